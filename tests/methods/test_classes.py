@@ -172,6 +172,7 @@ def test_the_only_output_scores_1_or_the_class_of_its_name(
         (["-1", "+1"], "p", "class_labels"),
         ([0.0, 1.0], "0", "by its name it scores class 0, by convention class 1"),
         (["a", "b", "c"], "a", "scores at most two classes"),
+        (["2024-01-01", "2024-01-02", "2024-01-03"], "days", "Send a date as the number that"),
         (["1", "1.0"], "p", "both labels are the same number"),
     ],
 )

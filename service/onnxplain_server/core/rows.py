@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,6 +11,7 @@ import numpy.typing as npt
 
 from onnxplain_server.core.arrays import Array, Indices
 from onnxplain_server.core.column_order import column_order
+from onnxplain_server.core.dates import are_dates
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Input
 from onnxplain_server.core.table import Table, listed
@@ -31,7 +31,7 @@ _DTYPES: dict[str, npt.DTypeLike] = {
     "bool": np.bool_,
     "string": np.object_,
 }
-_DATE = re.compile(r"\d{4}-\d{2}-\d{2}|\d{1,2}[./]\d{1,2}[./]\d{2,4}")
+_DATES_ADVICE = "; send dates as the numbers that the model was trained on, such as year and month"
 _EXACT = 2.0**53  # largest integer up to which float64 holds all integers
 
 
@@ -226,7 +226,7 @@ def _cast(values: Array, dtype: np.dtype[np.generic], name: str, path: str) -> A
         actual, expected = (
             ("text", f"{dtype} numbers") if values.dtype == object else ("numbers", "text")
         )
-        dates = _dates_hint(values) if values.dtype == object else ""
+        dates = _DATES_ADVICE if values.dtype == object and are_dates(values) else ""
         raise ExplainError(
             Reason.WRONG_TYPE,
             f"column {name!r} holds {actual}, but the model takes {expected} there{dates}",
@@ -239,14 +239,6 @@ def _cast(values: Array, dtype: np.dtype[np.generic], name: str, path: str) -> A
     if dtype.itemsize < values.dtype.itemsize:
         _check_range(values, dtype, name, path)
     return values.astype(dtype)
-
-
-def _dates_hint(texts: Array) -> str:
-    """Return what to do about texts that begin like dates; empty for others."""
-    present = [text for text in texts[:100] if text]
-    if not present or not all(_DATE.match(text) for text in present):
-        return ""
-    return "; send dates as the numbers that the model was trained on, such as year and month"
 
 
 def _check_range(values: Array, dtype: np.dtype[np.generic], name: str, path: str) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from onnxplain_server.core.arrays import Array, Indices, Vector
+from onnxplain_server.core.dates import are_dates
 from onnxplain_server.core.errors import ExplainError, Reason
 
 
@@ -103,7 +104,8 @@ def weights(table: Table, name: str) -> Vector:
     if values.dtype == object:
         raise ExplainError(
             Reason.WRONG_TYPE,
-            f"weight column {name!r} holds text; it needs numbers",
+            f"weight column {name!r} holds {'dates' if are_dates(values) else 'text'}; it needs "
+            "numbers",
             "weight_column",
         )
     invalid = np.flatnonzero(~np.isfinite(values) | (values < 0))

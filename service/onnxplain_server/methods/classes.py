@@ -15,6 +15,7 @@ from decimal import Decimal, InvalidOperation
 import numpy as np
 
 from onnxplain_server.core.arrays import Array, Indices
+from onnxplain_server.core.dates import are_dates
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.table import listed
 
@@ -108,6 +109,8 @@ def pair(column: Array, outputs: Outputs, field: str, advice: str = "") -> Class
     values, codes = np.unique(column, return_inverse=True)
     labels = tuple(map(format_label, values))
     is_number = column.dtype != object
+    if are_dates(labels):
+        advice += ". Send a date as the number that the model predicts, such as days"
     if outputs.class_labels:
         _check_class_labels(outputs)
         places = _by_class_labels(labels, outputs, is_number=is_number)
