@@ -71,7 +71,6 @@ def test_a_table_in_the_json_may_stand_beside_a_model_file(start, make_runner) -
 @pytest.mark.parametrize(
     ("parts", "status", "told"),
     [
-        ([MODEL], 400, "request is missing"),
         ([MODEL, MODEL, REQUEST], 400, "2 times"),
         ([MODEL, REQUEST, ("tables", '; filename="t.csv"', b"")], 400, 'unknown part "tables"'),
         ([("model", "", b"model"), REQUEST], 400, "send it as a file"),
@@ -91,6 +90,17 @@ def test_a_form_that_is_not_understood_is_refused(
     assert answer.status == status
     assert told in answer.json["detail"]
     assert runner.requests == []
+
+
+def test_a_form_without_a_request_asks_for_an_overview(start, make_runner) -> None:
+    runner = make_runner()
+    body, headers = multipart(MODEL)
+
+    answer = start(runner).rest("POST", "/v1/explanations", body, headers)
+
+    assert answer.status == 200
+    [request] = runner.requests
+    assert list(request.methods) == []
 
 
 @pytest.mark.parametrize(

@@ -65,9 +65,8 @@ def _explain(rpc: Callable[[str], str]) -> Operation:
                 **_BINARY,
                 "description": "CSV, Parquet or Arrow IPC, told by content type or file name.",
             },
-            "request": {"description": "All the rest.", **either},
+            "request": {"description": "All the rest; without it, an overview.", **either},
         },
-        "required": ["request"],
         "additionalProperties": False,
     }
     content = {
