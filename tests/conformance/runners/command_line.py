@@ -63,8 +63,12 @@ def _run(words: Sequence[str]) -> dict[str, Any]:
     *whole, last = done.stderr.strip().splitlines()
     found = _FAILURE.fullmatch(last)
     assert found is not None, done.stderr
-    # A long message stands before the last line, which has its beginning.
-    return {"error": {"message": "\n".join(whole) or found[1], "reason": found[2]}}
+    # A long message stands before the last line, which has its beginning. Where it is about a
+    # file, its name stands in front.
+    message = "\n".join(whole) or found[1]
+    file, colon, text = message.partition(": ")
+    is_of_file = colon and file in {Path(word).name for word in words}
+    return {"error": {"message": text if is_of_file else message, "reason": found[2]}}
 
 
 def main() -> None:
