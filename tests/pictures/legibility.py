@@ -1,4 +1,4 @@
-"""Finds text in an SVG by Vega that overlaps other text, is cut, or leaves the picture.
+"""Finds text in an SVG by Vega that overlaps other text, is cut or outside; and empty thirds.
 
 Widths are those of vl-convert's own fonts: Vega places text marks in it, and rectangles that take
 their ends from the bounds of these marks.
@@ -47,7 +47,7 @@ class Line:
 
 
 def problems(svg: str, spec: dict[str, Any]) -> list[str]:
-    """Name each pair of texts that overlap, and each text that is cut or outside the picture."""
+    """Name pairs of texts that overlap, texts that are cut or outside, and an empty third."""
     root = ET.fromstring(svg)  # noqa: S314 - what vl-convert wrote
     lines = [line for line in _lines(root, np.eye(3)) if line.content.strip()]
     boxes = [_box(line) for line in lines]
@@ -65,7 +65,30 @@ def problems(svg: str, spec: dict[str, Any]) -> list[str]:
             found.append(f"{line.content!r} is cut by Vega")
         if _SI_NUMBER.fullmatch(line.content):
             found.append(f"{line.content!r} is a number with a prefix")
+    names = {_plain(line) for part in ("text", "subtitle") for line in spec["title"][part]}
+    drawn = [
+        box for line, box in zip(lines, boxes, strict=True) if _plain(line.content) not in names
+    ]
+    right = max([box[:, 0].max() for box in drawn] + list(_frames(root, np.eye(3))), default=0.0)
+    if right < 2 / 3 * size[0]:
+        found.append(
+            f"the right {1 - right / size[0]:.0%} of the picture are empty below the title"
+        )
     return found
+
+
+def _plain(text: str) -> str:
+    return text.replace("\u00a0", " ")
+
+
+def _frames(node: ET.Element, to_picture: np.ndarray) -> Iterator[float]:
+    """Give the right ends of plots, which Vega draws on a background each."""
+    to_picture = to_picture @ _affine(node.get("transform", ""))
+    width = re.match(r"M[-\d.]+,[-\d.]+h([\d.]+)v", node.get("d", ""))
+    if node.get("class") == "background" and width:
+        yield float(to_picture[0, 2] + float(width[1]))
+    for child in node:
+        yield from _frames(child, to_picture)
 
 
 def _is_ours(content: str, source: str) -> bool:

@@ -125,6 +125,19 @@ def test_the_plane_can_be_zoomed() -> None:
     assert params == [{"name": "zoom", "select": "interval", "bind": "scales"}]
 
 
+def test_no_two_angles_of_the_legend_have_one_colour() -> None:
+    spec = plots(result(("a", "b", "c")))[0].vega_lite
+
+    colours = [
+        layer["encoding"]["color"] for layer in spec["layer"] if "color" in layer["encoding"]
+    ]
+    low, high = colours[0]["scale"]["domain"]
+    values = colours[0]["legend"]["values"]
+    assert low == -high
+    assert len({value % (high - low) for value in values}) == len(values) == 4
+    assert f"'±{high}'" in colours[0]["legend"]["labelExpr"]
+
+
 def test_repetitions_show_as_lines_over_the_bars() -> None:
     with_lines, without = (plots(result(("a", "b", "c"), repeated=r))[1] for r in (True, False))
 

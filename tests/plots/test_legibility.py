@@ -65,6 +65,7 @@ def plots(client: onnxplain.Client, case: dict[str, Any], names: dict[str, str])
 
 def problems(vega_lite: str) -> list[str]:
     svg = vl_convert.vegalite_to_svg(vega_lite, vl_version=VEGA_LITE)
+    assert "click" not in svg.lower(), "a still picture cannot be clicked"
     return legibility.problems(svg, json.loads(vega_lite))
 
 
@@ -104,6 +105,7 @@ def test_a_plot_without_fault_has_no_problems(bars: dict[str, Any]) -> None:
         pytest.param((), {"padding": -12}, "'income' leaves the picture", id="outside"),
         pytest.param(("y", "axis"), {"labelLimit": 20}, "is cut by Vega", id="cut"),
         pytest.param(("x", "axis"), {"format": "~s"}, "with a prefix", id="prefix"),
+        pytest.param((), {"title": {"text": ["t" * 250], "subtitle": []}}, "are empty", id="empty"),
     ],
 )
 def test_the_check_finds_what_is_made_on_purpose(

@@ -172,7 +172,7 @@ def _map(result: Result, kmers: Kmers, output: int) -> Plot:
 def _cells(rows: list[Spec], texts: list[str], positions: int) -> Spec:
     values = np.array([row["value"] for row in rows])
     reach = data_number(float(np.abs(values).max(initial=0.0)) or 1.0)
-    width = max(2.0, min(24.0, 1.5 * PLOT_WIDTH / positions))
+    width = max(2.0, min(80.0, 1.5 * PLOT_WIDTH / positions))
     step = max(1, -(-positions // 15))
     return {
         "data": {"values": rows},
