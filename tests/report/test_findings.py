@@ -145,7 +145,7 @@ def test_features_that_are_worth_most_come_first_with_their_errors(
 ) -> None:
     found = tables(every_answer, 3)["Permutation importance"]
 
-    assert titles(found)[:2] == ["shuffled", "increase (units of the output)"]
+    assert titles(found)[:2] == ["shuffled", "increase (units of price)"]
     assert found.note.startswith("increase of the mean absolute error")
     assert found.rows == (
         ("bmi", "2.35", "0.125"),
@@ -190,7 +190,7 @@ def test_a_weight_is_written_in_full(every_answer: pb.ExplainResponse) -> None:
 def test_losses_stay_in_the_order_of_their_groups(every_answer: pb.ExplainResponse) -> None:
     found = tables(every_answer, 4)["Mean squared error of price"]
 
-    assert titles(found) == ["region", "average (squared units of the output)", "weight"]
+    assert titles(found) == ["region", "average (squared units of price)", "weight"]
     assert found.rows == (("north", "4", "12"), ("south", "9", "7.5"))
 
 

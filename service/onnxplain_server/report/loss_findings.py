@@ -15,6 +15,7 @@ from onnxplain_server.core.arrays import Vector
 from onnxplain_server.methods.losses import Loss
 from onnxplain_server.plots.elements import loss_names
 from onnxplain_server.plots.elements.labels import clean, distinguish, spell_beside, spell_whole
+from onnxplain_server.plots.elements.naming import in_units_of
 from onnxplain_server.report.finding import Finding, Heading, if_several, joined, truncate
 
 
@@ -37,7 +38,9 @@ def of_permutation_importance(
         for importance in shown
         for column, output in enumerate(outputs)
     ]
-    scale = "share of that before" if options.normalize else loss_names.unit(loss)
+    scale = (
+        "share of that before" if options.normalize else in_units_of(loss_names.unit(loss), outputs)
+    )
     columns = (
         Heading("shuffled"),
         *if_several(outputs, Heading("output")),
@@ -66,7 +69,7 @@ def of_average_loss(result: AverageLossResult, options: AverageLossOptions) -> I
     columns = (
         *([Heading(clean(options.group_column or "group"))] if grouped else []),
         *if_several(outputs, Heading("output")),
-        Heading(_column(loss), is_number=True),
+        Heading(_column(loss, outputs), is_number=True),
         Heading("weight", is_number=True),
     )
     rows = [
@@ -95,7 +98,7 @@ def _baseline(result: PermutationImportanceResult, loss: Loss | str) -> Finding:
     losses: Vector = np.array(result.baseline_losses)
     columns = (
         *if_several(outputs, Heading("output")),
-        Heading(_column(loss), is_number=True),
+        Heading(_column(loss, outputs), is_number=True),
     )
     rows = [
         (*if_several(outputs, output), spell_beside(value, losses))
@@ -112,8 +115,9 @@ def _baseline(result: PermutationImportanceResult, loss: Loss | str) -> Finding:
     )
 
 
-def _column(loss: Loss | str) -> str:
-    return f"{'score' if loss_names.is_score(loss) else 'average'} ({loss_names.unit(loss)})"
+def _column(loss: Loss | str, outputs: Sequence[str]) -> str:
+    unit = in_units_of(loss_names.unit(loss), outputs)
+    return f"{'score' if loss_names.is_score(loss) else 'average'} ({unit})"
 
 
 def _strength(values: Sequence[float]) -> float:

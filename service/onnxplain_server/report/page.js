@@ -5,6 +5,7 @@ const refused = () => Promise.reject(new Error("this page loads nothing"));
 const loader = { load: refused, sanitize: refused, http: refused, file: refused };
 
 const NARROWEST = 180; // pixels of a plot without its labels
+const LARGEST = 1.4; // times the size in which a picture is drawn
 const FRAME = 40; // pixels at both sides of a title
 const ink = document.createElement("canvas").getContext("2d");
 
@@ -74,6 +75,11 @@ async function draw(figure) {
     if (!keepsSize) spec = narrowed(spec, isSmall && turn === 0 ? 0 : tooWide(), isSmall);
     spec = retitled(spec, target.clientWidth - FRAME);
     await embed(figure, spec);
+  }
+  if (figure.classList.contains("wide")) {
+    // Fills the width of the page, unless its text would become too large.
+    const drawn = target.querySelector("svg");
+    drawn.style.width = `${Math.min(target.clientWidth, LARGEST * widthOf(target))}px`;
   }
   figure.classList.add("drawn");
   const hint = spec.usermeta && spec.usermeta.hint;
