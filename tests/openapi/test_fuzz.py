@@ -68,6 +68,8 @@ def the_allowed_is_read(_context: CheckContext, answer: Response, case: Case[Any
     """Only for what it means may a request be refused that has the right shape."""
     if case.meta is None or case.meta.generation.mode is not GenerationMode.POSITIVE:
         return
+    if isinstance(case.body, dict) and not isinstance(case.body.get("request", {}), dict):
+        return  # The generator sometimes puts a constant in the place of a form's object.
     if answer.status_code == 400 and (told := answer.json())["reason"] == "INVALID_REQUEST":
         detail = told["detail"]
         assert detail.startswith(LACKS) or detail.endswith(NOT_WHOLE), detail

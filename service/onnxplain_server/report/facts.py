@@ -14,7 +14,9 @@ from onnxplain.v1.explanation_service_pb2 import (
 )
 from onnxplain.v1.model_pb2 import ModelDescription, ModelInput
 
+from onnxplain_server.plots.elements import loss_names
 from onnxplain_server.plots.elements.labels import clean, enumerate_words, shorten, spell_whole
+from onnxplain_server.report.loss_findings import loss_of
 from onnxplain_server.report.registry import of_method
 
 _DIGEST_LENGTH = len("sha256:") + 12
@@ -85,10 +87,17 @@ def receipt(message: Receipt) -> list[Fact]:
 
 
 def title(explanation: Explanation) -> str:
-    """Return the title of the method, with the columns that group its rows."""
-    report = of_method(explanation.WhichOneof("result") or "")
+    """Return the title of the method, with its loss and the columns that group its rows."""
+    name = explanation.WhichOneof("result") or ""
+    start = _loss_title(explanation) if name == "average_loss" else of_method(name).title
     columns = group_columns(explanation)
-    return f"{report.title}, by {enumerate_words(columns)}" if columns else report.title
+    return f"{start}, by {enumerate_words(columns)}" if columns else start
+
+
+def _loss_title(explanation: Explanation) -> str:
+    loss = loss_of(explanation.options.average_loss)
+    kind = "Score" if loss_names.is_score(loss) else of_method("average_loss").title
+    return f"{kind}: {loss_names.name(loss)}"
 
 
 def rows(explanation: Explanation) -> str:
