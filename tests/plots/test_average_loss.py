@@ -76,6 +76,12 @@ def test_outputs_without_groups_are_rows() -> None:
     assert "Smallest for u at 0.5, largest for v at 2" in subtitle(plot)
 
 
+def test_of_equal_losses_none_is_called_the_smallest() -> None:
+    text = subtitle(drawn(("", [1.0, 1.0], 10), outputs=("u", "v")))
+    assert "The same for all bars" in text
+    assert "Smallest" not in text
+
+
 def test_groups_keep_their_order_below_their_average_by_weight() -> None:
     plot = drawn(("[1,2]", 1.0, 30), ("(2,9]", 5.0, 10), group_column="year")
 
