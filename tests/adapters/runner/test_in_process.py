@@ -126,7 +126,7 @@ def test_a_model_is_loaded_once_while_it_is_kept(make, monkeypatch: pytest.Monke
     [
         ({"model": None}, Reason.INVALID_REQUEST, "model"),
         ({"table": None}, Reason.INVALID_REQUEST, "table"),
-        ({"methods": []}, Reason.INVALID_REQUEST, "methods"),
+        ({"methods": [MethodOptions()]}, Reason.INVALID_REQUEST, "methods[0]"),
         ({"model": Model(content=b"no model")}, Reason.INVALID_MODEL, "model"),
         ({"table": Table(csv=b"")}, Reason.INVALID_TABLE, "table.csv"),
         ({"table": Table(csv=b"a,c\n1,2\n3,4\n")}, Reason.MISSING_COLUMN, "feature_columns"),
