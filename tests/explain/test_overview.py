@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from dataclasses import replace
 
@@ -109,7 +108,7 @@ def test_a_slow_model_gets_fewer_rows_and_the_answer_says_so(make) -> None:
 
 
 def plan(pace: float, budget: float = 2.0, row_count: int = 60, **others) -> OverviewPlan:
-    settings = {"requested_row_count": None, "is_quadratic": True} | others
+    settings = {"requested_row_count": None, "tree_rows": None} | others
     return OverviewPlan(tuple("abcdefgh"), row_count, budget=budget, pace=pace, **settings)
 
 
@@ -148,15 +147,18 @@ def test_what_is_planned_fits_the_budget(pace: float, row_count: int) -> None:
     assert cost <= pace * 30 * 1.1
 
 
-def test_trees_of_long_tables_are_explained_on_some_rows() -> None:
-    long, linked = (
-        plan(math.inf, row_count=10**6, is_quadratic=is_quadratic) for is_quadratic in (False, True)
-    )
+def test_trees_get_the_rows_that_a_trial_allows() -> None:
+    long = plan(1e6, budget=60, row_count=10**6, tree_rows=4_000)
+    short = plan(1e6, budget=60, row_count=3_000, tree_rows=4_000)
+    curves = long.curves(tuple("ab"))
 
-    assert [part.row_count for part in long.pairs()] == [20_000]
-    assert [part.row_count for part in linked.pairs()] == [500]
+    assert [part.row_count for part in long.pairs()] == [4_000]
+    assert curves is not None
+    assert curves.row_count == 4_000
+    assert [part.row_count for part in short.pairs()] == [None]
     assert [part.row_count for part in long.importances()] == [None]
-    assert [part.row_count for part in plan(math.inf, row_count=9_000).pairs()] == [None]
+    [shuffled] = plan(1e4, budget=10, row_count=10**6, tree_rows=4_000).importances()
+    assert shuffled.row_count == 1e4 * 10 * 0.35 // 33
 
 
 def test_a_model_that_is_too_slow_for_anything_says_so(make) -> None:

@@ -131,9 +131,8 @@ type ExplainRequest struct {
 	// They share the rows and the predictions. Default: an overview of the model
 	// on the table. With a target: losses, and how important features are for
 	// them. Then the strongest interactions, and the curves of the most important
-	// features. Trees are explained on up to 20,000 rows; for other models a first
-	// measurement of their pace sets the rows of each method, so that all take
-	// about `budget_seconds`, unless `row_count` is set. `Receipt.overview_methods` lists the methods.
+	// features. A first measurement of the model's pace sets the rows of each method,
+	// so that all take about `budget_seconds`, unless `row_count` is set. `Receipt.overview_methods` lists the methods.
 	// Default: an overview.
 	Methods []*MethodOptions `protobuf:"bytes,11,rep,name=methods,proto3" json:"methods,omitempty"`
 	// Optional. Whether to return plots with the results.

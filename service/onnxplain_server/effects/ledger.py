@@ -108,3 +108,6 @@ class _Unplanned(Ledger):
 
     def spend(self, rows: int, predicted: int) -> None:  # noqa: ARG002 - not planned
         self._ledger.spend(0, predicted)
+
+    def release(self, rows: int) -> None:  # noqa: ARG002 - not planned
+        self._ledger.spend(0, 0)

@@ -40,7 +40,6 @@ from onnxplain_server.trees.reading.refusal import Refusal
 
 _OF_ROWS = ("sample", "background", "effects", "sampled_outputs", "tabular_choice")
 """Properties that depend on the number of rows drawn."""
-
 _SAMPLED_ROWS = 200
 """Rows on which the rounding errors of predictions are measured."""
 
@@ -102,6 +101,12 @@ class BoundRequest:
             vars(copied).pop(name, None)
         return copied
 
+    def trial(self, row_count: int) -> BoundRequest:
+        """Return a request for a trial on so many rows, whose progress is not reported."""
+        copied = self.with_row_count(row_count)
+        copied.ledger = self.ledger.unplanned()
+        return copied
+
     @property
     def model(self) -> Model:
         """The model that is explained.
@@ -140,7 +145,7 @@ class BoundRequest:
 
     @cached_property
     def sampled_outputs(self) -> Matrix:
-        """Explained outputs of some rows of the table, outside the plan: (n_rows, n_outputs)."""
+        """Explained outputs of some rows, outside the plan: (n_rows, n_outputs)."""
         sample, choice = self.sample, self.tabular_choice
         rows = sample.unmerged(sample.rows[sample_rows(len(sample.rows), _SAMPLED_ROWS, 0)])
         if choice.engine is Engine.TREES:

@@ -7,7 +7,6 @@ features that were most important.
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -16,8 +15,8 @@ import numpy as np
 from onnxplain_server.core.arrays import Vector
 from onnxplain_server.core.contract_limits import ExplainRequest, PartialDependenceOptions
 from onnxplain_server.core.model import Note
-from onnxplain_server.effects.background import unmerged
 from onnxplain_server.explain.bound_request import BoundRequest
+from onnxplain_server.explain.pace import predicted_pace, tree_pace, tree_rows
 from onnxplain_server.explain.question import Engine
 from onnxplain_server.explain.row_counts import QUADRATIC_ROWS, SHUFFLED_ROWS
 from onnxplain_server.methods import (
@@ -33,8 +32,6 @@ from onnxplain_server.plots.elements.labels import enumerate_words
 
 CURVE_COUNT = 6
 """Features whose curves are computed."""
-_TREE_ROWS = 20_000
-"""Most rows for trees, whose time grows with them."""
 _PAIRED_FEATURES = 5
 """Features that are paired up: the default of interactions."""
 _FEWEST_ROWS = 30
@@ -43,8 +40,6 @@ _GRID, _COARSE_GRID = PartialDependenceOptions.grid_size.default, 15
 """Points of a curve, and those of one that has little time."""
 _SHARES = {"losses": 0.05, "permutation_importance": 0.35, "interactions": 0.4, "curves": 0.2}
 """Shares of the budget."""
-_PACE_SECONDS, _PACE_ROWS = 0.2, 2_048
-"""The pace is measured on twice as many rows until one call takes so long or has so many."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,9 +75,9 @@ class OverviewPlan:
     budget : float
         Seconds.
     pace : float
-        Rows that the model predicts in a second; infinity where trees are read instead.
-    is_quadratic : bool
-        As of the engine.
+        Rows that the engine evaluates in a second.
+    tree_rows : int or None
+        Rows on which trees give interactions in their share of the budget; None for other models.
     left_out : list of str
         Methods for which the budget has no room.
     """
@@ -92,7 +87,7 @@ class OverviewPlan:
     requested_row_count: int | None
     budget: float
     pace: float
-    is_quadratic: bool
+    tree_rows: int | None
     left_out: list[str] = field(default_factory=list)
 
     def importances(self) -> Iterator[Part]:
@@ -119,16 +114,20 @@ class OverviewPlan:
         """Return interactions, if there are features and rows enough."""
         if len(self.names) < 2:
             return
-        effects = 2 * len(self.names) + math.comb(min(_PAIRED_FEATURES, len(self.names)), 2)
-        # Each effect is predicted on all pairs of rows.
-        rows = math.isqrt(self._affordable("interactions") // effects)
-        if self._is_enough(rows):
-            yield self._sized(interactions.Options(), QUADRATIC_ROWS, rows)
-        else:
+        options, rows = interactions.Options(), self._paired_rows()
+        if not self._is_enough(rows):
             self.left_out.append("interactions")
+        elif self.tree_rows is None:
+            yield self._sized(options, QUADRATIC_ROWS, rows)
+        else:
+            yield self._of_trees(options)
 
     def curves(self, features: Sequence[str]) -> Part | None:
         """Return curves of as many of these features, the first ones, as there is time for."""
+        if self.tree_rows is not None:
+            singles = tuple((name,) for name in features)
+            options = partial_dependence.Options(features=singles)
+            return self._of_trees(options)
         affordable = self._affordable("curves")
         sizes = [(len(features), grid) for grid in (_GRID, _COARSE_GRID)]
         sizes += [(count, _COARSE_GRID) for count in range(len(features) - 1, 0, -1)]
@@ -151,7 +150,7 @@ class OverviewPlan:
             return 0
         options = part.options
         assert isinstance(options, partial_dependence.Options)  # noqa: S101 - made by curves
-        default = self.row_count if math.isinf(self.pace) else QUADRATIC_ROWS
+        default = QUADRATIC_ROWS if self.tree_rows is None else self.row_count
         rows = min(default if part.row_count is None else part.row_count, self.row_count)
         return rows * len(options.features) * (options.grid_size + 1)
 
@@ -166,20 +165,12 @@ class OverviewPlan:
         changes = [*dict.fromkeys(reduced), *left_out]
         if not changes:
             return ()
-        pace = "" if math.isinf(self.pace) else f": the model predicts {self.pace:,.0f} rows/s"
+        pace = "" if self.tree_rows is not None else f": the model predicts {self.pace:,.0f} rows/s"
         message = (
             f"To take about {self.budget:g} s, {enumerate_words(changes)}{pace}. budget_seconds "
             "sets another time; a request that names its methods has no such limit."
         )
         return (Note("OVERVIEW_REDUCED", message),)
-
-    def _tree_rows(self, options: Options, usual: int) -> tuple[int, int]:
-        """Return the usual rows of trees, and the most."""
-        if isinstance(options, permutation_importance.Options):
-            return usual, _TREE_ROWS
-        is_slow = self.is_quadratic and isinstance(options, interactions.Options)
-        is_long = self.row_count > _TREE_ROWS
-        return self.row_count, QUADRATIC_ROWS if is_slow and is_long else _TREE_ROWS
 
     def _words(self, part: Part) -> str:
         rows = self.row_count if part.row_count is None else part.row_count
@@ -199,12 +190,25 @@ class OverviewPlan:
         few = min(_FEWEST_ROWS, self.row_count)
         return affordable >= few or self.requested_row_count is not None
 
+    def _paired_rows(self) -> int:
+        """Return the rows on which interactions take their share of the budget."""
+        if self.tree_rows is not None:
+            return self.tree_rows
+        effects = 2 * len(self.names) + math.comb(min(_PAIRED_FEATURES, len(self.names)), 2)
+        # Each effect is predicted on all pairs of rows.
+        return math.isqrt(self._affordable("interactions") // effects)
+
+    def _of_trees(self, options: Options) -> Part:
+        """Size a method on trees, which take all rows by default."""
+        rows = max(self.tree_rows or 0, _FEWEST_ROWS)
+        if self.requested_row_count is not None or rows >= self.row_count:
+            return Part(options, self.requested_row_count, is_reduced=False)
+        return Part(options, rows, is_reduced=True)
+
     def _sized(self, options: Options, usual: int, affordable: int) -> Part:
         """Take the rows requested, or else the usual ones as far as the budget reaches."""
         if self.requested_row_count is not None:
             return Part(options, self.requested_row_count, is_reduced=False)
-        if math.isinf(self.pace):
-            usual, affordable = self._tree_rows(options, usual)
         if affordable >= min(usual, self.row_count):
             return Part(options, None, is_reduced=False)
         return Part(options, affordable, is_reduced=True)
@@ -213,13 +217,16 @@ class OverviewPlan:
 def plan_overview(request: BoundRequest) -> OverviewPlan:
     """Plan an overview: measure the pace of the model on rows of the table."""
     question, sample = request.question, request.sample
+    budget = question.budget_seconds or ExplainRequest.budget_seconds.default
+    choice = request.tabular_choice
+    is_tree = choice.engine is Engine.TREES
     return OverviewPlan(
         sample.features.names,
         len(sample.rows),
         question.row_count,
-        question.budget_seconds or ExplainRequest.budget_seconds.default,
-        _measured_pace(request),
-        request.tabular_choice.is_quadratic,
+        budget,
+        tree_pace(request) if is_tree else predicted_pace(request),
+        tree_rows(request, budget * _SHARES["interactions"]) if is_tree else None,
     )
 
 
@@ -249,19 +256,3 @@ def most_important(results: Sequence[Result], names: Sequence[str]) -> tuple[str
 
 def _sum(values: Vector) -> float:
     return float(np.nan_to_num(values).sum())
-
-
-def _measured_pace(request: BoundRequest) -> float:
-    """Return the rows that are predicted in a second; infinity for trees."""
-    if request.tabular_choice.engine is Engine.TREES:
-        return math.inf
-    sample, count = request.sample, 1
-    while True:
-        rows = np.resize(sample.rows, count)
-        background = unmerged(sample.features.take(rows), np.ones(count), rows)
-        start = time.perf_counter()
-        request.unplanned.predict_rows(background.features, background.columns)
-        seconds = time.perf_counter() - start
-        if seconds >= _PACE_SECONDS or count >= _PACE_ROWS:
-            return count / max(seconds, 1e-6)
-        count *= 2
