@@ -164,12 +164,45 @@ public final class ExplainCall {
         /**
          * Chooses prediction columns.
          *
-         * @param indices from 0; default: all
+         * @param indices from 0; default: the second of a binary classifier, all of any other model
          * @return this builder
          */
         public Builder outputIndices(int... indices) {
             request.clearOutputIndices();
             Arrays.stream(indices).forEach(request::addOutputIndices);
+            return this;
+        }
+
+        /**
+         * Chooses prediction columns by name, in place of {@link #outputIndices}.
+         *
+         * @param names of outputs of the model, none twice
+         * @return this builder
+         */
+        public Builder outputs(String... names) {
+            request.clearOutputs().addAllOutputs(Arrays.asList(names));
+            return this;
+        }
+
+        /**
+         * Explains expressions over the outputs of the model, in their place.
+         *
+         * @param expressions like "exp(y)" or "price = exp(y)"; default: the outputs
+         * @return this builder
+         */
+        public Builder prediction(String... expressions) {
+            request.clearPrediction().addAllPrediction(Arrays.asList(expressions));
+            return this;
+        }
+
+        /**
+         * Sets the time that an overview may take, about; only without methods.
+         *
+         * @param seconds at least 1; default: 60
+         * @return this builder
+         */
+        public Builder budgetSeconds(double seconds) {
+            request.setBudgetSeconds(seconds);
             return this;
         }
 
