@@ -1,4 +1,4 @@
-"""What the tests of plots share: Vega-Lite's schema and compiler, and the text of a picture."""
+"""Fixtures of the tests of plots: Vega-Lite's schema and compiler, and the text of a picture."""
 
 import importlib.resources
 import itertools

@@ -1,4 +1,4 @@
-"""What the pictures of feature vectors show."""
+"""Pictures of feature vectors."""
 
 from collections.abc import Callable, Sequence
 from typing import Any

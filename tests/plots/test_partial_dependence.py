@@ -372,3 +372,18 @@ def test_curves_at_steps_that_read_the_same_stay_apart(curve: Build, draw: Draw)
     draw(curves)
     series = [row["series"] for row in curves.vega_lite["data"]["values"]]
     assert list(dict.fromkeys(series)) == ["0", "0.5", "0.5 (2)", "1"]
+
+
+def test_curves_on_one_scale_say_which_categories_are_left_out(curve: Build) -> None:
+    cities = [f"city {k}" for k in range(20)]
+    plot, *_ = drawn(
+        curve(("age",), (GRID,), RISING),
+        curve(("city",), (cities,), np.arange(20.0)),
+        city=np.repeat(cities, range(1, 21)),
+    )
+
+    assert plot.name == "shared-curves"
+    assert "12 most frequent of 20 values of city" in subtitle(plot)
+    panels = [panel for panel in plot.vega_lite["concat"] if "mark" in panel]
+    shown = [panel["encoding"]["x"]["sort"] for panel in panels]
+    assert shown == [cities[:7:-1]], "by their effect"

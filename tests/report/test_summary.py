@@ -135,3 +135,22 @@ def test_outputs_that_are_numbers_are_classes_in_tables_too() -> None:
     assert list(answer.explanations[0].interactions.output_names) == names
     answer.receipt.prediction.append("`1` - `0`")
     assert with_output_names(answer) is answer
+
+
+@pytest.mark.parametrize(
+    ("loss", "sentence"),
+    [
+        ("AUC", "Area under the ROC curve for b is 0.5, the lowest of all outputs."),
+        ("LOGLOSS", "Mean log loss for c is 0.9, the highest of all outputs."),
+    ],
+)
+def test_of_several_outputs_the_one_predicted_worst_is_named(loss: str, sentence: str) -> None:
+    explanation = pb.Explanation(
+        average_loss={
+            "output_names": ["a", "b", "c"],
+            "losses": [{"values": [0.8, 0.5, 0.9], "weight": 10}],
+        },
+        options={"average_loss": {"loss": loss}},
+    )
+
+    assert sentence in summary.of_answer(pb.ExplainResponse(explanations=[explanation]))

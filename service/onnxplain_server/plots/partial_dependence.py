@@ -21,7 +21,6 @@ from onnxplain_server.plots.elements.axes import (
     NumberLine,
     distinct,
     key,
-    lay_axis,
 )
 from onnxplain_server.plots.elements.chart import Plot, finish
 from onnxplain_server.plots.elements.labels import (
@@ -34,6 +33,7 @@ from onnxplain_server.plots.elements.labels import (
 from onnxplain_server.plots.elements.naming import spoken
 from onnxplain_server.plots.elements.selection import Piece, View, views
 from onnxplain_server.plots.elements.style import Spec
+from onnxplain_server.plots.elements.view_axes import axis_of, span
 
 _MAX_PANELS = 12
 _MAX_POINTS, _MAX_CATEGORIES, _MAX_CELLS = 400, 40, 50  # along one axis
@@ -59,7 +59,7 @@ def _draw(view: View, samples: dict[str, Array]) -> list[Plot]:
 
 
 def _curve(view: View, samples: dict[str, Array]) -> Plot:
-    axis, left_out = _axis(view, 0, samples, _MAX_POINTS, _MAX_CATEGORIES)
+    axis, left_out = axis_of(view, 0, samples, _MAX_POINTS, _MAX_CATEGORIES)
     grouped, several = bool(view.groups), len(view.outputs) > 1
     by_output = several and (grouped or not view.common_scale)
     series = [
@@ -85,8 +85,8 @@ def _curve(view: View, samples: dict[str, Array]) -> Plot:
 
 
 def _heat_map(view: View, samples: dict[str, Array]) -> Plot:
-    first, less_first = _axis(view, 0, samples, _MAX_CELLS, _MAX_CATEGORIES)
-    second, less_second = _axis(view, 1, samples, _MAX_CELLS, _MAX_CATEGORIES)
+    first, less_first = axis_of(view, 0, samples, _MAX_CELLS, _MAX_CATEGORIES)
+    second, less_second = axis_of(view, 1, samples, _MAX_CELLS, _MAX_CATEGORIES)
     panels, left_out = _panels(view)
     drawn = [
         surfaces.Surface(_panel(view, piece), piece.grid[0], piece.grid[1], piece.values)
@@ -103,8 +103,8 @@ def _heat_map(view: View, samples: dict[str, Array]) -> Plot:
 
 
 def _curves_by_second(view: View, samples: dict[str, Array]) -> Plot:
-    first, less_first = _axis(view, 0, samples, _MAX_POINTS, _MAX_CATEGORIES)
-    second, _ = _axis(view, 1, samples, _FEW_VALUES, _FEW_VALUES)
+    first, less_first = axis_of(view, 0, samples, _MAX_POINTS, _MAX_CATEGORIES)
+    second, _ = axis_of(view, 1, samples, _FEW_VALUES, _FEW_VALUES)
     panels, left_out = _panels(view)
     values = distinct(view.pieces[0].grid[1])
     if isinstance(second, Categories):
@@ -139,20 +139,6 @@ def _split(piece: Piece, labels: dict[Any, str], panel: str) -> Iterable[curves.
     for value, label in labels.items():
         is_value = np.array([other == value for other in keys])
         yield curves.Series(label, panel, piece.grid[0][is_value], piece.values[is_value])
-
-
-def _axis(
-    view: View, place: int, samples: dict[str, Array], limit: int, category_limit: int
-) -> tuple[Axis, list[str]]:
-    name, grid = view.features[place], view.pieces[0].grid[place]
-    sample = samples.get(name, np.empty(0))
-    if grid.dtype.kind in "OU":
-        widest = view.pieces[int(np.argmax([_span(piece.values) for piece in view.pieces]))]
-        effects = widest.values if len(widest.values) == len(grid) else None
-        return lay_axis(name, grid, sample, category_limit, effects=effects)
-    # Leaving out points does not change a smooth curve, but leaving out steps does.
-    limit = 2 * limit if view.is_stepped else limit
-    return lay_axis(name, grid, sample, limit, is_stepped=view.is_stepped)
 
 
 def _panel(view: View, piece: Piece) -> str:
@@ -203,7 +189,7 @@ def _finding(view: View, axes: tuple[Axis, ...]) -> str:
         return "No average prediction is finite"
     if all(is_flat(piece.values) for piece in view.pieces):
         return "The average prediction stays the same"
-    widest = view.pieces[int(np.argmax([_span(piece.values) for piece in view.pieces]))]
+    widest = view.pieces[int(np.argmax([span(piece.values) for piece in view.pieces]))]
     low, high = (
         f"{spell_on_scale(widest.values[at], widest.values)} at {_point_text(widest, axes, at)}"
         for at in (_finite_argmax(-widest.values), _finite_argmax(widest.values))
@@ -215,12 +201,6 @@ def _finding(view: View, axes: tuple[Axis, ...]) -> str:
 
 def _finite_argmax(values: Vector) -> int:
     return int(np.argmax(np.where(np.isfinite(values), values, -np.inf)))
-
-
-def _span(values: Vector) -> float:
-    """Return the distance from lowest to highest finite value; 0 without any."""
-    finite = values[np.isfinite(values)]
-    return float(np.ptp(finite)) if finite.size else 0.0
 
 
 def _point_text(piece: Piece, axes: tuple[Axis, ...], at: int) -> str:
@@ -237,7 +217,7 @@ def _trend(piece: Piece, axes: tuple[Axis, ...]) -> str:
         return ""
     grid, finite = piece.grid[0], np.isfinite(piece.grid[0]) & np.isfinite(piece.values)
     steps = np.diff(piece.values[finite][np.argsort(grid[finite], kind="stable")])
-    rounding = 1e-6 * _span(piece.values)
+    rounding = 1e-6 * span(piece.values)
     if (steps >= -rounding).all():
         return ", rising throughout"
     return ", falling throughout" if (steps <= rounding).all() else ""

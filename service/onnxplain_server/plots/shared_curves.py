@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from onnxplain_server.core.arrays import Array, Vector
-from onnxplain_server.plots.elements.axes import Axis, Categories, is_missing, lay_axis
+from onnxplain_server.plots.elements.axes import Axis, Categories, is_missing
 from onnxplain_server.plots.elements.chart import Plot, finish, tooltip
 from onnxplain_server.plots.elements.curves import Legend, colour_channel, joining
 from onnxplain_server.plots.elements.labels import (
@@ -18,6 +18,7 @@ from onnxplain_server.plots.elements.labels import (
 )
 from onnxplain_server.plots.elements.selection import View
 from onnxplain_server.plots.elements.style import PLAIN_COLOUR, Spec
+from onnxplain_server.plots.elements.view_axes import axis_of
 
 _MAX_PANELS = 9
 _MAX_POINTS, _MAX_CATEGORIES = 200, 12
@@ -36,22 +37,21 @@ def plots(views: Sequence[View], samples: dict[str, Array]) -> tuple[Plot, ...]:
     widest = sorted(curves, key=lambda view: -max(_spans(view)))[:_MAX_PANELS]
     values = np.concatenate([piece.values for view in widest for piece in view.pieces])
     legend = Legend("output", _outputs(widest), ())
-    panels = [_panel(view, samples, values, legend) for view in widest]
+    axes = [axis_of(view, 0, samples, _MAX_POINTS, _MAX_CATEGORIES) for view in widest]
+    panels = [
+        _panel(view, axis, values, legend) for view, (axis, _) in zip(widest, axes, strict=True)
+    ]
     body = {"concat": panels, "columns": 2 if len(panels) in {2, 4} else _COLUMNS, "spacing": 16}
     title = f"Average prediction{_of_output(widest)} over {len(widest)} features, on one scale"
     remarks = [_finding(widest)]
     if len(widest) < len(curves):
         remarks.append(f"The {len(widest)} widest of {len(curves)} curves")
+    remarks += [remark for _, left_out in axes for remark in left_out]
     description = " ".join(f"{sentence}." for sentence in [title, *remarks])
     return (finish("shared-curves", title, remarks, description, body),)
 
 
-def _panel(view: View, samples: dict[str, Array], values: Vector, legend: Legend) -> Spec:
-    name, grid = view.features[0], view.pieces[0].grid[0]
-    is_text = grid.dtype.kind in "OU"
-    limit = _MAX_CATEGORIES if is_text else _MAX_POINTS
-    sample = samples.get(name, np.empty(0))
-    axis, _ = lay_axis(name, grid, sample, limit, is_stepped=view.is_stepped)
+def _panel(view: View, axis: Axis, values: Vector, legend: Legend) -> Spec:
     number_format = scale_format(values)
     low, high = np.nanmin(values), np.nanmax(values)
     margin = _MARGIN * (high - low) or abs(low) or 1.0

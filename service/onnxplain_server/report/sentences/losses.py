@@ -50,11 +50,15 @@ def of_average_loss(explanation: Explanation) -> Iterator[str]:
     if not values.size or not np.isfinite(values).all():
         return
     outputs = list(result.output_names)
-    name = loss_names.heading(loss_of(explanation.options.average_loss), tuple(outputs))
-    column = int(np.argmax(values.max(axis=0)))
+    loss = loss_of(explanation.options.average_loss)
+    name = loss_names.heading(loss, tuple(outputs))
+    is_score = loss_names.is_score(loss)
+    column = int(np.argmin(values.min(axis=0)) if is_score else np.argmax(values.max(axis=0)))
     start = f"{name}{for_output(outputs, column)} is"
     if len(values) == 1:
-        yield f"{start} {spell_beside(values[0, column], values)}."
+        worst = ", the lowest of all outputs" if is_score else ", the highest of all outputs"
+        number = spell_beside(values[0, column], values)
+        yield f"{start} {number}{worst if len(outputs) > 1 else ''}."
         return
     low, high = (
         f"{spell_beside(values[at, column], values)} for {clean(result.losses[at].group)}"
