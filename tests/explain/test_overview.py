@@ -123,7 +123,7 @@ def test_the_budget_is_spent_on_rows_then_repetitions_then_points() -> None:
     assert isinstance(curves.options, partial_dependence.Options)
     assert (len(curves.options.features), curves.options.grid_size) == (1, 15)
     assert not [*tight.pairs()]
-    [note] = tight.notes([importance, curves])
+    [note] = tight.notes([importance, curves], has_target=True)
     assert "permutation_importance is on 97 rows shuffled once" in note.message
     assert "partial_dependence is on 31 rows for 1 curve of 15 points" in note.message
     assert "interactions is left out: the model predicts 500 rows/s" in note.message

@@ -25,6 +25,7 @@ from onnxplain_server.cli.connection import (
 )
 from onnxplain_server.cli.failure import UsageFault, in_short
 from onnxplain_server.cli.output import DEFAULT_OUTPUT, Output, formatted, is_for_terminal
+from onnxplain_server.core import contract_limits
 
 _ALL_ROWS = 2**31 - 1
 """Largest `row_count` of the contract: all rows, as no table has more."""
@@ -154,7 +155,9 @@ def explain(
     budget_seconds: Annotated[
         float | None,
         typer.Option(
-            metavar="SECONDS", help="Time that an overview may take, about.  [default: 60]"
+            metavar="SECONDS",
+            help="Time that an overview may take, about.  "
+            f"[default: {contract_limits.ExplainRequest.budget_seconds.default:g}]",
         ),
     ] = None,
     row_count: Annotated[

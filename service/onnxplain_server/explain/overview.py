@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from onnxplain_server.core.arrays import Vector
-from onnxplain_server.core.contract_limits import ExplainRequest, PartialDependenceOptions
+from onnxplain_server.core.contract_limits import (
+    ExplainRequest,
+    InteractionsOptions,
+    PartialDependenceOptions,
+)
 from onnxplain_server.core.model import Note
 from onnxplain_server.explain.bound_request import BoundRequest
 from onnxplain_server.explain.pace import predicted_pace, tree_pace, tree_rows
@@ -32,8 +36,10 @@ from onnxplain_server.plots.elements.labels import enumerate_words
 
 CURVE_COUNT = 6
 """Features whose curves are computed."""
-_PAIRED_FEATURES = 5
-"""Features that are paired up: the default of interactions."""
+_PAIRED_FEATURES = InteractionsOptions.pairwise_feature_count.default
+_WITH_TARGET = ("average_loss", "permutation_importance")
+_ALWAYS = ("interactions", "partial_dependence")
+"""Methods of an overview; interactions need two features."""
 _FEWEST_ROWS = 30
 """Rows below which a method is left out."""
 _GRID, _COARSE_GRID = PartialDependenceOptions.grid_size.default, 15
@@ -78,8 +84,6 @@ class OverviewPlan:
         Rows that the engine evaluates in a second.
     tree_rows : int or None
         Rows on which trees give interactions in their share of the budget; None for other models.
-    left_out : list of str
-        Methods for which the budget has no room.
     """
 
     names: tuple[str, ...]
@@ -88,7 +92,6 @@ class OverviewPlan:
     budget: float
     pace: float
     tree_rows: int | None
-    left_out: list[str] = field(default_factory=list)
 
     def importances(self) -> Iterator[Part]:
         """Return permutation importance; shuffled once where there is no time for more."""
@@ -100,24 +103,19 @@ class OverviewPlan:
                 part = self._sized(options, SHUFFLED_ROWS, rows)
                 yield replace(part, is_reduced=part.is_reduced or options != usual)
                 return
-        self.left_out.append("permutation_importance")
 
     def losses(self, *losses: Loss | None) -> Iterator[Part]:
         """Return average losses; None: the default one."""
         rows = self._affordable("losses")
         for loss in losses if self._is_enough(rows) else ():
             yield self._sized(average_loss.Options(Comparison(loss)), self.row_count, rows)
-        if not self._is_enough(rows) and None in losses:
-            self.left_out.append("average_loss")
 
     def pairs(self) -> Iterator[Part]:
         """Return interactions, if there are features and rows enough."""
-        if len(self.names) < 2:
-            return
         options, rows = interactions.Options(), self._paired_rows()
-        if not self._is_enough(rows):
-            self.left_out.append("interactions")
-        elif self.tree_rows is None:
+        if len(self.names) < 2 or not self._is_enough(rows):
+            return
+        if self.tree_rows is None:
             yield self._sized(options, QUADRATIC_ROWS, rows)
         else:
             yield self._of_trees(options)
@@ -139,7 +137,6 @@ class OverviewPlan:
                 )
                 part = self._sized(options, QUADRATIC_ROWS, rows)
                 return replace(part, is_reduced=part.is_reduced or (count, grid) != sizes[0])
-        self.left_out.append("partial_dependence")
         return None
 
     @property
@@ -154,14 +151,16 @@ class OverviewPlan:
         rows = min(default if part.row_count is None else part.row_count, self.row_count)
         return rows * len(options.features) * (options.grid_size + 1)
 
-    def notes(self, parts: Sequence[Part]) -> tuple[Note, ...]:
+    def notes(self, parts: Sequence[Part], *, has_target: bool) -> tuple[Note, ...]:
         """Tell what the budget made smaller, or left out."""
+        names = {method_of(part.options).name for part in parts}
+        methods = (*(_WITH_TARGET if has_target else ()), *_ALWAYS[len(self.names) < 2 :])
         reduced = [
             f"{method_of(part.options).name} is on {self._words(part)}"
             for part in parts
             if part.is_reduced
         ]
-        left_out = (f"{name} is left out" for name in dict.fromkeys(self.left_out))
+        left_out = (f"{name} is left out" for name in methods if name not in names)
         changes = [*dict.fromkeys(reduced), *left_out]
         if not changes:
             return ()

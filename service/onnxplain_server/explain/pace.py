@@ -13,8 +13,6 @@ from onnxplain_server.explain.methods.interactions import prepare
 from onnxplain_server.explain.task import Task
 from onnxplain_server.methods import interactions
 
-_TREE_ROWS = 20_000
-"""Most rows for interactions and curves of trees, whose time grows with them."""
 _TRIAL_ROWS = 250
 """Rows of the trial of interactions on trees."""
 _PACE_SECONDS, _PACE_ROWS = 0.2, 2_048
@@ -37,7 +35,7 @@ def tree_pace(request: BoundRequest) -> float:
 def tree_rows(request: BoundRequest, seconds: float) -> int:
     """Return the rows on which interactions take some seconds, by a trial on few."""
     if len(request.sample.features.names) < 2:
-        return _TREE_ROWS
+        return len(request.sample.rows)
     trial = request.trial(_TRIAL_ROWS)
     job = prepare(Task(trial, "interactions"), interactions.Options())
     start = time.perf_counter()
@@ -45,7 +43,7 @@ def tree_rows(request: BoundRequest, seconds: float) -> int:
     ratio = seconds / max(time.perf_counter() - start, 1e-6)
     rows = len(trial.sample.drawn)
     grown = rows * (math.sqrt(ratio) if request.tabular_choice.is_quadratic else ratio)
-    return int(min(grown, _TREE_ROWS))
+    return int(grown)
 
 
 def predicted_pace(request: BoundRequest) -> float:

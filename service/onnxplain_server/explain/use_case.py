@@ -166,7 +166,8 @@ def _overview(request: BoundRequest) -> Answer:
         results.append(steps[-1].run())
     methods = tuple((method_of(part.options).name, part.row_count) for part in parts)
     answer = _answer(request, steps, results)
-    return replace(answer, notes=(*answer.notes, *plan.notes(parts)), overview_methods=methods)
+    notes = plan.notes(parts, has_target=bool(request.question.target_column))
+    return replace(answer, notes=(*answer.notes, *notes), overview_methods=methods)
 
 
 def _losses(request: BoundRequest, plan: OverviewPlan) -> list[Part]:
