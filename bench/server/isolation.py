@@ -12,7 +12,6 @@ from onnxplain.v1.explanation_service_pb2 import ExplainRequest, MethodOptions
 from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.partial_dependence_pb2 import PartialDependenceOptions
 from onnxplain.v1.table_pb2 import Table
-from onnxplain_server.adapters.onnx import ModelLimits
 from onnxplain_server.adapters.runner.in_process import InProcess
 from onnxplain_server.adapters.storage.memory_cache import MemoryCache
 from onnxplain_server.adapters.storage.signing import Signer
@@ -20,6 +19,7 @@ from onnxplain_server.adapters.workers.ipc.zygote_arguments import WorkerSetting
 from onnxplain_server.adapters.workers.isolated import Isolated, WorkerTimeouts
 from onnxplain_server.adapters.workers.sandbox.resource_limits import Budget
 from onnxplain_server.core.interfaces import Runner
+from onnxplain_server.core.model_limits import ModelLimits
 from onnxplain_server.transport.admission.request_context import RequestContext
 
 from bench.server import isolation_time

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from onnxplain_server import cli
 from onnxplain_server.core.interfaces import BlobStore, Cache, Runner
+from onnxplain_server.core.model_limits import ModelLimits
 from onnxplain_server.telemetry.tracing import UNTRACED, Tracer
 
 if TYPE_CHECKING:
@@ -65,24 +66,28 @@ class _ServerRunner:
 
 def _server_runner(settings: Settings, stack: ExitStack) -> _ServerRunner:
     """Make the runner of a server, which `stack` closes."""
-    from onnxplain_server.adapters.onnx import ModelLimits  # noqa: PLC0415
-    from onnxplain_server.adapters.runner.in_process import InProcess  # noqa: PLC0415
-    from onnxplain_server.adapters.workers.ipc.zygote_arguments import WorkerSettings  # noqa: PLC0415
-    from onnxplain_server.adapters.workers.isolated import Isolated, WorkerTimeouts  # noqa: PLC0415
-    from onnxplain_server.adapters.workers.sandbox.resource_limits import Budget  # noqa: PLC0415
-    from onnxplain_server.adapters.workers.worker_metrics import WorkerState  # noqa: PLC0415
-    from onnxplain_server.adapters.workers.zygote_start import StartError  # noqa: PLC0415
-
     limits = ModelLimits(
         settings.max_node_count,
         settings.max_output_count,
         settings.max_graph_depth,
         settings.max_tree_depth,
     )
-    if not settings.isolation:
-        return _ServerRunner(
-            stack.enter_context(closing(InProcess(settings.thread_count, limits=limits)))
-        )
+    if settings.isolation:
+        return _isolated(settings, limits, stack)
+    from onnxplain_server.adapters.runner.in_process import InProcess  # noqa: PLC0415
+
+    in_process = InProcess(settings.thread_count, limits=limits)
+    return _ServerRunner(stack.enter_context(closing(in_process)))
+
+
+def _isolated(settings: Settings, limits: ModelLimits, stack: ExitStack) -> _ServerRunner:
+    """Make a pool of workers; this process imports nothing of what they compute with."""
+    from onnxplain_server.adapters.workers.ipc.zygote_arguments import WorkerSettings  # noqa: PLC0415
+    from onnxplain_server.adapters.workers.isolated import Isolated, WorkerTimeouts  # noqa: PLC0415
+    from onnxplain_server.adapters.workers.sandbox.resource_limits import Budget  # noqa: PLC0415
+    from onnxplain_server.adapters.workers.worker_metrics import WorkerState  # noqa: PLC0415
+    from onnxplain_server.adapters.workers.zygote_start import StartError  # noqa: PLC0415
+
     cpu_seconds = math.ceil(
         _CPU_LIMIT_REQUESTS * settings.max_seconds * (settings.thread_count + 1)
     )

@@ -21,7 +21,6 @@ from onnxplain.v1.explanation_service_pb2 import ExplainRequest, ExplainResponse
 from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.partial_dependence_pb2 import PartialDependenceOptions
 from onnxplain.v1.table_pb2 import Table
-from onnxplain_server.adapters.onnx import ModelLimits
 from onnxplain_server.adapters.runner.in_process import InProcess
 from onnxplain_server.adapters.storage.memory_cache import MemoryCache
 from onnxplain_server.adapters.storage.signing import Signer
@@ -31,6 +30,7 @@ from onnxplain_server.adapters.workers.isolated import Isolated, WorkerTimeouts
 from onnxplain_server.adapters.workers.sandbox.resource_limits import Budget
 from onnxplain_server.core.errors import ExplainError
 from onnxplain_server.core.interfaces import Runner
+from onnxplain_server.core.model_limits import ModelLimits
 from onnxplain_server.transport.admission.request_context import RequestContext
 
 ROWS = b"a,b,c\n1,2,3\n4,5,6\n7,8,10\n"

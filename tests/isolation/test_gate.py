@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 from hostile import forests, graphs
 from hostile.base import Hostile, model, node
-from onnxplain_server.adapters.onnx import ModelLimits, evaluation, load
+from onnxplain_server.adapters.onnx import evaluation, load
 from onnxplain_server.adapters.onnx.checks import gate
 from onnxplain_server.adapters.onnx.checks.tree_depth import tree_depth
 from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.model_limits import ModelLimits
 
 REFUSED = [each for each in (*forests.hostiles(), *graphs.hostiles()) if not each.may_answer]
 NEVER_LOADED = [each for each in REFUSED if each.name[0] == "g" or "MODEL_TOO" in str(each.reasons)]

@@ -117,8 +117,8 @@ def test_no_byte_of_a_file_comes_back(
 
 @pytest.mark.slow
 def test_with_the_gate_open_the_worker_dies_and_the_server_lives(own) -> None:
-    from onnxplain_server.adapters.onnx import ModelLimits  # noqa: PLC0415 - the one open gate
     from onnxplain_server.core.errors import ExplainError  # noqa: PLC0415
+    from onnxplain_server.core.model_limits import ModelLimits  # noqa: PLC0415 - the one open gate
 
     runner = own(limits=ModelLimits(tree_depth=10**6), timeouts=own.timeouts(load=600))
     deep = own.request(forests.chain(60_000).SerializeToString())

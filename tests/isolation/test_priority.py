@@ -11,10 +11,10 @@ from threading import Thread
 import pytest
 from hostile import greedy
 from hostile.base import model, node
+from onnxplain_server.adapters.workers.ipc.zygote_protocol import WORKER_NICENESS
 from onnxplain_server.adapters.workers.isolated import Isolated
 from onnxplain_server.adapters.workers.priority import Priorities, niceness
 from onnxplain_server.adapters.workers.worker_process import Worker
-from onnxplain_server.adapters.workers.zygote import WORKER_NICENESS
 from onnxplain_server.core.errors import ExplainError
 
 GOOD = model([node("Neg", "X")]).SerializeToString()

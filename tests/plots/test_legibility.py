@@ -10,7 +10,8 @@ import onnxplain
 import pytest
 import vl_convert
 from google.protobuf import json_format
-from onnxplain.tables import from_bytes, to_table
+from onnxplain.table_files import from_bytes
+from onnxplain.tables import to_table
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest
 from onnxplain.v1.model_pb2 import Model
 from onnxplain_server.methods.interactions import Statistic

@@ -20,7 +20,6 @@ from onnxplain.v1.interactions_pb2 import InteractionsOptions
 from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.partial_dependence_pb2 import FeatureGroup, PartialDependenceOptions
 from onnxplain.v1.table_pb2 import Column, Columns, Table
-from onnxplain_server.adapters.onnx import DEFAULT_LIMITS
 from onnxplain_server.adapters.storage.memory_blobs import MemoryBlobs
 from onnxplain_server.adapters.storage.memory_cache import MemoryCache
 from onnxplain_server.adapters.storage.signing import Signer
@@ -28,6 +27,7 @@ from onnxplain_server.adapters.workers.ipc.zygote_arguments import WorkerSetting
 from onnxplain_server.adapters.workers.isolated import Isolated, WorkerTimeouts
 from onnxplain_server.adapters.workers.sandbox.resource_limits import Budget
 from onnxplain_server.config.loading import load
+from onnxplain_server.core.model_limits import DEFAULT_LIMITS
 from onnxplain_server.serve import Server
 from onnxplain_server.telemetry.otel import OpenTelemetry
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider

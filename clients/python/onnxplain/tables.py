@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gzip
 import os
-import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,16 +10,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from onnxplain.table_files import from_bytes
 from onnxplain.transport.uploads import TableRef
 from onnxplain.v1.table_pb2 import Table
-
-_ARROW_FILE = b"ARROW1"
-_ARROW_STREAM = b"\xff\xff\xff\xff"
-_PARQUET = b"PAR1"
-_GZIP = b"\x1f\x8b"
-_CONTROL = frozenset(range(32)).difference(b"\t\n\r\f")
-"""Bytes that no text has; every ONNX file has some at its beginning."""
-_SNIFFED_BYTES = 1000
 
 
 def to_table(table: Any, feature_columns: Sequence[str] = ()) -> Table:
@@ -53,40 +44,6 @@ def to_table(table: Any, feature_columns: Sequence[str] = ()) -> Table:
     if isinstance(table, bytes | bytearray | memoryview):
         return from_bytes(bytes(table))
     return Table(arrow=_stream(_arrow(table, feature_columns)))
-
-
-def from_bytes(content: bytes) -> Table:
-    """Wrap the bytes of a file: Arrow IPC or Parquet where they begin like one, else CSV.
-
-    A gzipped file, like "rows.csv.gz", is unpacked here, where it is trusted; the server would
-    have to guard against decompression bombs.
-
-    Raises
-    ------
-    ValueError
-        Where such a file is broken.
-    """
-    if content.startswith(_GZIP):
-        content = _decompress(content)
-    if content.startswith((_ARROW_FILE, _ARROW_STREAM)):
-        return Table(arrow=content)
-    if content.startswith(_PARQUET):
-        return Table(parquet=content)
-    return Table(csv=content)
-
-
-def is_table(content: bytes) -> bool:
-    """Tell whether a file begins like a table: Arrow IPC, Parquet, gzip or text; ONNX does not."""
-    if content.startswith((_ARROW_FILE, _ARROW_STREAM, _PARQUET, _GZIP)):
-        return True
-    return _CONTROL.isdisjoint(content[:_SNIFFED_BYTES])
-
-
-def _decompress(content: bytes) -> bytes:
-    try:
-        return gzip.decompress(content)
-    except (EOFError, OSError, zlib.error) as error:
-        raise ValueError(f"the table begins like a gzip file, but is broken: {error}") from None
 
 
 def _arrow(table: Any, feature_columns: Sequence[str]) -> pa.Table:

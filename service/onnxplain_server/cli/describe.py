@@ -20,12 +20,7 @@ from onnxplain_server.cli.connection import (
 )
 from onnxplain_server.cli.error_lines import Names
 from onnxplain_server.cli.failure import in_short
-from onnxplain_server.cli.output import (
-    DEFAULT_OUTPUT,
-    DescriptionOutput,
-    formatted_description,
-    is_for_terminal,
-)
+from onnxplain_server.cli.output.formats import DEFAULT_OUTPUT, DescriptionOutput, is_for_terminal
 
 
 def describe(
@@ -58,5 +53,7 @@ def describe(
     with in_short(Names(files={"model": request.shown_path(model)})):
         message = DescribeModelRequest(model=Model(content=files.read(model)))
         answer = backend.choose(context.obj, endpoint, timeout, connection).describe(message)
+        from onnxplain_server.cli.output.formatting import formatted_description  # noqa: PLC0415
+
         with files.destination(None) as write:
             write(formatted_description(answer, output, to_terminal=is_for_terminal(None)))

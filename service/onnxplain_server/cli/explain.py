@@ -24,8 +24,9 @@ from onnxplain_server.cli.connection import (
     TokenFile,
 )
 from onnxplain_server.cli.failure import UsageFault, in_short
-from onnxplain_server.cli.output import DEFAULT_OUTPUT, Output, formatted, is_for_terminal
+from onnxplain_server.cli.output.formats import DEFAULT_OUTPUT, Output, is_for_terminal
 from onnxplain_server.core import contract_limits
+from onnxplain_server.report import renderer
 
 _ALL_ROWS = 2**31 - 1
 """Largest `row_count` of the contract: all rows, as no table has more."""
@@ -246,10 +247,14 @@ def explain(
     )
     typed = {"model": model, "table": table, "request": request_file}
     with in_short(request.names(context, typed)):
+        if output is Output.HTML:
+            renderer.require()  # before the computation, which may take long
         message = request.build(model, table, request_file, methods.from_context(context), flags)
         chosen = backend.choose(context.obj, endpoint, timeout, connection)
         with files.destination(output_file) as write:
             with progress.bar() as on_progress:
                 answer = chosen.explain(message, on_progress)
+            from onnxplain_server.cli.output.formatting import formatted  # noqa: PLC0415
+
             name = Path(model or table or "").name
             write(formatted(answer, output, name, to_terminal=is_for_terminal(output_file)))

@@ -12,6 +12,7 @@ from onnxplain.errors import ExplainError as ClientError
 
 from onnxplain_server.cli.error_lines import Names, error_lines, printed, shortened
 from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.report.renderer import RendererMissingError
 
 FAILED = 1
 USAGE_ERROR = 2
@@ -77,6 +78,8 @@ def in_short(names: Names = _NO_NAMES) -> Iterator[None]:
         _fail(error_lines(error.message, error.reason, error.field, names))
     except CommandError as error:
         _fail([f"onnxplain: error: {printed(error.message)} ({error.reason})"], error.exit_code)
+    except RendererMissingError as error:
+        _fail([f"onnxplain: error: {printed(str(error))} (RENDERER_MISSING)"])
 
 
 def _fail(lines: list[str], exit_code: int = FAILED) -> None:

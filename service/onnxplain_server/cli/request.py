@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import typer
-from onnxplain.tables import from_bytes, is_table
+from onnxplain.table_files import from_bytes, is_table
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest, MethodOptions
 from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.table_pb2 import Table

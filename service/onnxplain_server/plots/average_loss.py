@@ -16,10 +16,10 @@ from onnxplain_server.plots.elements.labels import (
     distinguish,
     shorten,
     shorten_inside,
-    spell_beside,
     spell_interval,
 )
 from onnxplain_server.plots.elements.naming import in_units_of, spoken
+from onnxplain_server.plots.elements.number_formats import spell_beside
 from onnxplain_server.plots.elements.ranking import MOST_BARS, each
 from onnxplain_server.plots.elements.style import MOST_SERIES
 

@@ -19,12 +19,12 @@ from onnxplain_server.plots.elements.bars import BarTitles, ErrorBars, draw
 from onnxplain_server.plots.elements.chart import Plot, finish, tooltip
 from onnxplain_server.plots.elements.labels import (
     clean,
-    data_number,
     distinguish,
     enumerate_words,
     shorten,
     shorten_inside,
 )
+from onnxplain_server.plots.elements.number_formats import data_number
 from onnxplain_server.plots.elements.plane import circles, extent_of, labels, spokes
 from onnxplain_server.plots.elements.ranking import counts, strongest
 from onnxplain_server.plots.elements.style import PLOT_WIDTH, Spec

@@ -18,11 +18,10 @@ from onnxplain_server.plots.elements.labels import (
     distinguish,
     enumerate_words,
     identifiers,
-    is_flat,
     shorten,
-    spell_on_scale,
 )
 from onnxplain_server.plots.elements.naming import spoken
+from onnxplain_server.plots.elements.number_formats import is_flat, spell_on_scale
 from onnxplain_server.plots.elements.selection import comparable, most_moved
 from onnxplain_server.plots.elements.splits import Split, no_split, split
 from onnxplain_server.plots.elements.style import MOST_SERIES

@@ -8,7 +8,8 @@ import numpy as np
 
 from onnxplain_server.methods.feature_vectors.knockoff_test import KnockoffCheck
 from onnxplain_server.plots.elements.chart import Plot, finish, tooltip
-from onnxplain_server.plots.elements.labels import data_number, distinguish, shorten_inside
+from onnxplain_server.plots.elements.labels import distinguish, shorten_inside
+from onnxplain_server.plots.elements.number_formats import data_number
 from onnxplain_server.plots.elements.plane import PlaneExtent, circles, extent_of, labels
 from onnxplain_server.plots.elements.style import (
     PLAIN_COLOUR,

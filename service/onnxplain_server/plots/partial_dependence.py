@@ -23,14 +23,9 @@ from onnxplain_server.plots.elements.axes import (
     key,
 )
 from onnxplain_server.plots.elements.chart import Plot, finish
-from onnxplain_server.plots.elements.labels import (
-    distinguish,
-    identifiers,
-    is_flat,
-    shorten,
-    spell_on_scale,
-)
+from onnxplain_server.plots.elements.labels import distinguish, identifiers, shorten
 from onnxplain_server.plots.elements.naming import spoken
+from onnxplain_server.plots.elements.number_formats import is_flat, spell_on_scale
 from onnxplain_server.plots.elements.selection import Piece, View, views
 from onnxplain_server.plots.elements.style import Spec
 from onnxplain_server.plots.elements.view_axes import axis_of, span

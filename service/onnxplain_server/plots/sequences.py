@@ -11,14 +11,9 @@ from onnxplain_server.methods.sequences import Result
 from onnxplain_server.methods.sequences.kmers import text_of
 from onnxplain_server.methods.sequences.result import Kmers, MismatchClass, Motif
 from onnxplain_server.plots.elements.chart import Plot, finish, tooltip
-from onnxplain_server.plots.elements.labels import (
-    clean,
-    data_number,
-    identifiers,
-    share_format,
-    shorten,
-)
+from onnxplain_server.plots.elements.labels import clean, identifiers, shorten
 from onnxplain_server.plots.elements.naming import spoken
+from onnxplain_server.plots.elements.number_formats import data_number, share_format
 from onnxplain_server.plots.elements.style import PLOT_WIDTH, SERIES_COLOURS, Spec
 from onnxplain_server.plots.firm.squares import DIVERGING
 

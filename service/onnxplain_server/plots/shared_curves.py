@@ -10,12 +10,8 @@ from onnxplain_server.core.arrays import Array, Vector
 from onnxplain_server.plots.elements.axes import Axis, Categories, is_missing
 from onnxplain_server.plots.elements.chart import Plot, finish, tooltip
 from onnxplain_server.plots.elements.curves import Legend, colour_channel, joining
-from onnxplain_server.plots.elements.labels import (
-    data_number,
-    enumerate_words,
-    scale_format,
-    shorten,
-)
+from onnxplain_server.plots.elements.labels import enumerate_words, shorten
+from onnxplain_server.plots.elements.number_formats import data_number, scale_format
 from onnxplain_server.plots.elements.selection import View
 from onnxplain_server.plots.elements.style import PLAIN_COLOUR, Spec
 from onnxplain_server.plots.elements.view_axes import axis_of

@@ -14,7 +14,8 @@ from onnxplain.v1.interactions_pb2 import InteractionsResult, InteractionStatist
 from onnxplain.v1.partial_dependence_pb2 import PartialDependenceCurve, PartialDependenceResult
 
 from onnxplain_server.core.arrays import Matrix
-from onnxplain_server.plots.elements.labels import clean, distinguish, spell, spell_beside
+from onnxplain_server.plots.elements.labels import clean, distinguish
+from onnxplain_server.plots.elements.number_formats import spell, spell_beside
 from onnxplain_server.plots.elements.selection import ascending
 from onnxplain_server.report.finding import (
     Finding,

@@ -15,7 +15,8 @@ from onnxplain.v1.explanation_service_pb2 import (
 from onnxplain.v1.model_pb2 import ModelDescription, ModelInput
 
 from onnxplain_server.plots.elements import loss_names
-from onnxplain_server.plots.elements.labels import clean, enumerate_words, shorten, spell_whole
+from onnxplain_server.plots.elements.labels import clean, enumerate_words, shorten
+from onnxplain_server.plots.elements.number_formats import spell_whole
 from onnxplain_server.report.loss_findings import loss_of
 from onnxplain_server.report.registry import of_method
 

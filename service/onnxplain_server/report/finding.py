@@ -9,7 +9,8 @@ from typing import TypeVar
 import numpy as np
 
 from onnxplain_server.core.arrays import Vector
-from onnxplain_server.plots.elements.labels import clean, scale_format, spell
+from onnxplain_server.plots.elements.labels import clean
+from onnxplain_server.plots.elements.number_formats import scale_format, spell
 
 MAX_ROWS = 30
 """Largest number of rows of a table; the JSON has all."""

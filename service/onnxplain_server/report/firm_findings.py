@@ -8,7 +8,8 @@ import numpy as np
 from onnxplain.v1.firm_pb2 import FirmImportance, FirmOptions, FirmResult, FirmSequencesResult
 
 from onnxplain_server.core.arrays import Matrix
-from onnxplain_server.plots.elements.labels import clean, distinguish, spell_beside
+from onnxplain_server.plots.elements.labels import clean, distinguish
+from onnxplain_server.plots.elements.number_formats import spell_beside
 from onnxplain_server.report.finding import Finding, Heading, if_several, truncate, unit
 
 

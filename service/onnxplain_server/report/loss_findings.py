@@ -14,8 +14,9 @@ from onnxplain.v1.permutation_importance_pb2 import (
 from onnxplain_server.core.arrays import Vector
 from onnxplain_server.methods.losses import Loss
 from onnxplain_server.plots.elements import loss_names
-from onnxplain_server.plots.elements.labels import clean, distinguish, spell_beside, spell_whole
+from onnxplain_server.plots.elements.labels import clean, distinguish
 from onnxplain_server.plots.elements.naming import in_units_of
+from onnxplain_server.plots.elements.number_formats import spell_beside, spell_whole
 from onnxplain_server.report.finding import Finding, Heading, if_several, joined, truncate
 
 

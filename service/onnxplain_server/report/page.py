@@ -11,7 +11,6 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-import vl_convert
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup, escape
 from onnxplain.v1.explanation_service_pb2 import ExplainResponse, Explanation
@@ -19,13 +18,11 @@ from onnxplain.v1.plot_pb2 import Plot
 
 from onnxplain_server.core.errors import ExplainError
 from onnxplain_server.plots.elements.labels import clean, distinguish
-from onnxplain_server.report import facts, summary
+from onnxplain_server.report import facts, renderer, summary
 from onnxplain_server.report.finding import Finding
 from onnxplain_server.report.output_names import with_output_names
 from onnxplain_server.report.registry import of_answer, of_method
 from onnxplain_server.wire import canonical
-
-_VEGA_LITE = "6.4"
 
 # HTML escapes do not work inside <script>, and "</script>" would end the element, "<!--" change
 # how its end is found. JSON escapes of these characters are safe.
@@ -78,6 +75,8 @@ def of_response(answer: ExplainResponse, file_name: str = "") -> str:
     ------
     ExplainError
         INVALID_REQUEST if a plot is not JSON.
+    RendererMissingError
+        Where the renderer is not installed, whose scripts the page has.
     """
     named = with_output_names(answer)
     return _render(
@@ -145,7 +144,7 @@ def _specification(plot: Plot) -> Any:
 
 
 def _render(page: _TemplateParser) -> str:
-    scripts = [_library(), _asset("page.js")]
+    scripts = [renderer.library(), _asset("page.js")]
     template = _environment().get_template("page.html")
     return template.render(
         page=page,
@@ -171,12 +170,6 @@ def _environment() -> Environment:
     )
     environment.filters["breakable"] = _breakable
     return environment
-
-
-@cache
-def _library() -> str:
-    """Return Vega, Vega-Lite and vega-embed as one script, about 0.9 MB; once per page."""
-    return str(vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=_VEGA_LITE))
 
 
 @cache

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 
 from onnxplain.v1.swarm_pb2 import SwarmEffect, SwarmOptions, SwarmResult
 
-from onnxplain_server.plots.elements.labels import clean, spell_whole
+from onnxplain_server.plots.elements.labels import clean
+from onnxplain_server.plots.elements.number_formats import spell_whole
 from onnxplain_server.report.finding import Finding, Heading, truncate
 
 _NONE = "–"

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper
 from onnxplain_server.adapters.onnx import load
-from onnxplain_server.adapters.onnx.checks.gate import DEFAULT_LIMITS
 from onnxplain_server.adapters.onnx.outputs import read_parts
 from onnxplain_server.adapters.onnx.read import operators, read
 from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.model_limits import DEFAULT_LIMITS
 
 ML = "ai.onnx.ml"
 X = np.array([[1.0, 2.0, 3.0], [-1.0, 0.5, 4.0]], np.float32)

@@ -14,7 +14,8 @@ import onnxplain
 from google.protobuf import json_format
 from google.protobuf.message import Message
 from onnxplain.results.canonical_json import to_json
-from onnxplain.tables import from_bytes, to_table
+from onnxplain.table_files import from_bytes
+from onnxplain.tables import to_table
 from onnxplain.v1.explanation_service_pb2 import DescribeModelRequest, ExplainRequest
 from onnxplain.v1.model_pb2 import Model
 

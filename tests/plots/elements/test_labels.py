@@ -10,18 +10,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from onnxplain_server.plots.elements.labels import (
     clean,
-    data_number,
     distinguish,
     enumerate_words,
     identifiers,
+    shorten,
+    shorten_inside,
+    spell_interval,
+)
+from onnxplain_server.plots.elements.number_formats import (
+    data_number,
     is_flat,
     scale_format,
     share_format,
-    shorten,
-    shorten_inside,
     spell,
     spell_beside,
-    spell_interval,
     spell_on_scale,
     spell_whole,
 )

@@ -26,7 +26,7 @@ class RenderingError(Exception):
 
 
 def is_installed() -> bool:
-    """Tell whether there is a renderer: by `onnxplain[notebook]`, or by the server's package."""
+    """Tell whether there is a renderer: by `onnxplain[notebook]` or `onnxplain-server[render]`."""
     return find_spec(_MODULE) is not None
 
 

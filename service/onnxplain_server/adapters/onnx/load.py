@@ -16,7 +16,6 @@ from onnxplain_server.adapters.onnx.analysis.margin import (
     margin_unavailable,
     read_margin,
 )
-from onnxplain_server.adapters.onnx.checks.gate import DEFAULT_LIMITS, ModelLimits
 from onnxplain_server.adapters.onnx.checks.row_consistency import Inconsistency, row_names
 from onnxplain_server.adapters.onnx.class_scores import (
     has_class_scores,
@@ -33,6 +32,7 @@ from onnxplain_server.adapters.onnx.trial_rows import Trial, evaluation_fault, r
 from onnxplain_server.core.arrays import Array, Indices
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Description, Note, Scale
+from onnxplain_server.core.model_limits import DEFAULT_LIMITS, ModelLimits
 
 _ROW_BY_ROW = Note(
     "ROW_BY_ROW",

@@ -7,9 +7,10 @@ from onnx import ModelProto
 
 from onnxplain_server.adapters.onnx.analysis.graph import Graph
 from onnxplain_server.adapters.onnx.checks.allowed_operators import operator_title
-from onnxplain_server.adapters.onnx.checks.gate import DEFAULT_LIMITS, ModelLimits, check
+from onnxplain_server.adapters.onnx.checks.gate import check
 from onnxplain_server.adapters.onnx.faults import refuse_for_memory
 from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.model_limits import DEFAULT_LIMITS, ModelLimits
 from onnxplain_server.trees.reading.onnx_nodes import nodes_within
 
 

@@ -18,13 +18,14 @@ from cachetools import LRUCache
 from onnx import ModelProto
 from onnxplain.v1 import explanation_service_pb2 as service_pb2
 
-from onnxplain_server.adapters.onnx import DEFAULT_LIMITS, ModelLimits, OnnxModel, describe, load
+from onnxplain_server.adapters.onnx import OnnxModel, describe, load
 from onnxplain_server.adapters.runner.table_cache import TableCache
 from onnxplain_server.adapters.runner.timed_model import TimedModel
 from onnxplain_server.adapters.runner.uncached import UncachedHost
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import Blobs, ComputationHost
 from onnxplain_server.core.model import Description, Scale
+from onnxplain_server.core.model_limits import DEFAULT_LIMITS, ModelLimits
 from onnxplain_server.core.rows import feeds
 from onnxplain_server.core.table import Table
 from onnxplain_server.effects.background import merge

@@ -18,9 +18,9 @@ from pathlib import Path
 
 from cachetools import LRUCache
 
+from onnxplain_server.adapters.workers.ipc.zygote_protocol import WORKER_NICENESS
 from onnxplain_server.adapters.workers.process_status import processor_seconds
 from onnxplain_server.adapters.workers.worker_process import Worker
-from onnxplain_server.adapters.workers.zygote import WORKER_NICENESS
 
 _SHORT_SECONDS = 0.25
 _LEVELS = 4

@@ -10,21 +10,19 @@ import gc
 import os
 import signal
 import socket
-import struct
 import sys
 
 from onnxplain_server.adapters.workers import worker_loop
 from onnxplain_server.adapters.workers.ipc.zygote_arguments import WorkerSettings
+from onnxplain_server.adapters.workers.ipc.zygote_protocol import (
+    FORK,
+    REAP,
+    REPLY,
+    UNKNOWN,
+    WORKER_NICENESS,
+)
 from onnxplain_server.adapters.workers.sandbox import preload
 from onnxplain_server.adapters.workers.sandbox.resource_limits import die_with_parent
-
-REPLY = struct.Struct("<q")
-FORK, REAP = b"fork", b"reap"
-UNKNOWN = -(2**31)
-"""Exit status of a worker that the kernel no longer knows."""
-
-WORKER_NICENESS = 4
-"""Niceness of workers: the server itself, which answers probes, has priority over them."""
 
 _STANDARD_ERROR = 2
 

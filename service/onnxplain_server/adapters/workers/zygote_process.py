@@ -14,13 +14,13 @@ from pathlib import Path
 
 from onnxplain_server.adapters.workers.ipc import arena
 from onnxplain_server.adapters.workers.ipc.zygote_arguments import WorkerSettings
+from onnxplain_server.adapters.workers.ipc.zygote_protocol import FORK, REAP, REPLY, UNKNOWN
 from onnxplain_server.adapters.workers.process_status import (
     exit_cause,
     private_bytes,
     processor_seconds,
 )
 from onnxplain_server.adapters.workers.worker_process import Worker
-from onnxplain_server.adapters.workers.zygote import FORK, REAP, REPLY, UNKNOWN
 from onnxplain_server.adapters.workers.zygote_start import StartError, StartMonitor
 
 _POLL_MILLISECONDS = 250

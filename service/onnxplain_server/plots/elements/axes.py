@@ -13,15 +13,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from onnxplain_server.core.arrays import Array, Vector
-from onnxplain_server.plots.elements.labels import (
-    clean,
-    data_number,
-    distinguish,
-    scale_format,
-    shorten,
-    shorten_inside,
-    spell,
-)
+from onnxplain_server.plots.elements.labels import clean, distinguish, shorten, shorten_inside
+from onnxplain_server.plots.elements.number_formats import data_number, scale_format, spell
 from onnxplain_server.plots.elements.style import Spec
 
 MISSING = "missing"

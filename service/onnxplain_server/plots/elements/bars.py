@@ -8,13 +8,8 @@ import numpy as np
 
 from onnxplain_server.core.arrays import Indices, Matrix
 from onnxplain_server.plots.elements.chart import tooltip
-from onnxplain_server.plots.elements.labels import (
-    clean,
-    data_number,
-    share_format,
-    shorten_inside,
-    spell_among,
-)
+from onnxplain_server.plots.elements.labels import clean, shorten_inside
+from onnxplain_server.plots.elements.number_formats import data_number, share_format, spell_among
 from onnxplain_server.plots.elements.style import (
     BAR_STEP,
     GROUPED_BAR_STEP,

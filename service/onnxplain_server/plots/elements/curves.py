@@ -18,12 +18,8 @@ from onnxplain_server.plots.elements.axes import (
     is_missing,
 )
 from onnxplain_server.plots.elements.chart import in_panels, tooltip
-from onnxplain_server.plots.elements.labels import (
-    data_number,
-    is_flat,
-    scale_format,
-    shorten_inside,
-)
+from onnxplain_server.plots.elements.labels import shorten_inside
+from onnxplain_server.plots.elements.number_formats import data_number, is_flat, scale_format
 from onnxplain_server.plots.elements.style import (
     MISSING_COLOUR,
     MOST_SERIES,

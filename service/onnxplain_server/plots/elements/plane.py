@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from onnxplain_server.core.arrays import Indices, Matrix, Vector
-from onnxplain_server.plots.elements.labels import data_number
+from onnxplain_server.plots.elements.number_formats import data_number
 from onnxplain_server.plots.elements.style import Spec
 
 _SIDE = 440

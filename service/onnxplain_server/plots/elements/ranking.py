@@ -8,13 +8,8 @@ import numpy as np
 
 from onnxplain_server.core.arrays import Array, Indices, Matrix, Vector
 from onnxplain_server.plots.elements.bars import JOINT, Bars, ErrorBars, in_lines, label
-from onnxplain_server.plots.elements.labels import (
-    clean,
-    distinguish,
-    enumerate_words,
-    shorten,
-    spell_beside,
-)
+from onnxplain_server.plots.elements.labels import clean, distinguish, enumerate_words, shorten
+from onnxplain_server.plots.elements.number_formats import spell_beside
 from onnxplain_server.plots.elements.style import MOST_SERIES
 
 MOST_BARS = 15

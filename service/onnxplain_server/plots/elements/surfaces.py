@@ -10,7 +10,7 @@ import numpy as np
 from onnxplain_server.core.arrays import Array, Vector
 from onnxplain_server.plots.elements.axes import Axis, Categories, in_panel
 from onnxplain_server.plots.elements.chart import in_panels, tooltip
-from onnxplain_server.plots.elements.labels import data_number, scale_format
+from onnxplain_server.plots.elements.number_formats import data_number, scale_format
 from onnxplain_server.plots.elements.style import AREA_SCHEME, Spec
 
 

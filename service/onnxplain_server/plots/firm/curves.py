@@ -11,14 +11,9 @@ from onnxplain_server.methods.firm import Result
 from onnxplain_server.methods.firm.result import ConditionalExpectation, FirmImportance
 from onnxplain_server.plots.elements.axes import Axis, NumberLine, in_panel, is_missing, lay_axis
 from onnxplain_server.plots.elements.chart import Plot, finish, tooltip
-from onnxplain_server.plots.elements.labels import (
-    clean,
-    data_number,
-    distinguish,
-    scale_format,
-    shorten,
-)
+from onnxplain_server.plots.elements.labels import clean, distinguish, shorten
 from onnxplain_server.plots.elements.naming import spoken
+from onnxplain_server.plots.elements.number_formats import data_number, scale_format
 from onnxplain_server.plots.elements.style import PANEL_WIDTH, SERIES_COLOURS, Spec
 
 _MAX_PANELS = 6

@@ -11,14 +11,13 @@ from onnxplain_server.methods.firm.result import PairGrid
 from onnxplain_server.plots.elements.chart import Plot, finish, tooltip
 from onnxplain_server.plots.elements.labels import (
     clean,
-    data_number,
     distinguish,
     identifiers,
-    share_format,
     shorten,
     shorten_inside,
 )
 from onnxplain_server.plots.elements.naming import spoken
+from onnxplain_server.plots.elements.number_formats import data_number, share_format
 from onnxplain_server.plots.elements.style import PLOT_WIDTH, Spec
 
 _MAX_LITERALS = 30

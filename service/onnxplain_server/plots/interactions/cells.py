@@ -11,7 +11,8 @@ from onnxplain_server.core.arrays import Matrix, Vector
 from onnxplain_server.methods.interactions import Statistic
 from onnxplain_server.plots.elements.bars import JOINT
 from onnxplain_server.plots.elements.chart import tooltip
-from onnxplain_server.plots.elements.labels import clean, data_number, share_format, shorten, spell
+from onnxplain_server.plots.elements.labels import clean, shorten
+from onnxplain_server.plots.elements.number_formats import data_number, share_format, spell
 from onnxplain_server.plots.elements.style import (
     MISSING_COLOUR,
     PANEL_COLUMNS,

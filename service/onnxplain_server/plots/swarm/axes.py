@@ -9,7 +9,7 @@ import numpy as np
 from onnxplain_server.methods.swarm import Effect, Perturbation, Result, Score
 from onnxplain_server.plots.elements import loss_names
 from onnxplain_server.plots.elements.axes import round_numbers
-from onnxplain_server.plots.elements.labels import data_number
+from onnxplain_server.plots.elements.number_formats import data_number
 from onnxplain_server.plots.elements.style import AREA_SCHEME, Spec
 
 PANEL_WIDTH = 430

@@ -12,7 +12,8 @@ import numpy as np
 
 from onnxplain_server.methods.swarm import Effect, Result
 from onnxplain_server.plots.elements.chart import tooltip
-from onnxplain_server.plots.elements.labels import data_number, distinguish
+from onnxplain_server.plots.elements.labels import distinguish
+from onnxplain_server.plots.elements.number_formats import data_number
 from onnxplain_server.plots.elements.style import MOST_SERIES, SERIES_COLOURS, Spec
 from onnxplain_server.plots.swarm.axes import (
     BEST_COLOUR,

@@ -10,12 +10,9 @@ import numpy as np
 from onnxplain_server.core.arrays import Indices
 from onnxplain_server.methods.swarm import Result
 from onnxplain_server.plots.elements.chart import Plot, finish, tooltip
-from onnxplain_server.plots.elements.labels import (
-    data_number,
-    distinguish,
-    shorten_inside,
-)
+from onnxplain_server.plots.elements.labels import distinguish, shorten_inside
 from onnxplain_server.plots.elements.naming import class_phrase
+from onnxplain_server.plots.elements.number_formats import data_number
 from onnxplain_server.plots.elements.style import MOST_SERIES, SERIES_COLOURS, Spec
 
 _TITLE = "Which classes are taken for each other"

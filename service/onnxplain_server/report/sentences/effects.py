@@ -9,8 +9,9 @@ from onnxplain.v1.explanation_service_pb2 import Explanation
 from onnxplain.v1.interactions_pb2 import InteractionStatistic
 
 from onnxplain_server.core.arrays import Array
-from onnxplain_server.plots.elements.labels import clean, spell_beside
+from onnxplain_server.plots.elements.labels import clean
 from onnxplain_server.plots.elements.naming import unit_of
+from onnxplain_server.plots.elements.number_formats import spell_beside
 from onnxplain_server.report.effect_findings import grid_point, row_changes
 from onnxplain_server.report.finding import number
 from onnxplain_server.report.sentences.words import feature_names, for_output, of_output

@@ -9,8 +9,9 @@ from onnxplain.v1.explanation_service_pb2 import Explanation
 from onnxplain.v1.swarm_pb2 import SwarmOptions
 
 from onnxplain_server.plots.elements import loss_names
-from onnxplain_server.plots.elements.labels import clean, spell_beside
+from onnxplain_server.plots.elements.labels import clean
 from onnxplain_server.plots.elements.naming import class_phrase
+from onnxplain_server.plots.elements.number_formats import spell_beside
 from onnxplain_server.report.finding import joined
 from onnxplain_server.report.loss_findings import loss_of
 from onnxplain_server.report.sentences.effects import largest

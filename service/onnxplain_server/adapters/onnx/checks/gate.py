@@ -8,7 +8,6 @@ by inspection; the limits keep a factor of 2 or more from every measured failure
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from onnx import GraphProto, ModelProto
 
@@ -17,38 +16,8 @@ from onnxplain_server.adapters.onnx.checks.attribute_lengths import check_contro
 from onnxplain_server.adapters.onnx.checks.external_data import refuse_external_data
 from onnxplain_server.adapters.onnx.checks.tree_consistency import check_forests
 from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.model_limits import ModelLimits
 from onnxplain_server.trees.reading.onnx_nodes import subgraphs
-
-
-@dataclass(frozen=True, slots=True)
-class ModelLimits:
-    """Complexity limits for models.
-
-    Attributes
-    ----------
-    node_count : int
-        Nodes in all graphs together. Load time grows with their square: 4 s for 2,000.
-    output_count : int
-        Outputs of the model; each may have many columns.
-    graph_depth : int
-        Nesting of subgraphs in branches and loops; the main graph is level 1.
-    tree_depth : int
-        Levels of a tree. onnxruntime recurses, and crashed beyond 10,000.
-    target_count : int
-        Output columns that a tree ensemble may declare.
-    tensor_count : int
-        Initializers in all graphs together; two million empty ones, 4 MB, crash the runtime.
-    """
-
-    node_count: int = 2_000
-    output_count: int = 64
-    graph_depth: int = 8
-    tree_depth: int = 1_024
-    target_count: int = 10_000
-    tensor_count: int = 20_000
-
-
-DEFAULT_LIMITS = ModelLimits()
 
 
 def check(model: ModelProto, limits: ModelLimits) -> None:

@@ -6,8 +6,8 @@ import dataclasses
 import json
 from dataclasses import dataclass
 
-from onnxplain_server.adapters.onnx.checks.gate import ModelLimits
 from onnxplain_server.adapters.workers.sandbox.resource_limits import Budget
+from onnxplain_server.core.model_limits import ModelLimits
 
 
 @dataclass(frozen=True, slots=True)

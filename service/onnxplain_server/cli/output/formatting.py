@@ -1,11 +1,8 @@
-"""Output of an answer as JSON, as tables for a terminal, or as an HTML page."""
+"""Formatting of an answer as JSON, as tables for a terminal, or as an HTML page."""
 
 from __future__ import annotations
 
 import io
-import sys
-from enum import Enum
-from pathlib import Path
 
 from onnxplain.v1.explanation_service_pb2 import DescribeModelResponse, ExplainResponse
 from onnxplain.v1.model_pb2 import ModelDescription
@@ -15,6 +12,7 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
+from onnxplain_server.cli.output.formats import DescriptionOutput, Output
 from onnxplain_server.plots.elements.labels import clean
 from onnxplain_server.report import facts, page, registry, summary
 from onnxplain_server.report.finding import Finding
@@ -26,29 +24,6 @@ _UNLIMITED = 100_000
 
 # The facts before digests and versions, which only JSON shows.
 _RECEIPT_FACT_COUNT = 4
-
-
-class Output(Enum):
-    """Output formats of an answer."""
-
-    JSON = "json"
-    TABLE = "table"
-    HTML = "html"
-
-
-class DescriptionOutput(Enum):
-    """Output formats of a description."""
-
-    JSON = "json"
-    TABLE = "table"
-
-
-DEFAULT_OUTPUT = "Output format.  [default: table in a terminal; json in a pipe or a file]"
-
-
-def is_for_terminal(output_file: Path | None) -> bool:
-    """Return whether output goes to a terminal."""
-    return output_file is None and sys.stdout.isatty()
 
 
 def formatted(

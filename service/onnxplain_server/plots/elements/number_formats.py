@@ -1,0 +1,107 @@
+"""Numbers in plots and reports: rounded, in d3 formats, and spelled as d3 does."""
+
+from __future__ import annotations
+
+import math
+import re
+
+import numpy as np
+
+from onnxplain_server.core.arrays import Array
+
+_DATA_DIGITS = 9
+
+
+def data_number(value: float) -> float:
+    """Round to nine digits, more than any plot shows; keeps specifications short."""
+    return float(f"{value:.{_DATA_DIGITS}g}")
+
+
+def share_format(values: Array) -> str:
+    """Choose a d3 format for separate numbers: three significant digits, or to whole units."""
+    largest = _largest(values)
+    if largest != 0 and not 1e-4 <= largest < 1e9:
+        return ".2~e"
+    digits = math.floor(math.log10(largest)) + 1 if largest else 0
+    return f",.{max(digits, 3)}~r"
+
+
+def scale_format(values: Array) -> str:
+    """Choose a d3 format for numbers on one scale: it resolves a hundredth of their span."""
+    largest = _largest(values)
+    if largest != 0 and not 1e-4 <= largest < 1e9:
+        return ".3~e"
+    finite = values[np.isfinite(values)]
+    span = float(np.ptp(finite)) if finite.size else 0.0
+    decimals = 2 - math.floor(math.log10(span if span > 1e-9 * largest else largest or 1.0))
+    # No separator below 10,000, so that years look like years.
+    separator = "," if largest >= 10_000 else ""
+    return f"{separator}.{min(max(decimals, 0), 12)}~f"
+
+
+def spell(value: float, d3_format: str) -> str:
+    """Format a number as d3 does, by one of the formats of this file."""
+    digits, kind = int(re.sub(r"\D", "", d3_format)), d3_format[-1]
+    if kind == "e":
+        mantissa, exponent = f"{value:.{digits}e}".split("e")
+        text = f"{_trim(mantissa)}e{int(exponent):+d}"
+    elif kind == "r":
+        text = _significant(value, digits)
+    else:
+        text = _trim(f"{value:{d3_format.replace('~', '')}}")
+    return text.replace("-", "−") if text != "-0" else "0"
+
+
+def spell_on_scale(value: float, values: Array) -> str:
+    """Format a number of a scale, rounded to a hundredth of the span of its values."""
+    span = float(np.ptp(values[np.isfinite(values)]))
+    decimals = 2 - math.floor(math.log10(span)) if span else 6
+    return spell(round(value, decimals), scale_format(values))
+
+
+def is_flat(values: Array) -> bool:
+    """Tell whether numbers differ by no more than float32 rounding."""
+    finite = values[np.isfinite(values)]
+    return bool(finite.size and np.ptp(finite) <= 1e-6 * np.abs(finite).max())
+
+
+def spell_beside(value: float, others: Array) -> str:
+    """Format a number with three digits, or "almost 0" if it is tiny relative to the others."""
+    if not math.isfinite(value):
+        return "no number"
+    if 0 < abs(value) < 1e-4 * _largest(others):
+        return "almost 0"
+    return spell_among(value, others)
+
+
+def spell_among(value: float, others: Array) -> str:
+    """Format a number with three digits, or to whole units; with an exponent if others have one."""
+    number_format = share_format(others)
+    digits = math.floor(math.log10(abs(value))) + 1 if value else 0
+    return spell(value, f",.{max(digits, 3)}~r" if number_format.endswith("r") else number_format)
+
+
+def spell_whole(value: float) -> str:
+    """Format a count or a weight to whole units, or to six digits if that is finer."""
+    if not math.isfinite(value):
+        return "no number"
+    is_whole = abs(value) >= 1e5 or value == round(value)
+    text = f"{value:,.0f}" if is_whole and abs(value) < 1e15 else f"{value:,.6g}"
+    return text.replace("-", "−")
+
+
+def _significant(value: float, digits: int) -> str:
+    """Round to significant digits, without exponent."""
+    decimals = digits - 1 - math.floor(math.log10(abs(value))) if value else 0
+    return _trim(f"{round(value, decimals):,.{max(decimals, 0)}f}")
+
+
+def _trim(text: str) -> str:
+    """Remove trailing zeros of a fraction."""
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def _largest(values: Array) -> float:
+    """Return the largest finite magnitude; 0 if there is none."""
+    finite = np.abs(values[np.isfinite(values)])
+    return float(finite.max()) if finite.size else 0.0
