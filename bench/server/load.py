@@ -27,7 +27,7 @@ _SECONDS, _LONG_SECONDS = 10.0, 30.0
 _FEW_ROWS, _USUAL_ROWS, _MANY_ROWS = 100, 500, 800
 """The usual number is that which the service draws by itself."""
 _SLOW_COUNT, _IDLE_COUNT = 500, 10_000
-_SLOW = b"POST /v1/explanations HTTP/1.1\r\nHost: a\r\nX-Slow: "
+_SLOW = b"POST /v1/explanations HTTP/1.1\r\nHost: localhost\r\nX-Slow: "
 _HALF = b"PRI * HTTP/2.0\r\n"
 
 Start = Callable[..., "Future[list[Outcome]]"]

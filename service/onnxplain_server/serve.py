@@ -29,6 +29,7 @@ from onnxplain_server.transport.metrics.metrics_page import create_metrics_app
 from onnxplain_server.transport.metrics.request_metrics import Metrics
 from onnxplain_server.transport.metrics.state_metrics import StateCollector
 from onnxplain_server.transport.readiness import ReadinessWatcher
+from onnxplain_server.transport.rest.origin_policy import OriginPolicy
 from onnxplain_server.transport.rest.rest_access import header_check
 from onnxplain_server.transport.rest.rest_server import RestServer
 from onnxplain_server.transport.rest.routes import create_app
@@ -252,6 +253,7 @@ def _metrics(settings: Settings, metrics: Metrics) -> RestServer:
         settings.metrics_port,
         thread_count=0,
         body_limits=BodyLimits(_SCRAPE_BYTES),
+        origin_policy=OriginPolicy.of(settings.allowed_hosts, settings.allowed_origins),
     )
 
 
@@ -259,7 +261,15 @@ def _rest(shared: _Shared) -> RestServer:
     settings, authenticator = shared.settings, shared.access.authenticator
     byte_limit = settings.max_message_bytes
     uploads = {f"/v1/{part}s": size for part, size in shared.service.upload_limits.items()}
-    app = create_app(shared.service, shared.metrics, byte_limit, authenticator, shared.tracer)
+    policy = OriginPolicy.of(settings.allowed_hosts, settings.allowed_origins)
+    app = create_app(
+        shared.service,
+        shared.metrics,
+        byte_limit,
+        authenticator=authenticator,
+        tracer=shared.tracer,
+        origin_policy=policy,
+    )
     return RestServer(
         app,
         "REST",
@@ -269,6 +279,7 @@ def _rest(shared: _Shared) -> RestServer:
         body_limits=BodyLimits(byte_limit, uploads),
         count_refused=shared.metrics.rejected,
         check_headers=header_check(app, authenticator),
+        origin_policy=policy,
     )
 
 

@@ -19,9 +19,9 @@ from onnxplain.v1.explanation_service_pb2_grpc import ExplanationServiceStub
 
 PATIENCE = 120.0
 SLOW_COUNT, IDLE_COUNT, PROBE_COUNT = 500, 3_000, 30
-HEADERS = b"POST /v1/explanations HTTP/1.1\r\nHost: a\r\nX-Slow: "
+HEADERS = b"POST /v1/explanations HTTP/1.1\r\nHost: localhost\r\nX-Slow: "
 BODY = (
-    b"POST /v1/explanations HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"
+    b"POST /v1/explanations HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
     b"Content-Length: 1000\r\n\r\n{"
 )
 
@@ -111,7 +111,7 @@ def test_a_connection_over_rest_is_kept_that_came_after_five_hundred_that_send_b
             connection.sendall(begin)
     assert is_healthy(server)
 
-    late.sendall(b"GET /readyz HTTP/1.1\r\nHost: a\r\n\r\n")
+    late.sendall(b"GET /readyz HTTP/1.1\r\nHost: localhost\r\n\r\n")
 
     assert late.recv(2**16).startswith(b"HTTP/1.1 200")
 

@@ -47,8 +47,8 @@ def server(serve: Callable[..., Any]) -> Iterator[Any]:
 def flood(server, head: str, piece: bytes) -> bytes:
     """Send a body for as long as the server takes it; return the reply."""
     with socket.create_connection(("127.0.0.1", server.rest_port)) as connection:
-        start = "POST /v1/explanations HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"
-        connection.sendall(f"{start}{head}\r\n\r\n".encode())
+        start = "POST /v1/explanations HTTP/1.1\r\nHost: localhost\r\n"
+        connection.sendall(f"{start}Content-Type: application/json\r\n{head}\r\n\r\n".encode())
         with suppress(OSError):
             for _ in range(SENT // len(piece)):
                 connection.sendall(piece)

@@ -211,7 +211,7 @@ def leave_grpc_stream(client):
 def leave_rest(client, accept: bytes = b"application/json"):
     connection = client.connect()
     connection.sendall(
-        b"POST /v1/explanations HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"
+        b"POST /v1/explanations HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
         b"Accept: " + accept + b"\r\nContent-Length: 2\r\n\r\n{}"
     )
     return connection.close

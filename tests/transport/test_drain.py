@@ -167,7 +167,7 @@ def test_a_client_that_reads_slowly_gets_the_whole_reply(
     client.server._rest._replying = look
     with client.connect() as connection:
         connection.sendall(
-            b"POST /v1/explanations HTTP/1.1\r\nHost: a\r\nConnection: close\r\n"
+            b"POST /v1/explanations HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
             b"Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"
         )
         found = connection.recv(1)

@@ -189,7 +189,7 @@ def raw(client, rest: bytes) -> bytes:
     """Send what follows the first lines, and return all that comes back."""
     with client.connect() as connection:
         connection.sendall(
-            b"POST /v1/explanations HTTP/1.1\r\nHost: a\r\nConnection: close\r\n" + rest
+            b"POST /v1/explanations HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n" + rest
         )
         found = b""
         while more := connection.recv(65536):
@@ -213,7 +213,7 @@ def test_probes_are_answered_while_all_are_busy(start, make_runner, endless, pat
 def occupy(client):
     connection = client.connect()
     connection.sendall(
-        b"POST /v1/explanations HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"
+        b"POST /v1/explanations HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
         b"Content-Length: 2\r\n\r\n{}"
     )
     return connection

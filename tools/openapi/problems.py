@@ -14,15 +14,17 @@ from tools.openapi.values import Schema, reference
 
 # Beside the reasons: what HTTP itself has refused, and nobody can say by a reason of ours.
 HTTP = {
+    403: "The request comes from a web page of another origin.",
     406: "The client accepts none of the media types of the answer.",
     411: "The body has no length.",
     413: "The body exceeds the limit of this server.",
     415: "The body is of a media type that is not taken here, or compressed.",
+    421: "The server does not answer under this Host.",
     507: "The server has no room to receive the body.",
 }
 
 # What can be refused whatever is asked for, where the server is set up to.
-EVERYWHERE = (401, 403, 500)
+EVERYWHERE = (401, 403, 421, 500)
 
 _HEADERS: dict[int, str] = {401: "WWW-Authenticate", 429: "Retry-After", 503: "Retry-After"}
 

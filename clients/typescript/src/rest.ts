@@ -1,8 +1,8 @@
 /**
  * The client for web pages, and wherever else there is fetch, over REST.
  *
- * A server answers pages of its own origin only (it has no CORS): serve the page and pass `/v1`
- * and `/readyz` on to the server behind one address.
+ * A server accepts pages of its own origin, and of those in its setting `allowed_origins`. Without
+ * the setting, serve the page and pass `/v1` and `/readyz` on to the server behind one address.
  *
  * @example
  * ```ts

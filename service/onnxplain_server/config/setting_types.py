@@ -1,7 +1,8 @@
-"""Types of settings whose validation needs more than a range: ports, URLs, JWT algorithms."""
+"""Types of settings whose validation needs more than a range: URLs, host names, JWT algorithms."""
 
 from __future__ import annotations
 
+import re
 from typing import Annotated
 from urllib.parse import urlsplit
 
@@ -18,6 +19,10 @@ _ALGORITHMS = (
     *("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"),
     *("ES256", "ES384", "ES512", "EdDSA"),
 )
+
+_HOST_NAME = re.compile(r"\*|\.?[a-z0-9_-]+(\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\]")
+# Also of browser extensions and of web views: their schemes differ.
+_ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://([a-z0-9._-]+|\[[0-9a-f:.]+\])(:[0-9]+)?")
 
 
 def redis_url(url: SecretStr) -> SecretStr:
@@ -52,7 +57,27 @@ def _algorithms(text: str) -> str:
     return ",".join(dict.fromkeys(names))
 
 
+def _hosts(text: str) -> str:
+    hosts = [host.strip().lower() for host in text.split(",")]
+    if not all(map(_HOST_NAME.fullmatch, hosts)):
+        raise ValueError(
+            'must be host names without port, such as "example.com,.example.org", or "*"'
+        )
+    return ",".join(hosts)
+
+
+def _origins(text: str) -> str:
+    origins = [origin.strip().lower() for origin in text.split(",")]
+    if not all(map(_ORIGIN.fullmatch, origins)):
+        raise ValueError(
+            'must be origins with scheme and without path, such as "https://app.example.com"'
+        )
+    return ",".join(origins)
+
+
 RedisUrl = Annotated[SecretStr, AfterValidator(redis_url)]
 SafeUrl = Annotated[str, AfterValidator(_safe_url)]
 Algorithms = Annotated[str, AfterValidator(_algorithms)]
+Hosts = Annotated[str, AfterValidator(_hosts)]
+Origins = Annotated[str, AfterValidator(_origins)]
 Text = Annotated[str, StringConstraints(min_length=1)]

@@ -16,7 +16,9 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from onnxplain_server.config.setting_names import PREFIX, SettingsError, variable_and_flag
 from onnxplain_server.config.setting_types import (
     Algorithms,
+    Hosts,
     MessageSize,
+    Origins,
     Port,
     RedisUrl,
     SafeUrl,
@@ -54,6 +56,19 @@ class Settings(BaseSettings):
     )
     rest_port: Port = Field(8080, description="Port for REST; 0 picks a free one.")
     grpc_port: Port = Field(8081, description="Port for gRPC; 0 picks a free one.")
+    allowed_hosts: Hosts | None = Field(
+        None,
+        description="Host names that requests to REST and metrics may be addressed to, separated"
+        " by commas; .example.com includes names below it, * is any. localhost and IP addresses"
+        " always pass. By default, no other name passes on a loopback address, and any name"
+        " elsewhere.",
+    )
+    allowed_origins: Origins | None = Field(
+        None,
+        description="Origins of web pages that may use REST (CORS), such as"
+        " https://app.example.com, separated by commas. By default, only pages of the server's own"
+        " origin.",
+    )
     metrics_port: Port = Field(
         8082, description="Port for Prometheus metrics at /metrics; 0 picks a free one."
     )

@@ -31,6 +31,14 @@ GOOD = {"oidc_issuer": ISSUER, "oidc_audience": "a"}
         ({**GOOD, "oidc_jwks_url": "http://10.0.0.1/keys"}, "must be an https:// address"),
         ({**GOOD, "oidc_jwks_url": "file:///keys"}, "must be an https:// address"),
         ({**GOOD, "oidc_audience": ""}, "ONNXPLAIN_OIDC_AUDIENCE"),
+        ({"allowed_hosts": "a.example:80"}, "must be host names without port"),
+        ({"allowed_hosts": "http://a.example"}, "must be host names without port"),
+        ({"allowed_hosts": "a, ,b"}, "must be host names without port"),
+        ({"allowed_hosts": "*.a.example"}, "must be host names without port"),
+        ({"allowed_origins": "app.example.com"}, "must be origins with scheme"),
+        ({"allowed_origins": "https://app.example.com/"}, "must be origins with scheme"),
+        ({"allowed_origins": "*"}, "must be origins with scheme"),
+        ({"allowed_origins": "null"}, "must be origins with scheme"),
     ],
 )
 def test_settings_that_cannot_work_stop_the_start(settings: dict[str, str], fault: str) -> None:

@@ -11,7 +11,7 @@ from onnxplain.v1.explanation_service_pb2 import ExplainRequest
 from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.upload_pb2 import UploadModelRequest
 
-HEAD = "PUT /v1/models HTTP/1.1\r\nHost: a\r\nContent-Type: application/octet-stream\r\n"
+HEAD = "PUT /v1/models HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/octet-stream\r\n"
 
 PATIENCE = 120.0
 

@@ -26,20 +26,23 @@ def client(start, make_runner, tokens):
 
 
 def test_every_answer_has_the_headers_of_security_and_none_of_cors(client, tokens) -> None:
-    good = {"Authorization": f"Bearer {tokens.of('ann')}", "Origin": "https://evil.example"}
+    good = {"Authorization": f"Bearer {tokens.of('ann')}"}
+    foreign = {"Origin": "https://evil.example"}
     asked = {"Access-Control-Request-Method": "POST"}
     answers = {
         200: client.rest("POST", "/v1/explanations", "{}", good | JSON),
         400: client.rest("POST", "/v1/explanations", "{", good | JSON),
         401: client.rest("POST", "/v1/explanations", "{}", JSON),
-        404: client.rest("GET", "/nothing", None, good),
+        403: client.rest("POST", "/v1/explanations", "{}", good | JSON | foreign),
+        404: client.rest("GET", "/nothing", None, good | foreign),
         405: client.rest("DELETE", "/version", None, good),
         413: client.rest("PUT", "/v1/models", bytes(2**17), good),
         415: client.rest("POST", "/v1/explanations", "{}", good),
+        421: client.rest("GET", "/livez", None, {"Host": "evil.example"}),
     }
     others = [
-        client.rest("GET", "/readyz", None, {"Origin": "https://evil.example"}),
-        client.rest("OPTIONS", "/v1/explanations", None, good | asked),
+        client.rest("GET", "/readyz", None, foreign),
+        client.rest("OPTIONS", "/v1/explanations", None, good | foreign | asked),
         client.rest(
             "POST", "/v1/explanations", "{}", good | JSON | {"Accept": "text/event-stream"}
         ),

@@ -15,8 +15,8 @@ from onnxplain_server.transport.rest import connection_limit, rest_server, waitr
 
 PATIENCE = 120.0
 COUNT, ACCEPT_LIMIT = 8, 1
-SLOW = b"GET /livez HTTP/1.1\r\nX-Slow: "
-PROBE = b"GET /livez HTTP/1.1\r\n\r\n"
+SLOW = b"GET /livez HTTP/1.1\r\nHost: localhost\r\nX-Slow: "
+PROBE = b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 
 @pytest.fixture
@@ -168,8 +168,9 @@ def test_a_request_that_is_worked_on_keeps_its_connection(
 ) -> None:
     runner = make_runner(endless)
     client = start(runner)
+    head = b"POST /v1/explanations HTTP/1.1\r\nHost: localhost\r\n"
     body = b"Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"
-    working = connect(client, "127.0.0.3", b"POST /v1/explanations HTTP/1.1\r\n" + body)
+    working = connect(client, "127.0.0.3", head + body)
     assert runner.started.acquire(timeout=PATIENCE)
 
     idle = [connect(client, "127.0.0.3") for _ in range(2 * COUNT)]

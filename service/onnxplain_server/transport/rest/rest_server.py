@@ -19,6 +19,7 @@ from onnxplain_server.transport.rest.connection_limit import (
     CONNECTION_LIMIT,
     ConnectionLimit,
 )
+from onnxplain_server.transport.rest.origin_policy import OriginPolicy
 from onnxplain_server.transport.rest.waitress_channel import HeaderCheck, RestChannel
 
 _SPARE_THREADS = 4
@@ -50,6 +51,8 @@ class RestServer:
         Called for each request that never reaches `app`.
     check_headers : HeaderCheck
         Called before a body is read.
+    origin_policy : OriginPolicy
+        Hosts and origins that are accepted.
 
     Raises
     ------
@@ -68,22 +71,23 @@ class RestServer:
         body_limits: BodyLimits,
         count_refused: Callable[[str], None] = lambda _reason: None,
         check_headers: HeaderCheck = lambda _path, _authorization: None,
+        origin_policy: OriginPolicy,
     ) -> None:
         listener = _listen(host, port, purpose)
-        self.port: int = listener.getsockname()[1]
+        address, self.port = listener.getsockname()[:2]
         self._sockets: dict[int, Any] = {}
         self._server = waitress.create_server(
             app,
             map=self._sockets,
             sockets=[listener],
-            threads=thread_count + _SPARE_THREADS,
-            **_adjustments(body_limits.byte_count),
+            **_adjustments(body_limits.byte_count, thread_count),
         )
         self._draining = threading.Event()
         self._server.channel_class = partial(
             RestChannel,
             count_refused=count_refused,
             check_headers=check_headers,
+            origin_policy=origin_policy.bound_to(address),
             body_limits=body_limits,
             is_closing=self._draining.is_set,
         )
@@ -150,8 +154,9 @@ def _listen(host: str, port: int, purpose: str) -> socket.socket:
         raise OSError(message) from error
 
 
-def _adjustments(body_bytes: int) -> dict[str, Any]:
+def _adjustments(body_bytes: int, thread_count: int) -> dict[str, Any]:
     return {
+        "threads": thread_count + _SPARE_THREADS,
         # waitress refuses a body of exactly its limit.
         "max_request_body_size": body_bytes + 1,
         "max_request_header_size": 16 * 1024,

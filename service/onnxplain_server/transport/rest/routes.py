@@ -19,12 +19,14 @@ from onnxplain_server.transport.admission.admission import Caller
 from onnxplain_server.transport.admission.authentication import ALLOW_ALL, Authenticator
 from onnxplain_server.transport.metrics.request_metrics import Metrics
 from onnxplain_server.transport.rest import (
+    cross_origin,
     request_body,
     request_handling,
     rest_access,
     server_sent_events,
 )
 from onnxplain_server.transport.rest.openapi_page import create_docs
+from onnxplain_server.transport.rest.origin_policy import OWN_ORIGIN, OriginPolicy
 from onnxplain_server.transport.service import Service
 from onnxplain_server.wire import canonical
 
@@ -35,8 +37,10 @@ def create_app(
     service: Service,
     metrics: Metrics,
     message_bytes: int,
+    *,
     authenticator: Authenticator = ALLOW_ALL,
     tracer: Tracer = UNTRACED,
+    origin_policy: OriginPolicy = OWN_ORIGIN,
 ) -> Flask:
     """Make the WSGI application.
 
@@ -52,11 +56,14 @@ def create_app(
         Authenticates the callers; by default, all are anonymous.
     tracer : Tracer
         Traces the requests.
+    origin_policy : OriginPolicy
+        Origins that may read the answers.
     """
     app = Flask("onnxplain", static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = message_bytes
     app.config["MAX_FORM_MEMORY_SIZE"] = message_bytes
     request_handling.install(app, metrics, tracer)
+    cross_origin.install(app, origin_policy)
     rest_access.install(app, authenticator)
     for routes in (_explanations, _uploads, _probes):
         app.register_blueprint(routes(service))

@@ -24,6 +24,7 @@ from onnxplain_server.transport.admission import caller_addresses
 from onnxplain_server.transport.admission.size_limits import BodyLimits, SizeLimit
 from onnxplain_server.transport.request_log import RequestRecord
 from onnxplain_server.transport.rest import headers, problems
+from onnxplain_server.transport.rest.origin_policy import OriginPolicy
 from onnxplain_server.transport.status import STATUS
 
 HeaderCheck: TypeAlias = Callable[[str, str | None], ExplainError | None]
@@ -69,6 +70,7 @@ class RefusalTask(ErrorTask):  # type: ignore[misc] # waitress ships no types
             ("Content-Type", problems.MEDIA_TYPE),
             ("X-Request-Id", record.request_id),
             *headers.SECURITY.items(),
+            *self.channel.origin_policy.cors_headers(self.request.headers.get("ORIGIN")).items(),
         ]
         if isinstance(error, HeadersRefusedError):
             challenge = headers.challenge(error.cause.message, sent=error.sent)
@@ -99,12 +101,21 @@ class RequestParser(HTTPRequestParser):  # type: ignore[misc]
 
     adj: Any
     completed: bool
+    empty: bool
+    error: Any
     # Stays empty if the request line is malformed.
     path = ""
 
-    def __init__(self, adj: Any, check_headers: HeaderCheck, body_limits: BodyLimits) -> None:
+    def __init__(
+        self,
+        adj: Any,
+        check_headers: HeaderCheck,
+        origin_policy: OriginPolicy,
+        body_limits: BodyLimits,
+    ) -> None:
         super().__init__(adj)
         self._check_headers = check_headers
+        self._origin_policy = origin_policy
         self._body_limits = body_limits
         self._upload_limit: SizeLimit | None = None
 
@@ -123,7 +134,7 @@ class RequestParser(HTTPRequestParser):  # type: ignore[misc]
             return self._refuse(len(data))
         if isinstance(self.error, RequestEntityTooLarge):
             self.error = self._too_large()
-        if self.headers_finished and not had_headers and not self.completed:
+        if self.headers_finished and not had_headers and not self.empty and self.error is None:
             return self._refuse_by_headers(consumed, len(data))
         return consumed
 
@@ -146,16 +157,23 @@ class RequestParser(HTTPRequestParser):  # type: ignore[misc]
 
     def _refuse_by_headers(self, consumed: int, received: int) -> int:
         """Check the headers before the body is read; return the number of consumed bytes."""
+        self.error = self._origin_policy.refusal(
+            self.command, self.version, self.proxy_netloc, self.headers
+        )
+        if self.error is not None:
+            return self._refuse(received)
+        if self.completed:
+            return consumed
         sent = self.headers.get("AUTHORIZATION")
         cause = self._check_headers(self.path, sent)
         if cause is None:
             return consumed
         self.error = HeadersRefusedError(cause, sent=sent is not None)
-        # No 100 Continue: the client need not send the body.
-        self.expect_continue = False
         return self._refuse(received)
 
     def _refuse(self, received: int) -> int:
+        # No 100 Continue: the client need not send the body.
+        self.expect_continue = False
         self.completed = True
         return received
 
@@ -184,6 +202,8 @@ class RestChannel(HTTPChannel):  # type: ignore[misc] # waitress ships no types
         Called for each refusal.
     check_headers : HeaderCheck
         Called before a body is read.
+    origin_policy : OriginPolicy
+        Hosts and origins that are accepted.
     body_limits : BodyLimits
         Size limits of a request's body.
     is_closing : callable () -> bool
@@ -215,13 +235,18 @@ class RestChannel(HTTPChannel):  # type: ignore[misc] # waitress ships no types
         *arguments: Any,
         count_refused: Callable[[str], None],
         check_headers: HeaderCheck,
+        origin_policy: OriginPolicy,
         body_limits: BodyLimits,
         is_closing: Callable[[], bool],
         **named_arguments: Any,
     ) -> None:
         self.count_refused = count_refused
+        self.origin_policy = origin_policy
         self.parser_class = partial(
-            RequestParser, check_headers=check_headers, body_limits=body_limits
+            RequestParser,
+            check_headers=check_headers,
+            origin_policy=origin_policy,
+            body_limits=body_limits,
         )
         self.is_closing = is_closing
         self.accepted = self.last_active = self.request_start = time.monotonic()
