@@ -30,6 +30,10 @@ def patient() -> bool:
     return True
 
 
+def never() -> bool:
+    return False
+
+
 class Asker:
     """Asks for the work "a" in another thread."""
 
@@ -188,6 +192,34 @@ def test_work_of_a_replica_that_was_killed_is_taken_over_when_its_lease_ends(
 
     assert asked(there)
     assert time.monotonic() - start > 0.69
+
+
+@pytest.mark.parametrize("value", ["token of nobody", "done", ""])
+def test_a_lease_without_a_time_to_live_is_taken_over_at_once(
+    redis_server, there: Leases, value: str
+) -> None:
+    """Nobody renews or releases it, so that all would wait for it as long as they may."""
+    with there.single_flight("a", patient):
+        (key,) = redis_server.keys("lease")
+    redis_server.admin.set(key, value)
+
+    with there.single_flight("a", never) as first:
+        assert first
+        assert 0 < redis_server.admin.pttl(key) <= 1000 * LONG_SECONDS
+
+
+def test_a_lease_whose_time_to_live_was_removed_is_taken_over_by_one_of_those_who_wait(
+    redis_server, here: Leases, link_to: Callable[..., RedisConnection]
+) -> None:
+    holder = Holder(here)
+    askers = [Asker(Leases(link_to(redis_server.url), LONG_SECONDS)) for _ in range(5)]
+    assert all(asker.waits() for asker in askers)
+    (key,) = redis_server.keys("lease")
+
+    redis_server.admin.persist(key)
+
+    assert sorted(asker.first() for asker in askers) == [False] * 4 + [True]
+    holder.end()
 
 
 def test_a_lease_that_was_lost_is_not_taken_from_its_new_holder(redis_server, here: Leases) -> None:

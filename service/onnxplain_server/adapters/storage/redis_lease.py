@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from enum import Enum, auto
 
-from redis import Redis
+from redis import Redis, ResponseError
 
 from onnxplain_server.adapters.storage.redis_connection import (
     KEYS,
@@ -33,6 +33,14 @@ redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
 return 1
 """
 
+# Every lease has a time to live: one without (-1) was overwritten, and nobody renews or releases
+# it. A script, so that one of several waiters takes it over.
+_TAKE_OVER = """
+if redis.call('PTTL', KEYS[1]) ~= -1 then return 0 end
+redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+return 1
+"""
+
 
 class _State(Enum):
     """State of a lease, as one attempt to acquire it shows."""
@@ -48,7 +56,8 @@ class Leases:
 
     A lease only saves work: after the loss of one, or of Redis, the same
     numbers are computed twice, but never missed. The lease of a holder that
-    was killed or frozen expires.
+    was killed or frozen expires; one that was overwritten without a time to
+    live is taken over at once.
 
     Parameters
     ----------
@@ -103,12 +112,20 @@ class Leases:
         def command(redis: Redis) -> _State:
             if redis.set(key, token, nx=True, px=self._milliseconds):
                 return _State.OURS
+            if self._take_over(redis, key, token):
+                return _State.OURS
             return _State.DONE if redis.get(key) == _DONE else _State.TAKEN
 
         try:
             return self._connection.ask(command)
         except RedisUnavailableError:
             return _State.UNKNOWN
+
+    def _take_over(self, redis: Redis, key: str, token: str) -> bool:
+        # Where scripts are refused, the wait ends with the patience of the caller.
+        with suppress(ResponseError):
+            return bool(redis.eval(_TAKE_OVER, 1, key, token, self._milliseconds))
+        return False
 
     def _renew(self, key: str, token: str, stop: threading.Event) -> None:
         """Renew the lease until `stop` is set, or the lease is lost."""
