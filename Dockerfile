@@ -1,4 +1,5 @@
-# The service as an image: dependencies by their locked hashes, then the two packages.
+# The service as an image: dependencies by their locked hashes, then the two packages; no renderer,
+# since a server draws nothing.
 # `make image` builds it without Docker; `make rehearsal` runs the first stage in a folder.
 # For the same bytes again, give the base by its digest: python:3.11-slim-bookworm@sha256:...
 ARG BASE_IMAGE=docker.io/library/python:3.11-slim-bookworm
@@ -26,10 +27,13 @@ RUN cd /src/clients/python && /opt/build/bin/hatchling build --target wheel --di
 RUN cd /src && /opt/build/bin/hatchling build --target wheel --directory /wheels
 RUN /opt/onnxplain/bin/pip install --no-deps --no-index --find-links /wheels onnxplain-server onnxplain
 RUN /opt/onnxplain/bin/pip check && /opt/onnxplain/bin/pip uninstall --yes pip setuptools
+COPY tools/slim.py /src/tools/
+RUN python3 /src/tools/slim.py /opt/onnxplain/lib/python3*/site-packages
 RUN /opt/sbom/bin/cyclonedx-py environment --output-reproducible --pyproject /src/pyproject.toml \
       --output-file /opt/onnxplain/sbom.cdx.json /opt/onnxplain/bin/python
 # Bytecode that asks for no times of files.
 RUN /opt/onnxplain/bin/python -m compileall -q --invalidation-mode unchecked-hash /opt/onnxplain/lib
+# All that answers load, as workers do; fails if `slim.py` took too much.
 # Kernels for a processor level: `trees/kernels/compile_cache.py` lists its features.
 RUN NUMBA_CPU_NAME=$([ "$(uname -m)" = x86_64 ] && echo x86-64-v3 || echo generic) NUMBA_CPU_FEATURES= \
       /opt/onnxplain/bin/python -c 'from onnxplain_server.adapters.workers.sandbox.preload import load; load()'

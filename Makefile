@@ -453,7 +453,7 @@ lock: $(ENV) $(PROTO_ENV) ## Refresh the locks; newest versions with LOCK_FLAGS=
 	$(RESOLVE) --output-file requirements/build.txt --group pyproject.toml:build
 	$(RESOLVE) --output-file requirements/sbom.txt --group pyproject.toml:sbom
 	$(RESOLVE) --output-file requirements/dev.txt --group dev \
-		--constraints requirements/build.txt --constraints requirements/server.txt --extra otel pyproject.toml
+		--constraints requirements/build.txt --constraints requirements/server.txt --extra otel --extra render pyproject.toml
 	$(RESOLVE) --output-file requirements/bench.txt --group bench \
 		--constraints requirements/server.txt pyproject.toml
 	$(RESOLVE) --output-file requirements/export.txt --group pyproject.toml:export
@@ -516,7 +516,7 @@ $(MODELS_ENV): requirements/models.txt
 
 $(STUDY_ENV): bench/requirements.txt tests/models/requirements.txt
 	$(PYTHON) -m venv .venv-study
-	.venv-study/bin/pip install --quiet --requirement bench/requirements.txt -e clients/python -e .
+	.venv-study/bin/pip install --quiet --requirement bench/requirements.txt -e clients/python -e '.[render]'
 	@touch $@
 
 $(GO_TOOLS): tools/go/go.mod tools/go/go.sum

@@ -35,6 +35,7 @@ MIAMI = Path(__file__).parents[2] / "examples/miami/miami.onnx"
 
 NOWHERE = "/nonexistent"
 READY_SECONDS = 5.0
+LARGEST_BYTES = 660 * 2**20
 
 # Inside namespaces of its own: the root of the image is read-only, and /tmp is its own and empty.
 ENTER = """
@@ -293,6 +294,29 @@ def seconds_of_all(pid: int) -> float:
     children = Path(f"/proc/{pid}/task").glob("*/children")
     below = {int(child) for each in children for child in each.read_text().split()}
     return processor_seconds(pid) + sum(map(seconds_of_all, below))
+
+
+def test_its_packages_are_no_larger_than_they_were(
+    image: Image, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With code compiled already. A library that grows, or comes new, has to be seen."""
+    files = (image.root / "opt/onnxplain").rglob("*")
+    size = sum(file.stat().st_size for file in files if file.is_file() and not file.is_symlink())
+    with capsys.disabled():
+        print(f"\npackages take {size / 2**20:.0f} MiB")  # noqa: T201 - a figure to read
+
+    assert size < LARGEST_BYTES
+
+
+def test_it_has_no_renderer_and_says_how_to_get_one(image: Image) -> None:
+    words = ["onnxplain", "plot", "-", "--format", "html"]
+    command = image.command(*words)
+    asked = subprocess.run(
+        command, input="{}", text=True, capture_output=True, timeout=PATIENCE, check=False
+    )
+
+    assert asked.returncode == 1
+    assert "pip install 'onnxplain-server[render]' (RENDERER_MISSING)" in asked.stderr
 
 
 def test_the_list_of_parts_is_what_is_installed(image: Image) -> None:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from onnxplain_server.adapters.access import certificates
-from onnxplain_server.adapters.access.certificates import CertificateFiles
-from onnxplain_server.adapters.access.jwks_cache import JwksCache
-from onnxplain_server.adapters.access.jwks_client import Provider
-from onnxplain_server.adapters.access.oidc import Oidc
 from onnxplain_server.adapters.access.tokens import TokenFile
 from onnxplain_server.adapters.access.watched_files import FileError
 from onnxplain_server.config.setting_names import SettingsError
 from onnxplain_server.config.settings import Settings
 from onnxplain_server.transport.admission.authentication import Authenticator, TokenVerifier
+
+if TYPE_CHECKING:
+    from onnxplain_server.adapters.access.certificates import CertificateFiles
+
+# Imports are local (PLC0415) where they load cryptography, 6 MiB that most servers do not need.
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +42,8 @@ def build_access(settings: Settings) -> Access:
         If a file cannot be used.
     """
     try:
-        holder = certificates.certificate_caller if settings.tls_client_ca_file else None
-        return Access(Authenticator(list(_verifiers(settings)), holder), _certificates(settings))
+        authenticator = Authenticator(list(_verifiers(settings)), _certificate_caller(settings))
+        return Access(authenticator, _certificates(settings))
     except FileError as error:
         raise SettingsError(str(error)) from None
 
@@ -51,6 +52,10 @@ def _verifiers(settings: Settings) -> Iterator[TokenVerifier]:
     if settings.tokens_file is not None:
         yield TokenFile(settings.tokens_file)
     if settings.oidc_issuer is not None and settings.oidc_audience is not None:
+        from onnxplain_server.adapters.access.jwks_cache import JwksCache  # noqa: PLC0415
+        from onnxplain_server.adapters.access.jwks_client import Provider  # noqa: PLC0415
+        from onnxplain_server.adapters.access.oidc import Oidc  # noqa: PLC0415
+
         algorithms = settings.oidc_algorithms.split(",")
         provider = Provider(settings.oidc_issuer, settings.oidc_jwks_url, algorithms)
         # Half of the admitted requests, so that a slow provider blocks no others.
@@ -65,9 +70,19 @@ def _verifiers(settings: Settings) -> Iterator[TokenVerifier]:
         )
 
 
+def _certificate_caller(settings: Settings) -> Callable[[bytes], str | None] | None:
+    if settings.tls_client_ca_file is None:
+        return None
+    from onnxplain_server.adapters.access.certificates import certificate_caller  # noqa: PLC0415
+
+    return certificate_caller
+
+
 def _certificates(settings: Settings) -> Callable[[], CertificateFiles] | None:
     if settings.tls_certificate_file is None or settings.tls_key_file is None:
         return None
-    return certificates.watch_certificates(
+    from onnxplain_server.adapters.access.certificates import watch_certificates  # noqa: PLC0415
+
+    return watch_certificates(
         settings.tls_certificate_file, settings.tls_key_file, settings.tls_client_ca_file
     ).value

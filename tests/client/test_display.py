@@ -192,6 +192,15 @@ def test_an_overview_gets_no_markup_from_names(every_answer: ExplainResponse) ->
     assert "⚠ only labels" in html
 
 
+def test_a_page_is_the_clients_own_where_the_server_has_no_renderer(
+    every: Explanations, without_renderer: None
+) -> None:
+    page = every.to_html()
+
+    assert "Not drawn yet" in page
+    assert page.count("<table") == len(every)
+
+
 def test_a_page_without_the_server_has_every_plot_and_table(
     every: Explanations, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

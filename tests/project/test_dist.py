@@ -95,3 +95,12 @@ def test_the_files_install_into_a_clean_environment_and_explain(
     assert files.startswith(str(tmp_path))
     importances = json.loads(answer)["explanations"][0]["permutationImportance"]["importances"]
     assert len(importances) == 4
+
+    (tmp_path / "answer.json").write_text(answer, encoding="utf-8")
+    draw = ["onnxplain", "plot", "answer.json", "--name", "permutation-importance"]
+    assert run(*draw).startswith("<svg")
+    run("pip", "uninstall", "--yes", "vl-convert-python")
+    with pytest.raises(subprocess.CalledProcessError) as refused:
+        run(*draw)
+    assert "pip install 'onnxplain-server[render]'" in refused.value.stderr
+    assert run(*draw, "--format", "vega-lite").startswith("{")

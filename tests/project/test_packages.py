@@ -81,8 +81,13 @@ def test_extras_of_the_client_are_those_that_its_documents_name(
     named = set(re.findall(r"(?:onnxplain|also |, )\[(\w+)\]", text))
 
     assert set(extras) == named
-    # The server draws by the same renderer, so that its package brings pictures too.
-    assert set(extras["notebook"]) <= set(server["project"]["dependencies"])
+    # The server's package draws by the same renderer.
+    assert extras["notebook"] == server["project"]["optional-dependencies"]["render"]
+
+
+def test_a_server_runs_without_the_renderer_and_is_tested_with_it(root: Path) -> None:
+    assert "vl-convert-python" not in locked(root / "requirements/server.txt")
+    assert "vl-convert-python" in locked(root / "requirements/dev.txt")
 
 
 @pytest.mark.parametrize("lock", ["server", "dev"])

@@ -15,7 +15,8 @@ import pytest
 
 HEAVY = {
     *("llvmlite", "numba", "numpy", "onnx", "onnxruntime", "pandas", "pyarrow", "scipy", "sklearn"),
-    *("IPython", "matplotlib", "vl_convert"),
+    *("IPython", "matplotlib", "rich", "vl_convert"),
+    *("cryptography", "jwt", "opentelemetry", "redis"),  # where settings ask for them
 }
 CASE = Path(__file__).parents[1] / "golden" / "hstats" / "case_friedman1_gbr"
 MODEL, TABLE = CASE / "model.onnx", CASE / "data.csv"

@@ -47,13 +47,13 @@ def describe(
     allow_unencrypted_token: AllowUnencryptedToken = False,
 ) -> None:
     """Describe the inputs and outputs of MODEL."""
+    from onnxplain_server.cli.output.formatting import formatted_description  # noqa: PLC0415
+
     connection = Connection(
         token_file, tls, ca_file, certificate_file, key_file, allow_unencrypted_token
     )
     with in_short(Names(files={"model": request.shown_path(model)})):
         message = DescribeModelRequest(model=Model(content=files.read(model)))
         answer = backend.choose(context.obj, endpoint, timeout, connection).describe(message)
-        from onnxplain_server.cli.output.formatting import formatted_description  # noqa: PLC0415
-
         with files.destination(None) as write:
             write(formatted_description(answer, output, to_terminal=is_for_terminal(None)))

@@ -13,7 +13,7 @@ import typer
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest
 from onnxplain.v1.model_pb2 import ModelDescription
 
-from onnxplain_server.cli import backend, files, methods, progress, request
+from onnxplain_server.cli import backend, files, methods, request
 from onnxplain_server.cli.connection import (
     AllowUnencryptedToken,
     CaFile,
@@ -226,6 +226,8 @@ def explain(
 
     onnxplain explain rows.csv --method feature_vectors --target-column price
     """
+    from onnxplain_server.cli.output import formatting, progress  # noqa: PLC0415
+
     flags = {
         "feature_columns": request.split(feature_columns or []),
         "target_column": target_column,
@@ -254,7 +256,6 @@ def explain(
         with files.destination(output_file) as write:
             with progress.bar() as on_progress:
                 answer = chosen.explain(message, on_progress)
-            from onnxplain_server.cli.output.formatting import formatted  # noqa: PLC0415
-
             name = Path(model or table or "").name
-            write(formatted(answer, output, name, to_terminal=is_for_terminal(output_file)))
+            to_terminal = is_for_terminal(output_file)
+            write(formatting.formatted(answer, output, name, to_terminal=to_terminal))
