@@ -152,8 +152,9 @@ def test_a_label_output_that_the_runtime_refuses_is_told(build) -> None:
     model = load(broken_label(build).SerializeToString())
 
     (note,) = model.notes
-    assert note.code == "LABEL_OUTPUT_REFUSED"
-    assert "for its label output 'label': in Gather: indices element out of data" in note.message
+    assert note.code == "OUTPUT_REFUSED"
+    assert "as it is: in Gather: indices element out of data" in note.message
+    assert "without its output 'label'" in note.message
     assert model.predict({"X": np.zeros((2, 3), np.float32)}).tolist() == [[0.5, 0.5]] * 2
 
 
@@ -163,7 +164,7 @@ def test_a_label_output_of_another_type_than_declared_is_told(build) -> None:
 
     (note,) = load(model.SerializeToString()).notes
 
-    assert note.code == "LABEL_OUTPUT_REFUSED"
+    assert note.code == "OUTPUT_REFUSED"
     assert "tensor(string)" in note.message
 
 

@@ -17,11 +17,7 @@ from onnxplain_server.adapters.onnx.analysis.margin import (
     read_margin,
 )
 from onnxplain_server.adapters.onnx.checks.row_consistency import Inconsistency, row_names
-from onnxplain_server.adapters.onnx.class_scores import (
-    has_class_scores,
-    label_outputs,
-    scores_two_classes,
-)
+from onnxplain_server.adapters.onnx.class_scores import has_class_scores, scores_two_classes
 from onnxplain_server.adapters.onnx.faults import loading
 from onnxplain_server.adapters.onnx.inputs import Feed, read_inputs
 from onnxplain_server.adapters.onnx.output_columns import OutputColumns
@@ -33,6 +29,7 @@ from onnxplain_server.core.arrays import Array, Indices
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Description, Note, Scale
 from onnxplain_server.core.model_limits import DEFAULT_LIMITS, ModelLimits
+from onnxplain_server.core.table import listed
 
 _ROW_BY_ROW = Note(
     "ROW_BY_ROW",
@@ -74,7 +71,7 @@ def load(
         response = _open(graph, read_parts(graph))
         is_classifier = has_class_scores(graph, response.parts)
         is_binary = _is_binary(graph, response)
-        notes = _label_notes(graph, response)
+        notes = _output_notes(graph, response)
         opened = response if scale is Scale.RESPONSE else _margin(graph, response)
         return _model(opened, notes, has_class_scores=is_classifier, is_binary=is_binary)
 
@@ -161,27 +158,27 @@ def _margin_refusal(graph: Graph, response: _Opened) -> str:
     return ""
 
 
-def _label_notes(graph: Graph, response: _Opened) -> tuple[Note, ...]:
-    """Note label outputs that the runtime refuses, though predictions do not need them."""
+def _output_notes(graph: Graph, response: _Opened) -> tuple[Note, ...]:
+    """Note if the runtime refuses the model as it is, with the outputs that are left out."""
     used = {part.tensor for part in response.parts}
-    notes = []
-    for output in label_outputs(graph):
-        if output.name in used:
-            continue
-        cut = graph.cut([output.name])
-        if fault := evaluation_fault(cut, response.feeds, response.trial.rows):
-            name = quote_name(output.name)
-            message = (
-                f"onnxruntime refuses this model for its label output {name}: {fault}. The numbers "
-                "are those of the model without this output, which they do not need; running "
-                "the model as it is fails. Export it again."
-            )
-            notes.append(Note("LABEL_OUTPUT_REFUSED", message))
-    return tuple(notes)
+    unused = tuple(output.name for output in graph.outputs if output.name not in used)
+    if not unused:
+        return ()
+    fault = evaluation_fault(graph.model, response.feeds, response.trial.rows).rstrip(".")
+    if not fault:
+        return ()
+    outputs = f"output {quote_name(unused[0])}"
+    if len(unused) > 1:
+        outputs = f"outputs {listed(unused)}"
+    message = (
+        f"onnxruntime refuses this model as it is: {fault}. The numbers are those of the model "
+        f"without its {outputs}, which it accepts. Export it again."
+    )
+    return (Note("OUTPUT_REFUSED", message),)
 
 
 def _model(
-    opened: _Opened, labels: tuple[Note, ...], *, has_class_scores: bool, is_binary: bool
+    opened: _Opened, notes: tuple[Note, ...], *, has_class_scores: bool, is_binary: bool
 ) -> OnnxModel:
     trial = opened.trial
     inconsistency = _describe_inconsistency(trial)
@@ -189,7 +186,7 @@ def _model(
         opened.model,
         tuple(feed.input for feed in opened.feeds),
         opened.columns,
-        (*_notes(opened, trial, inconsistency), *labels),
+        (*_notes(opened, trial, inconsistency), *notes),
         trial.run,
         inconsistency=inconsistency,
         has_class_scores=has_class_scores,
