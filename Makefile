@@ -139,6 +139,10 @@ bench: $(BENCH_ENV) ## Run the benchmarks, beside what they are compared with
 capacity: $(ENV) ## Measure what a server does and takes, and write the tables of docs/operations.md
 	$(BIN)/python -m bench.server.capacity
 
+.PHONY: footprint
+footprint: $(ENV) ## Measure memory, start and packages of an idle server, and write the table of docs/operations.md
+	$(BIN)/python -m bench.server.footprint
+
 .PHONY: format
 format: $(ENV) $(BUF_ENV) ## Format the code and the contract, and repair what ruff can
 	$(BIN)/ruff check --fix

@@ -8,10 +8,8 @@ too much is gone. A named library that is not found is an error: the package may
 
 from __future__ import annotations
 
-import shutil
 import sys
-from collections.abc import Iterator
-from pathlib import Path
+from pathlib import Path, PurePath
 
 FOLDERS = frozenset({"include", "test", "tests"})
 """Names of folders that hold tests and headers, in any package."""
@@ -32,49 +30,36 @@ LIBRARIES = (
 """Patterns of files."""
 
 
+def is_unused(file: PurePath) -> bool:
+    """Tell whether a server never loads a file, given by its path below site-packages."""
+    return (
+        not FOLDERS.isdisjoint(file.parts[:-1])
+        or file.suffix in SUFFIXES
+        or any(file.match(pattern) for pattern in LIBRARIES)
+    )
+
+
 def slim(packages: Path) -> int:
-    """Remove the files; return their bytes.
+    """Remove unused files, and folders that are empty then; return their bytes.
 
     Raises
     ------
     FileNotFoundError
         Where nothing matches a pattern of `LIBRARIES`.
     """
+    for pattern in LIBRARIES:
+        if not any(packages.glob(pattern)):
+            raise FileNotFoundError(f"{packages} has no {pattern}: adapt LIBRARIES in {__file__}")
     removed = 0
-    for path in [*_libraries(packages), *_unused(packages)]:
-        removed += sum(file.stat().st_size for file in _files(path))
-        if path.is_dir():
-            shutil.rmtree(path)
-        else:
+    # The deepest first, so that a folder comes behind its files.
+    for path in sorted(packages.rglob("*"), reverse=True):
+        if path.is_dir() and not path.is_symlink():
+            if not any(path.iterdir()):
+                path.rmdir()
+        elif is_unused(path.relative_to(packages)):
+            removed += path.lstat().st_size
             path.unlink()
     return removed
-
-
-def _libraries(packages: Path) -> Iterator[Path]:
-    for pattern in LIBRARIES:
-        matches = sorted(packages.glob(pattern))
-        if not matches:
-            raise FileNotFoundError(f"{packages} has no {pattern}: adapt LIBRARIES in {__file__}")
-        yield from matches
-
-
-def _unused(folder: Path) -> Iterator[Path]:
-    """Yield the outermost folders of tests and headers, and files of compilers elsewhere."""
-    for path in sorted(folder.iterdir()):
-        if path.is_dir() and not path.is_symlink():
-            if path.name in FOLDERS:
-                yield path
-            else:
-                yield from _unused(path)
-        elif path.suffix in SUFFIXES:
-            yield path
-
-
-def _files(path: Path) -> Iterator[Path]:
-    if path.is_dir():
-        yield from (file for file in path.rglob("*") if file.is_file() and not file.is_symlink())
-    elif not path.is_symlink():
-        yield path
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ import json
 import os
 import platform
 import re
-import statistics
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -30,7 +29,6 @@ ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "operations.md"
 BEGIN, END = "<!-- By `make capacity` -->\n", "<!-- End -->\n"
 CALLERS = (1, 8, 64)
-STARTS = 3
 _TREES = (ROOT / "examples" / "miami" / "miami.onnx").read_bytes()
 _TREE_COLUMNS = (
     *("OCEAN_DIST", "TOT_LVG_AREA", "LND_SQFOOT"),
@@ -128,16 +126,9 @@ def _row(calls: Sequence[generator.Call], callers: int, seconds: float) -> str:
 
 
 def _sizes(seconds: float) -> Iterator[str]:
-    """Measure memory of a server, and rows per second and core."""
+    """Measure rows per second and core, and memory of a worker with a model."""
     yield "| | |"
     yield "|---|--:|"
-    starts = []
-    for _ in range(STARTS):
-        with served() as server:
-            starts.append(server.start_seconds)
-            idle = _resident(server.pid)
-    yield f"| start to ready, median of {STARTS} | {statistics.median(starts):.1f} s |"
-    yield f"| memory of an idle server, with its processes | {idle / 2**20:.0f} MiB |"
     for work in (CURVES, PAIRS):
         with served(cache_bytes=0, thread_count=1) as server:
             # The trees engine predicts no rows.
@@ -157,16 +148,6 @@ def _rows_per_second(server: Server, work: Work, seconds: float) -> float:
 
 def _predicted(server: Server) -> float:
     return server.metric("onnxplain_predicted_rows_total")
-
-
-def _resident(pid: int) -> int:
-    """Bytes that a process and those below it take; shared pages are shared out (PSS)."""
-    found = re.search(
-        r"^Pss:\s+(\d+) kB", Path(f"/proc/{pid}/smaps_rollup").read_text(), re.MULTILINE
-    )
-    children = Path(f"/proc/{pid}/task").glob("*/children")
-    below = {int(child) for each in children for child in each.read_text().split()}
-    return (1024 * int(found[1]) if found else 0) + sum(map(_resident, below))
 
 
 def _rounded(value: float) -> int:

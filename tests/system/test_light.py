@@ -1,4 +1,4 @@
-"""What the serving process leaves to its workers: it loads no library that computes or draws."""
+"""Lightness of a server: its server process loads no library that computes or draws."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def explain_on_all_surfaces(server: Any) -> None:
     assert post(server.url, body + b"--b--\r\n", form)["explanations"]
 
 
-def test_a_serving_process_imports_no_library_that_computes_or_draws(
+def test_a_server_process_imports_no_library_that_computes_or_draws(
     serve: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Python tells each import; its workers, which have an environment of their own, tell none."""
@@ -84,3 +84,17 @@ def test_a_serving_process_imports_no_library_that_computes_or_draws(
     assert imported & HEAVY == set()
     assert mapped(server.process.pid) & HEAVY == set()
     assert {"numpy", "onnxruntime"} <= set().union(*map(mapped, server.workers()))
+
+
+def pss(pid: int) -> int:
+    """Bytes of a process; pages that several share are divided among them."""
+    rollup = Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="utf-8")
+    size = re.search(r"^Pss:\s+(\d+) kB", rollup, re.MULTILINE)
+    assert size is not None
+    return 1024 * int(size[1])
+
+
+def test_an_idle_server_takes_little_memory(server: Any) -> None:
+    """`make footprint` tells how much."""
+    assert pss(server.process.pid) < 71 * 2**20
+    assert sum(map(pss, {server.process.pid, *server.workers()})) < 300 * 2**20

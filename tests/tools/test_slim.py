@@ -41,6 +41,7 @@ def test_tests_headers_and_named_libraries_go_and_all_else_stays(tmp_path: Path)
     files = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()}
     assert files == set(KEPT)
     assert removed == 4 * len(REMOVED + NAMED)
+    assert not (tmp_path / "onnx").exists()
 
 
 @pytest.mark.parametrize("missing", NAMED)

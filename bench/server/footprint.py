@@ -1,0 +1,98 @@
+"""Footprint of a server: memory of its processes, time of its start, size of its packages.
+
+Usage: python -m bench.server.footprint    # writes the table of docs/operations.md
+"""
+
+from __future__ import annotations
+
+import re
+import statistics
+import time
+from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
+
+from bench.server.server_process import served
+from tools.slim import is_unused
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "operations.md"
+BEGIN, END = "<!-- By `make footprint` -->\n", "<!-- End of the footprint -->\n"
+STARTS = 5
+SETTLED_SECONDS = 3.0
+"""Time after which a server has its spare workers, and does nothing."""
+
+LARGEST_COUNT = 6
+
+
+def main() -> None:
+    """Measure, print, and write the page."""
+    table = "\n".join(["", *_rows(), ""])
+    print(table)
+    before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
+    _, _, after = rest.partition(END)
+    PAGE.write_text(f"{before}{BEGIN}{table}\n{END}{after}", encoding="utf-8")
+
+
+def _rows() -> Iterator[str]:
+    yield "| | |"
+    yield "|---|--:|"
+    starts, memory = [], {}
+    for _ in range(STARTS):
+        with served() as server:
+            starts.append(server.start_seconds)
+            time.sleep(SETTLED_SECONDS)
+            memory = _by_process(server.pid)
+    yield f"| start to ready, median of {STARTS} | {statistics.median(starts):.1f} s |"
+    yield f"| memory of an idle server, with its processes | {_mebibytes(sum(memory.values()))} |"
+    for name, size in memory.items():
+        yield f"| of that: {name} | {_mebibytes(size)} |"
+    sizes = _packages()
+    yield f"| packages, as in the image, without bytecode | {_mebibytes(sum(sizes.values()))} |"
+    largest = sorted(sizes.items(), key=lambda item: -item[1])[:LARGEST_COUNT]
+    for name, size in largest:
+        yield f"| of that: {name} | {_mebibytes(size)} |"
+
+
+def _by_process(pid: int) -> dict[str, int]:
+    """Bytes of the server's processes; pages that several share are divided among them (PSS)."""
+    memory = {"server process": _pss(pid)}
+    for zygote in _children(pid):
+        memory["zygote, from which workers are forked"] = _pss(zygote)
+        workers = [_pss(worker) for worker in _children(zygote)]
+        for number, size in enumerate(workers, 1):
+            memory[f"idle worker {number} of {len(workers)}"] = size
+    return memory
+
+
+def _pss(pid: int) -> int:
+    rollup = Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="utf-8")
+    size = re.search(r"^Pss:\s+(\d+) kB", rollup, re.MULTILINE)
+    return 1024 * int(size[1]) if size else 0
+
+
+def _children(pid: int) -> list[int]:
+    tasks = Path(f"/proc/{pid}/task").glob("*/children")
+    return sorted(int(child) for task in tasks for child in task.read_text().split())
+
+
+def _packages() -> dict[str, int]:
+    """Bytes that the image keeps of each package of the server's lock."""
+    lock = (ROOT / "requirements" / "server.txt").read_text(encoding="utf-8")
+    sizes = {}
+    for name in re.findall(r"^([\w.-]+)==", lock, re.MULTILINE):
+        try:
+            files = distribution(name).files or []
+        except PackageNotFoundError:
+            continue  # another platform's
+        kept = (file for file in files if file.suffix != ".pyc" and not is_unused(file))
+        sizes[name] = sum(Path(str(file.locate())).stat().st_size for file in kept)
+    return sizes
+
+
+def _mebibytes(size: int) -> str:
+    return f"{size / 2**20:.0f} MiB"
+
+
+if __name__ == "__main__":
+    main()
