@@ -94,7 +94,13 @@ def pss(pid: int) -> int:
     return 1024 * int(size[1])
 
 
-def test_an_idle_server_takes_little_memory(server: Any) -> None:
-    """`make footprint` tells how much."""
+def test_an_idle_server_takes_little_memory(serve: Callable[..., Any]) -> None:
+    """`make footprint` tells how much. A start that had to compile takes more, so a second one."""
+    first = serve()
+    first.process.terminate()
+    first.process.wait()
+
+    server = serve()
+
     assert pss(server.process.pid) < 71 * 2**20
     assert sum(map(pss, {server.process.pid, *server.workers()})) < 300 * 2**20
