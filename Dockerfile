@@ -1,10 +1,12 @@
 # The service as an image: dependencies by their locked hashes, then the two packages; no renderer,
 # since a server draws nothing.
 # `make image` builds it without Docker; `make rehearsal` runs the first stage in a folder.
-# For the same bytes again, give the base by its digest: python:3.11-slim-bookworm@sha256:...
+# For the same bytes again, give both bases by their digests: python:3.11-slim-bookworm@sha256:...
 ARG BASE_IMAGE=docker.io/library/python:3.11-slim-bookworm
+# The same with a C compiler, which compiles the loops of the tree engine.
+ARG BUILD_IMAGE=docker.io/library/python:3.11-bookworm
 
-FROM ${BASE_IMAGE} AS build
+FROM ${BUILD_IMAGE} AS build
 # Where pip finds packages; they stay in this stage.
 ARG PIP_INDEX_URL
 ARG PIP_EXTRA_INDEX_URL
@@ -20,7 +22,7 @@ COPY requirements/build.txt requirements/sbom.txt requirements/server.txt /src/r
 RUN /opt/build/bin/pip install --require-hashes --requirement /src/requirements/build.txt
 RUN /opt/sbom/bin/pip install --require-hashes --requirement /src/requirements/sbom.txt
 RUN /opt/onnxplain/bin/pip install --require-hashes --requirement /src/requirements/server.txt
-COPY LICENSE README.md pyproject.toml /src/
+COPY LICENSE README.md pyproject.toml hatch_build.py /src/
 COPY service /src/service
 COPY clients/python /src/clients/python
 RUN cd /src/clients/python && /opt/build/bin/hatchling build --target wheel --directory /wheels
@@ -34,9 +36,7 @@ RUN /opt/sbom/bin/cyclonedx-py environment --output-reproducible --pyproject /sr
 # Bytecode that asks for no times of files.
 RUN /opt/onnxplain/bin/python -m compileall -q --invalidation-mode unchecked-hash /opt/onnxplain/lib
 # All that answers load, as workers do; fails if `slim.py` took too much.
-# Kernels for a processor level: `trees/kernels/compile_cache.py` lists its features.
-RUN NUMBA_CPU_NAME=$([ "$(uname -m)" = x86_64 ] && echo x86-64-v3 || echo generic) NUMBA_CPU_FEATURES= \
-      /opt/onnxplain/bin/python -c 'from onnxplain_server.adapters.workers.sandbox.preload import load; load()'
+RUN /opt/onnxplain/bin/python -c 'from onnxplain_server.adapters.workers.sandbox.preload import load; load()'
 
 FROM ${BASE_IMAGE}
 ARG VERSION

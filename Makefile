@@ -9,7 +9,7 @@ PYTHON ?= $(shell command -v python3.11 || echo python3)
 BIN := .venv/bin
 INSTALL := bin/pip install --quiet --require-hashes --requirement
 TESTS := tests clients/tests deploy/tests
-CHECKED := $(wildcard service clients/python/onnxplain clients/tests deploy/tests tests bench examples tools)
+CHECKED := $(wildcard hatch_build.py service clients/python/onnxplain clients/tests deploy/tests tests bench examples tools)
 FUZZ_SECONDS ?= 60
 LOCKS := $(wildcard requirements/*.txt tests/models/*.txt tools/package-lock.json \
 	clients/*/package-lock.json)
@@ -422,16 +422,17 @@ STAND_IN := localhost/python:3.11-stand-in
 TEST_BUILDAH := buildah --storage-driver vfs --root $(CURDIR)/build/containers --runroot $(CURDIR)/build/containers/run
 
 .PHONY: image
-image: ## Build the image with buildah, without Docker: IMAGE, BASE_IMAGE, BUILDAH
+image: ## Build the image with buildah, without Docker: IMAGE, BASE_IMAGE, BUILD_IMAGE, BUILDAH
 	tools/image.sh $(IMAGE) build/image
 
 .PHONY: stand-in
-stand-in: ## Make a base for `make image` where no registry can be reached, by debootstrap
+stand-in: ## Make the bases for `make image` where no registry can be reached, by debootstrap
 	tools/stand_in.sh $(STAND_IN)
 
 .PHONY: test-image
 test-image: $(ENV) build/containers/.base ## Build the image on a stand-in, and run it as an engine of containers would
-	BUILDAH='$(TEST_BUILDAH)' BASE_IMAGE=$(STAND_IN) tools/image.sh $(IMAGE) build/image
+	BUILDAH='$(TEST_BUILDAH)' BASE_IMAGE=$(STAND_IN) BUILD_IMAGE=$(STAND_IN)-build \
+		tools/image.sh $(IMAGE) build/image
 	BUILDAH='$(TEST_BUILDAH)' ONNXPLAIN_TEST_IMAGE=$(IMAGE) $(BIN)/pytest deploy/tests/test_image.py
 
 build/containers/.base: tools/stand_in.sh tools/debian_root.sh
@@ -454,7 +455,8 @@ rehearsal: $(ENV) ## Run the steps of the Dockerfile in a folder, and serve from
 .PHONY: lock
 lock: $(ENV) $(PROTO_ENV) ## Refresh the locks; newest versions with LOCK_FLAGS=--upgrade
 	$(RESOLVE) --output-file requirements/server.txt --extra otel pyproject.toml
-	$(RESOLVE) --output-file requirements/build.txt --group pyproject.toml:build
+	$(RESOLVE) --output-file requirements/build.txt --group pyproject.toml:build \
+		--constraints requirements/server.txt
 	$(RESOLVE) --output-file requirements/sbom.txt --group pyproject.toml:sbom
 	$(RESOLVE) --output-file requirements/dev.txt --group dev \
 		--constraints requirements/build.txt --constraints requirements/server.txt --extra otel --extra render pyproject.toml

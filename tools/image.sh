@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds the image without Docker: tools/image.sh NAME FOLDER [ARGUMENT of `buildah build`...]
-# The list of its parts (CycloneDX) is put into the folder. BASE_IMAGE names another base,
-# SOURCE_DATE_EPOCH the time of its files, BUILDAH the command with options of its own. Who is not
+# The list of its parts (CycloneDX) is put into the folder. BASE_IMAGE names another base, BUILD_IMAGE
+# the same with a C compiler, SOURCE_DATE_EPOCH the time of its files, BUILDAH the command with options of its own. Who is not
 # root runs it under `buildah unshare`.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -16,7 +16,9 @@ arguments=(
   --isolation chroot --format docker --timestamp "$epoch" --tag "$name"
   --build-arg "SOURCE_DATE_EPOCH=$epoch" --build-arg "VERSION=$version" --build-arg "REVISION=$revision"
 )
-[[ -z "${BASE_IMAGE:-}" ]] || arguments+=(--build-arg "BASE_IMAGE=$BASE_IMAGE")
+for base in BASE_IMAGE BUILD_IMAGE; do
+  [[ -z "${!base:-}" ]] || arguments+=(--build-arg "$base=${!base}")
+done
 # How this machine reaches packages; files and folders are only lent to the build.
 for setting in PIP_INDEX_URL PIP_EXTRA_INDEX_URL PIP_TRUSTED_HOST PIP_DEFAULT_TIMEOUT PIP_CERT PIP_FIND_LINKS; do
   value=${!setting:-}

@@ -1,14 +1,20 @@
 #!/usr/bin/env bash
-# Stand-in for the base of the image, for tests where no registry can be reached: stand_in.sh NAME.
+# Stand-ins for the bases of the image, for tests where no registry can be reached: stand_in.sh NAME
+# makes NAME, and NAME-build, which has a C compiler.
 # As root; BUILDAH as for tools/image.sh.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 name=$1
 read -ra buildah <<< "${BUILDAH:-buildah}"
 
-folder=build/containers/root
-trap 'rm -rf --one-file-system "$folder"' EXIT
-tools/cached_build.sh "$folder" tools/debian_root.sh -- tools/debian_root.sh "$folder"
-container=$("${buildah[@]}" from scratch)
-"${buildah[@]}" add --quiet "$container" "$folder" / > /dev/null
-"${buildah[@]}" commit --quiet --rm "$container" "$name" > /dev/null
+stand_in() { # IMAGE FOLDER [PACKAGE of Debian...]
+  local image=$1 folder=$2 container
+  tools/cached_build.sh "$folder" tools/debian_root.sh -- tools/debian_root.sh "${@:2}"
+  container=$("${buildah[@]}" from scratch)
+  "${buildah[@]}" add --quiet "$container" "$folder" / > /dev/null
+  "${buildah[@]}" commit --quiet --rm "$container" "$image" > /dev/null
+}
+
+trap 'rm -rf --one-file-system build/containers/root build/containers/build_root' EXIT
+stand_in "$name" build/containers/root
+stand_in "$name-build" build/containers/build_root g++ python3-dev

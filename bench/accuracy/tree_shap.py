@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numba import njit
 from onnxplain_server.core.arrays import Array, Matrix, Vector
-from onnxplain_server.trees.kernels.compile import inlined, kernel
 
 _MOST_ON_PATH = 128
 """Different features on a path: more than the trees here have."""
@@ -46,7 +46,7 @@ def shapley(forest: Any, values: Matrix) -> Array:
     return np.asarray(total / len(forest.estimators_))
 
 
-@kernel
+@njit(nogil=True, error_model="numpy", cache=True)
 def _of_tree(  # noqa: PLR0917 - compiled functions take no keywords
     left: Array, right: Array, feature: Array, threshold: Array, cover: Array, leaf: Array,
     rows: Array, rules: tuple[Matrix, ...],
@@ -77,7 +77,7 @@ def _of_tree(  # noqa: PLR0917 - compiled functions take no keywords
     return found
 
 
-@inlined
+@njit(nogil=True, error_model="numpy", cache=True)
 def _find(places: Array, wanted: int) -> int:
     """Find a value; the length where there is none."""
     for place in range(len(places)):
@@ -86,7 +86,7 @@ def _find(places: Array, wanted: int) -> int:
     return len(places)
 
 
-@inlined
+@njit(nogil=True, error_model="numpy", cache=True)
 def _integrate(unknown: Array, known: Array, rules: tuple[Matrix, ...]) -> Array:
     """Integrate the product over all other features, for each one."""
     share = np.zeros(len(unknown))

@@ -27,6 +27,7 @@ import onnx
 import onnxplain
 import pytest
 from onnxplain_server.adapters.workers.process_status import processor_seconds
+from onnxplain_server.trees.kernels.compiled_module import Level, levels, processor_features
 
 PATIENCE = 300.0
 BUILDAH = shlex.split(os.environ.get("BUILDAH", "buildah"))
@@ -50,17 +51,18 @@ shift 2
 exec setpriv --no-new-privs chroot --userspec="$user" "$root" "$@"
 """
 
-# Says which compiled loops were not found ready.
+OWN_LEVEL = next(each for each in levels() if each.features <= processor_features())
+
+# Names the module of compiled loops for a processor with the features given, and numba's place.
 LOOPS = """
-import gc
-from numba.core.registry import CPUDispatcher
+import importlib.util, sys
+from onnxplain_server.trees.kernels import compiled_module
+features = frozenset(sys.argv[1:]) or compiled_module.processor_features()
+compiled_module.processor_features = lambda: features
 from onnxplain_server.adapters.workers.sandbox.preload import load
-from onnxplain_server.trees.kernels.compile_cache import KernelCache, ShippedCache
+from onnxplain_server.trees.kernels.compile import KERNELS
 load()
-loops = [each for each in gc.get_objects() if isinstance(each, CPUDispatcher)]
-kept = [each for each in loops if isinstance(each._cache, KernelCache | ShippedCache)]
-compiled = [each.py_func.__qualname__ for each in kept if sum(each.stats.cache_misses.values())]
-print(len(kept), compiled)
+print(compiled_module.compiled_module().__name__, len(KERNELS), importlib.util.find_spec("numba"))
 """
 
 INSTALLED = """
@@ -220,24 +222,22 @@ def test_its_health_check_passes(image: Image, server: Server) -> None:
     image.output(*words, "--endpoint", server.endpoint)
 
 
-def test_every_loop_is_compiled_already_for_a_processor_that_the_build_did_not_know(
-    image: Image,
+@pytest.mark.parametrize(
+    ("features", "level"),
+    [
+        pytest.param((), OWN_LEVEL, id="this processor"),
+        pytest.param(("fpu",), levels()[-1], id="the oldest processor"),
+    ],
+)
+def test_every_loop_is_compiled_already(
+    image: Image, features: tuple[str, ...], level: Level
 ) -> None:
-    """Also where no place at all can be written."""
-    count, names = image.output("python", "-c", LOOPS, HOME=NOWHERE).split(maxsplit=1)
+    """Also where no place at all can be written, and without numba."""
+    module, count, numba = image.output("python", "-c", LOOPS, *features, HOME=NOWHERE).split()
 
+    assert f"_compiled_{level.name}_" in module
     assert int(count) > 5
-    assert names.strip() == "[]"
-
-
-def test_it_starts_on_a_processor_that_its_code_does_not_suit(image: Image) -> None:
-    """Its loops are then compiled in memory."""
-    nothing = "from numba.core.caching import Cache\nCache.load_overload = lambda *_: None"
-    count, names = image.output("python", "-c", f"{nothing}\n{LOOPS}", HOME=NOWHERE).split(
-        maxsplit=1
-    )
-
-    assert len(names.split(",")) == int(count)
+    assert numba == "None"
 
 
 def test_it_drains_on_sigterm_without_losing_a_call(image: Image) -> None:

@@ -10,7 +10,6 @@ from onnxplain_server import cli
 from onnxplain_server.config.loading import load
 from onnxplain_server.config.setting_names import PREFIX
 from onnxplain_server.config.settings import Settings
-from onnxplain_server.trees.kernels.compile_cache import LEVELS
 from typer.testing import CliRunner
 
 # After its grace, the server ends within this time.
@@ -48,16 +47,6 @@ def test_the_ports_are_the_defaults(container, compose, dockerfile: list[list[st
     assert [port.rsplit(":")[-1] for port in published] == [str(port) for port in ports.values()]
     (exposed,) = [line[1:] for line in dockerfile if line[0] == "EXPOSE"]
     assert exposed == [str(port) for port in ports.values()]
-
-
-def test_the_loops_of_the_image_are_compiled_for_the_levels_that_servers_look_for(
-    root: Path,
-) -> None:
-    text = (root / "Dockerfile").read_text(encoding="utf-8")
-    named = re.search(r'\[ "\$\(uname -m\)" = (\S+) \] && echo (\S+) \|\| echo (\w+)\)', text)
-    assert named is not None
-    machine, level, other = named.groups()
-    assert {machine: level, "aarch64": other} == {name: each.name for name, each in LEVELS.items()}
 
 
 def test_the_image_listens_beyond_its_own_container(dockerfile: list[list[str]]) -> None:

@@ -11,28 +11,25 @@ from onnxplain_server.adapters.workers.sandbox.warm_up import NullHost, methods,
 
 # Also of modules that no request has reached.
 CODE = f"""
-import gc, importlib, pkgutil, sys
+import importlib, pkgutil, sys
 sys.path[:0] = {[entry for entry in sys.path if entry]!r}
-from numba.core.caching import NullCache
-from numba.core.registry import CPUDispatcher
 from onnxplain_server import effects, methods, trees
 from onnxplain_server.adapters.workers.sandbox import preload
+from onnxplain_server.trees.kernels.compile import KERNELS
 preload.load()
 for folder in (effects, methods, trees):
     for found in pkgutil.walk_packages(folder.__path__, folder.__name__ + "."):
         importlib.import_module(found.name)
-kernels = [each for each in gc.get_objects() if isinstance(each, CPUDispatcher)]
-kept = [each for each in kernels if not isinstance(each._cache, NullCache)]
-print([(each.py_func.__qualname__, len(each.nopython_signatures)) for each in kept])
+print([(each.function.__qualname__, each.compiled.is_compiled) for each in KERNELS])
 """
 
 
-def test_each_compiled_loop_is_there_for_the_one_kind_of_numbers_that_it_gets() -> None:
+def test_each_kernel_is_compiled() -> None:
     done = subprocess.run([sys.executable, "-c", CODE], capture_output=True, check=True)
     kernels = ast.literal_eval(done.stdout.decode())
 
     assert len(kernels) > 5
-    assert {name for name, count in kernels if count != 1} == set()
+    assert [name for name, is_compiled in kernels if not is_compiled] == []
 
 
 def test_every_method_of_the_contract_is_rehearsed() -> None:

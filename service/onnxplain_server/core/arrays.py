@@ -3,21 +3,44 @@
 from __future__ import annotations
 
 import struct
-from typing import Any, TypeAlias
+from dataclasses import dataclass
+from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+
+@dataclass(frozen=True, slots=True)
+class Dimensions:
+    """Number of dimensions of an array type: compiled functions accept no other number."""
+
+    count: int
+
+
 Array: TypeAlias = npt.NDArray[Any]
 """Any shape and type."""
-Vector: TypeAlias = npt.NDArray[np.float64]
+Vector: TypeAlias = Annotated[npt.NDArray[np.float64], Dimensions(1)]
 """(n,)"""
-Matrix: TypeAlias = npt.NDArray[np.float64]
+Matrix: TypeAlias = Annotated[npt.NDArray[np.float64], Dimensions(2)]
 """(n_rows, n_outputs)"""
-Cube: TypeAlias = npt.NDArray[np.float64]
+Cube: TypeAlias = Annotated[npt.NDArray[np.float64], Dimensions(3)]
 """(n_rows, n_points, n_outputs)"""
-Indices: TypeAlias = npt.NDArray[np.intp]
+Indices: TypeAlias = Annotated[npt.NDArray[np.intp], Dimensions(1)]
 """(n,)"""
+Counts: TypeAlias = Annotated[npt.NDArray[np.int64], Dimensions(1)]
+"""(n,)"""
+Flags: TypeAlias = Annotated[npt.NDArray[np.bool_], Dimensions(1)]
+"""(n,)"""
+Int32Vector: TypeAlias = Annotated[npt.NDArray[np.int32], Dimensions(1)]
+"""(n,)"""
+Int32Matrix: TypeAlias = Annotated[npt.NDArray[np.int32], Dimensions(2)]
+"""(n_rows, n_columns)"""
+Words: TypeAlias = Annotated[npt.NDArray[np.uint64], Dimensions(1)]
+"""(n_words,); bit i % 64 of word i // 64 is row i. Bits after the last row are 0."""
+WordMatrix: TypeAlias = Annotated[npt.NDArray[np.uint64], Dimensions(2)]
+"""(n_sets, n_words)"""
+WordCube: TypeAlias = Annotated[npt.NDArray[np.uint64], Dimensions(3)]
+"""(n_chunks, n_sets, n_words)"""
 
 _HEADER = struct.Struct("<4sBB")
 _MAGIC = b"ONXP"

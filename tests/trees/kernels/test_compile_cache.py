@@ -1,13 +1,9 @@
-"""Compile cache: shipped machine code, read-only disks and stale entries."""
+"""Compile cache: later processes, read-only and full disks, stale entries."""
 
 from __future__ import annotations
 
 import importlib.util
-import os
 import pickle
-import platform
-import subprocess
-import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -15,38 +11,18 @@ from typing import Any
 
 import numba
 import pytest
-from llvmlite import binding
 from numba.core import config
-from onnxplain_server.trees.kernels.compile_cache import LEVELS, supports_level
+from onnxplain_server.trees.kernels.compile import KERNELS
 
 MODULE = """
 from onnxplain_server.trees.kernels.compile import kernel
 
 @kernel
-def twice(number):
+def twice(number: int) -> int:
     return 2 * number
 
 print(twice(2))
 """
-
-pytestmark = pytest.mark.skipif(
-    not supports_level(), reason="images bring code for newer processors than this one"
-)
-
-
-@pytest.fixture(scope="module")
-def module(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A file with a loop, and beside it the code of that for the machine's level of processors."""
-    file = tmp_path_factory.mktemp("built") / "loops.py"
-    file.write_text(MODULE, encoding="utf-8")
-    level = {"NUMBA_CPU_NAME": LEVELS[platform.machine()].name, "NUMBA_CPU_FEATURES": ""}
-    subprocess.run(
-        [sys.executable, file],
-        check=True,
-        env={name: each for name, each in os.environ.items() if name != "NUMBA_CACHE_DIR"} | level,
-    )
-    assert [*file.parent.glob("__pycache__/*.nbc")]
-    return file
 
 
 @pytest.fixture
@@ -60,42 +36,23 @@ def nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def run(file: Path):
-    """Import the file, which calls the loop; the loop, as numba made it."""
+    """Import the file, which calls the loop; the compiled loop."""
     spec = importlib.util.spec_from_file_location("loops", file)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     assert module.twice(21) == 42
-    return module.twice
+    return KERNELS.pop().compiled
 
 
 def hits(loop) -> int:
     """How often code was found instead of compiled."""
-    return sum(loop.stats.cache_hits.values())
+    return sum(loop.dispatcher.stats.cache_hits.values())
 
 
 @pytest.mark.usefixtures("nowhere")
-def test_shipped_code_is_used_on_another_processor_with_a_read_only_root(
-    module: Path,
-) -> None:
-    assert hits(run(module)) == 1
-
-
-@pytest.mark.usefixtures("nowhere")
-@pytest.mark.skipif(platform.machine() != "x86_64", reason="every ARM has all of its level")
-@pytest.mark.parametrize("lacks", ["avx2", "popcnt"])
-def test_a_processor_without_a_required_feature_compiles_in_memory(
-    module: Path, monkeypatch: pytest.MonkeyPatch, lacks: str
-) -> None:
-    features = binding.get_host_cpu_features()
-    monkeypatch.setattr(binding, "get_host_cpu_features", lambda: features | {lacks: False})
-
-    assert hits(run(module)) == 0
-
-
-@pytest.mark.usefixtures("nowhere")
-def test_kernels_compile_in_memory_without_shipped_code_on_a_read_only_disk(tmp_path: Path) -> None:
+def test_kernels_compile_in_memory_on_a_read_only_disk(tmp_path: Path) -> None:
     file = tmp_path / "loops.py"
     file.write_text(MODULE, encoding="utf-8")
 

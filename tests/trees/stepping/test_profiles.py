@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from onnxplain_server.trees.reading.ensemble import Ensemble, read_ensemble
-from onnxplain_server.trees.stepping import profile_kernel, profiles
+from onnxplain_server.trees.stepping import profiles
 from onnxplain_server.trees.stepping.profile_kernel import DOUBTFUL
 from onnxplain_server.trees.stepping.profiles import Pieces, Ranges
 
@@ -51,12 +51,3 @@ def test_nearly_equal_outputs_make_the_label_doubtful(regressor) -> None:
     equal = [((0, "LEQ", 0.0), [1.0, 1.0 + 1e-7], [0.0, 1.0])]
 
     assert pieces(regressor, equal, 1.0).label.tolist() == [DOUBTFUL, 1]
-
-
-def test_the_kernel_compiles_once_for_both_kinds_of_pieces(regressor) -> None:
-    pieces(regressor, TREES, 1.0)
-    before = list(profile_kernel.find_pieces.signatures)  # type: ignore[attr-defined] # of numba
-
-    pieces(regressor, [((0, "LEQ", 0.0), [1.0], [0.0])], 1.0, with_outputs=True)
-
-    assert profile_kernel.find_pieces.signatures == before  # type: ignore[attr-defined]

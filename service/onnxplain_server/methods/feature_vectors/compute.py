@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from onnxplain_server.core.arrays import Array, Indices, Matrix, Vector
+from onnxplain_server.core.arrays import Array, Counts, Indices, Matrix, Vector
 from onnxplain_server.core.model import Note
 from onnxplain_server.methods.feature_vectors import knockoff_test, knockoffs
 from onnxplain_server.methods.feature_vectors.cooccurrence import (
@@ -26,7 +26,7 @@ from onnxplain_server.methods.feature_vectors.geometry import important
 from onnxplain_server.methods.feature_vectors.growing import Fit, LearningTask, Run
 from onnxplain_server.methods.feature_vectors.interchange import split_pairs
 from onnxplain_server.methods.feature_vectors.options import Knockoffs, Options, positions
-from onnxplain_server.methods.feature_vectors.paths import Counts, of_ensemble
+from onnxplain_server.methods.feature_vectors.paths import of_ensemble
 from onnxplain_server.methods.feature_vectors.result import (
     PathCounts,
     Repetition,

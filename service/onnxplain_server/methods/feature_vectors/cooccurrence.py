@@ -13,10 +13,10 @@ from typing import Any, TypeAlias
 import numpy as np
 from scipy import sparse
 
-from onnxplain_server.core.arrays import Array
+from onnxplain_server.core.arrays import Counts
 from onnxplain_server.core.contract_limits import FeatureVectorsOptions
-from onnxplain_server.methods.feature_vectors.paths import Counts, Paths
-from onnxplain_server.trees.kernels.compile import kernel
+from onnxplain_server.methods.feature_vectors.paths import Paths
+from onnxplain_server.trees.kernels.path_windows import count_windows, list_pairs
 
 Cooccurrence: TypeAlias = Any
 """Sparse symmetric (n_features, n_features) of int64; scipy has no type stubs."""
@@ -67,13 +67,13 @@ def count(paths: Paths, rule: Rule, weights: Counts | None = None) -> Cooccurren
     if weights is None:
         weights = np.ones(len(paths), dtype=np.int64)
     per_window = rule.counting is CountingUnit.PER_WINDOW
-    ends, lengths = _ends(
+    ends, lengths = count_windows(
         paths.parent, paths.leaf, weights, rule.window, rule.min_split_count, per_window
     )
     size = int((lengths * (lengths - 1) // 2 if per_window else lengths - 1)[ends > 0].sum())
     first, second = (np.empty(size, dtype=np.int32) for _ in range(2))
     times = np.empty(size, dtype=np.int64)
-    pair_count = _pairs(
+    pair_count = list_pairs(
         paths.feature, paths.parent, ends, lengths, per_window, rule.fill_diagonal,
         first, second, times,
     )  # fmt: skip
@@ -89,58 +89,3 @@ def counted_paths(paths: Paths, rule: Rule, weights: Counts | None = None) -> tu
         weights = np.ones(len(paths), dtype=np.int64)
     counts = (weights > 0) & (paths.split_counts() >= rule.min_split_count)
     return int(weights[counts].sum()), len(np.unique(paths.tree[counts]))
-
-
-@kernel
-def _ends(  # noqa: PLR0917 - compiled functions take no keywords
-    parent: Array, leaf: Array, weights: Array, window: int, shortest: int, whole: bool
-) -> tuple[Array, Array]:
-    """Return, for each split, the number of windows ending there, and their length.
-
-    With `whole`, a window shorter than `window` is counted at the end of its path only.
-    """
-    ends = np.zeros(len(parent), dtype=np.int64)
-    lengths = np.zeros(len(parent), dtype=np.int64)
-    for k in range(len(leaf)):
-        node, length = parent[leaf[k]], 0
-        while node >= 0:
-            node, length = parent[node], length + 1
-        if length < shortest or weights[k] == 0:
-            continue
-        node, depth = parent[leaf[k]], length
-        while node >= 0:
-            lengths[node] = min(depth, window)
-            if depth >= window or not whole or depth == length:
-                ends[node] += weights[k]
-            node, depth = parent[node], depth - 1
-    return ends, lengths
-
-
-@kernel
-def _pairs(  # noqa: PLR0917 - likewise
-    feature: Array, parent: Array, ends: Array, lengths: Array, per_window: bool, diagonal: bool,
-    first: Array, second: Array, times: Array,
-) -> int:  # fmt: skip
-    """Write the pairs of each window, lower feature first; return the number of pairs."""
-    pair_count = 0
-    for end in range(len(ends)):
-        if ends[end] == 0:
-            continue
-        start, a = pair_count, end
-        for i in range(lengths[end] if per_window else 1):
-            b = a
-            for _ in range(i, lengths[end] - 1):
-                b = parent[b]
-                low, high = min(feature[a], feature[b]), max(feature[a], feature[b])
-                if low < 0 or (low == high and not diagonal):
-                    continue
-                is_new = True
-                if per_window:
-                    for k in range(start, pair_count):
-                        if first[k] == low and second[k] == high:
-                            is_new = False
-                if is_new:
-                    first[pair_count], second[pair_count], times[pair_count] = low, high, ends[end]
-                    pair_count += 1
-            a = parent[a]
-    return pair_count

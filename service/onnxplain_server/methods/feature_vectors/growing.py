@@ -10,10 +10,10 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from onnxplain_server.core.arrays import Array, Indices, Vector
+from onnxplain_server.core.arrays import Array, Counts, Indices, Vector
 from onnxplain_server.methods.feature_vectors.encoding import Encoded
 from onnxplain_server.methods.feature_vectors.options import Growth
-from onnxplain_server.methods.feature_vectors.paths import Counts, Paths, of_children
+from onnxplain_server.methods.feature_vectors.paths import Paths, of_children
 
 _DEPTHS = (2, 3, 4, 5, 6, 8, 10, 14, 20)
 """Candidate depths of cross-validation."""

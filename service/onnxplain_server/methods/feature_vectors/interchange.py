@@ -13,14 +13,14 @@ import numpy as np
 from scipy import sparse
 from scipy.cluster import hierarchy
 
-from onnxplain_server.core.arrays import Indices, Matrix
+from onnxplain_server.core.arrays import Counts, Indices, Matrix
 from onnxplain_server.methods.feature_vectors.cooccurrence import (
     Cooccurrence,
     CountingUnit,
     Rule,
     count,
 )
-from onnxplain_server.methods.feature_vectors.paths import Counts, Paths
+from onnxplain_server.methods.feature_vectors.paths import Paths
 
 MIN_SIMILARITY = 0.6
 MAX_LIFT = 1.04

@@ -6,13 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from onnxplain_server.core.arrays import Array, Indices
+from onnxplain_server.core.arrays import Array, Counts, Indices, Int32Vector
 from onnxplain_server.trees.reading.ensemble import Ensemble
-
-Counts = npt.NDArray[np.int64]
-"""(n,)"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,8 +28,8 @@ class Paths:
     feature_count, tree_count : int
     """
 
-    feature: npt.NDArray[np.int32]
-    parent: npt.NDArray[np.int32]
+    feature: Int32Vector
+    parent: Int32Vector
     leaf: Indices
     tree: Indices
     feature_count: int

@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from onnxplain_server.core.arrays import Cube, Matrix, Vector
+from onnxplain_server.core.arrays import Cube, Int32Matrix, Int32Vector, Matrix, Vector
 from onnxplain_server.trees.counting.boxes import Boxes
 from onnxplain_server.trees.counting.ranked_rows import Bitsets, RankedRows
 from onnxplain_server.trees.kernels.block_pool import BlockPool, blocks
 from onnxplain_server.trees.kernels.compile import inlined, kernel, lowest
-from onnxplain_server.trees.reading.ensemble import CellSets, Int32Array
+from onnxplain_server.trees.reading.ensemble import CellSets
 
 _BLOCK = 8
 """Words, each of 64 rows, per kernel call."""
@@ -32,10 +32,10 @@ class _Leaves(NamedTuple):
     the position of its feature in the result, or -1, and `width` the most conditions of a leaf.
     """
 
-    start: Int32Array
+    start: Int32Vector
     sets: CellSets
     share: Vector
-    slot: Int32Array
+    slot: Int32Vector
     values: Matrix
     width: int
 
@@ -74,7 +74,7 @@ def met_shares(met: CellSets, below: Vector) -> Vector:
 
 
 @inlined
-def _fill_bitsets(positions: Any, starts: Int32Array, first: int, last: int, words: Any) -> None:
+def _fill_bitsets(positions: Any, starts: Int32Vector, first: int, last: int, words: Any) -> None:
     """Build the bitsets of up to 64 rows below each border."""
     words[:] = 0
     for j in range(len(positions)):
@@ -87,7 +87,7 @@ def _fill_bitsets(positions: Any, starts: Int32Array, first: int, last: int, wor
 # Long: calls would take longer than the steps.
 @kernel
 def _visit(  # noqa: C901 - calls would take longer than the steps
-    a: int, b: int, leaves: _Leaves, positions: Int32Array, first_sets: Int32Array, effects: Cube
+    a: int, b: int, leaves: _Leaves, positions: Int32Matrix, first_sets: Int32Vector, effects: Cube
 ) -> None:
     """Visit all leaves for the rows in the words from a to b.
 

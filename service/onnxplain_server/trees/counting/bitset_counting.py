@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from onnxplain_server.core.arrays import Matrix, Vector
+from onnxplain_server.core.arrays import Int32Matrix, Int32Vector, Matrix, Vector, WordMatrix, Words
 from onnxplain_server.trees.counting.boxes import Boxes
-from onnxplain_server.trees.counting.ranked_rows import Bitsets, RankedRows, Words, to_words
+from onnxplain_server.trees.counting.ranked_rows import Bitsets, RankedRows, to_words
 from onnxplain_server.trees.kernels.block_pool import BlockPool, blocks, run_blocks
 from onnxplain_server.trees.kernels.compile import inlined, kernel, lowest, popcount
-from onnxplain_server.trees.reading.ensemble import CellSets, Int32Array
+from onnxplain_server.trees.reading.ensemble import CellSets
 
 _BLOCK = 1024
 """Leaves per kernel call."""
@@ -34,7 +34,7 @@ class _Rows(NamedTuple):
     n_sets: int
     size: int
     valid: Words
-    planes: Words
+    planes: WordMatrix
     unit: float
     shares: Vector
 
@@ -60,7 +60,7 @@ class BitsetCounter:
             bits.words.ravel(), n_sets, size, valid, planes, ranked.unit, ranked.shares
         )
 
-    def count(self, leaves: Int32Array, lifted: Int32Array, pool: BlockPool | None) -> Matrix:
+    def count(self, leaves: Int32Vector, lifted: Int32Matrix, pool: BlockPool | None) -> Matrix:
         """Count with conditions lifted.
 
         Parameters
@@ -101,8 +101,8 @@ def _meet(words: Words, below: Any, above: Any, size: Any, mask: Words) -> None:
 def _meet_any(
     words: Words,
     origin: Any,
-    low: Int32Array,
-    high: Int32Array,
+    low: Int32Vector,
+    high: Int32Vector,
     size: Any,
     mask: Words,
     spare: Words,
@@ -119,7 +119,9 @@ def _meet_any(
 
 
 @inlined
-def _measure(mask: Words, first: Any, size: Any, planes: Words, unit: float, shares: Vector) -> Any:
+def _measure(
+    mask: Words, first: Any, size: Any, planes: WordMatrix, unit: float, shares: Vector
+) -> Any:
     """Return the share of a mask's rows, by bit planes of the weights or by adding them up."""
     total = 0.0
     for plane in range(planes.shape[0]):
@@ -137,7 +139,7 @@ def _measure(mask: Words, first: Any, size: Any, planes: Words, unit: float, sha
 
 
 @inlined
-def _is_lifted(lifted: Int32Array, i: int, condition: int) -> bool:
+def _is_lifted(lifted: Int32Matrix, i: int, condition: int) -> bool:
     """Return whether a condition of leaf i is lifted."""
     is_lifted = False
     for q in range(lifted.shape[1]):
@@ -147,7 +149,7 @@ def _is_lifted(lifted: Int32Array, i: int, condition: int) -> bool:
 
 @kernel
 def _count(  # noqa: C901 - calls would take longer than the steps
-    a: int, b: int, leaves: Int32Array, lifted: Int32Array, start: Int32Array, sets: CellSets,
+    a: int, b: int, leaves: Int32Vector, lifted: Int32Matrix, start: Int32Vector, sets: CellSets,
     rows: _Rows, counts: Matrix,
 ) -> None:  # fmt: skip
     """Count for the leaves from a to b."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from onnxplain_server.core.arrays import Matrix
+from onnxplain_server.core.arrays import Int32Vector, Matrix
 from onnxplain_server.trees.counting.leaf_conditions import leaf_conditions
 from onnxplain_server.trees.kernels.block_pool import BlockPool
 from onnxplain_server.trees.kernels.compile import kernel
@@ -73,7 +73,7 @@ def leaf_boxes(ensemble: Ensemble, pool: BlockPool) -> Boxes:
 
 
 @kernel
-def _counting_sort(keys: Int32Array, count: int) -> tuple[Int32Array, Int32Array]:
+def _counting_sort(keys: Int32Vector, count: int) -> tuple[Int32Vector, Int32Vector]:
     """Sort positions by small keys, stably: positions, and the first of each key."""
     start = np.zeros(count + 1, np.int32)
     for key in keys:
@@ -88,7 +88,7 @@ def _counting_sort(keys: Int32Array, count: int) -> tuple[Int32Array, Int32Array
 
 
 @kernel
-def _intersection(left: Int32Array, right: Int32Array) -> tuple[Int32Array, Int32Array]:
+def _intersection(left: Int32Vector, right: Int32Vector) -> tuple[Int32Vector, Int32Vector]:
     """Intersect two ascending lists: positions of the common values in each."""
     size = min(len(left), len(right))
     in_left, in_right = np.empty(size, np.int32), np.empty(size, np.int32)

@@ -11,9 +11,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from onnxplain_server.core.arrays import Matrix, Vector
+from onnxplain_server.core.arrays import Flags, Int32Matrix, Int32Vector, Matrix, Vector
 from onnxplain_server.trees.counting.all_but_one import met_shares
 from onnxplain_server.trees.counting.boxes import Boxes
 from onnxplain_server.trees.counting.ranked_rows import RankedRows
@@ -34,10 +33,10 @@ from onnxplain_server.trees.reading.ensemble import CellSets, Ensemble, Int32Arr
 class _FreeFeatures(NamedTuple):
     """Free features, and the conditions on them of the leaves that have one on each."""
 
-    features: Int32Array
-    is_free: npt.NDArray[np.bool_]
-    position: Int32Array
-    conditions: Int32Array
+    features: Int32Vector
+    is_free: Flags
+    position: Int32Vector
+    conditions: Int32Matrix
     met: CellSets
     share: Vector
 
@@ -175,7 +174,7 @@ def _count_leaf(
 
 @kernel
 def _descend(
-    depth: int, descent: Descent, free: _FreeFeatures, values: Matrix, codes: Int32Array,
+    depth: int, descent: Descent, free: _FreeFeatures, values: Matrix, codes: Int32Matrix,
     shares: Vector, met: Matrix, others: Matrix,
 ) -> None:  # fmt: skip
     """Descend with all rows; the stack holds parts of the rows with the nodes to go on at."""

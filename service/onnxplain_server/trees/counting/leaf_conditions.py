@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from onnxplain_server.core.arrays import Flags, Int32Matrix, Int32Vector
 from onnxplain_server.trees.kernels.block_pool import BlockPool, blocks
 from onnxplain_server.trees.kernels.compile import inlined, kernel
 from onnxplain_server.trees.reading.ensemble import CellSets, Ensemble, Int32Array
@@ -31,23 +31,23 @@ class Conditions:
         Whether no cell of some feature meets all splits on the leaf's path.
     """
 
-    start: Int32Array
-    feature: Int32Array
+    start: Int32Vector
+    feature: Int32Vector
     met: CellSets
-    contradicts: npt.NDArray[np.bool_]
+    contradicts: Flags
 
 
 class _Paths(NamedTuple):
     """Paths to leaves; `low` and `high` are the run of cells that go from parent to node."""
 
-    leaf: Int32Array
-    parent: Int32Array
-    true: Int32Array
-    feature: Int32Array
-    first: Int32Array
+    leaf: Int32Vector
+    parent: Int32Vector
+    true: Int32Vector
+    feature: Int32Vector
+    first: Int32Vector
     truth: CellSets
-    low: Int32Array
-    high: Int32Array
+    low: Int32Vector
+    high: Int32Vector
     capacity: int
 
 
@@ -97,15 +97,15 @@ class _Scratch(NamedTuple):
     runs, and `fresh` receives the runs of an intersection.
     """
 
-    seen: Int32Array
-    features: Int32Array
-    lower: Int32Array
-    upper: Int32Array
-    feature: Int32Array
-    run: Int32Array
-    low: Int32Array
-    high: Int32Array
-    fresh: Int32Array
+    seen: Int32Vector
+    features: Int32Vector
+    lower: Int32Vector
+    upper: Int32Vector
+    feature: Int32Vector
+    run: Int32Vector
+    low: Int32Vector
+    high: Int32Vector
+    fresh: Int32Matrix
 
 
 @inlined
@@ -126,7 +126,13 @@ def _make_scratch(paths: Any) -> Any:
 
 @inlined
 def _cut(
-    paths: Any, split: int, is_true: bool, low: Int32Array, high: Int32Array, count: int, fresh: Any
+    paths: Any,
+    split: int,
+    is_true: bool,
+    low: Int32Vector,
+    high: Int32Vector,
+    count: int,
+    fresh: Any,
 ) -> int:
     """Intersect runs, in place, with a node's true or false runs: the number of runs left."""
     start, j = paths.truth.start[split], paths.feature[split]
@@ -154,7 +160,9 @@ def _cut(
 
 
 @inlined
-def _intersect(paths: Any, leaf: int, j: int, low: Int32Array, high: Int32Array, fresh: Any) -> int:
+def _intersect(
+    paths: Any, leaf: int, j: int, low: Int32Vector, high: Int32Vector, fresh: Any
+) -> int:
     """Intersect all splits of a path on a feature, as runs: the number of runs."""
     low[0], high[0], count, node = paths.first[j], paths.first[j + 1] - 1, 1, leaf
     while paths.parent[node] >= 0:
@@ -210,7 +218,7 @@ def _box(paths: Any, leaf: int, scratch: Any) -> tuple[int, int]:
 
 
 @kernel
-def _count(a: int, b: int, paths: _Paths, counts: Int32Array) -> None:
+def _count(a: int, b: int, paths: _Paths, counts: Int32Matrix) -> None:
     """Count conditions and runs of the leaves from a to b."""
     scratch = _make_scratch(paths)
     for i in range(a, b):
@@ -219,7 +227,7 @@ def _count(a: int, b: int, paths: _Paths, counts: Int32Array) -> None:
 
 @kernel
 def _fill(
-    a: int, b: int, paths: _Paths, starts: Int32Array, feature: Int32Array, met: CellSets
+    a: int, b: int, paths: _Paths, starts: Int32Matrix, feature: Int32Vector, met: CellSets
 ) -> None:
     """Write the conditions of the leaves from a to b."""
     scratch = _make_scratch(paths)

@@ -13,9 +13,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from onnxplain_server.core.arrays import Indices, Matrix
+from onnxplain_server.core.arrays import (
+    Indices,
+    Int32Matrix,
+    Int32Vector,
+    Matrix,
+    WordCube,
+    WordMatrix,
+)
 from onnxplain_server.trees.counting.boxes import Boxes
-from onnxplain_server.trees.counting.ranked_rows import Words, build_bitsets, to_words
+from onnxplain_server.trees.counting.ranked_rows import build_bitsets, to_words
 from onnxplain_server.trees.kernels.compile import inlined, kernel, lowest
 from onnxplain_server.trees.reading.ensemble import CellSets, Ensemble, Int32Array
 
@@ -37,11 +44,11 @@ class Points(NamedTuple):
 class _Line(NamedTuple):
     """Conditions of leaves on one feature, and positions of the points along it."""
 
-    condition: Int32Array
+    condition: Int32Vector
     cells: CellSets
-    position: Int32Array
+    position: Int32Vector
     first: int
-    points: Int32Array
+    points: Int32Vector
 
 
 def evaluate_leaf_sums(
@@ -178,8 +185,8 @@ def _met_by(words: Any, chunk: int, w: int, sets: Any, condition: int) -> Any:
 
 @kernel
 def _fill(
-    conditions: Int32Array, sets: CellSets, coefficients: Matrix, words: Words, valid: Words,
-    values: Matrix,
+    conditions: Int32Matrix, sets: CellSets, coefficients: Matrix, words: WordCube,
+    valid: WordMatrix, values: Matrix,
 ) -> None:  # fmt: skip
     """Add each leaf's coefficient to the points in its box."""
     for chunk in range(words.shape[0]):

@@ -6,15 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from onnxplain_server.core.arrays import Array, Vector
+from onnxplain_server.core.arrays import Array, Int32Vector, Vector, WordCube, WordMatrix
 from onnxplain_server.effects.background import Background, distinct
 from onnxplain_server.trees.kernels.compile import kernel
 from onnxplain_server.trees.reading.ensemble import CellSets, Ensemble, Int32Array
-
-Words = npt.NDArray[np.uint64]
-"""(n_words,); bit i % 64 of word i // 64 is row i. Bits after the last row are 0."""
 
 _MAX_PLANES = 8
 """Weights up to 255 times the least are counted by bit planes; others are added up."""
@@ -43,7 +39,7 @@ class RankedRows:
     codes: Int32Array
     shares: Vector
     below: Vector
-    planes: Words
+    planes: WordCube
     unit: float
 
     def __len__(self) -> int:
@@ -72,7 +68,7 @@ def _codes(ensemble: Ensemble, feature: int, column: Array) -> Int32Array:
     return ensemble.codes(feature, levels)[places]
 
 
-def _planes(weights: Vector) -> Words:
+def _planes(weights: Vector) -> WordCube:
     """Split weights into bit planes if they are small multiples of the least; else return none."""
     none = np.zeros((0, *chunks_for(len(weights))), np.uint64)
     if weights.max() >= 2**_MAX_PLANES * _least(weights):
@@ -98,7 +94,7 @@ def chunks_for(count: int) -> tuple[int, int]:
     return chunks, -(-words // chunks)
 
 
-def to_words(flags: Array) -> Words:
+def to_words(flags: Array) -> WordMatrix:
     """Pack flags into words: (n,) to (n_chunks, n_words)."""
     shape = chunks_for(len(flags))
     padded = np.zeros(64 * shape[0] * shape[1], dtype=np.bool_)
@@ -124,7 +120,7 @@ class Bitsets:
 
     position: Int32Array
     start: Int32Array
-    words: Words
+    words: WordCube
 
     def to_positions(self, cells: CellSets) -> CellSets:
         """Replace the borders of runs by positions of bitsets."""
@@ -161,7 +157,7 @@ def _occupy(ensemble: Ensemble, position: Int32Array, feature: int, codes: Int32
 
 
 @kernel
-def _accumulate(positions: Int32Array, words: Words, start: int, stop: int) -> None:
+def _accumulate(positions: Int32Vector, words: WordCube, start: int, stop: int) -> None:
     """Set each row's bit in the set above its cell's lower border, then accumulate the sets."""
     chunks, _, size = words.shape
     for i in range(len(positions)):

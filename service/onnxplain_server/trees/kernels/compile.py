@@ -1,30 +1,64 @@
-"""Kernel compilation by numba, with a cache on disk, and two bit-counting instructions."""
+"""Compilation of kernels: code that the package brings, or by numba at the first call.
+
+A wheel brings the kernels as a compiled module (`compiled_module`), made from these same
+functions by `ahead_of_time`; it needs no numba. A checkout compiles them by numba (`jit`).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
 from typing import Any, TypeVar, cast
 
-import numba
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
-
-from onnxplain_server.trees.kernels.compile_cache import kernel_cache
+from onnxplain_server.trees.kernels.argument_types import ArgumentType, argument_types
+from onnxplain_server.trees.kernels.compiled_module import compiled_module, export_name
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
-def kernel(function: _F) -> _F:
-    """Compile a function of arrays and numbers at its first call; it runs without the GIL.
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """A kernel: a function of arrays and numbers that is compiled.
 
-    The machine code is cached for later processes beside the source or in NUMBA_CACHE_DIR,
-    whichever is writable. Otherwise every process compiles for itself what the package does
-    not ship (`compile_cache`).
+    Attributes
+    ----------
+    function : callable
+        As written.
+    types : dict of str to ArgumentType
+        Of its parameters.
+    compiled : callable
+        Takes arguments of these types, and runs without the GIL.
     """
-    compiled: Any = numba.njit(nogil=True, error_model="numpy")(function)
-    compiled._cache = kernel_cache(function)  # noqa: SLF001 - `cache=True` knows numba's cache only
-    return cast("_F", compiled)
+
+    function: Callable[..., Any]
+    types: dict[str, ArgumentType]
+    compiled: Callable[..., Any]
+
+
+KERNELS: list[Kernel] = []
+"""All kernels of the modules that have been imported."""
+
+
+def kernel(function: _F) -> _F:
+    """Compile a function of arrays and numbers; it runs without the GIL.
+
+    Its annotations are the types that it is compiled for: `int`, `float`, `bool`, the array types
+    of `core.arrays`, and (named) tuples of these. It refuses others with a TypeError.
+    """
+    types = argument_types(function)
+    compiled = _ready_made(function) or _jit(function, types)
+    KERNELS.append(Kernel(function, types, compiled))
+    checks = tuple(each.accepts for each in types.values())
+
+    @wraps(function)
+    def call(*arguments: Any) -> Any:
+        for check, argument in zip(checks, arguments, strict=True):
+            if not check(argument):
+                raise TypeError(_mismatch(function, types, arguments))
+        return compiled(*arguments)
+
+    return cast("_F", call)
 
 
 def inlined(function: _F) -> _F:
@@ -33,25 +67,55 @@ def inlined(function: _F) -> _F:
     Only of the same file, because cached machine code is invalidated by changes of its own
     file alone.
     """
-    return cast("_F", numba.njit(nogil=True, error_model="numpy")(function))
+    if _is_ready_made(function):
+        return function  # it is part of the compiled kernels
+    from onnxplain_server.trees.kernels import jit  # noqa: PLC0415 - imports numba
+
+    return cast("_F", jit.inlined(function))
 
 
-def _instruction(emit: Callable[[Any, Any], Any]) -> Any:
-    """Make a function of one 64-bit word that compiles to one processor instruction."""
-
-    def typed(_context: Any, word: Any) -> Any:  # noqa: ARG001 - numba reads its name
-        def generate(_target: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-            return emit(builder, arguments[0])
-
-        return types.int64(types.uint64), generate
-
-    return intrinsic(typed)
+def popcount(word: Any) -> int:
+    """Return the number of set bits of a uint64: one instruction in compiled code."""
+    return int(word).bit_count()
 
 
-popcount: Callable[[Any], int] = _instruction(lambda builder, word: builder.ctpop(word))
-"""Number of set bits of a uint64."""
+def lowest(word: Any) -> int:
+    """Return the position of the lowest set bit of a uint64, which must not be 0; likewise."""
+    return (int(word) & -int(word)).bit_length() - 1
 
-lowest: Callable[[Any], int] = _instruction(
-    lambda builder, word: builder.cttz(word, ir.Constant(ir.IntType(1), 1))
-)
-"""Position of the lowest set bit of a uint64, which must not be 0."""
+
+def _is_ready_made(function: Callable[..., Any]) -> bool:
+    """Return whether the compiled module has the kernels of a function's file."""
+    prefix = export_name(function.__module__, "")
+    return any(name.startswith(prefix) for name in vars(compiled_module() or object))
+
+
+def _ready_made(function: Callable[..., Any]) -> Callable[..., Any] | None:
+    name = export_name(function.__module__, function.__qualname__)
+    compiled: Callable[..., Any] | None = getattr(compiled_module(), name, None)
+    return compiled
+
+
+def _jit(function: Callable[..., Any], types: dict[str, ArgumentType]) -> Callable[..., Any]:
+    try:
+        from onnxplain_server.trees.kernels import jit  # noqa: PLC0415 - imports numba
+    except ModuleNotFoundError as missing:
+        if missing.name != "numba":
+            raise
+        message = (
+            "onnxplain-server was installed without compiled loops for this Python and processor. "
+            'Install its wheel for this platform, or numba: pip install "onnxplain-server[jit]".'
+        )
+        raise ImportError(message) from None
+    return jit.JitKernel(function, tuple(types.values()))
+
+
+def _mismatch(
+    function: Callable[..., Any], types: dict[str, ArgumentType], arguments: tuple[Any, ...]
+) -> str:
+    names = [
+        name
+        for (name, kind), argument in zip(types.items(), arguments, strict=True)
+        if not kind.accepts(argument)
+    ]
+    return f"{function.__qualname__} is not compiled for such {', '.join(names)}: {types[names[0]]}"

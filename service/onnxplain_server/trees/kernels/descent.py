@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from onnxplain_server.core.arrays import Int32Matrix, Int32Vector
 from onnxplain_server.trees.reading.ensemble import CellSets, Ensemble, Int32Array
 
 FEATURE, LOW, SPAN, INSIDE, OUTSIDE = range(5)
@@ -26,8 +27,8 @@ class Descent(NamedTuple):
         Cells for which each node is true.
     """
 
-    roots: Int32Array
-    nodes: Int32Array
+    roots: Int32Vector
+    nodes: Int32Matrix
     truth: CellSets
 
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-from onnxplain_server.core.arrays import Array
+from onnxplain_server.core.arrays import Array, Counts, Int32Matrix
 from onnxplain_server.trees.kernels.compile import kernel
 from onnxplain_server.trees.kernels.descent import (
     FEATURE,
@@ -17,10 +16,10 @@ from onnxplain_server.trees.kernels.descent import (
     Descent,
     build_descent,
 )
-from onnxplain_server.trees.reading.ensemble import Ensemble, Int32Array
+from onnxplain_server.trees.reading.ensemble import Ensemble
 
 
-def count_leaf_visits(ensemble: Ensemble, columns: tuple[Array, ...]) -> npt.NDArray[np.int64]:
+def count_leaf_visits(ensemble: Ensemble, columns: tuple[Array, ...]) -> Counts:
     """Count the rows that reach each leaf: (n_leaves,).
 
     Parameters
@@ -40,7 +39,7 @@ def count_leaf_visits(ensemble: Ensemble, columns: tuple[Array, ...]) -> npt.NDA
 
 
 @kernel
-def _visit(descent: Descent, codes: Int32Array, counts: Array) -> None:
+def _visit(descent: Descent, codes: Int32Matrix, counts: Counts) -> None:
     """Send each row down each tree."""
     nodes, truth = descent.nodes, descent.truth
     for row in range(len(codes)):

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from onnxplain_server.core.arrays import Matrix
+from onnxplain_server.core.arrays import Int32Matrix, Matrix
 from onnxplain_server.trees.kernels.block_pool import BlockPool, blocks
 from onnxplain_server.trees.kernels.compile import inlined, kernel
 from onnxplain_server.trees.kernels.descent import (
@@ -55,7 +55,7 @@ def _in_any(code: int, truth: Any, node: int) -> bool:
 
 @kernel
 def _descend(
-    a: int, b: int, descent: Descent, values: Matrix, rows: Int32Array, total: Matrix
+    a: int, b: int, descent: Descent, values: Matrix, rows: Int32Matrix, total: Matrix
 ) -> None:
     """Descend with the rows from a to b, tree by tree."""
     nodes = descent.nodes

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from onnx import ModelProto
 
-from onnxplain_server.core.arrays import Array, Indices, Matrix, Vector
+from onnxplain_server.core.arrays import Array, Indices, Int32Vector, Matrix, Vector
 from onnxplain_server.trees.reading.axes import END, Axis, Keys
 from onnxplain_server.trees.reading.feature_axes import build_axes, text_categories
 from onnxplain_server.trees.reading.merging import refuse_merged_tests
@@ -22,7 +22,7 @@ from onnxplain_server.trees.reading.structure import leaf_values, link_nodes
 from onnxplain_server.trees.reading.walk import BoundOperator, TreeGraph, walk_graph, walk_to_trees
 
 Int32Array = npt.NDArray[np.int32]
-"""(n,)"""
+"""Any shape."""
 
 
 class CellSets(NamedTuple):
@@ -36,9 +36,9 @@ class CellSets(NamedTuple):
         First border of a run, and the border after its last cell.
     """
 
-    start: Int32Array
-    low: Int32Array
-    high: Int32Array
+    start: Int32Vector
+    low: Int32Vector
+    high: Int32Vector
 
 
 @dataclass(frozen=True, slots=True, eq=False)

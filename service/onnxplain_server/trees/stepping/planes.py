@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from onnxplain_server.core.arrays import Cube, Matrix, Vector
+from onnxplain_server.core.arrays import Cube, Int32Matrix, Int32Vector, Matrix, Vector
 from onnxplain_server.trees.kernels.block_pool import BlockPool, blocks
 from onnxplain_server.trees.kernels.compile import inlined, kernel
 from onnxplain_server.trees.kernels.descent import FEATURE, INSIDE, LOW, MANY, OUTSIDE, SPAN
@@ -48,11 +48,11 @@ class PlaneGrid(NamedTuple):
     """
 
     features: tuple[int, int]
-    roots: Int32Array
+    roots: Int32Vector
     first: tuple[int, int]
-    at: tuple[Int32Array, Int32Array]
+    at: tuple[Int32Vector, Int32Vector]
     sizes: tuple[int, int]
-    places: Int32Array
+    places: Int32Matrix
     capacity: int
 
 

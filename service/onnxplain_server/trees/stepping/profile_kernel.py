@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from onnxplain_server.core.arrays import Array, Matrix, Vector
+from onnxplain_server.core.arrays import Array, Int32Matrix, Int32Vector, Matrix, Vector
 from onnxplain_server.trees.kernels.compile import inlined, kernel, lowest
-from onnxplain_server.trees.reading.ensemble import CellSets, Int32Array
+from onnxplain_server.trees.reading.ensemble import CellSets
 
 DOUBTFUL = -1
 """Label of a piece where two outputs differ by less than the runtime's rounding."""
@@ -17,15 +17,15 @@ DOUBTFUL = -1
 class OutputTrees(NamedTuple):
     """Trees for the kernel: `values` are the leaves' outputs, `number` is a node's leaf."""
 
-    roots: Int32Array
-    feature: Int32Array
-    true: Int32Array
-    false: Int32Array
+    roots: Int32Vector
+    feature: Int32Vector
+    true: Int32Vector
+    false: Int32Vector
     truth: CellSets
-    number: Int32Array
+    number: Int32Vector
     values: Matrix
     offset: Vector
-    first: Int32Array
+    first: Int32Vector
     depth: int
     max_runs: int
 
@@ -38,10 +38,10 @@ class _Buffers(NamedTuple):
     bits; `base` are the row's outputs, and `now` those at the current cell.
     """
 
-    path: Int32Array
-    node: Int32Array
-    low: Int32Array
-    high: Int32Array
+    path: Int32Vector
+    node: Int32Vector
+    low: Int32Vector
+    high: Int32Vector
     change: Matrix
     marked: Array
     seen: Array
@@ -83,7 +83,7 @@ def _label(values: Any, tolerance: Any) -> int:
 class _PieceList(NamedTuple):
     """Growable list of pieces: row, place, cell and label, and outputs if wanted."""
 
-    pieces: Int32Array
+    pieces: Int32Matrix
     outputs: Matrix
 
 
@@ -248,9 +248,9 @@ def _sweep(
 
 @kernel
 def find_pieces(
-    a: int, b: int, trees: OutputTrees, rows: Int32Array, places: Int32Array, lows: Int32Array,
-    highs: Int32Array, tolerance: Vector, with_outputs: bool,
-) -> tuple[Int32Array, Matrix]:  # fmt: skip
+    a: int, b: int, trees: OutputTrees, rows: Int32Matrix, places: Int32Vector, lows: Int32Matrix,
+    highs: Int32Matrix, tolerance: Vector, with_outputs: bool,
+) -> tuple[Int32Matrix, Matrix]:  # fmt: skip
     """Find the pieces of the rows from a to b."""
     buffers = _make_buffers(trees)
     capacity = max(16, 2 * (b - a) * lows.shape[1])

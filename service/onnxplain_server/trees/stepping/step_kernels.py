@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from onnxplain_server.core.arrays import Cube, Matrix, Vector
+from onnxplain_server.core.arrays import Cube, Int32Matrix, Int32Vector, Matrix, Vector
 from onnxplain_server.trees.kernels.compile import inlined, kernel
 from onnxplain_server.trees.kernels.descent import (
     FEATURE,
@@ -40,9 +40,9 @@ class FeaturePoints(NamedTuple):
     """
 
     feature: int
-    roots: Int32Array
+    roots: Int32Vector
     first: int
-    at: Int32Array
+    at: Int32Vector
     n_points: int
     capacity: int
 
@@ -61,7 +61,7 @@ class DescentInput(NamedTuple):
 
     descent: Descent
     values: Matrix
-    cells: Int32Array
+    cells: Int32Matrix
     sums: Matrix
 
 
@@ -203,10 +203,11 @@ def average_outputs(
     """Average outputs over the rows from a to b, which adds to `own`, and over points."""
     steps = np.empty((moved.n_points + 2, rows.values.shape[1]))
     stack = np.empty((moved.capacity, 4), np.int32)
-    outputs = np.empty(len(scale.offset))
+    level, outputs = np.empty(rows.values.shape[1]), np.empty(len(scale.offset))
     for i in range(a, b):
         _find_steps(rows.cells[i], rows, moved, stack, steps)
-        level = rows.sums[i] - steps[-1]
+        for k in range(len(level)):
+            level[k] = rows.sums[i, k] - steps[-1, k]
         for point in range(moved.n_points):
             if _step(level, steps[point]) or point == 0:
                 _link(level, scale, outputs)
@@ -222,9 +223,11 @@ def compute_outputs(
     """Compute the outputs of the rows from a to b at all points."""
     steps = np.empty((moved.n_points + 2, rows.values.shape[1]))
     stack = np.empty((moved.capacity, 4), np.int32)
+    level = np.empty(rows.values.shape[1])
     for i in range(a, b):
         _find_steps(rows.cells[i], rows, moved, stack, steps)
-        level = rows.sums[i] - steps[-1]
+        for k in range(len(level)):
+            level[k] = rows.sums[i, k] - steps[-1, k]
         for point in range(moved.n_points):
             if _step(level, steps[point]) or point == 0:
                 _link(level, scale, outputs[i, point])

@@ -1,0 +1,99 @@
+"""Ahead-of-time compilation of all kernels, into modules that need no numba.
+
+    python -m onnxplain_server.trees.kernels.ahead_of_time FOLDER
+
+writes one module per processor level. The build of a wheel does so (`hatch_build.py`). The compiler
+is numba.pycc, so the machine code is that of `jit`; it needs a C compiler.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import pkgutil
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+from onnxplain_server import trees
+from onnxplain_server.trees.kernels.compile import KERNELS
+from onnxplain_server.trees.kernels.compiled_module import Level, export_name, levels, module_name
+
+_REPRODUCIBLE = {"CFLAGS": "-g0", "LDFLAGS": "-s", "PYTHONHASHSEED": "0"}
+"""No names of temporary files in the module, and no order that hangs on chance."""
+
+
+def compile_kernels(folder: Path, chosen: tuple[Level, ...] = levels()) -> list[Path]:
+    """Write the module of each level into a folder, and return their paths.
+
+    Raises
+    ------
+    subprocess.CalledProcessError
+        Where a compiler fails; standard error says why.
+    """
+    started = [(level, _start(folder, level)) for level in chosen]
+    for _, process in started:
+        if process.wait():
+            raise subprocess.CalledProcessError(process.returncode, process.args)
+    return [folder / _file_name(level) for level, _ in started]
+
+
+def _start(folder: Path, level: Level) -> subprocess.Popen[bytes]:
+    """Start a process that compiles for one level: numba takes it from the environment."""
+    command = [sys.executable, "-m", f"{__package__}.ahead_of_time", str(folder)]
+    processor = {"NUMBA_CPU_NAME": level.processor, "NUMBA_CPU_FEATURES": ""}
+    return subprocess.Popen(  # noqa: S603 - our own module, by our own interpreter
+        [*command, "--level", level.name], env=os.environ | processor | _REPRODUCIBLE
+    )
+
+
+def _file_name(level: Level) -> str:
+    return f"{module_name(level)}{sysconfig.get_config_var('EXT_SUFFIX')}"
+
+
+def _compile(folder: Path, level: Level) -> None:
+    from numba.pycc import cc, compiler  # noqa: PLC0415 - the package may be without numba
+
+    from onnxplain_server.trees.kernels.jit import numba_type  # noqa: PLC0415 - likewise
+
+    for found in pkgutil.walk_packages(trees.__path__, f"{trees.__name__}."):
+        importlib.import_module(found.name)
+    module: Any = cc.CC(module_name(level), source_module=trees)  # type: ignore[no-untyped-call]
+    module.output_dir, module.output_file = str(folder), _file_name(level)
+    module.target_cpu = level.processor
+    for each in KERNELS:
+        name = export_name(each.function.__module__, each.function.__qualname__)
+        types = tuple(numba_type(kind) for kind in each.types.values())
+        module.export(name, types)(each.function)
+    # pycc has no parameter for them.
+    with patch.object(compiler, "Flags", _flags):
+        module.compile()
+
+
+def _flags() -> Any:
+    """Return the options of `jit.inlined`, as numba's compiler takes them."""
+    from numba.core.compiler import Flags  # noqa: PLC0415
+
+    flags: Any = Flags()  # type: ignore[no-untyped-call]
+    flags.release_gil, flags.error_model = True, "numpy"
+    return flags
+
+
+def _main() -> None:
+    parser = argparse.ArgumentParser(description="Compile all kernels to modules without numba.")
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--level", choices=[level.name for level in levels()])
+    arguments = parser.parse_args()
+    if arguments.level is None:
+        compile_kernels(arguments.folder)
+    else:
+        (level,) = (each for each in levels() if each.name == arguments.level)
+        _compile(arguments.folder, level)
+
+
+if __name__ == "__main__":
+    _main()

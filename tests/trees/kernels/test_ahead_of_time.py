@@ -1,0 +1,169 @@
+"""Kernels compiled ahead of time: they compute what numba's own code computes, without the GIL."""
+
+from __future__ import annotations
+
+import copy
+import importlib.util
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+from onnxplain_server.adapters.runner.in_process import InProcess
+from onnxplain_server.adapters.workers.sandbox.warm_up import NullHost, requests
+from onnxplain_server.core.errors import ExplainError
+from onnxplain_server.trees.counting import boxes
+from onnxplain_server.trees.kernels import compiled_module
+from onnxplain_server.trees.kernels.ahead_of_time import compile_kernels
+from onnxplain_server.trees.kernels.compile import KERNELS
+from onnxplain_server.trees.kernels.compiled_module import export_name, levels
+from onnxplain_server.trees.kernels.jit import JitKernel
+
+pytestmark = pytest.mark.slow
+
+_CALLS_PER_KERNEL = 3
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    (file,) = compile_kernels(tmp_path_factory.mktemp("compiled"), levels()[-1:])
+    return file
+
+
+@pytest.fixture(scope="module")
+def ahead(file: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(file.name.partition(".")[0], file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def calls() -> dict[JitKernel, list[Any]]:
+    """Some calls of each kernel: arguments before, arguments after, result."""
+    calls: dict[JitKernel, list[Any]] = {}
+    original = JitKernel.__call__
+
+    def record(self: JitKernel, *arguments: Any) -> Any:
+        before = copy.deepcopy(arguments)
+        result = original(self, *arguments)
+        own = calls.setdefault(self, [])
+        if len(own) < _CALLS_PER_KERNEL:
+            own.append((before, copy.deepcopy(arguments), copy.deepcopy(result)))
+        return result
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(JitKernel, "__call__", record)
+        runner = InProcess(1, model_count=1)
+        for request in requests():
+            with suppress(ExplainError):
+                runner.explain(request, {}, NullHost())
+        runner.close()
+    return calls
+
+
+def numbers(value: Any) -> Iterator[Any]:
+    """Yield the arrays and numbers of nested tuples."""
+    if isinstance(value, tuple):
+        for each in value:
+            yield from numbers(each)
+    elif value is not None:
+        yield value
+
+
+def own_kernels() -> dict[str, Any]:
+    """The kernels of the package by their names in the module; tests have some of their own."""
+    own = [each for each in KERNELS if each.function.__module__.startswith("onnxplain_server.")]
+    return {export_name(each.function.__module__, each.function.__qualname__): each for each in own}
+
+
+def test_each_kernel_computes_the_same_as_compiled_by_numba_at_run_time(
+    ahead: ModuleType, calls: dict[JitKernel, list[Any]]
+) -> None:
+    kernels = own_kernels()
+    assert {name for name in vars(ahead) if "__" in name.strip("_")} == kernels.keys()
+    for name, each in kernels.items():
+        for before, after, result in calls[each.compiled]:
+            computed = getattr(ahead, name)(*before)
+            expected = [*numbers(after), *numbers(result)]
+            for left, right in zip(numbers((*before, computed)), expected, strict=True):
+                np.testing.assert_allclose(left, right, rtol=1e-12, atol=1e-12)
+
+
+@pytest.fixture(params=["ahead of time", "at run time"])
+def counting_sort(request: pytest.FixtureRequest, ahead: ModuleType) -> Callable[..., Any]:
+    if request.param == "ahead of time":
+        compiled: Callable[..., Any] = ahead.trees__counting__boxes___counting_sort
+        return compiled
+    boxes._counting_sort(np.zeros(1, np.int32), 1)  # compiles it
+    return boxes._counting_sort
+
+
+def test_other_threads_run_meanwhile(counting_sort: Callable[..., Any]) -> None:
+    """A kernel that kept the GIL would leave the other thread only the moments around the call."""
+    steps: list[int] = []
+    has_started, has_ended = threading.Event(), threading.Event()
+
+    def step() -> None:
+        has_started.set()
+        count = 0
+        while not has_ended.is_set():
+            count += 1
+            steps.append(count)
+            has_ended.wait(0.001)
+
+    other = threading.Thread(target=step)
+    keys = np.zeros(20_000_000, np.int32)
+    other.start()
+    has_started.wait()
+    before = len(steps)
+    for _ in range(20):
+        counting_sort(keys, 1)
+    during = len(steps) - before
+    has_ended.set()
+    other.join()
+
+    assert during > 40
+
+
+def test_memory_that_runs_out_is_a_memory_error(counting_sort: Callable[..., Any]) -> None:
+    with pytest.raises(MemoryError):
+        counting_sort(np.zeros(1, np.int32), 2**60)
+
+
+def test_code_of_other_sources_is_not_used(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a copy of the package: with its own sources the module is used, after an edit not."""
+    package = Path(compiled_module.__file__).parents[2]
+    copied = tmp_path / package.name
+    subprocess.run(["cp", "-r", package, copied], check=True)
+    folder = copied / "trees" / "kernels"
+    subprocess.run(["cp", file, folder], check=True)
+    assert uses_module(tmp_path)
+
+    with (copied / "trees" / "reading" / "links.py").open("a", encoding="utf-8") as source:
+        source.write("LOGISTIC, SOFTMAX, EXPONENTIAL = 1, 2, 0\n")
+    assert not uses_module(tmp_path)
+
+
+def uses_module(path: Path) -> bool:
+    """Whether the package in a folder uses compiled kernels; then it must not import numba."""
+    code = (
+        f"import sys; sys.path.insert(0, {str(path)!r})\n"
+        "from onnxplain_server.trees import exact\n"
+        "from onnxplain_server.trees.kernels.compiled_module import compiled_module\n"
+        "print(compiled_module() is not None, 'numba' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
+    uses, imports_numba = (word == "True" for word in done.stdout.split())
+    assert uses != imports_numba
+    return uses
