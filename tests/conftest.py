@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -112,7 +113,10 @@ class Memory:
             if len(self.progress) > self.steps:
                 raise ExplainError(Reason.CANCELLED, "the caller has gone")
 
-    def cache_get(self, names: Sequence[str]) -> Sequence[bytes | None]:
+    def cache_get(
+        self, names: Sequence[str], byte_limit: float = math.inf
+    ) -> Sequence[bytes | None]:
+        assert byte_limit > 0
         self.round_trips += 1
         return [self.values.get(name) for name in names]
 

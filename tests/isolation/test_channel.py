@@ -8,7 +8,6 @@ import random
 import socket
 import struct
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
@@ -18,14 +17,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from onnxplain_server.adapters.workers.ipc import arena, payloads
+from onnxplain_server.adapters.workers.ipc import frame_limits as limits
 from onnxplain_server.adapters.workers.ipc.channel import (
+    FROM_WORKER,
     ClosedError,
     Frame,
     FrameChannel,
     FrameKind,
     MalformedError,
 )
-from onnxplain_server.adapters.workers.worker_process import RequestMonitor, Worker
+from onnxplain_server.adapters.workers.request_monitor import RequestMonitor
+from onnxplain_server.adapters.workers.worker_process import Worker
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.telemetry.spans import Span
 
@@ -35,6 +37,11 @@ ARENA_BYTES = 2**16
 
 def header(kind: int = 25, call: int = 1, length: int = 0, magic: bytes = b"ONXW") -> bytes:
     return HEADER.pack(magic, kind, call, length)
+
+
+def refusal(*texts: bytes) -> bytes:
+    payload = payloads.pack_values(texts)
+    return header(kind=24, length=len(payload)) + payload
 
 
 def watch(host) -> RequestMonitor:
@@ -82,16 +89,21 @@ def fake() -> Iterator[Any]:
         header(length=3) + b"abc",
         header(length=8) + struct.pack("<q", -1),
         header(length=8) + struct.pack("<q", ARENA_BYTES + 1),
-        header(kind=24, length=2) + b"{}",
-        header(kind=24, length=5) + b"\xff\xfe\xfd\xfc\xfb",
-        header(kind=24, length=13) + b'["NO","a",""]',
-        header(kind=24, length=40_000) + b"[" * 40_000,
+        refusal(b"NO", b"a", b""),
+        refusal(b"CANCELLED", b"\xff", b""),
+        refusal(b"CANCELLED", b"a"),
+        refusal(b"CANCELLED", b"a", b"", b""),
+        refusal(b"INTERNAL", b"a line of the log", b""),
+        refusal(b"WORKER_DIED", b"a", b""),
+        header(kind=24, length=4_097),
+        header(kind=17, length=1) + b"a",
         header(kind=19, length=3) + b"abc",
         header(kind=19, length=16) + struct.pack("<dd", float("nan"), 1),
         header(kind=19, length=16) + struct.pack("<dd", 2, 1),
         header(kind=20, length=9) + struct.pack("<q", 5) + b"a",
         header(kind=20, length=8) + struct.pack("<q", -2),
         header(kind=20, length=10) + struct.pack("<q", 2) + b"\xff\xff",
+        header(kind=20, length=18) + 2 * (struct.pack("<q", 1) + b"a"),
         header(kind=21, length=9) + struct.pack("<q", 1) + b"a",
         b"GET / HTTP/1.1\r\n\r\n" * 3,
     ],
@@ -104,7 +116,7 @@ def test_a_malformed_reply_is_told_apart(make, fake, reply: bytes) -> None:
     assert not worker.is_usable
 
 
-@pytest.mark.parametrize("reply", [b"", b"ONXW", header(), header(length=9) + b"a"])
+@pytest.mark.parametrize("reply", [b"", b"ONXW", header(), header(19, length=16) + b"a"])
 def test_a_short_reply_is_a_death(make, fake, reply: bytes) -> None:
     whole = header()
     worker = fake(lambda end: end.sendall(reply if reply != whole else whole[:-1]))
@@ -118,7 +130,7 @@ def test_a_reply_that_never_ends_is_over_at_the_deadline(own, fake) -> None:
     given_up = threading.Event()
 
     def dawdle(end: socket.socket) -> None:
-        end.sendall(header(length=9))
+        end.sendall(header(kind=19, length=16))
         given_up.wait(own.long_seconds)
 
     worker = fake(dawdle)
@@ -127,19 +139,6 @@ def test_a_reply_that_never_ends_is_over_at_the_deadline(own, fake) -> None:
         worker.ask(FrameKind.EXPLAIN, b"request", {}, watch(own.call(0.2)))
     assert not given_up.is_set()
     given_up.set()
-
-
-def test_a_flood_of_progress_is_over_at_the_deadline(own, fake) -> None:
-    def flood(end: socket.socket) -> None:
-        last = time.monotonic() + own.long_seconds
-        with suppress(OSError):
-            while time.monotonic() < last:
-                end.sendall(1_000 * (header(kind=19, length=16) + struct.pack("<dd", 1, 2)))
-
-    worker = fake(flood)
-    with pytest.raises(ExplainError, match="the deadline passed"):
-        worker.ask(FrameKind.EXPLAIN, b"request", {}, watch(own.call(0.2)))
-    worker._channel._socket.shutdown(socket.SHUT_RDWR)
 
 
 def test_the_text_of_a_refusal_is_shown_without_what_a_terminal_would_obey() -> None:
@@ -164,6 +163,23 @@ def test_random_bytes_are_read_or_refused(content: bytes) -> None:
     ):
         with suppress(MalformedError):
             read(content)
+
+
+def test_a_frame_has_as_many_names_as_are_allowed() -> None:
+    names = [str(i) for i in range(limits.NAME_COUNT_LIMIT)]
+
+    assert payloads.unpack_names(payloads.pack_names(names)) == names
+    with pytest.raises(MalformedError):
+        payloads.unpack_names(payloads.pack_names([*names, "one more"]))
+    with pytest.raises(MalformedError):
+        payloads.unpack_names(payloads.pack_names(["a" * (limits.NAME_BYTE_LIMIT + 1)]))
+
+
+def test_what_is_deep_is_not_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("json.loads", lambda _packed: pytest.fail("parsed"))
+
+    with pytest.raises(MalformedError):
+        payloads.unpack_spans(b"[" * 514, 0.0, 10.0)
 
 
 @given(st.lists(st.none() | st.binary(max_size=50)))
@@ -219,7 +235,7 @@ def test_more_spans_than_are_sent_are_cut() -> None:
 def test_frames_come_whole_however_they_were_cut() -> None:
     near, far = socket.socketpair()
     with near:
-        channel = FrameChannel(far)
+        channel = FrameChannel(far, FROM_WORKER)
         sent = [Frame(FrameKind.CACHE_GET, i, os.urandom(i * 100)) for i in range(20)]
         stream = b"".join(header(20, f.call, len(f.payload)) + f.payload for f in sent)
         generator = random.Random(0)  # noqa: S311 - cuts, not secrets
@@ -230,21 +246,16 @@ def test_frames_come_whole_however_they_were_cut() -> None:
             stream = stream[size:]
             with suppress(TimeoutError):
                 while True:
-                    received.append(channel.receive(look_once()))
+                    received.append(channel.receive(partial(look, channel)))
         channel.close()
 
     assert received == sent
 
 
-def look_once() -> Callable[[], None]:
-    """Let a channel look once for more."""
-    looks = iter([None])
-
-    def tick() -> None:
-        if next(looks, True):
-            raise TimeoutError
-
-    return tick
+def look(channel: FrameChannel) -> None:
+    """Leave a channel that has nothing more to read."""
+    if not channel.has_more():
+        raise TimeoutError
 
 
 def test_the_arena_cannot_be_made_smaller_or_larger() -> None:

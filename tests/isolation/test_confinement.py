@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import ast
+import errno
+import os
+import platform
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
@@ -56,6 +60,20 @@ ALLOWED = {
 }
 
 
+_X86 = platform.machine() == "x86_64"
+KILL, TKILL, TGKILL, QUEUE, QUEUE_THREAD, PIDFD_SIGNAL = (
+    (62, 200, 234, 129, 297, 424) if _X86 else (129, 130, 131, 138, 240, 424)
+)
+SIGNALS = {
+    "kill": f"{KILL}, {{pid}}, 0",
+    "tkill": f"{TKILL}, {{pid}}, 0",
+    "tgkill": f"{TGKILL}, {{pid}}, {{pid}}, 0",
+    "rt_sigqueueinfo": f"{QUEUE}, {{pid}}, 0, 0",
+    "rt_tgsigqueueinfo": f"{QUEUE_THREAD}, {{pid}}, {{pid}}, 0, 0",
+    "pidfd_send_signal": f"{PIDFD_SIGNAL}, pidfd, 0, 0, 0",
+}
+"""System calls that signal another process, by signal 0, which only asks whether it may."""
+
 Outcomes = Callable[..., tuple[tuple[str, ...], dict[str, str]]]
 
 
@@ -90,6 +108,54 @@ def test_everything_but_computing_is_refused(outcomes: Outcomes, attempt: str) -
 
     assert actual[attempt].endswith("Error")
     assert actual[attempt] not in {"FileExistsError", "ConnectionRefusedError"}
+
+
+SYSTEM_CALL = """
+landlock.restrict = lambda: False
+libc = ctypes.CDLL(None, use_errno=True)
+def call(*arguments):
+    result = libc.syscall(*map(ctypes.c_long, arguments))
+    return result, ctypes.get_errno()
+"""
+
+
+@pytest.mark.parametrize("call", SIGNALS)
+@pytest.mark.parametrize("target", ["its parent", "another"])
+def test_no_other_process_is_signalled_without_landlock_either(
+    outcomes: Outcomes, call: str, target: str
+) -> None:
+    """Landlock denies signals since Linux 6.12 only. All these processes have the same user."""
+    if "seccomp" in outcomes({})[0]:
+        pytest.skip("this kernel lacks seccomp")
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as another:
+        pid = os.getpid() if target == "its parent" else another.pid
+        before = f"{SYSTEM_CALL}\npidfd = os.pidfd_open({pid})"
+        code = f"call({SIGNALS[call].format(pid=pid)})"
+        missing, actual = outcomes({"signal": code}, before=before)
+        _, free = outcomes({"signal": code}, before=f"{before}\nseccomp.restrict = lambda: False")
+        another.communicate(b"\n")
+
+    assert "landlock" in missing
+    assert actual["signal"] == f"(-1, {errno.EPERM})"
+    assert free["signal"] in {"(0, 0)", f"(-1, {errno.EFAULT})"}  # what the filter stands between
+
+
+def test_a_thread_of_its_own_may_be_signalled(outcomes: Outcomes) -> None:
+    """By a call whose first argument has 64 bits, of which the kernel takes 32."""
+    own = f"call({TGKILL}, os.getpid(), threading.get_native_id(), 0)"
+    high = f"call({TGKILL}, os.getpid() + 2**32, threading.get_native_id(), 0)"
+
+    actual = outcomes({"own": own, "high": high}, before=SYSTEM_CALL)[1]
+
+    assert actual == {"own": "(0, 0)", "high": "(0, 0)"}
+
+
+def test_abort_still_ends_it() -> None:
+    code = f"{PROLOGUE}\nresource_limits.confine(resource_limits.Budget(2**29, 60), 2)\nos.abort()"
+
+    done = subprocess.run([sys.executable, "-c", code], check=False)
+
+    assert done.returncode == -signal.SIGABRT
 
 
 def test_computing_is_not(outcomes: Outcomes) -> None:

@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import socket
+import threading
 from collections.abc import Iterator
 
 import pytest
 from onnxplain_server.adapters.workers import remote_host
+from onnxplain_server.adapters.workers.ipc import frame_limits as limits
 from onnxplain_server.adapters.workers.ipc import payloads
-from onnxplain_server.adapters.workers.ipc.channel import Frame, FrameChannel, FrameKind
+from onnxplain_server.adapters.workers.ipc.channel import (
+    FROM_PARENT,
+    FROM_WORKER,
+    Frame,
+    FrameChannel,
+    FrameKind,
+)
 from onnxplain_server.adapters.workers.remote_host import RemoteHost
 
 
 @pytest.fixture
 def ends() -> Iterator[tuple[FrameChannel, FrameChannel]]:
     """The worker's end, and the parent's."""
-    ours, theirs = (FrameChannel(end) for end in socket.socketpair())
+    near, far = socket.socketpair()
+    ours, theirs = FrameChannel(near, FROM_PARENT), FrameChannel(far, FROM_WORKER)
     yield ours, theirs
     ours.close()
     theirs.close()
@@ -61,7 +70,8 @@ def test_what_is_remembered_last_goes_with_the_answer(
 def test_frames_stay_within_their_limit(
     ends: tuple[FrameChannel, FrameChannel], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(remote_host, "PAYLOAD_BYTE_LIMIT", 100)
+    monkeypatch.setattr(limits, "VALUE_BYTE_LIMIT", 90)
+    monkeypatch.setattr(remote_host, "FROM_WORKER", {**FROM_WORKER, FrameKind.CACHE_PUT: 100})
     worker, parent = ends
     host = RemoteHost(worker, 1)
 
@@ -72,3 +82,56 @@ def test_frames_stay_within_their_limit(
 
     *frames, _ = heard(parent)
     assert [list(payloads.unpack_entries(each.payload)) for each in frames] == [["a"], ["b", "c"]]
+
+
+def test_no_frame_has_more_entries_than_are_allowed(
+    ends: tuple[FrameChannel, FrameChannel],
+) -> None:
+    worker, parent = ends
+    host = RemoteHost(worker, 1)
+
+    host.cache_put({str(i): b"" for i in range(limits.NAME_COUNT_LIMIT + 1)})
+    host.flush()
+    worker.send(Frame(FrameKind.FLIGHT_LEAVE, 1))
+
+    *frames, _ = heard(parent)
+    counts = [len(payloads.unpack_entries(each.payload)) for each in frames]
+    assert counts == [limits.NAME_COUNT_LIMIT, 1]
+
+
+def test_what_a_request_may_not_store_is_dropped(
+    ends: tuple[FrameChannel, FrameChannel], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "PUT_BYTE_LIMIT", 3 * limits.ENTRY_BYTES)
+    worker, parent = ends
+    host = RemoteHost(worker, 1)
+
+    host.cache_put({"a": b"1", "b": bytes(2 * limits.ENTRY_BYTES), "c": b"3"})
+    host.flush()
+    worker.send(Frame(FrameKind.FLIGHT_LEAVE, 1))
+
+    assert list(payloads.unpack_entries(heard(parent)[0].payload)) == ["a", "c"]
+
+
+def test_names_beyond_a_reply_are_asked_for_again(
+    ends: tuple[FrameChannel, FrameChannel],
+) -> None:
+    """The parent replies for the first names only; a name that comes twice is sent once."""
+    worker, parent = ends
+    host = RemoteHost(worker, 1)
+    asked: list[list[str]] = []
+
+    def reply() -> None:
+        for count in (1, 2):
+            names = payloads.unpack_names(parent.receive().payload)
+            asked.append(names)
+            values = payloads.pack_values([name.encode() for name in names[:count]])
+            parent.send(Frame(FrameKind.CACHE_VALUES, 1, values))
+
+    thread = threading.Thread(target=reply)
+    thread.start()
+    values = host.cache_get(["a", "b", "a", "c"])
+    thread.join()
+
+    assert values == [b"a", b"b", b"a", b"c"]
+    assert asked == [["a", "b", "c"], ["b", "c"]]

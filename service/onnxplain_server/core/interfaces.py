@@ -5,6 +5,7 @@ Transports, adapters and computations see each other only through these.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -59,6 +60,11 @@ class RequestHost(ComputationHost, Protocol):
     @property
     def caller_key(self) -> Hashable:
         """Key of the caller, for sharing the processor fairly."""
+
+    def cache_get(
+        self, names: Sequence[str], byte_limit: float = math.inf
+    ) -> Sequence[bytes | None]:
+        """As `ComputationHost.cache_get`, for the first names only once there are so many bytes."""
 
 
 @dataclass(frozen=True, slots=True)

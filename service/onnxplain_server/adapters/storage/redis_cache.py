@@ -16,7 +16,7 @@ from onnxplain_server.adapters.storage.redis_connection import (
 )
 from onnxplain_server.adapters.storage.redis_lease import Leases
 from onnxplain_server.adapters.storage.redis_replies import values
-from onnxplain_server.adapters.storage.signing import Signer
+from onnxplain_server.adapters.storage.signing import SIGNATURE_BYTES, Signer
 from onnxplain_server.core.interfaces import CacheCounts
 
 VALUE_BYTES = 2**20
@@ -123,8 +123,9 @@ def _batches(signer: Signer, entries: Mapping[str, bytes]) -> Iterator[dict[str,
     batch: dict[str, bytes] = {}
     size = 0
     for name, value in entries.items():
-        if len(signed := signer.sign(name, value)) > VALUE_BYTES:
+        if len(value) + SIGNATURE_BYTES > VALUE_BYTES:
             continue
+        signed = signer.sign(name, value)
         if batch and size + len(signed) > _BYTES_PER_COMMAND:
             yield batch
             batch, size = {}, 0

@@ -15,8 +15,9 @@ from onnxplain_server.adapters.workers.pool import RETIRED, WorkerPool
 from onnxplain_server.adapters.workers.priority import Priorities, RequestPriority
 from onnxplain_server.adapters.workers.process_status import exit_cause
 from onnxplain_server.adapters.workers.quarantine import Quarantine
+from onnxplain_server.adapters.workers.request_monitor import RequestMonitor
 from onnxplain_server.adapters.workers.worker_metrics import WorkerCounts
-from onnxplain_server.adapters.workers.worker_process import RequestMonitor, Worker
+from onnxplain_server.adapters.workers.worker_process import Worker
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import Blobs, RequestHost
 

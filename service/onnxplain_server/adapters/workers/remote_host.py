@@ -7,9 +7,10 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
+from onnxplain_server.adapters.workers.ipc import frame_limits as limits
 from onnxplain_server.adapters.workers.ipc import payloads
 from onnxplain_server.adapters.workers.ipc.channel import (
-    PAYLOAD_BYTE_LIMIT,
+    FROM_WORKER,
     Frame,
     FrameChannel,
     FrameKind,
@@ -37,6 +38,7 @@ class RemoteHost:
         self._planned = 0.0
         self._cancelled = False
         self._pending_puts = bytearray()
+        self._pending_count = self._put_bytes = 0
 
     def advance(self, done: float, planned: float) -> None:
         """Report progress every 20 ms and for each new plan; raise CANCELLED when cancelled."""
@@ -64,18 +66,26 @@ class RemoteHost:
 
     def cache_get(self, names: Sequence[str]) -> Sequence[bytes | None]:
         """Return cached values from the parent; None for each that is absent."""
-        packed = payloads.pack_names(names)
-        reply = self._exchange(FrameKind.CACHE_GET, packed, FrameKind.CACHE_VALUES)
-        return payloads.unpack_values(reply)
+        values: dict[str, bytes | None] = {}
+        rest = list(dict.fromkeys(names))
+        while rest:
+            packed = payloads.pack_names(rest[: limits.NAME_COUNT_LIMIT])
+            reply = self._exchange(FrameKind.CACHE_GET, packed, FrameKind.CACHE_VALUES)
+            fetched = payloads.unpack_values(reply)
+            values |= zip(rest, fetched, strict=False)  # those of the first names
+            del rest[: len(fetched)]
+        return [values[name] for name in names]
 
     def cache_put(self, entries: Mapping[str, bytes]) -> None:
-        """Buffer values for the parent's cache; those that exceed a frame are dropped."""
-        packed = payloads.pack_entries(entries)
-        if len(packed) <= PAYLOAD_BYTE_LIMIT:
+        """Buffer values for the parent's cache; those that exceed a limit are dropped."""
+        for name, value in entries.items():
+            charge = limits.charge({name: value})
+            if len(value) > limits.VALUE_BYTE_LIMIT:
+                continue
             with self._lock:
-                if len(self._pending_puts) + len(packed) > PAYLOAD_BYTE_LIMIT:
-                    self._queue_puts()
-                self._pending_puts += packed
+                if self._put_bytes + charge <= limits.PUT_BYTE_LIMIT:
+                    self._put_bytes += charge
+                    self._buffer(payloads.pack_entries({name: value}))
 
     def flush(self) -> None:
         """Queue the buffered values before the next frame; called at the end of the request."""
@@ -100,11 +110,19 @@ class RemoteHost:
                 raise ExplainError(Reason.CANCELLED, "the parent process gave up")
         return reply.payload
 
+    def _buffer(self, entry: bytes) -> None:
+        is_full = len(self._pending_puts) + len(entry) > FROM_WORKER[FrameKind.CACHE_PUT]
+        if is_full or self._pending_count == limits.NAME_COUNT_LIMIT:
+            self._queue_puts()
+        self._pending_puts += entry
+        self._pending_count += 1
+
     def _queue_puts(self) -> None:
         """Queue one frame for all values: a frame costs the parent more than its content."""
         if self._pending_puts:
             self._channel.queue(Frame(FrameKind.CACHE_PUT, self._call, bytes(self._pending_puts)))
             self._pending_puts.clear()
+            self._pending_count = 0
 
     def _send(self, kind: FrameKind, payload: bytes = b"") -> None:
         self._queue_puts()

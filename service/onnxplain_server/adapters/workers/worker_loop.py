@@ -12,6 +12,7 @@ from onnxplain_server.adapters.runner.in_process import InProcess
 from onnxplain_server.adapters.workers.ipc import arena_request, payloads
 from onnxplain_server.adapters.workers.ipc.arena import Arena
 from onnxplain_server.adapters.workers.ipc.channel import (
+    FROM_PARENT,
     ClosedError,
     Frame,
     FrameChannel,
@@ -29,7 +30,7 @@ _MODEL_COUNT = 2
 
 def run(end: socket.socket, file: int, settings: WorkerSettings) -> None:
     """Answer requests until the parent closes its end; called in a fresh fork without threads."""
-    arena, channel = Arena(file, settings.arena_bytes), FrameChannel(end)
+    arena, channel = Arena(file, settings.arena_bytes), FrameChannel(end, FROM_PARENT)
     os.close(file)
     missing = confine(settings.budget, settings.thread_count)
     runner = InProcess(

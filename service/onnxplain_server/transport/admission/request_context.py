@@ -14,6 +14,11 @@ from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import Cache
 from onnxplain_server.telemetry.spans import span
 
+# The deadline is checked in between: with Redis, each batch takes one command of at most 0.25 s.
+_NAMES_PER_BATCH = 4
+_ENTRIES_PER_BATCH = 256
+_BYTES_PER_BATCH = 2**19
+
 _DISCONNECTED = (Reason.CANCELLED, "the caller has gone")
 
 
@@ -127,12 +132,38 @@ class RequestContext:
                 wait_span.close()
                 yield is_first
 
-    def cache_get(self, names: Sequence[str]) -> Sequence[bytes | None]:
-        """Get cached numbers of this caller, model and table."""
+    def cache_get(
+        self, names: Sequence[str], byte_limit: float = math.inf
+    ) -> Sequence[bytes | None]:
+        """Get cached numbers of this caller, model and table; see `RequestHost.cache_get`."""
+        values: list[bytes | None] = []
+        size = 0
         with span("cache get"):
-            return self._cache.get_many([self._prefix + name for name in names])
+            while len(values) < len(names) and size < byte_limit:
+                self.check("while the cache was read")
+                batch = names[len(values) : len(values) + _NAMES_PER_BATCH]
+                fetched = self._cache.get_many([self._prefix + name for name in batch])
+                size += sum(len(value or b"") for value in fetched)
+                values += fetched
+        return values
 
     def cache_put(self, entries: Mapping[str, bytes]) -> None:
         """Put numbers into the cache under this caller, model and table."""
         with span("cache set"):
-            self._cache.put_many({self._prefix + name: value for name, value in entries.items()})
+            for batch in _batches(entries):
+                self.check("while the cache was written")
+                self._cache.put_many({self._prefix + name: batch[name] for name in batch})
+
+
+def _batches(entries: Mapping[str, bytes]) -> Iterator[dict[str, bytes]]:
+    """Yield entries in batches of a size that takes little time."""
+    batch: dict[str, bytes] = {}
+    size = 0
+    for name, value in entries.items():
+        if batch and (size + len(value) > _BYTES_PER_BATCH or len(batch) == _ENTRIES_PER_BATCH):
+            yield batch
+            batch, size = {}, 0
+        batch[name] = value
+        size += len(value)
+    if batch:
+        yield batch

@@ -5,17 +5,17 @@ from __future__ import annotations
 import select
 import socket
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
+from itertools import groupby
+
+from onnxplain_server.adapters.workers.ipc import frame_limits as limits
 
 _HEADER = struct.Struct("<4sHxxIQ")
 _MAGIC = b"ONXW"
-_CHUNK_BYTES = 2**18
 _TICK_MILLISECONDS = 50
-
-PAYLOAD_BYTE_LIMIT = 64 * 2**20
-"""Largest payload of a frame. Requests and replies go through the arena."""
+_JOINED_BYTES = 2**16
 
 
 class FrameKind(IntEnum):
@@ -37,6 +37,34 @@ class FrameKind(IntEnum):
     REFUSED = 24
     ANSWERED = 25
     SPANS = 26
+
+
+_LENGTH_BYTES = 8
+_NAME_BYTES = _LENGTH_BYTES + limits.NAME_BYTE_LIMIT
+_NAMES_BYTES = limits.NAME_COUNT_LIMIT * _NAME_BYTES
+
+FROM_WORKER: Mapping[FrameKind, int] = {
+    FrameKind.READY: 256,
+    FrameKind.LOADING: 0,
+    FrameKind.LOADED: 0,
+    FrameKind.PROGRESS: 16,
+    FrameKind.CACHE_GET: _NAMES_BYTES,
+    FrameKind.CACHE_PUT: limits.VALUE_BYTE_LIMIT
+    + limits.NAME_COUNT_LIMIT * _LENGTH_BYTES
+    + _NAMES_BYTES,
+    FrameKind.FLIGHT_JOIN: _NAME_BYTES,
+    FrameKind.FLIGHT_LEAVE: 0,
+    FrameKind.REFUSED: 4_096,
+    FrameKind.ANSWERED: _LENGTH_BYTES,
+    FrameKind.SPANS: 2**17,
+}
+"""Kinds of frames that the parent takes, each with the bytes of its largest payload.
+
+Requests and replies go through the arena.
+"""
+
+FROM_PARENT: Mapping[FrameKind, int] = {kind: 2**26 for kind in FrameKind if kind < FrameKind.READY}
+"""Kinds of frames that a worker takes; it trusts its parent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,14 +91,25 @@ class FrameChannel:
     ----------
     end : socket
         Owned from now on.
+    accepted : mapping of FrameKind to int
+        Kinds to receive, each with the bytes of its largest payload.
+
+    Attributes
+    ----------
+    read_count : int
+        Reads that returned data: at most two for a frame that comes whole.
     """
 
-    def __init__(self, end: socket.socket) -> None:
+    def __init__(self, end: socket.socket, accepted: Mapping[FrameKind, int]) -> None:
         end.setblocking(False)
+        self.read_count = 0
         self._socket = end
-        self._received = bytearray()
-        self._queued = bytearray()
+        self._accepted = accepted
+        self._queued: list[bytes] = []
         self._poll = select.poll()
+        self._header: tuple[FrameKind, int, int] | None = None
+        self._part: bytearray | None = None
+        self._filled = 0
 
     def fileno(self) -> int:
         """Descriptor of the socket."""
@@ -78,15 +117,78 @@ class FrameChannel:
 
     def queue(self, frame: Frame) -> None:
         """Queue a frame, to be sent with the next one: that saves a wake-up of the other side."""
-        self._queued += _HEADER.pack(_MAGIC, frame.kind, frame.call, len(frame.payload))
-        self._queued += frame.payload
+        header = _HEADER.pack(_MAGIC, frame.kind, frame.call, len(frame.payload))
+        if len(frame.payload) > _JOINED_BYTES:
+            self._queued += (header, frame.payload)
+        else:
+            self._queued.append(header + frame.payload)
 
     def send(self, frame: Frame, tick: Callable[[], None] = lambda: None) -> None:
-        """Send a frame; call `tick`, which may raise, while the socket is full."""
+        """Send a frame after the queued ones; call `tick`, which may raise, while it waits."""
         self.queue(frame)
-        rest = memoryview(bytes(self._queued))
-        self._queued.clear()
+        parts, self._queued = self._queued, []
+        for part in _joined(parts):
+            self._send(part, tick)
+
+    def receive(self, tick: Callable[[], None] = lambda: None) -> Frame:
+        """Wait for a frame; call `tick`, which may raise, before each read and while waiting.
+
+        After an error of `tick`, the next call goes on where this one stopped.
+
+        Raises
+        ------
+        ClosedError, MalformedError
+        """
+        if self._header is None:
+            self._header = self._check(self._read(_HEADER.size, tick))
+        kind, call, length = self._header
+        payload = self._read(length, tick)
+        self._header = None
+        return Frame(kind, call, payload)
+
+    def has_more(self) -> bool:
+        """Check for data to receive."""
+        self._poll.register(self._socket, select.POLLIN)
+        return bool(self._poll.poll(0))
+
+    def close(self) -> None:
+        """Close the socket."""
+        self._socket.close()
+
+    def _check(self, header: bytes) -> tuple[FrameKind, int, int]:
+        """Return kind, call and length of the payload."""
+        magic, kind, call, length = _HEADER.unpack(header)
+        if magic != _MAGIC or length > self._accepted.get(kind, -1):
+            raise MalformedError
+        return FrameKind(kind), call, length
+
+    def _read(self, length: int, tick: Callable[[], None]) -> bytes:
+        """Read so many bytes, into one buffer of that size."""
+        if self._part is None:
+            self._part, self._filled = bytearray(length), 0
+        while self._filled < length:
+            tick()
+            self._fill(self._part, tick)
+        part, self._part = self._part, None
+        return bytes(part)
+
+    def _fill(self, part: bytearray, tick: Callable[[], None]) -> None:
+        try:
+            count = self._socket.recv_into(memoryview(part)[self._filled :])
+        except BlockingIOError:
+            self._wait(select.POLLIN, tick)
+            return
+        except OSError:
+            raise ClosedError from None
+        if not count:
+            raise ClosedError
+        self.read_count += 1
+        self._filled += count
+
+    def _send(self, part: bytes, tick: Callable[[], None]) -> None:
+        rest = memoryview(part)
         while rest:
+            tick()
             try:
                 rest = rest[self._socket.send(rest) :]
             except BlockingIOError:
@@ -94,58 +196,16 @@ class FrameChannel:
             except OSError:
                 raise ClosedError from None
 
-    def receive(self, tick: Callable[[], None] = lambda: None) -> Frame:
-        """Wait for a frame; call `tick`, which may raise, at short intervals.
-
-        Raises
-        ------
-        ClosedError, MalformedError
-        """
-        while (frame := self._next_frame()) is None:
-            tick()
-            self._fill(tick)
-        return frame
-
-    def has_more(self) -> bool:
-        """Check for data to receive."""
-        self._poll.register(self._socket, select.POLLIN)
-        return bool(self._received or self._poll.poll(0))
-
-    def close(self) -> None:
-        """Close the socket."""
-        self._socket.close()
-
-    def _fill(self, tick: Callable[[], None]) -> None:
-        self._wait(select.POLLIN, tick)
-        try:
-            chunk = self._socket.recv(_CHUNK_BYTES)
-        except BlockingIOError:
-            return
-        except OSError:
-            raise ClosedError from None
-        if not chunk:
-            raise ClosedError
-        self._received += chunk
-
     def _wait(self, event: int, tick: Callable[[], None]) -> None:
         self._poll.register(self._socket, event)
         while not self._poll.poll(_TICK_MILLISECONDS):
             tick()
 
-    def _next_frame(self) -> Frame | None:
-        """Remove the first complete frame from the buffer; None while there is none."""
-        if len(self._received) < _HEADER.size:
-            return None
-        magic, kind, call, length = _HEADER.unpack_from(self._received)
-        if (
-            magic != _MAGIC
-            or kind not in FrameKind.__members__.values()
-            or length > PAYLOAD_BYTE_LIMIT
-        ):
-            raise MalformedError
-        end = _HEADER.size + length
-        if len(self._received) < end:
-            return None
-        payload = bytes(self._received[_HEADER.size : end])
-        del self._received[:end]
-        return Frame(FrameKind(kind), call, payload)
+
+def _joined(parts: list[bytes]) -> Iterator[bytes]:
+    """Join neighbours that are short, so that one call sends them; large ones are not copied."""
+    for is_short, group in groupby(parts, lambda part: len(part) <= _JOINED_BYTES):
+        if is_short:
+            yield b"".join(group)
+        else:
+            yield from group

@@ -9,19 +9,33 @@ import struct
 from collections.abc import Mapping, Sequence
 
 from onnxplain_server.adapters.workers.ipc.channel import MalformedError
+from onnxplain_server.adapters.workers.ipc.frame_limits import NAME_BYTE_LIMIT, NAME_COUNT_LIMIT
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.telemetry.spans import Attributes, Span
 
 _LENGTH = struct.Struct("<q")
 _PAIR = struct.Struct("<dd")
 _ABSENT = -1
-_NAME_LIMIT = 1_024
-_TEXT_LIMIT = 4_096
 _SPAN_LIMIT = 256
 _SPAN_BYTE_LIMIT = 2**17
+_BRACKET_LIMIT = 2 * _SPAN_LIMIT + 1
 _SPANS = frozenset({"decode", "choose", "method", "predict", "draw", "encode"})
 _ATTRIBUTES = frozenset({"method", "calls", "rows", "seconds", "error"})
 _WORD = re.compile(r"[A-Za-z_]{1,64}")
+_PLACE = re.compile(r"\w{1,64} at [\w.]{1,64}:\d{1,6}")
+"""Text of an INTERNAL error: it is logged, and must not be a worker's own."""
+_OWN_REASONS = frozenset(
+    {
+        Reason.UNAUTHENTICATED,
+        Reason.OVERLOADED,
+        Reason.UNAVAILABLE,
+        Reason.DEADLINE_EXCEEDED,
+        Reason.LOADING_TOO_LONG,
+        Reason.WORKER_DIED,
+        Reason.MODEL_QUARANTINED,
+    }
+)
+"""Reasons that only the parent gives."""
 
 
 def pack_values(values: Sequence[bytes | None]) -> bytes:
@@ -32,11 +46,13 @@ def pack_values(values: Sequence[bytes | None]) -> bytes:
     return b"".join(parts)
 
 
-def unpack_values(packed: bytes) -> list[bytes | None]:
-    """Decode the output of `pack_values`."""
+def unpack_values(packed: bytes, count_limit: int = NAME_COUNT_LIMIT) -> list[bytes | None]:
+    """Decode the output of `pack_values`, of at most so many values."""
     values: list[bytes | None] = []
     offset = 0
     while offset < len(packed):
+        if len(values) == count_limit:
+            raise MalformedError
         if offset + _LENGTH.size > len(packed):
             raise MalformedError
         (length,) = _LENGTH.unpack_from(packed, offset)
@@ -54,8 +70,11 @@ def pack_names(names: Sequence[str]) -> bytes:
 
 
 def unpack_names(packed: bytes) -> list[str]:
-    """Decode cache keys."""
-    return [_name(value) for value in unpack_values(packed)]
+    """Decode cache keys, all of them different."""
+    names = [_name(value) for value in unpack_values(packed)]
+    if len(set(names)) < len(names):
+        raise MalformedError
+    return names
 
 
 def pack_entries(entries: Mapping[str, bytes]) -> bytes:
@@ -65,7 +84,7 @@ def pack_entries(entries: Mapping[str, bytes]) -> bytes:
 
 def unpack_entries(packed: bytes) -> dict[str, bytes]:
     """Decode cache entries."""
-    values = unpack_values(packed)
+    values = unpack_values(packed, 2 * NAME_COUNT_LIMIT)
     if len(values) % 2 or None in values:
         raise MalformedError
     return {_name(values[i]): values[i + 1] or b"" for i in range(0, len(values), 2)}
@@ -100,16 +119,20 @@ def unpack_length(packed: bytes) -> int:
 
 def pack_error(error: ExplainError) -> bytes:
     """Encode an error."""
-    return json.dumps([error.reason.name, error.message, error.field]).encode()
+    return pack_names([error.reason.name, error.message, error.field])
 
 
 def unpack_error(packed: bytes) -> ExplainError:
-    """Decode an error."""
+    """Decode an error that a worker may give."""
     try:
-        name, message, field = json.loads(packed)
-        return ExplainError(Reason[name], _text(message), _text(field))
-    except (ValueError, TypeError, KeyError, RecursionError):
+        name, message, field = [(text or b"").decode() for text in unpack_values(packed, 3)]
+        error = ExplainError(Reason[name], message, field)
+    except (ValueError, KeyError):
         raise MalformedError from None
+    is_place = error.reason is not Reason.INTERNAL or _PLACE.fullmatch(message)
+    if error.reason in _OWN_REASONS or not is_place:
+        raise MalformedError
+    return error
 
 
 def pack_spans(spans: Sequence[Span]) -> bytes:
@@ -122,7 +145,8 @@ def pack_spans(spans: Sequence[Span]) -> bytes:
 
 def unpack_spans(packed: bytes, start: float, end: float) -> list[Span]:
     """Decode spans, all of which must lie between `start` and `end`."""
-    if len(packed) > _SPAN_BYTE_LIMIT:
+    # So many brackets bound the depth too, before anything is parsed.
+    if len(packed) > _SPAN_BYTE_LIMIT or sum(map(packed.count, (b"[", b"{"))) > _BRACKET_LIMIT:
         raise MalformedError
     try:
         spans = [
@@ -155,14 +179,8 @@ def _attributes(decoded: object) -> Attributes:
     return attributes
 
 
-def _text(value: object) -> str:
-    if not isinstance(value, str):
-        raise TypeError
-    return "".join(letter for letter in value[:_TEXT_LIMIT] if letter.isprintable())
-
-
 def _name(value: bytes | None) -> str:
-    if value is None or len(value) > _NAME_LIMIT:
+    if value is None or len(value) > NAME_BYTE_LIMIT:
         raise MalformedError
     try:
         return value.decode()

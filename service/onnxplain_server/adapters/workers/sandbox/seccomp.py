@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import os
 import platform
 import struct
 from collections.abc import Iterator
@@ -46,7 +47,6 @@ _NUMBERS: dict[str, tuple[int, int]] = {
     "clock_getres": (229, 114),
     "clock_nanosleep": (230, 115),
     "exit_group": (231, 94),
-    "tgkill": (234, 131),
     "pselect6": (270, 72),
     "ppoll": (271, 73),
     "set_robust_list": (273, 99),
@@ -59,6 +59,8 @@ _OLD = {"poll": 7, "select": 23}
 """On x86-64 only."""
 _MAPPING = {"mmap": (9, 222), "mprotect": (10, 226)}
 _CLONE = (56, 220)
+_TGKILL = (234, 131)
+"""Signals to the process itself only: abort() sends one."""
 _CLONE3 = 435
 
 _MACHINES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
@@ -74,7 +76,7 @@ class _Program(ctypes.Structure):
 
 
 def restrict() -> bool:
-    """Restrict this process to the listed calls, irrevocably.
+    """Restrict this process to the listed calls, irrevocably; a fork of it could not signal itself.
 
     Returns
     -------
@@ -105,6 +107,8 @@ def _program(column: int, machine: int) -> Iterator[bytes]:
     yield from _if_bits(_CLONE[column], _FIRST, _THREAD, _ALLOW, refuse)
     for numbers in _MAPPING.values():
         yield from _if_bits(numbers[column], _THIRD, _EXECUTABLE, refuse, _ALLOW)
+    yield from (_instruction(_EQUAL, _TGKILL[column], 0, 3), _instruction(_LOAD, _FIRST))
+    yield from (_instruction(_EQUAL, os.getpid(), 0, 1), _instruction(_RETURN, _ALLOW))
     yield _instruction(_RETURN, refuse)
 
 

@@ -1,0 +1,125 @@
+"""Frame server: what the parent does for a worker during one request, under limits and a clock.
+
+A worker that was taken over sends what it likes. So every read and every batch of the cache
+first checks deadline and cancellation, and a worker that breaks a limit of `frame_limits` is
+malformed, and killed.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from contextlib import ExitStack
+
+from onnxplain_server.adapters.workers.ipc import frame_limits as limits
+from onnxplain_server.adapters.workers.ipc import payloads
+from onnxplain_server.adapters.workers.ipc.channel import (
+    Frame,
+    FrameChannel,
+    FrameKind,
+    MalformedError,
+)
+from onnxplain_server.adapters.workers.request_monitor import RequestMonitor
+from onnxplain_server.telemetry.spans import current
+
+
+class FrameServer:
+    """Serves the frames of one request; a context manager, which leaves the single flight.
+
+    Parameters
+    ----------
+    channel : FrameChannel
+    call : int
+        Number of the request.
+    monitor : RequestMonitor
+    """
+
+    def __init__(self, channel: FrameChannel, call: int, monitor: RequestMonitor) -> None:
+        self._channel = channel
+        self._call = call
+        self._monitor = monitor
+        self._flight = ExitStack()
+        self._read_start = channel.read_count
+        self._put_bytes = self._load_count = self._spans_count = 0
+
+    def __enter__(self) -> FrameServer:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._flight.close()
+
+    def tick(self) -> None:
+        """Check deadline, cancellation, and the rate of reads.
+
+        Raises
+        ------
+        ExplainError, MalformedError
+        """
+        self._monitor.tick()
+        seconds = time.monotonic() - self._monitor.start
+        allowed_count = limits.READ_BURST + limits.READS_PER_SECOND * seconds
+        if self._channel.read_count - self._read_start > allowed_count:
+            raise MalformedError
+
+    def receive(self) -> Frame:
+        """Wait for a frame of this request."""
+        frame = self._channel.receive(self.tick)
+        if frame.call != self._call:
+            raise MalformedError
+        return frame
+
+    def serve(self, frame: Frame) -> None:
+        """Do what a frame asks for."""
+        match frame.kind:
+            case FrameKind.PROGRESS:
+                self._monitor.advance(*payloads.unpack_progress(frame.payload))
+            case FrameKind.LOADING | FrameKind.LOADED:
+                self._load(frame.kind is FrameKind.LOADING)
+            case FrameKind.CACHE_GET:
+                self._cache_get(payloads.unpack_names(frame.payload))
+            case FrameKind.CACHE_PUT:
+                self._cache_put(payloads.unpack_entries(frame.payload))
+            case FrameKind.FLIGHT_JOIN:
+                self._join_flight(payloads.unpack_names(frame.payload))
+            case FrameKind.FLIGHT_LEAVE:
+                self._flight.close()
+            case FrameKind.SPANS:
+                self._add_spans(frame.payload)
+            case _:
+                raise MalformedError
+
+    def _load(self, begins: bool) -> None:
+        self._load_count += begins
+        if self._load_count > limits.LOAD_COUNT_LIMIT:
+            raise MalformedError
+        self._monitor.load(begins)
+
+    def _cache_get(self, names: list[str]) -> None:
+        """Reply with the values of the first names, as many as fit into a reply."""
+        values = self._monitor.host.cache_get(names, limits.REPLY_BYTE_LIMIT)
+        packed = payloads.pack_values(
+            [v if v is None or len(v) <= limits.VALUE_BYTE_LIMIT else None for v in values]
+        )
+        del values
+        self._channel.send(Frame(FrameKind.CACHE_VALUES, self._call, packed), self.tick)
+
+    def _cache_put(self, entries: Mapping[str, bytes]) -> None:
+        self._put_bytes += limits.charge(entries)
+        if self._put_bytes > limits.PUT_BYTE_LIMIT:
+            raise MalformedError
+        self._monitor.host.cache_put(entries)
+
+    def _join_flight(self, names: list[str]) -> None:
+        """Join a flight for the worker, after leaving the previous one."""
+        self._flight.close()
+        is_leader = len(names) == 1 and self._flight.enter_context(
+            self._monitor.host.single_flight(names[0])
+        )
+        self._channel.send(Frame(FrameKind.FLIGHT_ROLE, self._call, b"1" * is_leader), self.tick)
+
+    def _add_spans(self, packed: bytes) -> None:
+        """Add the worker's spans, which it sends once, before its answer."""
+        self._spans_count += 1
+        if self._spans_count > 1:
+            raise MalformedError
+        current().add(payloads.unpack_spans(packed, self._monitor.start, time.monotonic()))

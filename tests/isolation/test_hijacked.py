@@ -1,0 +1,141 @@
+"""Workers that were taken over: what the parent does between two looks at the clock is bounded."""
+
+from __future__ import annotations
+
+import tracemalloc
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+import pytest
+from hostile import hijacked
+from onnxplain_server.adapters.storage.memory_cache import MemoryCache
+from onnxplain_server.adapters.storage.signing import Signer
+from onnxplain_server.adapters.workers.ipc import frame_limits
+from onnxplain_server.adapters.workers.ipc.channel import FrameKind, MalformedError
+from onnxplain_server.adapters.workers.request_monitor import RequestMonitor
+from onnxplain_server.adapters.workers.worker_process import Worker
+from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.transport.admission.request_context import RequestContext
+
+CACHE_BYTES = 64 * 2**20
+"""Of the cache, which may be full besides what the parent holds for a worker."""
+
+HELD_BYTES = 100 * 2**20
+LOOK_COUNT = 1_000
+"""Looks at the clock after which the caller disconnects."""
+
+SILENT = "a frame that stops halfway"
+
+
+class CountingCache(MemoryCache):
+    """A cache that counts what is asked of it since the last look at the clock."""
+
+    def __init__(self) -> None:
+        super().__init__(CACHE_BYTES, Signer(b"a secret of the tests"))
+        self.names = self.entries = self.byte_count = self.calls = 0
+
+    def get_many(self, names: Sequence[str]) -> Sequence[bytes | None]:
+        values = super().get_many(names)
+        self.names += len(names)
+        self.calls += 1
+        self.byte_count += sum(len(value or b"") for value in values)
+        return values
+
+    def put_many(self, entries: Mapping[str, bytes]) -> None:
+        super().put_many(entries)
+        self.entries += len(entries)
+        self.calls += 1
+        self.byte_count += sum(map(len, entries.values()))
+
+
+class Clock:
+    """Looks at the clock: how often, and the most that was done between two of them."""
+
+    def __init__(self, cache: CountingCache, look_count: int) -> None:
+        self.looks = 0
+        self._look_count = look_count
+        self.most: dict[str, int] = {}
+        self.worker: Worker | None = None
+        self._cache = cache
+        self._reads = 0
+
+    def look(self) -> bool:
+        """Note what was done since the last look; True once the caller has gone."""
+        reads = self.worker._channel.read_count if self.worker else 0
+        done = {
+            "reads": reads - self._reads,
+            **{name: getattr(self._cache, name) for name in ("names", "entries", "byte_count")},
+            "calls": self._cache.calls,
+        }
+        self._reads = reads
+        self._cache.names = self._cache.entries = self._cache.byte_count = self._cache.calls = 0
+        self.most = {name: max(done[name], self.most.get(name, 0)) for name in done}
+        self.looks += 1
+        return self.looks > self._look_count
+
+
+@contextmanager
+def traced() -> Iterator[None]:
+    """Trace what this process holds."""
+    tracemalloc.start()
+    try:
+        yield
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("name", hijacked.BEHAVIOURS)
+def test_a_worker_that_was_taken_over_gets_little_done(name: str) -> None:
+    """It ends by its first breach, or once the caller has gone: that is seen at the next look."""
+    cache = CountingCache()
+    clock = Clock(cache, 20 if name == SILENT else LOOK_COUNT)
+    host = RequestContext(cache, "prefix:", 600, is_disconnected=clock.look)
+
+    with hijacked.taken_over(name) as clock.worker, traced():
+        with pytest.raises((MalformedError, ExplainError)) as error:
+            clock.worker.ask(FrameKind.EXPLAIN, b"", {}, RequestMonitor(host, 600, lambda: None))
+        held = tracemalloc.get_traced_memory()[1]
+        assert not clock.worker.is_usable
+
+    if isinstance(error.value, ExplainError):
+        assert error.value.reason is Reason.CANCELLED
+    assert clock.most["reads"] <= 1
+    assert clock.most["calls"] <= 1
+    assert clock.most["names"] <= 4
+    assert clock.most["entries"] <= 256
+    assert clock.most["byte_count"] <= 4 * frame_limits.VALUE_BYTE_LIMIT
+    assert held - CACHE_BYTES < HELD_BYTES
+
+
+BREACHES = {
+    name
+    for name in hijacked.BEHAVIOURS
+    if name
+    not in {"1,024 names, again and again", "56 MiB of its own values, again and again"}
+    | {SILENT, "flights without end", "one byte at a time"}
+}
+"""Those that break a limit, rather than go on until somebody has had enough."""
+
+
+@pytest.mark.parametrize("name", sorted(BREACHES))
+def test_a_breach_is_malformed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Long before the caller goes. Nothing but progress is told by the rate of reads."""
+    monkeypatch.setattr(frame_limits, "READS_PER_SECOND", 0)
+    is_flood = name == "progress without end"
+    monkeypatch.setattr(frame_limits, "READ_BURST", 1_000 if is_flood else float("inf"))
+    cache = CountingCache()
+    host = RequestContext(cache, "prefix:", 600, is_disconnected=Clock(cache, 50_000).look)
+
+    with hijacked.taken_over(name) as worker, pytest.raises(MalformedError):
+        worker.ask(FrameKind.EXPLAIN, b"", {}, RequestMonitor(host, 600, lambda: None))
+
+
+def test_single_bytes_are_told_by_the_rate_of_reads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(frame_limits, "READS_PER_SECOND", 0)
+    monkeypatch.setattr(frame_limits, "READ_BURST", 1_000)
+    cache = CountingCache()
+    clock = Clock(cache, 10 * frame_limits.READ_BURST)
+    host = RequestContext(cache, "prefix:", 600, is_disconnected=clock.look)
+
+    with hijacked.taken_over("one byte at a time") as worker, pytest.raises(MalformedError):
+        worker.ask(FrameKind.EXPLAIN, b"", {}, RequestMonitor(host, 600, lambda: None))
