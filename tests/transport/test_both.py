@@ -98,6 +98,40 @@ def test_a_request_id_is_kept(start, make_runner) -> None:
     assert answer.headers["X-Request-Id"] == "a-1"
 
 
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_refusal_has_the_request_id_in_its_metadata(start, make_runner, stream: bool) -> None:
+    client = start(make_runner(raising(ExplainError(Reason.INVALID_TABLE, "no table"))))
+    metadata = [("x-request-id", "a-1")]
+    ask = {
+        False: lambda: client.stub.Explain(ExplainRequest(), metadata=metadata),
+        True: lambda: next(client.stub.ExplainStream(ExplainStreamRequest(), metadata=metadata)),
+    }
+
+    with pytest.raises(grpc.RpcError) as caught:
+        ask[stream]()
+
+    assert dict(caught.value.initial_metadata())["x-request-id"] == "a-1"
+
+
+def test_headers_come_with_the_answer_so_that_a_proxy_can_still_say_that_a_server_died(
+    start, make_runner
+) -> None:
+    over = threading.Event()
+    runner = make_runner(lambda _host: over.wait(PATIENCE))
+    call = start(runner).stub.Explain.future(ExplainRequest())
+    headers: list[Any] = []
+    reader = threading.Thread(target=lambda: headers.append(call.initial_metadata()))
+
+    reader.start()
+    assert runner.started.acquire(timeout=PATIENCE)
+    reader.join(0.5)
+    assert headers == []
+    over.set()
+    reader.join()
+
+    assert "x-request-id" in dict(headers[0])
+
+
 def test_a_request_id_that_could_forge_a_log_line_is_replaced(start, make_runner) -> None:
     client = start(make_runner())
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import base64
+import http.client
 import itertools
+import json
 import signal
 import socket
 import subprocess
@@ -27,6 +30,7 @@ SETTINGS = {"cache_secret": "0123456789abcdef", "waiting_count": 64}
 
 CURVE = onnxplain.PartialDependence(features=["x0"], grids=[{"x0": [0.0, 1.0]}])
 PAIRS = onnxplain.Interactions()
+JSON = {"Content-Type": "application/json"}
 
 Rows = dict[str, list[float]]
 
@@ -45,13 +49,20 @@ def metric(server, name: str) -> float:
     return sum(float(line.rpartition(" ")[2]) for line in lines if line.startswith(f"{name} "))
 
 
+def called(server, name: str) -> float:
+    """How many requests of this kind the server has had, whatever their outcome."""
+    with urlopen(f"http://127.0.0.1:{server.metrics_port}/metrics", timeout=PATIENCE) as reply:
+        lines = reply.read().decode().splitlines()
+    return sum(float(line.rpartition(" ")[2]) for line in lines if line.startswith(f"{name}{{"))
+
+
 class Balanced:
     """Replicas on ports that stay the same, and the balancer before them."""
 
     def __init__(self, serve: Callable[..., Any], redis_url: str, ports: list[int]) -> None:
         self._serve = serve
         self._redis_url = redis_url
-        self.grpc_ports, self.rest_ports, (self.port, self._rest_port) = (
+        self.grpc_ports, self.rest_ports, (self.port, self.rest_port) = (
             ports[:2],
             ports[2:4],
             ports[4:],
@@ -69,17 +80,14 @@ class Balanced:
 
     def configuration(self, shipped: str, control: Path) -> str:
         """The file as it is shipped, with the ports of this test, and a way to ask the balancer."""
-        text = shipped.replace(" port 8080", "").replace(
-            "global\n", f"global\n    stats socket {control} level admin\n"
-        )
+        text = shipped.replace("global\n", f"global\n    stats socket {control} level admin\n")
         for number in range(2):
-            check = f"check port {self.rest_ports[number]}"
             for old, new in ((8081, self.grpc_ports), (8080, self.rest_ports)):
                 server = f"replica-{number + 1}:{old}"
                 assert server in text
-                text = text.replace(server, f"127.0.0.1:{new[number]} {check}")
+                text = text.replace(server, f"127.0.0.1:{new[number]}")
         return text.replace("bind :8081", f"bind 127.0.0.1:{self.port}").replace(
-            "bind :8080", f"bind 127.0.0.1:{self._rest_port}"
+            "bind :8080", f"bind 127.0.0.1:{self.rest_port}"
         )
 
     @property
@@ -171,6 +179,7 @@ def same(one, other) -> bool:
     return bool(np.allclose(pairs(one), pairs(other), rtol=1e-9, atol=1e-12))
 
 
+GRPC_CALLS, REST_CALLS = "grpc_server_started_total", "http_server_request_duration_seconds_count"
 PREDICTED, HITS, MISSES = (
     "onnxplain_predicted_rows_total",
     'onnxplain_cache_requests_total{result="hit"}',
@@ -254,11 +263,89 @@ def test_a_rolling_restart_under_load_loses_nothing(
                 assert answered.acquire(timeout=PATIENCE)
             balanced.replace(number)
             both_up()
+            # On connections that are older than this replica.
+            back = balanced.servers[number]
+            while called(back, GRPC_CALLS) == 0:
+                assert answered.acquire(timeout=PATIENCE)
         for _ in range(10):
             assert answered.acquire(timeout=PATIENCE)
 
     assert [each for each in outcomes if isinstance(each, onnxplain.ExplainError)] == []
     assert all(np.allclose(each, expected) for each in outcomes)
+
+
+def test_calls_over_one_channel_reach_every_replica_also_one_that_came_back(
+    balanced: Balanced, both_up: Callable[[], None], network: bytes, few: Rows
+) -> None:
+    with onnxplain.connect(balanced.endpoint) as client:
+
+        def ask() -> list[float]:
+            before = [called(each, GRPC_CALLS) for each in balanced.servers]
+            for _ in range(10):
+                client.explain(network, few, CURVE, timeout=PATIENCE)
+            after = [called(each, GRPC_CALLS) for each in balanced.servers]
+            return [b - a for a, b in zip(before, after, strict=True)]
+
+        first = ask()
+        balanced.replace(0)
+        both_up()
+        second = ask()
+
+    assert sum(first) == sum(second) == 10
+    assert min(first) > 0
+    assert min(second) > 0
+
+
+def document(model: bytes, rows: Rows, methods: list[Any]) -> bytes:
+    """A request over REST, as JSON."""
+    table = {"columns": list(rows), "data": list(map(list, zip(*rows.values(), strict=True)))}
+    content = {"content": base64.b64encode(model).decode()}
+    return json.dumps({"model": content, "dataframe_split": table, "methods": methods}).encode()
+
+
+def test_requests_over_one_connection_of_rest_reach_every_replica(
+    balanced: Balanced, network: bytes, few: Rows
+) -> None:
+    asked = document(network, few, [{"partialDependence": {"features": [{"names": ["x0"]}]}}])
+    connection = http.client.HTTPConnection("127.0.0.1", balanced.rest_port, timeout=PATIENCE)
+    connection.connect()
+    first = connection.sock
+    for _ in range(10):
+        connection.request("POST", "/v1/explanations", asked, JSON)
+        reply = connection.getresponse()
+        assert (reply.status, bool(reply.read())) == (200, True)
+    assert connection.sock is first
+    connection.close()
+
+    assert [called(each, REST_CALLS) > 0 for each in balanced.servers] == [True, True]
+
+
+@pytest.mark.parametrize("surface", ["gRPC", "REST"])
+def test_a_client_that_leaves_ends_its_computation(
+    balanced: Balanced, network: bytes, rows: Mapping[str, list[float]], surface: str
+) -> None:
+    def state(name: str) -> float:
+        return sum(metric(each, name) for each in balanced.servers)
+
+    table = {name: list(values) for name, values in rows.items()}
+    with ThreadPoolExecutor(1) as caller:
+        if surface == "gRPC":
+            client = onnxplain.connect(balanced.endpoint, retry_count=0)
+            method = onnxplain.Interactions()
+            asked = caller.submit(client.explain, network, table, method, row_count=4000)
+            leave = client.close
+        else:
+            connection = http.client.HTTPConnection("127.0.0.1", balanced.rest_port)
+            text = document(network, table, [{"interactions": {}}]).replace(b"{", b'{"rowCount": 4000, ', 1)
+            connection.request("POST", "/v1/explanations", text, JSON)
+            leave = connection.close
+        wait_until(lambda: state("onnxplain_running_requests") == 1)
+        leave()
+        wait_until(lambda: state('onnxplain_rejected_total{reason="CANCELLED"}') == 1)
+        if surface == "gRPC":
+            assert isinstance(asked.exception(), Exception)
+
+    assert state("onnxplain_running_requests") == 0
 
 
 def test_a_replica_that_is_killed_in_the_middle_of_a_call_costs_one_retry(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import grpc
@@ -23,7 +23,9 @@ from onnxplain_server.transport.status import STATUS
 DOMAIN = "onnxplain"
 REQUEST_ID = "x-request-id"
 
-_SERVICE = explanation_service_pb2.DESCRIPTOR.services_by_name["ExplanationService"].full_name
+_DESCRIPTOR = explanation_service_pb2.DESCRIPTOR.services_by_name["ExplanationService"]
+_SERVICE = _DESCRIPTOR.full_name
+_STREAMS = frozenset(rpc.name for rpc in _DESCRIPTOR.methods if rpc.server_streaming)
 
 
 def name_caller(context: grpc.ServicerContext, name: str) -> None:
@@ -50,12 +52,20 @@ def answering(
     trace = tracer.begin(f"{_SERVICE}/{method}", headers, attributes)
     record, caller = RequestRecord(method, headers.get(REQUEST_ID), trace), _logged_caller(context)
     metrics.rpc_started(method)
-    context.send_initial_metadata(((REQUEST_ID, record.request_id),))
+    # Else with the answer: a proxy can replace a call without headers by another status, which
+    # tells a client that its server has died, and to retry.
+    is_stream = method in _STREAMS
+    if is_stream:
+        _send_request_id(context, record)
     try:
         yield record
+        if not is_stream:
+            _send_request_id(context, record)
     except Exception as error:  # noqa: BLE001 - the border: `presentable` hides it
         presentable = record.presentable(error)
         _reject(record, metrics, method, presentable.reason, caller)
+        if not is_stream:
+            _send_request_id(context, record)
         context.abort_with_status(status_of(presentable, record.request_id))
     except GeneratorExit:
         _reject(record, metrics, method, Reason.CANCELLED, caller)
@@ -63,6 +73,11 @@ def answering(
     else:
         seconds = record.close(OK, caller, attributes=_status_attributes(grpc.StatusCode.OK))
         metrics.rpc_ended(method, OK, seconds)
+
+
+def _send_request_id(context: grpc.ServicerContext, record: RequestRecord) -> None:
+    with suppress(grpc.RpcError):  # the caller has left
+        context.send_initial_metadata(((REQUEST_ID, record.request_id),))
 
 
 def _reject(
