@@ -296,11 +296,12 @@ def test_calls_over_one_channel_reach_every_replica_also_one_that_came_back(
     assert min(second) > 0
 
 
-def document(model: bytes, rows: Rows, methods: list[Any]) -> bytes:
+def document(model: bytes, rows: Rows, methods: list[Any], **others: Any) -> bytes:
     """A request over REST, as JSON."""
     table = {"columns": list(rows), "data": list(map(list, zip(*rows.values(), strict=True)))}
     content = {"content": base64.b64encode(model).decode()}
-    return json.dumps({"model": content, "dataframe_split": table, "methods": methods}).encode()
+    request = {"model": content, "dataframe_split": table, "methods": methods, **others}
+    return json.dumps(request).encode()
 
 
 def test_requests_over_one_connection_of_rest_reach_every_replica(
@@ -332,18 +333,18 @@ def test_a_client_that_leaves_ends_its_computation(
         if surface == "gRPC":
             client = onnxplain.connect(balanced.endpoint, retry_count=0)
             method = onnxplain.Interactions()
-            asked = caller.submit(client.explain, network, table, method, row_count=4000)
+            call = caller.submit(client.explain, network, table, method, row_count=4000)
             leave = client.close
         else:
             connection = http.client.HTTPConnection("127.0.0.1", balanced.rest_port)
-            text = document(network, table, [{"interactions": {}}]).replace(b"{", b'{"rowCount": 4000, ', 1)
-            connection.request("POST", "/v1/explanations", text, JSON)
+            asked = document(network, table, [{"interactions": {}}], rowCount=4000)
+            connection.request("POST", "/v1/explanations", asked, JSON)
             leave = connection.close
         wait_until(lambda: state("onnxplain_running_requests") == 1)
         leave()
         wait_until(lambda: state('onnxplain_rejected_total{reason="CANCELLED"}') == 1)
         if surface == "gRPC":
-            assert isinstance(asked.exception(), Exception)
+            assert isinstance(call.exception(), Exception)
 
     assert state("onnxplain_running_requests") == 0
 
