@@ -93,7 +93,8 @@ def metrics() -> str:
     """Write the page of metrics."""
     counted = Metrics()
     counted.registry.register(StateCollector(Scheduler(1, 0), MemoryCache(0, Signer(b""))))
-    counted.registry.register(WorkerState(lambda: WorkerCounts({}, 0, (), 0, {})))
+    for noun in ("worker", "decoder"):
+        counted.registry.register(WorkerState(noun, lambda: WorkerCounts({}, 0, (), 0, {})))
     # Labels show on what has happened.
     counted.http_ended("POST", "/", 200, 0.0)
     families = sorted(counted.registry.collect(), key=lambda family: _order(family.name))

@@ -125,7 +125,7 @@ class Study:
             plots=False,
         )
         answer = _RUNNER.explain(request.SerializeToString(), {}, NullHost())
-        return ExplainResponse.FromString(answer).explanations[0].swarm
+        return ExplainResponse.FromString(answer.content).explanations[0].swarm
 
     def area(self, ranking: Ranking) -> float:
         """Area under the weighted F1 over the number of features kept, divided by its width."""

@@ -25,6 +25,7 @@ from onnxplain_server.adapters.workers.ipc.channel import Frame, FrameKind
 from onnxplain_server.adapters.workers.isolated import Isolated, WorkerTimeouts
 from onnxplain_server.core.errors import ExplainError
 from onnxplain_server.transport.admission.request_context import RequestContext
+from onnxplain_server.transport.admission.request_control import RequestControl
 
 from bench.server.isolation import ORDER
 
@@ -89,7 +90,7 @@ def _report(
     runner: Isolated, cache: MemoryCache, shape: tuple[int, int, int], method: str, turn: str
 ) -> None:
     counts = _CountingServer.counts = _Counts()
-    context = RequestContext(cache, f"{shape}:", _SECONDS, model_key=str(shape))
+    context = RequestContext(RequestControl(_SECONDS), cache, f"{shape}:", model_key=str(shape))
     start, outcome = time.monotonic(), ""
     try:
         runner.explain(_request(shape, method), {}, context)

@@ -18,12 +18,14 @@ from hostile import hijacked
 from onnxplain_server.adapters.storage.memory_cache import MemoryCache
 from onnxplain_server.adapters.storage.shared_storage import SharedStorage
 from onnxplain_server.adapters.storage.signing import Signer
-from onnxplain_server.adapters.workers.isolated import Isolated, WorkerTimeouts
+from onnxplain_server.adapters.workers.pool import WorkerPool
 from onnxplain_server.adapters.workers.priority import RequestPriority
+from onnxplain_server.adapters.workers.worker_client import WorkerClient
 from onnxplain_server.adapters.workers.worker_process import Worker
 from onnxplain_server.core.errors import ExplainError
 from onnxplain_server.core.interfaces import Cache, RequestHost
 from onnxplain_server.transport.admission.request_context import RequestContext
+from onnxplain_server.transport.admission.request_control import RequestControl
 
 from bench.server.isolation import ORDER
 
@@ -33,42 +35,44 @@ _CACHE_BYTES = 64 * 2**20
 _SECRET = b"a secret of the benchmark"
 
 
-class _TakenOver(Isolated):
-    """A runner whose worker is a process that was taken over."""
+class _TakenOver(WorkerClient):
+    """A client whose worker is a process that was taken over."""
 
     worker: Worker
 
-    def _acquire(self, host: RequestHost) -> tuple[Worker, RequestPriority]:
+    def _acquire(self, _key: str, host: RequestHost) -> tuple[Worker, RequestPriority]:
         priority = self._priorities.begin(self.worker, host.caller_key)
         assert priority is not None  # noqa: S101 - nobody else asks
         return self.worker, priority
 
 
 def main() -> None:
-    timeouts = WorkerTimeouts(load_seconds=10, quarantine_seconds=300)
-    runner = _TakenOver(ORDER, spare_count=1, warm_bytes=0, timeouts=timeouts)
+    pool = WorkerPool(ORDER, spare_count=1, warm_bytes=0)
+    pool.wait_ready()
+    client = _TakenOver(pool, load_seconds=10)
     print(f"deadline {_DEADLINE_SECONDS:g} s; at most {OVER_SECONDS} s and {HELD_MIB} MiB more")
     with _caches() as caches:
         for kind, cache in caches.items():
             print(f"\ncache: {kind}")
             for name, (group, _) in hijacked.BEHAVIOURS.items():
-                over, held, outcome = _measure(runner, cache, name)
+                over, held, outcome = _measure(client, cache, name)
                 is_bad = over > OVER_SECONDS or held > HELD_MIB
                 print(
                     f"{group:14} {name:42} {over:+6.2f} s {held:6.0f} MiB  {outcome:18}"
                     + " TOO MUCH" * is_bad
                 )
-    runner.close()
+    pool.close()
 
 
-def _measure(runner: _TakenOver, cache: Cache, name: str) -> tuple[float, float, str]:
+def _measure(client: _TakenOver, cache: Cache, name: str) -> tuple[float, float, str]:
     """Return seconds beyond the deadline, MiB at the peak, and the reason of the error."""
-    with hijacked.taken_over(name) as runner.worker:
-        context = RequestContext(cache, f"{name}:", _DEADLINE_SECONDS, model_key=name)
+    with hijacked.taken_over(name) as client.worker:
+        control = RequestControl(_DEADLINE_SECONDS)
+        context = RequestContext(control, cache, f"{name}:", model_key=name)
         Path("/proc/self/clear_refs").write_text("5")
         before, start = _peak_mib(), time.monotonic()
         try:
-            runner.explain(b"", {}, context)
+            client.ask(hijacked.EXCHANGE, name, context)
         except ExplainError as error:
             seconds = time.monotonic() - start
             return seconds - _DEADLINE_SECONDS, _peak_mib() - before, error.reason.name

@@ -21,6 +21,7 @@ from onnxplain_server.adapters.workers.sandbox.resource_limits import Budget
 from onnxplain_server.core.interfaces import Runner
 from onnxplain_server.core.model_limits import ModelLimits
 from onnxplain_server.transport.admission.request_context import RequestContext
+from onnxplain_server.transport.admission.request_control import RequestControl
 
 from bench.server import isolation_time
 
@@ -65,7 +66,10 @@ def _time(runner: Runner, request: bytes) -> float:
 
 def _call() -> RequestContext:
     return RequestContext(
-        MemoryCache(0, Signer(b"a secret of the benchmark")), "", 60, model_key="one model"
+        RequestControl(60),
+        MemoryCache(0, Signer(b"a secret of the benchmark")),
+        "",
+        model_key="one model",
     )
 
 

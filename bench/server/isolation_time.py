@@ -19,6 +19,7 @@ from onnxplain_server.adapters.workers.isolated import Isolated
 from onnxplain_server.core.arrays import Array
 from onnxplain_server.core.errors import ExplainError
 from onnxplain_server.transport.admission.request_context import RequestContext
+from onnxplain_server.transport.admission.request_control import RequestControl
 
 END_SECONDS, AFTER_KILL_SECONDS = 0.5, 0.1
 _HOSTILE_COUNT, _KILL_COUNT = 10, 40
@@ -51,7 +52,7 @@ def _after_deadline(isolated: Isolated, content: bytes) -> float:
 
 def _after_cancelling(isolated: Isolated, content: bytes) -> float:
     call = _call(60)
-    timer = threading.Timer(_AT_WORK_SECONDS, call.cancel)
+    timer = threading.Timer(_AT_WORK_SECONDS, call.control.cancel)
     timer.start()
     seconds = _ended(isolated, content, call) - _AT_WORK_SECONDS
     timer.join()
@@ -83,7 +84,7 @@ def _timed(ask: Callable[[], object]) -> float:
 
 def _call(seconds: float) -> RequestContext:
     cache = MemoryCache(0, Signer(b"a secret of the benchmark"))
-    return RequestContext(cache, "", seconds, model_key="hostile")
+    return RequestContext(RequestControl(seconds), cache, "", model_key="hostile")
 
 
 def _loop() -> ModelProto:

@@ -136,7 +136,7 @@ def a_model() -> None:
     runner = InProcess(2)
     first = seconds(lambda: runner.explain(request, {}, NullHost()), 1)
     again = seconds(lambda: runner.explain(request, {}, NullHost()))
-    answer = ExplainResponse.FromString(runner.explain(request, {}, NullHost()))
+    answer = ExplainResponse.FromString(runner.explain(request, {}, NullHost()).content)
     paths = answer.explanations[0].feature_vectors.sentence_count
     print(f"500 trees in ONNX ({len(content) / 2**20:.0f} MiB, {paths:,} paths):")
     print(f"{first:.2f} s with loading, {again:.2f} s once loaded, wanted below 1")

@@ -57,7 +57,7 @@ def explaining(content: bytes, arrow: bytes) -> float:
     ).SerializeToString()
     runner = InProcess(THREADS)
     start = time.perf_counter()
-    answer = ExplainResponse.FromString(runner.explain(request, NO_BLOBS, NullHost()))
+    answer = ExplainResponse.FromString(runner.explain(request, NO_BLOBS, NullHost()).content)
     taken = time.perf_counter() - start
     runner.close()
     if len(answer.explanations[0].firm.importances) != FEATURES:

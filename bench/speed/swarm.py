@@ -86,7 +86,7 @@ def explain(
     )
     runner = InProcess(2)
     try:
-        answer = runner.explain(request.SerializeToString(), {}, NullHost())
+        answer = runner.explain(request.SerializeToString(), {}, NullHost()).content
     finally:
         runner.close()
     return ExplainResponse.FromString(answer).explanations[0].swarm

@@ -7,11 +7,11 @@ import os
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from onnxplain_server import cli
-from onnxplain_server.core.interfaces import BlobStore, Cache, Runner
+from onnxplain_server.core.interfaces import BlobStore, Cache, Decoder, Runner
 from onnxplain_server.core.model_limits import ModelLimits
 from onnxplain_server.telemetry.tracing import UNTRACED, Tracer
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from onnxplain_server.adapters.storage.memory_blobs import MemoryBlobs
     from onnxplain_server.adapters.storage.memory_cache import MemoryCache
+    from onnxplain_server.adapters.workers.ipc.zygote_arguments import WorkerSettings
     from onnxplain_server.config.settings import Settings
     from onnxplain_server.local import LocalMessages
 
@@ -57,15 +58,16 @@ def _runner() -> Runner:
 
 @dataclass(frozen=True, slots=True)
 class _ServerRunner:
-    """Runner of a server, its metrics collectors, and whether it can compute now."""
+    """Runner and decoder of a server, their metrics collectors, and whether they can work now."""
 
     runner: Runner
+    decoder: Decoder
     collectors: Sequence[Collector] = ()
     ready: Callable[[], bool] = lambda: True
 
 
 def _server_runner(settings: Settings, stack: ExitStack) -> _ServerRunner:
-    """Make the runner of a server, which `stack` closes."""
+    """Make the runner and the decoder of a server, which `stack` closes."""
     limits = ModelLimits(
         settings.max_node_count,
         settings.max_output_count,
@@ -75,37 +77,59 @@ def _server_runner(settings: Settings, stack: ExitStack) -> _ServerRunner:
     if settings.isolation:
         return _isolated(settings, limits, stack)
     from onnxplain_server.adapters.runner.in_process import InProcess  # noqa: PLC0415
+    from onnxplain_server.adapters.runner.local_decoder import LocalDecoder  # noqa: PLC0415
 
-    in_process = InProcess(settings.thread_count, limits=limits)
-    return _ServerRunner(stack.enter_context(closing(in_process)))
+    in_process = InProcess(
+        settings.thread_count, limits=limits, reply_bytes=settings.max_response_bytes
+    )
+    return _ServerRunner(stack.enter_context(closing(in_process)), LocalDecoder())
 
 
 def _isolated(settings: Settings, limits: ModelLimits, stack: ExitStack) -> _ServerRunner:
-    """Make a pool of workers; this process imports nothing of what they compute with."""
-    from onnxplain_server.adapters.workers.ipc.zygote_arguments import WorkerSettings  # noqa: PLC0415
+    """Make pools of workers; this process imports nothing of what they compute with."""
+    from onnxplain_server.adapters.workers.ipc.zygote_arguments import WorkerKind  # noqa: PLC0415
     from onnxplain_server.adapters.workers.isolated import Isolated, WorkerTimeouts  # noqa: PLC0415
-    from onnxplain_server.adapters.workers.sandbox.resource_limits import Budget  # noqa: PLC0415
+    from onnxplain_server.adapters.workers.isolated_decoder import IsolatedDecoder  # noqa: PLC0415
     from onnxplain_server.adapters.workers.worker_metrics import WorkerState  # noqa: PLC0415
     from onnxplain_server.adapters.workers.zygote_start import StartError  # noqa: PLC0415
 
-    cpu_seconds = math.ceil(
-        _CPU_LIMIT_REQUESTS * settings.max_seconds * (settings.thread_count + 1)
-    )
-    budget = Budget(settings.worker_bytes, cpu_seconds)
-    # The message and the uploaded files that it refers to.
-    request_bytes = settings.max_message_bytes + settings.max_model_bytes + settings.max_table_bytes
-    worker_settings = WorkerSettings(
-        settings.thread_count, request_bytes + _FRAME_SLACK_BYTES, budget, limits
-    )
+    worker_settings = _worker_settings(settings, limits)
     timeouts = WorkerTimeouts(settings.max_load_seconds, settings.quarantine_seconds)
+    # It starts while the workers do.
+    decoder = stack.enter_context(
+        closing(IsolatedDecoder(replace(worker_settings, kind=WorkerKind.DECODE)))
+    )
     try:
         isolated = Isolated(worker_settings, settings.running_count, settings.warm_bytes, timeouts)
+        stack.enter_context(closing(isolated))
+        decoder.wait_ready()
     except StartError as error:
         raise cli.CommandError(
             "CANNOT_START_WORKERS", f"no worker could be started: {error}"
         ) from None
-    stack.enter_context(closing(isolated))
-    return _ServerRunner(isolated, [WorkerState(isolated.counts)], lambda: isolated.ready)
+    collectors = [
+        WorkerState("worker", isolated.counts),
+        WorkerState("decoder", decoder.counts),
+    ]
+    return _ServerRunner(isolated, decoder, collectors, lambda: isolated.ready and decoder.ready)
+
+
+def _worker_settings(settings: Settings, limits: ModelLimits) -> WorkerSettings:
+    from onnxplain_server.adapters.workers.ipc.zygote_arguments import WorkerSettings  # noqa: PLC0415
+    from onnxplain_server.adapters.workers.sandbox.resource_limits import Budget  # noqa: PLC0415
+
+    cpu_seconds = math.ceil(
+        _CPU_LIMIT_REQUESTS * settings.max_seconds * (settings.thread_count + 1)
+    )
+    # The message and the files that it refers to.
+    request_bytes = settings.max_message_bytes + settings.max_model_bytes + settings.max_table_bytes
+    return WorkerSettings(
+        settings.thread_count,
+        max(request_bytes, settings.max_response_bytes) + _FRAME_SLACK_BYTES,
+        Budget(settings.worker_bytes, cpu_seconds),
+        limits,
+        settings.max_response_bytes,
+    )
 
 
 def _cache(byte_limit: int = _CACHE_BYTES) -> MemoryCache:
@@ -158,6 +182,7 @@ def _serve(flags: Mapping[str, object]) -> None:
             cache,
             store,
             server_runner.collectors,
+            decoder=server_runner.decoder,
             ready=server_runner.ready,
             tracer=tracer,
         )

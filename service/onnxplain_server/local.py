@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import Any, TypeVar
 
 import onnxplain
@@ -17,17 +17,22 @@ from onnxplain.v1.explanation_service_pb2 import (
     ExplainRequest,
     ExplainResponse,
     ExplainStreamResponse,
+    Progress,
 )
 from onnxplain.v1.model_pb2 import Model
 
+from onnxplain_server.adapters.runner.local_decoder import LocalDecoder
 from onnxplain_server.core.errors import ExplainError
 from onnxplain_server.core.interfaces import BlobStore, Cache, Runner
+from onnxplain_server.core.request import Method, Reply, ReplyFormat
 from onnxplain_server.transport.admission.admission import Caller, RequestLimits
 from onnxplain_server.transport.admission.scheduler import Scheduler
 from onnxplain_server.transport.admission.ticket import Ticket
+from onnxplain_server.transport.events import Events
 from onnxplain_server.transport.metrics.request_metrics import Metrics
 from onnxplain_server.transport.service import Service
 from onnxplain_server.transport.status import STATUS
+from onnxplain_server.wire.protobuf_split import split
 
 # The caller uses its own machine and memory, so nothing is limited.
 _NO_LIMIT = 2**63
@@ -54,7 +59,13 @@ class LocalMessages:
     def __init__(self, runner: Runner, cache: Cache, store: BlobStore) -> None:
         self._scheduler = Scheduler(_RUNNING_COUNT, _WAITING_COUNT)
         self._service = Service(
-            runner, cache, store, limits=_NO_LIMITS, scheduler=self._scheduler, metrics=Metrics()
+            runner,
+            cache,
+            store,
+            decoder=LocalDecoder(),
+            limits=_NO_LIMITS,
+            scheduler=self._scheduler,
+            metrics=Metrics(),
         )
 
     def explain(
@@ -76,9 +87,12 @@ class LocalMessages:
     ) -> Iterator[ExplainStreamResponse]:
         """Explain with progress; leaving the loop early cancels the computation."""
         with self._admitted(timeout) as ticket:
-            yield from self._call_with_uploads(
-                request, files, lambda whole: self._service.events(whole, ticket)
+            events = self._call_with_uploads(
+                request, files, lambda whole: self._events(whole, ticket)
             )
+            with closing(events):
+                for event in events:
+                    yield _message(event)
 
     def describe(
         self,
@@ -89,9 +103,10 @@ class LocalMessages:
     ) -> DescribeModelResponse:
         """Describe the inputs and outputs of a model."""
         with self._admitted(timeout) as ticket:
-            return self._call_with_uploads(
-                request, files, lambda whole: self._service.describe(whole, ticket)
+            reply = self._call_with_uploads(
+                request, files, lambda whole: self._describe(whole, ticket)
             )
+        return DescribeModelResponse.FromString(reply.content)
 
     def upload(self, file: File, *, timeout: float | None = None) -> str:
         """Store a file for later calls, and return its id."""
@@ -110,6 +125,14 @@ class LocalMessages:
         """Cancel running calls, and refuse new ones."""
         self._scheduler.close()
         self._scheduler.cancel_all()
+
+    def _events(self, request: ExplainRequest, ticket: Ticket) -> Events:
+        parts = split(request.SerializeToString(), Method.EXPLAIN)
+        return self._service.events(parts, ticket, ReplyFormat.PROTOBUF)
+
+    def _describe(self, request: DescribeModelRequest, ticket: Ticket) -> Reply:
+        parts = split(request.SerializeToString(), Method.DESCRIBE)
+        return self._service.describe(parts, ticket, ReplyFormat.PROTOBUF)
 
     def _call_with_uploads(
         self, request: Any, files: Sequence[File], call: Callable[[Any], _Answer]
@@ -131,6 +154,12 @@ class LocalMessages:
         seconds = math.inf if timeout is None else timeout
         with _translated(), self._service.admit(Caller("local", seconds, lambda: False)) as ticket:
             yield ticket
+
+
+def _message(event: Progress | Reply) -> ExplainStreamResponse:
+    if isinstance(event, Reply):
+        return ExplainStreamResponse(response=ExplainResponse.FromString(event.content))
+    return ExplainStreamResponse(progress=event)
 
 
 @contextmanager

@@ -19,7 +19,7 @@ from prometheus_client.registry import Collector
 
 from onnxplain_server.access import Access, build_access
 from onnxplain_server.config.settings import Settings
-from onnxplain_server.core.interfaces import BlobStore, Cache, Runner
+from onnxplain_server.core.interfaces import BlobStore, Cache, Decoder, Runner
 from onnxplain_server.telemetry.tracing import UNTRACED, Tracer
 from onnxplain_server.transport.admission.admission import RequestLimits
 from onnxplain_server.transport.admission.scheduler import Scheduler
@@ -77,6 +77,8 @@ class Server:
         Holds uploaded files.
     collectors : sequence of Collector
         Further collectors of the metrics page.
+    decoder : Decoder
+        Decodes bodies of REST.
     ready : callable () -> bool
         Whether the runner can compute now; readiness probes report it.
     tracer : Tracer
@@ -98,6 +100,7 @@ class Server:
         store: BlobStore,
         collectors: Sequence[Collector] = (),
         *,
+        decoder: Decoder,
         ready: Callable[[], bool] = lambda: True,
         tracer: Tracer = UNTRACED,
     ) -> None:
@@ -112,6 +115,7 @@ class Server:
             runner,
             cache,
             store,
+            decoder=decoder,
             limits=_request_limits(settings),
             scheduler=self._scheduler,
             metrics=metrics,
@@ -168,6 +172,7 @@ def run(
     store: BlobStore,
     collectors: Sequence[Collector] = (),
     *,
+    decoder: Decoder,
     ready: Callable[[], bool] = lambda: True,
     tracer: Tracer = UNTRACED,
 ) -> None:
@@ -182,7 +187,9 @@ def run(
     logging.getLogger("waitress").setLevel(logging.WARNING)
     wait_signal = _catch_signals()
     _allow_connections()
-    server = Server(settings, runner, cache, store, collectors, ready=ready, tracer=tracer)
+    server = Server(
+        settings, runner, cache, store, collectors, decoder=decoder, ready=ready, tracer=tracer
+    )
     gc.freeze()  # otherwise each full collection stops all requests for 100 ms
     LOG.info("metrics on %s:%d, REST on %s:%d, gRPC on %s:%d", *_addresses(settings, server))
     wait_signal()
@@ -280,6 +287,7 @@ def _rest(shared: _Shared) -> RestServer:
         count_refused=shared.metrics.rejected,
         check_headers=header_check(app, authenticator),
         origin_policy=policy,
+        longest_seconds=settings.max_seconds,
     )
 
 
@@ -295,5 +303,6 @@ def _grpc(shared: _Shared) -> GrpcServer:
         certificates=shared.access.certificates,
         thread_count=shared.thread_count,
         message_bytes=settings.max_message_bytes,
+        response_bytes=settings.max_response_bytes,
         longest_seconds=settings.max_seconds,
     )

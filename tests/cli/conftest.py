@@ -1,5 +1,6 @@
 """Command line over fake parts, shared by the tests of commands."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -10,6 +11,8 @@ from onnxplain.v1 import explanation_service_pb2 as pb
 from onnxplain.v1 import interactions_pb2, partial_dependence_pb2, plot_pb2, table_pb2
 from onnxplain_server import cli
 from onnxplain_server.core.interfaces import Blobs, CacheCounts, ComputationHost
+from onnxplain_server.core.request import Reply, ReplyFormat
+from onnxplain_server.wire.reply import encode
 from typer.testing import CliRunner, Result
 
 BARS = '{"data": {"values": [{"a": 1}]}, "mark": "bar", "encoding": {"x": {"field": "a"}}}'
@@ -26,15 +29,28 @@ class Parts:
         self.described = pb.DescribeModelRequest()
         self.settings: Mapping[str, object] | None = None
 
-    def explain(self, request: bytes, blobs: Blobs, host: ComputationHost) -> bytes:
+    def explain(
+        self,
+        request: bytes,
+        blobs: Blobs,
+        host: ComputationHost,
+        reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
+    ) -> Reply:
         self.request.ParseFromString(request)
         self._work(host)
-        return self.answer.SerializeToString()
+        return encode(self.answer, reply_format, math.inf)
 
-    def describe(self, request: bytes, blobs: Blobs, host: ComputationHost) -> bytes:
+    def describe(
+        self,
+        request: bytes,
+        blobs: Blobs,
+        host: ComputationHost,
+        reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
+    ) -> Reply:
         self.described.ParseFromString(request)
         self._work(host)
-        return pb.DescribeModelResponse(model=self.answer.model).SerializeToString()
+        described = pb.DescribeModelResponse(model=self.answer.model)
+        return encode(described, reply_format, math.inf)
 
     def single_flight(
         self, name: str, keep_waiting: Callable[[], bool]

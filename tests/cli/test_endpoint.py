@@ -4,10 +4,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from onnxplain.v1 import explanation_service_pb2 as pb
+from onnxplain_server.adapters.runner.local_decoder import LocalDecoder
 from onnxplain_server.adapters.storage.memory_blobs import MemoryBlobs
 from onnxplain_server.config.loading import load
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.serve import Server
+from onnxplain_server.wire.blobs import identify
 from typer.testing import Result
 
 Run = Callable[..., Result]
@@ -18,7 +21,11 @@ ASK = ("--method", "interactions", "--seed", "3")
 @pytest.fixture
 def endpoint(parts) -> Iterator[str]:
     server = Server(
-        load({"rest_port": 0, "grpc_port": 0, "metrics_port": 0}), parts, parts, MemoryBlobs(0, 1)
+        load({"rest_port": 0, "grpc_port": 0, "metrics_port": 0}),
+        parts,
+        parts,
+        MemoryBlobs(0, 1),
+        decoder=LocalDecoder(),
     )
     yield f"127.0.0.1:{server.grpc_port}"
     server.drain(0)
@@ -28,12 +35,17 @@ def test_a_server_answers_as_this_process_does(
     run: Run, parts, model: Path, table: Path, endpoint: str
 ) -> None:
     local = run("explain", model, table, *ASK)
-    sent = parts.request.SerializeToString()
+    sent = pb.ExplainRequest.FromString(parts.request.SerializeToString())
     remote = run("explain", model, table, *ASK, "--endpoint", endpoint)
 
     assert remote.exit_code == 0
     assert remote.stdout == local.stdout
-    assert parts.request.SerializeToString() == sent
+    named = parts.request
+    assert named.model.id == identify(sent.model.content)
+    for request in (named, sent):
+        request.ClearField("model")
+        request.ClearField("table")
+    assert named == sent
 
 
 def test_a_server_refuses_as_this_process_does(

@@ -12,6 +12,7 @@ import pytest
 from markdown_it import MarkdownIt
 from onnx import TensorProto
 from onnxplain_server.__main__ import _blobs, _cache, _runner
+from onnxplain_server.adapters.runner.local_decoder import LocalDecoder
 from onnxplain_server.config.loading import load
 from onnxplain_server.serve import Server
 
@@ -34,7 +35,11 @@ def blocks(document: str) -> list[tuple[str, str]]:
 @pytest.fixture
 def endpoint() -> Iterator[str]:
     server = Server(
-        load({"rest_port": 0, "grpc_port": 0, "metrics_port": 0}), _runner(), _cache(), _blobs()
+        load({"rest_port": 0, "grpc_port": 0, "metrics_port": 0}),
+        _runner(),
+        _cache(),
+        _blobs(),
+        decoder=LocalDecoder(),
     )
     yield f"127.0.0.1:{server.grpc_port}"
     server.drain(0)

@@ -11,6 +11,7 @@ import onnxplain
 import pytest
 from google.protobuf import json_format
 from onnxplain_server.__main__ import _blobs, _cache, _runner
+from onnxplain_server.adapters.runner.local_decoder import LocalDecoder
 from onnxplain_server.config.loading import load
 from onnxplain_server.serve import Server
 
@@ -72,7 +73,11 @@ def document(explanation):
 
 def test_the_answer_is_that_of_a_server(client: onnxplain.Client) -> None:
     server = Server(
-        load({"rest_port": 0, "grpc_port": 0, "metrics_port": 0}), _runner(), _cache(), _blobs()
+        load({"rest_port": 0, "grpc_port": 0, "metrics_port": 0}),
+        _runner(),
+        _cache(),
+        _blobs(),
+        decoder=LocalDecoder(),
     )
     with onnxplain.connect(f"127.0.0.1:{server.grpc_port}") as remote:
         far, near = explain(remote), explain(client)
@@ -97,7 +102,13 @@ def test_labels_need_no_model(client: onnxplain.Client) -> None:
 def test_a_server_takes_a_model_that_is_too_large_for_its_messages() -> None:
     limit = 2**16
     settings = load({"rest_port": 0, "grpc_port": 0, "metrics_port": 0, "max_message_bytes": limit})
-    server = Server(settings, _runner(), _cache(), _blobs())
+    server = Server(
+        settings,
+        _runner(),
+        _cache(),
+        _blobs(),
+        decoder=LocalDecoder(),
+    )
     endpoint = f"127.0.0.1:{server.grpc_port}"
     with onnxplain.connect(endpoint, message_limit=limit, retry_count=0) as remote:
         found = remote.explain(MODEL, ROWS, METHODS[3], plots=False, **ASKED)

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import yaml
 from onnxplain_server.adapters.runner.in_process import InProcess
+from onnxplain_server.adapters.runner.local_decoder import LocalDecoder
 from onnxplain_server.adapters.storage.memory_blobs import MemoryBlobs
 from onnxplain_server.adapters.storage.memory_cache import MemoryCache
 from onnxplain_server.adapters.storage.signing import Signer
@@ -62,6 +63,12 @@ def dockerfile(root: Path) -> list[list[str]]:
 def server() -> Iterator[Server]:
     """One on free ports."""
     settings = load({"rest_port": 0, "grpc_port": 0, "metrics_port": 0})
-    running = Server(settings, InProcess(1), MemoryCache(0, Signer(b"")), MemoryBlobs(0, 1))
+    running = Server(
+        settings,
+        InProcess(1),
+        MemoryCache(0, Signer(b"")),
+        MemoryBlobs(0, 1),
+        decoder=LocalDecoder(),
+    )
     yield running
     running.drain(0)

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from onnxplain_server.adapters.runner.in_process import InProcess
+from onnxplain_server.adapters.runner.local_decoder import LocalDecoder
 from onnxplain_server.adapters.storage.memory_blobs import MemoryBlobs
 from onnxplain_server.adapters.storage.memory_cache import MemoryCache
 from onnxplain_server.adapters.storage.signing import Signer
@@ -28,6 +29,7 @@ def endpoint() -> Iterator[str]:
         runner,
         MemoryCache(2**24, Signer(b"s" * 32)),
         MemoryBlobs(0, 1),
+        decoder=LocalDecoder(),
     )
     yield f"127.0.0.1:{server.grpc_port}"
     server.drain(5)

@@ -78,7 +78,7 @@ def ask(runner: InProcess, make):
                 getattr(chosen, name).extend(value)
             else:
                 setattr(chosen, name, value)
-        reply = runner.explain(request.SerializeToString(), {}, make.host())
+        reply = runner.explain(request.SerializeToString(), {}, make.host()).content
         return service_pb2.ExplainResponse.FromString(reply)
 
     return asked

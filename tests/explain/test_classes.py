@@ -97,7 +97,7 @@ def ask(runner: InProcess, make) -> Ask:
             methods=[method],
             **{"feature_columns": list(columns), "target_column": "y", "plots": False, **question},
         )
-        answer = runner.explain(request.SerializeToString(), {}, make.host())
+        answer = runner.explain(request.SerializeToString(), {}, make.host()).content
         return ExplainResponse.FromString(answer)
 
     return asked

@@ -64,7 +64,7 @@ def ask(runner: InProcess, make) -> Ask:
             **{"methods": [{"average_loss": {}}], "target_column": "y", "plots": False, **question},
         )
         return ExplainResponse.FromString(
-            runner.explain(request.SerializeToString(), {}, make.host())
+            runner.explain(request.SerializeToString(), {}, make.host()).content
         )
 
     return asked
@@ -244,7 +244,7 @@ def test_a_description_has_the_names(runner: InProcess, make) -> None:
 
     def described(model: ModelProto) -> list[str]:
         request = DescribeModelRequest(model=Model(content=model.SerializeToString()))
-        answer = runner.describe(request.SerializeToString(), {}, make.host())
+        answer = runner.describe(request.SerializeToString(), {}, make.host()).content
         return list(DescribeModelResponse.FromString(answer).model.feature_names)
 
     assert described(naming(model, names)) == names

@@ -16,6 +16,7 @@ from onnxplain_server.adapters.storage.memory_cache import MemoryCache
 from onnxplain_server.adapters.storage.signing import Signer
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.transport.admission.request_context import RequestContext
+from onnxplain_server.transport.admission.request_control import RequestControl
 
 MODELS = Path(__file__).parents[1] / "models"
 TREES, BLACK_BOX = service_pb2.ExplainRequest.TREES, service_pb2.ExplainRequest.BLACK_BOX
@@ -39,8 +40,10 @@ def explain(runner: InProcess, name: str, copies: int = 1, **request):
         noisy = numbers + random.normal(size=len(numbers)) * np.nanstd(numbers)
         asked.table.columns.columns.append(Column(name=column, numbers=noisy))
     asked.methods.add().interactions.pairwise_feature_count = 3
-    call = RequestContext(MemoryCache(2**20, Signer(b"a secret of the tests")), "", 600)
-    reply = runner.explain(asked.SerializeToString(), {}, call)
+    call = RequestContext(
+        RequestControl(600), MemoryCache(2**20, Signer(b"a secret of the tests")), ""
+    )
+    reply = runner.explain(asked.SerializeToString(), {}, call).content
     return service_pb2.ExplainResponse.FromString(reply)
 
 
@@ -150,9 +153,11 @@ def test_intervals_of_both_engines_agree(runner: InProcess) -> None:
         for column, values in known["columns"].items():
             asked.table.columns.columns.append(Column(name=column, numbers=values))
         asked.methods.add().interactions.repeat_count = 25
-        call = RequestContext(MemoryCache(2**20, Signer(b"a secret of the tests")), "", 600)
+        call = RequestContext(
+            RequestControl(600), MemoryCache(2**20, Signer(b"a secret of the tests")), ""
+        )
         answer = service_pb2.ExplainResponse.FromString(
-            runner.explain(asked.SerializeToString(), {}, call)
+            runner.explain(asked.SerializeToString(), {}, call).content
         )
         statistics = answer.explanations[0].interactions.overall
         found.append([[*s.values, *s.standard_errors, *s.lower, *s.upper] for s in statistics])

@@ -92,7 +92,7 @@ def ask(runner: InProcess, make) -> Ask:
             methods=[MethodOptions(feature_vectors=options)],
             **about,
         )
-        answer = runner.explain(request.SerializeToString(), {}, make.host())
+        answer = runner.explain(request.SerializeToString(), {}, make.host()).content
         return ExplainResponse.FromString(answer)
 
     return asked
@@ -371,7 +371,9 @@ def test_asked_again_no_forest_is_grown(runner: InProcess, make, engine) -> None
     ).SerializeToString()
     host = make.host()
 
-    first, again = (ExplainResponse.FromString(runner.explain(request, {}, host)) for _ in range(2))
+    first, again = (
+        ExplainResponse.FromString(runner.explain(request, {}, host).content) for _ in range(2)
+    )
 
     assert of(again) == of(first)
     assert first.receipt.cache_miss_count >= 4

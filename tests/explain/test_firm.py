@@ -68,7 +68,7 @@ def ask(runner: InProcess) -> Ask:
             message.model.CopyFrom(Model(content=model.SerializeToString()))
         if columns:
             message.table.CopyFrom(table(columns))
-        answer = runner.explain(message.SerializeToString(), NO_BLOBS, Host())
+        answer = runner.explain(message.SerializeToString(), NO_BLOBS, Host()).content
         return ExplainResponse.FromString(answer)
 
     return asked  # fmt: skip
@@ -228,7 +228,7 @@ def test_beside_other_methods_it_still_uses_all_rows(runner: InProcess) -> None:
     del alone.methods[1]
 
     both, one = (
-        ExplainResponse.FromString(runner.explain(r.SerializeToString(), NO_BLOBS, Host()))
+        ExplainResponse.FromString(runner.explain(r.SerializeToString(), NO_BLOBS, Host()).content)
         for r in (request, alone)
     )
 

@@ -20,6 +20,7 @@ from onnxplain_server.adapters.storage.memory_cache import MemoryCache
 from onnxplain_server.adapters.storage.signing import Signer
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.transport.admission.request_context import RequestContext
+from onnxplain_server.transport.admission.request_control import RequestControl
 
 MODELS = Path(__file__).parents[1] / "models"
 TREES, BLACK_BOX = service_pb2.ExplainRequest.TREES, service_pb2.ExplainRequest.BLACK_BOX
@@ -47,8 +48,8 @@ class Asked:
             asked.target_column = "target"
         for method in methods or ({"interactions": {"pairwise_feature_count": 3}},):
             asked.methods.add(**method)
-        call = RequestContext(self._cache, hashlib.sha256(content).hexdigest(), 600)
-        reply = self._runner.explain(asked.SerializeToString(), {}, call)
+        call = RequestContext(RequestControl(600), self._cache, hashlib.sha256(content).hexdigest())
+        reply = self._runner.explain(asked.SerializeToString(), {}, call).content
         return service_pb2.ExplainResponse.FromString(reply)
 
 

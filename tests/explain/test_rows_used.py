@@ -16,6 +16,7 @@ from onnxplain_server.adapters.storage.memory_cache import MemoryCache
 from onnxplain_server.adapters.storage.signing import Signer
 from onnxplain_server.explain.sample import RowsUsed
 from onnxplain_server.transport.admission.request_context import RequestContext
+from onnxplain_server.transport.admission.request_control import RequestControl
 
 MODELS = Path(__file__).parents[1] / "models"
 ROWS = 12_000
@@ -69,8 +70,10 @@ def ask(runner: InProcess, columns: dict[str, Any], methods: dict[str, Any], **r
     for name, given in methods.items():
         options = {**given, "features": names[:1]} if name == "firm" else given
         asked.methods.append(service_pb2.MethodOptions(**{name: options}))
-    call = RequestContext(MemoryCache(2**20, Signer(b"a secret of the tests")), "", 600)
-    reply = runner.explain(asked.SerializeToString(), {}, call)
+    call = RequestContext(
+        RequestControl(600), MemoryCache(2**20, Signer(b"a secret of the tests")), ""
+    )
+    reply = runner.explain(asked.SerializeToString(), {}, call).content
     return service_pb2.ExplainResponse.FromString(reply)
 
 

@@ -18,6 +18,7 @@ from onnxplain_server.adapters.storage.signing import Signer
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.methods import grids
 from onnxplain_server.transport.admission.request_context import RequestContext
+from onnxplain_server.transport.admission.request_control import RequestControl
 
 MODELS = Path(__file__).parents[1] / "models"
 STEPS = PartialDependenceOptions.STEPS
@@ -51,8 +52,10 @@ def curves(asked, *features):
 
 
 def run(runner: InProcess, asked):
-    call = RequestContext(MemoryCache(2**20, Signer(b"a secret of the tests")), "", 600)
-    reply = runner.explain(asked.SerializeToString(), {}, call)
+    call = RequestContext(
+        RequestControl(600), MemoryCache(2**20, Signer(b"a secret of the tests")), ""
+    )
+    reply = runner.explain(asked.SerializeToString(), {}, call).content
     return service_pb2.ExplainResponse.FromString(reply)
 
 

@@ -83,7 +83,7 @@ def ask(runners: dict[int, InProcess], make) -> Ask:
             **{"target_column": "class", "feature_columns": NAMES, **question},
             class_labels=CLASS_LABELS.get(name, ()),
         )
-        answer = runners[threads].explain(request.SerializeToString(), {}, make.host())
+        answer = runners[threads].explain(request.SerializeToString(), {}, make.host()).content
         return ExplainResponse.FromString(answer)
 
     return asked

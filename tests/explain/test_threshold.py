@@ -81,7 +81,7 @@ def ask(runner: InProcess, make, model: bytes, rows, engine: str = "TREES"):
         engine=engine,
     )
     answer = ExplainResponse.FromString(
-        runner.explain(request.SerializeToString(), {}, make.host())
+        runner.explain(request.SerializeToString(), {}, make.host()).content
     )
     warnings: list[Any] = list(answer.warnings)
     codes = [warning.code for warning in warnings]

@@ -56,7 +56,7 @@ def ask(runner: InProcess, make) -> Ask:
             ExplainRequest(),
         )
         request.model.content = (MODELS / f"{model}.onnx").read_bytes()
-        answer = runner.explain(request.SerializeToString(), {}, make.host())
+        answer = runner.explain(request.SerializeToString(), {}, make.host()).content
         told = json.loads(to_json(ExplainResponse.FromString(answer)))
         return {key: told[key] for key in ("explanations", "warnings")} | {
             "rows": told["receipt"]["rowCount"]

@@ -47,7 +47,7 @@ def ask(runner: InProcess, make) -> Ask:
         if model is not None:
             message.model.CopyFrom(Model(content=model))
         return ExplainResponse.FromString(
-            runner.explain(message.SerializeToString(), {}, make.host())
+            runner.explain(message.SerializeToString(), {}, make.host()).content
         )
 
     return asked

@@ -37,6 +37,10 @@ def corpus() -> Mapping[str, list[bytes]]:
     found["rest_json"] += texts
     found["rest_files"] += [b"{}\na,b\n1,2\n"]
     found["message"] += [rest_request.from_json(text).SerializeToString() for text in texts]
+    found["split_message"] += found["message"]
+    found["rest_form"] += [
+        b"--b\r\nContent-Disposition: form-data; name=table; filename=t.csv\r\n\r\na\r\n--b--\r\n"
+    ]
     found["csv"] += [b"a,city\n1,x\n2.5,\n", b'a,"b\nc"\n2020-01-01,"x,y"\n']
     found["arrow"] += list(_files())
     found["parquet"] += [_parquet()]

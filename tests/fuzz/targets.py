@@ -9,13 +9,22 @@ from functools import partial
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest
 from onnxplain.v1.table_pb2 import Table
 from onnxplain_server.adapters.storage.signing import Signer
-from onnxplain_server.adapters.workers.ipc import payloads
+from onnxplain_server.adapters.workers.ipc import arena_reply, payloads
+from onnxplain_server.adapters.workers.ipc.arena import Arena, create
 from onnxplain_server.adapters.workers.ipc.channel import MalformedError
 from onnxplain_server.core.errors import ExplainError
+from onnxplain_server.core.request import Method
 from onnxplain_server.explain.prediction.expressions import read_predictions
 from onnxplain_server.language.parse import parse
 from onnxplain_server.language.tree import ValueKind
-from onnxplain_server.wire import canonical, question, rest_request, table
+from onnxplain_server.wire import (
+    canonical,
+    protobuf_split,
+    question,
+    rest_body,
+    rest_request,
+    table,
+)
 from onnxplain_server.wire.rest_request import File
 
 _KINDS = {"a": ValueKind.NUMBER, "city": ValueKind.TEXT}
@@ -45,6 +54,21 @@ def rest_files(given: bytes) -> None:
     text, _, content = given.partition(b"\n")
     with suppress(ExplainError):
         rest_request.from_files(None, File(content, "t.csv", "text/csv"), text)
+
+
+def rest_form(given: bytes) -> None:
+    """A multipart form, as decoders split it."""
+    with suppress(ExplainError):
+        rest_body.decode(Method.EXPLAIN, "multipart/form-data; boundary=b", given)
+
+
+def split_message(given: bytes) -> None:
+    """A serialised request, whose top-level fields alone are read."""
+    for method in Method:
+        with suppress(ExplainError):
+            protobuf_split.split(given, method)
+    with suppress(ExplainError):
+        protobuf_split.request_of_stream(given)
 
 
 def message(given: bytes) -> None:
@@ -82,6 +106,9 @@ def expression(given: bytes) -> None:
         read_predictions([text], ("x", "class"))
 
 
+_ARENA = Arena(create(2**12), 2**12)
+
+
 def worker(given: bytes) -> None:
     """What a worker sends beside its answers."""
     for unpack in (
@@ -89,7 +116,8 @@ def worker(given: bytes) -> None:
         payloads.unpack_names,
         payloads.unpack_entries,
         payloads.unpack_progress,
-        payloads.unpack_length,
+        partial(arena_reply.unpack_reply, _ARENA),
+        partial(arena_reply.unpack_parts, _ARENA),
         payloads.unpack_error,
         partial(payloads.unpack_spans, start=0.0, end=10.0),
     ):
@@ -108,6 +136,8 @@ TARGETS: Mapping[str, Callable[[bytes], None]] = {
         canonical_json,
         rest_json,
         rest_files,
+        rest_form,
+        split_message,
         message,
         csv,
         arrow,

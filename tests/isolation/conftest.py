@@ -32,6 +32,7 @@ from onnxplain_server.core.errors import ExplainError
 from onnxplain_server.core.interfaces import Runner
 from onnxplain_server.core.model_limits import ModelLimits
 from onnxplain_server.transport.admission.request_context import RequestContext
+from onnxplain_server.transport.admission.request_control import RequestControl
 
 ROWS = b"a,b,c\n1,2,3\n4,5,6\n7,8,10\n"
 LONG_SECONDS = 60.0
@@ -67,9 +68,9 @@ def call(
     seconds: float = 10 * LONG_SECONDS, model_key: str = "a model", **overrides
 ) -> RequestContext:
     return RequestContext(
+        RequestControl(seconds),
         MemoryCache(0, Signer(b"a secret of the tests")),
         "",
-        seconds,
         model_key=model_key,
         **overrides,
     )
@@ -118,7 +119,7 @@ class Ask:
         return self.with_call(call(model_key=str(hash(content))), content, **overrides)
 
     def with_call(self, host: RequestContext, content: bytes, **overrides) -> ExplainResponse:
-        reply = self.runner.explain(request(content, **overrides), {}, host)
+        reply = self.runner.explain(request(content, **overrides), {}, host).content
         answer = ExplainResponse.FromString(reply)
         answer.receipt.ClearField("elapsed")
         return answer

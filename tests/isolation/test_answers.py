@@ -18,7 +18,7 @@ def test_every_method_is_answered_as_without_isolation(
     isolated, reference, request_: bytes
 ) -> None:
     actual, expected = (
-        ExplainResponse.FromString(runner.explain(request_, {}, warm_up.NullHost()))
+        ExplainResponse.FromString(runner.explain(request_, {}, warm_up.NullHost()).content)
         for runner in (isolated, reference.runner)
     )
     for answer in (actual, expected):

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from onnxplain_server.adapters.workers.ipc import arena, payloads
+from onnxplain_server.adapters.workers.ipc import arena, arena_reply, arena_request, payloads
 from onnxplain_server.adapters.workers.ipc import frame_limits as limits
 from onnxplain_server.adapters.workers.ipc.channel import (
     FROM_WORKER,
@@ -27,8 +27,9 @@ from onnxplain_server.adapters.workers.ipc.channel import (
     MalformedError,
 )
 from onnxplain_server.adapters.workers.request_monitor import RequestMonitor
-from onnxplain_server.adapters.workers.worker_process import Worker
+from onnxplain_server.adapters.workers.worker_process import Exchange, Worker
 from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.request import ReplyFormat
 from onnxplain_server.telemetry.spans import Span
 
 HEADER = struct.Struct("<4sHxxIQ")
@@ -77,6 +78,19 @@ def fake() -> Iterator[Any]:
         thread.join()
 
 
+EXCHANGE = Exchange(
+    FrameKind.EXPLAIN,
+    lambda arena: arena_request.pack(arena, b"request", {}, ReplyFormat.PROTOBUF),
+    arena_reply.unpack_reply,
+)
+
+
+def answered(value: object) -> bytes:
+    """Frame of an answer with this header."""
+    payload = json.dumps(value).encode()
+    return header(length=len(payload)) + payload
+
+
 @pytest.mark.parametrize(
     "reply",
     [
@@ -87,8 +101,16 @@ def fake() -> Iterator[Any]:
         header(call=2) + b"",
         header(length=2**63),
         header(length=3) + b"abc",
-        header(length=8) + struct.pack("<q", -1),
-        header(length=8) + struct.pack("<q", ARENA_BYTES + 1),
+        answered([-1, "", 0]),
+        answered([ARENA_BYTES + 1, "", 0]),
+        answered([True, "", 0]),
+        answered([1.0, "", 0]),
+        answered([1, "a method of its own", 0]),
+        answered([1, "interactions", -1]),
+        answered([1, "interactions", "1"]),
+        answered([1, "interactions"]),
+        answered({"size": 1}),
+        header(length=2_000) + b"[" * 2_000,
         refusal(b"NO", b"a", b""),
         refusal(b"CANCELLED", b"\xff", b""),
         refusal(b"CANCELLED", b"a"),
@@ -112,7 +134,7 @@ def test_a_malformed_reply_is_told_apart(make, fake, reply: bytes) -> None:
     worker = fake(lambda end: end.sendall(reply))
 
     with pytest.raises(MalformedError):
-        worker.ask(FrameKind.EXPLAIN, b"request", {}, watch(make.host()))
+        worker.ask(EXCHANGE, watch(make.host()))
     assert not worker.is_usable
 
 
@@ -122,7 +144,7 @@ def test_a_short_reply_is_a_death(make, fake, reply: bytes) -> None:
     worker = fake(lambda end: end.sendall(reply if reply != whole else whole[:-1]))
 
     with pytest.raises(ClosedError):
-        worker.ask(FrameKind.EXPLAIN, b"request", {}, watch(make.host()))
+        worker.ask(EXCHANGE, watch(make.host()))
 
 
 def test_a_reply_that_never_ends_is_over_at_the_deadline(own, fake) -> None:
@@ -136,7 +158,7 @@ def test_a_reply_that_never_ends_is_over_at_the_deadline(own, fake) -> None:
     worker = fake(dawdle)
 
     with pytest.raises(ExplainError, match="the deadline passed"):
-        worker.ask(FrameKind.EXPLAIN, b"request", {}, watch(own.call(0.2)))
+        worker.ask(EXCHANGE, watch(own.call(0.2)))
     assert not given_up.is_set()
     given_up.set()
 

@@ -28,7 +28,9 @@ def test_bytes_that_are_no_model_are_an_invalid_argument(isolated, calls, conten
     """Some beginnings are models: what is missing was not needed. Their description is right."""
     serialised = DescribeModelRequest(model=Model(content=content)).SerializeToString()
     try:
-        answer = DescribeModelResponse.FromString(isolated.describe(serialised, {}, calls()))
+        answer = DescribeModelResponse.FromString(
+            isolated.describe(serialised, {}, calls()).content
+        )
     except ExplainError as error:
         refused = error
     else:

@@ -11,11 +11,12 @@ from hostile import hijacked
 from onnxplain_server.adapters.storage.memory_cache import MemoryCache
 from onnxplain_server.adapters.storage.signing import Signer
 from onnxplain_server.adapters.workers.ipc import frame_limits
-from onnxplain_server.adapters.workers.ipc.channel import FrameKind, MalformedError
+from onnxplain_server.adapters.workers.ipc.channel import MalformedError
 from onnxplain_server.adapters.workers.request_monitor import RequestMonitor
 from onnxplain_server.adapters.workers.worker_process import Worker
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.transport.admission.request_context import RequestContext
+from onnxplain_server.transport.admission.request_control import RequestControl
 
 CACHE_BYTES = 64 * 2**20
 """Of the cache, which may be full besides what the parent holds for a worker."""
@@ -89,11 +90,11 @@ def test_a_worker_that_was_taken_over_gets_little_done(name: str) -> None:
     """It ends by its first breach, or once the caller has gone: that is seen at the next look."""
     cache = CountingCache()
     clock = Clock(cache, 20 if name == SILENT else LOOK_COUNT)
-    host = RequestContext(cache, "prefix:", 600, is_disconnected=clock.look)
+    host = RequestContext(RequestControl(600, clock.look), cache, "prefix:")
 
     with hijacked.taken_over(name) as clock.worker, traced():
         with pytest.raises((MalformedError, ExplainError)) as error:
-            clock.worker.ask(FrameKind.EXPLAIN, b"", {}, RequestMonitor(host, 600, lambda: None))
+            clock.worker.ask(hijacked.EXCHANGE, RequestMonitor(host, 600, lambda: None))
         held = tracemalloc.get_traced_memory()[1]
         assert not clock.worker.is_usable
 
@@ -124,10 +125,10 @@ def test_a_breach_is_malformed(name: str, monkeypatch: pytest.MonkeyPatch) -> No
     is_flood = name == "progress without end"
     monkeypatch.setattr(frame_limits, "READ_BURST", 1_000 if is_flood else float("inf"))
     cache = CountingCache()
-    host = RequestContext(cache, "prefix:", 600, is_disconnected=Clock(cache, 50_000).look)
+    host = RequestContext(RequestControl(600, Clock(cache, 50_000).look), cache, "prefix:")
 
     with hijacked.taken_over(name) as worker, pytest.raises(MalformedError):
-        worker.ask(FrameKind.EXPLAIN, b"", {}, RequestMonitor(host, 600, lambda: None))
+        worker.ask(hijacked.EXCHANGE, RequestMonitor(host, 600, lambda: None))
 
 
 def test_single_bytes_are_told_by_the_rate_of_reads(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -135,7 +136,7 @@ def test_single_bytes_are_told_by_the_rate_of_reads(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(frame_limits, "READ_BURST", 1_000)
     cache = CountingCache()
     clock = Clock(cache, 10 * frame_limits.READ_BURST)
-    host = RequestContext(cache, "prefix:", 600, is_disconnected=clock.look)
+    host = RequestContext(RequestControl(600, clock.look), cache, "prefix:")
 
     with hijacked.taken_over("one byte at a time") as worker, pytest.raises(MalformedError):
-        worker.ask(FrameKind.EXPLAIN, b"", {}, RequestMonitor(host, 600, lambda: None))
+        worker.ask(hijacked.EXCHANGE, RequestMonitor(host, 600, lambda: None))

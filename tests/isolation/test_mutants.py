@@ -73,8 +73,8 @@ def _answer(own, runner, content: bytes, seconds: float):
     # Each model is described first: that alone loads it and tries rows.
     call = own.call(seconds, model_key=f"mutants {hash(content) % 8}")
     serialised = DescribeModelRequest(model=Model(content=content)).SerializeToString()
-    described = DescribeModelResponse.FromString(runner.describe(serialised, {}, call))
-    reply = runner.explain(own.request(content, table_for(described.model)), {}, call)
+    described = DescribeModelResponse.FromString(runner.describe(serialised, {}, call).content)
+    reply = runner.explain(own.request(content, table_for(described.model)), {}, call).content
     answer = own.answer(reply)
     answer.receipt.ClearField("elapsed")
     return answer

@@ -41,5 +41,7 @@ def test_every_method_of_the_contract_is_rehearsed() -> None:
 def test_every_rehearsal_is_answered(reference) -> None:
     """A refusal leaves code unloaded: then `rehearsal.py` has to give the method other options."""
     for request in requests():
-        answer = ExplainResponse.FromString(reference.runner.explain(request, {}, NullHost()))
+        answer = ExplainResponse.FromString(
+            reference.runner.explain(request, {}, NullHost()).content
+        )
         assert len(answer.explanations) == 1

@@ -7,6 +7,7 @@ import itertools
 import os
 from pathlib import Path
 from threading import Thread
+from typing import Any
 
 import pytest
 from hostile import greedy
@@ -38,7 +39,7 @@ def work_long(own, runner: Isolated, caller_key: str) -> None:
     thread = Thread(target=work)
     thread.start()
     assert own.soon(has_worked)
-    call.cancel()
+    call.control.cancel()
     thread.join()
 
 
@@ -55,7 +56,7 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> list[set[int]]:
     actual: list[set[int]] = []
     ask = Worker.ask
 
-    def watched(worker: Worker, *given) -> bytes:
+    def watched(worker: Worker, *given) -> Any:
         actual.append(levels(worker))
         return ask(worker, *given)
 

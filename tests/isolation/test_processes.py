@@ -12,6 +12,7 @@ import threading
 import time
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -76,7 +77,7 @@ def at_work(monkeypatch: pytest.MonkeyPatch) -> set[Worker]:
     actual: set[Worker] = set()
     ask = Worker.ask
 
-    def watched(worker: Worker, *given) -> bytes:
+    def watched(worker: Worker, *given) -> Any:
         actual.add(worker)
         try:
             return ask(worker, *given)
@@ -98,7 +99,7 @@ def test_kills_under_load_cost_one_retry_each(own, at_work: set[Worker]) -> None
     """
     runner = own(spare_count=2)
     message = own.request(GOOD, MANY_ROWS)
-    expected = own.answer(runner.explain(message, {}, own.call())).explanations
+    expected = own.answer(runner.explain(message, {}, own.call()).content).explanations
     failures: list[Reason] = []
     retries: list[bool] = []
     stop, no_kill = threading.Event(), threading.Lock()
@@ -110,7 +111,9 @@ def test_kills_under_load_cost_one_retry_each(own, at_work: set[Worker]) -> None
             except ExplainError as error:
                 failures.append(error.reason)
                 with no_kill:
-                    again = own.answer(runner.explain(message, {}, own.call(model_key=name)))
+                    again = own.answer(
+                        runner.explain(message, {}, own.call(model_key=name)).content
+                    )
                 retries.append(own.same(list(again.explanations), list(expected)))
 
     threads = [threading.Thread(target=load, args=(name,)) for name in ("one", "other")]
@@ -272,9 +275,9 @@ def test_the_worker_of_one_caller_is_never_given_to_another(own) -> None:
 def test_cached_numbers_go_through_the_parent_under_its_names(own, make) -> None:
     runner, host = own(), make.host()
     request = own.request(GOOD)
-    first = runner.explain(request, {}, host)
+    first = runner.explain(request, {}, host).content
 
-    again = runner.explain(request, {}, host)
+    again = runner.explain(request, {}, host).content
 
     assert host.values
     assert host.progress[-1][0] == host.progress[-1][1]

@@ -42,7 +42,7 @@ def test_any_request_is_answered_or_refused_by_a_field(isolated, calls, method: 
     request = data.draw(requests(method))
     request.model.content = data.draw(st.sampled_from(MODELS))
     try:
-        reply = isolated.explain(request.SerializeToString(), {}, calls(SECONDS))
+        reply = isolated.explain(request.SerializeToString(), {}, calls(SECONDS)).content
     except ExplainError as refused:
         event(refused.reason.name)
         check(refused)

@@ -73,7 +73,7 @@ def curve(isolated, calls):
         request.model.content = content
         request.table.arrow = table
         ParseDict({"methods": [{"partialDependence": wanted}]}, request)
-        reply = isolated.explain(request.SerializeToString(), {}, calls())
+        reply = isolated.explain(request.SerializeToString(), {}, calls()).content
         answer = ExplainResponse.FromString(reply)
         return list(answer.explanations[0].partial_dependence.curves[0].values)
 

@@ -74,7 +74,7 @@ def test_a_caller_that_leaves_frees_the_processor(runner: Isolated, own, content
         reasons.append(reason_of(lambda: runner.explain(own.request(content), {}, call)))
 
     thread, worker = own.worker_of(runner, work)
-    call.cancel()
+    call.control.cancel()
     thread.join(own.long_seconds)
 
     def rests() -> bool:
@@ -94,32 +94,39 @@ def test_a_worker_that_stops_when_told_is_kept(
     call = own.call(model_key="kept")
     runner.explain(own.request(GOOD), {}, call)
     workers = {worker.pid for worker in runner._pool._warm}
-    call.cancel()
+    call.control.cancel()
     with pytest.raises(ExplainError, match="gone"):
         runner.explain(own.request(GOOD), {}, call)
 
     assert {worker.pid for worker in runner._pool._warm} == workers
 
 
-def test_no_deadline_and_an_absurd_one_end_at_the_limit_of_the_server() -> None:
-    from onnxplain.v1.model_pb2 import Model  # noqa: PLC0415 - this test is about admission
-    from onnxplain.v1.table_pb2 import Table  # noqa: PLC0415
+def test_no_deadline_and_an_absurd_one_end_at_the_limit_of_the_server(own) -> None:
+    from onnxplain_server.adapters.runner.local_decoder import LocalDecoder  # noqa: PLC0415 - this test is about admission
+    from onnxplain_server.adapters.storage.memory_blobs import MemoryBlobs  # noqa: PLC0415
     from onnxplain_server.adapters.storage.memory_cache import MemoryCache  # noqa: PLC0415
     from onnxplain_server.adapters.storage.signing import Signer  # noqa: PLC0415
-    from onnxplain_server.transport.admission.admission import Caller, RequestLimits, create_context  # noqa: PLC0415
+    from onnxplain_server.transport.admission.admission import Caller, RequestLimits  # noqa: PLC0415
+    from onnxplain_server.transport.admission.scheduler import Scheduler  # noqa: PLC0415
+    from onnxplain_server.transport.metrics.request_metrics import Metrics  # noqa: PLC0415
+    from onnxplain_server.transport.service import Service  # noqa: PLC0415
 
+    service = Service(
+        own(),
+        MemoryCache(0, Signer(b"")),
+        MemoryBlobs(0, 1),
+        decoder=LocalDecoder(),
+        limits=RequestLimits(9, 9, 1e-9),
+        scheduler=Scheduler(1, 0),
+        metrics=Metrics(),
+    )
     for seconds in (float("inf"), 1e300):
-        call = create_context(
-            Model(content=b"m"),
-            Table(csv=b"t"),
-            {},
-            Caller("", seconds, lambda: False),
-            cache=MemoryCache(0, Signer(b"")),
-            limits=RequestLimits(9, 9, 1e-9),
-            progress=lambda _done, _planned: None,
-        )
-        with pytest.raises(ExplainError, match="the deadline passed"):
-            call.check("here")
+        caller = Caller("", seconds, lambda: False)
+        with (
+            service.admit(caller) as ticket,
+            pytest.raises(ExplainError, match="the deadline passed"),
+        ):
+            ticket.check()
 
 
 def test_too_many_planned_rows_are_refused_before_they_start_with_the_number(
@@ -149,7 +156,7 @@ def test_others_are_answered_while_hostile_work_runs(own) -> None:
     runner.explain(own.request(GOOD), {}, own.call())
     assert reasons == []
     for call, thread in zip(hostile, threads, strict=True):
-        call.cancel()
+        call.control.cancel()
         thread.join(own.long_seconds)
 
     assert reasons == [Reason.CANCELLED] * 2

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from flask import Flask
 from onnxplain_server.adapters.runner.in_process import InProcess
+from onnxplain_server.adapters.runner.local_decoder import LocalDecoder
 from onnxplain_server.adapters.storage.memory_blobs import MemoryBlobs
 from onnxplain_server.adapters.storage.memory_cache import MemoryCache
 from onnxplain_server.adapters.storage.signing import Signer
@@ -27,6 +28,7 @@ def app() -> Flask:
         InProcess(threads=1),
         MemoryCache(_MIB, Signer(b"secret")),
         MemoryBlobs(_MIB, 60),
+        decoder=LocalDecoder(),
         limits=RequestLimits(_MIB, _MIB, seconds=1, row_count=20_000),
         scheduler=Scheduler(2, 100),
         metrics=Metrics(),

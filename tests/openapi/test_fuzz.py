@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 import schemathesis
 from flask import Flask
-from onnxplain_server.wire.rest_request import MEDIA_TYPES
+from onnxplain_server.wire.media_types import TABLE_TYPES
 from schemathesis import Case, CheckContext, HookContext, Response
 from schemathesis.config import SchemathesisConfig
 from schemathesis.engine import events, from_schema
@@ -56,7 +56,7 @@ LACKS = ("no model", "applies to a model", "no methods", "no table", "the part m
 NOT_WHOLE = "must be a whole number of 32 bits"
 
 
-@schemathesis.serializer(*MEDIA_TYPES)
+@schemathesis.serializer(*TABLE_TYPES)
 def table_file(_context, value) -> bytes:
     """Send the bytes of a table as they are."""
     content = getattr(value, "data", value)

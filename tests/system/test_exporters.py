@@ -13,6 +13,7 @@ from onnxplain_server.adapters.runner.in_process import InProcess
 from onnxplain_server.adapters.storage.memory_cache import MemoryCache
 from onnxplain_server.adapters.storage.signing import Signer
 from onnxplain_server.transport.admission.request_context import RequestContext
+from onnxplain_server.transport.admission.request_control import RequestControl
 
 MODELS = sorted((Path(__file__).parent.parent / "models").glob("*.onnx"))
 
@@ -56,10 +57,12 @@ def test_moving_all_features_together_gives_the_training_librarys_predictions(
     curve = request.methods.add().partial_dependence
     curve.features.add(names=known["columns"])
     curve.grids.add(columns=columns)
-    call = RequestContext(MemoryCache(2**20, Signer(b"a secret of the tests")), "", 600)
+    call = RequestContext(
+        RequestControl(600), MemoryCache(2**20, Signer(b"a secret of the tests")), ""
+    )
 
     response = service_pb2.ExplainResponse.FromString(
-        runner.explain(request.SerializeToString(), {}, call)
+        runner.explain(request.SerializeToString(), {}, call).content
     )
 
     result = response.explanations[0].partial_dependence
@@ -77,10 +80,12 @@ def test_every_method_answers(runner: InProcess, path: Path, scale: str) -> None
     request.table.columns.columns.extend(table(known["columns"]))
     for method in ("interactions", "partial_dependence", "individual_conditional_expectation"):
         getattr(request.methods.add(), method).SetInParent()
-    call = RequestContext(MemoryCache(2**20, Signer(b"a secret of the tests")), "", 600)
+    call = RequestContext(
+        RequestControl(600), MemoryCache(2**20, Signer(b"a secret of the tests")), ""
+    )
 
     response = service_pb2.ExplainResponse.FromString(
-        runner.explain(request.SerializeToString(), {}, call)
+        runner.explain(request.SerializeToString(), {}, call).content
     )
 
     shares = [s.values[0] for s in response.explanations[0].interactions.overall]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import itertools
 import json
+import math
 import socket
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -22,14 +23,18 @@ from onnxplain.v1.explanation_service_pb2 import (
 )
 from onnxplain.v1.explanation_service_pb2_grpc import ExplanationServiceStub
 from onnxplain.v1.model_pb2 import ModelDescription
+from onnxplain_server.adapters.runner.local_decoder import LocalDecoder
 from onnxplain_server.adapters.storage.memory_blobs import MemoryBlobs
 from onnxplain_server.adapters.storage.memory_cache import MemoryCache
 from onnxplain_server.adapters.storage.signing import Signer
 from onnxplain_server.config.loading import load
-from onnxplain_server.core.interfaces import Blobs, ComputationHost, Runner
+from onnxplain_server.core.interfaces import Blob, Blobs, ComputationHost, Runner
+from onnxplain_server.core.request import Reply as Encoded
+from onnxplain_server.core.request import ReplyFormat
 from onnxplain_server.serve import Server
-from onnxplain_server.transport import service
+from onnxplain_server.transport import events
 from onnxplain_server.transport.progress import LatestProgress
+from onnxplain_server.wire.reply import encode
 
 PATIENCE = 120.0
 """Seconds that only something endless takes, even on a busy machine."""
@@ -45,19 +50,32 @@ class FakeRunner:
         self.started = threading.Semaphore(0)
         self.ended = threading.Semaphore(0)
 
-    def explain(self, request: bytes, blobs: Blobs, host: ComputationHost) -> bytes:
+    def explain(
+        self,
+        request: bytes,
+        blobs: Blobs,
+        host: ComputationHost,
+        reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
+    ) -> Encoded:
         """Answer by a receipt that repeats the seed."""
-        self.requests.append(ExplainRequest.FromString(request))
-        self.blobs.append(blobs)
+        self.requests.append(as_sent(ExplainRequest.FromString(request), blobs))
+        self.blobs.append({name: blob for name, blob in blobs.items() if is_upload(blob)})
         self._do(host)
-        return ExplainResponse(receipt=Receipt(seed=self.requests[-1].seed)).SerializeToString()
+        response = ExplainResponse(receipt=Receipt(seed=self.requests[-1].seed))
+        return encode(response, reply_format, math.inf)
 
-    def describe(self, request: bytes, blobs: Blobs, host: ComputationHost) -> bytes:
+    def describe(
+        self,
+        request: bytes,
+        blobs: Blobs,
+        host: ComputationHost,
+        reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
+    ) -> Encoded:
         """Answer by the model's size."""
         self._do(host)
-        size = len(DescribeModelRequest.FromString(request).model.content)
-        model = ModelDescription(digest=f"{size} bytes")
-        return DescribeModelResponse(model=model).SerializeToString()
+        model = as_sent(DescribeModelRequest.FromString(request), blobs).model
+        description = ModelDescription(digest=f"{len(model.content)} bytes")
+        return encode(DescribeModelResponse(model=description), reply_format, math.inf)
 
     def _do(self, host: ComputationHost) -> None:
         self.started.release()
@@ -65,6 +83,26 @@ class FakeRunner:
             self.work(host)
         finally:
             self.ended.release()
+
+
+def is_upload(blob: Blob) -> bool:
+    return blob.field.endswith(".id")
+
+
+def as_sent(request, blobs: Blobs):
+    """Put the files that came with a request back into it."""
+    for name in ("model", "table"):
+        part = getattr(request, name, None)
+        if part is None or part.id not in blobs or is_upload(blobs[part.id]):
+            continue
+        blob = blobs[part.id]
+        if name == "model":
+            part.content = bytes(blob.content)
+        elif blob.form == "columns":
+            part.columns.ParseFromString(bytes(blob.content))
+        else:
+            setattr(part, blob.field.rpartition(".")[2], bytes(blob.content))
+    return request
 
 
 @dataclass
@@ -150,7 +188,9 @@ def start() -> Iterator[Callable[..., Client]]:
         chosen = load({"rest_port": 0, "grpc_port": 0, "metrics_port": 0, **settings})
         cache = MemoryCache(1_000_000, Signer(b"secret"))
         store = MemoryBlobs(chosen.upload_bytes, chosen.upload_seconds)
-        clients.append(Client(Server(chosen, runner, cache, store, ready=ready)))
+        clients.append(
+            Client(Server(chosen, runner, cache, store, decoder=LocalDecoder(), ready=ready))
+        )
         return clients[-1]
 
     yield begin
@@ -185,7 +225,7 @@ def looks(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
             looked.release()
             return found
 
-    monkeypatch.setattr(service, "LatestProgress", Looked)
+    monkeypatch.setattr(events, "LatestProgress", Looked)
 
     def wait() -> None:
         while looked.acquire(blocking=False):

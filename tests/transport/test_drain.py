@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import math
 import os
 import signal
 import socket
@@ -25,6 +26,8 @@ from onnxplain.v1.explanation_service_pb2 import (
     Receipt,
 )
 from onnxplain.v1.upload_pb2 import UploadModelRequest
+from onnxplain_server.core.request import Reply, ReplyFormat
+from onnxplain_server.wire.reply import encode
 
 CHECK = health_pb2.HealthCheckRequest
 NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
@@ -143,9 +146,9 @@ def test_a_reply_over_rest_leaves_before_the_server_closes(start, make_runner) -
 class LongAnswer:
     """A runner whose answer does not fit into the buffers of a connection."""
 
-    def explain(self, request: bytes, blobs, host) -> bytes:
+    def explain(self, request: bytes, blobs, host, reply_format: ReplyFormat) -> Reply:
         receipt = Receipt(engine_reason="x" * 10_000_000)
-        return ExplainResponse(receipt=receipt).SerializeToString()
+        return encode(ExplainResponse(receipt=receipt), reply_format, math.inf)
 
     describe = explain
 
@@ -279,6 +282,8 @@ def test_no_thread_of_rest_outlives_it(start, make_runner, monkeypatch: pytest.M
 
 PROGRAM = """
 import logging, signal, sys, threading, time
+from onnxplain_server.adapters.runner.local_decoder import LocalDecoder
+from onnxplain_server.core.request import Reply
 from onnxplain_server.adapters.storage.memory_blobs import MemoryBlobs
 from onnxplain_server.adapters.storage.memory_cache import MemoryCache
 from onnxplain_server.adapters.storage.signing import Signer
@@ -286,15 +291,15 @@ from onnxplain_server.serve import run
 from onnxplain_server.config.loading import load
 
 class Runner:
-    def explain(self, request, blobs, host):
+    def explain(self, request, blobs, host, reply_format):
         print("started", flush=True)
         {work}
-        return b""
+        return Reply((b"",))
     describe = explain
 
 logging.basicConfig(level="INFO", stream=sys.stdout, format="%(message)s")
 run(load({{"rest_port": 0, "grpc_port": 0, "metrics_port": 0, "grace_seconds": {grace}}}), Runner(),
-    MemoryCache(0, Signer(b"")), MemoryBlobs(0, 1))
+    MemoryCache(0, Signer(b"")), MemoryBlobs(0, 1), decoder=LocalDecoder(), )
 """
 
 

@@ -151,8 +151,9 @@ def test_a_missed_deadline_is_the_reason_and_not_that_the_caller_left(start, mak
     reasons: queue.Queue[Reason] = queue.Queue()
 
     def work(host) -> None:
+        control = host.control
         end = time.monotonic() + PATIENCE
-        while not (host._is_disconnected() and time.monotonic() > host._deadline):
+        while not (control._is_disconnected() and time.monotonic() > control.deadline):
             assert time.monotonic() < end
             time.sleep(0.01)
         try:

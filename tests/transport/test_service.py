@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 
-from onnxplain.v1.explanation_service_pb2 import ExplainRequest
+from onnxplain.v1.explanation_service_pb2 import Progress
+from onnxplain_server.adapters.runner.local_decoder import LocalDecoder
 from onnxplain_server.adapters.storage.memory_blobs import MemoryBlobs
 from onnxplain_server.adapters.storage.memory_cache import MemoryCache
 from onnxplain_server.adapters.storage.signing import Signer
+from onnxplain_server.core.request import ReplyFormat, RequestParts
 from onnxplain_server.transport.admission.admission import Caller, RequestLimits
 from onnxplain_server.transport.admission.scheduler import Scheduler
 from onnxplain_server.transport.metrics.request_metrics import Metrics
@@ -22,14 +24,17 @@ def test_nobody_listening_to_events_ends_the_work(make_runner, endless) -> None:
         runner,
         cache,
         MemoryBlobs(0, 1),
+        decoder=LocalDecoder(),
         limits=RequestLimits(1, 1, 60.0),
         scheduler=scheduler,
         metrics=Metrics(),
     )
     with service.admit(Caller("ada", math.inf, lambda: False)) as ticket:
-        events = service.events(ExplainRequest(), ticket)
-        assert next(events).progress.planned == 10_000
+        events = service.events(RequestParts(b""), ticket, ReplyFormat.EVENT)
+        first = next(iter(events))
+        assert isinstance(first, Progress)
+        assert first.planned == 10_000
 
-        events.close()  # type: ignore[attr-defined] # it is a generator
+        events.close()
 
     assert runner.ended.acquire(timeout=0)

@@ -20,6 +20,7 @@ from onnxplain.v1.interactions_pb2 import InteractionsOptions
 from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.partial_dependence_pb2 import FeatureGroup, PartialDependenceOptions
 from onnxplain.v1.table_pb2 import Column, Columns, Table
+from onnxplain_server.adapters.runner.local_decoder import LocalDecoder
 from onnxplain_server.adapters.storage.memory_blobs import MemoryBlobs
 from onnxplain_server.adapters.storage.memory_cache import MemoryCache
 from onnxplain_server.adapters.storage.signing import Signer
@@ -86,6 +87,7 @@ def traced() -> Iterator[Traced]:
             runner,
             MemoryCache(2**20, Signer(b"0" * 32)),
             MemoryBlobs(2**20, 60),
+            decoder=LocalDecoder(),
             tracer=OpenTelemetry(provider),
         )
         yield Traced(server, told)

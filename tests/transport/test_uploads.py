@@ -19,6 +19,7 @@ from onnxplain.v1.upload_pb2 import UploadModelRequest, UploadTableRequest
 from onnxplain_server.adapters.storage.memory_blobs import MemoryBlobs
 from onnxplain_server.config.settings import Settings
 from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.request import Method, Part, RequestParts
 from onnxplain_server.transport.admission.admission import Caller, RequestLimits
 from onnxplain_server.transport.uploads import Uploads
 
@@ -304,7 +305,7 @@ def test_an_upload_that_sends_nothing_gives_its_place_back_in_the_end(start, mak
         client.stub.UploadModel(never(stop), timeout=PATIENCE)
 
     stop.set()
-    assert caught.value.code() is grpc.StatusCode.CANCELLED
+    assert caught.value.code() is grpc.StatusCode.DEADLINE_EXCEEDED
     assert client.server._scheduler.wait_idle(PATIENCE)
 
 
@@ -327,7 +328,9 @@ def test_no_caller_finds_what_another_uploaded() -> None:
     ada, bob = (Caller(name, math.inf, lambda: False) for name in ("ada", "bob"))
     model = uploads.put_model([b"model"], ada)
 
-    assert uploads.find(Model(id=model), Table(), ada)[model].content == b"model"
+    parts = RequestParts(b"", Part(blob_id=model))
+
+    assert uploads.name(Method.EXPLAIN, parts, ada).blobs[model].content == b"model"
     with pytest.raises(ExplainError) as caught:
-        uploads.find(Model(id=model), Table(), bob)
+        uploads.name(Method.EXPLAIN, parts, bob)
     assert caught.value.reason is Reason.BLOB_NOT_FOUND

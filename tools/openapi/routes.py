@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from onnxplain_server.wire.rest_request import MEDIA_TYPES
+from onnxplain_server.wire.media_types import TABLE_TYPES
 
 from tools.openapi import problems
 from tools.openapi.examples import DESCRIBE, EXPLAIN, EXPLAIN_ROWS, FILES_REQUEST
@@ -44,7 +44,7 @@ def paths(comments: Mapping[str, str]) -> dict[str, dict[str, Operation]]:
         "/v1/models:describe": {"post": _describe(rpc)},
         "/v1/models": {"put": _upload(rpc("UploadModel"), "UploadModel", _MODEL)},
         "/v1/models/{model_id}": {"get": _describe_uploaded(rpc)},
-        "/v1/tables": {"put": _upload(rpc("UploadTable"), "UploadTable", MEDIA_TYPES)},
+        "/v1/tables": {"put": _upload(rpc("UploadTable"), "UploadTable", TABLE_TYPES)},
         **{path: {"get": _probe(path, name)} for path, name in _PROBES.items()},
         "/version": {"get": _version()},
         "/openapi.json": {"get": _document("openapi", "This description.", "application/json")},
@@ -75,7 +75,7 @@ def _explain(rpc: Callable[[str], str]) -> Operation:
             "schema": form,
             "encoding": {
                 "model": {"contentType": _MODEL[0]},
-                "table": {"contentType": ", ".join(MEDIA_TYPES)},
+                "table": {"contentType": ", ".join(TABLE_TYPES)},
                 "request": {"contentType": "application/json"},
             },
             "examples": FILES_REQUEST,

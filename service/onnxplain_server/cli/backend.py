@@ -21,6 +21,7 @@ from onnxplain_server.cli.connection import Connection
 from onnxplain_server.cli.parts import ServiceParts
 from onnxplain_server.core.interfaces import NO_BLOBS
 from onnxplain_server.transport.admission.request_context import RequestContext
+from onnxplain_server.transport.admission.request_control import RequestControl
 
 OnProgress: TypeAlias = Callable[[float, float], None] | None
 """Called with rows done and planned; None without a progress bar."""
@@ -67,21 +68,24 @@ class LocalBackend:
     def explain(self, request: ExplainRequest, on_progress: OnProgress) -> ExplainResponse:
         """Compute an explanation."""
         runner = self._parts.runner()
-        with _interruptible(self._call(on_progress or _ignore)) as call:
-            return ExplainResponse.FromString(
-                runner.explain(request.SerializeToString(), NO_BLOBS, call)
-            )
+        with _interruptible(self._seconds) as control:
+            call = self._call(control, on_progress or _ignore)
+            reply = runner.explain(request.SerializeToString(), NO_BLOBS, call)
+        return ExplainResponse.FromString(reply.content)
 
     def describe(self, request: DescribeModelRequest) -> DescribeModelResponse:
         """Describe the inputs and outputs of a model."""
         runner = self._parts.runner()
-        with _interruptible(self._call(_ignore)) as call:
+        with _interruptible(self._seconds) as control:
+            call = self._call(control, _ignore)
             reply = runner.describe(request.SerializeToString(), NO_BLOBS, call)
-        return DescribeModelResponse.FromString(reply)
+        return DescribeModelResponse.FromString(reply.content)
 
-    def _call(self, on_progress: Callable[[float, float], None]) -> RequestContext:
+    def _call(
+        self, control: RequestControl, on_progress: Callable[[float, float], None]
+    ) -> RequestContext:
         # No prefix: the cache is not shared with other callers.
-        return RequestContext(self._parts.cache(), "", self._seconds, on_progress)
+        return RequestContext(control, self._parts.cache(), "", on_progress)
 
 
 class RemoteBackend:
@@ -107,16 +111,17 @@ class RemoteBackend:
 
 
 @contextmanager
-def _interruptible(call: RequestContext) -> Iterator[RequestContext]:
+def _interruptible(seconds: float) -> Iterator[RequestControl]:
     """Let the first Ctrl-C end the computation at its next step, and the second one at once."""
+    control = RequestControl(seconds)
 
     def cancel(number: int, _frame: FrameType | None) -> None:
-        call.cancel()
+        control.cancel()
         signal.signal(number, signal.default_int_handler)
 
     previous = signal.signal(signal.SIGINT, cancel)
     try:
-        yield call
+        yield control
     finally:
         signal.signal(signal.SIGINT, previous)
 

@@ -80,8 +80,10 @@ class Settings(BaseSettings):
     )
     max_message_bytes: MessageSize = Field(
         ByteSize(64 * 2**20),
-        description="Largest gRPC message, in both directions, and REST body; uploads may be "
-        "larger.",
+        description="Largest gRPC message received, and REST body; uploads may be larger.",
+    )
+    max_response_bytes: MessageSize = Field(
+        ByteSize(64 * 2**20), description="Largest response, over gRPC and over REST."
     )
     max_model_bytes: ByteSize = Field(
         ByteSize(128 * 2**20), description="Largest model, in a request or uploaded.", ge=1

@@ -33,6 +33,7 @@ class Reason(Enum):
     INVALID_OPTION = "An option has an invalid value."
     NON_FINITE_PREDICTION = "The model, or an expression over its outputs, gives NaN or infinity."
     PREDICTION_FAILED = "The model cannot be evaluated on the rows."
+    RESPONSE_TOO_LARGE = "The response would exceed the limit of this server."
     TOO_MANY_ROWS = "The request would have the model predict more rows than this server allows."
     OUT_OF_MEMORY = "The request needs more memory than this server allows for one request."
     LOADING_TOO_LONG = "Loading the model takes longer than this server allows."

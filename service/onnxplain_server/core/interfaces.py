@@ -1,4 +1,4 @@
-"""Protocols between layers: hosts of computations, the cache, the store of uploads, and runners.
+"""Protocols between layers: hosts of computations, cache, store of uploads, decoder, runner.
 
 Transports, adapters and computations see each other only through these.
 """
@@ -11,6 +11,8 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Protocol, TypeAlias
+
+from onnxplain_server.core.request import Body, Reply, ReplyFormat, RequestParts
 
 
 class ComputationHost(Protocol):
@@ -116,21 +118,24 @@ class Cache(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Blob:
-    """Uploaded file.
+    """Model or table as a file.
 
     Attributes
     ----------
     form : str
         "onnx", or the name of a table's format in the contract, like "csv".
-    content : bytes
+    content : bytes or bytearray
+    field : str
+        Path of the request's field that it came with, for errors; empty in a store.
     """
 
     form: str
-    content: bytes
+    content: bytes | bytearray
+    field: str = ""
 
 
 Blobs: TypeAlias = Mapping[str, Blob]
-"""Uploaded files that a request refers to, by id."""
+"""Files that a request refers to, by id: uploaded ones, and those that it holds itself."""
 
 NO_BLOBS: Blobs = MappingProxyType({})
 
@@ -153,15 +158,34 @@ class BlobStore(Protocol):
         """Store a file, evicting others if necessary; storing it again renews its time."""
 
 
-class Runner(Protocol):
-    """Runner of computations, as transports see it. Requests and replies are serialised messages.
+class Decoder(Protocol):
+    """Decoder of REST bodies, as transports see it: it sees files as bytes, and loads no model."""
 
-    Uploaded files are looked up before and passed beside the request: the runner
-    needs no access to the store, and the files are not copied.
+    def decode(self, body: Body, host: RequestHost) -> RequestParts:
+        """Decode a body and split it into envelope, model and table.
+
+        Raises
+        ------
+        ExplainError
+            For every failure.
+        """
+
+
+class Runner(Protocol):
+    """Runner of computations, as transports see it: serialised requests in, encoded replies out.
+
+    Files are passed beside the request: the runner needs no access to the store,
+    and the files are not copied.
     """
 
-    def explain(self, request: bytes, blobs: Blobs, host: RequestHost) -> bytes:
-        """Answer a serialised ExplainRequest by a serialised ExplainResponse.
+    def explain(
+        self,
+        request: bytes,
+        blobs: Blobs,
+        host: RequestHost,
+        reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
+    ) -> Reply:
+        """Answer a serialised ExplainRequest by an encoded ExplainResponse.
 
         Raises
         ------
@@ -169,5 +193,11 @@ class Runner(Protocol):
             For every failure: a runner raises nothing else.
         """
 
-    def describe(self, request: bytes, blobs: Blobs, host: RequestHost) -> bytes:
-        """Answer a serialised DescribeModelRequest by a serialised DescribeModelResponse."""
+    def describe(
+        self,
+        request: bytes,
+        blobs: Blobs,
+        host: RequestHost,
+        reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
+    ) -> Reply:
+        """Answer a serialised DescribeModelRequest by an encoded DescribeModelResponse."""

@@ -1,36 +1,39 @@
-"""Service behind both transports: a message in, a message out, or an ExplainError."""
+"""Service behind both transports: a request as bytes in, a reply as bytes out, or an ExplainError.
+
+This process reads neither models nor tables: it finds them in a message by its top-level fields,
+or lets a decoder find them in JSON and forms, hashes them, and passes them to a runner.
+"""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import replace
 from functools import partial
 
-from onnxplain.v1.explanation_service_pb2 import (
-    DescribeModelRequest,
-    DescribeModelResponse,
-    ExplainRequest,
-    ExplainResponse,
-    ExplainStreamResponse,
-)
-from onnxplain.v1.model_pb2 import Model
-from onnxplain.v1.table_pb2 import Table
 from onnxplain.v1.upload_pb2 import UploadModelResponse, UploadTableResponse
 
-from onnxplain_server.core.interfaces import Blobs, BlobStore, Cache, Runner
+from onnxplain_server.core.interfaces import BlobStore, Cache, Decoder, Runner
+from onnxplain_server.core.request import Body, Method, Reply, ReplyFormat, RequestParts
 from onnxplain_server.telemetry.spans import span
-from onnxplain_server.transport.admission.admission import Caller, RequestLimits, create_context
+from onnxplain_server.transport.admission.admission import (
+    Caller,
+    RequestIds,
+    RequestLimits,
+    create_context,
+)
 from onnxplain_server.transport.admission.request_context import RequestContext
 from onnxplain_server.transport.admission.scheduler import Scheduler
 from onnxplain_server.transport.admission.size_limits import SizeLimit
 from onnxplain_server.transport.admission.ticket import Ticket
+from onnxplain_server.transport.events import Events
 from onnxplain_server.transport.metrics.request_metrics import Metrics
-from onnxplain_server.transport.progress import LatestProgress
-from onnxplain_server.transport.uploads import Uploads
+from onnxplain_server.transport.uploads import NamedRequest, Uploads
 
-_EVENT_SECONDS = 0.1
+
+def _ignore(*_progress: float) -> None:
+    """Discard progress."""
 
 
 class Service:
@@ -44,6 +47,8 @@ class Service:
         Shared by all requests.
     store : BlobStore
         Holds uploaded files.
+    decoder : Decoder
+        Decodes bodies of REST.
     limits : RequestLimits
         Limits of a request.
     scheduler : Scheduler
@@ -60,6 +65,7 @@ class Service:
         cache: Cache,
         store: BlobStore,
         *,
+        decoder: Decoder,
         limits: RequestLimits,
         scheduler: Scheduler,
         metrics: Metrics,
@@ -67,6 +73,7 @@ class Service:
     ) -> None:
         self._ready = ready
         self._runner = runner
+        self._decoder = decoder
         self._cache = cache
         self._uploads = Uploads(store, limits)
         self._limits = limits
@@ -85,25 +92,32 @@ class Service:
 
     def admit(self, caller: Caller) -> AbstractContextManager[Ticket]:
         """Hold a ticket from before the request is read; see `Scheduler.admit`."""
-        return self._scheduler.admit(caller)
+        seconds = min(caller.seconds, self._limits.seconds)
+        return self._scheduler.admit(replace(caller, seconds=seconds))
 
-    def explain(self, request: ExplainRequest, ticket: Ticket) -> ExplainResponse:
+    def explain(
+        self, request: RequestParts | Body, ticket: Ticket, reply_format: ReplyFormat
+    ) -> Reply:
         """Compute an explanation."""
-        blobs, call = self._context(request.model, request.table, ticket.caller)
-        return self._explain(request, ticket, blobs, call)
+        return self._explain(request, ticket, reply_format, _ignore, _ignore)
 
-    def events(self, request: ExplainRequest, ticket: Ticket) -> Iterator[ExplainStreamResponse]:
-        """Check the request at once; then yield progress, and the response as the last event."""
-        latest = LatestProgress()
-        blobs, call = self._context(request.model, request.table, ticket.caller, latest.advance)
-        return self._events(call, latest, partial(self._explain, request, ticket, blobs, call))
+    def events(
+        self, request: RequestParts | Body, ticket: Ticket, reply_format: ReplyFormat
+    ) -> Events:
+        """Begin an explanation; return its progress, and the reply as the last event.
 
-    def describe(self, request: DescribeModelRequest, ticket: Ticket) -> DescribeModelResponse:
+        Errors before the computation begins are raised here, later ones by the events.
+        """
+        return Events(ticket.control, partial(self._explain, request, ticket, reply_format))
+
+    def describe(
+        self, request: RequestParts | Body, ticket: Ticket, reply_format: ReplyFormat
+    ) -> Reply:
         """Describe the inputs and outputs of a model."""
-        blobs, call = self._context(request.model, Table(), ticket.caller)
-        with self._slot(ticket, call):
-            reply = self._runner.describe(request.SerializeToString(), blobs, call)
-        return DescribeModelResponse.FromString(reply)
+        with self._slot(ticket):
+            named = self._named(Method.DESCRIBE, request, ticket)
+            host = self._context(named.ids, ticket)
+            return self._runner.describe(named.message, named.blobs, host, reply_format)
 
     def upload_model(self, parts: Iterable[bytes], ticket: Ticket) -> UploadModelResponse:
         """Store a model for later requests."""
@@ -115,56 +129,60 @@ class Service:
         """Store a table for later requests."""
         return UploadTableResponse(id=self._uploads.put_table(form, parts, ticket.caller))
 
+    def _explain(
+        self,
+        request: RequestParts | Body,
+        ticket: Ticket,
+        reply_format: ReplyFormat,
+        begin: Callable[[], None],
+        progress: Callable[[float, float], None],
+    ) -> Reply:
+        with self._slot(ticket):
+            named = self._named(Method.EXPLAIN, request, ticket)
+            begin()
+            start = time.monotonic()
+            host = self._context(named.ids, ticket, progress)
+            reply = self._runner.explain(named.message, named.blobs, host, reply_format)
+            seconds = time.monotonic() - start
+        self._metrics.explained(
+            reply.method,
+            seconds,
+            reply.predicted_row_count,
+            ticket.caller.spans.recorded_trace,
+        )
+        return reply
+
+    def _named(self, method: Method, request: RequestParts | Body, ticket: Ticket) -> NamedRequest:
+        """Decode a body, and name the files of the request by id."""
+        if isinstance(request, Body):
+            # Without ids, it shares neither a process nor cached numbers with a computation.
+            request = self._decoder.decode(request, self._context(RequestIds(), ticket))
+        return self._uploads.name(method, request, ticket.caller)
+
     def _context(
         self,
-        model: Model,
-        table: Table,
-        caller: Caller,
-        progress: Callable[[float, float], None] = lambda _done, _planned: None,
-    ) -> tuple[Blobs, RequestContext]:
-        blobs = self._uploads.find(model, table, caller)
-        call = create_context(
-            model, table, blobs, caller, cache=self._cache, limits=self._limits, progress=progress
+        ids: RequestIds,
+        ticket: Ticket,
+        progress: Callable[[float, float], None] = _ignore,
+    ) -> RequestContext:
+        return create_context(
+            ids,
+            ticket.caller,
+            ticket.control,
+            cache=self._cache,
+            limits=self._limits,
+            progress=progress,
         )
-        return blobs, call
-
-    def _explain(
-        self, request: ExplainRequest, ticket: Ticket, blobs: Blobs, call: RequestContext
-    ) -> ExplainResponse:
-        with self._slot(ticket, call):
-            start = time.monotonic()
-            reply = self._runner.explain(request.SerializeToString(), blobs, call)
-            seconds = time.monotonic() - start
-        response = ExplainResponse.FromString(reply)
-        methods = [str(options.WhichOneof("method")) for options in request.methods]
-        row_count = response.receipt.predicted_row_count
-        self._metrics.explained(methods, seconds, row_count, ticket.caller.spans.recorded_trace)
-        return response
 
     @contextmanager
-    def _slot(self, ticket: Ticket, call: RequestContext) -> Iterator[None]:
+    def _slot(self, ticket: Ticket) -> Iterator[None]:
         """Hold a slot of the scheduler, and measure waiting and computing."""
         spans = ticket.caller.spans
         try:
             with ExitStack() as stack, spans.collecting():
                 with span("queue"):
-                    stack.enter_context(self._scheduler.acquire(ticket, call))
+                    stack.enter_context(self._scheduler.acquire(ticket))
                 stack.enter_context(span("compute"))
                 yield
         finally:
             self._metrics.observe_spans(spans.finished())
-
-    def _events(
-        self, call: RequestContext, latest: LatestProgress, explain: Callable[[], ExplainResponse]
-    ) -> Iterator[ExplainStreamResponse]:
-        with ThreadPoolExecutor(1, "onnxplain-stream") as thread:
-            reply = thread.submit(explain)
-            try:
-                is_running = True
-                while is_running:
-                    is_running = bool(wait([reply], _EVENT_SECONDS).not_done)
-                    if (progress := latest.take()) is not None:
-                        yield ExplainStreamResponse(progress=progress)
-                yield ExplainStreamResponse(response=reply.result())
-            finally:
-                call.cancel()

@@ -46,6 +46,7 @@ STATUS: Mapping[Reason, Status] = MappingProxyType(
         Reason.INVALID_OPTION: _INVALID,
         Reason.NON_FINITE_PREDICTION: _PRECONDITION,
         Reason.PREDICTION_FAILED: _PRECONDITION,
+        Reason.RESPONSE_TOO_LARGE: _TOO_LARGE,
         Reason.TOO_MANY_ROWS: _TOO_LARGE,
         Reason.OUT_OF_MEMORY: _TOO_LARGE,
         Reason.LOADING_TOO_LONG: Status(StatusCode.DEADLINE_EXCEEDED, 504),

@@ -1,21 +1,47 @@
-"""Uploads: models and tables stored once, and referred to by later requests of the same caller."""
+"""Uploads: models and tables stored once, and referred to by later requests of the same caller.
+
+Files that a request holds itself are named by the same ids, so runners see both alike.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import io
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 
+from onnxplain.v1.explanation_service_pb2 import DescribeModelRequest, ExplainRequest
 from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.table_pb2 import Table
 
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import Blob, Blobs, BlobStore
-from onnxplain_server.transport.admission.admission import Caller, RequestLimits
+from onnxplain_server.core.request import Method, Part, RequestParts
+from onnxplain_server.transport.admission.admission import Caller, RequestIds, RequestLimits
 from onnxplain_server.transport.admission.size_limits import SizeLimit
 from onnxplain_server.wire.blobs import check_id, identify, not_found
 
 _MODEL_FORM = "onnx"
+_FILE_FIELDS = {_MODEL_FORM: "content"}
+"""Fields of files whose name is not that of their format."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NamedRequest:
+    """Request that names its model and its table by id.
+
+    Attributes
+    ----------
+    message : bytes
+        The serialised request.
+    blobs : Blobs
+        The files by id.
+    ids : RequestIds
+    """
+
+    message: bytes
+    blobs: Blobs
+    ids: RequestIds
 
 
 class Uploads:
@@ -36,6 +62,7 @@ class Uploads:
 
     def __init__(self, store: BlobStore, limits: RequestLimits) -> None:
         self._store = store
+        self._request_limits = limits
         self.limits = {
             part: min(
                 limit,
@@ -61,20 +88,33 @@ class Uploads:
         content = _joined(_limited(parts, self.limits["table"]))
         return self._put("table", Blob(form, content), caller)
 
-    def find(self, model: Model, table: Table, caller: Caller) -> Blobs:
-        """Return the uploaded files that a request refers to.
+    def name(self, method: Method, parts: RequestParts, caller: Caller) -> NamedRequest:
+        """Name a request's files by id: hash those that it holds, and find uploaded ones.
 
         Raises
         ------
         ExplainError
-            INVALID_REQUEST if an id is malformed; BLOB_NOT_FOUND.
+            INVALID_REQUEST if an id is malformed; BLOB_NOT_FOUND, MODEL_TOO_LARGE,
+            TABLE_TOO_LARGE.
         """
-        blobs = {}
-        if model.WhichOneof("source") == "id":
-            blobs[model.id] = self._find("model", model.id, caller)
-        if table.WhichOneof("source") == "id":
-            blobs[table.id] = self._find("table", table.id, caller)
-        return blobs
+        files = {
+            kind: self._file(kind, part, caller)
+            for kind, part in (("model", parts.model), ("table", parts.table))
+            if part is not None
+        }
+        ids = {kind: blob_id for kind, (blob_id, _) in files.items()}
+        form = files["table"][1].form if "table" in files else ""
+        # Of fields that stand twice, parsers take the last one: these.
+        message = parts.envelope + _references(method, ids)
+        return NamedRequest(message, dict(files.values()), RequestIds(**ids, table_form=form))
+
+    def _file(self, kind: str, part: Part, caller: Caller) -> tuple[str, Blob]:
+        """Return the id of a file, and the file."""
+        if part.blob_id is not None:
+            return part.blob_id, replace(self._find(kind, part.blob_id, caller), field=f"{kind}.id")
+        self._request_limits.sizes[kind].check(len(part.content))
+        field = f"{kind}.{_FILE_FIELDS.get(part.form, part.form)}"
+        return identify(part.content), Blob(part.form, part.content, field)
 
     def _put(self, kind: str, blob: Blob, caller: Caller) -> str:
         if not blob.content:
@@ -107,6 +147,15 @@ def _limited(parts: Iterable[bytes], limit: SizeLimit) -> Iterator[bytes]:
         if size > limit.byte_count:
             raise limit.upload_refusal()
         yield part
+
+
+def _references(method: Method, ids: dict[str, str]) -> bytes:
+    """Serialise the fields that name the files of a request."""
+    model = Model(id=ids["model"]) if "model" in ids else None
+    if method is Method.DESCRIBE:
+        return DescribeModelRequest(model=model).SerializeToString()
+    table = Table(id=ids["table"]) if "table" in ids else None
+    return ExplainRequest(model=model, table=table).SerializeToString()
 
 
 def _name(kind: str, blob_id: str, caller: Caller) -> str:

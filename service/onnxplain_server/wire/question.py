@@ -34,7 +34,7 @@ def model_content(message: model_pb2.Model, blobs: Blobs = NO_BLOBS) -> bytes:
         INVALID_REQUEST without a model, INVALID_MODEL if it is empty, BLOB_NOT_FOUND.
     """
     if message.id:
-        return find(blobs, "model", message.id).content
+        return bytes(find(blobs, "model", message.id).content)
     if message.WhichOneof("source") == "content" and not message.content:
         raise ExplainError(Reason.INVALID_MODEL, "the model is empty: 0 bytes", "model")
     if not message.content:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import PurePath
-from types import MappingProxyType
 
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest
 from onnxplain.v1.model_pb2 import Model
@@ -13,27 +11,8 @@ from onnxplain.v1.model_pb2 import Model
 from onnxplain_server.core.contract_limits import ExplainRequest as ExplainRequestLimits
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.wire import canonical
+from onnxplain_server.wire.media_types import table_form
 from onnxplain_server.wire.rest_table import FORMS, read_table
-
-_FORMATS: Mapping[str, str] = MappingProxyType(
-    {
-        "text/csv": "csv",
-        "application/csv": "csv",
-        "application/vnd.apache.parquet": "parquet",
-        "application/vnd.apache.arrow.stream": "arrow",
-        "application/vnd.apache.arrow.file": "arrow",
-        ".csv": "csv",
-        ".parquet": "parquet",
-        ".pq": "parquet",
-        ".arrow": "arrow",
-        ".arrows": "arrow",
-        ".feather": "arrow",
-        ".ipc": "arrow",
-    }
-)
-
-MEDIA_TYPES = tuple(name for name in _FORMATS if "/" in name)
-"""Content types of tables."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,17 +78,3 @@ def _file_name(path: str) -> str:
     """
     name = PurePath(path).name
     return "" if name == "model" else name[: ExplainRequestLimits.model_name.max_items]
-
-
-def table_form(media_type: str, name: str = "") -> str:
-    """Return the format of a table's file, as the contract names it; INVALID_TABLE for others."""
-    form = _FORMATS.get(media_type) or _FORMATS.get(PurePath(name).suffix.lower())
-    if form is None:
-        file_name = f' named "{name[:100]}"' if name else ""
-        raise ExplainError(
-            Reason.INVALID_TABLE,
-            f'a table of type "{media_type[:100]}"{file_name} is not supported; '
-            "send CSV, Parquet or Arrow IPC and say which by content type or file name",
-            "table",
-        )
-    return form

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.ipc
 import pyarrow.parquet
+from google.protobuf.message import DecodeError
 from onnxplain.v1 import table_pb2
 
 from onnxplain_server.core.arrays import Array
@@ -53,7 +54,9 @@ def _read(message: table_pb2.Table, blobs: Blobs) -> Table:
             return _from_columns(message.columns.columns)
         case "id":
             blob = find(blobs, "table", message.id)
-            return _from_arrow(_parse(blob.form, blob.content, "table.id"))
+            if blob.form == "columns":
+                return _from_columns(_columns(blob.content))
+            return _from_arrow(_parse(blob.form, bytes(blob.content), blob.field or "table.id"))
         case _:
             return _from_arrow(_parse(source, getattr(message, source), f"table.{source}"))
 
@@ -72,6 +75,15 @@ def content(message: table_pb2.Table) -> bytes:
     if source == "columns":
         value = value.SerializeToString(deterministic=True)
     return bytes(value)
+
+
+def _columns(content: bytes | bytearray) -> Sequence[table_pb2.Column]:
+    try:
+        return table_pb2.Columns.FromString(bytes(content)).columns
+    except DecodeError:
+        raise ExplainError(
+            Reason.INVALID_REQUEST, "the columns cannot be decoded", "table.columns"
+        ) from None
 
 
 def _parse(source: str, content: bytes, path: str) -> pa.Table:

@@ -59,7 +59,7 @@ def explain(
     runner: InProcess, host, request: ExplainRequest, blobs: Blobs | None = None
 ) -> ExplainResponse:
     return ExplainResponse.FromString(
-        runner.explain(request.SerializeToString(), blobs or {}, host)
+        runner.explain(request.SerializeToString(), blobs or {}, host).content
     )
 
 
@@ -99,7 +99,9 @@ def test_the_receipt_names_what_the_numbers_depend_on(make, runner: InProcess) -
 def test_the_answer_and_the_description_are_of_the_same_model(make, runner: InProcess) -> None:
     serialised = DescribeModelRequest(model=Model(content=MODEL)).SerializeToString()
 
-    described = DescribeModelResponse.FromString(runner.describe(serialised, {}, make.host()))
+    described = DescribeModelResponse.FromString(
+        runner.describe(serialised, {}, make.host()).content
+    )
 
     assert [i.name for i in described.model.inputs] == ["a", "b"]
     assert explain(runner, make.host(), request()).model == described.model

@@ -16,8 +16,17 @@ from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 
-from onnxplain_server.adapters.workers.ipc import arena
-from onnxplain_server.adapters.workers.worker_process import Worker
+from onnxplain_server.adapters.workers.ipc import arena, arena_reply, arena_request
+from onnxplain_server.adapters.workers.ipc.channel import FrameKind
+from onnxplain_server.adapters.workers.worker_process import Exchange, Worker
+from onnxplain_server.core.request import ReplyFormat
+
+EXCHANGE = Exchange(
+    FrameKind.EXPLAIN,
+    lambda memory: arena_request.pack(memory, b"", {}, ReplyFormat.PROTOBUF),
+    arena_reply.unpack_reply,
+)
+"""Request that a worker gets."""
 
 _HEADER = struct.Struct("<4sHxxIQ")
 _LOADING, _PROGRESS, _GET, _PUT, _JOIN, _REFUSED, _SPANS = 17, 19, 20, 21, 22, 24, 26

@@ -26,7 +26,7 @@ class Ask:
     def __call__(self, case: Case, **others) -> ExplainResponse | Reason:
         """Answer, or refuse for a reason that is the caller's to mend; else raise."""
         try:
-            reply = self.runner.explain(case.request(**others), {}, self.host())
+            reply = self.runner.explain(case.request(**others), {}, self.host()).content
         except ExplainError as refused:
             if refused.reason in FAULTS_OF_OURS:
                 raise

@@ -11,10 +11,11 @@ from onnxplain_server.adapters.storage.memory_cache import MemoryCache
 from onnxplain_server.adapters.storage.redis_cache import RedisCache
 from onnxplain_server.adapters.storage.redis_connection import RedisConnection
 from onnxplain_server.adapters.storage.signing import Signer
-from onnxplain_server.adapters.workers.ipc.channel import FrameKind, MalformedError
+from onnxplain_server.adapters.workers.ipc.channel import MalformedError
 from onnxplain_server.adapters.workers.request_monitor import RequestMonitor
 from onnxplain_server.core.errors import ExplainError
 from onnxplain_server.transport.admission.request_context import RequestContext
+from onnxplain_server.transport.admission.request_control import RequestControl
 
 LOOK_COUNT = 300
 SIGNER = Signer(b"a secret of the tests")
@@ -37,10 +38,10 @@ def test_redis_is_asked_once_between_two_looks_at_the_clock(
         return len(commands) > LOOK_COUNT
 
     host = RequestContext(
-        LayeredCache(MemoryCache(2**20, SIGNER), back), "prefix:", 600, is_disconnected=look
+        RequestControl(600, look), LayeredCache(MemoryCache(2**20, SIGNER), back), "prefix:"
     )
     with hijacked.taken_over(name) as worker, pytest.raises((MalformedError, ExplainError)):
-        worker.ask(FrameKind.EXPLAIN, b"", {}, RequestMonitor(host, 600, lambda: None))
+        worker.ask(hijacked.EXCHANGE, RequestMonitor(host, 600, lambda: None))
 
     is_flight = name not in CACHED
     assert max(commands) <= (2 if is_flight else 1)

@@ -8,6 +8,7 @@ import pytest
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import CacheCounts
 from onnxplain_server.transport.admission.request_context import RequestContext
+from onnxplain_server.transport.admission.request_control import RequestControl
 
 
 class Drawer:
@@ -33,7 +34,9 @@ class Drawer:
 
 def test_progress_is_passed_on() -> None:
     heard = []
-    call = RequestContext(Drawer(), "", 60, lambda done, planned: heard.append((done, planned)))
+    call = RequestContext(
+        RequestControl(60), Drawer(), "", lambda done, planned: heard.append((done, planned))
+    )
 
     call.advance(1, 10)
     call.advance(2, 9)
@@ -43,7 +46,9 @@ def test_progress_is_passed_on() -> None:
 
 def test_past_its_deadline_a_call_ends_and_tells_how_far_it_came() -> None:
     heard: list[float] = []
-    call = RequestContext(Drawer(), "", -1, lambda done, _planned: heard.append(done))
+    call = RequestContext(
+        RequestControl(-1), Drawer(), "", lambda done, _planned: heard.append(done)
+    )
 
     with pytest.raises(ExplainError) as end:
         call.advance(1500, 20000)
@@ -55,7 +60,9 @@ def test_past_its_deadline_a_call_ends_and_tells_how_far_it_came() -> None:
 
 def test_a_plan_beyond_the_limit_is_refused_before_a_row_is_done() -> None:
     heard: list[tuple[float, float]] = []
-    call = RequestContext(Drawer(), "", 60, lambda *told: heard.append(told), row_limit=10)
+    call = RequestContext(
+        RequestControl(60), Drawer(), "", lambda *told: heard.append(told), row_limit=10
+    )
     call.advance(0, 10)
 
     with pytest.raises(ExplainError, match="up to 11 rows; this server allows 10") as end:
@@ -66,13 +73,14 @@ def test_a_plan_beyond_the_limit_is_refused_before_a_row_is_done() -> None:
 
 
 def test_a_call_may_have_no_deadline() -> None:
-    RequestContext(Drawer(), "", math.inf).advance(0, 0)
+    RequestContext(RequestControl(math.inf), Drawer(), "").advance(0, 0)
 
 
 def test_a_cancelled_call_ends_at_its_next_step_and_at_every_later_one() -> None:
-    call = RequestContext(Drawer(), "", 60)
+    control = RequestControl(60)
+    call = RequestContext(control, Drawer(), "")
     call.advance(0, 1)
-    call.cancel(Reason.UNAVAILABLE, "the server is stopping")
+    control.cancel(Reason.UNAVAILABLE, "the server is stopping")
 
     for _ in range(2):
         with pytest.raises(ExplainError, match="stopping") as end:
@@ -82,7 +90,7 @@ def test_a_cancelled_call_ends_at_its_next_step_and_at_every_later_one() -> None
 
 def test_a_call_whose_caller_has_gone_is_cancelled() -> None:
     here = [True]
-    call = RequestContext(Drawer(), "", 60, is_disconnected=lambda: not here[0])
+    call = RequestContext(RequestControl(60, lambda: not here[0]), Drawer(), "")
     call.advance(0, 1)
     here[0] = False
 
@@ -94,7 +102,10 @@ def test_a_call_whose_caller_has_gone_is_cancelled() -> None:
 
 def test_callers_with_different_prefixes_do_not_see_each_others_numbers() -> None:
     drawer = Drawer()
-    one, other = RequestContext(drawer, "one/", 60), RequestContext(drawer, "other/", 60)
+    one, other = (
+        RequestContext(RequestControl(60), drawer, "one/"),
+        RequestContext(RequestControl(60), drawer, "other/"),
+    )
 
     one.cache_put({"a": b"1"})
 
@@ -132,7 +143,7 @@ class Queue(Drawer):
 def test_work_is_named_within_the_callers_own_names() -> None:
     queue = Queue(0)
 
-    with RequestContext(queue, "one/", 60).single_flight("method") as first:
+    with RequestContext(RequestControl(60), queue, "one/").single_flight("method") as first:
         assert first
 
     assert queue.names == ["one/method"]
@@ -154,7 +165,8 @@ def test_a_call_waits_for_others_for_half_of_its_time(monkeypatch: pytest.Monkey
     """Of 120 seconds 20 were over when it came to wait, so 50 of the 100 that were left."""
     clock = Clock()
     monkeypatch.setattr("onnxplain_server.transport.admission.request_context.time", clock)
-    call = RequestContext(Queue(math.inf, clock.tick), "", 120)
+    monkeypatch.setattr("onnxplain_server.transport.admission.request_control.time", clock)
+    call = RequestContext(RequestControl(120), Queue(math.inf, clock.tick), "")
     clock.now += 20
 
     with call.single_flight("method") as first:
@@ -165,8 +177,9 @@ def test_a_call_waits_for_others_for_half_of_its_time(monkeypatch: pytest.Monkey
 
 def test_a_call_that_is_cancelled_stops_waiting() -> None:
     polls = iter(range(4))
-    call = RequestContext(queue := Queue(math.inf), "", math.inf)
-    queue.meanwhile = lambda: call.cancel() if next(polls) == 3 else None
+    control = RequestControl(math.inf)
+    call = RequestContext(control, queue := Queue(math.inf), "")
+    queue.meanwhile = lambda: control.cancel() if next(polls) == 3 else None
 
     with pytest.raises(ExplainError) as end, call.single_flight("method"):
         pass
@@ -178,7 +191,8 @@ def test_a_call_that_is_cancelled_stops_waiting() -> None:
 @pytest.mark.parametrize(("polls", "expected"), [(0, []), (3, ["aside", "back"])])
 def test_a_call_stands_aside_while_it_waits_and_only_then(polls: int, expected: list[str]) -> None:
     events: list[str] = []
-    call = RequestContext(Queue(polls), "", 60)
+    control = RequestControl(60)
+    call = RequestContext(control, Queue(polls), "")
 
     @contextmanager
     def release_slot() -> Iterator[None]:
@@ -186,7 +200,7 @@ def test_a_call_stands_aside_while_it_waits_and_only_then(polls: int, expected: 
         yield
         events.append("back")
 
-    call.release_slot = release_slot
+    control.release_slot = release_slot
     with call.single_flight("method"):
         assert events == expected
 
@@ -196,7 +210,10 @@ def test_a_call_stands_aside_while_it_waits_and_only_then(polls: int, expected: 
 def test_work_that_fails_is_told_so_that_another_takes_it_over() -> None:
     queue = Queue(0)
 
-    with pytest.raises(ExplainError), RequestContext(queue, "", 60).single_flight("method"):
+    with (
+        pytest.raises(ExplainError),
+        RequestContext(RequestControl(60), queue, "").single_flight("method"),
+    ):
         raise ExplainError(Reason.PREDICTION_FAILED, "no")
 
     assert queue.failed

@@ -2,31 +2,23 @@
 
 from __future__ import annotations
 
-import math
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
 import pytest
-from onnxplain_server.adapters.storage.memory_cache import MemoryCache
-from onnxplain_server.adapters.storage.signing import Signer
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.transport.admission.admission import Caller
 from onnxplain_server.transport.admission.authentication import ANONYMOUS
-from onnxplain_server.transport.admission.request_context import RequestContext
 from onnxplain_server.transport.admission.scheduler import Scheduler
 from onnxplain_server.transport.admission.ticket import Ticket
 
 PATIENCE = 120.0
 
 
-def make_call(seconds: float = PATIENCE) -> RequestContext:
-    return RequestContext(MemoryCache(0, Signer(b"")), "", seconds)
-
-
-def caller(name: str = "ada", address: str = "") -> Caller:
-    return Caller(name, math.inf, lambda: False, address)
+def caller(name: str = "ada", address: str = "", seconds: float = PATIENCE) -> Caller:
+    return Caller(name, seconds, lambda: False, address)
 
 
 def wait_until(true: Callable[[], bool]) -> None:
@@ -40,7 +32,7 @@ class Asking:
     """A request on a thread of its own; once it runs it stays until it may leave."""
 
     def __init__(self, scheduler: Scheduler, name: str, started: list[str], seconds: float) -> None:
-        self.call = make_call(seconds)
+        self._seconds = seconds
         self.may_leave = threading.Event()
         self.refused: Reason | None = None
         self._scheduler = scheduler
@@ -54,7 +46,7 @@ class Asking:
 
     def _run(self) -> None:
         try:
-            with self._scheduler.admit(caller(self._name)) as ticket:
+            with self._scheduler.admit(caller(self._name, seconds=self._seconds)) as ticket:
                 self._ticket = ticket
                 self._enter(ticket)
         except ExplainError as error:
@@ -65,9 +57,14 @@ class Asking:
         # Seen by others only once it waits, since both happen in one hold of the lock.
         with self._scheduler._lock:
             self._entered.set()
-            with self._scheduler.acquire(ticket, self.call):
+            with self._scheduler.acquire(ticket):
                 self._started.append(self._name)
                 ticket.wakeup.wait_for(self.may_leave.is_set, PATIENCE)
+
+    def cancel(self) -> None:
+        """End it, wherever it is."""
+        if self._ticket is not None:
+            self._ticket.control.cancel()
 
     def leave(self) -> None:
         """Let it come to its end."""
@@ -104,7 +101,7 @@ def crowd() -> Iterator[Callable[..., Crowd]]:
         def ended(made: Crowd) -> Iterator[Crowd]:
             yield made
             for one in made.all:
-                one.call.cancel()
+                one.cancel()
                 one.leave()
             assert made.scheduler.wait_idle(0)
 
@@ -186,11 +183,11 @@ def test_a_turn_that_fails_is_given_back() -> None:
     with (
         pytest.raises(ValueError, match="lost"),
         scheduler.admit(caller()) as ticket,
-        scheduler.acquire(ticket, make_call()),
+        scheduler.acquire(ticket),
     ):
         raise ValueError("lost")
 
-    with scheduler.admit(caller()) as ticket, scheduler.acquire(ticket, make_call()):
+    with scheduler.admit(caller()) as ticket, scheduler.acquire(ticket):
         assert scheduler.counts().running_count == 1
     assert scheduler.wait_idle(0)
 
@@ -262,8 +259,7 @@ def test_those_without_a_name_are_told_apart_by_address() -> None:
 
 def test_who_stands_aside_lets_another_run_and_is_next_to_run_again(crowd) -> None:
     made = crowd(1, 3)
-    call = make_call()
-    with made.scheduler.admit(caller("ada")) as ticket, made.scheduler.acquire(ticket, call):
+    with made.scheduler.admit(caller("ada")) as ticket, made.scheduler.acquire(ticket):
         first, _ = made.ask("ada"), made.ask("bob")
         assert made.started == []
 
@@ -273,7 +269,7 @@ def test_who_stands_aside_lets_another_run_and_is_next_to_run_again(crowd) -> No
             first.leave()
 
         leaving = threading.Thread(target=leave)
-        with call.release_slot():
+        with ticket.control.release_slot():
             made.start(1)
             leaving.start()
             # Left only once the other one has ended; it is not overtaken by the third.
@@ -286,13 +282,12 @@ def test_who_stands_aside_lets_another_run_and_is_next_to_run_again(crowd) -> No
 
 def test_who_stands_aside_when_the_server_stops_is_told_so() -> None:
     scheduler = Scheduler(running_count=1, waiting_count=0)
-    call = make_call()
 
     with (
         pytest.raises(ExplainError) as caught,
         scheduler.admit(caller()) as ticket,
-        scheduler.acquire(ticket, call),
-        call.release_slot(),
+        scheduler.acquire(ticket),
+        ticket.control.release_slot(),
     ):
         scheduler.cancel_all()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -15,13 +16,14 @@ from onnxplain.v1.explanation_service_pb2 import (
     ExplainResponse,
     ExplainStreamRequest,
     MethodOptions,
-    Receipt,
 )
 from onnxplain.v1.interactions_pb2 import InteractionsOptions
 from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.partial_dependence_pb2 import PartialDependenceOptions
 from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.request import Reply, ReplyFormat
 from onnxplain_server.telemetry.spans import current, span
+from onnxplain_server.wire.reply import encode
 from prometheus_client.parser import text_string_to_metric_families
 
 EXPLAIN = {
@@ -335,13 +337,15 @@ class Predicting:
         self._runner = runner
         self._rows = rows
 
-    def explain(self, request: bytes, blobs, host) -> bytes:
-        self._runner.explain(request, blobs, host)
-        receipt = Receipt(predicted_row_count=self._rows)
-        return ExplainResponse(receipt=receipt).SerializeToString()
+    def explain(self, request: bytes, blobs, host, reply_format: ReplyFormat) -> Reply:
+        self._runner.explain(request, blobs, host, reply_format)
+        methods = ExplainRequest.FromString(request).methods
+        method = methods[0].WhichOneof("method") if len(methods) == 1 else ""
+        return encode(ExplainResponse(), reply_format, math.inf, method, self._rows)
 
-    def describe(self, request: bytes, blobs, host) -> bytes:
-        return bytes(self._runner.describe(request, blobs, host))
+    def describe(self, request: bytes, blobs, host, reply_format: ReplyFormat) -> Reply:
+        described: Reply = self._runner.describe(request, blobs, host, reply_format)
+        return described
 
 
 def raising(reason: Reason) -> Callable[[Any], None]:

@@ -142,6 +142,9 @@ class Connection:
     byte_count: int = 0
     will_close: bool = False
 
+    def refuse_late(self, now: float) -> None:
+        """Have no deadline."""
+
 
 def enforce(limit: connection_limit.ConnectionLimit, connections) -> None:
     """Have a limit look at connections without sockets."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -26,6 +27,7 @@ from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import Blobs, ComputationHost
 from onnxplain_server.core.model import Description, Scale
 from onnxplain_server.core.model_limits import DEFAULT_LIMITS, ModelLimits
+from onnxplain_server.core.request import Reply, ReplyFormat
 from onnxplain_server.core.rows import feeds
 from onnxplain_server.core.table import Table
 from onnxplain_server.effects.background import merge
@@ -43,7 +45,7 @@ from onnxplain_server.telemetry.spans import current, span
 from onnxplain_server.trees.reading.ensemble import Ensemble
 from onnxplain_server.trees.reading.forest import Forest, read_forest
 from onnxplain_server.trees.reading.refusal import Refusal
-from onnxplain_server.wire import answer, question, table
+from onnxplain_server.wire import answer, question, reply, table
 from onnxplain_server.wire.blobs import identify
 
 _NO_MARGIN = Refusal("what the model predicts is decided by neither trees nor linear scores")
@@ -85,6 +87,8 @@ class InProcess:
         Complexity limits for models.
     loading : callable (host) -> context manager
         Context entered around the loading of a model.
+    reply_bytes : float
+        Size limit of a reply; may be infinite.
     """
 
     def __init__(
@@ -93,6 +97,7 @@ class InProcess:
         model_count: int = 8,
         limits: ModelLimits = DEFAULT_LIMITS,
         loading: Callable[[Any], AbstractContextManager[None]] = lambda _host: span("load"),
+        reply_bytes: float = math.inf,
     ) -> None:
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="predict")
         self._models: LRUCache[tuple[str, Scale], _Loaded] = LRUCache(model_count)
@@ -100,8 +105,15 @@ class InProcess:
         self._lock = threading.Lock()
         self._limits = limits
         self._loading = loading
+        self._reply_bytes = reply_bytes
 
-    def explain(self, request: bytes, blobs: Blobs, host: ComputationHost) -> bytes:
+    def explain(
+        self,
+        request: bytes,
+        blobs: Blobs,
+        host: ComputationHost,
+        reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
+    ) -> Reply:
         """Answer a serialised ExplainRequest; see `Runner.explain`."""
         start = time.monotonic()
         message = service_pb2.ExplainRequest()
@@ -123,7 +135,10 @@ class InProcess:
             if loaded:
                 response.model.CopyFrom(answer.write_description(loaded.description))
             response.receipt.MergeFrom(_receipt(message, file, time.monotonic() - start))
-            return response.SerializeToString()
+            methods = message.methods
+            method = str(methods[0].WhichOneof("method")) if len(methods) == 1 else ""
+            row_count = response.receipt.predicted_row_count
+            return reply.encode(response, reply_format, self._reply_bytes, method, row_count)
 
     def _answer(
         self,
@@ -147,7 +162,13 @@ class InProcess:
         )
         return explain(TimedModel(loaded.model, current()), rows, parsed, resources)
 
-    def describe(self, request: bytes, blobs: Blobs, host: ComputationHost) -> bytes:
+    def describe(
+        self,
+        request: bytes,
+        blobs: Blobs,
+        host: ComputationHost,
+        reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
+    ) -> Reply:
         """Answer a serialised DescribeModelRequest; see `Runner.describe`."""
         message = service_pb2.DescribeModelRequest()
         with span("decode"):
@@ -155,9 +176,8 @@ class InProcess:
         host.advance(0, 0)
         with self._loading(host):
             description = describe(question.model_content(message.model, blobs), self._limits)
-        return service_pb2.DescribeModelResponse(
-            model=answer.write_description(description)
-        ).SerializeToString()
+        response = service_pb2.DescribeModelResponse(model=answer.write_description(description))
+        return reply.encode(response, reply_format, self._reply_bytes)
 
     def close(self) -> None:
         """Shut the thread pool down after the running computations."""

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import logging
-import signal
 from dataclasses import dataclass
+from functools import partial
 
-from google.protobuf.message import DecodeError, Message
-from onnxplain.v1.explanation_service_pb2 import DescribeModelResponse, ExplainResponse
-
-from onnxplain_server.adapters.workers.ipc.channel import ClosedError, FrameKind, MalformedError
+from onnxplain_server.adapters.workers.ipc import arena_reply, arena_request
+from onnxplain_server.adapters.workers.ipc.channel import FrameKind
 from onnxplain_server.adapters.workers.ipc.zygote_arguments import WorkerSettings
-from onnxplain_server.adapters.workers.pool import RETIRED, WorkerPool
-from onnxplain_server.adapters.workers.priority import Priorities, RequestPriority
-from onnxplain_server.adapters.workers.process_status import exit_cause
+from onnxplain_server.adapters.workers.pool import WorkerPool
 from onnxplain_server.adapters.workers.quarantine import Quarantine
-from onnxplain_server.adapters.workers.request_monitor import RequestMonitor
+from onnxplain_server.adapters.workers.worker_client import WorkerClient
 from onnxplain_server.adapters.workers.worker_metrics import WorkerCounts
-from onnxplain_server.adapters.workers.worker_process import Worker
-from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.adapters.workers.worker_process import Exchange
 from onnxplain_server.core.interfaces import Blobs, RequestHost
+from onnxplain_server.core.request import Reply, ReplyFormat
 
 LOG = logging.getLogger(__name__)
 
@@ -65,11 +61,12 @@ class Isolated:
         warm_bytes: int,
         timeouts: WorkerTimeouts,
     ) -> None:
-        self._timeouts = timeouts
-        self._death_count = 0
         self._quarantine = Quarantine(timeouts.quarantine_seconds)
-        self._priorities = Priorities()
         self._pool = WorkerPool(settings, spare_count, warm_bytes)
+        self._pool.wait_ready()
+        self._client = WorkerClient(
+            self._pool, timeouts.load_seconds, self._quarantine.record_crash
+        )
         if self._pool.missing:
             LOG.warning("this kernel lacks sandbox protections: %s", ", ".join(self._pool.missing))
 
@@ -80,97 +77,36 @@ class Isolated:
 
     def counts(self) -> WorkerCounts:
         """Return the current workers by state, and the counts of starts and ends."""
-        census = self._pool.census
-        return WorkerCounts(
-            self._pool.states(),
-            self._death_count,
-            self._pool.missing,
-            census.start_count,
-            {end.value: count for end, count in census.ends().items()},
-        )
+        return self._client.counts()
 
-    def explain(self, request: bytes, blobs: Blobs, host: RequestHost) -> bytes:
+    def explain(
+        self,
+        request: bytes,
+        blobs: Blobs,
+        host: RequestHost,
+        reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
+    ) -> Reply:
         """Answer a serialised ExplainRequest in a worker; see `Runner.explain`."""
-        return self._answer(FrameKind.EXPLAIN, request, blobs, host, ExplainResponse())
+        pack = partial(arena_request.pack, request=request, blobs=blobs, reply_format=reply_format)
+        return self._ask(Exchange(FrameKind.EXPLAIN, pack, arena_reply.unpack_reply), host)
 
-    def describe(self, request: bytes, blobs: Blobs, host: RequestHost) -> bytes:
+    def describe(
+        self,
+        request: bytes,
+        blobs: Blobs,
+        host: RequestHost,
+        reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
+    ) -> Reply:
         """Answer a serialised DescribeModelRequest in a worker; see `Runner.describe`."""
-        return self._answer(FrameKind.DESCRIBE, request, blobs, host, DescribeModelResponse())
+        pack = partial(arena_request.pack, request=request, blobs=blobs, reply_format=reply_format)
+        return self._ask(Exchange(FrameKind.DESCRIBE, pack, arena_reply.unpack_reply), host)
 
     def close(self) -> None:
         """Kill all workers, busy ones included."""
         self._pool.close()
 
-    def _answer(
-        self, kind: FrameKind, request: bytes, blobs: Blobs, host: RequestHost, form: Message
-    ) -> bytes:
+    def _ask(self, exchange: Exchange[Reply], host: RequestHost) -> Reply:
         self._quarantine.check(host.model_key)
-        while (reply := self._ask(kind, request, blobs, host, form)) is None:
-            host.advance(0, 0)
+        reply = self._client.ask(exchange, host.model_key, host)
         self._quarantine.release(host.model_key)
         return reply
-
-    def _ask(
-        self, kind: FrameKind, request: bytes, blobs: Blobs, host: RequestHost, form: Message
-    ) -> bytes | None:
-        """Ask one worker; None if it had already ended, so that the request can be retried."""
-        worker, priority = self._acquire(host)
-        try:
-            monitor = RequestMonitor(host, self._timeouts.load_seconds, priority.update)
-            reply = worker.ask(kind, request, blobs, monitor)
-            form.ParseFromString(reply)
-        except ExplainError as error:
-            raise self._after_refusal(worker, error) from None
-        except ClosedError:
-            status = self._pool.reap(worker)
-            if status == RETIRED or not worker.has_begun:
-                return None
-            raise self._after_death(worker, status) from None
-        except (MalformedError, DecodeError, ValueError):
-            raise self._after_malformed_reply(worker) from None
-        finally:
-            self._priorities.end(priority, host.caller_key)
-        self._pool.release(worker)
-        return reply
-
-    def _acquire(self, host: RequestHost) -> tuple[Worker, RequestPriority]:
-        while True:
-            worker = self._pool.acquire(host.model_key, lambda: host.advance(0, 0))
-            try:
-                priority = self._priorities.begin(worker, host.caller_key)
-            except BaseException:
-                self._pool.discard(worker)
-                raise
-            if priority is not None:
-                return worker, priority
-            self._pool.discard(worker)
-
-    def _after_refusal(self, worker: Worker, error: ExplainError) -> ExplainError:
-        """Release a worker that refused the request; discard one that had to be killed."""
-        if error.reason is Reason.LOADING_TOO_LONG:
-            self._quarantine.record_crash(worker.model_key)
-        if worker.is_usable and error.reason is not Reason.OUT_OF_MEMORY:
-            self._pool.release(worker)
-        else:
-            self._pool.discard(worker)
-        if error.reason is not Reason.INTERNAL:
-            return error
-        LOG.error("worker %d failed: %s", worker.pid, error.message)
-        return ExplainError(Reason.INTERNAL, "the computation failed unexpectedly")
-
-    def _after_death(self, worker: Worker, status: int | None) -> ExplainError:
-        LOG.error("worker %d ended %s", worker.pid, exit_cause(status))
-        self._death_count += 1
-        # SIGKILL comes from outside: from an operator, or from the OOM killer.
-        if status is not None and status != -signal.SIGKILL:
-            self._quarantine.record_crash(worker.model_key)
-        return ExplainError(
-            Reason.WORKER_DIED,
-            f"the process that computed the answer ended {exit_cause(status)}; retry once: "
-            "a model that does this repeatedly is refused",
-        )
-
-    def _after_malformed_reply(self, worker: Worker) -> ExplainError:
-        LOG.error("worker %d sent a malformed reply, and was killed", worker.pid)
-        self._pool.discard(worker)
-        return ExplainError(Reason.INTERNAL, "the computation returned a malformed answer")

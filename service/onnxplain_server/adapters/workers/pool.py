@@ -28,7 +28,7 @@ _WARM_COUNT = 32
 
 
 class WorkerPool:
-    """Worker pool with LRU eviction of warm workers; safe for threads.
+    """Worker pool with LRU eviction of warm workers; safe for threads. Starts in the background.
 
     Parameters
     ----------
@@ -46,11 +46,6 @@ class WorkerPool:
         Sandbox protections that this kernel lacks.
     census : WorkerCensus
         Counts of starts and ends.
-
-    Raises
-    ------
-    StartError
-        When no worker can be started.
     """
 
     def __init__(self, settings: WorkerSettings, spare_count: int, warm_bytes: int) -> None:
@@ -70,6 +65,15 @@ class WorkerPool:
         self._failure = ""
         self._supervisor = threading.Thread(target=self._supervise, name="workers", daemon=True)
         self._supervisor.start()
+
+    def wait_ready(self) -> None:
+        """Wait until a worker can be used.
+
+        Raises
+        ------
+        StartError
+            When none can be started; the pool is then closed.
+        """
         with self._changed:
             self._changed.wait_for(lambda: self.ready or self._failure)
         if not self.ready:

@@ -6,10 +6,11 @@ import os
 import socket
 import time
 import traceback
+from collections.abc import Callable, Mapping
 from pathlib import PurePath
+from typing import Protocol, TypeAlias
 
-from onnxplain_server.adapters.runner.in_process import InProcess
-from onnxplain_server.adapters.workers.ipc import arena_request, payloads
+from onnxplain_server.adapters.workers.ipc import payloads
 from onnxplain_server.adapters.workers.ipc.arena import Arena
 from onnxplain_server.adapters.workers.ipc.channel import (
     FROM_PARENT,
@@ -24,19 +25,26 @@ from onnxplain_server.adapters.workers.sandbox.resource_limits import confine
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.telemetry.spans import Spans
 
-_MODEL_COUNT = 2
-"""A worker serves one model, on both scales."""
+Answerer: TypeAlias = Callable[[Arena, bytes, RemoteHost], bytes]
+"""Reads a request from the arena by its frame's payload, writes the answer, returns its header."""
 
 
-def run(end: socket.socket, file: int, settings: WorkerSettings) -> None:
+class Program(Protocol):
+    """Module of a kind of workers."""
+
+    def load(self) -> None:
+        """Import and compile all that answers need; called once, in the zygote."""
+
+    def answerers(self, settings: WorkerSettings) -> Mapping[FrameKind, Answerer]:
+        """Return the functions that answer, by the kind of the request's frame."""
+
+
+def run(end: socket.socket, file: int, settings: WorkerSettings, program: Program) -> None:
     """Answer requests until the parent closes its end; called in a fresh fork without threads."""
     arena, channel = Arena(file, settings.arena_bytes), FrameChannel(end, FROM_PARENT)
     os.close(file)
     missing = confine(settings.budget, settings.thread_count)
-    runner = InProcess(
-        settings.thread_count, _MODEL_COUNT, settings.limits, loading=RemoteHost.loading
-    )
-    worker = _RequestLoop(runner, arena, channel)
+    worker = _RequestLoop(program.answerers(settings), arena, channel)
     channel.send(Frame(FrameKind.READY, 0, "\n".join(missing).encode()))
     try:
         limit = settings.budget.processor_seconds / 2
@@ -49,21 +57,22 @@ def run(end: socket.socket, file: int, settings: WorkerSettings) -> None:
 class _RequestLoop:
     """Answers to requests, one at a time."""
 
-    def __init__(self, runner: InProcess, arena: Arena, channel: FrameChannel) -> None:
-        self._methods = {FrameKind.EXPLAIN: runner.explain, FrameKind.DESCRIBE: runner.describe}
+    def __init__(
+        self, answerers: Mapping[FrameKind, Answerer], arena: Arena, channel: FrameChannel
+    ) -> None:
+        self._answerers = answerers
         self._arena = arena
         self._channel = channel
         self.is_exhausted = False
 
     def answer(self, frame: Frame) -> None:
         """Answer a request; ignore a cancellation that arrives too late."""
-        if frame.kind not in self._methods:
+        if frame.kind not in self._answerers:
             return
         spans = Spans()
         try:
             with spans.collecting():
-                length = self._compute(frame)
-            kind, packed = FrameKind.ANSWERED, payloads.pack_length(length)
+                kind, packed = FrameKind.ANSWERED, self._compute(frame)
         except ExplainError as error:
             self.is_exhausted = error.reason is Reason.OUT_OF_MEMORY
             kind, packed = FrameKind.REFUSED, payloads.pack_error(error)
@@ -72,14 +81,11 @@ class _RequestLoop:
         )
         self._channel.send(Frame(kind, frame.call, packed))
 
-    def _compute(self, frame: Frame) -> int:
-        """Read the request from the arena, compute, write the reply; raise ExplainError only."""
+    def _compute(self, frame: Frame) -> bytes:
+        """Answer, and return the answer's header; raise ExplainError only."""
         host = RemoteHost(self._channel, frame.call)
         try:
-            request, blobs = arena_request.unpack(self._arena, frame.payload)
-            reply = self._methods[frame.kind](request, blobs, host)
-            _check_size(len(reply), self._arena.byte_count)
-            self._arena.put(reply)
+            return self._answerers[frame.kind](self._arena, frame.payload, host)
         except (ExplainError, ClosedError):
             raise
         except MemoryError:
@@ -89,16 +95,6 @@ class _RequestLoop:
             raise ExplainError(Reason.INTERNAL, _place(fault)) from None
         finally:
             host.flush()
-        return len(reply)
-
-
-def _check_size(size: int, limit: int) -> None:
-    if size > limit:
-        raise ExplainError(
-            Reason.OUT_OF_MEMORY,
-            f"the answer has {size:,} bytes, at most {limit:,} are sent; "
-            "ask for fewer rows, features or grid points, or set plots to false",
-        )
 
 
 def _place(fault: Exception) -> str:

@@ -12,6 +12,13 @@ from onnxplain_server.adapters.workers.census import EndReason
 
 STATES = ("spare", "warm", "busy")
 
+_STATES_TEXT = {
+    "worker": "Worker processes: idle without a model (spare), idle with a model (warm), or "
+    "running a request (busy).",
+    "decoder": "Processes that decode JSON and multipart forms: idle and unused (spare), idle "
+    "(warm), or decoding (busy).",
+}
+
 PROTECTIONS = ("no_new_privs", "landlock", "seccomp")
 
 
@@ -45,60 +52,49 @@ class WorkerState(Collector):
 
     Parameters
     ----------
+    noun : str
+        "worker" or "decoder", in the names of the metrics.
     counts : callable () -> WorkerCounts
         Called at each scrape.
     """
 
-    def __init__(self, counts: Callable[[], WorkerCounts]) -> None:
+    def __init__(self, noun: str, counts: Callable[[], WorkerCounts]) -> None:
+        self._noun = noun
         self._counts = counts
 
     def collect(self) -> Iterator[Metric]:
         """Yield one family per metric, for a registry."""
         counts = self._counts()
-        yield from _current(counts)
-        yield from _totals(counts)
-        missing = GaugeMetricFamily(
-            "onnxplain_protections_missing",
-            "1 if the kernel lacks a protection of worker processes.",
-            labels=["protection"],
-        )
-        for name in PROTECTIONS:
-            missing.add_metric([name], name in counts.missing)
-        yield missing
+        yield from _current(self._noun, counts)
+        yield from _totals(self._noun, counts)
+        if self._noun == "worker":
+            yield from _of_workers(counts)
 
 
-def _current(counts: WorkerCounts) -> Iterator[Metric]:
-    """Yield the gauges of current workers."""
-    workers = GaugeMetricFamily(
-        "onnxplain_workers",
-        "Worker processes: idle without a model (spare), idle with a model (warm), or running a "
-        "request (busy).",
-        labels=["state"],
-    )
+def _current(noun: str, counts: WorkerCounts) -> Iterator[Metric]:
+    """Yield the gauges of current processes."""
+    processes = GaugeMetricFamily(f"onnxplain_{noun}s", _STATES_TEXT[noun], labels=["state"])
     memory = GaugeMetricFamily(
-        "onnxplain_worker_memory_bytes",
-        "Memory of worker processes, without shared memory.",
+        f"onnxplain_{noun}_memory_bytes",
+        f"Memory of {noun} processes, without shared memory.",
         labels=["state"],
     )
     for state in STATES:
         own = counts.own_bytes.get(state, ())
-        workers.add_metric([state], len(own))
+        processes.add_metric([state], len(own))
         memory.add_metric([state], sum(own))
-    yield from (workers, memory)
-    warm_bytes = sum(counts.own_bytes.get("warm", ()))
-    yield GaugeMetricFamily(
-        "onnxplain_warm_bytes", "Memory of idle workers with a loaded model.", warm_bytes
-    )
+    yield from (processes, memory)
 
 
-def _totals(counts: WorkerCounts) -> Iterator[Metric]:
+def _totals(noun: str, counts: WorkerCounts) -> Iterator[Metric]:
     """Yield the counters of starts and ends."""
+    name = noun.capitalize()
     yield CounterMetricFamily(
-        "onnxplain_worker_starts", "Worker processes started.", counts.start_count
+        f"onnxplain_{noun}_starts", f"{name} processes started.", counts.start_count
     )
     ends = CounterMetricFamily(
-        "onnxplain_worker_ends",
-        "Worker processes ended: crashed during a request, killed from outside, stopped by the "
+        f"onnxplain_{noun}_ends",
+        f"{name} processes ended: crashed during a request, killed from outside, stopped by the "
         "server, evicted to make room, or retired after long use.",
         labels=["how"],
     )
@@ -106,7 +102,23 @@ def _totals(counts: WorkerCounts) -> Iterator[Metric]:
         ends.add_metric([end.value], counts.ends.get(end.value, 0))
     yield ends
     yield CounterMetricFamily(
-        "onnxplain_worker_deaths",
-        "Worker processes that ended during a request.",
+        f"onnxplain_{noun}_deaths",
+        f"{name} processes that ended during a request.",
         counts.death_count,
     )
+
+
+def _of_workers(counts: WorkerCounts) -> Iterator[Metric]:
+    """Yield what only processes with models have."""
+    warm_bytes = sum(counts.own_bytes.get("warm", ()))
+    yield GaugeMetricFamily(
+        "onnxplain_warm_bytes", "Memory of idle workers with a loaded model.", warm_bytes
+    )
+    missing = GaugeMetricFamily(
+        "onnxplain_protections_missing",
+        "1 if the kernel lacks a protection of worker processes.",
+        labels=["protection"],
+    )
+    for name in PROTECTIONS:
+        missing.add_metric([name], name in counts.missing)
+    yield missing

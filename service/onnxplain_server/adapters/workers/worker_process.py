@@ -9,9 +9,11 @@ import signal
 import socket
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from onnxplain_server.adapters.workers.frame_server import FrameServer
-from onnxplain_server.adapters.workers.ipc import arena_request, payloads
+from onnxplain_server.adapters.workers.ipc import payloads
 from onnxplain_server.adapters.workers.ipc.arena import Arena
 from onnxplain_server.adapters.workers.ipc.channel import (
     FROM_WORKER,
@@ -24,13 +26,32 @@ from onnxplain_server.adapters.workers.ipc.channel import (
 from onnxplain_server.adapters.workers.process_status import private_bytes
 from onnxplain_server.adapters.workers.request_monitor import RequestMonitor
 from onnxplain_server.core.errors import ExplainError
-from onnxplain_server.core.interfaces import Blobs
+
+Answer = TypeVar("Answer")
 
 _READY_SECONDS = 60.0
 """Time limit for the start; milliseconds suffice on an idle machine."""
 
 _GRACE_SECONDS = 0.25
 """Grace period after a cancellation, before the kill."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange(Generic[Answer]):
+    """Request to a worker, and how its answer is read.
+
+    Attributes
+    ----------
+    kind : FrameKind
+    pack : callable (arena) -> bytes
+        Writes the request into the arena; returns the payload of its frame.
+    unpack : callable (arena, payload) -> Answer
+        Reads the answer; raises MalformedError.
+    """
+
+    kind: FrameKind
+    pack: Callable[[Arena], bytes]
+    unpack: Callable[[Arena, bytes], Answer]
 
 
 class Worker:
@@ -95,8 +116,8 @@ class Worker:
         self.is_usable = True
         return tuple(frame.payload.decode("ascii", "replace").split())
 
-    def ask(self, kind: FrameKind, request: bytes, blobs: Blobs, monitor: RequestMonitor) -> bytes:
-        """Send a request, and return the serialised answer.
+    def ask(self, exchange: Exchange[Answer], monitor: RequestMonitor) -> Answer:
+        """Send a request, and return the answer.
 
         Raises
         ------
@@ -108,10 +129,12 @@ class Worker:
         self._call += 1
         self.is_usable = self.has_begun = False
         try:
-            layout = arena_request.pack(self._arena, request, blobs)
-            self._channel.send(Frame(kind, self._call, layout), monitor.tick)
+            layout = exchange.pack(self._arena)
+            self._channel.send(Frame(exchange.kind, self._call, layout), monitor.tick)
             with FrameServer(self._channel, self._call, monitor) as server:
-                answer = self._follow(server)
+                header = self._follow(server)
+            answer = exchange.unpack(self._arena, header)
+            self.is_usable = True
         except ExplainError:
             self.is_usable = self.is_usable or self._cancel()
             raise
@@ -132,25 +155,17 @@ class Worker:
         os.close(self._handle)
 
     def _follow(self, server: FrameServer) -> bytes:
-        """Serve the worker's frames until it answers; raise its refusal."""
+        """Serve the worker's frames until it answers; return the answer's header, or raise."""
         while True:
             frame = server.receive()
             self.has_begun = True
             if frame.kind is FrameKind.ANSWERED:
-                return self._take_answer(frame)
+                return frame.payload
             if frame.kind is FrameKind.REFUSED:
                 error = payloads.unpack_error(frame.payload)
                 self.is_usable = True
                 raise error
             server.serve(frame)
-
-    def _take_answer(self, frame: Frame) -> bytes:
-        try:
-            answer = self._arena.get(payloads.unpack_length(frame.payload))
-        except ValueError:
-            raise MalformedError from None
-        self.is_usable = True
-        return answer
 
     def _cancel(self) -> bool:
         """Cancel the request; return whether the worker stopped in time and is reusable."""

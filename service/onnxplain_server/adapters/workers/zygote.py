@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import importlib
 import os
 import signal
 import socket
 import sys
 
 from onnxplain_server.adapters.workers import worker_loop
-from onnxplain_server.adapters.workers.ipc.zygote_arguments import WorkerSettings
+from onnxplain_server.adapters.workers.ipc.zygote_arguments import WorkerKind, WorkerSettings
 from onnxplain_server.adapters.workers.ipc.zygote_protocol import (
     FORK,
     REAP,
@@ -21,8 +22,14 @@ from onnxplain_server.adapters.workers.ipc.zygote_protocol import (
     UNKNOWN,
     WORKER_NICENESS,
 )
-from onnxplain_server.adapters.workers.sandbox import preload
 from onnxplain_server.adapters.workers.sandbox.resource_limits import die_with_parent
+from onnxplain_server.adapters.workers.worker_loop import Program
+
+_PROGRAMS = {
+    WorkerKind.COMPUTE: "onnxplain_server.adapters.workers.compute_worker",
+    WorkerKind.DECODE: "onnxplain_server.adapters.workers.decode_worker",
+}
+"""Imported by name: a zygote of decoders imports nothing that computes."""
 
 _STANDARD_ERROR = 2
 
@@ -33,24 +40,28 @@ def main() -> None:
     die_with_parent(int(parent))
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)  # the server handles them
-    preload.load()
+    worker_settings = WorkerSettings.from_json(settings)
+    program = importlib.import_module(_PROGRAMS[worker_settings.kind])
+    program.load()
     gc.collect()
     control.send(REPLY.pack(0))
     with contextlib.suppress(OSError):
-        while _serve(control, WorkerSettings.from_json(settings)):
+        while _serve(control, worker_settings, program):
             pass
 
 
-def _serve(control: socket.socket, settings: WorkerSettings) -> bool:
+def _serve(control: socket.socket, settings: WorkerSettings, program: Program) -> bool:
     request, files, _, _ = socket.recv_fds(control, 64, 2)
     if request.startswith(FORK):
-        _fork(control, settings, *files)
+        _fork(control, settings, program, *files)
     elif request.startswith(REAP):
         control.send(REPLY.pack(_reap(*REPLY.unpack(request[len(REAP) :]))))
     return bool(request)
 
 
-def _fork(control: socket.socket, settings: WorkerSettings, end: int, arena: int) -> None:
+def _fork(
+    control: socket.socket, settings: WorkerSettings, program: Program, end: int, arena: int
+) -> None:
     """Fork a worker; send its pid with a pidfd, or the negative errno."""
     parent = os.getpid()
     try:
@@ -58,7 +69,7 @@ def _fork(control: socket.socket, settings: WorkerSettings, end: int, arena: int
     except OSError as error:
         pid = -(error.errno or 1)
     if pid == 0:
-        _become_worker(parent, end, arena, settings)
+        _become_worker(parent, end, arena, settings, program)
     os.close(end)
     os.close(arena)
     if pid < 0:
@@ -69,14 +80,16 @@ def _fork(control: socket.socket, settings: WorkerSettings, end: int, arena: int
     os.close(handle)
 
 
-def _become_worker(parent: int, end: int, arena: int, settings: WorkerSettings) -> None:
+def _become_worker(
+    parent: int, end: int, arena: int, settings: WorkerSettings, program: Program
+) -> None:
     """Run the worker; never returns, because Python's shutdown would hang under seccomp."""
     status = 1
     try:
         die_with_parent(parent)
         _close_all_but(end, arena)
         os.nice(WORKER_NICENESS)
-        worker_loop.run(socket.socket(fileno=end), arena, settings)
+        worker_loop.run(socket.socket(fileno=end), arena, settings, program)
         status = 0
     finally:
         os._exit(status)

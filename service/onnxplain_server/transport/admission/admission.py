@@ -1,4 +1,4 @@
-"""Admission of a request: checks its size limits and builds its request context.
+"""Admission of a request: identifies its model and table, and builds its request context.
 
 The context's cache prefix holds caller, model and table, so callers share no cached numbers.
 """
@@ -7,19 +7,17 @@ from __future__ import annotations
 
 import hashlib
 import math
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from onnxplain.v1.model_pb2 import Model
-from onnxplain.v1.table_pb2 import Table
-
-from onnxplain_server.core.interfaces import Blobs, Cache
+from onnxplain_server.core.interfaces import Cache
 from onnxplain_server.telemetry.spans import Spans
 from onnxplain_server.transport.admission.authentication import ANONYMOUS
 from onnxplain_server.transport.admission.request_context import RequestContext
+from onnxplain_server.transport.admission.request_control import RequestControl
 from onnxplain_server.transport.admission.size_limits import SizeLimit
-from onnxplain_server.wire.blobs import identify
 
 CallerKey: TypeAlias = tuple[str, str]
 
@@ -54,6 +52,23 @@ class RequestLimits:
 
 
 @dataclass(frozen=True, slots=True)
+class RequestIds:
+    """Identity of a request's model and table, computed from their bytes in this process.
+
+    Attributes
+    ----------
+    model, table : str
+        As an upload would return it; empty where the request has none.
+    table_form : str
+        Format of the table.
+    """
+
+    model: str = ""
+    table: str = ""
+    table_form: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Caller:
     """Sender of a request.
 
@@ -69,6 +84,8 @@ class Caller:
         Network of its address; may be empty.
     spans : Spans
         Collects the durations of the request's parts.
+    start : float
+        Monotonic time of the request's first byte.
     """
 
     name: str
@@ -76,6 +93,7 @@ class Caller:
     is_disconnected: Callable[[], bool]
     address: str = ""
     spans: Spans = field(default_factory=Spans)
+    start: float = field(default_factory=time.monotonic)
 
     @property
     def key(self) -> CallerKey:
@@ -89,57 +107,25 @@ class Caller:
 
 
 def create_context(
-    model: Model,
-    table: Table,
-    blobs: Blobs,
+    ids: RequestIds,
     caller: Caller,
+    control: RequestControl,
     *,
     cache: Cache,
     limits: RequestLimits,
     progress: Callable[[float, float], None],
 ) -> RequestContext:
-    """Check the sizes and make the context of a computation.
-
-    Parameters
-    ----------
-    blobs : Blobs
-        Uploaded files that model and table name; checked when they were uploaded.
-
-    Raises
-    ------
-    ExplainError
-        MODEL_TOO_LARGE, TABLE_TOO_LARGE.
-    """
-    table_bytes = _table_bytes(table)
-    limits.sizes["model"].check(len(model.content))
-    limits.sizes["table"].check(len(table_bytes))
-    # An uploaded file and the same file sent inline have the same key.
-    model_key = ":".join(
-        (_SCHEMA, _sha256(caller.name.encode()), model.id or identify(model.content))
-    )
-    form = blobs[table.id].form if table.id else str(table.WhichOneof("source"))
+    """Make the context of a computation; its keys are derived from what this process hashed."""
+    model_key = ":".join((_SCHEMA, _sha256(caller.name.encode()), ids.model))
     return RequestContext(
+        control,
         cache,
-        f"{model_key}:{form}:{table.id or identify(table_bytes)}:",
-        min(caller.seconds, limits.seconds),
+        f"{model_key}:{ids.table_form}:{ids.table}:",
         progress,
-        caller.is_disconnected,
         model_key=model_key,
         caller_key=caller.key,
         row_limit=limits.row_count,
     )
-
-
-def _table_bytes(table: Table) -> bytes:
-    match table.WhichOneof("source"):
-        case "arrow":
-            return table.arrow
-        case "parquet":
-            return table.parquet
-        case "csv":
-            return table.csv
-        case _:
-            return table.columns.SerializeToString(deterministic=True)
 
 
 def _sha256(content: bytes) -> str:

@@ -1,25 +1,21 @@
-"""Request context: the deadline, cancellation, progress and cache prefix of one request.
-
-Deadlines are kept here, by a monotonic clock: each step of a computation calls `advance`.
-"""
+"""Request context: what a runner sees of one request, its control, progress and cached numbers."""
 
 from __future__ import annotations
 
 import math
 import time
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import Cache
 from onnxplain_server.telemetry.spans import span
+from onnxplain_server.transport.admission.request_control import RequestControl
 
 # The deadline is checked in between: with Redis, each batch takes one command of at most 0.25 s.
 _NAMES_PER_BATCH = 4
 _ENTRIES_PER_BATCH = 256
 _BYTES_PER_BATCH = 2**19
-
-_DISCONNECTED = (Reason.CANCELLED, "the caller has gone")
 
 
 class RequestContext:
@@ -27,39 +23,28 @@ class RequestContext:
 
     Parameters
     ----------
+    control : RequestControl
     cache : Cache
         Shared by all requests.
     prefix : str
         Put in front of every cache key, so that a computation can neither read nor
         overwrite the numbers of another caller, model or table.
-    seconds : float
-        Time until the deadline; may be infinite.
     progress : callable (done, planned) -> None
         Called at every step; must be quick and thread-safe.
-    is_disconnected : callable () -> bool
-        Whether the caller has disconnected; polled at every step, for transports
-        that do not report it.
     model_key : str
         See `RequestHost.model_key`.
     caller_key : hashable
         See `RequestHost.caller_key`.
     row_limit : float
         Maximum number of planned rows.
-
-    Attributes
-    ----------
-    release_slot : callable () -> ContextManager
-        Entered while the computation waits for another one: the scheduler lets
-        another request run meanwhile.
     """
 
     def __init__(
         self,
+        control: RequestControl,
         cache: Cache,
         prefix: str,
-        seconds: float,
         progress: Callable[[float, float], None] = lambda _done, _planned: None,
-        is_disconnected: Callable[[], bool] = lambda: False,
         *,
         model_key: str = "",
         caller_key: Hashable = "",
@@ -70,33 +55,12 @@ class RequestContext:
         self._row_limit = row_limit
         self._cache = cache
         self._prefix = prefix
-        self._deadline = time.monotonic() + seconds
+        self.control = control
         self._progress = progress
-        self._is_disconnected = is_disconnected
-        self.release_slot: Callable[[], AbstractContextManager[None]] = nullcontext
-        self._cancellation: tuple[Reason, str] | None = None
-
-    def cancel(self, reason: Reason = _DISCONNECTED[0], message: str = _DISCONNECTED[1]) -> None:
-        """End the computation at its next step; thread-safe."""
-        self._cancellation = (reason, message)
-
-    def check(self, when: str) -> None:
-        """Raise if the request is cancelled or late; `when` ends the message."""
-        if self._cancellation is not None:
-            raise ExplainError(*self._cancellation)
-        if time.monotonic() > self._deadline:
-            raise ExplainError(
-                Reason.DEADLINE_EXCEEDED,
-                f"the deadline passed {when}; "
-                "allow more time, or ask for fewer rows (row_count) or features",
-            )
-        # Last, because callers disconnect at their deadline: then the deadline is the reason.
-        if self._is_disconnected():
-            raise ExplainError(*_DISCONNECTED)
 
     def advance(self, done: float, planned: float) -> None:
         """Report progress and check the deadline and the row limit."""
-        self.check(f"after {done:,.0f} of {planned:,.0f} planned rows")
+        self.control.check(f"after {done:,.0f} of {planned:,.0f} planned rows")
         if planned > self._row_limit:
             raise ExplainError(
                 Reason.TOO_MANY_ROWS,
@@ -114,7 +78,7 @@ class RequestContext:
         the work here if the other request does not finish it.
         """
         now = time.monotonic()
-        patience = now + (self._deadline - now) / 2
+        patience = now + (self.control.deadline - now) / 2
         is_waiting = False
         with ExitStack() as released, ExitStack() as wait_span:
 
@@ -123,8 +87,8 @@ class RequestContext:
                 if not is_waiting:
                     is_waiting = True
                     wait_span.enter_context(span("wait"))
-                    released.enter_context(self.release_slot())
-                self.check("while another request computed the same")
+                    released.enter_context(self.control.release_slot())
+                self.control.check("while another request computed the same")
                 return time.monotonic() < patience
 
             with self._cache.single_flight(self._prefix + name, keep_waiting) as is_first:
@@ -140,7 +104,7 @@ class RequestContext:
         size = 0
         with span("cache get"):
             while len(values) < len(names) and size < byte_limit:
-                self.check("while the cache was read")
+                self.control.check("while the cache was read")
                 batch = names[len(values) : len(values) + _NAMES_PER_BATCH]
                 fetched = self._cache.get_many([self._prefix + name for name in batch])
                 size += sum(len(value or b"") for value in fetched)
@@ -151,7 +115,7 @@ class RequestContext:
         """Put numbers into the cache under this caller, model and table."""
         with span("cache set"):
             for batch in _batches(entries):
-                self.check("while the cache was written")
+                self.control.check("while the cache was written")
                 self._cache.put_many({self._prefix + name: batch[name] for name in batch})
 
 

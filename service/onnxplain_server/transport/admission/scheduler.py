@@ -17,7 +17,6 @@ from functools import partial
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.transport.admission.admission import Caller, CallerKey
 from onnxplain_server.transport.admission.fair_queue import FairQueue
-from onnxplain_server.transport.admission.request_context import RequestContext
 from onnxplain_server.transport.admission.ticket import Stage, Ticket
 
 _POLL_SECONDS = 0.25
@@ -117,15 +116,14 @@ class Scheduler:
                 self._notify_next()
 
     @contextmanager
-    def acquire(self, ticket: Ticket, call: RequestContext) -> Iterator[None]:
-        """Wait for a slot and hold it; raise whatever ends the call while it waits."""
+    def acquire(self, ticket: Ticket) -> Iterator[None]:
+        """Wait for a slot and hold it; raise whatever ends the request while it waits."""
         with self._lock:
             ticket.check()
-            ticket.call = call
             self._set_stage(ticket, Stage.WAITING)
             self._queue.add(ticket)
-            self._wait_for_slot(ticket, call)
-        call.release_slot = partial(self._park, ticket, call)
+            self._wait_for_slot(ticket)
+        ticket.control.release_slot = partial(self._park, ticket)
         try:
             yield
         finally:
@@ -173,8 +171,8 @@ class Scheduler:
         return max(reversed(sheddable), key=lambda ticket: held[ticket.caller_key], default=None)
 
     @contextmanager
-    def _park(self, ticket: Ticket, call: RequestContext) -> Iterator[None]:
-        """Release the slot while a call waits for another call; then take the next free one."""
+    def _park(self, ticket: Ticket) -> Iterator[None]:
+        """Release the slot while a request waits for another; then take the next free one."""
         with self._lock:
             self._set_stage(ticket, Stage.PARKED)
         try:
@@ -182,16 +180,17 @@ class Scheduler:
         finally:
             with self._lock:
                 self._queue.add_priority(ticket)
-                self._wait_for_slot(ticket, call)
+                self._wait_for_slot(ticket)
 
-    def _wait_for_slot(self, ticket: Ticket, call: RequestContext) -> None:
+    def _wait_for_slot(self, ticket: Ticket) -> None:
         """Wait until a queued ticket is next, and give it the slot."""
+        check = partial(ticket.control.check, "while the request waited in the queue")
         try:
-            call.check("while the request waited in the queue")
+            check()
             while self._next() is not ticket:
                 # Short, because no event reports that a waiting caller has disconnected.
                 ticket.wakeup.wait(_POLL_SECONDS)
-                call.check("while the request waited in the queue")
+                check()
         finally:
             self._queue.remove(ticket)
         self._set_stage(ticket, Stage.RUNNING)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import threading
 from enum import Enum, auto
 
-from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.errors import Reason
 from onnxplain_server.transport.admission.admission import Caller, CallerKey
-from onnxplain_server.transport.admission.request_context import RequestContext
+from onnxplain_server.transport.admission.request_control import RequestControl
 
 
 class Stage(Enum):
@@ -37,19 +37,18 @@ class Ticket:
 
     Attributes
     ----------
+    control : RequestControl
+        Deadline and cancellation of the request.
     stage : Stage
-    call : RequestContext or None
-        The computation, once it waits for a slot.
     wakeup : Condition
         Notified when the waiting request should look again whether it is next.
     """
 
     def __init__(self, caller: Caller, lock: threading.RLock) -> None:
         self.caller = caller
+        self.control = RequestControl(caller.seconds, caller.is_disconnected, caller.start)
         self.wakeup = threading.Condition(lock)
         self.stage = Stage.READING
-        self.call: RequestContext | None = None
-        self._error: ExplainError | None = None
 
     @property
     def caller_key(self) -> CallerKey:
@@ -63,12 +62,9 @@ class Ticket:
 
     def end(self, reason: Reason, message: str) -> None:
         """Make the request end at its next step."""
-        self._error = ExplainError(reason, message)
-        if self.call is not None:
-            self.call.cancel(reason, message)
+        self.control.cancel(reason, message)
         self.wakeup.notify()
 
     def check(self) -> None:
-        """Raise if the request has been ended; called repeatedly while its body is read."""
-        if self._error is not None:
-            raise self._error
+        """Raise if the request has been ended or is late; called while its body is read."""
+        self.control.check("while the request was received")

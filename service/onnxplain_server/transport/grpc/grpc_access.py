@@ -27,7 +27,7 @@ class AuthenticationInterceptor(grpc.ServerInterceptor):  # type: ignore[misc] #
 
     Serves every method as one with a stream of requests, because grpc reads a
     unary request before it calls the handler. On the wire there is no difference.
-    Methods of this service take such streams, see `MessageStreamInterceptor`.
+    Methods of this service take such streams, see `ByteStreamInterceptor`.
     """
 
     def __init__(

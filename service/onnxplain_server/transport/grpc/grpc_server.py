@@ -18,8 +18,8 @@ from onnxplain_server.transport.grpc.grpc_service import ExplanationServicer
 from onnxplain_server.transport.grpc.grpc_tls import ServerCertificates, server_credentials
 from onnxplain_server.transport.grpc.health import HealthServicer
 from onnxplain_server.transport.grpc.interceptors import (
+    ByteStreamInterceptor,
     DedicatedThreadPools,
-    MessageStreamInterceptor,
 )
 from onnxplain_server.transport.grpc.receiving import MessageReceiver
 from onnxplain_server.transport.metrics.request_metrics import Metrics
@@ -28,6 +28,8 @@ from onnxplain_server.transport.service import Service
 SERVICE_NAME = explanation_service_pb2.DESCRIPTOR.services_by_name["ExplanationService"].full_name
 
 _SPARE_THREADS = 4
+_EVENT_BYTES = 1024
+"""Room for what an event adds to a response."""
 
 
 class GrpcServer:
@@ -48,8 +50,8 @@ class GrpcServer:
     thread_count : int
         Threads that requests of `service` can occupy; a few more serve refusals
         without delay.
-    message_bytes : int
-        Size limit of requests and responses.
+    message_bytes, response_bytes : int
+        Size limits of requests and of responses.
     longest_seconds : float
         Time limit of a call, for which old connections stay open.
     certificates : callable () -> ServerCertificates, optional
@@ -71,11 +73,12 @@ class GrpcServer:
         tracer: Tracer = UNTRACED,
         thread_count: int,
         message_bytes: int,
+        response_bytes: int,
         longest_seconds: float,
         certificates: Callable[[], ServerCertificates] | None = None,
     ) -> None:
         self._health = HealthServicer()
-        self._calls = MessageStreamInterceptor(f"/{SERVICE_NAME}/")
+        self._calls = ByteStreamInterceptor(f"/{SERVICE_NAME}/")
         self._server = grpc.server(
             ThreadPoolExecutor(thread_count + _SPARE_THREADS, "onnxplain-grpc"),
             interceptors=[
@@ -83,7 +86,7 @@ class GrpcServer:
                 self._calls,
                 AuthenticationInterceptor(authenticator, f"/{SERVICE_NAME}/", metrics, tracer),
             ],
-            options=list(_options(message_bytes, longest_seconds).items()),
+            options=list(_options(message_bytes, response_bytes, longest_seconds).items()),
         )
         receiver = MessageReceiver(thread_count)
         explanations = ExplanationServicer(
@@ -92,7 +95,6 @@ class GrpcServer:
             tracer,
             receiver,
             message_bytes=message_bytes,
-            longest_seconds=longest_seconds,
         )
         add_ExplanationServiceServicer_to_server(explanations, self._server)
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
@@ -131,10 +133,10 @@ def _bind(
         raise OSError(f"cannot listen on {address} for gRPC") from error
 
 
-def _options(message_bytes: int, longest_seconds: float) -> Mapping[str, int]:
+def _options(message_bytes: int, response_bytes: int, longest_seconds: float) -> Mapping[str, int]:
     return {
         "grpc.max_receive_message_length": message_bytes,
-        "grpc.max_send_message_length": message_bytes,
+        "grpc.max_send_message_length": response_bytes + _EVENT_BYTES,
         "grpc.max_metadata_size": 16 * 1024,
         "grpc.max_concurrent_streams": 100,
         # Otherwise a second process could silently share the port.

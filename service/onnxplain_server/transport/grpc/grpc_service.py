@@ -1,29 +1,20 @@
-"""gRPC methods of ExplanationService: each decodes, calls the service and encodes."""
+"""gRPC methods of ExplanationService: bytes in and out; only uploads are parsed here."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from typing import TypeVar
 
 import grpc
-from onnxplain.v1.explanation_service_pb2 import (
-    DescribeModelRequest,
-    DescribeModelResponse,
-    ExplainRequest,
-    ExplainResponse,
-    ExplainStreamRequest,
-    ExplainStreamResponse,
-)
+from google.protobuf.message import DecodeError
+from onnxplain.v1.explanation_service_pb2 import ExplainStreamResponse
 from onnxplain.v1.explanation_service_pb2_grpc import ExplanationServiceServicer
-from onnxplain.v1.upload_pb2 import (
-    UploadModelRequest,
-    UploadModelResponse,
-    UploadTableRequest,
-    UploadTableResponse,
-)
+from onnxplain.v1.upload_pb2 import UploadModelRequest, UploadTableRequest
 
+from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.request import Method, Reply, ReplyFormat
 from onnxplain_server.telemetry.spans import Spans
 from onnxplain_server.telemetry.tracing import Tracer
 from onnxplain_server.transport.admission import caller_addresses
@@ -34,12 +25,15 @@ from onnxplain_server.transport.grpc.grpc_errors import answering, caller_name
 from onnxplain_server.transport.grpc.receiving import MessageReceiver
 from onnxplain_server.transport.metrics.request_metrics import Metrics
 from onnxplain_server.transport.service import Service
+from onnxplain_server.wire.protobuf_split import request_of_stream, split
 
-_Message = TypeVar("_Message")
+_Message = TypeVar("_Message", UploadModelRequest, UploadTableRequest)
 
 
 class ExplanationServicer(ExplanationServiceServicer):
-    """onnxplain.v1.ExplanationService, fed by `MessageStreamInterceptor`: requests are iterators.
+    """onnxplain.v1.ExplanationService, fed by `ByteStreamInterceptor`: requests are iterators.
+
+    Messages are bytes, serialised, in both directions.
 
     Parameters
     ----------
@@ -50,8 +44,6 @@ class ExplanationServicer(ExplanationServiceServicer):
         Waits for messages.
     message_bytes : int
         Limit of a message.
-    longest_seconds : float
-        Time limit of an upload; may be infinite.
     """
 
     def __init__(
@@ -62,57 +54,66 @@ class ExplanationServicer(ExplanationServiceServicer):
         receiver: MessageReceiver,
         *,
         message_bytes: int,
-        longest_seconds: float,
     ) -> None:
         self._service = service
         self._metrics = metrics
         self._tracer = tracer
         self._receiver = receiver
         self._message_bytes = message_bytes
-        self._longest_seconds = longest_seconds
 
     def Explain(  # noqa: N802 - the contract's name
-        self, requests: Iterator[ExplainRequest], context: grpc.ServicerContext
-    ) -> ExplainResponse:
+        self, requests: Iterator[bytes], context: grpc.ServicerContext
+    ) -> bytes:
         """Serve this method of the contract."""
         with self._admitted(context, "Explain") as ticket:
-            return self._service.explain(self._only(requests, ticket), ticket)
+            parts = split(self._only(requests, ticket), Method.EXPLAIN)
+            return self._service.explain(parts, ticket, ReplyFormat.PROTOBUF).content
 
     def ExplainStream(  # noqa: N802 - the contract's name
-        self, requests: Iterator[ExplainStreamRequest], context: grpc.ServicerContext
-    ) -> Iterator[ExplainStreamResponse]:
+        self, requests: Iterator[bytes], context: grpc.ServicerContext
+    ) -> Iterator[bytes]:
         """Serve this method of the contract."""
         with self._admitted(context, "ExplainStream") as ticket:
-            yield from self._service.events(self._only(requests, ticket).request, ticket)
+            request = request_of_stream(self._only(requests, ticket))
+            parts = split(request, Method.EXPLAIN)
+            with closing(self._service.events(parts, ticket, ReplyFormat.EVENT)) as events:
+                for event in events:
+                    if isinstance(event, Reply):
+                        yield event.content
+                    else:
+                        yield ExplainStreamResponse(progress=event).SerializeToString()
 
     def DescribeModel(  # noqa: N802 - the contract's name
-        self, requests: Iterator[DescribeModelRequest], context: grpc.ServicerContext
-    ) -> DescribeModelResponse:
+        self, requests: Iterator[bytes], context: grpc.ServicerContext
+    ) -> bytes:
         """Serve this method of the contract."""
         with self._admitted(context, "DescribeModel") as ticket:
-            return self._service.describe(self._only(requests, ticket), ticket)
+            parts = split(self._only(requests, ticket), Method.DESCRIBE)
+            return self._service.describe(parts, ticket, ReplyFormat.PROTOBUF).content
 
     def UploadModel(  # noqa: N802 - the contract's name
-        self, requests: Iterator[UploadModelRequest], context: grpc.ServicerContext
-    ) -> UploadModelResponse:
+        self, requests: Iterator[bytes], context: grpc.ServicerContext
+    ) -> bytes:
         """Serve this method of the contract."""
-        with self._admitted_upload(context, "UploadModel") as ticket:
-            parts = grpc_uploads.parts(self._parts(requests, ticket))
-            return self._service.upload_model(parts, ticket)
+        with self._admitted(context, "UploadModel") as ticket:
+            messages = map(_parser(UploadModelRequest), self._parts(requests, ticket))
+            reply = self._service.upload_model(grpc_uploads.parts(messages), ticket)
+            return reply.SerializeToString()
 
     def UploadTable(  # noqa: N802 - the contract's name
-        self, requests: Iterator[UploadTableRequest], context: grpc.ServicerContext
-    ) -> UploadTableResponse:
+        self, requests: Iterator[bytes], context: grpc.ServicerContext
+    ) -> bytes:
         """Serve this method of the contract."""
-        with self._admitted_upload(context, "UploadTable") as ticket:
-            form, parts = grpc_uploads.table(self._parts(requests, ticket))
-            return self._service.upload_table(form, parts, ticket)
+        with self._admitted(context, "UploadTable") as ticket:
+            messages = map(_parser(UploadTableRequest), self._parts(requests, ticket))
+            form, parts = grpc_uploads.table(messages)
+            return self._service.upload_table(form, parts, ticket).SerializeToString()
 
-    def _only(self, requests: Iterator[_Message], ticket: Ticket) -> _Message:
+    def _only(self, requests: Iterator[bytes], ticket: Ticket) -> bytes:
         with ticket.caller.spans.measure("receive"):
             return self._receiver.only(requests, ticket, self._message_bytes)
 
-    def _parts(self, requests: Iterator[_Message], ticket: Ticket) -> Iterator[_Message]:
+    def _parts(self, requests: Iterator[bytes], ticket: Ticket) -> Iterator[bytes]:
         return self._receiver.messages(requests, ticket, grpc_uploads.PART_BYTES)
 
     @contextmanager
@@ -124,14 +125,18 @@ class ExplanationServicer(ExplanationServiceServicer):
         ):
             yield ticket
 
-    @contextmanager
-    def _admitted_upload(self, context: grpc.ServicerContext, method: str) -> Iterator[Ticket]:
-        """Hold a ticket during an upload, for a limited time."""
-        with (
-            self._admitted(context, method) as ticket,
-            grpc_uploads.time_limit(context, self._longest_seconds),
-        ):
-            yield ticket
+
+def _parser(kind: type[_Message]) -> Callable[[bytes], _Message]:
+    """Return a parser of one kind of message; it raises INVALID_REQUEST."""
+
+    def parse(raw: bytes) -> _Message:
+        try:
+            return kind.FromString(raw)
+        except DecodeError:
+            message = f"the message cannot be decoded as {kind.__name__}"
+            raise ExplainError(Reason.INVALID_REQUEST, message) from None
+
+    return parse
 
 
 def _caller(context: grpc.ServicerContext, spans: Spans) -> Caller:

@@ -1,14 +1,11 @@
-"""Client-streaming uploads over gRPC: checks the parts of a file and limits their time."""
+"""Client-streaming uploads over gRPC: checks the parts of a file."""
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from itertools import chain
 from typing import TypeVar
 
-import grpc
 from onnxplain.v1.upload_pb2 import UploadModelRequest, UploadTableRequest
 
 from onnxplain_server.core.errors import ExplainError, Reason
@@ -48,15 +45,3 @@ def table(requests: Iterator[UploadTableRequest]) -> tuple[str, Iterator[bytes]]
             "format",
         )
     return formats.Name(first.format).lower(), parts(chain([first], requests))
-
-
-@contextmanager
-def time_limit(context: grpc.ServicerContext, seconds: float) -> Iterator[None]:
-    """Cancel a call after this time: a silent client would hold its thread for ever."""
-    timer = threading.Timer(min(seconds, threading.TIMEOUT_MAX), context.cancel)
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()

@@ -1,4 +1,4 @@
-"""Interceptors: own threads for health checks, and requests of every method as message streams."""
+"""Interceptors: own threads for health checks, and requests of every method as byte streams."""
 
 from __future__ import annotations
 
@@ -10,9 +10,6 @@ from functools import partial
 from typing import Any
 
 import grpc
-from google.protobuf.message import DecodeError
-
-from onnxplain_server.core.errors import ExplainError, Reason
 
 _KINDS = ("unary_unary", "unary_stream", "stream_unary", "stream_stream")
 
@@ -32,12 +29,12 @@ class DedicatedThreadPools(grpc.ServerInterceptor):  # type: ignore[misc] # grpc
         return handler
 
 
-class MessageStreamInterceptor(grpc.ServerInterceptor):  # type: ignore[misc] # grpc ships no types
-    """Passes an iterator of messages to every method of this service, unary ones too.
+class ByteStreamInterceptor(grpc.ServerInterceptor):  # type: ignore[misc] # grpc ships no types
+    """Passes an iterator of serialised messages to every method of this service, unary ones too.
 
     So a method can refuse a request before it is read, where grpc would first wait
-    for it on a thread; and malformed bytes are INVALID_ARGUMENT, where grpc would
-    report INTERNAL. On the wire there is no difference.
+    for it on a thread; it decides what is parsed; and its replies are bytes, too. On
+    the wire there is no difference.
     """
 
     def __init__(self, prefix: str) -> None:
@@ -56,14 +53,15 @@ class MessageStreamInterceptor(grpc.ServerInterceptor):  # type: ignore[misc] # 
         if handler is None or not details.method.startswith(self._prefix):
             return handler
         kind = _kind(handler)
-        method = details.method.removeprefix(self._prefix)
-        read = partial(_deserialize, handler.request_deserializer, method)
         answer = _each_reply if handler.response_streaming else _reply
-        behaviour = partial(
-            answer, in_flight=self._count_call(), read=read, inner=getattr(handler, kind)
-        )
+        behaviour = partial(answer, in_flight=self._count_call(), inner=getattr(handler, kind))
         streaming = f"stream_{kind.partition('_')[2]}"
-        changed = {kind: None, "request_streaming": True, "request_deserializer": None}
+        changed = {
+            kind: None,
+            "request_streaming": True,
+            "request_deserializer": None,
+            "response_serializer": None,
+        }
         return handler._replace(**{**changed, streaming: behaviour})
 
     def _count_call(self) -> ExitStack:
@@ -85,11 +83,10 @@ def _reply(
     context: grpc.ServicerContext,
     *,
     in_flight: ExitStack,
-    read: Callable[[bytes], Any],
     inner: Callable[[Any, Any], Any],
 ) -> Any:
     with in_flight:
-        return inner(map(read, raws), context)
+        return inner(raws, context)
 
 
 def _each_reply(
@@ -97,19 +94,10 @@ def _each_reply(
     context: grpc.ServicerContext,
     *,
     in_flight: ExitStack,
-    read: Callable[[bytes], Any],
     inner: Callable[[Any, Any], Any],
 ) -> Iterator[Any]:
     with in_flight:
-        yield from inner(map(read, raws), context)
-
-
-def _deserialize(deserialize: Callable[[bytes], Any], method: str, raw: bytes) -> Any:
-    try:
-        return deserialize(raw)
-    except DecodeError:
-        message = f"the message cannot be decoded as {method}Request"
-        raise ExplainError(Reason.INVALID_REQUEST, message) from None
+        yield from inner(raws, context)
 
 
 def _moved(handler: Any, pool: ThreadPoolExecutor) -> Any:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TypeVar
 
 import grpc
 
@@ -17,8 +16,6 @@ _BYTES_PER_SECOND = 2**20
 """Slowest accepted rate of a message."""
 
 _POLL_SECONDS = 0.05
-
-_Message = TypeVar("_Message")
 
 
 class MessageReceiver:
@@ -35,15 +32,15 @@ class MessageReceiver:
     def __init__(self, thread_count: int) -> None:
         self._threads = ThreadPoolExecutor(thread_count, "onnxplain-grpc-read")
 
-    def only(self, requests: Iterator[_Message], ticket: Ticket, byte_limit: int) -> _Message:
+    def only(self, requests: Iterator[bytes], ticket: Ticket, byte_limit: int) -> bytes:
         """Return a call's only message, like `messages`; INVALID_REQUEST if there is none."""
         for message in self.messages(requests, ticket, byte_limit):
             return message
         raise ExplainError(Reason.INVALID_REQUEST, "the call has no message")
 
     def messages(
-        self, requests: Iterator[_Message], ticket: Ticket, byte_limit: int
-    ) -> Iterator[_Message]:
+        self, requests: Iterator[bytes], ticket: Ticket, byte_limit: int
+    ) -> Iterator[bytes]:
         """Yield messages, each of at most `byte_limit` bytes.
 
         Raises
@@ -56,9 +53,7 @@ class MessageReceiver:
         while (message := self._next(requests, ticket, seconds)) is not None:
             yield message
 
-    def _next(
-        self, requests: Iterator[_Message], ticket: Ticket, seconds: float
-    ) -> _Message | None:
+    def _next(self, requests: Iterator[bytes], ticket: Ticket, seconds: float) -> bytes | None:
         pending = self._threads.submit(next, requests, None)
         end = time.monotonic() + seconds
         while not _is_done(pending):
@@ -72,7 +67,7 @@ class MessageReceiver:
         return _result(pending)
 
 
-def _is_done(pending: Future[_Message]) -> bool:
+def _is_done(pending: Future[bytes | None]) -> bool:
     """Wait a little; `concurrent.futures.wait` is slower for a message that is already there."""
     try:
         pending.exception(_POLL_SECONDS)
@@ -81,7 +76,7 @@ def _is_done(pending: Future[_Message]) -> bool:
     return True
 
 
-def _result(pending: Future[_Message]) -> _Message:
+def _result(pending: Future[bytes | None]) -> bytes | None:
     try:
         return pending.result()
     except grpc.RpcError:

@@ -112,15 +112,14 @@ class Metrics:
 
     def explained(
         self,
-        methods: Sequence[str],
+        method: str,
         seconds: float,
         predicted_row_count: float,
         trace_id: str = "",
     ) -> None:
-        """Count a computation; its recorded trace becomes the exemplar."""
-        method = methods[0] if len(methods) == 1 else _SEVERAL
+        """Count a computation, of several methods if unnamed; its recorded trace: the exemplar."""
         exemplar = {"trace_id": trace_id} if trace_id else None
-        self._explain_seconds.labels(method).observe(seconds, exemplar)
+        self._explain_seconds.labels(method or _SEVERAL).observe(seconds, exemplar)
         self._predicted_rows.inc(predicted_row_count)
 
     def observe_spans(self, spans: Sequence[Span]) -> None:

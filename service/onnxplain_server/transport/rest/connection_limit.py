@@ -26,7 +26,8 @@ _CHECK_SECONDS = 1.0
 class ConnectionLimit:
     """Closes connections, so that slow and idle clients keep no others out.
 
-    Closes a connection without traffic for 15 s, or whose request takes longer than
+    Refuses requests whose deadline passes while they are received. Closes a
+    connection without traffic for 15 s, or whose request takes longer than
     15 s plus 1 s per 64 KiB. Above the limit, closes connections of the address with
     most, the one that has waited longest for its request first. Connections with a
     request at work or an unsent reply stay, and so do the newest 32: each is read
@@ -39,6 +40,8 @@ class ConnectionLimit:
     def enforce(self, channels: Collection[RestChannel]) -> None:
         """Close connections; called by the loop after each step."""
         now = time.monotonic()
+        for channel in channels:
+            channel.refuse_late(now)
         if now - self._checked >= _CHECK_SECONDS:
             self._checked = now
             for channel in channels:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import socket
 import threading
 import time
@@ -25,8 +26,8 @@ from onnxplain_server.transport.rest.waitress_channel import HeaderCheck, RestCh
 _SPARE_THREADS = 4
 _STEP_SECONDS = 0.02
 _THREADS_SECONDS = 0.5
-# Interval for closing idle connections; any event wakes the loop at once.
-_POLL_SECONDS = 1.0
+# Interval for deadlines and for closing idle connections; any event wakes the loop at once.
+_POLL_SECONDS = 0.25
 
 
 class RestServer:
@@ -53,6 +54,8 @@ class RestServer:
         Called before a body is read.
     origin_policy : OriginPolicy
         Hosts and origins that are accepted.
+    longest_seconds : float
+        Time limit of a request, from its first byte.
 
     Raises
     ------
@@ -72,6 +75,7 @@ class RestServer:
         count_refused: Callable[[str], None] = lambda _reason: None,
         check_headers: HeaderCheck = lambda _path, _authorization: None,
         origin_policy: OriginPolicy,
+        longest_seconds: float = math.inf,
     ) -> None:
         listener = _listen(host, port, purpose)
         address, self.port = listener.getsockname()[:2]
@@ -90,6 +94,7 @@ class RestServer:
             origin_policy=origin_policy.bound_to(address),
             body_limits=body_limits,
             is_closing=self._draining.is_set,
+            longest_seconds=longest_seconds,
         )
         # waitress' own timeouts use the wall clock, which jumps.
         self._server.maintenance = lambda _now: None

@@ -1,18 +1,19 @@
-"""REST routes: each decodes the request, calls the service and encodes the reply."""
+"""REST routes: each passes the request's body to the service, and the reply's bytes back."""
 
 from __future__ import annotations
 
 import math
 import sys
-from contextlib import AbstractContextManager, ExitStack
+import time
+from contextlib import ExitStack
 from importlib.metadata import version
 
 from flask import Blueprint, Flask, Response, request
 from google.protobuf.message import Message
-from onnxplain.v1.explanation_service_pb2 import DescribeModelRequest
-from onnxplain.v1.model_pb2 import Model
 
 from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.request import Part, Reply, ReplyFormat, RequestParts
+from onnxplain_server.telemetry.spans import Span
 from onnxplain_server.telemetry.tracing import UNTRACED, Tracer
 from onnxplain_server.transport.admission import caller_addresses
 from onnxplain_server.transport.admission.admission import Caller
@@ -27,10 +28,11 @@ from onnxplain_server.transport.rest import (
 )
 from onnxplain_server.transport.rest.openapi_page import create_docs
 from onnxplain_server.transport.rest.origin_policy import OWN_ORIGIN, OriginPolicy
+from onnxplain_server.transport.rest.request_timeout import TIMEOUT, milliseconds
+from onnxplain_server.transport.rest.waitress_channel import REQUEST_START
 from onnxplain_server.transport.service import Service
 from onnxplain_server.wire import canonical
-
-_TIMEOUT = "X-Request-Timeout-Ms"
+from onnxplain_server.wire.media_types import JSON
 
 
 def create_app(
@@ -61,7 +63,6 @@ def create_app(
     """
     app = Flask("onnxplain", static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = message_bytes
-    app.config["MAX_FORM_MEMORY_SIZE"] = message_bytes
     request_handling.install(app, metrics, tracer)
     cross_origin.install(app, origin_policy)
     rest_access.install(app, authenticator)
@@ -80,24 +81,27 @@ def _explanations(service: Service) -> Blueprint:
         with ExitStack() as stack:
             is_stream = server_sent_events.is_accepted()
             ticket = stack.enter_context(service.admit(_caller()))
-            with _part("receive"):
-                message = request_body.explain_request()
+            body = request_body.explanation()
             if is_stream:
-                return server_sent_events.respond(service.events(message, ticket), stack.pop_all())
-            return _json(service.explain(message, ticket))
+                events = service.events(body, ticket, ReplyFormat.JSON)
+                stack.callback(events.close)
+                return server_sent_events.respond(events, stack.pop_all())
+            reply = service.explain(body, ticket, ReplyFormat.JSON)
+            return _passed_on(reply, stack.pop_all())
 
     @routes.post("/v1/models:describe")
     def describe() -> Response:
-        with service.admit(_caller()) as ticket:
-            with _part("receive"):
-                message = request_body.describe_request()
-            return _json(service.describe(message, ticket))
+        with ExitStack() as stack:
+            ticket = stack.enter_context(service.admit(_caller()))
+            reply = service.describe(request_body.description(), ticket, ReplyFormat.JSON)
+            return _passed_on(reply, stack.pop_all())
 
     @routes.get("/v1/models/<model_id>")
     def describe_uploaded(model_id: str) -> Response:
-        with service.admit(_caller()) as ticket:
-            message = DescribeModelRequest(model=Model(id=model_id))
-            return _json(service.describe(message, ticket))
+        with ExitStack() as stack:
+            ticket = stack.enter_context(service.admit(_caller()))
+            named = RequestParts(b"", Part(blob_id=model_id))
+            return _passed_on(service.describe(named, ticket, ReplyFormat.JSON), stack.pop_all())
 
     return routes
 
@@ -155,29 +159,32 @@ def _probes(service: Service) -> Blueprint:
 
 
 def _json(message: Message) -> Response:
-    with _part("encode"):
-        return Response(canonical.encode(message), mimetype="application/json")
+    return Response(canonical.encode(message), mimetype=JSON)
 
 
-def _part(name: str) -> AbstractContextManager[None]:
-    return request_handling.current().record.spans.measure(name)
+def _passed_on(reply: Reply, stack: ExitStack) -> Response:
+    """Pass a reply on in its parts; close `stack` once it is sent, or the client has gone."""
+    response = Response(iter(reply.parts), mimetype=JSON)
+    response.content_length = reply.byte_count
+    response.call_on_close(stack.close)
+    return response
 
 
 def _caller() -> Caller:
     is_disconnected = request.environ.get("waitress.client_disconnected", lambda: False)
     address = caller_addresses.network(request.remote_addr or "")
-    seconds = _seconds(request.headers.get(_TIMEOUT))
     spans = request_handling.current().record.spans
-    return Caller(rest_access.caller_name(), seconds, is_disconnected, address, spans)
+    start = request.environ.get(REQUEST_START, time.monotonic())
+    received = Span("receive", start, time.monotonic())
+    spans.add([received])
+    return Caller(rest_access.caller_name(), _seconds(), is_disconnected, address, spans, start)
 
 
-def _seconds(milliseconds: str | None) -> float:
-    if milliseconds is None:
+def _seconds() -> float:
+    header = request.headers.get(TIMEOUT)
+    if header is None:
         return math.inf
-    is_number = milliseconds.isascii() and milliseconds.isdigit() and len(milliseconds) <= 12
-    if not is_number or int(milliseconds) == 0:
-        message = (
-            f'{_TIMEOUT} must be a positive whole number of milliseconds, not "{milliseconds[:40]}"'
-        )
+    if (count := milliseconds(header)) is None:
+        message = f'{TIMEOUT} must be a positive whole number of milliseconds, not "{header[:40]}"'
         raise ExplainError(Reason.INVALID_REQUEST, message)
-    return int(milliseconds) / 1000
+    return count / 1000

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 
 from flask import Response, request
-from onnxplain.v1.explanation_service_pb2 import ExplainStreamResponse
 from werkzeug.exceptions import NotAcceptable
 
+from onnxplain_server.core.request import Reply
+from onnxplain_server.transport.events import Events
 from onnxplain_server.transport.rest import problems, request_handling
 from onnxplain_server.wire import canonical
 
@@ -23,7 +24,7 @@ def is_accepted() -> bool:
     return media_type == _EVENTS
 
 
-def respond(events: Iterator[ExplainStreamResponse], stack: ExitStack) -> Response:
+def respond(events: Events, stack: ExitStack) -> Response:
     """Stream the events, and close `stack` after the last one."""
     response = Response(_lines(events, request_handling.current()), mimetype=_EVENTS)
     # Otherwise nginx buffers events.
@@ -32,19 +33,16 @@ def respond(events: Iterator[ExplainStreamResponse], stack: ExitStack) -> Respon
     return response
 
 
-def _lines(
-    events: Iterator[ExplainStreamResponse], exchange: request_handling.Exchange
-) -> Iterator[str]:
+def _lines(events: Events, exchange: request_handling.Exchange) -> Iterator[bytes]:
     try:
         for event in events:
-            match event.WhichOneof("event"):
-                case "progress":
-                    yield _event("progress", canonical.encode(event.progress))
-                case _:
-                    yield _event("response", canonical.encode(event.response))
+            if isinstance(event, Reply):
+                yield from (b"event: response\ndata: ", *event.parts, b"\n\n")
+            else:
+                yield _event("progress", canonical.encode(event))
     except Exception as error:  # noqa: BLE001 - the border: `presentable` hides it
         yield _event("error", problems.encode(exchange.problem_of(error)))
 
 
-def _event(name: str, data: str) -> str:
-    return f"event: {name}\ndata: {data}\n\n"
+def _event(name: str, data: str) -> bytes:
+    return f"event: {name}\ndata: {data}\n\n".encode()

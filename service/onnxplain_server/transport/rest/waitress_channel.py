@@ -5,6 +5,7 @@ A refused client still receives the reply: the channel reads on until the client
 
 from __future__ import annotations
 
+import math
 import socket
 import time
 from collections.abc import Callable
@@ -19,13 +20,25 @@ from waitress.parser import HTTPRequestParser, ParsingError
 from waitress.task import ErrorTask, WSGITask
 from waitress.utilities import BadRequest, Error, RequestEntityTooLarge
 
-from onnxplain_server.core.errors import ExplainError
+from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.transport.admission import caller_addresses
 from onnxplain_server.transport.admission.size_limits import BodyLimits, SizeLimit
 from onnxplain_server.transport.request_log import RequestRecord
 from onnxplain_server.transport.rest import headers, problems
 from onnxplain_server.transport.rest.origin_policy import OriginPolicy
+from onnxplain_server.transport.rest.request_timeout import TIMEOUT, milliseconds
 from onnxplain_server.transport.status import STATUS
+
+REQUEST_START = "onnxplain.request_start"
+"""Key in the WSGI environment: monotonic time of the request's first byte."""
+
+_LATE = ExplainError(
+    Reason.DEADLINE_EXCEEDED,
+    "the deadline passed while the request was received; allow more time, or upload large files",
+)
+
+_TIMEOUT_KEY = TIMEOUT.upper().replace("-", "_")
+"""Name of the header in waitress' parser."""
 
 HeaderCheck: TypeAlias = Callable[[str, str | None], ExplainError | None]
 """Called with path and authorization; returns an error to refuse the body unread, or None."""
@@ -112,12 +125,21 @@ class RequestParser(HTTPRequestParser):  # type: ignore[misc]
         check_headers: HeaderCheck,
         origin_policy: OriginPolicy,
         body_limits: BodyLimits,
+        longest_seconds: float,
     ) -> None:
         super().__init__(adj)
+        self._longest_seconds = longest_seconds
         self._check_headers = check_headers
         self._origin_policy = origin_policy
         self._body_limits = body_limits
         self._upload_limit: SizeLimit | None = None
+        self.start = time.monotonic()
+
+    @property
+    def deadline(self) -> float:
+        """Monotonic time at which the request ends, by its header and by the server's limit."""
+        count = milliseconds(self.headers.get(_TIMEOUT_KEY, ""))
+        return self.start + min(count / 1000 if count else math.inf, self._longest_seconds)
 
     def received(self, data: bytes) -> int:
         """Parse received bytes; return how many were consumed."""
@@ -179,7 +201,13 @@ class RequestParser(HTTPRequestParser):  # type: ignore[misc]
 
 
 class RestTask(WSGITask):  # type: ignore[misc] # waitress ships no types
-    """Ends keep-alive with the reply (Connection: close) while the server drains."""
+    """Tells the application when the request began, and ends keep-alive while the server drains."""
+
+    def get_environment(self) -> dict[str, Any]:
+        """Return the WSGI environment."""
+        environment: dict[str, Any] = super().get_environment()
+        environment[REQUEST_START] = self.request.start
+        return environment
 
     def build_response_header(self) -> bytes:
         """Write the status and the headers."""
@@ -208,6 +236,8 @@ class RestChannel(HTTPChannel):  # type: ignore[misc] # waitress ships no types
         Size limits of a request's body.
     is_closing : callable () -> bool
         Whether the connection closes after the next reply.
+    longest_seconds : float
+        Time limit of a request; may be infinite.
 
     Attributes
     ----------
@@ -238,6 +268,7 @@ class RestChannel(HTTPChannel):  # type: ignore[misc] # waitress ships no types
         origin_policy: OriginPolicy,
         body_limits: BodyLimits,
         is_closing: Callable[[], bool],
+        longest_seconds: float,
         **named_arguments: Any,
     ) -> None:
         self.count_refused = count_refused
@@ -247,6 +278,7 @@ class RestChannel(HTTPChannel):  # type: ignore[misc] # waitress ships no types
             check_headers=check_headers,
             origin_policy=origin_policy,
             body_limits=body_limits,
+            longest_seconds=longest_seconds,
         )
         self.is_closing = is_closing
         self.accepted = self.last_active = self.request_start = time.monotonic()
@@ -262,6 +294,20 @@ class RestChannel(HTTPChannel):  # type: ignore[misc] # waitress ships no types
             self.request_count += 1
         self.byte_count += len(data)
         return bool(super().received(data))
+
+    def refuse_late(self, now: float) -> None:
+        """Refuse a request whose deadline passes before all of it has come; called by the loop."""
+        with self.requests_lock:
+            late = self.request
+            if late is None or now < late.deadline:
+                return
+            late.error = RequestRefusedError(_LATE)
+            late.completed, late.expect_continue = True, False
+            self.request: RequestParser | None = None
+            self.sent_continue = False
+            self.requests.append(late)
+            if len(self.requests) == 1:
+                self.server.add_task(self)
 
     def _flush_some(self, do_close: bool = True) -> bool:
         has_sent = bool(super()._flush_some(do_close))

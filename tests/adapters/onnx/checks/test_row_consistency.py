@@ -116,7 +116,7 @@ def test_where_it_is_allowed_a_warning_tells_and_nothing_is_cached(
     host = make.host()
     serialised = request(models(build)["noise"], allow_inconsistent_model=True)
 
-    answer: Any = ExplainResponse.FromString(runner.explain(serialised, {}, host))
+    answer: Any = ExplainResponse.FromString(runner.explain(serialised, {}, host).content)
 
     assert [warning.code for warning in answer.warnings] == [
         "INCONSISTENT_MODEL",
@@ -144,7 +144,7 @@ def test_rows_of_the_table_count_for_more_than_rows_made_up(make, build, runner:
     assert "made-up rows" in load(model.SerializeToString()).inconsistency
     host = make.host()
 
-    answer: Any = ExplainResponse.FromString(runner.explain(request(model), {}, host))
+    answer: Any = ExplainResponse.FromString(runner.explain(request(model), {}, host).content)
 
     warning, _ = answer.warnings
     assert warning.code == "INCONSISTENT_ELSEWHERE"
@@ -194,7 +194,9 @@ def test_a_model_of_whole_numbers_is_tried_on_the_numbers_of_the_caller(
     assert "made-up rows" in load(model.SerializeToString()).inconsistency
 
     answer: Any = ExplainResponse.FromString(
-        runner.explain(request(model, b"a,b,c\n7,80,256\n9,32,10\n65,2,3\n"), {}, make.host())
+        runner.explain(
+            request(model, b"a,b,c\n7,80,256\n9,32,10\n65,2,3\n"), {}, make.host()
+        ).content
     )
     assert answer.warnings[0].code == "INCONSISTENT_ELSEWHERE"
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import fcntl
 import mmap
 import os
+from collections.abc import Iterable, Iterator
 
 _SEALS = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
+_PART_BYTES = 2**20
 
 
 class Arena:
@@ -30,16 +32,21 @@ class Arena:
         self.filled_bytes = 0
         self._memory = mmap.mmap(file, byte_count)
 
-    def put(self, *parts: bytes) -> None:
+    def put(self, *parts: bytes | bytearray) -> None:
         """Write the parts one after the other from the start; ValueError if they do not fit."""
-        length = sum(map(len, parts))
-        if length > self.byte_count:
-            raise ValueError(f"{length:,} bytes do not fit into {self.byte_count:,}")
+        self.fill(slice_ for part in parts for slice_ in _slices(part))
+
+    def fill(self, parts: Iterable[bytes | memoryview]) -> int:
+        """Write parts as they come, as `put` does; return their size."""
         start = 0
         for part in parts:
-            self._memory[start : start + len(part)] = part
-            start += len(part)
-        self.filled_bytes = max(self.filled_bytes, length)
+            end = start + len(part)
+            if end > self.byte_count:
+                raise ValueError(f"{end:,} bytes do not fit into {self.byte_count:,}")
+            self._memory[start:end] = part
+            self.filled_bytes = max(self.filled_bytes, end)
+            start = end
+        return start
 
     def get(self, length: int, start: int = 0) -> bytes:
         """Copy a part out, so that later writes of the other side do not change it."""
@@ -49,9 +56,29 @@ class Arena:
         self.filled_bytes = max(self.filled_bytes, end)
         return self._memory[start:end]
 
+    def parts(self, length: int) -> Iterator[bytes]:
+        """Copy the first bytes out, in parts of 1 MiB; other threads run between two of them."""
+        for start in range(0, length, _PART_BYTES):
+            yield self.get(min(_PART_BYTES, length - start), start)
+
+    def copy(self, length: int, start: int = 0) -> bytearray:
+        """Copy a part out, as `get` does, while other threads run."""
+        copied = bytearray(length)
+        for at in range(0, length, _PART_BYTES):
+            size = min(_PART_BYTES, length - at)
+            copied[at : at + size] = self.get(size, start + at)
+        return copied
+
     def close(self) -> None:
         """Unmap the memory."""
         self._memory.close()
+
+
+def _slices(part: bytes | bytearray) -> Iterator[memoryview]:
+    """Yield a part in slices: copying a large one would stop all other threads."""
+    view = memoryview(part)
+    for start in range(0, len(part), _PART_BYTES):
+        yield view[start : start + _PART_BYTES]
 
 
 def create(byte_count: int) -> int:

@@ -1,4 +1,4 @@
-"""Layout of a request in the arena: the message, then the uploaded files that it names."""
+"""Layout of a request in the arena: the message and the files that it names, or a body."""
 
 from __future__ import annotations
 
@@ -6,20 +6,33 @@ import json
 
 from onnxplain_server.adapters.workers.ipc.arena import Arena
 from onnxplain_server.core.interfaces import Blob, Blobs
+from onnxplain_server.core.request import Body, Method, ReplyFormat
 
 
-def pack(arena: Arena, request: bytes, blobs: Blobs) -> bytes:
+def pack(arena: Arena, request: bytes, blobs: Blobs, reply_format: ReplyFormat) -> bytes:
     """Write request and files; return the layout, the payload of the frame."""
     arena.put(request, *(blob.content for blob in blobs.values()))
-    layout = [[name, blob.form, len(blob.content)] for name, blob in blobs.items()]
-    return json.dumps([len(request), layout]).encode()
+    layout = [[name, blob.form, blob.field, len(blob.content)] for name, blob in blobs.items()]
+    return json.dumps([reply_format.value, len(request), layout]).encode()
 
 
-def unpack(arena: Arena, payload: bytes) -> tuple[bytes, Blobs]:
+def unpack(arena: Arena, payload: bytes) -> tuple[bytes, Blobs, ReplyFormat]:
     """Read request and files; the parent, which wrote them, is trusted."""
-    length, layout = json.loads(payload)
+    reply_format, length, layout = json.loads(payload)
     blobs, start = {}, length
-    for name, form, size in layout:
-        blobs[name] = Blob(form, arena.get(size, start))
+    for name, form, field, size in layout:
+        blobs[name] = Blob(form, arena.get(size, start), field)
         start += size
-    return arena.get(length), blobs
+    return arena.get(length), blobs, ReplyFormat(reply_format)
+
+
+def pack_body(arena: Arena, body: Body) -> bytes:
+    """Write a body as it is read; return the payload of the frame."""
+    size = arena.fill(body.parts())
+    return json.dumps([body.method.value, body.media_type, size]).encode()
+
+
+def unpack_body(arena: Arena, payload: bytes) -> tuple[Method, str, bytes]:
+    """Read a body's method, media type and content."""
+    method, media_type, size = json.loads(payload)
+    return Method(method), media_type, arena.get(size)

@@ -26,6 +26,7 @@ class FrameKind(IntEnum):
     CANCEL = 3
     CACHE_VALUES = 4
     FLIGHT_ROLE = 5
+    DECODE = 6
     READY = 16
     LOADING = 17
     LOADED = 18
@@ -55,7 +56,7 @@ FROM_WORKER: Mapping[FrameKind, int] = {
     FrameKind.FLIGHT_JOIN: _NAME_BYTES,
     FrameKind.FLIGHT_LEAVE: 0,
     FrameKind.REFUSED: 4_096,
-    FrameKind.ANSWERED: _LENGTH_BYTES,
+    FrameKind.ANSWERED: limits.ANSWER_HEADER_BYTE_LIMIT,
     FrameKind.SPANS: 2**17,
 }
 """Kinds of frames that the parent takes, each with the bytes of its largest payload.

@@ -26,6 +26,9 @@ PUT_BYTE_LIMIT = 256 * 2**20
 ENTRY_BYTES = 2_048
 """Charge for an entry besides its value, for the time that storing it takes."""
 
+ANSWER_HEADER_BYTE_LIMIT = 1_024
+"""Header of an answer; the answer itself goes through shared memory."""
+
 LOAD_COUNT_LIMIT = 16
 """Models that one request may load: its own, with and without a link."""
 

@@ -105,18 +105,6 @@ def unpack_progress(packed: bytes) -> tuple[float, float]:
     return done, planned
 
 
-def pack_length(length: int) -> bytes:
-    """Encode the length of a reply in the arena."""
-    return _LENGTH.pack(length)
-
-
-def unpack_length(packed: bytes) -> int:
-    """Decode the length of a reply in the arena."""
-    if len(packed) != _LENGTH.size:
-        raise MalformedError
-    return int(_LENGTH.unpack(packed)[0])
-
-
 def pack_error(error: ExplainError) -> bytes:
     """Encode an error."""
     return pack_names([error.reason.name, error.message, error.field])

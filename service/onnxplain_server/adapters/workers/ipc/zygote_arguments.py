@@ -5,14 +5,22 @@ from __future__ import annotations
 import dataclasses
 import json
 from dataclasses import dataclass
+from enum import StrEnum
 
 from onnxplain_server.adapters.workers.sandbox.resource_limits import Budget
 from onnxplain_server.core.model_limits import ModelLimits
 
 
+class WorkerKind(StrEnum):
+    """Kind of a worker: computes with one caller's model, or decodes bodies of REST."""
+
+    COMPUTE = "compute"
+    DECODE = "decode"
+
+
 @dataclass(frozen=True, slots=True)
 class WorkerSettings:
-    """Settings of all workers.
+    """Settings of all workers of a kind.
 
     Attributes
     ----------
@@ -24,12 +32,17 @@ class WorkerSettings:
         Resource limits of each worker.
     limits : ModelLimits
         Complexity limits for models.
+    reply_bytes : int
+        Size limit of a reply to a caller.
+    kind : WorkerKind
     """
 
     thread_count: int
     arena_bytes: int
     budget: Budget
     limits: ModelLimits
+    reply_bytes: int = 2**63 - 1
+    kind: WorkerKind = WorkerKind.COMPUTE
 
     def to_json(self) -> str:
         """Encode as a command-line argument."""
@@ -40,4 +53,5 @@ class WorkerSettings:
         """Decode the output of `to_json`."""
         fields = json.loads(text)
         budget, limits = Budget(**fields.pop("budget")), ModelLimits(**fields.pop("limits"))
-        return cls(**fields, budget=budget, limits=limits)
+        kind = WorkerKind(fields.pop("kind"))
+        return cls(**fields, budget=budget, limits=limits, kind=kind)

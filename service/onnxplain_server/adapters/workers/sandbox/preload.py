@@ -12,6 +12,7 @@ from contextlib import suppress
 from onnxplain_server.adapters.runner.in_process import InProcess
 from onnxplain_server.adapters.workers.sandbox.warm_up import NullHost, requests
 from onnxplain_server.core.errors import ExplainError
+from onnxplain_server.core.request import ReplyFormat
 
 _MODULES = (
     *("encodings.idna", "encodings.unicode_escape", "encodings.latin_1", "encodings.utf_16"),
@@ -28,5 +29,6 @@ def load() -> None:
     for request in requests():
         # Not every method suits every model.
         with suppress(ExplainError):
-            runner.explain(request, {}, NullHost())
+            for reply_format in ReplyFormat:
+                runner.explain(request, {}, NullHost(), reply_format)
     runner.close()

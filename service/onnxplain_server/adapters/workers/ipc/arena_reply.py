@@ -1,0 +1,108 @@
+"""Layout of a reply in the arena: its bytes, and a small header in the frame, which is checked."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Collection
+from typing import Any
+
+from onnxplain.v1.explanation_service_pb2 import MethodOptions
+from onnxplain.v1.table_pb2 import Table
+
+from onnxplain_server.adapters.workers.ipc.arena import Arena
+from onnxplain_server.adapters.workers.ipc.channel import MalformedError
+from onnxplain_server.core.request import Part, Reply, RequestParts
+
+_ID_LIMIT = 100
+_METHODS = frozenset({"", *MethodOptions.DESCRIPTOR.fields_by_name})
+_FORMS = {
+    "model": frozenset({"", "onnx"}),
+    "table": frozenset({"", *Table.DESCRIPTOR.fields_by_name}),
+}
+
+
+def pack_reply(arena: Arena, reply: Reply) -> bytes:
+    """Write a reply; return its header."""
+    arena.put(*reply.parts)
+    return json.dumps([reply.byte_count, reply.method, reply.predicted_row_count]).encode()
+
+
+def unpack_reply(arena: Arena, header: bytes) -> Reply:
+    """Read a reply.
+
+    Raises
+    ------
+    MalformedError
+        If the header is not what `pack_reply` writes.
+    """
+    size, method, row_count = _items(header, 3)
+    if not (isinstance(method, str) and method in _METHODS):
+        raise MalformedError
+    if not (isinstance(row_count, int | float) and 0 <= row_count < math.inf):
+        raise MalformedError
+    return Reply(tuple(arena.parts(_size(size, arena))), method, float(row_count))
+
+
+def pack_parts(arena: Arena, parts: RequestParts) -> bytes:
+    """Write a request that was split; return its header."""
+    files = [parts.model or Part(), parts.table or Part()]
+    arena.put(parts.envelope, *(file.content for file in files))
+    described = [[file.form, len(file.content), _cut(file.blob_id)] for file in files]
+    return json.dumps([len(parts.envelope), *described]).encode()
+
+
+def unpack_parts(arena: Arena, header: bytes) -> RequestParts:
+    """Read a request that was split.
+
+    Raises
+    ------
+    MalformedError
+        If the header is not what `pack_parts` writes.
+    """
+    size, model, table = _items(header, 3)
+    start = _size(size, arena)
+    envelope = bytes(arena.copy(start))
+    files: list[Part | None] = []
+    for described, forms in ((model, _FORMS["model"]), (table, _FORMS["table"])):
+        part = _part(arena, described, forms, start)
+        start += len(part.content)
+        files.append(part if part.content or part.blob_id is not None else None)
+    return RequestParts(envelope, *files)
+
+
+def _part(arena: Arena, described: object, forms: Collection[str], start: int) -> Part:
+    form, size, blob_id = _list(described, 3)
+    if not (isinstance(form, str) and form in forms):
+        raise MalformedError
+    if not (blob_id is None or (isinstance(blob_id, str) and len(blob_id) <= _ID_LIMIT)):
+        raise MalformedError
+    return Part(form, arena.copy(_size(size, arena, start), start), blob_id)
+
+
+def _cut(blob_id: str | None) -> str | None:
+    """Cut an id that is too long to be one; it is refused elsewhere."""
+    return None if blob_id is None else blob_id[:_ID_LIMIT]
+
+
+def _items(header: bytes, count: int) -> list[Any]:
+    """Decode a header, whose frame is small, so that it cannot be nested deeply."""
+    try:
+        return _list(json.loads(header), count)
+    except (ValueError, RecursionError):
+        raise MalformedError from None
+
+
+def _list(value: object, count: int) -> list[Any]:
+    if not isinstance(value, list) or len(value) != count:
+        raise MalformedError
+    return value
+
+
+def _size(value: object, arena: Arena, start: int = 0) -> int:
+    """Check a size in bytes of what begins at `start`."""
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise MalformedError
+    if not 0 <= value <= arena.byte_count - start:
+        raise MalformedError
+    return value

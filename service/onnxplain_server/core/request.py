@@ -1,0 +1,114 @@
+"""Requests and replies as bytes: what transports pass to runners without reading it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Method(Enum):
+    """Method of the service that computes."""
+
+    EXPLAIN = "explain"
+    DESCRIBE = "describe"
+
+
+class ReplyFormat(Enum):
+    """Format of a reply.
+
+    Attributes
+    ----------
+    PROTOBUF
+        The serialised message.
+    EVENT
+        The serialised message as the last event of a stream, ExplainStreamResponse.
+    JSON
+        Canonical JSON in UTF-8, on one line.
+    """
+
+    PROTOBUF = "protobuf"
+    EVENT = "event"
+    JSON = "json"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Body:
+    """Body of a request that a decoder reads.
+
+    Attributes
+    ----------
+    method : Method
+    media_type : str
+        "application/json", or "multipart/form-data; boundary=..." as the header has it.
+    parts : callable () -> iterable of bytes
+        Reads its bytes in order, each time from the start.
+    """
+
+    method: Method
+    media_type: str
+    parts: Callable[[], Iterable[bytes]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Part:
+    """Model or table of a request.
+
+    Attributes
+    ----------
+    form : str
+        "onnx", or the name of a table's format in the contract, like "csv"; empty with `blob_id`.
+    content : bytes or bytearray
+        The file; empty with `blob_id`.
+    blob_id : str or None
+        Id of an uploaded file; None where the request holds the file itself.
+    """
+
+    form: str = ""
+    content: bytes | bytearray = b""
+    blob_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RequestParts:
+    """Request split into its envelope, its model and its table, none of them parsed.
+
+    Attributes
+    ----------
+    envelope : bytes
+        Serialised message with the fields besides `model` and `table`.
+    model, table : Part or None
+        None where the request has none, or an empty one, which stays in the envelope.
+    """
+
+    envelope: bytes
+    model: Part | None = None
+    table: Part | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reply:
+    """Encoded reply, with what metrics count.
+
+    Attributes
+    ----------
+    parts : tuple of bytes
+        The reply, in the format that was asked for.
+    method : str
+        Name of the explained method; empty for several.
+    predicted_row_count : float
+    """
+
+    parts: tuple[bytes, ...]
+    method: str = ""
+    predicted_row_count: float = 0.0
+
+    @property
+    def content(self) -> bytes:
+        """All parts joined."""
+        return b"".join(self.parts)
+
+    @property
+    def byte_count(self) -> int:
+        """Size of the reply."""
+        return sum(map(len, self.parts))

@@ -1,0 +1,173 @@
+"""Splitter of serialised requests into envelope, model and table, by their top-level fields.
+
+It reads tags and lengths only, so a server can find the model and the table without parsing them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from onnxplain.v1.explanation_service_pb2 import (
+    DescribeModelRequest,
+    ExplainRequest,
+    ExplainStreamRequest,
+    ExplainStreamResponse,
+)
+from onnxplain.v1.model_pb2 import Model
+from onnxplain.v1.table_pb2 import Table
+
+from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.request import Method, Part, RequestParts
+
+_MESSAGES: dict[Method, Any] = {
+    Method.EXPLAIN: ExplainRequest,
+    Method.DESCRIBE: DescribeModelRequest,
+}
+_SOURCES: dict[str, Any] = {"model": Model, "table": Table}
+_FORMS = {"content": "onnx"}
+"""Formats whose field has another name."""
+
+_FIELD_LIMIT = 200_000
+"""Top-level fields, as many as are scanned in some 0.2 s."""
+
+_VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
+_FIXED_BYTES = {_FIXED64: 8, _FIXED32: 4}
+_VARINT_BYTES = 10
+
+
+@dataclass(frozen=True, slots=True)
+class _Field:
+    """Field of a message: its number, and the offsets of its tag, its value and its end."""
+
+    number: int
+    wire_type: int
+    start: int
+    value_start: int
+    end: int
+
+
+def split(content: bytes, method: Method) -> RequestParts:
+    """Split a serialised ExplainRequest or DescribeModelRequest.
+
+    Raises
+    ------
+    ExplainError
+        INVALID_REQUEST if it is malformed, or has a model or a table twice: parsers would
+        merge or replace them.
+    """
+    message = _MESSAGES[method].DESCRIPTOR
+    numbers = {
+        message.fields_by_name[name].number: name
+        for name in _SOURCES
+        if name in message.fields_by_name
+    }
+    found: dict[str, _Field] = {}
+    for field in _fields(content, 0, len(content), message.name):
+        name = numbers.get(field.number)
+        if name is None or field.wire_type != _BYTES:
+            continue
+        if name in found:
+            raise _invalid(f"the message has the field {name} twice; send it once", name)
+        found[name] = field
+    parts = {name: _part(content, field, name) for name, field in found.items()}
+    cut = [found[name] for name, part in parts.items() if part is not None]
+    return RequestParts(_without(content, cut), parts.get("model"), parts.get("table"))
+
+
+def request_of_stream(content: bytes) -> bytes:
+    """Return the serialised ExplainRequest of a serialised ExplainStreamRequest; may be empty."""
+    number = ExplainStreamRequest.DESCRIPTOR.fields_by_name["request"].number
+    fields = [
+        field
+        for field in _fields(content, 0, len(content), "ExplainStreamRequest")
+        if (field.number, field.wire_type) == (number, _BYTES)
+    ]
+    if len(fields) > 1:
+        raise _invalid("the message has the field request twice; send it once", "request")
+    return b"".join(content[field.value_start : field.end] for field in fields)
+
+
+def response_event(response: bytes) -> bytes:
+    """Wrap a serialised ExplainResponse as a serialised ExplainStreamResponse."""
+    number = ExplainStreamResponse.DESCRIPTOR.fields_by_name["response"].number
+    return bytes([number << 3 | _BYTES]) + _encode_varint(len(response)) + response
+
+
+def _part(content: bytes, field: _Field, name: str) -> Part | None:
+    """Return the only source of a model or a table; None without one, or if its file is empty."""
+    message = _SOURCES[name].DESCRIPTOR
+    known = {source.number: source.name for source in message.oneofs_by_name["source"].fields}
+    sources = [
+        inner
+        for inner in _fields(content, field.value_start, field.end, message.name)
+        if inner.number in known and inner.wire_type == _BYTES
+    ]
+    if len(sources) > 1:
+        raise _invalid(f"the {name} has several sources; send one", name)
+    if not sources:
+        return None
+    source = known[sources[0].number]
+    value = content[sources[0].value_start : sources[0].end]
+    if source == "id":
+        return Part(blob_id=value.decode(errors="replace"))
+    return Part(_FORMS.get(source, source), value) if value else None
+
+
+def _without(content: bytes, cut: list[_Field]) -> bytes:
+    """Return the message without some of its fields."""
+    kept, at = [], 0
+    for field in sorted(cut, key=lambda field: field.start):
+        kept.append(content[at : field.start])
+        at = field.end
+    return b"".join((*kept, content[at:]))
+
+
+def _fields(content: bytes, start: int, end: int, message: str) -> Iterator[_Field]:
+    """Yield the fields of a message between two offsets; INVALID_REQUEST if it is malformed."""
+    at, count = start, 0
+    while at < end:
+        tag, value_start = _varint(content, at, end, message)
+        wire_type = tag & 7
+        if wire_type == _VARINT:
+            _, next_ = _varint(content, value_start, end, message)
+        elif wire_type == _BYTES:
+            length, value_start = _varint(content, value_start, end, message)
+            next_ = value_start + length
+        else:
+            # Other types are unknown, or groups, which no field of the contract is.
+            next_ = value_start + _FIXED_BYTES.get(wire_type, end)
+        if next_ > end or not tag >> 3:
+            raise _malformed(message)
+        yield _Field(tag >> 3, wire_type, at, value_start, next_)
+        at, count = next_, count + 1
+        if count > _FIELD_LIMIT:
+            raise _invalid(f"the {message} has more than {_FIELD_LIMIT:,} fields")
+
+
+def _varint(content: bytes, at: int, end: int, message: str) -> tuple[int, int]:
+    """Read a varint; return its value and the offset after it."""
+    value = 0
+    for index in range(min(_VARINT_BYTES, end - at)):
+        byte = content[at + index]
+        value |= (byte & 0x7F) << 7 * index
+        if byte < 0x80:
+            return value, at + index + 1
+    raise _malformed(message)
+
+
+def _encode_varint(value: int) -> bytes:
+    encoded = bytearray()
+    while value > 0x7F:
+        encoded.append(value & 0x7F | 0x80)
+        value >>= 7
+    return bytes((*encoded, value))
+
+
+def _malformed(message: str) -> ExplainError:
+    return _invalid(f"the message cannot be decoded as {message}")
+
+
+def _invalid(message: str, field: str = "") -> ExplainError:
+    return ExplainError(Reason.INVALID_REQUEST, message, field)

@@ -1,0 +1,62 @@
+"""Encoder of replies, in the format that was asked for, and up to a limit."""
+
+from __future__ import annotations
+
+from google.protobuf.message import EncodeError, Message
+
+from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.request import Reply, ReplyFormat
+from onnxplain_server.wire import canonical
+from onnxplain_server.wire.protobuf_split import response_event
+
+
+def encode(
+    message: Message,
+    reply_format: ReplyFormat,
+    byte_limit: float,
+    method: str = "",
+    predicted_row_count: float = 0.0,
+) -> Reply:
+    """Encode a message.
+
+    Parameters
+    ----------
+    message : Message
+    reply_format : ReplyFormat
+    byte_limit : float
+        May be infinite.
+    method, predicted_row_count
+        See `Reply`.
+
+    Raises
+    ------
+    ExplainError
+        RESPONSE_TOO_LARGE, OUT_OF_MEMORY.
+    """
+    # Numbers take at least a quarter of their eight bytes in JSON: "1,".
+    least = message.ByteSize() / (4 if reply_format is ReplyFormat.JSON else 1)
+    _check_size(least, byte_limit, "at least ")
+    try:
+        content = _encode(message, reply_format)
+    except EncodeError:
+        # protobuf's name for memory that ran out: the message itself is complete.
+        raise MemoryError from None
+    _check_size(len(content), byte_limit)
+    return Reply((content,), method, predicted_row_count)
+
+
+def _encode(message: Message, reply_format: ReplyFormat) -> bytes:
+    if reply_format is ReplyFormat.JSON:
+        return canonical.encode(message).encode()
+    content = bytes(message.SerializeToString())
+    return response_event(content) if reply_format is ReplyFormat.EVENT else content
+
+
+def _check_size(byte_count: float, limit: float, qualifier: str = "") -> None:
+    if byte_count > limit:
+        raise ExplainError(
+            Reason.RESPONSE_TOO_LARGE,
+            f"the response has {qualifier}{byte_count:,.0f} bytes, and this server sends at most "
+            f"{limit:,.0f} (setting max_response_bytes); ask for fewer rows (row_count), features "
+            "or grid points (grid_size), or set plots to false",
+        )

@@ -1,0 +1,172 @@
+"""Decoder of REST bodies: JSON documents and multipart forms, split into envelope, model and table.
+
+It runs in a process of its own that never loads a model, so it imports nothing that computes.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Mapping
+from typing import TypeVar
+
+from onnxplain.v1.explanation_service_pb2 import DescribeModelRequest, ExplainRequest
+from onnxplain.v1.model_pb2 import Model
+from onnxplain.v1.table_pb2 import Table
+from werkzeug.datastructures import FileStorage, MultiDict
+from werkzeug.exceptions import RequestEntityTooLarge
+from werkzeug.formparser import MultiPartParser
+from werkzeug.http import parse_options_header
+
+from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.request import Method, Part, RequestParts
+from onnxplain_server.wire import canonical, rest_request
+from onnxplain_server.wire.media_types import CHARSETS, FORM
+from onnxplain_server.wire.rest_request import File
+
+_PART_LIMIT = 1_000
+"""Parts of a form; known are three."""
+
+_Part = TypeVar("_Part")
+
+
+def decode(method: Method, media_type: str, content: bytes) -> RequestParts:
+    """Decode a body and split it.
+
+    Parameters
+    ----------
+    method : Method
+    media_type : str
+        Value of the header Content-Type: JSON, or a multipart form with its boundary.
+    content : bytes
+
+    Raises
+    ------
+    ExplainError
+        INVALID_REQUEST, INVALID_TABLE, WRONG_TYPE or INVALID_MODEL.
+    """
+    kind, parameters = parse_options_header(media_type)
+    if kind == FORM:
+        form = _Form(content, parameters.get("boundary", ""))
+        return _split(_READ_FORM[method](form))
+    if method is Method.EXPLAIN:
+        return _split(rest_request.from_json(content))
+    return _split(canonical.decode(content, DescribeModelRequest))
+
+
+class _Form:
+    """Parts of a multipart form by name."""
+
+    def __init__(self, content: bytes, boundary: str) -> None:
+        parser = MultiPartParser(stream_factory=_in_memory, max_form_parts=_PART_LIMIT)
+        self._fields: MultiDict[str, str]
+        self._files: MultiDict[str, FileStorage]
+        try:
+            self._fields, self._files = parser.parse(
+                io.BytesIO(content), boundary.encode(), len(content)
+            )
+        except RequestEntityTooLarge:
+            raise _invalid(f"the form has more than {_PART_LIMIT:,} parts") from None
+        except ValueError as error:
+            raise _invalid(f"the form cannot be read: {error}") from None
+
+    def check_names(self, allowed: set[str]) -> None:
+        """Refuse unknown parts."""
+        for name in (*self._files, *self._fields):
+            if name not in allowed:
+                problem = f'unknown part "{name[:100]}"' if name else "a part without a name"
+                message = f"{problem}; known here: {', '.join(sorted(allowed))}"
+                raise _invalid(message, name[:100] if name else "")
+
+    def file(self, name: str) -> File | None:
+        """Return a file; None without it."""
+        if name in self._fields:
+            message = f"the part {name} is a form field; send it as a file, with a file name"
+            raise _invalid(message, name)
+        file = _only(name, self._files.getlist(name))
+        if file is None:
+            return None
+        _check_charset(file.mimetype_params)
+        return File(file.read(), file.filename or "", file.mimetype)
+
+    def text(self) -> bytes:
+        """Return the part `request`, a form field or a file; without it, an empty object."""
+        files = [file.read() for file in self._files.getlist("request")]
+        text = _only("request", [*files, *map(_encoded, self._fields.getlist("request"))])
+        return b"{}" if text is None else text
+
+
+def _in_memory(*_facts: object, **_named_facts: object) -> io.BytesIO:
+    """Keep a file in memory: a decoder can write no other."""
+    return io.BytesIO()
+
+
+def _explain_form(form: _Form) -> ExplainRequest:
+    form.check_names({"model", "table", "request"})
+    return rest_request.from_files(form.file("model"), form.file("table"), form.text())
+
+
+def _describe_form(form: _Form) -> DescribeModelRequest:
+    form.check_names({"model"})
+    if (file := form.file("model")) is None:
+        message = "the part model is missing; send the ONNX file under that name"
+        raise _invalid(message, "model")
+    return DescribeModelRequest(model=Model(content=file.content))
+
+
+_READ_FORM: Mapping[Method, Callable[[_Form], ExplainRequest | DescribeModelRequest]] = {
+    Method.EXPLAIN: _explain_form,
+    Method.DESCRIBE: _describe_form,
+}
+
+
+def _split(message: ExplainRequest | DescribeModelRequest) -> RequestParts:
+    """Take model and table out of a message."""
+    model = _model_part(message.model)
+    if model is not None:
+        message.ClearField("model")
+    table = _table_part(message.table) if isinstance(message, ExplainRequest) else None
+    if table is not None:
+        message.ClearField("table")
+    return RequestParts(message.SerializeToString(), model, table)
+
+
+def _model_part(model: Model) -> Part | None:
+    if model.WhichOneof("source") == "id":
+        return Part(blob_id=model.id)
+    return Part("onnx", model.content) if model.content else None
+
+
+def _table_part(table: Table) -> Part | None:
+    source = table.WhichOneof("source")
+    if source is None:
+        return None
+    if source == "id":
+        return Part(blob_id=table.id)
+    value = getattr(table, source)
+    content = value.SerializeToString(deterministic=True) if source == "columns" else value
+    return Part(source, content) if content else None
+
+
+def _check_charset(parameters: Mapping[str, str]) -> None:
+    """Refuse text that is not UTF-8, by the parameters of its media type."""
+    charset = parameters.get("charset", "utf-8")
+    if charset.lower() not in CHARSETS:
+        raise _invalid(f'text in "{charset[:40]}" is not supported; send it in UTF-8')
+
+
+def _encoded(text: str) -> bytes:
+    if "\ufffd" in text:
+        # werkzeug's replacement for invalid UTF-8.
+        message = r"the part request is not UTF-8, or contains U+FFFD; write that as \ufffd"
+        raise _invalid(message, "request")
+    return text.encode()
+
+
+def _only(name: str, parts: list[_Part]) -> _Part | None:
+    if len(parts) > 1:
+        raise _invalid(f"the part {name} came {len(parts)} times; send it once", name)
+    return parts[0] if parts else None
+
+
+def _invalid(message: str, field: str = "") -> ExplainError:
+    return ExplainError(Reason.INVALID_REQUEST, message, field)
