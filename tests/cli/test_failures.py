@@ -84,7 +84,7 @@ def test_a_number_too_large_for_its_field_is_one_line(run: Run, model: Path, tab
 def test_a_server_that_is_not_there_is_told_in_full_and_then_in_short(
     run: Run, model: Path, table: Path
 ) -> None:
-    result = run("explain", model, table, *ASK, "--endpoint", "127.0.0.1:1")
+    result = run("explain", model, table, *ASK, "--endpoint", "127.0.0.1:1", "--timeout", "1")
 
     details, last = result.stderr.splitlines()
     assert details.startswith("no answer from 127.0.0.1:1: failed to connect")

@@ -1,5 +1,6 @@
 """Retry: transient errors, backoff, and refusals that are final."""
 
+import random
 from collections.abc import Callable
 from typing import Any
 
@@ -175,9 +176,23 @@ def test_pauses_double_from_a_tenth_of_a_second_with_chance_in_them() -> None:
 
     pauses = [attempts.pause(error) for _ in range(9)]
 
-    longest = [0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 5, 5, 5]
+    longest = [0.1, 0.2, 0.4, 0.8, 1.6, 2, 2, 2, 2]
     assert all(most / 2 <= pause <= most for pause, most in zip(pauses, longest, strict=True))
     assert len(set(pauses)) == 9
+
+
+@pytest.mark.parametrize("chance", [min, max])
+def test_retries_outlast_a_restart_of_the_only_server(
+    clock: Clock, monkeypatch: pytest.MonkeyPatch, chance: Callable[[float, float], float]
+) -> None:
+    """By default, whatever chance makes of the pauses; and they do not last for minutes."""
+    monkeypatch.setattr(random, "uniform", chance)
+
+    with onnxplain.connect("127.0.0.1:1") as client, pytest.raises(ExplainError) as caught:
+        client.describe(b"")
+
+    assert caught.value.code == "UNAVAILABLE"
+    assert 5 < sum(clock.pauses) < 15
 
 
 def test_a_call_that_a_closing_server_cut_off_is_made_again_and_one_left_by_its_caller_is_not() -> (

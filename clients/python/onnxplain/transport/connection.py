@@ -12,8 +12,8 @@ from onnxplain.transport.uploads import PART_BYTES
 MESSAGE_LIMIT = 64 * 2**20
 """Bytes: the server's default limit of a message."""
 
-RETRY_COUNT = 4
-"""Retries, which take a second or two: long enough to replace a server."""
+RETRY_COUNT = 10
+"""Retries, whose pauses take 6 to 13 s in all: long enough to restart the only server."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,8 @@ import time
 from onnxplain.errors import ExplainError
 
 _FIRST_SECONDS = 0.1
-_MAX_SECONDS = 5.0
+# Longer pauses would keep callers waiting after a restart is over.
+_MAX_SECONDS = 2.0
 
 
 class Attempts:
