@@ -50,7 +50,7 @@ COPY --from=build /opt/onnxplain /opt/onnxplain
 # The root may be read-only, since all code is compiled already; /tmp takes bodies of requests
 # while they arrive.
 ENV PATH=/opt/onnxplain/bin:$PATH PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1 HOME=/tmp
-ENV ONNXPLAIN_HOST=0.0.0.0
+ENV ONNXPLAIN_HOST=0.0.0.0 ONNXPLAIN_ISOLATION=require
 USER 65532:65532
 WORKDIR /tmp
 EXPOSE 8080 8081 8082

@@ -74,7 +74,7 @@ def _server_runner(settings: Settings, stack: ExitStack) -> _ServerRunner:
         settings.max_graph_depth,
         settings.max_tree_depth,
     )
-    if settings.isolation:
+    if settings.isolation != "none":
         return _isolated(settings, limits, stack)
     from onnxplain_server.adapters.runner.in_process import InProcess  # noqa: PLC0415
     from onnxplain_server.adapters.runner.local_decoder import LocalDecoder  # noqa: PLC0415
@@ -107,6 +107,8 @@ def _isolated(settings: Settings, limits: ModelLimits, stack: ExitStack) -> _Ser
         raise cli.CommandError(
             "CANNOT_START_WORKERS", f"no worker could be started: {error}"
         ) from None
+    missing = {*isolated.counts().missing, *decoder.counts().missing}
+    _check_protections(settings, sorted(missing))
     collectors = [
         WorkerState("worker", isolated.counts),
         WorkerState("decoder", decoder.counts),
@@ -130,6 +132,19 @@ def _worker_settings(settings: Settings, limits: ModelLimits) -> WorkerSettings:
         limits,
         settings.max_response_bytes,
     )
+
+
+def _check_protections(settings: Settings, missing: Sequence[str]) -> None:
+    """Refuse to start without protections of workers that the setting requires."""
+    from onnxplain_server.config.setting_names import variable_and_flag  # noqa: PLC0415
+
+    if missing and settings.isolation == "require":
+        raise cli.CommandError(
+            "MISSING_PROTECTIONS",
+            f"this kernel or container denies workers {', '.join(missing)}, and "
+            f"{variable_and_flag('isolation')} is require; set it to available to serve trusted "
+            "callers without",
+        )
 
 
 def _cache(byte_limit: int = _CACHE_BYTES) -> MemoryCache:

@@ -55,11 +55,11 @@ def test_a_variable_may_name_the_file(
 
 def test_every_setting_but_the_file_itself_may_stand_in_it(write: Callable[[str], str]) -> None:
     file = write(
-        'isolation = false\nmax_seconds = 5\nlog_format = "json"\nhost = "0.0.0.0"\n'
+        'isolation = "none"\nmax_seconds = 5\nlog_format = "json"\nhost = "0.0.0.0"\n'
         'tokens_file = "/run/tokens"\nredis_url = "redis://a"\n'
     )
     chosen = load({"config_file": file})
-    assert (chosen.isolation, chosen.max_seconds, chosen.log_format) == (False, 5, "json")
+    assert (chosen.isolation, chosen.max_seconds, chosen.log_format) == ("none", 5, "json")
     assert chosen.tokens_file == Path("/run/tokens")
     with pytest.raises(SettingsError, match="config_file: there is no such setting"):
         load({"config_file": write('config_file = "another"')})

@@ -146,10 +146,12 @@ class Settings(BaseSettings):
         ge=0,
         le=1_000,
     )
-    isolation: bool = Field(
-        True,
-        description="Compute in worker processes without access to files, network and the memory "
-        "of others; turn it off only for trusted models.",
+    isolation: Literal["none", "available", "require"] = Field(
+        "available",
+        description="Whether to compute in worker processes without access to files, network and "
+        "the memory of others: available uses the protections of this kernel and warns of missing "
+        "ones, require refuses to start without all of them, none computes in the server's own "
+        "process, for trusted models only.",
     )
     worker_bytes: ByteSize = Field(
         ByteSize(2**30), description="Memory limit for the work on one request.", ge=2**26

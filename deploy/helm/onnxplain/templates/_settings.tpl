@@ -26,7 +26,7 @@
 {{- end }}
 
 {{- define "onnxplain.env" -}}
-{{- $settings := merge (dict "grace_seconds" (include "onnxplain.graceSeconds" .)) .Values.settings -}}
+{{- $settings := merge (dict "grace_seconds" (include "onnxplain.graceSeconds" .)) .Values.settings (dict "isolation" "require") -}}
 {{- range $name, $value := $settings }}
 - name: ONNXPLAIN_{{ upper $name }}
   value: {{ include "onnxplain.settingText" $value | quote }}

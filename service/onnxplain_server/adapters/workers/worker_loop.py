@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping
 from pathlib import PurePath
 from typing import Protocol, TypeAlias
 
+from google.protobuf.message import DecodeError, EncodeError
+
 from onnxplain_server.adapters.workers.ipc import payloads
 from onnxplain_server.adapters.workers.ipc.arena import Arena
 from onnxplain_server.adapters.workers.ipc.channel import (
@@ -27,6 +29,12 @@ from onnxplain_server.telemetry.spans import Spans
 
 Answerer: TypeAlias = Callable[[Arena, bytes, RemoteHost], bytes]
 """Reads a request from the arena by its frame's payload, writes the answer, returns its header."""
+
+_OUT_OF_MEMORY = (MemoryError, EncodeError, DecodeError)
+"""Protobuf tells a failed allocation as an error of encoding, or of decoding what it encoded.
+
+What cannot be decoded of a request is an ExplainError already.
+"""
 
 
 class Program(Protocol):
@@ -88,7 +96,7 @@ class _RequestLoop:
             return self._answerers[frame.kind](self._arena, frame.payload, host)
         except (ExplainError, ClosedError):
             raise
-        except MemoryError:
+        except _OUT_OF_MEMORY:
             message = "The request needs more memory than this server allows for one request."
             raise ExplainError(Reason.OUT_OF_MEMORY, message) from None
         except Exception as fault:  # noqa: BLE001 - nothing else may leave a runner
