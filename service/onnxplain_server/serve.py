@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import logging
 import os
@@ -45,6 +46,11 @@ _LAST_SECONDS = 1.0
 _NEWS_SECONDS = 0.5
 
 _FILE_COUNT = 65_536
+
+_M_MMAP_THRESHOLD = -3
+"""Of glibc. By default this grows with what is freed, and then memory stays in the heap."""
+
+_MAPPED_BYTES = 2**17
 
 # Scrapers send no body.
 _SCRAPE_BYTES = 1024
@@ -187,6 +193,7 @@ def run(
     logging.getLogger("waitress").setLevel(logging.WARNING)
     wait_signal = _catch_signals()
     _allow_connections()
+    _return_memory()
     server = Server(
         settings, runner, cache, store, collectors, decoder=decoder, ready=ready, tracer=tracer
     )
@@ -240,6 +247,13 @@ def _allow_connections() -> None:
     limit = _FILE_COUNT if hard == resource.RLIM_INFINITY else min(_FILE_COUNT, hard)
     if soft != resource.RLIM_INFINITY and soft < limit:
         resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
+
+
+def _return_memory() -> None:
+    """Have glibc return the memory of large requests and replies as soon as they are done."""
+    libc = ctypes.CDLL(None)
+    if hasattr(libc, "mallopt"):
+        libc.mallopt(_M_MMAP_THRESHOLD, _MAPPED_BYTES)
 
 
 def _addresses(settings: Settings, server: Server) -> tuple[str | int, ...]:

@@ -128,9 +128,9 @@ def test_what_is_no_message_is_refused(content: bytes, method: Method) -> None:
 
 
 def test_the_number_of_fields_is_limited() -> None:
-    names = ExplainRequest(feature_columns=[""] * 200_001).SerializeToString()
+    names = ExplainRequest(feature_columns=[""] * 100_001).SerializeToString()
 
-    with pytest.raises(ExplainError, match="more than 200,000 fields"):
+    with pytest.raises(ExplainError, match="more than 100,000 fields"):
         split(names, Method.EXPLAIN)
     assert split(names[2:], Method.EXPLAIN).envelope == names[2:]
 

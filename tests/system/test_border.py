@@ -1,0 +1,152 @@
+"""The border: requests that are heavy to decode or to answer do not stall the serving process."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import re
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from multiprocessing import get_context
+from pathlib import Path
+
+import pytest
+from hostile import heavy
+
+AT_ONCE = 4
+GAP_RATIO = 10
+MEMORY_BYTES = 50 * 2**20
+PATIENCE = 120.0
+
+SERVING = """
+import sys, threading, time
+
+longest = 0.0
+
+def beat():
+    global longest
+    last = time.monotonic()
+    while True:
+        time.sleep(0.01)
+        now = time.monotonic()
+        longest = max(longest, now - last)
+        last = now
+
+def tell():
+    global longest
+    for _ in sys.stdin:
+        print(longest, flush=True)
+        longest = 0.0
+
+for job in (beat, tell):
+    threading.Thread(target=job, daemon=True).start()
+sys.argv = ["onnxplain", "serve"]
+from onnxplain_server.__main__ import main
+main()
+"""
+"""A server whose process has a heartbeat: for each line it tells the longest gap since the last."""
+
+
+class Beating:
+    """A server with a heartbeat."""
+
+    def __init__(self, process: subprocess.Popen[str], port: int) -> None:
+        self._process = process
+        self.port = port
+
+    def longest_gap(self) -> float:
+        """Longest gap of the heartbeat since the last look, in seconds."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write("\n")
+        self._process.stdin.flush()
+        return float(self._process.stdout.readline())
+
+    @property
+    def resident_bytes(self) -> int:
+        status = Path(f"/proc/{self._process.pid}/status").read_text()
+        found = re.search(r"^VmRSS:\s+(\d+) kB", status, re.MULTILINE)
+        assert found
+        return 1024 * int(found[1])
+
+
+@pytest.fixture
+def beating() -> Iterator[Beating]:
+    with _beating() as server:
+        yield server
+
+
+@contextmanager
+def _beating() -> Iterator[Beating]:
+    variables = {f"ONNXPLAIN_{name}_PORT": "0" for name in ("REST", "GRPC", "METRICS")}
+    # Cached numbers stay, on purpose.
+    variables["ONNXPLAIN_CACHE_BYTES"] = "0"
+    with subprocess.Popen(
+        [sys.executable, "-c", SERVING],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | variables,
+    ) as process:
+        assert process.stderr is not None
+        ports = (re.search(r"REST on .*?:(\d+)", line) for line in process.stderr)
+        port = int(next(filter(None, ports))[1])
+        reader = threading.Thread(target=process.stderr.read)
+        reader.start()
+        yield Beating(process, port)
+        process.terminate()
+        process.wait(PATIENCE)
+        reader.join()
+
+
+def post(port: int, document: bytes) -> tuple[int, str]:
+    """Ask over REST, with a deadline that an endless request alone exceeds."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
+    headers = {"Content-Type": "application/json", "X-Request-Timeout-Ms": "5000"}
+    connection.request("POST", "/v1/explanations", document, headers)
+    reply = connection.getresponse()
+    content = reply.read()
+    connection.close()
+    return reply.status, "" if reply.status == 200 else json.loads(content)["reason"]
+
+
+def huge_answer() -> bytes:
+    return heavy.rest_document(heavy.huge_answer())
+
+
+def honest_table() -> bytes:
+    return heavy.rest_document(heavy.honest_table())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("document", [huge_answer, heavy.huge_names, honest_table])
+def test_heavy_requests_neither_stall_the_serving_process_nor_stay_in_its_memory(
+    beating: Beating, document: Callable[[], bytes]
+) -> None:
+    body = document()
+    small = heavy.rest_document(heavy.small())
+    assert post(beating.port, small)[0] == 200
+    before = beating.resident_bytes
+    beating.longest_gap()
+    time.sleep(2)
+    idle_gap = beating.longest_gap()
+
+    # In processes of their own: their work is not that of the server.
+    with ProcessPoolExecutor(AT_ONCE, get_context("fork")) as senders:
+        answers = [senders.submit(post, beating.port, body) for _ in range(AT_ONCE)]
+        reasons = {answer.result()[1] for answer in answers}
+
+    busy_gap = beating.longest_gap()
+    assert reasons <= {"", "DEADLINE_EXCEEDED", "RESPONSE_TOO_LARGE", "OUT_OF_MEMORY"}
+    assert busy_gap <= GAP_RATIO * idle_gap
+    end = time.monotonic() + PATIENCE
+    while (held := beating.resident_bytes - before) > MEMORY_BYTES:
+        assert time.monotonic() < end, f"{held:,} bytes stay"
+        time.sleep(0.2)
