@@ -16,8 +16,12 @@ from contextlib import contextmanager
 from multiprocessing import get_context
 from pathlib import Path
 
+import grpc
 import pytest
+from google.protobuf.json_format import ParseDict
 from hostile import heavy
+from onnxplain.v1.explanation_service_pb2 import ExplainResponse, ExplainStreamRequest
+from onnxplain.v1.explanation_service_pb2_grpc import ExplanationServiceStub
 
 AT_ONCE = 4
 GAP_RATIO = 10
@@ -106,15 +110,21 @@ def _beating() -> Iterator[Beating]:
         reader.join()
 
 
-def post(port: int, document: bytes) -> tuple[int, str]:
-    """Ask over REST, with a deadline that an endless request alone exceeds."""
+def post(port: int, document: bytes, seconds: int = 5) -> tuple[int, bytes]:
+    """Ask over REST."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
-    headers = {"Content-Type": "application/json", "X-Request-Timeout-Ms": "5000"}
+    headers = {"Content-Type": "application/json", "X-Request-Timeout-Ms": f"{1000 * seconds}"}
     connection.request("POST", "/v1/explanations", document, headers)
     reply = connection.getresponse()
     content = reply.read()
     connection.close()
-    return reply.status, "" if reply.status == 200 else json.loads(content)["reason"]
+    return reply.status, content
+
+
+def reason(port: int, document: bytes) -> str:
+    """Why there is no answer; empty where there is one."""
+    status, content = post(port, document)
+    return "" if status == 200 else str(json.loads(content)["reason"])
 
 
 def huge_answer() -> bytes:
@@ -140,8 +150,8 @@ def test_heavy_requests_neither_stall_the_serving_process_nor_stay_in_its_memory
 
     # In processes of their own: their work is not that of the server.
     with ProcessPoolExecutor(AT_ONCE, get_context("fork")) as senders:
-        answers = [senders.submit(post, beating.port, body) for _ in range(AT_ONCE)]
-        reasons = {answer.result()[1] for answer in answers}
+        answers = [senders.submit(reason, beating.port, body) for _ in range(AT_ONCE)]
+        reasons = {answer.result() for answer in answers}
 
     busy_gap = beating.longest_gap()
     assert reasons <= {"", "DEADLINE_EXCEEDED", "RESPONSE_TOO_LARGE", "OUT_OF_MEMORY"}
@@ -150,3 +160,39 @@ def test_heavy_requests_neither_stall_the_serving_process_nor_stay_in_its_memory
     while (held := beating.resident_bytes - before) > MEMORY_BYTES:
         assert time.monotonic() < end, f"{held:,} bytes stay"
         time.sleep(0.2)
+
+
+def test_a_response_above_the_limit_is_refused_on_both_surfaces_with_what_to_do(serve) -> None:
+    frugal = serve(max_response_bytes=2**16)
+    request = heavy.huge_answer(50)
+
+    status, content = post(frugal.rest_port, heavy.rest_document(request))
+    with (
+        grpc.insecure_channel(frugal.endpoint) as channel,
+        pytest.raises(grpc.RpcError) as caught,
+    ):
+        ExplanationServiceStub(channel).Explain(request)
+
+    problem = json.loads(content)
+    assert (status, problem["reason"]) == (413, "RESPONSE_TOO_LARGE")
+    assert caught.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
+    for text in (problem["detail"], caught.value.details()):
+        assert "at most 65,536 (setting max_response_bytes)" in text
+        assert "row_count" in text
+
+
+def test_a_large_response_comes_whole_on_both_surfaces(server) -> None:
+    request = heavy.huge_answer(300)
+
+    status, content = post(server.rest_port, heavy.rest_document(request), 600)
+    unlimited = [("grpc.max_receive_message_length", -1)]
+    with grpc.insecure_channel(server.endpoint, unlimited) as channel:
+        stub = ExplanationServiceStub(channel)
+        (*_, last) = stub.ExplainStream(ExplainStreamRequest(request=request))
+
+    rest = ParseDict(json.loads(content), ExplainResponse())
+    for answer in (rest, last.response):
+        answer.receipt.ClearField("elapsed")
+    assert status == 200
+    assert len(content) > 10_000_000
+    assert rest.explanations == last.response.explanations

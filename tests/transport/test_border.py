@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from onnxplain_server.transport.rest.waitress_channel import RequestParser
@@ -107,3 +108,40 @@ def test_no_text_of_a_caller_breaks_a_line_of_the_log(start, make_runner, caplog
 def test_a_request_that_cannot_be_read_has_an_empty_path() -> None:
     """Waitress asks for it where the client leaves before it has the refusal."""
     assert RequestParser.path == ""
+
+
+def head(seconds: float, length: int) -> bytes:
+    timeout = f"X-Request-Timeout-Ms: {1000 * seconds:.0f}\r\n"
+    return (
+        f"POST /v1/explanations HTTP/1.1\r\nHost: localhost\r\n{JSON}\r\n{timeout}"
+        f"Content-Length: {length}\r\n\r\n"
+    ).encode()
+
+
+def test_a_body_that_comes_too_slowly_for_its_deadline_is_answered_before_its_end(
+    start, make_runner
+) -> None:
+    runner = make_runner()
+
+    found = sent(start(runner), head(0.3, 1_000) + b'{"seed": ')
+
+    assert found.startswith(b"HTTP/1.1 504 ")
+    assert json.loads(found.partition(b"\r\n\r\n")[2])["reason"] == "DEADLINE_EXCEEDED"
+    assert runner.requests == []
+
+
+def test_the_server_s_own_limit_covers_the_body_too(start, make_runner) -> None:
+    late = head(600, 1_000)
+
+    found = sent(start(make_runner(), max_seconds=0.3), late)
+
+    assert json.loads(found.partition(b"\r\n\r\n")[2])["reason"] == "DEADLINE_EXCEEDED"
+
+
+def test_a_late_body_does_not_overtake_the_answer_before_it(start, make_runner) -> None:
+    client = start(make_runner())
+    first = head(600, 11) + b'{"seed": 5}'
+
+    found = sent(client, first + head(0.3, 1_000) + b"{")
+
+    assert re.findall(rb"HTTP/1\.1 (\d+)", found) == [b"200", b"504"]
