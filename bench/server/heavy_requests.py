@@ -74,7 +74,8 @@ def _measure(server: Server, case: tuple[str, str]) -> str:
     return (
         f"{name:24} {surface:8} {max(over):10.2f} {_two(watch.probe_ms):>16} "
         f"{_two(watch.call_ms):>16} {held:12.0f}  {', '.join(sorted(outcomes))}"
-        + " TOO LATE" * is_bad
+        + " TOO LATE"
+        * is_bad
     )
 
 
@@ -95,10 +96,10 @@ def _cases() -> Iterator[tuple[tuple[str, str], Callable[[Server], str]]]:
     names = heavy.huge_names()
     yield ("slow body", "REST"), _slow_rest
     yield ("slow body", "gRPC"), _slow_grpc
-    yield ("4.9 million names", "REST"), lambda server: _rest(server, names)
+    yield ("4.9 million names", "REST"), _sender(names)
     columns = [str(number) for number in range(1_000_000)]
     many = ExplainRequest(feature_columns=columns)
-    yield ("million feature columns", "gRPC"), lambda server: _grpc(server, many)
+    yield ("million feature columns", "gRPC"), _caller(many)
     for name, request in {
         "440,000 × 10 table": heavy.honest_table(),
         "answer of 128 MB": heavy.huge_answer(),
@@ -106,11 +107,15 @@ def _cases() -> Iterator[tuple[tuple[str, str], Callable[[Server], str]]]:
         "endless model": heavy.endless(),
     }.items():
         yield (name, "REST"), _sender(heavy.rest_document(request))
-        yield (name, "gRPC"), lambda server, request=request: _grpc(server, request)
+        yield (name, "gRPC"), _caller(request)
 
 
 def _sender(document: bytes) -> Callable[[Server], str]:
     return lambda server: _rest(server, document)
+
+
+def _caller(request: ExplainRequest) -> Callable[[Server], str]:
+    return lambda server: _grpc(server, request)
 
 
 def _rest(server: Server, document: bytes) -> str:

@@ -188,7 +188,7 @@ def test_a_large_response_comes_whole_on_both_surfaces(server) -> None:
     unlimited = [("grpc.max_receive_message_length", -1)]
     with grpc.insecure_channel(server.endpoint, unlimited) as channel:
         stub = ExplanationServiceStub(channel)
-        (*_, last) = stub.ExplainStream(ExplainStreamRequest(request=request))
+        *_, last = stub.ExplainStream(ExplainStreamRequest(request=request))
 
     rest = ParseDict(json.loads(content), ExplainResponse())
     for answer in (rest, last.response):

@@ -52,10 +52,12 @@ def test_a_response_of_exactly_the_limit_is_sent_and_a_larger_one_refused(
 def test_what_is_too_large_as_json_too_is_refused_before_it_is_written(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(reply.canonical, "encode", lambda _message: pytest.fail("was written"))
+    monkeypatch.setattr(
+        "onnxplain_server.wire.canonical.encode", lambda _message: pytest.fail("was written")
+    )
     large = ExplainResponse(receipt=Receipt(engine_reason="x" * 10_000))
 
-    with pytest.raises(ExplainError, match="at least 2,5") as caught:
+    with pytest.raises(ExplainError, match="at least 5,0") as caught:
         encode(large, ReplyFormat.JSON, 2_000)
 
     assert caught.value.reason is Reason.RESPONSE_TOO_LARGE

@@ -96,9 +96,7 @@ def _part(content: bytes, field: _Field, name: str) -> Part | None:
     """Return the only source of a model or a table; None without one, or if its file is empty."""
     message = _SOURCES[name].DESCRIPTOR
     known = {source.number: source.name for source in message.oneofs_by_name["source"].fields}
-    sources = list(
-        _fields(content, field.value_start, field.end, message.name, frozenset(known))
-    )
+    sources = list(_fields(content, field.value_start, field.end, message.name, frozenset(known)))
     if len(sources) > 1:
         raise _invalid(f"the {name} has several sources; send one", name)
     if not sources:

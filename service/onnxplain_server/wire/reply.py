@@ -33,8 +33,8 @@ def encode(
     ExplainError
         RESPONSE_TOO_LARGE, OUT_OF_MEMORY.
     """
-    # Numbers take at least a quarter of their eight bytes in JSON: "1,".
-    least = message.ByteSize() / (4 if reply_format is ReplyFormat.JSON else 1)
+    # JSON takes at least half as much: "1.0, " for a number of eight bytes.
+    least = message.ByteSize() / (2 if reply_format is ReplyFormat.JSON else 1)
     _check_size(least, byte_limit, "at least ")
     try:
         content = _encode(message, reply_format)

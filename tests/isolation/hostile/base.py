@@ -68,7 +68,7 @@ def model(
     return helper.make_model(graph, opset_imports=opsets, ir_version=8)
 
 
-def node(op_type: str, inputs: str, outputs: str = "y", **attributes) -> NodeProto:
+def node(op_type: str, inputs: str, outputs: str = "y", **attributes: Any) -> NodeProto:
     """Make a node; names are separated by blanks."""
     return helper.make_node(op_type, inputs.split(), outputs.split(), **attributes)
 
@@ -80,6 +80,6 @@ def hostile(
     return Hostile(name, content, reasons, may_answer)
 
 
-def whole(*numbers: int):
+def whole(*numbers: int) -> Any:
     """Make a constant of whole numbers."""
     return np.array(numbers, np.int64)
