@@ -18,12 +18,13 @@ import pytest
 from onnxplain_server.adapters.runner.in_process import InProcess
 from onnxplain_server.adapters.workers.sandbox.warm_up import NullHost, requests
 from onnxplain_server.core.errors import ExplainError
-from onnxplain_server.trees.counting import boxes
 from onnxplain_server.trees.kernels import compiled_module
 from onnxplain_server.trees.kernels.ahead_of_time import compile_kernels
 from onnxplain_server.trees.kernels.compile import KERNELS
 from onnxplain_server.trees.kernels.compiled_module import export_name, levels
+from onnxplain_server.trees.kernels.descent import FEATURE, Descent
 from onnxplain_server.trees.kernels.jit import JitKernel
+from onnxplain_server.trees.reading.ensemble import CellSets
 
 pytestmark = pytest.mark.slow
 
@@ -99,44 +100,37 @@ def test_each_kernel_computes_the_same_as_compiled_by_numba_at_run_time(
 
 
 @pytest.fixture(params=["ahead of time", "at run time"])
-def counting_sort(request: pytest.FixtureRequest, ahead: ModuleType) -> Callable[..., Any]:
+def compiled(request: pytest.FixtureRequest, ahead: ModuleType) -> Callable[[str], Any]:
+    """Look up a kernel by its name in the module."""
     if request.param == "ahead of time":
-        compiled: Callable[..., Any] = ahead.trees__counting__boxes___counting_sort
-        return compiled
-    boxes._counting_sort(np.zeros(1, np.int32), 1)  # compiles it
-    return boxes._counting_sort
+        return lambda name: getattr(ahead, name)
+    return lambda name: own_kernels()[name].compiled
 
 
-def test_other_threads_run_meanwhile(counting_sort: Callable[..., Any]) -> None:
-    """A kernel that kept the GIL would leave the other thread only the moments around the call."""
-    steps: list[int] = []
-    has_started, has_ended = threading.Event(), threading.Event()
-
-    def step() -> None:
-        has_started.set()
-        count = 0
-        while not has_ended.is_set():
-            count += 1
-            steps.append(count)
-            has_ended.wait(0.001)
-
-    other = threading.Thread(target=step)
-    keys = np.zeros(20_000_000, np.int32)
-    other.start()
-    has_started.wait()
-    before = len(steps)
+def test_other_threads_run_meanwhile(compiled: Callable[[str], Any]) -> None:
+    """They see counts that are neither those before nor those after: the GIL is not kept."""
+    visit = compiled("trees__kernels__leaf_visits___visit")
+    trees, rows = 1000, 30_000
+    leaves = np.zeros((trees, 5), np.int32)
+    leaves[:, FEATURE] = -1 - np.arange(trees)
+    none = np.zeros(1, np.int32)
+    descent = Descent(np.arange(trees, dtype=np.int32), leaves, CellSets(none, none, none))
+    codes, seen = np.zeros((rows, 1), np.int32), set()
     for _ in range(20):
-        counting_sort(keys, 1)
-    during = len(steps) - before
-    has_ended.set()
-    other.join()
+        counts = np.zeros(trees, np.int64)
+        thread = threading.Thread(target=visit, args=(descent, codes, counts))
+        thread.start()
+        while thread.is_alive():
+            seen.add(int(counts[0]))
+        assert set(counts.tolist()) == {rows}
+        if seen - {0, rows}:
+            return
+    pytest.fail(f"seen were only {seen}")
 
-    assert during > 40
 
-
-def test_memory_that_runs_out_is_a_memory_error(counting_sort: Callable[..., Any]) -> None:
+def test_memory_that_runs_out_is_a_memory_error(compiled: Callable[[str], Any]) -> None:
     with pytest.raises(MemoryError):
-        counting_sort(np.zeros(1, np.int32), 2**60)
+        compiled("trees__counting__boxes___counting_sort")(np.zeros(1, np.int32), 2**60)
 
 
 def test_code_of_other_sources_is_not_used(
