@@ -20,7 +20,9 @@ preload.load()
 for folder in (effects, methods, trees):
     for found in pkgutil.walk_packages(folder.__path__, folder.__name__ + "."):
         importlib.import_module(found.name)
-print([(each.function.__qualname__, each.compiled.is_compiled) for each in KERNELS])
+# Those of a compiled module are compiled from the start.
+states = [getattr(each.compiled, "is_compiled", True) for each in KERNELS]
+print([(each.function.__qualname__, state) for each, state in zip(KERNELS, states)])
 """
 
 

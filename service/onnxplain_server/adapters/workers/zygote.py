@@ -6,6 +6,7 @@ Started by `zygote_process`; dies with the thread that started it, and its worke
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import gc
 import importlib
 import os
@@ -40,14 +41,23 @@ def main() -> None:
     die_with_parent(int(parent))
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)  # the server handles them
+    gc.disable()  # nothing that is loaded becomes garbage
     worker_settings = WorkerSettings.from_json(settings)
     program = importlib.import_module(_PROGRAMS[worker_settings.kind])
     program.load()
-    gc.collect()
+    _settle()
     control.send(REPLY.pack(0))
     with contextlib.suppress(OSError):
         while _serve(control, worker_settings, program):
             pass
+
+
+def _settle() -> None:
+    """Return the memory that loading has used and freed; what is left is shared with workers."""
+    gc.collect()
+    gc.enable()
+    with contextlib.suppress(AttributeError):  # only glibc has it
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def _serve(control: socket.socket, settings: WorkerSettings, program: Program) -> bool:

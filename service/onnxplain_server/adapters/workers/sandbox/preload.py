@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 from contextlib import suppress
+from itertools import cycle
 
 from onnxplain_server.adapters.runner.in_process import InProcess
 from onnxplain_server.adapters.workers.sandbox.warm_up import NullHost, requests
@@ -22,13 +23,15 @@ _MODULES = (
 
 
 def load() -> None:
-    """Import all modules and run the warm-up; leaves no thread and no session."""
+    """Import all modules and run the warm-up; leaves no thread and no session.
+
+    Replies are encoded in one format after the other: each is used for several methods.
+    """
     for name in _MODULES:
         importlib.import_module(name)
     runner = InProcess(1, model_count=1)
-    for request in requests():
+    for request, reply_format in zip(requests(), cycle(ReplyFormat), strict=False):
         # Not every method suits every model.
         with suppress(ExplainError):
-            for reply_format in ReplyFormat:
-                runner.explain(request, {}, NullHost(), reply_format)
+            runner.explain(request, {}, NullHost(), reply_format)
     runner.close()
