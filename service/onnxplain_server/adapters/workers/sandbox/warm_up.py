@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from itertools import product
@@ -61,7 +62,11 @@ class NullHost:
         """Never wait."""
         return nullcontext(True)
 
-    def cache_get(self, names: Sequence[str]) -> Sequence[bytes | None]:
+    def cache_get(
+        self,
+        names: Sequence[str],
+        byte_limit: float = math.inf,  # noqa: ARG002 - of the protocol
+    ) -> Sequence[bytes | None]:
         """Return None for each name."""
         return [None] * len(names)
 
