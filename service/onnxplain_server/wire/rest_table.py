@@ -104,8 +104,9 @@ def _column(form: str, name: str, cells: Sequence[Any]) -> Column:
     present = [cell for cell in cells if cell is not None]
     if present and all(isinstance(cell, str) for cell in present):
         return Column(name=name, strings=["" if cell is None else cell for cell in cells])
-    for row, cell in enumerate(cells):
-        _check_number(form, name, row, cell)
+    if set(map(type, present)) != {float}:
+        for row, cell in enumerate(cells):
+            _check_number(form, name, row, cell)
     return Column(name=name, numbers=[math.nan if cell is None else cell for cell in cells])
 
 
