@@ -1,5 +1,5 @@
-"""Transports: gRPC and REST over one service. A transport method only decodes, calls and encodes.
+"""Transports: gRPC and REST over one service, which passes requests and replies on as bytes.
 
-Read `service`, `admission/`, `grpc/`, `rest/`, `metrics/`. Nothing here computes an explanation or
-reads a setting.
+Read `service`, `uploads`, `events`, `admission/`, `grpc/`, `rest/`, `metrics/`. Nothing here
+computes an explanation or reads a setting.
 """

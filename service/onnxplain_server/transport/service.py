@@ -147,7 +147,8 @@ class Service:
         self._metrics.explained(
             reply.method,
             seconds,
-            reply.predicted_row_count,
+            # A worker tells it, which may have been taken over.
+            min(reply.predicted_row_count, self._limits.row_count),
             ticket.caller.spans.recorded_trace,
         )
         return reply

@@ -1,11 +1,13 @@
-"""Worker pool: answers requests in sandboxed processes that can be killed.
+"""Worker pools: answer requests, and decode bodies, in sandboxed processes that can be killed.
 
 A zygote (fork server), started before the server has threads, preloads all code and nothing else.
-Workers are forked from it, give up every right that computing does not need, and only then see
-client data. The parent validates everything that they send. In reading order: in the parent
-`isolated`, `pool`, `worker_process`, `zygote_process`; in the children `zygote`, `worker_loop`,
-`remote_host`.
+Workers are forked from it, give up every right that their work does not need, and only then see
+client data. The parent validates everything that they send. There are two kinds, each with a zygote
+of its own: `compute_worker` runs models, one caller's in each; `decode_worker` reads JSON and forms
+of all callers, and imports nothing that computes. In reading order: in the parent `isolated` and
+`isolated_decoder`, `worker_client`, `pool`, `worker_process`, `frame_server`, `zygote_process`; in
+the children `zygote`, `worker_loop`, `remote_host`.
 
-    isolated ─▶ pool ─▶ worker_process ═ socket and arena ═ worker_loop ─▶ in_process
-                 └────▶ zygote_process ─▶ zygote ─ fork ─────▶┘ └─▶ sandbox
+    isolated ─▶ worker_client ─▶ worker_process ═ socket and arena ═ worker_loop ─▶ compute_worker
+                 └─▶ pool ─▶ zygote_process ─▶ zygote ─ fork ────────▶┘ └─▶ sandbox
 """
