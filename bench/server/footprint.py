@@ -9,8 +9,13 @@ import re
 import statistics
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
+
+from onnxplain_server.adapters.workers.ipc.zygote_arguments import WorkerKind, WorkerSettings
+from onnxplain_server.trees import kernels
+from onnxplain_server.trees.kernels.ahead_of_time import compile_kernels
 
 from bench.server.server_process import served
 from tools.slim import is_unused
@@ -24,14 +29,28 @@ SETTLED_SECONDS = 3.0
 
 LARGEST_COUNT = 6
 
+_PURPOSES = {WorkerKind.COMPUTE: "compute", WorkerKind.DECODE: "decode"}
+
 
 def main() -> None:
     """Measure, print, and write the page."""
-    table = "\n".join(["", *_rows(), ""])
+    with _compiled_kernels():
+        table = "\n".join(["", *_rows(), ""])
     print(table)
     before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
     _, _, after = rest.partition(END)
     PAGE.write_text(f"{before}{BEGIN}{table}\n{END}{after}", encoding="utf-8")
+
+
+@contextmanager
+def _compiled_kernels() -> Iterator[None]:
+    """Lend the checkout the compiled kernels that a wheel has."""
+    files = compile_kernels(Path(kernels.__file__).parent)
+    try:
+        yield
+    finally:
+        for file in files:
+            file.unlink()
 
 
 def _rows() -> Iterator[str]:
@@ -58,11 +77,19 @@ def _by_process(pid: int) -> dict[str, int]:
     """Bytes of the server's processes; pages that several share are divided among them (PSS)."""
     memory = {"server process": _pss(pid)}
     for zygote in _children(pid):
-        memory["zygote, from which workers are forked"] = _pss(zygote)
+        purpose = _PURPOSES[_kind(zygote)]
+        memory[f"zygote, from which processes that {purpose} are forked"] = _pss(zygote)
         workers = [_pss(worker) for worker in _children(zygote)]
         for number, size in enumerate(workers, 1):
-            memory[f"idle worker {number} of {len(workers)}"] = size
+            memory[f"process {number} of {len(workers)} that will {purpose}"] = size
     return memory
+
+
+def _kind(zygote: int) -> WorkerKind:
+    """Read what a zygote's workers do from its command line."""
+    words = Path(f"/proc/{zygote}/cmdline").read_text(encoding="utf-8").split("\0")
+    (settings,) = (word for word in words if word.startswith("{"))
+    return WorkerSettings.from_json(settings).kind
 
 
 def _pss(pid: int) -> int:

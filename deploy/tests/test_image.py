@@ -36,7 +36,7 @@ MIAMI = Path(__file__).parents[2] / "examples/miami/miami.onnx"
 
 NOWHERE = "/nonexistent"
 READY_SECONDS = 5.0
-LARGEST_BYTES = 660 * 2**20
+LARGEST_BYTES = 467 * 2**20
 
 # Inside namespaces of its own: the root of the image is read-only, and /tmp is its own and empty.
 ENTER = """
