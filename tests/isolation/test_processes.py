@@ -298,3 +298,23 @@ def test_a_worker_retires_before_its_processor_time_is_used_up(own) -> None:
             break
 
     assert {how: count for how, count in runner.counts().ends.items() if count} == {"retired": 1}
+
+
+def test_a_worker_that_cannot_be_started_leaves_no_descriptor(own) -> None:
+    """Without room for files, there is no memory to share with it."""
+    started = own()._pool._zygote
+    before, (soft, hard) = file_count(), resource.getrlimit(resource.RLIMIT_FSIZE)
+    for _ in range(3):
+        resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))
+        try:
+            with pytest.raises(OSError, match="File too large"):
+                started.fork()
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+    assert file_count() == before
+
+
+def file_count() -> int:
+    """Count this process's descriptors."""
+    return len(list(Path("/proc/self/fd").iterdir()))

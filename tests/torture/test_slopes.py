@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from rig.checker import ALLOWANCES
 from rig.slopes import Trend, trend
 
 MIB = 2**20
@@ -47,10 +48,42 @@ def test_one_jump_is_no_leak(when: int) -> None:
     assert not found(noise(0) + jump).grows(ALLOWANCE)
 
 
-def test_a_descriptor_lost_each_minute_is_found() -> None:
-    held = 60 + TIMES // 60
+def descriptors(seed: int) -> np.ndarray:
+    """Half an hour of descriptors that nothing explains: 20, and one more now and then."""
+    rng = np.random.default_rng(seed)
+    return np.asarray(20 + (rng.random(len(TIMES)) < 0.05))
 
-    assert found(held).grows(4.0)
+
+@pytest.mark.parametrize("seed", range(40))
+def test_ten_descriptors_lost_per_hour_are_found(seed: int) -> None:
+    phase = np.random.default_rng(seed).random()
+    leak = np.floor(phase + 10 * TIMES / 3_600)
+
+    assert found(descriptors(seed) + leak).grows(ALLOWANCES["unexplained_descriptors"])
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_descriptors_that_come_and_go_do_not_grow(seed: int) -> None:
+    assert not found(descriptors(seed)).grows(ALLOWANCES["unexplained_descriptors"])
+
+
+def test_power_is_the_share_of_leaks_that_are_found() -> None:
+    """By the noise of a run: none without a leak, all leaks that are large, and more in between."""
+    measured = found(noise(0))
+    powers = [measured.power(leak * MIB, ALLOWANCE) for leak in (0, 10, 20, 25, 60)]
+
+    assert powers[0] == 0
+    assert powers[-1] == 1
+    assert powers == sorted(powers)
+    assert found(descriptors(0)).power(10, 2.0) == 1
+
+
+def test_power_is_that_of_fresh_noise() -> None:
+    """As many of 40 runs with noise of their own show the leak as the noise of one run tells."""
+    leak = 26 * MIB
+    fresh = [found(noise(seed) + leak / 3_600 * TIMES).grows(ALLOWANCE) for seed in range(40)]
+
+    assert np.mean(fresh) == pytest.approx(found(noise(99)).power(leak, ALLOWANCE), abs=0.3)
 
 
 def test_the_slope_of_a_line_is_its_own() -> None:

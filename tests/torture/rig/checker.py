@@ -20,7 +20,7 @@ ALLOWANCES = {
     "resident_bytes": 16 * MIB,
     "own_bytes": 64 * MIB,
     "threads": 4.0,
-    "descriptors": 4.0,
+    "unexplained_descriptors": 2.0,
     "files": 1.0,
 }
 """Growth per hour up to which a size counts as flat in a run of half an hour."""
@@ -84,7 +84,8 @@ class History:
         """How sizes of what lived through the whole run moved."""
         steady = self.run.steady
         wanted = [(f"server-{steady}-1", key) for key in ("resident_bytes", "threads")]
-        wanted += [(f"server-{steady}-1", "descriptors"), (f"workers-{steady}-1", "own_bytes")]
+        wanted += [(f"server-{steady}-1", "unexplained_descriptors")]
+        wanted += [(f"workers-{steady}-1", "own_bytes")]
         wanted += [("shared-memory", "files")]
         found = [slopes.of_samples(self.samples, *each) for each in wanted]
         return [each for each in found if each is not None]

@@ -53,12 +53,17 @@ class Replica:
     @property
     def zygote(self) -> int:
         """The number of the process that workers are forked from; 0 where there is none."""
-        return next(iter(children(self.pid)), 0)
+        return next((pid for pid in children(self.pid) if _computes(pid)), 0)
 
     @property
     def workers(self) -> list[int]:
         """The numbers of the processes that compute."""
         return children(self.zygote)
+
+    @property
+    def forks(self) -> list[int]:
+        """The numbers of all workers, those that decode included."""
+        return [worker for zygote in children(self.pid) for worker in children(zygote)]
 
     def start(self) -> None:
         """Start it, without waiting."""
@@ -144,6 +149,13 @@ def children(pid: int) -> list[int]:
             with suppress(OSError):
                 found += map(int, (thread / "children").read_text().split())
     return sorted(found) if pid else []
+
+
+def _computes(zygote: int) -> bool:
+    """Whether the workers of a zygote compute; those of the other one decode."""
+    with suppress(OSError):
+        return b'"kind": "compute"' in Path(f"/proc/{zygote}/cmdline").read_bytes()
+    return False
 
 
 def signal_to(pid: int, number: int) -> None:

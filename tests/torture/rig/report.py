@@ -115,8 +115,10 @@ def _sizes(found: History) -> Iterator[str]:
     yield (
         "Sizes of the replica that is never restarted. Slopes are Theil-Sen estimates with "
         f"{slopes.CONFIDENCE:.0%} confidence, over medians of 15 s, without the first 30 % or "
-        "5 minutes. A size grows if its whole interval is above the bound, and above 0 in each "
-        "half of the time: a leak continues, a pool that was enlarged once does not."
+        "5 minutes. A size grows if its whole interval is above the bound, and the slope of each "
+        "half of the time is above 0 by two standard errors: a leak continues, a pool that was "
+        "enlarged once does not. Unexplained descriptors are those of the server less three for "
+        "each worker process and one for each open TCP connection: warm workers do not count."
     )
     yield from ("", "| Size | First | Last | Per hour | Interval | Bound | Minutes |")
     yield "|---|---:|---:|---:|---:|---:|---:|"
@@ -124,9 +126,31 @@ def _sizes(found: History) -> Iterator[str]:
         key = each.name.rpartition(" ")[2]
         known = (each.first, each.last, each.per_hour, each.low, each.high, ALLOWANCES[key])
         first, last, slope, low, high, most = (_size(key, value) for value in known)
-        name = each.name.replace("-1 ", " ").replace("-", " ").replace("_", " ")
-        cells = [name, first, last, slope, f"{low} to {high}", most, f"{each.minutes:.0f}"]
+        cells = [_name(each), first, last, slope, f"{low} to {high}", most, f"{each.minutes:.0f}"]
         yield f"| {' | '.join(cells)} |"
+    yield from _power(found)
+
+
+def _power(found: History) -> Iterator[str]:
+    """Tell which leaks this run would have found, by simulation with its own noise."""
+    yield from ("", "### Power", "")
+    yield (
+        "Share of simulated runs in which a steady leak of so much per hour is found. The noise is "
+        "that of this run around its slope, shifted in time by each number of blocks."
+    )
+    factors = (0.0, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0)
+    yield from ("", f"| Leak per hour | {' | '.join(f'{each:g}' for each in factors)} |")
+    yield f"|---|{len(factors) * '---:|'}"
+    for each in found.trends:
+        key = each.name.rpartition(" ")[2]
+        unit = MIB if key.endswith(_BYTES) else 1.0
+        powers = [each.power(unit * factor, ALLOWANCES[key]) for factor in factors]
+        name = f"{_name(each)}{', MiB' * key.endswith(_BYTES)}"
+        yield f"| {name} | {' | '.join(f'{power:.0%}' for power in powers)} |"
+
+
+def _name(trend: slopes.Trend) -> str:
+    return trend.name.replace("-1 ", " ").replace("-", " ").replace("_", " ")
 
 
 def _size(key: str, value: float) -> str:

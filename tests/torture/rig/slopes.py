@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from onnxplain_server.core.arrays import Vector
 from rig.history import Sample
-from scipy.stats import theilslopes
+from scipy.stats import linregress, theilslopes
 
 CONFIDENCE = 0.95
 
@@ -16,6 +16,8 @@ _BLOCK_SECONDS = 15.0
 """Samples are merged to medians of such blocks, which follow each other less closely."""
 
 _FEWEST_BLOCKS = 8
+
+_STANDARD_ERRORS = 2.0
 
 _WARM_SHARE, _WARM_SECONDS = 0.3, 300.0
 """Of a process' life, and at least: caches, pools and arenas fill."""
@@ -37,7 +39,10 @@ class Trend:
     minutes : float
         How long it was looked at.
     halves : (float, float)
-        Lower ends of the intervals of the first and the second half alone.
+        Slopes per hour of the first and the second half alone, less two standard errors. By least
+        squares: where little grows, in whole steps, most pairs of blocks in a half are equal.
+    blocks : Vector
+        Medians of all blocks.
     """
 
     name: str
@@ -48,6 +53,7 @@ class Trend:
     high: float
     minutes: float
     halves: tuple[float, float]
+    blocks: Vector
 
     def grows(self, allowance: float) -> bool:
         """Whether it grows by more than this per hour: for sure, and in both halves of its time.
@@ -55,6 +61,22 @@ class Trend:
         A leak goes on; a pool that was made larger once does not.
         """
         return self.low > allowance and min(self.halves) > 0
+
+    def power(self, leak: float, allowance: float) -> float:
+        """Return the share of simulated runs in which a steady leak of so much per hour is found.
+
+        The noise of a simulated run is that of this one around its slope, shifted in time by any
+        number of blocks, the end put before the beginning. Leaks come in whole units.
+        """
+        hours = np.arange(len(self.blocks), dtype=np.float64) * (_BLOCK_SECONDS / 3_600)
+        noise = self.blocks - np.median(self.blocks) - self.per_hour * (hours - np.median(hours))
+        found = 0
+        for shift in range(len(noise)):
+            leaked = np.floor(shift / len(noise) + leak * hours)
+            values = np.asarray(np.roll(noise, shift) + leaked, np.float64)
+            made = _of_blocks(self.name, np.asarray(3_600 * hours, np.float64), values)
+            found += made.grows(allowance)
+        return found / len(noise)
 
 
 def trend(name: str, times: Sequence[float], values: Sequence[float]) -> Trend | None:
@@ -83,13 +105,25 @@ def trend(name: str, times: Sequence[float], values: Sequence[float]) -> Trend |
     numbers = np.unique(block)
     if len(numbers) < _FEWEST_BLOCKS:
         return None
-    mids = np.array([np.median(t[warm][block == k]) for k in numbers])
-    medians = np.array([np.median(y[warm][block == k]) for k in numbers])
+    mids = np.array([float(np.median(t[warm][block == k])) for k in numbers])
+    medians = np.array([float(np.median(y[warm][block == k])) for k in numbers])
+    return _of_blocks(name, mids, medians)
+
+
+def _of_blocks(name: str, mids: Vector, medians: Vector) -> Trend:
     slope, _, low, high = (3600 * float(v) for v in theilslopes(medians, mids, CONFIDENCE))
     minutes = float(mids[-1] - mids[0]) / 60
     half = len(mids) // 2
-    halves = _low(medians[:half], mids[:half]), _low(medians[half:], mids[half:])
-    return Trend(name, float(medians[0]), float(medians[-1]), slope, low, high, minutes, halves)
+    parts = (slice(None, half), slice(half, None))
+    first, second = (_low(mids[part], medians[part]) for part in parts)
+    ends = float(medians[0]), float(medians[-1])
+    return Trend(name, *ends, slope, low, high, minutes, (first, second), medians)
+
+
+def _low(times: Vector, values: Vector) -> float:
+    """The least slope per hour that is likely."""
+    line = linregress(times, values)
+    return 3600 * float(line.slope - _STANDARD_ERRORS * line.stderr)
 
 
 def of_samples(samples: Sequence[Sample], life: str, key: str) -> Trend | None:
@@ -97,8 +131,3 @@ def of_samples(samples: Sequence[Sample], life: str, key: str) -> Trend | None:
     found = [each for each in samples if each.life == life and key in each.values]
     times = [each.time for each in found]
     return trend(f"{life} {key}", times, [each.values[key] for each in found])
-
-
-def _low(values: Vector, times: Vector) -> float:
-    """The least slope per hour that the confidence allows."""
-    return 3600 * float(theilslopes(values, times, CONFIDENCE)[2])

@@ -15,6 +15,10 @@ from rig.replica import Replica, children
 
 _PROBE_SECONDS = 0.25
 _SAMPLE_SECONDS = 1.0
+_DESCRIPTORS_PER_WORKER = 3
+"""Its socket, its arena and its pidfd."""
+_ESTABLISHED = "01"
+"""State of a connection in /proc/net/tcp."""
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 _SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - looked at, never written to
 
@@ -49,11 +53,38 @@ def process(pid: int) -> dict[str, float]:
     return {}
 
 
+def _links(folder: Path) -> Iterator[str]:
+    for entry in folder.iterdir():
+        with suppress(OSError):  # closed meanwhile
+            yield str(entry.readlink())
+
+
+def unexplained(pid: int, worker_count: int) -> dict[str, float]:
+    """Count a server's descriptors, less those of its workers and of connections that are open.
+
+    Both come and go with the load. A worker that has ended, or a connection that the other side
+    has closed, explains nothing: what a server keeps of it counts.
+    """
+    with suppress(OSError, ValueError):
+        root = Path(f"/proc/{pid}")
+        links = list(_links(root / "fd"))
+        sockets = {link[8:-1] for link in links if link.startswith("socket:[")}
+        established = sum(
+            fields[3] == _ESTABLISHED and fields[9] in sockets
+            for table in ("tcp", "tcp6")
+            for fields in map(str.split, (root / "net" / table).read_text().splitlines()[1:])
+        )
+        count = len(links) - established - _DESCRIPTORS_PER_WORKER * worker_count
+        return {"unexplained_descriptors": float(count)}
+    return {}
+
+
 def _samples(cluster: Cluster) -> Iterator[Sample]:
     now = time.monotonic()
     for name, replica in cluster.replicas.items():
         pid, zygote = replica.pid, replica.zygote
-        yield from _life(now, f"server-{name}-{replica.lives}", process(pid))
+        held = process(pid) | (unexplained(pid, len(replica.forks)) if pid else {})
+        yield from _life(now, f"server-{name}-{replica.lives}", held)
         yield from _life(now, f"zygote-{name}-{zygote}", process(zygote))
         workers = _workers(zygote)
         yield from _life(now, f"workers-{name}-{replica.lives}", workers if pid else {})

@@ -86,18 +86,19 @@ class Zygote:
         OSError
             If the system refuses; ConnectionError if the zygote has ended.
         """
-        ours, theirs = socket.socketpair()
-        file = arena.create(self._settings.arena_bytes)
-        try:
-            with theirs, self._lock:
+        with ExitStack() as failed, ExitStack() as sent:
+            ours, theirs = socket.socketpair()
+            failed.callback(ours.close)
+            sent.callback(theirs.close)
+            file = arena.create(self._settings.arena_bytes)
+            sent.callback(os.close, file)
+            with self._lock:
                 socket.send_fds(self._control, [FORK], [theirs.fileno(), file])
                 pid, handles = self._receive(1)
-            worker = Worker(pid, handles[0], ours, arena.Arena(file, self._settings.arena_bytes))
-        except OSError:
-            ours.close()
-            raise
-        finally:
-            os.close(file)
+            failed.callback(os.close, handles[0])
+            memory = arena.Arena(file, self._settings.arena_bytes)
+            failed.pop_all()
+        worker = Worker(pid, handles[0], ours, memory)
         self._children.add(worker)
         return worker
 

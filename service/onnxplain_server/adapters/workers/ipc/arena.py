@@ -87,6 +87,10 @@ def create(byte_count: int) -> int:
     Without the seals, a worker could shrink it, and the parent would get SIGBUS on reading.
     """
     file = os.memfd_create("onnxplain", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
-    os.ftruncate(file, byte_count)
-    fcntl.fcntl(file, fcntl.F_ADD_SEALS, _SEALS)
+    try:
+        os.ftruncate(file, byte_count)
+        fcntl.fcntl(file, fcntl.F_ADD_SEALS, _SEALS)
+    except OSError:
+        os.close(file)
+        raise
     return file
