@@ -14,6 +14,7 @@ import signal
 import subprocess
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -37,6 +38,7 @@ MIAMI = Path(__file__).parents[2] / "examples/miami/miami.onnx"
 NOWHERE = "/nonexistent"
 READY_SECONDS = 5.0
 LARGEST_BYTES = 467 * 2**20
+IDLE_BYTES = 340 * 2**20
 
 # Inside namespaces of its own: the root of the image is read-only, and /tmp is its own and empty.
 ENTER = """
@@ -291,9 +293,7 @@ def test_it_is_ready_soon(image: Image, capsys: pytest.CaptureFixture[str]) -> N
 
 def seconds_of_all(pid: int) -> float:
     """Processor time of a process and those below it."""
-    children = Path(f"/proc/{pid}/task").glob("*/children")
-    below = {int(child) for each in children for child in each.read_text().split()}
-    return processor_seconds(pid) + sum(map(seconds_of_all, below))
+    return sum(map(processor_seconds, {pid, *below(pid)}))
 
 
 def test_its_packages_are_no_larger_than_they_were(
@@ -306,6 +306,45 @@ def test_its_packages_are_no_larger_than_they_were(
         print(f"\npackages take {size / 2**20:.0f} MiB")  # noqa: T201 - a figure to read
 
     assert size < LARGEST_BYTES
+
+
+def test_it_takes_little_memory_when_idle(image: Image, capsys: pytest.CaptureFixture[str]) -> None:
+    """With two zygotes, a decoder, and two workers that wait for their first request."""
+    with running(image, ONNXPLAIN_RUNNING_COUNT="2") as server:
+        wait_until(lambda: len(below(server.process.pid)) >= 5)
+        size = memory_of({server.process.pid, *below(server.process.pid)})
+    with capsys.disabled():
+        print(f"\nan idle server takes {size / 2**20:.0f} MiB")  # noqa: T201 - a figure to read
+
+    assert size < IDLE_BYTES
+
+
+def below(pid: int) -> set[int]:
+    """Processes below this one."""
+    files = Path(f"/proc/{pid}/task").glob("*/children")
+    children = {int(child) for each in files for child in each.read_text().split()}
+    return children.union(*map(below, children))
+
+
+def memory_of(pids: set[int]) -> int:
+    """Memory of processes, whatever others share with them: each page of a file counts once."""
+    own, files = 0, Counter[str]()
+    for pid in pids:
+        rollup = Path(f"/proc/{pid}/smaps_rollup").read_text()
+        own += sum(map(int, re.findall(r"^Pss_Anon:\s+(\d+) kB", rollup, re.MULTILINE)))
+        files |= resident_files(pid)  # the larger of both
+    return 1024 * (own + files.total())
+
+
+def resident_files(pid: int) -> Counter[str]:
+    """Kilobytes of each file that a process has in memory unchanged."""
+    sizes: Counter[str] = Counter()
+    smaps = Path(f"/proc/{pid}/smaps").read_text()
+    for mapping in re.split(r"^(?=[0-9a-f]+-[0-9a-f]+ )", smaps, flags=re.MULTILINE):
+        if path := re.match(r"\S+ \S+ \S+ \S+ \S+ +(/.*)\n", mapping):
+            numbers = dict(re.findall(r"^(\w+): +(\d+) kB", mapping, re.MULTILINE))
+            sizes[path[1]] += int(numbers["Rss"]) - int(numbers["Anonymous"])
+    return sizes
 
 
 def test_it_has_no_renderer_and_says_how_to_get_one(image: Image) -> None:
