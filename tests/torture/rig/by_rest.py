@@ -188,7 +188,8 @@ def _form(request: ExplainRequest) -> tuple[bytes, str]:
     rest.ClearField("model")
     rest.ClearField("table")
     parts = {
-        'name="model"; filename="model.onnx"': request.model.content,
+        # Any other name would come back as that of the model, unlike by other surfaces.
+        'name="model"; filename="model"': request.model.content,
         f'name="table"; filename="rows.{form}"': getattr(request.table, form),
         'name="request"': json.dumps(MessageToDict(rest)).encode(),
     }
