@@ -302,6 +302,7 @@ def _rest(shared: _Shared) -> RestServer:
         check_headers=header_check(app, authenticator),
         origin_policy=policy,
         longest_seconds=settings.max_seconds,
+        response_bytes=settings.max_response_bytes,
     )
 
 

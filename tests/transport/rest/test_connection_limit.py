@@ -140,6 +140,8 @@ class Connection:
     request: object | None = None
     request_count: int = 0
     byte_count: int = 0
+    reply_start: float = 0.0
+    reply_byte_count: int = 0
     will_close: bool = False
 
     def refuse_late(self, now: float) -> None:
@@ -242,6 +244,21 @@ def test_a_request_has_a_second_more_for_each_64_kib(
     enforce(limit, [upload])
 
     assert upload.will_close is is_closed
+
+
+@pytest.mark.parametrize(("byte_count", "is_closed"), [(5 * 2**16 - 1, True), (5 * 2**16, False)])
+def test_a_reply_may_be_read_for_a_second_more_for_each_64_kib(
+    clock: Clock, byte_count: int, is_closed: bool
+) -> None:
+    limit = connection_limit.ConnectionLimit()
+    reader = Connection(
+        accepted=0.0, last_active=20.0, total_outbufs_len=1, reply_byte_count=byte_count
+    )
+
+    clock.now = 20.0
+    enforce(limit, [reader])
+
+    assert reader.will_close is is_closed
 
 
 def test_connections_are_kept_when_the_clock_of_the_wall_jumps(

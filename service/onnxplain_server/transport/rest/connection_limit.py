@@ -27,9 +27,9 @@ class ConnectionLimit:
     """Closes connections, so that slow and idle clients keep no others out.
 
     Refuses requests whose deadline passes while they are received. Closes a
-    connection without traffic for 15 s, or whose request takes longer than
-    15 s plus 1 s per 64 KiB. Above the limit, closes connections of the address with
-    most, the one that has waited longest for its request first. Connections with a
+    connection without traffic for 15 s, or whose request, or the reading of its reply,
+    takes longer than 15 s plus 1 s per 64 KiB. Above the limit, closes connections of the
+    address with most, the one that has waited longest for its request first. Connections with a
     request at work or an unsent reply stay, and so do the newest 32: each is read
     from before it can be closed, so that a probe that sends at once is answered.
     """
@@ -52,9 +52,17 @@ class ConnectionLimit:
 
 
 def _is_timed_out(channel: RestChannel, now: float) -> bool:
-    timeout = _IDLE_SECONDS + channel.byte_count / _BYTES_PER_SECOND
-    is_slow = channel.request is not None and now - channel.request_start > timeout
-    return is_slow or now - channel.last_active > _IDLE_SECONDS
+    sends_slowly = channel.request is not None and _is_slow(
+        now - channel.request_start, channel.byte_count
+    )
+    reads_slowly = channel.total_outbufs_len and _is_slow(
+        now - channel.reply_start, channel.reply_byte_count
+    )
+    return sends_slowly or reads_slowly or now - channel.last_active > _IDLE_SECONDS
+
+
+def _is_slow(seconds: float, byte_count: int) -> bool:
+    return seconds > _IDLE_SECONDS + byte_count / _BYTES_PER_SECOND
 
 
 def _close_excess(channels: Collection[RestChannel]) -> None:

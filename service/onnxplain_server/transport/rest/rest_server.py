@@ -24,6 +24,9 @@ from onnxplain_server.transport.rest.origin_policy import OriginPolicy
 from onnxplain_server.transport.rest.waitress_channel import HeaderCheck, RestChannel
 
 _SPARE_THREADS = 4
+_PAGE_BYTES = 2**24
+"""More than any page of the server itself has."""
+
 _STEP_SECONDS = 0.02
 _THREADS_SECONDS = 0.5
 # Interval for deadlines and for closing idle connections; any event wakes the loop at once.
@@ -56,6 +59,8 @@ class RestServer:
         Hosts and origins that are accepted.
     longest_seconds : float
         Time limit of a request, from its first byte.
+    response_bytes : int
+        Size limit of a response.
 
     Raises
     ------
@@ -76,6 +81,7 @@ class RestServer:
         check_headers: HeaderCheck = lambda _path, _authorization: None,
         origin_policy: OriginPolicy,
         longest_seconds: float = math.inf,
+        response_bytes: int = _PAGE_BYTES,
     ) -> None:
         listener = _listen(host, port, purpose)
         address, self.port = listener.getsockname()[:2]
@@ -84,7 +90,7 @@ class RestServer:
             app,
             map=self._sockets,
             sockets=[listener],
-            **_adjustments(body_limits.byte_count, thread_count),
+            **_adjustments(body_limits.byte_count, response_bytes, thread_count),
         )
         self._draining = threading.Event()
         self._server.channel_class = partial(
@@ -159,8 +165,10 @@ def _listen(host: str, port: int, purpose: str) -> socket.socket:
         raise OSError(message) from error
 
 
-def _adjustments(body_bytes: int, thread_count: int) -> dict[str, Any]:
+def _adjustments(body_bytes: int, response_bytes: int, thread_count: int) -> dict[str, Any]:
     return {
+        # A slow reader keeps no thread: what does not fit into a MiB waits on disk.
+        "outbuf_high_watermark": response_bytes + _PAGE_BYTES,
         "threads": thread_count + _SPARE_THREADS,
         # waitress refuses a body of exactly its limit.
         "max_request_body_size": body_bytes + 1,

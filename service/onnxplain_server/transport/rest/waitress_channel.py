@@ -253,6 +253,10 @@ class RestChannel(HTTPChannel):  # type: ignore[misc] # waitress ships no types
         Number of requests received, including the current one.
     byte_count : int
         Received bytes of the current request.
+    reply_start : float
+        Monotonic time since which there are bytes to send.
+    reply_byte_count : int
+        Bytes to send since then, and bytes sent.
     """
 
     task_class = RestTask
@@ -282,7 +286,8 @@ class RestChannel(HTTPChannel):  # type: ignore[misc] # waitress ships no types
         )
         self.is_closing = is_closing
         self.accepted = self.last_active = self.request_start = time.monotonic()
-        self.request_count = self.byte_count = 0
+        self.reply_start = self.accepted
+        self.request_count = self.byte_count = self.reply_byte_count = 0
         super().__init__(*arguments, **named_arguments)
         self.address = caller_addresses.network(self.addr[0])
 
@@ -308,6 +313,13 @@ class RestChannel(HTTPChannel):  # type: ignore[misc] # waitress ships no types
             self.requests.append(late)
             if len(self.requests) == 1:
                 self.server.add_task(self)
+
+    def write_soon(self, data: bytes) -> int:
+        """Take bytes to send; called by the thread of the task."""
+        if not self.total_outbufs_len:
+            self.reply_start, self.reply_byte_count = time.monotonic(), 0
+        self.reply_byte_count += len(data)
+        return int(super().write_soon(data))
 
     def _flush_some(self, do_close: bool = True) -> bool:
         has_sent = bool(super()._flush_some(do_close))
