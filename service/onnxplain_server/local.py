@@ -24,7 +24,7 @@ from onnxplain.v1.model_pb2 import Model
 from onnxplain_server.adapters.runner.local_decoder import LocalDecoder
 from onnxplain_server.core.errors import ExplainError
 from onnxplain_server.core.interfaces import BlobStore, Cache, Runner
-from onnxplain_server.core.request import Method, Reply, ReplyFormat
+from onnxplain_server.core.request import Reply, ReplyFormat, ServiceMethod
 from onnxplain_server.transport.admission.admission import Caller, RequestLimits
 from onnxplain_server.transport.admission.scheduler import Scheduler
 from onnxplain_server.transport.admission.ticket import Ticket
@@ -127,11 +127,11 @@ class LocalMessages:
         self._scheduler.cancel_all()
 
     def _events(self, request: ExplainRequest, ticket: Ticket) -> Events:
-        parts = split(request.SerializeToString(), Method.EXPLAIN)
+        parts = split(request.SerializeToString(), ServiceMethod.EXPLAIN)
         return self._service.events(parts, ticket, ReplyFormat.PROTOBUF)
 
     def _describe(self, request: DescribeModelRequest, ticket: Ticket) -> Reply:
-        parts = split(request.SerializeToString(), Method.DESCRIBE)
+        parts = split(request.SerializeToString(), ServiceMethod.DESCRIBE)
         return self._service.describe(parts, ticket, ReplyFormat.PROTOBUF)
 
     def _call_with_uploads(

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import ctypes
 import gc
 import logging
 import os
-import resource
-import signal
-import socket
 import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from types import FrameType
 
 from prometheus_client.registry import Collector
 
+from onnxplain_server import server_process
 from onnxplain_server.access import Access, build_access
 from onnxplain_server.config.settings import Settings
 from onnxplain_server.core.interfaces import BlobStore, Cache, Decoder, Runner
@@ -44,13 +40,6 @@ _LAST_SECONDS = 1.0
 # Time for health checks to notice the drain; shorter than the retry delay of refused requests,
 # which would otherwise come back here.
 _NEWS_SECONDS = 0.5
-
-_FILE_COUNT = 65_536
-
-_M_MMAP_THRESHOLD = -3
-"""Of glibc. By default this grows with what is freed, and then memory stays in the heap."""
-
-_MAPPED_BYTES = 2**17
 
 # Scrapers send no body.
 _SCRAPE_BYTES = 1024
@@ -113,10 +102,7 @@ class Server:
         self._scheduler = Scheduler(
             settings.running_count, settings.waiting_count, settings.extra_count
         )
-        access = build_access(settings)
-        metrics = Metrics()
-        for collector in (StateCollector(self._scheduler, cache), *collectors):
-            metrics.registry.register(collector)
+        metrics = _metrics_of(StateCollector(self._scheduler, cache), *collectors)
         service = Service(
             runner,
             cache,
@@ -129,6 +115,7 @@ class Server:
         )
         with ExitStack() as opened:
             threads = self._scheduler.thread_count
+            access = build_access(settings)
             shared = _Shared(settings, service, metrics, access, tracer, threads)
             self._rest = _rest(shared)
             opened.callback(self._rest.stop, 0)
@@ -191,9 +178,9 @@ def run(
     """
     # waitress logs every disconnect; the request log has them already.
     logging.getLogger("waitress").setLevel(logging.WARNING)
-    wait_signal = _catch_signals()
-    _allow_connections()
-    _return_memory()
+    wait_signal = server_process.catch_signals()
+    server_process.allow_connections()
+    server_process.return_memory()
     server = Server(
         settings, runner, cache, store, collectors, decoder=decoder, ready=ready, tracer=tracer
     )
@@ -211,6 +198,13 @@ def run(
         os._exit(0)
 
 
+def _metrics_of(*collectors: Collector) -> Metrics:
+    metrics = Metrics()
+    for collector in collectors:
+        metrics.registry.register(collector)
+    return metrics
+
+
 def _request_limits(settings: Settings) -> RequestLimits:
     return RequestLimits(
         settings.max_model_bytes,
@@ -218,42 +212,6 @@ def _request_limits(settings: Settings) -> RequestLimits:
         settings.max_seconds,
         settings.max_planned_rows,
     )
-
-
-def _catch_signals() -> Callable[[], None]:
-    """Handle SIGTERM and SIGINT; return a function that waits for the first of them."""
-    woken, waker = socket.socketpair()
-    waker.setblocking(False)
-
-    def begin(number: int, _frame: FrameType | None) -> None:
-        # A second signal ends the process at once.
-        signal.signal(number, signal.SIG_DFL)
-
-    def wait() -> None:
-        with woken, waker:
-            woken.recv(1)
-            signal.set_wakeup_fd(-1)
-
-    # Not a lock: a signal just before the wait, or to another thread, would not end it.
-    signal.set_wakeup_fd(waker.fileno())
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, begin)
-    return wait
-
-
-def _allow_connections() -> None:
-    """Raise the limit of open files for many idle connections, as far as the system allows."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    limit = _FILE_COUNT if hard == resource.RLIM_INFINITY else min(_FILE_COUNT, hard)
-    if soft != resource.RLIM_INFINITY and soft < limit:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
-
-
-def _return_memory() -> None:
-    """Have glibc return the memory of large requests and replies as soon as they are done."""
-    libc = ctypes.CDLL(None)
-    if hasattr(libc, "mallopt"):
-        libc.mallopt(_M_MMAP_THRESHOLD, _MAPPED_BYTES)
 
 
 def _addresses(settings: Settings, server: Server) -> tuple[str | int, ...]:

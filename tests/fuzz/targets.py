@@ -13,7 +13,7 @@ from onnxplain_server.adapters.workers.ipc import arena_reply, payloads
 from onnxplain_server.adapters.workers.ipc.arena import Arena, create
 from onnxplain_server.adapters.workers.ipc.channel import MalformedError
 from onnxplain_server.core.errors import ExplainError
-from onnxplain_server.core.request import Method
+from onnxplain_server.core.request import ServiceMethod
 from onnxplain_server.explain.prediction.expressions import read_predictions
 from onnxplain_server.language.parse import parse
 from onnxplain_server.language.tree import ValueKind
@@ -59,12 +59,12 @@ def rest_files(given: bytes) -> None:
 def rest_form(given: bytes) -> None:
     """A multipart form, as decoders split it."""
     with suppress(ExplainError):
-        rest_body.decode(Method.EXPLAIN, "multipart/form-data; boundary=b", given)
+        rest_body.decode(ServiceMethod.EXPLAIN, "multipart/form-data; boundary=b", given)
 
 
 def split_message(given: bytes) -> None:
     """A serialised request, whose top-level fields alone are read."""
-    for method in Method:
+    for method in ServiceMethod:
         with suppress(ExplainError):
             protobuf_split.split(given, method)
     with suppress(ExplainError):

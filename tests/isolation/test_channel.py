@@ -27,7 +27,7 @@ from onnxplain_server.adapters.workers.ipc.channel import (
     MalformedError,
 )
 from onnxplain_server.adapters.workers.request_monitor import RequestMonitor
-from onnxplain_server.adapters.workers.worker_process import Exchange, Worker
+from onnxplain_server.adapters.workers.worker_process import Worker, WorkerRequest
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.request import ReplyFormat
 from onnxplain_server.telemetry.spans import Span
@@ -78,7 +78,7 @@ def fake() -> Iterator[Any]:
         thread.join()
 
 
-EXCHANGE = Exchange(
+EXCHANGE = WorkerRequest(
     FrameKind.EXPLAIN,
     lambda arena: arena_request.pack(arena, b"request", {}, ReplyFormat.PROTOBUF),
     arena_reply.unpack_reply,

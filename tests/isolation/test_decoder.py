@@ -15,7 +15,7 @@ from onnxplain.v1.table_pb2 import Columns
 from onnxplain_server.adapters.workers.ipc.zygote_arguments import WorkerKind
 from onnxplain_server.adapters.workers.isolated_decoder import IsolatedDecoder
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.request import Body, Method
+from onnxplain_server.core.request import Body, ServiceMethod
 
 CASES = Path(__file__).parents[1] / "conformance" / "cases"
 JSON = "application/json"
@@ -25,7 +25,7 @@ import json, sys
 from pathlib import Path
 from onnxplain_server.adapters.workers import decode_worker
 from onnxplain_server.core.errors import ExplainError
-from onnxplain_server.core.request import Method
+from onnxplain_server.core.request import ServiceMethod
 from onnxplain_server.wire import rest_body
 
 decode_worker.load()
@@ -36,7 +36,7 @@ for name in sys.argv[1:]:
     for content in (text, text[: len(text) // 2], text.replace(b":", b": \\x00", 1)):
         for media_type in ("application/json", "multipart/form-data; boundary=b"):
             try:
-                rest_body.decode(Method.EXPLAIN, media_type, content)
+                rest_body.decode(ServiceMethod.EXPLAIN, media_type, content)
             except ExplainError:
                 pass
 print(*sorted(set(sys.modules) - loaded))
@@ -52,7 +52,9 @@ def decoder(own) -> Iterator[IsolatedDecoder]:
     made.close()
 
 
-def body(content: bytes, media_type: str = JSON, method: Method = Method.EXPLAIN) -> Body:
+def body(
+    content: bytes, media_type: str = JSON, method: ServiceMethod = ServiceMethod.EXPLAIN
+) -> Body:
     return Body(method, media_type, lambda: [content[:100], content[100:]])
 
 

@@ -19,7 +19,7 @@ from onnxplain.v1.upload_pb2 import UploadModelRequest, UploadTableRequest
 from onnxplain_server.adapters.storage.memory_blobs import MemoryBlobs
 from onnxplain_server.config.settings import Settings
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.request import Method, Part, RequestParts
+from onnxplain_server.core.request import RequestFile, RequestParts, ServiceMethod
 from onnxplain_server.transport.admission.admission import Caller, RequestLimits
 from onnxplain_server.transport.uploads import Uploads
 
@@ -328,9 +328,9 @@ def test_no_caller_finds_what_another_uploaded() -> None:
     ada, bob = (Caller(name, math.inf, lambda: False) for name in ("ada", "bob"))
     model = uploads.put_model([b"model"], ada)
 
-    parts = RequestParts(b"", Part(blob_id=model))
+    parts = RequestParts(b"", RequestFile(blob_id=model))
 
-    assert uploads.name(Method.EXPLAIN, parts, ada).blobs[model].content == b"model"
+    assert uploads.name(ServiceMethod.EXPLAIN, parts, ada).blobs[model].content == b"model"
     with pytest.raises(ExplainError) as caught:
-        uploads.name(Method.EXPLAIN, parts, bob)
+        uploads.name(ServiceMethod.EXPLAIN, parts, bob)
     assert caught.value.reason is Reason.BLOB_NOT_FOUND

@@ -17,7 +17,7 @@ from onnxplain.v1.explanation_service_pb2 import (
 from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.table_pb2 import Column, Columns, Table
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.request import Method, Part, RequestParts
+from onnxplain_server.core.request import RequestFile, RequestParts, ServiceMethod
 from onnxplain_server.wire.protobuf_split import request_of_stream, response_event, split
 
 MODELS = st.one_of(
@@ -56,7 +56,7 @@ def joined(parts: RequestParts) -> ExplainRequest:
     return request
 
 
-def _message(kind, part: Part):
+def _message(kind, part: RequestFile):
     if part.blob_id is not None:
         return kind(id=part.blob_id)
     if part.form == "columns":
@@ -74,7 +74,7 @@ def same(first: ExplainRequest, second: ExplainRequest) -> bool:
 
 @given(REQUESTS)
 def test_the_parts_are_the_whole(request: ExplainRequest) -> None:
-    parts = split(request.SerializeToString(), Method.EXPLAIN)
+    parts = split(request.SerializeToString(), ServiceMethod.EXPLAIN)
 
     assert same(joined(parts), request)
     assert (parts.model is None) == (not request.model.content and not request.model.HasField("id"))
@@ -87,7 +87,7 @@ def test_the_parts_are_the_whole(request: ExplainRequest) -> None:
 def test_what_is_split_is_what_protobuf_reads(content: bytes) -> None:
     """Else a server would take the digest of another model than the one that is explained."""
     try:
-        parts = split(content, Method.EXPLAIN)
+        parts = split(content, ServiceMethod.EXPLAIN)
         request = ExplainRequest.FromString(content)
     except (ExplainError, DecodeError):
         return
@@ -103,7 +103,7 @@ def test_a_field_that_stands_twice_is_refused(field: str) -> None:
     kept = ExplainRequest(**{field: getattr(one, field)}).SerializeToString()
 
     with pytest.raises(ExplainError, match=f"the field {field} twice") as caught:
-        split(one.SerializeToString() + kept, Method.EXPLAIN)
+        split(one.SerializeToString() + kept, ServiceMethod.EXPLAIN)
 
     assert (caught.value.reason, caught.value.field) == (Reason.INVALID_REQUEST, field)
 
@@ -113,14 +113,14 @@ def test_two_sources_are_refused() -> None:
     content = bytes([1 << 3 | 2, len(inner)]) + inner
 
     with pytest.raises(ExplainError, match="the model has several sources"):
-        split(content, Method.DESCRIBE)
+        split(content, ServiceMethod.DESCRIBE)
 
 
 @pytest.mark.parametrize(
     "content", [b"\xff", b"\x0a\x05ab", b"\x80" * 11, b"\x0b", b"\x00\x01", b"\x0d\x01"]
 )
-@pytest.mark.parametrize("method", Method)
-def test_what_is_no_message_is_refused(content: bytes, method: Method) -> None:
+@pytest.mark.parametrize("method", ServiceMethod)
+def test_what_is_no_message_is_refused(content: bytes, method: ServiceMethod) -> None:
     with pytest.raises(ExplainError, match="cannot be decoded") as caught:
         split(content, method)
 
@@ -131,13 +131,13 @@ def test_the_number_of_fields_is_limited() -> None:
     names = ExplainRequest(feature_columns=[""] * 100_001).SerializeToString()
 
     with pytest.raises(ExplainError, match="more than 100,000 fields"):
-        split(names, Method.EXPLAIN)
-    assert split(names[2:], Method.EXPLAIN).envelope == names[2:]
+        split(names, ServiceMethod.EXPLAIN)
+    assert split(names[2:], ServiceMethod.EXPLAIN).envelope == names[2:]
 
 
 def test_a_description_has_a_model_only() -> None:
     parts = split(
-        DescribeModelRequest(model=Model(content=b"m")).SerializeToString(), Method.DESCRIBE
+        DescribeModelRequest(model=Model(content=b"m")).SerializeToString(), ServiceMethod.DESCRIBE
     )
 
     assert parts.envelope == b""

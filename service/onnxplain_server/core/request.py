@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from enum import Enum
 
 
-class Method(Enum):
-    """Method of the service that computes."""
+class ServiceMethod(Enum):
+    """ServiceMethod of the service that computes."""
 
     EXPLAIN = "explain"
     DESCRIBE = "describe"
@@ -38,20 +38,20 @@ class Body:
 
     Attributes
     ----------
-    method : Method
+    method : ServiceMethod
     media_type : str
         "application/json", or "multipart/form-data; boundary=..." as the header has it.
     parts : callable () -> iterable of bytes
         Reads its bytes in order, each time from the start.
     """
 
-    method: Method
+    method: ServiceMethod
     media_type: str
     parts: Callable[[], Iterable[bytes]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Part:
+class RequestFile:
     """Model or table of a request.
 
     Attributes
@@ -77,13 +77,13 @@ class RequestParts:
     ----------
     envelope : bytes
         Serialised message with the fields besides `model` and `table`.
-    model, table : Part or None
+    model, table : RequestFile or None
         None where the request has none, or an empty one, which stays in the envelope.
     """
 
     envelope: bytes
-    model: Part | None = None
-    table: Part | None = None
+    model: RequestFile | None = None
+    table: RequestFile | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -15,7 +15,7 @@ from functools import partial
 from onnxplain.v1.upload_pb2 import UploadModelResponse, UploadTableResponse
 
 from onnxplain_server.core.interfaces import BlobStore, Cache, Decoder, Runner
-from onnxplain_server.core.request import Body, Method, Reply, ReplyFormat, RequestParts
+from onnxplain_server.core.request import Body, Reply, ReplyFormat, RequestParts, ServiceMethod
 from onnxplain_server.telemetry.spans import span
 from onnxplain_server.transport.admission.admission import (
     Caller,
@@ -115,7 +115,7 @@ class Service:
     ) -> Reply:
         """Describe the inputs and outputs of a model."""
         with self._slot(ticket):
-            named = self._named(Method.DESCRIBE, request, ticket)
+            named = self._named(ServiceMethod.DESCRIBE, request, ticket)
             host = self._context(named.ids, ticket)
             return self._runner.describe(named.message, named.blobs, host, reply_format)
 
@@ -138,7 +138,7 @@ class Service:
         progress: Callable[[float, float], None],
     ) -> Reply:
         with self._slot(ticket):
-            named = self._named(Method.EXPLAIN, request, ticket)
+            named = self._named(ServiceMethod.EXPLAIN, request, ticket)
             begin()
             start = time.monotonic()
             host = self._context(named.ids, ticket, progress)
@@ -153,7 +153,9 @@ class Service:
         )
         return reply
 
-    def _named(self, method: Method, request: RequestParts | Body, ticket: Ticket) -> NamedRequest:
+    def _named(
+        self, method: ServiceMethod, request: RequestParts | Body, ticket: Ticket
+    ) -> NamedRequest:
         """Decode a body, and name the files of the request by id."""
         if isinstance(request, Body):
             # Without ids, it shares neither a process nor cached numbers with a computation.

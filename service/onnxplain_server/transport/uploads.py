@@ -16,7 +16,7 @@ from onnxplain.v1.table_pb2 import Table
 
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import Blob, Blobs, BlobStore
-from onnxplain_server.core.request import Method, Part, RequestParts
+from onnxplain_server.core.request import RequestFile, RequestParts, ServiceMethod
 from onnxplain_server.transport.admission.admission import Caller, RequestIds, RequestLimits
 from onnxplain_server.transport.admission.size_limits import SizeLimit
 from onnxplain_server.wire.blobs import check_id, identify, not_found
@@ -88,7 +88,7 @@ class Uploads:
         content = _joined(_limited(parts, self.limits["table"]))
         return self._put("table", Blob(form, content), caller)
 
-    def name(self, method: Method, parts: RequestParts, caller: Caller) -> NamedRequest:
+    def name(self, method: ServiceMethod, parts: RequestParts, caller: Caller) -> NamedRequest:
         """Name a request's files by id: hash those that it holds, and find uploaded ones.
 
         Raises
@@ -108,7 +108,7 @@ class Uploads:
         message = parts.envelope + _references(method, ids)
         return NamedRequest(message, dict(files.values()), RequestIds(**ids, table_form=form))
 
-    def _file(self, kind: str, part: Part, caller: Caller) -> tuple[str, Blob]:
+    def _file(self, kind: str, part: RequestFile, caller: Caller) -> tuple[str, Blob]:
         """Return the id of a file, and the file."""
         if part.blob_id is not None:
             return part.blob_id, replace(self._find(kind, part.blob_id, caller), field=f"{kind}.id")
@@ -149,10 +149,10 @@ def _limited(parts: Iterable[bytes], limit: SizeLimit) -> Iterator[bytes]:
         yield part
 
 
-def _references(method: Method, ids: dict[str, str]) -> bytes:
+def _references(method: ServiceMethod, ids: dict[str, str]) -> bytes:
     """Serialise the fields that name the files of a request."""
     model = Model(id=ids["model"]) if "model" in ids else None
-    if method is Method.DESCRIBE:
+    if method is ServiceMethod.DESCRIBE:
         return DescribeModelRequest(model=model).SerializeToString()
     table = Table(id=ids["table"]) if "table" in ids else None
     return ExplainRequest(model=model, table=table).SerializeToString()

@@ -19,11 +19,11 @@ from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.table_pb2 import Table
 
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.request import Method, Part, RequestParts
+from onnxplain_server.core.request import RequestFile, RequestParts, ServiceMethod
 
-_MESSAGES: dict[Method, Any] = {
-    Method.EXPLAIN: ExplainRequest,
-    Method.DESCRIBE: DescribeModelRequest,
+_MESSAGES: dict[ServiceMethod, Any] = {
+    ServiceMethod.EXPLAIN: ExplainRequest,
+    ServiceMethod.DESCRIBE: DescribeModelRequest,
 }
 _SOURCES: dict[str, Any] = {"model": Model, "table": Table}
 _FORMS = {"content": "onnx"}
@@ -50,7 +50,7 @@ class _Field:
     end: int
 
 
-def split(content: bytes, method: Method) -> RequestParts:
+def split(content: bytes, method: ServiceMethod) -> RequestParts:
     """Split a serialised ExplainRequest or DescribeModelRequest.
 
     Raises
@@ -92,7 +92,7 @@ def response_event(response: bytes) -> bytes:
     return bytes([number << 3 | _BYTES]) + _encode_varint(len(response)) + response
 
 
-def _part(content: bytes, field: _Field, name: str) -> Part | None:
+def _part(content: bytes, field: _Field, name: str) -> RequestFile | None:
     """Return the only source of a model or a table; None without one, or if its file is empty."""
     message = _SOURCES[name].DESCRIPTOR
     known = {source.number: source.name for source in message.oneofs_by_name["source"].fields}
@@ -104,8 +104,8 @@ def _part(content: bytes, field: _Field, name: str) -> Part | None:
     source = known[sources[0].number]
     value = content[sources[0].value_start : sources[0].end]
     if source == "id":
-        return Part(blob_id=value.decode(errors="replace"))
-    return Part(_FORMS.get(source, source), value) if value else None
+        return RequestFile(blob_id=value.decode(errors="replace"))
+    return RequestFile(_FORMS.get(source, source), value) if value else None
 
 
 def _without(content: bytes, cut: list[_Field]) -> bytes:

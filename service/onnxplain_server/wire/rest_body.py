@@ -18,7 +18,7 @@ from werkzeug.formparser import MultiPartParser
 from werkzeug.http import parse_options_header
 
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.request import Method, Part, RequestParts
+from onnxplain_server.core.request import RequestFile, RequestParts, ServiceMethod
 from onnxplain_server.wire import canonical, rest_request
 from onnxplain_server.wire.media_types import CHARSETS, FORM
 from onnxplain_server.wire.rest_request import File
@@ -29,12 +29,12 @@ _PART_LIMIT = 1_000
 _Part = TypeVar("_Part")
 
 
-def decode(method: Method, media_type: str, content: bytes) -> RequestParts:
+def decode(method: ServiceMethod, media_type: str, content: bytes) -> RequestParts:
     """Decode a body and split it.
 
     Parameters
     ----------
-    method : Method
+    method : ServiceMethod
     media_type : str
         Value of the header Content-Type: JSON, or a multipart form with its boundary.
     content : bytes
@@ -48,7 +48,7 @@ def decode(method: Method, media_type: str, content: bytes) -> RequestParts:
     if kind == FORM:
         form = _Form(content, parameters.get("boundary", ""))
         return _split(_READ_FORM[method](form))
-    if method is Method.EXPLAIN:
+    if method is ServiceMethod.EXPLAIN:
         return _split(rest_request.from_json(content))
     return _split(canonical.decode(content, DescribeModelRequest))
 
@@ -113,9 +113,9 @@ def _describe_form(form: _Form) -> DescribeModelRequest:
     return DescribeModelRequest(model=Model(content=file.content))
 
 
-_READ_FORM: Mapping[Method, Callable[[_Form], ExplainRequest | DescribeModelRequest]] = {
-    Method.EXPLAIN: _explain_form,
-    Method.DESCRIBE: _describe_form,
+_READ_FORM: Mapping[ServiceMethod, Callable[[_Form], ExplainRequest | DescribeModelRequest]] = {
+    ServiceMethod.EXPLAIN: _explain_form,
+    ServiceMethod.DESCRIBE: _describe_form,
 }
 
 
@@ -130,21 +130,21 @@ def _split(message: ExplainRequest | DescribeModelRequest) -> RequestParts:
     return RequestParts(message.SerializeToString(), model, table)
 
 
-def _model_part(model: Model) -> Part | None:
+def _model_part(model: Model) -> RequestFile | None:
     if model.WhichOneof("source") == "id":
-        return Part(blob_id=model.id)
-    return Part("onnx", model.content) if model.content else None
+        return RequestFile(blob_id=model.id)
+    return RequestFile("onnx", model.content) if model.content else None
 
 
-def _table_part(table: Table) -> Part | None:
+def _table_part(table: Table) -> RequestFile | None:
     source = table.WhichOneof("source")
     if source is None:
         return None
     if source == "id":
-        return Part(blob_id=table.id)
+        return RequestFile(blob_id=table.id)
     value = getattr(table, source)
     content = value.SerializeToString(deterministic=True) if source == "columns" else value
-    return Part(source, content) if content else None
+    return RequestFile(source, content) if content else None
 
 
 def _check_charset(parameters: Mapping[str, str]) -> None:

@@ -18,10 +18,10 @@ from pathlib import Path
 
 from onnxplain_server.adapters.workers.ipc import arena, arena_reply, arena_request
 from onnxplain_server.adapters.workers.ipc.channel import FrameKind
-from onnxplain_server.adapters.workers.worker_process import Exchange, Worker
+from onnxplain_server.adapters.workers.worker_process import Worker, WorkerRequest
 from onnxplain_server.core.request import ReplyFormat
 
-EXCHANGE = Exchange(
+EXCHANGE = WorkerRequest(
     FrameKind.EXPLAIN,
     lambda memory: arena_request.pack(memory, b"", {}, ReplyFormat.PROTOBUF),
     arena_reply.unpack_reply,

@@ -10,15 +10,15 @@ import pytest
 from onnxplain_server.adapters.storage.memory_blobs import MemoryBlobs
 from onnxplain_server.adapters.storage.memory_cache import MemoryCache
 from onnxplain_server.adapters.storage.signing import Signer
-from onnxplain_server.core.request import Method, Part, RequestParts
+from onnxplain_server.core.request import RequestFile, RequestParts, ServiceMethod
 from onnxplain_server.transport.admission.admission import Caller, RequestLimits, create_context
 from onnxplain_server.transport.admission.request_context import RequestContext
 from onnxplain_server.transport.admission.request_control import RequestControl
 from onnxplain_server.transport.uploads import Uploads
 from onnxplain_server.wire.blobs import identify
 
-MODEL = Part("onnx", b"model")
-TABLE = Part("csv", b"a\n1\n")
+MODEL = RequestFile("onnx", b"model")
+TABLE = RequestFile("csv", b"a\n1\n")
 LIMITS = RequestLimits(1_000, 1_000, 1.0)
 
 CallOf: TypeAlias = Callable[..., RequestContext]
@@ -42,9 +42,9 @@ def uploads() -> Uploads:
 def call_of(cache: MemoryCache, uploads: Uploads) -> CallOf:
     """Make the context of a request with this model and this table."""
 
-    def make(model: Part, table: Part | None, name: str = "ada") -> RequestContext:
+    def make(model: RequestFile, table: RequestFile | None, name: str = "ada") -> RequestContext:
         caller = Caller(name, math.inf, lambda: False)
-        named = uploads.name(Method.EXPLAIN, RequestParts(b"", model, table), caller)
+        named = uploads.name(ServiceMethod.EXPLAIN, RequestParts(b"", model, table), caller)
         control = RequestControl(60.0)
         return create_context(
             named.ids, caller, control, cache=cache, limits=LIMITS, progress=lambda *_: None
@@ -62,9 +62,9 @@ def test_the_same_request_finds_its_numbers_again(call_of: CallOf) -> None:
 @pytest.mark.parametrize(
     "other",
     [
-        (Part("onnx", b"other"), TABLE),
-        (MODEL, Part("csv", b"a\n2\n")),
-        (MODEL, Part("parquet", TABLE.content)),
+        (RequestFile("onnx", b"other"), TABLE),
+        (MODEL, RequestFile("csv", b"a\n2\n")),
+        (MODEL, RequestFile("parquet", TABLE.content)),
         (MODEL, None),
         (MODEL, TABLE, "bob"),
         (MODEL, TABLE, "ada:"),
@@ -78,7 +78,7 @@ def test_another_model_table_or_caller_finds_nothing(call_of: CallOf, other) -> 
 
 def test_an_uploaded_file_shares_its_numbers_with_one_sent_along(call_of: CallOf) -> None:
     call_of(MODEL, TABLE).cache_put({"grid": b"1"})
-    model, table = (Part(blob_id=identify(part.content)) for part in (MODEL, TABLE))
+    model, table = (RequestFile(blob_id=identify(part.content)) for part in (MODEL, TABLE))
 
     assert call_of(model, table).cache_get(["grid"]) == [b"1"]
 

@@ -11,7 +11,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from onnxplain_server.transport.rest import connection_limit, rest_server, waitress_channel
+from onnxplain_server.transport.rest import (
+    connection_limit,
+    request_parser,
+    rest_server,
+    waitress_channel,
+)
 
 PATIENCE = 120.0
 COUNT, ACCEPT_LIMIT = 8, 1
@@ -200,7 +205,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     made = Clock()
-    for module in (connection_limit, waitress_channel):
+    for module in (connection_limit, request_parser, waitress_channel):
         monkeypatch.setattr(module, "time", made)
     return made
 

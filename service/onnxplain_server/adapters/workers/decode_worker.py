@@ -12,7 +12,7 @@ from onnxplain_server.adapters.workers.ipc.zygote_arguments import WorkerSetting
 from onnxplain_server.adapters.workers.remote_host import RemoteHost
 from onnxplain_server.adapters.workers.worker_loop import Answerer
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.request import Method
+from onnxplain_server.core.request import ServiceMethod
 from onnxplain_server.telemetry.spans import span
 from onnxplain_server.wire import rest_body
 
@@ -32,11 +32,11 @@ _REFUSED = (b"{", b'{"a": 1}', b'{"seed": "x"}', b'{"modelName": "\\ud800"}', b"
 
 def load() -> None:
     """Decode a body of each kind once: decoders cannot open files, and so import nothing later."""
-    rest_body.decode(Method.EXPLAIN, "application/json", _DOCUMENT)
-    rest_body.decode(Method.EXPLAIN, "multipart/form-data; boundary=b", _FORM)
+    rest_body.decode(ServiceMethod.EXPLAIN, "application/json", _DOCUMENT)
+    rest_body.decode(ServiceMethod.EXPLAIN, "multipart/form-data; boundary=b", _FORM)
     for document in _REFUSED:
         with suppress(ExplainError):
-            rest_body.decode(Method.EXPLAIN, "application/json", document)
+            rest_body.decode(ServiceMethod.EXPLAIN, "application/json", document)
 
 
 def answerers(_settings: WorkerSettings) -> Mapping[FrameKind, Answerer]:

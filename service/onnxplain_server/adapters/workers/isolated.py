@@ -13,7 +13,7 @@ from onnxplain_server.adapters.workers.pool import WorkerPool
 from onnxplain_server.adapters.workers.quarantine import Quarantine
 from onnxplain_server.adapters.workers.worker_client import WorkerClient
 from onnxplain_server.adapters.workers.worker_metrics import WorkerCounts
-from onnxplain_server.adapters.workers.worker_process import Exchange
+from onnxplain_server.adapters.workers.worker_process import WorkerRequest
 from onnxplain_server.core.interfaces import Blobs, RequestHost
 from onnxplain_server.core.request import Reply, ReplyFormat
 
@@ -88,7 +88,7 @@ class Isolated:
     ) -> Reply:
         """Answer a serialised ExplainRequest in a worker; see `Runner.explain`."""
         pack = partial(arena_request.pack, request=request, blobs=blobs, reply_format=reply_format)
-        return self._ask(Exchange(FrameKind.EXPLAIN, pack, arena_reply.unpack_reply), host)
+        return self._ask(WorkerRequest(FrameKind.EXPLAIN, pack, arena_reply.unpack_reply), host)
 
     def describe(
         self,
@@ -99,13 +99,13 @@ class Isolated:
     ) -> Reply:
         """Answer a serialised DescribeModelRequest in a worker; see `Runner.describe`."""
         pack = partial(arena_request.pack, request=request, blobs=blobs, reply_format=reply_format)
-        return self._ask(Exchange(FrameKind.DESCRIBE, pack, arena_reply.unpack_reply), host)
+        return self._ask(WorkerRequest(FrameKind.DESCRIBE, pack, arena_reply.unpack_reply), host)
 
     def close(self) -> None:
         """Kill all workers, busy ones included."""
         self._pool.close()
 
-    def _ask(self, exchange: Exchange[Reply], host: RequestHost) -> Reply:
+    def _ask(self, exchange: WorkerRequest[Reply], host: RequestHost) -> Reply:
         self._quarantine.check(host.model_key)
         reply = self._client.ask(exchange, host.model_key, host)
         self._quarantine.release(host.model_key)

@@ -10,7 +10,7 @@ from onnxplain_server.adapters.workers.ipc.zygote_arguments import WorkerSetting
 from onnxplain_server.adapters.workers.pool import WorkerPool
 from onnxplain_server.adapters.workers.worker_client import WorkerClient
 from onnxplain_server.adapters.workers.worker_metrics import WorkerCounts
-from onnxplain_server.adapters.workers.worker_process import Exchange
+from onnxplain_server.adapters.workers.worker_process import WorkerRequest
 from onnxplain_server.core.interfaces import RequestHost
 from onnxplain_server.core.request import Body, RequestParts
 
@@ -50,7 +50,7 @@ class IsolatedDecoder:
     def decode(self, body: Body, host: RequestHost) -> RequestParts:
         """Decode a body; see `Decoder.decode`."""
         pack = partial(arena_request.pack_body, body=body)
-        exchange = Exchange(FrameKind.DECODE, pack, arena_reply.unpack_parts)
+        exchange = WorkerRequest(FrameKind.DECODE, pack, arena_reply.unpack_parts)
         return self._client.ask(exchange, _KEY, host)
 
     def close(self) -> None:

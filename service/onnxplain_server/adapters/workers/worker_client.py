@@ -12,7 +12,7 @@ from onnxplain_server.adapters.workers.priority import Priorities, RequestPriori
 from onnxplain_server.adapters.workers.process_status import exit_cause
 from onnxplain_server.adapters.workers.request_monitor import RequestMonitor
 from onnxplain_server.adapters.workers.worker_metrics import WorkerCounts
-from onnxplain_server.adapters.workers.worker_process import Answer, Exchange, Worker
+from onnxplain_server.adapters.workers.worker_process import Answer, Worker, WorkerRequest
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import RequestHost
 
@@ -59,12 +59,12 @@ class WorkerClient:
             {end.value: count for end, count in census.ends().items()},
         )
 
-    def ask(self, exchange: Exchange[Answer], key: str, host: RequestHost) -> Answer:
+    def ask(self, exchange: WorkerRequest[Answer], key: str, host: RequestHost) -> Answer:
         """Ask a worker; and another one, if it had already ended.
 
         Parameters
         ----------
-        exchange : Exchange
+        exchange : WorkerRequest
         key : str
             Only requests with the same key share a worker.
         host : RequestHost

@@ -37,7 +37,7 @@ _GRACE_SECONDS = 0.25
 
 
 @dataclass(frozen=True, slots=True)
-class Exchange(Generic[Answer]):
+class WorkerRequest(Generic[Answer]):
     """Request to a worker, and how its answer is read.
 
     Attributes
@@ -116,7 +116,7 @@ class Worker:
         self.is_usable = True
         return tuple(frame.payload.decode("ascii", "replace").split())
 
-    def ask(self, exchange: Exchange[Answer], monitor: RequestMonitor) -> Answer:
+    def ask(self, exchange: WorkerRequest[Answer], monitor: RequestMonitor) -> Answer:
         """Send a request, and return the answer.
 
         Raises

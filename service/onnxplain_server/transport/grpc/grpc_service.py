@@ -14,7 +14,7 @@ from onnxplain.v1.explanation_service_pb2_grpc import ExplanationServiceServicer
 from onnxplain.v1.upload_pb2 import UploadModelRequest, UploadTableRequest
 
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.request import Method, Reply, ReplyFormat
+from onnxplain_server.core.request import Reply, ReplyFormat, ServiceMethod
 from onnxplain_server.telemetry.spans import Spans
 from onnxplain_server.telemetry.tracing import Tracer
 from onnxplain_server.transport.admission import caller_addresses
@@ -66,7 +66,7 @@ class ExplanationServicer(ExplanationServiceServicer):
     ) -> bytes:
         """Serve this method of the contract."""
         with self._admitted(context, "Explain") as ticket:
-            parts = split(self._only(requests, ticket), Method.EXPLAIN)
+            parts = split(self._only(requests, ticket), ServiceMethod.EXPLAIN)
             return self._service.explain(parts, ticket, ReplyFormat.PROTOBUF).content
 
     def ExplainStream(  # noqa: N802 - the contract's name
@@ -75,7 +75,7 @@ class ExplanationServicer(ExplanationServiceServicer):
         """Serve this method of the contract."""
         with self._admitted(context, "ExplainStream") as ticket:
             request = request_of_stream(self._only(requests, ticket))
-            parts = split(request, Method.EXPLAIN)
+            parts = split(request, ServiceMethod.EXPLAIN)
             with closing(self._service.events(parts, ticket, ReplyFormat.EVENT)) as events:
                 for event in events:
                     if isinstance(event, Reply):
@@ -88,7 +88,7 @@ class ExplanationServicer(ExplanationServiceServicer):
     ) -> bytes:
         """Serve this method of the contract."""
         with self._admitted(context, "DescribeModel") as ticket:
-            parts = split(self._only(requests, ticket), Method.DESCRIBE)
+            parts = split(self._only(requests, ticket), ServiceMethod.DESCRIBE)
             return self._service.describe(parts, ticket, ReplyFormat.PROTOBUF).content
 
     def UploadModel(  # noqa: N802 - the contract's name

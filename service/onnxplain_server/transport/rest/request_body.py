@@ -9,7 +9,7 @@ from flask import request
 from werkzeug.exceptions import LengthRequired, UnsupportedMediaType
 
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.request import Body, Method, Part, RequestParts
+from onnxplain_server.core.request import Body, RequestFile, RequestParts, ServiceMethod
 from onnxplain_server.wire.media_types import (
     CHARSETS,
     FORM,
@@ -25,7 +25,7 @@ def explanation() -> Body:
     """Return the current request's body for a decoder."""
     if _media_type() not in {JSON, FORM}:
         raise UnsupportedMediaType(f"send {JSON}, or {FORM} with the files model and table")
-    return _body(Method.EXPLAIN)
+    return _body(ServiceMethod.EXPLAIN)
 
 
 def description() -> Body | RequestParts:
@@ -35,11 +35,11 @@ def description() -> Body | RequestParts:
         content = b"".join(_parts())
         if not content:
             raise ExplainError(Reason.INVALID_MODEL, "the model is empty: 0 bytes", "model")
-        return RequestParts(b"", Part("onnx", content))
+        return RequestParts(b"", RequestFile("onnx", content))
     if kind not in {JSON, FORM}:
         message = f"send {MODEL_TYPES[0]}, {JSON}, or {FORM} with the file model"
         raise UnsupportedMediaType(message)
-    return _body(Method.DESCRIBE)
+    return _body(ServiceMethod.DESCRIBE)
 
 
 def model_parts() -> Iterator[bytes]:
@@ -54,7 +54,7 @@ def table_parts() -> tuple[str, Iterator[bytes]]:
     return table_form(_media_type()), _parts()
 
 
-def _body(method: Method) -> Body:
+def _body(method: ServiceMethod) -> Body:
     # Another thread may read it, without Flask's request.
     stream = request.environ["wsgi.input"]
 

@@ -9,7 +9,7 @@ from flask import Flask, g, request
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.transport.admission.authentication import Authenticator, Credentials
 from onnxplain_server.transport.rest import request_handling
-from onnxplain_server.transport.rest.waitress_channel import HeaderCheck
+from onnxplain_server.transport.rest.request_parser import HeaderCheck
 
 
 def install(app: Flask, authenticator: Authenticator) -> None:

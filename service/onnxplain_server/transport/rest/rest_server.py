@@ -21,7 +21,8 @@ from onnxplain_server.transport.rest.connection_limit import (
     ConnectionLimit,
 )
 from onnxplain_server.transport.rest.origin_policy import OriginPolicy
-from onnxplain_server.transport.rest.waitress_channel import HeaderCheck, RestChannel
+from onnxplain_server.transport.rest.request_parser import HeaderCheck
+from onnxplain_server.transport.rest.waitress_channel import RestChannel
 
 _SPARE_THREADS = 4
 _PAGE_BYTES = 2**24
@@ -86,12 +87,8 @@ class RestServer:
         listener = _listen(host, port, purpose)
         address, self.port = listener.getsockname()[:2]
         self._sockets: dict[int, Any] = {}
-        self._server = waitress.create_server(
-            app,
-            map=self._sockets,
-            sockets=[listener],
-            **_adjustments(body_limits.byte_count, response_bytes, thread_count),
-        )
+        adjustments = _adjustments(body_limits.byte_count, response_bytes, thread_count)
+        self._server = _create_server(app, listener, self._sockets, adjustments)
         self._draining = threading.Event()
         self._server.channel_class = partial(
             RestChannel,
@@ -102,9 +99,6 @@ class RestServer:
             is_closing=self._draining.is_set,
             longest_seconds=longest_seconds,
         )
-        # waitress' own timeouts use the wall clock, which jumps.
-        self._server.maintenance = lambda _now: None
-        self._server.handle_accept = partial(_accept_some, self._server)
         self._connection_limit = ConnectionLimit()
         self._stopping = threading.Event()
         self._closing = threading.Lock()
@@ -141,6 +135,19 @@ class RestServer:
     def _replying(self) -> bool:
         channels = list(self._server.active_channels.values())
         return any(channel.requests or channel.total_outbufs_len for channel in channels)
+
+
+def _create_server(
+    app: WSGIApplication,
+    listener: socket.socket,
+    sockets: dict[int, Any],
+    adjustments: dict[str, Any],
+) -> Any:
+    server = waitress.create_server(app, map=sockets, sockets=[listener], **adjustments)
+    # waitress' own timeouts use the wall clock, which jumps.
+    server.maintenance = lambda _now: None
+    server.handle_accept = partial(_accept_some, server)
+    return server
 
 
 def _accept_some(server: Any) -> None:

@@ -12,7 +12,7 @@ from flask import Blueprint, Flask, Response, request
 from google.protobuf.message import Message
 
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.request import Part, Reply, ReplyFormat, RequestParts
+from onnxplain_server.core.request import Reply, ReplyFormat, RequestFile, RequestParts
 from onnxplain_server.telemetry.spans import Span
 from onnxplain_server.telemetry.tracing import UNTRACED, Tracer
 from onnxplain_server.transport.admission import caller_addresses
@@ -100,7 +100,7 @@ def _explanations(service: Service) -> Blueprint:
     def describe_uploaded(model_id: str) -> Response:
         with ExitStack() as stack:
             ticket = stack.enter_context(service.admit(_caller()))
-            named = RequestParts(b"", Part(blob_id=model_id))
+            named = RequestParts(b"", RequestFile(blob_id=model_id))
             return _passed_on(service.describe(named, ticket, ReplyFormat.JSON), stack.pop_all())
 
     return routes

@@ -12,7 +12,7 @@ from onnxplain.v1.table_pb2 import Table
 
 from onnxplain_server.adapters.workers.ipc.arena import Arena
 from onnxplain_server.adapters.workers.ipc.channel import MalformedError
-from onnxplain_server.core.request import Part, Reply, RequestParts
+from onnxplain_server.core.request import Reply, RequestFile, RequestParts
 
 _ID_LIMIT = 100
 _METHODS = frozenset({"", *MethodOptions.DESCRIPTOR.fields_by_name})
@@ -46,7 +46,7 @@ def unpack_reply(arena: Arena, header: bytes) -> Reply:
 
 def pack_parts(arena: Arena, parts: RequestParts) -> bytes:
     """Write a request that was split; return its header."""
-    files = [parts.model or Part(), parts.table or Part()]
+    files = [parts.model or RequestFile(), parts.table or RequestFile()]
     arena.put(parts.envelope, *(file.content for file in files))
     described = [[file.form, len(file.content), _cut(file.blob_id)] for file in files]
     return json.dumps([len(parts.envelope), *described]).encode()
@@ -63,7 +63,7 @@ def unpack_parts(arena: Arena, header: bytes) -> RequestParts:
     size, model, table = _items(header, 3)
     start = _size(size, arena)
     envelope = bytes(arena.copy(start))
-    files: list[Part | None] = []
+    files: list[RequestFile | None] = []
     for described, forms in ((model, _FORMS["model"]), (table, _FORMS["table"])):
         part = _part(arena, described, forms, start)
         start += len(part.content)
@@ -71,13 +71,13 @@ def unpack_parts(arena: Arena, header: bytes) -> RequestParts:
     return RequestParts(envelope, *files)
 
 
-def _part(arena: Arena, described: object, forms: Collection[str], start: int) -> Part:
+def _part(arena: Arena, described: object, forms: Collection[str], start: int) -> RequestFile:
     form, size, blob_id = _list(described, 3)
     if not (isinstance(form, str) and form in forms):
         raise MalformedError
     if not (blob_id is None or (isinstance(blob_id, str) and len(blob_id) <= _ID_LIMIT)):
         raise MalformedError
-    return Part(form, arena.copy(_size(size, arena, start), start), blob_id)
+    return RequestFile(form, arena.copy(_size(size, arena, start), start), blob_id)
 
 
 def _cut(blob_id: str | None) -> str | None:

@@ -6,7 +6,7 @@ import json
 
 from onnxplain_server.adapters.workers.ipc.arena import Arena
 from onnxplain_server.core.interfaces import Blob, Blobs
-from onnxplain_server.core.request import Body, Method, ReplyFormat
+from onnxplain_server.core.request import Body, ReplyFormat, ServiceMethod
 
 
 def pack(arena: Arena, request: bytes, blobs: Blobs, reply_format: ReplyFormat) -> bytes:
@@ -32,7 +32,7 @@ def pack_body(arena: Arena, body: Body) -> bytes:
     return json.dumps([body.method.value, body.media_type, size]).encode()
 
 
-def unpack_body(arena: Arena, payload: bytes) -> tuple[Method, str, bytes]:
+def unpack_body(arena: Arena, payload: bytes) -> tuple[ServiceMethod, str, bytes]:
     """Read a body's method, media type and content."""
     method, media_type, size = json.loads(payload)
-    return Method(method), media_type, arena.get(size)
+    return ServiceMethod(method), media_type, arena.get(size)

@@ -189,13 +189,15 @@ class FrameChannel:
     def _send(self, part: bytes, tick: Callable[[], None]) -> None:
         rest = memoryview(part)
         while rest:
-            tick()
             try:
                 rest = rest[self._socket.send(rest) :]
             except BlockingIOError:
                 self._wait(select.POLLOUT, tick)
             except OSError:
                 raise ClosedError from None
+            # After the first part: a request that is sent can be cancelled, and its worker kept.
+            if rest:
+                tick()
 
     def _wait(self, event: int, tick: Callable[[], None]) -> None:
         self._poll.register(self._socket, event)
