@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+import threading
+from dataclasses import dataclass, replace
 from functools import partial
 
 from onnxplain_server.adapters.workers.ipc import arena_reply, arena_request
-from onnxplain_server.adapters.workers.ipc.channel import FrameKind
-from onnxplain_server.adapters.workers.ipc.zygote_arguments import WorkerSettings
+from onnxplain_server.adapters.workers.ipc.channel import FrameKind, UnableError
+from onnxplain_server.adapters.workers.ipc.zygote_arguments import WorkerKind, WorkerSettings
 from onnxplain_server.adapters.workers.pool import WorkerPool
 from onnxplain_server.adapters.workers.quarantine import Quarantine
 from onnxplain_server.adapters.workers.worker_client import WorkerClient
@@ -39,13 +40,16 @@ class WorkerTimeouts:
 class Isolated:
     """`Runner` on a pool of sandboxed workers.
 
+    A second pool, whose workers have scikit-learn, is started when a request first needs it.
+
     Parameters
     ----------
     settings : WorkerSettings
+        Of kind COMPUTE.
     spare_count : int
         Idle workers without a model.
     warm_bytes : int
-        Memory limit for idle workers with a model.
+        Memory limit for idle workers with a model; a quarter is for those with scikit-learn.
     timeouts : WorkerTimeouts
 
     Raises
@@ -61,12 +65,15 @@ class Isolated:
         warm_bytes: int,
         timeouts: WorkerTimeouts,
     ) -> None:
+        self._settings = settings
+        self._timeouts = timeouts
+        self._learning_bytes = warm_bytes // 4
         self._quarantine = Quarantine(timeouts.quarantine_seconds)
-        self._pool = WorkerPool(settings, spare_count, warm_bytes)
+        self._pool = WorkerPool(settings, spare_count, warm_bytes - self._learning_bytes)
+        self._client = self._client_of(self._pool)
+        self._learning: tuple[WorkerPool, WorkerClient] | None = None
+        self._lock = threading.Lock()
         self._pool.wait_ready()
-        self._client = WorkerClient(
-            self._pool, timeouts.load_seconds, self._quarantine.record_crash
-        )
         if self._pool.missing:
             LOG.warning("this kernel lacks sandbox protections: %s", ", ".join(self._pool.missing))
 
@@ -77,7 +84,8 @@ class Isolated:
 
     def counts(self) -> WorkerCounts:
         """Return the current workers by state, and the counts of starts and ends."""
-        return self._client.counts()
+        counts = self._client.counts()
+        return counts if self._learning is None else counts + self._learning[1].counts()
 
     def explain(
         self,
@@ -104,9 +112,26 @@ class Isolated:
     def close(self) -> None:
         """Kill all workers, busy ones included."""
         self._pool.close()
+        if self._learning is not None:
+            self._learning[0].close()
+
+    def _client_of(self, pool: WorkerPool) -> WorkerClient:
+        return WorkerClient(pool, self._timeouts.load_seconds, self._quarantine.record_crash)
+
+    def _learning_client(self) -> WorkerClient:
+        """Return the client of workers with scikit-learn; start their pool in the background."""
+        with self._lock:
+            if self._learning is None:
+                settings = replace(self._settings, kind=WorkerKind.LEARN)
+                pool = WorkerPool(settings, 1, self._learning_bytes)
+                self._learning = pool, self._client_of(pool)
+            return self._learning[1]
 
     def _ask(self, exchange: WorkerRequest[Reply], host: RequestHost) -> Reply:
         self._quarantine.check(host.model_key)
-        reply = self._client.ask(exchange, host.model_key, host)
+        try:
+            reply = self._client.ask(exchange, host.model_key, host)
+        except UnableError:
+            reply = self._learning_client().ask(exchange, host.model_key, host)
         self._quarantine.release(host.model_key)
         return reply

@@ -6,7 +6,7 @@ import logging
 import signal
 from collections.abc import Callable
 
-from onnxplain_server.adapters.workers.ipc.channel import ClosedError, MalformedError
+from onnxplain_server.adapters.workers.ipc.channel import ClosedError, MalformedError, UnableError
 from onnxplain_server.adapters.workers.pool import RETIRED, WorkerPool
 from onnxplain_server.adapters.workers.priority import Priorities, RequestPriority
 from onnxplain_server.adapters.workers.process_status import exit_cause
@@ -73,6 +73,8 @@ class WorkerClient:
         ------
         ExplainError
             For every failure.
+        UnableError
+            If workers of this kind lack a library.
         """
         while True:
             worker, priority = self._acquire(key, host)
@@ -106,6 +108,9 @@ class WorkerClient:
         """Release a worker that refused the request, and discard others."""
         if isinstance(error, ExplainError):
             return self._after_refusal(worker, error)
+        if isinstance(error, UnableError):
+            self._pool.release(worker)
+            return error
         self._pool.discard(worker)
         if not isinstance(error, MalformedError):
             return error

@@ -20,8 +20,9 @@ from onnxplain_server.adapters.workers.ipc.channel import (
     Frame,
     FrameChannel,
     FrameKind,
+    UnableError,
 )
-from onnxplain_server.adapters.workers.ipc.zygote_arguments import WorkerSettings
+from onnxplain_server.adapters.workers.ipc.zygote_arguments import LEARNING_LIBRARY, WorkerSettings
 from onnxplain_server.adapters.workers.remote_host import RemoteHost
 from onnxplain_server.adapters.workers.sandbox.resource_limits import confine
 from onnxplain_server.core.errors import ExplainError, Reason
@@ -81,6 +82,8 @@ class _RequestLoop:
         try:
             with spans.collecting():
                 kind, packed = FrameKind.ANSWERED, self._compute(frame)
+        except UnableError:
+            kind, packed = FrameKind.UNABLE, b""
         except ExplainError as error:
             self.is_exhausted = error.reason is Reason.OUT_OF_MEMORY
             kind, packed = FrameKind.REFUSED, payloads.pack_error(error)
@@ -96,6 +99,10 @@ class _RequestLoop:
             return self._answerers[frame.kind](self._arena, frame.payload, host)
         except (ExplainError, ClosedError):
             raise
+        except ModuleNotFoundError as fault:
+            if fault.name == LEARNING_LIBRARY:
+                raise UnableError from None
+            raise ExplainError(Reason.INTERNAL, _place(fault)) from None
         except _OUT_OF_MEMORY:
             message = "The request needs more memory than this server allows for one request."
             raise ExplainError(Reason.OUT_OF_MEMORY, message) from None

@@ -46,6 +46,18 @@ class WorkerCounts:
     start_count: int
     ends: Mapping[str, int]
 
+    def __add__(self, other: WorkerCounts) -> WorkerCounts:
+        """Count two pools together."""
+        states = {**self.own_bytes, **other.own_bytes}
+        ends = {**self.ends, **other.ends}
+        return WorkerCounts(
+            {s: [*self.own_bytes.get(s, ()), *other.own_bytes.get(s, ())] for s in states},
+            self.death_count + other.death_count,
+            self.missing,
+            self.start_count + other.start_count,
+            {end: self.ends.get(end, 0) + other.ends.get(end, 0) for end in ends},
+        )
+
 
 class WorkerState(Collector):
     """Collector of the counts.

@@ -22,6 +22,7 @@ from onnxplain_server.adapters.workers.ipc.channel import (
     FrameChannel,
     FrameKind,
     MalformedError,
+    UnableError,
 )
 from onnxplain_server.adapters.workers.process_status import private_bytes
 from onnxplain_server.adapters.workers.request_monitor import RequestMonitor
@@ -125,6 +126,8 @@ class Worker:
             From the worker, or from `monitor`.
         ClosedError, MalformedError
             If it died, or broke the protocol.
+        UnableError
+            If it lacks a library.
         """
         self._call += 1
         self.is_usable = self.has_begun = False
@@ -161,6 +164,9 @@ class Worker:
             self.has_begun = True
             if frame.kind is FrameKind.ANSWERED:
                 return frame.payload
+            if frame.kind is FrameKind.UNABLE:
+                self.is_usable = True
+                raise UnableError
             if frame.kind is FrameKind.REFUSED:
                 error = payloads.unpack_error(frame.payload)
                 self.is_usable = True

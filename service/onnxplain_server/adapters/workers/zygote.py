@@ -27,8 +27,9 @@ from onnxplain_server.adapters.workers.sandbox.resource_limits import die_with_p
 from onnxplain_server.adapters.workers.worker_loop import Program
 
 _PROGRAMS = {
-    WorkerKind.COMPUTE: "onnxplain_server.adapters.workers.compute_worker",
-    WorkerKind.DECODE: "onnxplain_server.adapters.workers.decode_worker",
+    WorkerKind.COMPUTE: "onnxplain_server.adapters.workers.programs.compute_worker",
+    WorkerKind.LEARN: "onnxplain_server.adapters.workers.programs.learn_worker",
+    WorkerKind.DECODE: "onnxplain_server.adapters.workers.programs.decode_worker",
 }
 """Imported by name: a zygote of decoders imports nothing that computes."""
 

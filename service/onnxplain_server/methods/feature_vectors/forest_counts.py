@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
-import sklearn
 from scipy import sparse
 
 from onnxplain_server.core.arrays import Array, Matrix, Vector
@@ -124,6 +123,8 @@ class ForestGrower:
 
     def _cache_key(self, subject: str) -> bytes:
         """Return the digest of all that the numbers depend on, scikit-learn's version included."""
+        import sklearn  # noqa: PLC0415 - only some workers have it
+
         text = f"{subject} {self.growth} {self.task.is_classes} scikit-learn {sklearn.__version__}"
         digest = hashlib.sha256(text.encode())
         rows = (self.task.rows, *(() if self.selected is None else (self.selected,)))

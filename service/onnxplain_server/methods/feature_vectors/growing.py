@@ -8,7 +8,6 @@ from math import ceil, sqrt
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
-from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from onnxplain_server.core.arrays import Array, Counts, Indices, Vector
 from onnxplain_server.methods.feature_vectors.encoding import Encoded
@@ -55,9 +54,11 @@ class LearningTask:
 
     def tree(self, depth: int, random: np.random.Generator) -> Any:
         """Grow a tree on a bootstrap sample, with ⌈√d⌉ of the d columns per split."""
+        from sklearn import tree  # noqa: PLC0415 - only some workers have it
+
         count = len(self.weights)
         repeats = np.bincount(random.integers(0, count, count), minlength=count)
-        kind = DecisionTreeClassifier if self.is_classes else DecisionTreeRegressor
+        kind = tree.DecisionTreeClassifier if self.is_classes else tree.DecisionTreeRegressor
         grown = kind(
             max_depth=depth,
             max_features=ceil(sqrt(self.rows.values.shape[1])),

@@ -12,8 +12,6 @@ from typing import Any
 
 import numpy as np
 from scipy import linalg
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.mixture import GaussianMixture
 
 from onnxplain_server.core.arrays import Matrix, Vector
 
@@ -53,6 +51,9 @@ def draw(values: Matrix, component_count: int | None, seed: int) -> Matrix:
 
 def _fit(standard: Matrix, component_count: int | None, seed: int) -> Any:
     """Fit a mixture, choosing the number of components unless given."""
+    from sklearn.exceptions import ConvergenceWarning  # noqa: PLC0415 - only some workers have it
+    from sklearn.mixture import GaussianMixture  # noqa: PLC0415 - only some workers have it
+
     counts = (component_count,) if component_count else range(1, _MAX_COMPONENTS + 1)
     mixtures = [
         GaussianMixture(count, reg_covar=_RIDGE, random_state=seed)

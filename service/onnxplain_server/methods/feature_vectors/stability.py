@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import linalg, stats
+from scipy import linalg
 
 from onnxplain_server.core.arrays import Matrix, Vector
 from onnxplain_server.methods.feature_vectors.geometry import angles, difference, norms
@@ -60,10 +60,17 @@ def align(vectors: Matrix, reference: Matrix) -> Matrix:
 
 def _rank_correlation(first: Vector, second: Vector) -> float:
     """Return Spearman's correlation; NaN if either is constant."""
-    ranks = [stats.rankdata(values) for values in (first, second)]
+    ranks = [_ranks(values) for values in (first, second)]
     if any(np.ptp(rank) == 0 for rank in ranks):
         return float("nan")
-    return float(np.corrcoef(*ranks)[0, 1])
+    return float(np.corrcoef(ranks[0], ranks[1])[0, 1])
+
+
+def _ranks(values: Vector) -> Vector:
+    """Return the ranks from 1; equal values share the mean of theirs."""
+    _, position, counts = np.unique(values, return_inverse=True, return_counts=True)
+    ranks: Vector = (np.cumsum(counts) - (counts - 1) / 2)[position]
+    return ranks
 
 
 def _mean_direction(degrees: Matrix) -> Vector:

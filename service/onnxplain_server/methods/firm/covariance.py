@@ -10,7 +10,6 @@ from __future__ import annotations
 from enum import Enum
 
 import numpy as np
-from sklearn.covariance import ledoit_wolf
 
 from onnxplain_server.core.arrays import Matrix, Vector
 
@@ -42,6 +41,8 @@ def covariance(kind: Covariance, rows: Matrix, weights: Vector) -> Matrix:
         case Covariance.SHRUNK:
             return shrunk(rows, weights)[0]
         case Covariance.LEDOIT_WOLF:
+            from sklearn.covariance import ledoit_wolf  # noqa: PLC0415 - only some workers have it
+
             counts = np.rint(weights / weights[weights > 0].min()).astype(np.intp)
             repeated = np.repeat(rows, counts, axis=0)
             estimate: Matrix = ledoit_wolf(repeated)[0]

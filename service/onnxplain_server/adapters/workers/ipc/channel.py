@@ -38,6 +38,7 @@ class FrameKind(IntEnum):
     REFUSED = 24
     ANSWERED = 25
     SPANS = 26
+    UNABLE = 27
 
 
 _LENGTH_BYTES = 8
@@ -58,6 +59,7 @@ FROM_WORKER: Mapping[FrameKind, int] = {
     FrameKind.REFUSED: 4_096,
     FrameKind.ANSWERED: limits.ANSWER_HEADER_BYTE_LIMIT,
     FrameKind.SPANS: 2**17,
+    FrameKind.UNABLE: 0,
 }
 """Kinds of frames that the parent takes, each with the bytes of its largest payload.
 
@@ -79,6 +81,10 @@ class Frame:
 
 class ClosedError(Exception):
     """Connection closed by the other side."""
+
+
+class UnableError(Exception):
+    """Refusal of a worker that lacks a library; a worker of another kind has it."""
 
 
 class MalformedError(Exception):

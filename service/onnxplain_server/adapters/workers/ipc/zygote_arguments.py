@@ -10,11 +10,25 @@ from enum import StrEnum
 from onnxplain_server.adapters.workers.sandbox.resource_limits import Budget
 from onnxplain_server.core.model_limits import ModelLimits
 
+LEARNING_LIBRARY = "sklearn"
+"""Left out of workers of kind COMPUTE: it takes 100 MiB and a second, and few requests need it."""
+
 
 class WorkerKind(StrEnum):
-    """Kind of a worker: computes with one caller's model, or decodes bodies of REST."""
+    """Kind of a worker.
+
+    Attributes
+    ----------
+    COMPUTE
+        Computes with one caller's model; has all libraries but scikit-learn.
+    LEARN
+        The same, with scikit-learn.
+    DECODE
+        Decodes bodies of REST.
+    """
 
     COMPUTE = "compute"
+    LEARN = "learn"
     DECODE = "decode"
 
 

@@ -7,10 +7,12 @@ and kernels that are compiled at their first call.
 from __future__ import annotations
 
 import importlib
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from itertools import cycle
 
 from onnxplain_server.adapters.runner.in_process import InProcess
+from onnxplain_server.adapters.workers.ipc.zygote_arguments import LEARNING_LIBRARY
 from onnxplain_server.adapters.workers.sandbox.warm_up import NullHost, requests
 from onnxplain_server.core.errors import ExplainError
 from onnxplain_server.core.request import ReplyFormat
@@ -20,6 +22,16 @@ _MODULES = (
     *("numpy.random", "numpy.ma", "onnx.shape_inference"),
     *("pyarrow.csv", "pyarrow.parquet", "pyarrow.ipc", "pyarrow.compute"),
 )
+
+
+@contextmanager
+def suppress_missing_learning() -> Iterator[None]:
+    """Suppress the error of a request that needs scikit-learn where it is left out."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if error.name != LEARNING_LIBRARY:
+            raise
 
 
 def load() -> None:
@@ -32,6 +44,6 @@ def load() -> None:
     runner = InProcess(1, model_count=1)
     for request, reply_format in zip(requests(), cycle(ReplyFormat), strict=False):
         # Not every method suits every model.
-        with suppress(ExplainError):
+        with suppress(ExplainError), suppress_missing_learning():
             runner.explain(request, {}, NullHost(), reply_format)
     runner.close()

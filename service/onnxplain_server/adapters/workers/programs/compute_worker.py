@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from functools import partial
 
@@ -9,7 +10,7 @@ from onnxplain_server.adapters.runner.in_process import InProcess
 from onnxplain_server.adapters.workers.ipc import arena_reply, arena_request
 from onnxplain_server.adapters.workers.ipc.arena import Arena
 from onnxplain_server.adapters.workers.ipc.channel import FrameKind
-from onnxplain_server.adapters.workers.ipc.zygote_arguments import WorkerSettings
+from onnxplain_server.adapters.workers.ipc.zygote_arguments import LEARNING_LIBRARY, WorkerSettings
 from onnxplain_server.adapters.workers.remote_host import RemoteHost
 from onnxplain_server.adapters.workers.sandbox import preload
 from onnxplain_server.adapters.workers.worker_loop import Answerer
@@ -18,7 +19,11 @@ from onnxplain_server.core.request import Reply
 _MODEL_COUNT = 2
 """A worker serves one model, on both scales."""
 
-load = preload.load
+
+def load() -> None:
+    """Preload all libraries but scikit-learn; a request that needs it is refused as UNABLE."""
+    sys.modules[LEARNING_LIBRARY] = None  # type: ignore[assignment] # import then fails
+    preload.load()
 
 
 def answerers(settings: WorkerSettings) -> Mapping[FrameKind, Answerer]:

@@ -1,0 +1,4 @@
+"""Programs of workers, one for each kind: what its zygote loads, and how its workers answer.
+
+A zygote imports one of them by name: `compute_worker`, `learn_worker` or `decode_worker`.
+"""

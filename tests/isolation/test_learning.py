@@ -1,0 +1,64 @@
+"""Requests that need scikit-learn: answered by workers of their own, started when first needed."""
+
+from __future__ import annotations
+
+import pytest
+from hostile.base import model, node
+from onnxplain.v1.explanation_service_pb2 import ExplainResponse, MethodOptions
+from onnxplain.v1.feature_vectors_pb2 import FeatureVectorsOptions
+from onnxplain.v1.partial_dependence_pb2 import PartialDependenceOptions
+from onnxplain_server.core.errors import ExplainError, Reason
+
+GOOD = model([node("Neg", "X")]).SerializeToString()
+ROWS = b"a,b,c\n" + b"".join(b"%d,%d,%d\n" % (i % 7, i * 5 % 11, i * i % 13) for i in range(60))
+CURVES = MethodOptions(partial_dependence=PartialDependenceOptions(grid_size=2))
+LEARNED = MethodOptions(
+    feature_vectors=FeatureVectorsOptions(
+        source=FeatureVectorsOptions.SURROGATE, sentence_count=100, depth=3
+    )
+)
+
+
+def libraries(pid: int) -> bool:
+    """Whether a process has mapped a library of scikit-learn."""
+    with open(f"/proc/{pid}/maps") as maps:  # noqa: PTH123 - a line at a time
+        return any("/sklearn/" in line for line in maps)
+
+
+def test_a_request_that_needs_scikit_learn_goes_to_a_worker_that_has_it(own, reference) -> None:
+    runner = own()
+    assert not any(libraries(worker.pid) for worker in runner._pool._spares)
+    runner.explain(own.request(GOOD, ROWS, CURVES), {}, own.call())
+    assert not runner._learning
+
+    request = own.request(GOOD, ROWS, CURVES, LEARNED)
+    answer = ExplainResponse.FromString(runner.explain(request, {}, own.call()).content)
+
+    expected = ExplainResponse.FromString(reference.runner.explain(request, {}, own.call()).content)
+    assert runner._learning is not None
+    pool = runner._learning[0]
+    assert [libraries(worker.pid) for worker in pool._warm] == [True]
+    assert len(answer.explanations) == 2
+    for one, other in zip(answer.explanations, expected.explanations, strict=True):
+        assert own.same(one, other)
+
+
+def test_workers_of_both_pools_are_counted(own) -> None:
+    runner = own()
+    runner.explain(own.request(GOOD, ROWS, LEARNED), {}, own.call())
+
+    counts = runner.counts()
+
+    assert len(counts.own_bytes["warm"]) == 2
+    assert counts.start_count >= 2
+
+
+def test_waiting_for_the_first_such_worker_ends_with_the_deadline(own) -> None:
+    """Its zygote takes a second or more to load."""
+    runner = own()
+    runner.explain(own.request(GOOD, ROWS, CURVES), {}, own.call())
+
+    with pytest.raises(ExplainError) as caught:
+        runner.explain(own.request(GOOD, ROWS, LEARNED), {}, own.call(0.3))
+
+    assert caught.value.reason is Reason.DEADLINE_EXCEEDED
