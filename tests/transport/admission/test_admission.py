@@ -7,6 +7,9 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 import pytest
+from onnxplain.v1.explanation_service_pb2 import ExplainRequest
+from onnxplain.v1.model_pb2 import Model
+from onnxplain.v1.table_pb2 import Table
 from onnxplain_server.adapters.storage.memory_blobs import MemoryBlobs
 from onnxplain_server.adapters.storage.memory_cache import MemoryCache
 from onnxplain_server.adapters.storage.signing import Signer
@@ -91,3 +94,18 @@ def test_no_name_reaches_into_the_names_of_another(call_of: CallOf, cache: Memor
 
     assert cache._values[key].endswith(b"1")
     assert len(cache._values) == 4
+
+
+def test_files_hidden_in_an_envelope_are_not_the_ones_that_are_explained(uploads: Uploads) -> None:
+    """A decoder that was taken over could put them there: the server's own ids come last."""
+    hidden = ExplainRequest(model=Model(content=b"other"), table=Table(parquet=b"other"), seed=7)
+    caller = Caller("ada", math.inf, lambda: False)
+    parts = RequestParts(hidden.SerializeToString(), MODEL, TABLE)
+
+    named = uploads.name(ServiceMethod.EXPLAIN, parts, caller)
+
+    request = ExplainRequest.FromString(named.message)
+    assert request.seed == 7
+    assert request.model == Model(id=identify(MODEL.content))
+    assert request.table == Table(id=identify(TABLE.content))
+    assert {*named.blobs} == {request.model.id, request.table.id}
