@@ -1,6 +1,6 @@
 """The border under heavy requests: probes, other callers, deadlines and memory, on both surfaces.
 
-Each of the five is asked at a deadline of a second, four at once, beside a probe of /livez and
+Each is asked at a deadline of a second, four at once, beside a probe of /livez and
 another caller's small call. Prints the longest of each, and the memory that the serving process
 holds afterwards.
 """
@@ -21,6 +21,9 @@ from multiprocessing import get_context
 from pathlib import Path
 
 import grpc
+
+sys.path.append(str(Path(__file__).parents[2] / "tests" / "isolation"))
+
 from hostile import heavy
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest
 from onnxplain.v1.explanation_service_pb2_grpc import ExplanationServiceStub
