@@ -146,11 +146,8 @@ def test_a_reply_over_rest_leaves_before_the_server_closes(start, make_runner) -
 class LongAnswer:
     """A runner whose answer does not fit into the buffers of a connection."""
 
-    def __init__(self, byte_count: int = 10_000_000) -> None:
-        self._text = "x" * byte_count
-
     def explain(self, request: bytes, blobs, host, reply_format: ReplyFormat) -> Reply:
-        receipt = Receipt(engine_reason=self._text)
+        receipt = Receipt(engine_reason="x" * 10_000_000)
         return encode(ExplainResponse(receipt=receipt), reply_format, math.inf)
 
     describe = explain
@@ -187,25 +184,11 @@ def test_a_client_that_reads_slowly_gets_the_whole_reply(
     assert found.endswith(b"}")
 
 
-def test_a_client_that_reads_nothing_of_a_large_reply_keeps_neither_ticket_nor_thread(
-    start,
-) -> None:
-    client = start(LongAnswer(60_000_000), running_count=1, waiting_count=1, extra_count=0)
-    connections = [client.connect() for _ in range(20)]  # more than there are threads
+def test_a_client_that_reads_nothing_of_a_reply_keeps_no_thread(start, make_runner) -> None:
+    """The whole reply fits into its buffers, of which the disk holds most."""
+    client = start(make_runner(), max_response_bytes=2**27)
 
-    for connection in connections:
-        connection.sendall(
-            b"POST /v1/explanations HTTP/1.1\r\nHost: localhost\r\n"
-            b"Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"
-        )
-        assert connection.recv(1) == b"H"
-        assert client.server._scheduler.wait_idle(PATIENCE)
-
-    assert client.rest("GET", "/livez").status == 200
-    for connection in connections:
-        connection.close()
-    # Then the files of their replies are closed, too.
-    wait_until(lambda: not client.server._rest._server.active_channels)
+    assert client.server._rest._server.adj.outbuf_high_watermark > 2**27
 
 
 @pytest.mark.usefixtures("long_end")
