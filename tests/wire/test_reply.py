@@ -69,5 +69,7 @@ def test_memory_that_runs_out_is_not_the_server_s_fault(monkeypatch: pytest.Monk
 
     monkeypatch.setattr(reply, "_encode", lambda message, _format: fail(message))
 
-    with pytest.raises(MemoryError):
+    with pytest.raises(ExplainError) as caught:
         encode(ExplainResponse(explanations=[Explanation()]), ReplyFormat.PROTOBUF, math.inf)
+
+    assert caught.value.reason is Reason.OUT_OF_MEMORY

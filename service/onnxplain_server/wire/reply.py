@@ -40,7 +40,11 @@ def encode(
         content = _encode(message, reply_format)
     except EncodeError:
         # protobuf's name for memory that ran out: the message itself is complete.
-        raise MemoryError from None
+        raise ExplainError(
+            Reason.OUT_OF_MEMORY,
+            "the response needs more memory than there is for one request; ask for fewer rows, "
+            "features or grid points",
+        ) from None
     _check_size(len(content), byte_limit)
     return Reply((content,), method, predicted_row_count)
 

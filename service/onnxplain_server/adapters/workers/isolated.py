@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
 from onnxplain_server.adapters.workers.ipc import arena_reply, arena_request
+from onnxplain_server.adapters.workers.ipc.arena import Arena
 from onnxplain_server.adapters.workers.ipc.channel import FrameKind, UnableError
 from onnxplain_server.adapters.workers.ipc.zygote_arguments import WorkerKind, WorkerSettings
 from onnxplain_server.adapters.workers.pool import WorkerPool
@@ -96,7 +98,7 @@ class Isolated:
     ) -> Reply:
         """Answer a serialised ExplainRequest in a worker; see `Runner.explain`."""
         pack = partial(arena_request.pack, request=request, blobs=blobs, reply_format=reply_format)
-        return self._ask(WorkerRequest(FrameKind.EXPLAIN, pack, arena_reply.unpack_reply), host)
+        return self._ask(FrameKind.EXPLAIN, pack, host)
 
     def describe(
         self,
@@ -107,7 +109,7 @@ class Isolated:
     ) -> Reply:
         """Answer a serialised DescribeModelRequest in a worker; see `Runner.describe`."""
         pack = partial(arena_request.pack, request=request, blobs=blobs, reply_format=reply_format)
-        return self._ask(WorkerRequest(FrameKind.DESCRIBE, pack, arena_reply.unpack_reply), host)
+        return self._ask(FrameKind.DESCRIBE, pack, host)
 
     def close(self) -> None:
         """Kill all workers, busy ones included."""
@@ -127,11 +129,12 @@ class Isolated:
                 self._learning = pool, self._client_of(pool)
             return self._learning[1]
 
-    def _ask(self, exchange: WorkerRequest[Reply], host: RequestHost) -> Reply:
+    def _ask(self, kind: FrameKind, pack: Callable[[Arena], bytes], host: RequestHost) -> Reply:
+        request = WorkerRequest(kind, pack, arena_reply.unpack_reply)
         self._quarantine.check(host.model_key)
         try:
-            reply = self._client.ask(exchange, host.model_key, host)
+            reply = self._client.ask(request, host.model_key, host)
         except UnableError:
-            reply = self._learning_client().ask(exchange, host.model_key, host)
+            reply = self._learning_client().ask(request, host.model_key, host)
         self._quarantine.release(host.model_key)
         return reply
