@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import mmap
 import os
 import random
 import socket
@@ -301,4 +302,21 @@ def test_the_arena_gives_nothing_beyond_its_end() -> None:
     with pytest.raises(ValueError, match="do not fit"):
         made.put(bytes(ARENA_BYTES + 1))
     made.close()
+    os.close(file)
+
+
+@pytest.mark.parametrize("size", [1, 2**20, 2**20 + 1, 40 * 2**20])
+def test_a_trimmed_arena_returns_the_memory_of_large_messages(size: int) -> None:
+    file = arena.create(2**26)
+    made, other_side = arena.Arena(file, 2**26), arena.Arena(file, 2**26)
+    made.put(b"x" * size)
+
+    made.trim()
+
+    assert 512 * os.fstat(file).st_blocks <= min(size + mmap.PAGESIZE, 2**20)
+    assert made.filled_bytes == min(size, 2**20)
+    made.put(b"y" * size)
+    assert other_side.get(size) == b"y" * size
+    made.close()
+    other_side.close()
     os.close(file)

@@ -107,7 +107,7 @@ class WorkerPool:
     def release(self, worker: Worker) -> None:
         """Return a worker as warm; evict others beyond the memory limit."""
         zygote = self._zygote
-        worker.measure(0 if zygote is None else zygote.private_bytes)
+        worker.settle(0 if zygote is None else zygote.private_bytes)
         with self._changed:
             self._busy.discard(worker)
             self._warm.append(worker)

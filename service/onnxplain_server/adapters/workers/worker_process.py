@@ -99,8 +99,9 @@ class Worker:
         poll.register(self._handle, select.POLLIN)
         return not poll.poll(0)
 
-    def measure(self, shared_bytes: int) -> None:
-        """Update `own_bytes`: all memory less what all workers share."""
+    def settle(self, shared_bytes: int) -> None:
+        """Return the memory of its messages; update `own_bytes`: memory less what all share."""
+        self._arena.trim()
         total_bytes = private_bytes(self.pid) + self._arena.filled_bytes
         self.own_bytes = max(0, total_bytes - shared_bytes)
 

@@ -10,9 +10,15 @@ from collections.abc import Iterable, Iterator
 _SEALS = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
 _PART_BYTES = 2**20
 
+_KEPT_BYTES = 2**20
+"""Memory that a trimmed arena keeps, so that small messages find it in place."""
+
+_TRIMMED_BYTES = 2**24
+"""Memory that is returned at a time; other threads run between two of them."""
+
 
 class Arena:
-    """Shared buffer, reused by all messages; takes memory up to its highest fill level.
+    """Shared buffer, reused by all messages; takes memory up to its fill level, until trimmed.
 
     Parameters
     ----------
@@ -24,7 +30,7 @@ class Arena:
     Attributes
     ----------
     filled_bytes : int
-        Highest fill level so far.
+        Highest fill level since the last `trim`.
     """
 
     def __init__(self, file: int, byte_count: int) -> None:
@@ -68,6 +74,13 @@ class Arena:
             size = min(_PART_BYTES, length - at)
             copied[at : at + size] = self.get(size, start + at)
         return copied
+
+    def trim(self) -> None:
+        """Return the memory of large messages to the system, whichever side wrote them."""
+        for start in range(_KEPT_BYTES, self.byte_count, _TRIMMED_BYTES):
+            length = min(_TRIMMED_BYTES, self.byte_count - start)
+            self._memory.madvise(mmap.MADV_REMOVE, start, length)
+        self.filled_bytes = min(self.filled_bytes, _KEPT_BYTES)
 
     def close(self) -> None:
         """Unmap the memory."""
