@@ -6,15 +6,17 @@ import http.client
 import json
 import os
 import re
+import socket
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from multiprocessing import get_context
 from pathlib import Path
+from urllib.request import urlopen
 
 import grpc
 import pytest
@@ -179,6 +181,50 @@ def test_a_response_above_the_limit_is_refused_on_both_surfaces_with_what_to_do(
     for text in (problem["detail"], caught.value.details()):
         assert "at most 65,536 (setting max_response_bytes)" in text
         assert "row_count" in text
+
+
+def unread(connection: socket.socket, document: bytes) -> bytes:
+    """Ask over REST and read the status line only."""
+    head = "POST /v1/explanations HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+    connection.sendall(f"{head}Content-Length: {len(document)}\r\n\r\n".encode() + document)
+    return connection.recv(20)
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def open_files(pid: int) -> int:
+    return len(list(Path(f"/proc/{pid}/fd").iterdir()))
+
+
+def in_flight_requests(server) -> float:
+    with urlopen(f"http://127.0.0.1:{server.metrics_port}/metrics") as reply:
+        page = reply.read().decode()
+    found = re.search(r"^onnxplain_in_flight_requests (\S+)$", page, re.MULTILINE)
+    assert found
+    return float(found[1])
+
+
+def test_slow_readers_of_large_responses_hold_neither_tickets_nor_files(server) -> None:
+    small = heavy.rest_document(heavy.small())
+    large = heavy.rest_document(heavy.huge_answer(100))
+    assert post(server.rest_port, small)[0] == 200
+    before = open_files(server.process.pid)
+
+    with ExitStack() as readers:
+        for _ in range(2):
+            reader = readers.enter_context(socket.socket())
+            reader.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2**12)
+            reader.settimeout(PATIENCE)
+            reader.connect(("127.0.0.1", server.rest_port))
+            assert unread(reader, large).startswith(b"HTTP/1.1 200")
+        wait_until(lambda: in_flight_requests(server) == 0)
+
+    wait_until(lambda: open_files(server.process.pid) <= before)
 
 
 def test_a_large_response_comes_whole_on_both_surfaces(server) -> None:

@@ -130,6 +130,8 @@ class RestServer:
             wasyncore.loop(_POLL_SECONDS, use_poll=True, map=self._sockets, count=1)
             self._connection_limit.enforce(self._server.active_channels.values())
         with self._closing:
+            for channel in list(self._server.active_channels.values()):
+                channel.discard()
             wasyncore.close_all(self._sockets, ignore_all=True)
 
     def _replying(self) -> bool:

@@ -212,6 +212,10 @@ class RestChannel(HTTPChannel):  # type: ignore[misc] # waitress ships no types
                 return
         super().handle_close()
 
+    def discard(self) -> None:
+        """Close at once, with the files of replies that were not sent."""
+        super().handle_close()
+
     def handle_close(self) -> None:
         """Close; after a refusal, only shut down sending while the client still sends."""
         if self._lingering or not self.is_refused:
