@@ -54,7 +54,7 @@ class BoundRows:
     @cached_property
     def ranked(self) -> RankedRows:
         """The rows as cells."""
-        return rank_rows(self.ensemble, self.background)
+        return rank_rows(self.ensemble, self.background, self.pool)
 
     @cached_property
     def sums(self) -> Matrix:
@@ -63,9 +63,13 @@ class BoundRows:
 
     @cached_property
     def outputs(self) -> Matrix:
-        """Predictions of the rows: (n, n_outputs)."""
+        """Predictions of the rows: (n, n_outputs); progress is reported block by block."""
+        if "sums" in self.__dict__:
+            self._advance(len(self.background))
+        else:
+            sums = sum_leaves(self.ensemble, self.ranked.codes, self.pool, self._advance)
+            self.__dict__["sums"] = sums
         predicted = self.to_outputs(self.sums)
-        self.pool.ledger.spend(len(predicted), 0)
         return check_finite(
             predicted,
             lambda rows: (
@@ -73,6 +77,10 @@ class BoundRows:
                 f"{describe_rows(self.background, rows)}; mend the model"
             ),
         )
+
+    def _advance(self, rows: int) -> None:
+        """Report planned rows as done."""
+        self.pool.ledger.spend(rows, 0)
 
     def predict(self, codes: Int32Array) -> Matrix:
         """Predict rows given by their cells, (n_features, n): (n, n_outputs)."""

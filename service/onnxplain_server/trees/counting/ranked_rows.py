@@ -4,18 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from onnxplain_server.core.arrays import Array, Int32Vector, Vector, WordCube, WordMatrix
+from onnxplain_server.core.arrays import Array, Counts, Int32Vector, Vector, WordCube, WordMatrix
 from onnxplain_server.effects.background import Background, distinct
-from onnxplain_server.trees.kernels.compile import kernel
+from onnxplain_server.trees.kernels.block_pool import BlockPool
+from onnxplain_server.trees.kernels.compile import inlined, kernel
+from onnxplain_server.trees.reading.axes import FIRST, MISSING
 from onnxplain_server.trees.reading.ensemble import CellSets, Ensemble, Int32Array
 
 _MAX_PLANES = 8
 """Weights up to 255 times the least are counted by bit planes; others are added up."""
 _CHUNK = 128
 """Most words per chunk, so that some sets fit into the first-level cache."""
+_GROUP = 32
+"""Numbers that are looked up side by side."""
+_MAGNITUDE = np.int64(2**63 - 1)
+"""All bits of a number but its sign."""
+_INFINITY = np.int64(0x7FF << 52)
+"""Bits of infinity; those of NaN are larger."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,26 +55,66 @@ class RankedRows:
         return len(self.shares)
 
 
-def rank_rows(ensemble: Ensemble, background: Background) -> RankedRows:
+def rank_rows(ensemble: Ensemble, background: Background, pool: BlockPool) -> RankedRows:
     """Find the cell of every value."""
-    codes = np.stack([_codes(ensemble, j, c) for j, c in enumerate(background.columns)])
     weights = background.weights
     shares = weights / weights.sum()
+    codes = np.empty((len(background.columns), len(weights)), dtype=np.int32)
     below = np.zeros(ensemble.first[-1])
-    for j, own in enumerate(codes):
+
+    def rank_column(j: int) -> None:
+        codes[j] = _codes(ensemble, j, background.columns[j])
         start, stop = ensemble.first[j], ensemble.first[j + 1]
-        counts = np.bincount(own - start, shares, stop - start - 1)
+        counts = np.bincount(codes[j] - start, shares, stop - start - 1)
         below[start + 1 : stop] = np.cumsum(counts)
+
+    pool.run(rank_column, range(len(codes)))
     planes = _planes(weights)
     unit = float(_least(weights) / weights.sum())
     return RankedRows(codes, shares, below, planes, unit)
 
 
 def _codes(ensemble: Ensemble, feature: int, column: Array) -> Int32Array:
-    if column.dtype != object:
+    axis = ensemble.axes[feature]
+    if column.dtype == object:
+        levels, places = distinct(column)  # looking text up is slow
+        return ensemble.codes(feature, levels)[places]
+    if axis.accepted or axis.categories is not None:
         return ensemble.codes(feature, column)
-    levels, places = distinct(column)  # looking text up is slow
-    return ensemble.codes(feature, levels)[places]
+    codes = np.empty(len(column), dtype=np.int32)
+    _find_cells(
+        column.astype(np.float64).view(np.int64), axis.cuts, int(ensemble.first[feature]), codes
+    )
+    return codes
+
+
+@kernel
+def _find_cells(bits: Counts, cuts: Counts, first: int, codes: Int32Vector) -> None:
+    """Find the cells of float64 numbers given by their bits, as `Axis.cells` does, from `first`.
+
+    Groups of numbers take each step of the search together, without branches, so that the
+    processor waits for their loads at once. Keys overwrite the bits.
+    """
+    for a in range(0, len(bits), _GROUP):
+        b = min(a + _GROUP, len(bits))
+        for i in range(a, b):
+            bits[i], codes[i] = _key(bits[i]), 0
+        count = len(cuts)
+        while count > 0:
+            half = (count + 1) >> 1
+            for i in range(a, b):
+                place = np.uint32(codes[i] + half - 1)
+                codes[i] += half * (cuts[place] <= bits[i])
+            count -= half
+        for i in range(a, b):
+            codes[i] += first
+
+
+@inlined
+def _key(bits: Any) -> Any:
+    """Return the key of a number, as `key_of` does."""
+    key = bits if bits >= 0 else FIRST - bits
+    return MISSING if bits & _MAGNITUDE > _INFINITY else key
 
 
 def _planes(weights: Vector) -> WordCube:

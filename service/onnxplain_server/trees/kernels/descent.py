@@ -22,7 +22,8 @@ class Descent(NamedTuple):
     roots : (n_trees,)
     nodes : (n_nodes, 5)
         Feature, or -1 - leaf at leaves; low and span of a run of cells; the next node for cells
-        inside the run, and outside. A span of `MANY` stands for the runs of `truth`.
+        inside the run, and outside; both lead back to a leaf. A span of `MANY` stands for the runs
+        of `truth`.
     truth : CellSets
         Cells for which each node is true.
     """
@@ -40,6 +41,7 @@ def build_descent(ensemble: Ensemble) -> Descent:
     nodes[:, FEATURE], nodes[:, SPAN] = ensemble.feature, MANY
     nodes[ensemble.leaf, FEATURE] = -1 - np.arange(len(ensemble.leaf))
     nodes[:, INSIDE], nodes[:, OUTSIDE] = ensemble.true, ensemble.false
+    nodes[ensemble.leaf, INSIDE] = nodes[ensemble.leaf, OUTSIDE] = ensemble.leaf
     nodes[counts == 0, SPAN] = 0
     single = np.flatnonzero(counts == 1)
     nodes[single, LOW] = low[start[single]]
