@@ -89,17 +89,17 @@ test-campaign: torture fuzz mutants ## Run what takes hours: broken models, faul
 
 .PHONY: torture
 torture: $(ENV) ## Send a million broken models and random requests, and break all around them; for long nights
-	@# In parts: ONNXPLAIN_TEST_MUTANTS so many, from number ONNXPLAIN_TEST_MUTANTS_FROM on.
-	ONNXPLAIN_TEST_MUTANTS=$${ONNXPLAIN_TEST_MUTANTS:-1000000} \
-	ONNXPLAIN_TEST_GARBAGE=$${ONNXPLAIN_TEST_GARBAGE:-10000} \
-	ONNXPLAIN_TEST_REQUESTS=$${ONNXPLAIN_TEST_REQUESTS:-10000} \
+	@# In parts: TEST_MUTANTS so many, from number TEST_MUTANTS_FROM on.
+	TEST_MUTANTS=$${TEST_MUTANTS:-1000000} \
+	TEST_GARBAGE=$${TEST_GARBAGE:-10000} \
+	TEST_REQUESTS=$${TEST_REQUESTS:-10000} \
 		$(BIN)/pytest -s tests/isolation/test_garbage.py tests/isolation/test_mutants.py \
 			tests/isolation/test_requests.py
-	ONNXPLAIN_TEST_PROPERTIES=$${ONNXPLAIN_TEST_PROPERTIES:-1250} $(BIN)/pytest tests/properties
-	ONNXPLAIN_TEST_CALLERS=$${ONNXPLAIN_TEST_CALLERS:-200} $(BIN)/pytest tests/system/redis/test_two_servers.py
-	ONNXPLAIN_TEST_API_CASES=$${ONNXPLAIN_TEST_API_CASES:-300} $(BIN)/pytest tests/openapi/test_fuzz.py
-	ONNXPLAIN_TEST_KILLS=$${ONNXPLAIN_TEST_KILLS:-1000} \
-	ONNXPLAIN_TEST_SIGTERMS=$${ONNXPLAIN_TEST_SIGTERMS:-100} \
+	TEST_PROPERTIES=$${TEST_PROPERTIES:-1250} $(BIN)/pytest tests/properties
+	TEST_CALLERS=$${TEST_CALLERS:-200} $(BIN)/pytest tests/system/redis/test_two_servers.py
+	TEST_API_CASES=$${TEST_API_CASES:-300} $(BIN)/pytest tests/openapi/test_fuzz.py
+	TEST_KILLS=$${TEST_KILLS:-1000} \
+	TEST_SIGTERMS=$${TEST_SIGTERMS:-100} \
 		$(BIN)/pytest tests/isolation/test_processes.py tests/system/test_stopping.py
 	$(MAKE) torture-load
 
@@ -433,7 +433,7 @@ stand-in: ## Make the bases for `make image` where no registry can be reached, b
 test-image: $(ENV) build/containers/.base ## Build the image on a stand-in, and run it as an engine of containers would
 	BUILDAH='$(TEST_BUILDAH)' BASE_IMAGE=$(STAND_IN) BUILD_IMAGE=$(STAND_IN)-build \
 		tools/image.sh $(IMAGE) build/image
-	BUILDAH='$(TEST_BUILDAH)' ONNXPLAIN_TEST_IMAGE=$(IMAGE) $(BIN)/pytest deploy/tests/test_image.py
+	BUILDAH='$(TEST_BUILDAH)' TEST_IMAGE=$(IMAGE) $(BIN)/pytest deploy/tests/test_image.py
 
 build/containers/.base: tools/stand_in.sh tools/debian_root.sh
 	mkdir -p $(@D)

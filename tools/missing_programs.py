@@ -10,7 +10,7 @@ import pytest
 
 from tools.programs import advice, find
 
-DEMAND = "ONNXPLAIN_TEST_DEMAND_PROGRAMS"
+DEMAND = "TEST_DEMAND_PROGRAMS"
 """Variable that turns each test left out for want of a program into a failure, as CI wants it."""
 
 _REASON = "program not found: "

@@ -37,8 +37,9 @@ _NOTE = "<!-- Written by `make reference`: change the code, not this page. -->"
 
 _SETTINGS = """Every setting is a flag of `onnxplain serve`, an environment variable, and a key of
 the file that `--config` or `ONNXPLAIN_CONFIG_FILE` names. Flags override variables, variables
-override the file. Sizes are bytes, or texts like `64MiB`. An invalid setting or an unknown key of
-the file stops the start, with a message that names it.
+override the file. Sizes are bytes, or texts like `64MiB`. An invalid setting, an unknown key of the
+file, or a variable `ONNXPLAIN_...` that is no setting stops the start, with a message that names
+it.
 
 ```toml
 # onnxplain serve --config onnxplain.toml

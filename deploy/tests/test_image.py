@@ -1,7 +1,7 @@
 """The image that was built, run by its own configuration: no root, nothing to write but /tmp.
 
 `make test-image` builds it and runs this, as root, since it mounts the image's file system. BUILDAH
-is the command, ONNXPLAIN_TEST_IMAGE the image's name.
+is the command, TEST_IMAGE the image's name.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ class Server:
 
 @pytest.fixture(scope="session")
 def image() -> Iterator[Image]:
-    name = os.environ["ONNXPLAIN_TEST_IMAGE"]
+    name = os.environ["TEST_IMAGE"]
     container = _buildah("from", "--pull-never", name)
     try:
         root = Path(_buildah("mount", container))

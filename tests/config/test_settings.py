@@ -31,6 +31,44 @@ def test_the_environment_sets_what_no_flag_sets(monkeypatch: pytest.MonkeyPatch)
     assert load({"rest_port": 9001}).rest_port == 9001
 
 
+@pytest.mark.parametrize("name", ["ONNXPLAIN_RUNING_COUNT", "onnxplain_runing_count"])
+def test_a_variable_of_no_setting_is_refused(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setenv(name, "4")
+
+    with pytest.raises(SettingsError, match=f"^{name}: there is no such setting"):
+        load({})
+
+
+def test_a_misspelled_variable_is_told_with_a_similar_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ONNXPLAIN_RUNING_COUNT", "4")
+
+    with pytest.raises(SettingsError, match=r"did you mean ONNXPLAIN_RUNNING_COUNT\?$"):
+        load({})
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "ONNXPLAIN_SERVICE_HOST",
+        "ONNXPLAIN_SERVICE_PORT",
+        "ONNXPLAIN_SERVICE_PORT_REST",
+        "ONNXPLAIN_PORT",
+        "ONNXPLAIN_PORT_8080_TCP",
+        "ONNXPLAIN_PORT_8080_TCP_ADDR",
+        "ONNXPLAIN_DEMO_METRICS_SERVICE_HOST",
+        "ONNXPLAIN_TOKEN",
+    ],
+)
+def test_variables_of_clients_and_of_kubernetes_are_no_settings(
+    monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    default = load({})
+
+    monkeypatch.setenv(name, "tcp://10.0.0.1:8080")
+
+    assert load({}) == default
+
+
 def test_sizes_may_have_units(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ONNXPLAIN_CACHE_BYTES", "2MiB")
 

@@ -12,7 +12,7 @@ from onnxplain.v1.model_pb2 import Model
 from onnxplain_server.core.errors import ExplainError
 from onnxplain_server.transport.status import STATUS
 
-COUNT = int(os.environ.get("ONNXPLAIN_TEST_GARBAGE", "500"))
+COUNT = int(os.environ.get("TEST_GARBAGE", "500"))
 SEEDS = [content for content in mutate.seeds() if len(content) < 20_000]
 
 

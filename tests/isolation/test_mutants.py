@@ -10,8 +10,8 @@ from hostile import mutate
 from onnxplain.v1.model_pb2 import ModelDescription
 from onnxplain_server.core.errors import ExplainError, Reason
 
-COUNT = int(os.environ.get("ONNXPLAIN_TEST_MUTANTS", "150"))
-START = int(os.environ.get("ONNXPLAIN_TEST_MUTANTS_FROM", "0"))
+COUNT = int(os.environ.get("TEST_MUTANTS", "150"))
+START = int(os.environ.get("TEST_MUTANTS_FROM", "0"))
 LOAD_SECONDS = 5.0
 PRIVATE = re.compile(r"/(home|tmp|usr|etc|root|proc|work)/|site-packages|Traceback|memfd")
 

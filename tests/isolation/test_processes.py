@@ -23,7 +23,7 @@ from onnxplain_server.adapters.workers.worker_process import Worker
 from onnxplain_server.adapters.workers.zygote_process import Zygote
 from onnxplain_server.core.errors import ExplainError, Reason
 
-KILL_COUNT = int(os.environ.get("ONNXPLAIN_TEST_KILLS", "40"))
+KILL_COUNT = int(os.environ.get("TEST_KILLS", "40"))
 
 GOOD = model([node("Neg", "X")]).SerializeToString()
 MANY_ROWS = b"a,b,c\n" + b"".join(b"%d,%d,%d\n" % (i, i * i, i % 7) for i in range(20_000))
@@ -95,7 +95,7 @@ def test_kills_under_load_cost_one_retry_each(own, at_work: set[Worker]) -> None
     Every other kill is of a worker that has begun, since only such a death is told: on a busy
     machine those that are killed at any moment may all die before.
 
-    `make torture` runs it with ONNXPLAIN_TEST_KILLS=1000.
+    `make torture` runs it with TEST_KILLS=1000.
     """
     runner = own(spare_count=2)
     message = own.request(GOOD, MANY_ROWS)

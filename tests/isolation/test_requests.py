@@ -15,7 +15,7 @@ from onnxplain.v1.explanation_service_pb2 import ExplainRequest, ExplainResponse
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.wire import canonical
 
-COUNT = int(os.environ.get("ONNXPLAIN_TEST_REQUESTS", "15"))
+COUNT = int(os.environ.get("TEST_REQUESTS", "15"))
 """Requests per method; `make torture` sends more, each time others."""
 
 SECONDS = 2.0
@@ -30,7 +30,7 @@ OF_A_FIELD = {Reason.INVALID_OPTION, Reason.INVALID_REQUEST, Reason.UNKNOWN_FEAT
 
 thorough = settings(
     max_examples=COUNT,
-    derandomize="ONNXPLAIN_TEST_REQUESTS" not in os.environ,
+    derandomize="TEST_REQUESTS" not in os.environ,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 

@@ -1,7 +1,7 @@
 """Requests by schemathesis from the description, sent to the server: cases at the limits of every
 schema, random ones, and chains of requests; half of them allowed, half of them not.
 
-ONNXPLAIN_TEST_API_CASES raises the number of random cases for each route, and then no case at a
+TEST_API_CASES raises the number of random cases for each route, and then no case at a
 limit is left out.
 """
 
@@ -21,7 +21,7 @@ from schemathesis.config import SchemathesisConfig
 from schemathesis.engine import events, from_schema
 from schemathesis.generation import GenerationMode
 
-CASES = os.environ.get("ONNXPLAIN_TEST_API_CASES", "")
+CASES = os.environ.get("TEST_API_CASES", "")
 
 # The schemas of requests for explanations have thousands of limits.
 SHARE = 1 if CASES else 64

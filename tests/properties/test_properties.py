@@ -11,12 +11,12 @@ from asked.methods import METHODS
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
-COUNT = int(os.environ.get("ONNXPLAIN_TEST_PROPERTIES", "25"))
+COUNT = int(os.environ.get("TEST_PROPERTIES", "25"))
 """Requests per method; `make torture` sends more, each time others."""
 
 thorough = settings(
     max_examples=COUNT,
-    derandomize="ONNXPLAIN_TEST_PROPERTIES" not in os.environ,
+    derandomize="TEST_PROPERTIES" not in os.environ,
     suppress_health_check=list(HealthCheck),
     print_blob=True,
 )

@@ -1,6 +1,6 @@
 """Servers stop and start under load: clients that ask again notice nothing.
 
-`make torture` runs it with ONNXPLAIN_TEST_SIGTERMS=100.
+`make torture` runs it with TEST_SIGTERMS=100.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import pytest
 
 pytestmark = pytest.mark.slow
 
-SIGTERM_COUNT = int(os.environ.get("ONNXPLAIN_TEST_SIGTERMS", "5"))
+SIGTERM_COUNT = int(os.environ.get("TEST_SIGTERMS", "5"))
 CALLER_COUNT = 3
 PATIENCE = 300.0
 

@@ -6,6 +6,7 @@ The only module that reads the environment.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,9 @@ from onnxplain_server.config.setting_names import (
     CONFIG_FILE,
     PREFIX,
     SECRETS,
+    TOKEN_VARIABLE,
     SettingsError,
+    unknown,
     variable_and_flag,
 )
 from onnxplain_server.config.settings import Settings
@@ -33,6 +36,9 @@ NEEDS = (
 )
 """Pairs of settings: the first requires the second."""
 
+_SERVICE_LINK = re.compile(r"_SERVICE_(HOST|PORT(_.+)?)$|_PORT(_\d+_(TCP|UDP|SCTP)(_.+)?)?$")
+"""Variables that Kubernetes sets in a pod for each Service, here of names like onnxplain-grpc."""
+
 
 def load(flags: Mapping[str, object]) -> Settings:
     """Load the settings: flags win over the environment, the file and defaults, in this order.
@@ -40,8 +46,9 @@ def load(flags: Mapping[str, object]) -> Settings:
     Raises
     ------
     SettingsError
-        If one of them is invalid.
+        If one of them is invalid, or a variable has the name of no setting.
     """
+    _check_variables()
     values = {**_from_file(flags), **flags}
     try:
         settings = Settings(**values)
@@ -54,7 +61,7 @@ def load(flags: Mapping[str, object]) -> Settings:
 
 def token_variable() -> str | None:
     """Return the token that client commands send: the only variable that is not a setting."""
-    return os.environ.get(f"{PREFIX}TOKEN") or None
+    return os.environ.get(TOKEN_VARIABLE) or None
 
 
 def traces() -> otel_variables.Export | None:
@@ -69,6 +76,16 @@ def traces() -> otel_variables.Export | None:
         return otel_variables.export(os.environ)
     except ValueError as error:
         raise SettingsError(str(error)) from None
+
+
+def _check_variables() -> None:
+    """Raise SettingsError for variables with our prefix and the name of no setting."""
+    known = {TOKEN_VARIABLE, *(f"{PREFIX}{name.upper()}" for name in Settings.model_fields)}
+    for name in sorted(os.environ):
+        if not name.upper().startswith(PREFIX) or name.upper() in known:
+            continue
+        if not _SERVICE_LINK.search(name):
+            raise SettingsError(unknown(name, known))
 
 
 def _from_file(flags: Mapping[str, object]) -> dict[str, Any]:

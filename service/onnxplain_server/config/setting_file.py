@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import tomllib
 from collections.abc import Collection, Mapping
 from pathlib import Path
@@ -10,6 +9,8 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 from pydantic.fields import FieldInfo
+
+from onnxplain_server.config.setting_names import unknown
 
 
 def read(file: Path, fields: Mapping[str, FieldInfo], hidden: Collection[str]) -> dict[str, Any]:
@@ -60,7 +61,4 @@ def _message(item: Mapping[str, Any], fields: Collection[str], hidden: Collectio
     if item["type"] != "extra_forbidden":
         shown = "" if name in hidden else f", not {item['input']!r}"
         return f"{name}: {item['msg']}{shown}"
-    similar = difflib.get_close_matches(name, list(fields), 1)
-    return f"{name}: there is no such setting" + "".join(
-        f"; did you mean {other}?" for other in similar
-    )
+    return unknown(name, fields)

@@ -19,7 +19,7 @@ from onnxplain_server.adapters.storage.redis_connection import TIMEOUT_SECONDS
 Rows = dict[str, list[float]]
 Undisturbed = Callable[..., None]
 
-CALLERS = int(os.environ.get("ONNXPLAIN_TEST_CALLERS", "30"))
+CALLERS = int(os.environ.get("TEST_CALLERS", "30"))
 """Who ask the same at once; `make torture` has 200."""
 
 
