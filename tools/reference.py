@@ -11,6 +11,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
+from onnxplain_server.adapters.access.access_metrics import AccessState
+from onnxplain_server.adapters.access.certificates import CertificateFiles
+from onnxplain_server.adapters.access.watched_files import WatchedFiles
+from onnxplain_server.adapters.storage.memory_blobs import MemoryBlobs
 from onnxplain_server.adapters.storage.memory_cache import MemoryCache
 from onnxplain_server.adapters.storage.signing import Signer
 from onnxplain_server.adapters.workers.worker_metrics import WorkerCounts, WorkerState
@@ -93,9 +97,12 @@ def errors() -> str:
 def metrics() -> str:
     """Write the page of metrics."""
     counted = Metrics()
-    counted.registry.register(StateCollector(Scheduler(1, 0), MemoryCache(0, Signer(b""))))
+    state = StateCollector(Scheduler(1, 0), MemoryCache(0, Signer(b"")), MemoryBlobs(0, 0))
+    counted.registry.register(state)
+    certificates = WatchedFiles([], lambda _contents: CertificateFiles(b"", b"", None, 0))
+    counted.registry.register(AccessState(WatchedFiles([], len), certificates))
     for noun in ("worker", "decoder"):
-        counted.registry.register(WorkerState(noun, lambda: WorkerCounts({}, 0, (), 0, {})))
+        counted.registry.register(WorkerState(noun, lambda: WorkerCounts({}, 0, (), 0, {}, 0)))
     # Labels show on what has happened.
     counted.http_ended("POST", "/", 200, 0.0)
     families = sorted(counted.registry.collect(), key=lambda family: _order(family.name))

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from onnxplain_server.adapters.access.access_metrics import AccessState
 from onnxplain_server.adapters.access.tokens import TokenFile
-from onnxplain_server.adapters.access.watched_files import FileError
+from onnxplain_server.adapters.access.watched_files import FileError, WatchedFiles
 from onnxplain_server.config.setting_names import SettingsError
 from onnxplain_server.config.settings import Settings
 from onnxplain_server.transport.admission.authentication import Authenticator, TokenVerifier
@@ -27,10 +28,13 @@ class Access:
     authenticator : Authenticator
     certificates : callable () -> CertificateFiles, or None
         Returns the current certificates; None if gRPC is not encrypted.
+    state : AccessState
+        Collector of metrics.
     """
 
     authenticator: Authenticator
     certificates: Callable[[], CertificateFiles] | None
+    state: AccessState
 
 
 def build_access(settings: Settings) -> Access:
@@ -42,15 +46,21 @@ def build_access(settings: Settings) -> Access:
         If a file cannot be used.
     """
     try:
-        authenticator = Authenticator(list(_verifiers(settings)), _certificate_caller(settings))
-        return Access(authenticator, _certificates(settings))
+        tokens = None if settings.tokens_file is None else TokenFile(settings.tokens_file)
+        certificates = _certificates(settings)
+        verifiers: list[TokenVerifier] = [] if tokens is None else [tokens]
+        verifiers.extend(_openid(settings))
+        return Access(
+            Authenticator(verifiers, _certificate_caller(settings)),
+            None if certificates is None else certificates.value,
+            AccessState(None if tokens is None else tokens.callers, certificates),
+        )
     except FileError as error:
         raise SettingsError(str(error)) from None
 
 
-def _verifiers(settings: Settings) -> Iterator[TokenVerifier]:
-    if settings.tokens_file is not None:
-        yield TokenFile(settings.tokens_file)
+def _openid(settings: Settings) -> Iterator[TokenVerifier]:
+    """Yield the verifier of an OpenID provider's tokens, if there is a provider."""
     if settings.oidc_issuer is not None and settings.oidc_audience is not None:
         from onnxplain_server.adapters.access.jwks_cache import JwksCache  # noqa: PLC0415
         from onnxplain_server.adapters.access.jwks_client import Provider  # noqa: PLC0415
@@ -78,11 +88,11 @@ def _certificate_caller(settings: Settings) -> Callable[[bytes], str | None] | N
     return certificate_caller
 
 
-def _certificates(settings: Settings) -> Callable[[], CertificateFiles] | None:
+def _certificates(settings: Settings) -> WatchedFiles[CertificateFiles] | None:
     if settings.tls_certificate_file is None or settings.tls_key_file is None:
         return None
     from onnxplain_server.adapters.access.certificates import watch_certificates  # noqa: PLC0415
 
     return watch_certificates(
         settings.tls_certificate_file, settings.tls_key_file, settings.tls_client_ca_file
-    ).value
+    )

@@ -102,7 +102,7 @@ class Server:
         self._scheduler = Scheduler(
             settings.running_count, settings.waiting_count, settings.extra_count
         )
-        metrics = _metrics_of(StateCollector(self._scheduler, cache), *collectors)
+        metrics = _metrics_of(StateCollector(self._scheduler, cache, store), *collectors)
         service = Service(
             runner,
             cache,
@@ -116,6 +116,7 @@ class Server:
         with ExitStack() as opened:
             threads = self._scheduler.thread_count
             access = build_access(settings)
+            metrics.registry.register(access.state)
             shared = _Shared(settings, service, metrics, access, tracer, threads)
             self._rest = _rest(shared)
             opened.callback(self._rest.stop, 0)

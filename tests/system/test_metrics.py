@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import Mapping
 from urllib.request import urlopen
 
@@ -36,3 +38,33 @@ def test_answers_rows_and_the_cache_are_counted_as_receipts_tell(
     assert page["onnxplain_cache_bytes", ""] > 0
     assert page["process_resident_memory_bytes", ""] > 50_000_000
     assert page["onnxplain_in_flight_requests", ""] == 0
+
+
+def test_processor_time_of_workers_grows_and_never_falls(
+    server, network: bytes, rows: Mapping[str, list[float]]
+) -> None:
+    name = "onnxplain_worker_cpu_seconds_total", ""
+    before = scrape(server)[name]
+    with onnxplain.connect(server.endpoint) as client:
+        client.explain(network, rows, onnxplain.Interactions(), row_count=100)
+        busy = scrape(server)[name]
+
+    for worker in server.workers() - server.children():
+        os.kill(worker, signal.SIGKILL)
+
+    assert 0 < before < busy
+    for _ in range(20):
+        after = scrape(server)[name]
+        assert after >= busy
+        busy = after
+
+
+def test_uploads_are_counted(server, network: bytes) -> None:
+    with onnxplain.connect(server.endpoint) as client:
+        client.upload_model(network)
+        client.upload_model(network)
+    page = scrape(server)
+
+    assert page["onnxplain_uploads", ""] == 1
+    assert page["onnxplain_upload_bytes", ""] == len(network)
+    assert page["onnxplain_upload_limit_bytes", ""] > 2**20

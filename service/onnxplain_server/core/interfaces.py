@@ -140,6 +140,20 @@ Blobs: TypeAlias = Mapping[str, Blob]
 NO_BLOBS: Blobs = MappingProxyType({})
 
 
+@dataclass(frozen=True, slots=True)
+class StoreCounts:
+    """Uploaded files in the memory of this process.
+
+    Attributes
+    ----------
+    file_count : int
+    byte_count : int
+    """
+
+    file_count: int
+    byte_count: int
+
+
 class BlobStore(Protocol):
     """Store of uploaded files, by name and for a limited time. Any file may be evicted at any time.
 
@@ -156,6 +170,9 @@ class BlobStore(Protocol):
 
     def put(self, name: str, blob: Blob) -> None:
         """Store a file, evicting others if necessary; storing it again renews its time."""
+
+    def counts(self) -> StoreCounts:
+        """Return the statistics."""
 
 
 class Decoder(Protocol):

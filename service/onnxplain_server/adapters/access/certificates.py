@@ -35,11 +35,14 @@ class CertificateFiles:
         The server's private key, and the certificate chain that belongs to it.
     client_ca : bytes or None
         CA that signs client certificates; None without mutual TLS.
+    expiry : float
+        Time at which the first certificate of the chain expires, in seconds since the epoch.
     """
 
     key: bytes
     chain: bytes
     client_ca: bytes | None
+    expiry: float
 
 
 def watch_certificates(
@@ -52,18 +55,20 @@ def watch_certificates(
 
 def _parse(files: Sequence[Path], contents: Sequence[bytes]) -> CertificateFiles:
     chain, key, *client_ca = contents
-    public = _certificate(files[0], chain).public_key()
+    certificates = _certificates(files[0], chain)
+    public = certificates[0].public_key()
     if _der(public) != _der(_key(files[1], key).public_key()):
         raise FileError(f"{files[1]}: the key is not that of {files[0]}")
     if client_ca:
-        _certificate(files[2], client_ca[0])
-    return CertificateFiles(key, chain, client_ca[0] if client_ca else None)
+        _certificates(files[2], client_ca[0])
+    expiry = min(certificate.not_valid_after_utc for certificate in certificates).timestamp()
+    return CertificateFiles(key, chain, client_ca[0] if client_ca else None, expiry)
 
 
-def _certificate(file: Path, content: bytes) -> x509.Certificate:
+def _certificates(file: Path, content: bytes) -> Sequence[x509.Certificate]:
     try:
-        return x509.load_pem_x509_certificates(content)[0]
-    except (ValueError, IndexError):
+        return x509.load_pem_x509_certificates(content)
+    except ValueError:
         raise FileError(f"{file}: has no certificates in PEM") from None
 
 

@@ -42,6 +42,11 @@ class TokenFile:
     file : Path
         Reloaded when it changes.
 
+    Attributes
+    ----------
+    callers : WatchedFiles
+        Digests of tokens with their callers.
+
     Raises
     ------
     FileError
@@ -49,14 +54,14 @@ class TokenFile:
     """
 
     def __init__(self, file: Path) -> None:
-        self._callers = WatchedFiles([file], lambda contents: _parse(file, contents[0]))
+        self.callers = WatchedFiles([file], lambda contents: _parse(file, contents[0]))
 
     def verify(self, token: str, _wait: bool = True) -> str | None:
         """Return the token's caller; None for an unknown token. Never waits."""
         digest = _digest(token)
         caller = None
         # Constant time: compare with every line, so that timing tells nothing about the match.
-        for known_digest, name in self._callers.value():
+        for known_digest, name in self.callers.value():
             if hmac.compare_digest(known_digest, digest):
                 caller = f"token:{name}"
         return caller

@@ -72,10 +72,15 @@ class WatchedFiles(Generic[_Value]):
                 self._looking.release()
         return self._value
 
+    @property
+    def is_current(self) -> bool:
+        """False while the files have changed and are unusable."""
+        return not self._fault
+
     def _reload(self) -> None:
         try:
             contents = self._read()
-            if contents == self._contents:
+            if contents == self._contents and self.is_current:
                 return
             self._value = self._parse(contents)
         except FileError as error:

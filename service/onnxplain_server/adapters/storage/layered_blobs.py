@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from onnxplain_server.adapters.storage.memory_blobs import MemoryBlobs
 from onnxplain_server.adapters.storage.redis_blobs import RedisBlobs
-from onnxplain_server.core.interfaces import Blob
+from onnxplain_server.core.interfaces import Blob, StoreCounts
 
 
 class LayeredBlobs:
@@ -32,3 +32,7 @@ class LayeredBlobs:
         """Store a file in both."""
         self._front.put(name, blob)
         self._back.put(name, blob)
+
+    def counts(self) -> StoreCounts:
+        """Return the statistics of the memory."""
+        return self._front.counts()

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from onnxplain_server.adapters.storage.eviction import owner_of, owner_to_evict
-from onnxplain_server.core.interfaces import Blob
+from onnxplain_server.core.interfaces import Blob, StoreCounts
 
 
 @dataclass(slots=True)
@@ -73,6 +73,12 @@ class MemoryBlobs:
             self._files.setdefault(owner, OrderedDict())[name] = _StoredFile(blob, next(self._uses))
             self._byte_counts[owner] += size
             self._expiry[name] = self._clock() + self._seconds
+
+    def counts(self) -> StoreCounts:
+        """Return the statistics, without files that have expired."""
+        with self._lock:
+            self._expire()
+            return StoreCounts(len(self._expiry), self._byte_counts.total())
 
     def _expire(self) -> None:
         now = self._clock()

@@ -10,7 +10,11 @@ from collections.abc import Callable, Mapping, Sequence
 from onnxplain_server.adapters.workers.census import EndReason, WorkerCensus
 from onnxplain_server.adapters.workers.ipc.channel import ClosedError, MalformedError
 from onnxplain_server.adapters.workers.ipc.zygote_arguments import WorkerSettings
-from onnxplain_server.adapters.workers.process_status import exit_cause, private_bytes
+from onnxplain_server.adapters.workers.process_status import (
+    exit_cause,
+    private_bytes,
+    processor_seconds,
+)
 from onnxplain_server.adapters.workers.worker_process import Worker
 from onnxplain_server.adapters.workers.zygote_process import Zygote
 from onnxplain_server.adapters.workers.zygote_start import StartError
@@ -63,6 +67,9 @@ class WorkerPool:
         self.ready = False
         self.missing: tuple[str, ...] = ()
         self._failure = ""
+        self._seconds = 0.0
+        # Of earlier zygotes and their workers, as read last.
+        self._earlier_seconds = 0.0
         self._supervisor = threading.Thread(target=self._supervise, name="workers", daemon=True)
         self._supervisor.start()
 
@@ -149,6 +156,16 @@ class WorkerPool:
         }
         return {**own_bytes, "warm": warm}
 
+    def processor_seconds(self) -> float:
+        """Return the processor time of all workers so far, and of the zygotes that forked them."""
+        with self._changed:
+            if self._zygote is not None:
+                pids = [worker.pid for worker in (*self._spares, *self._warm, *self._busy)]
+                seconds = self._zygote.processor_seconds + sum(map(processor_seconds, pids))
+                # What ends while it is read would be missing: a counter never falls.
+                self._seconds = max(self._seconds, self._earlier_seconds + seconds)
+            return self._seconds
+
     def close(self) -> None:
         """Kill all workers, and stop the supervisor."""
         with self._changed:
@@ -231,6 +248,7 @@ class WorkerPool:
         with self._changed:
             orphans, self._spares, self._killed = self._spares, [], []
             previous, self._zygote = self._zygote, None
+            self._earlier_seconds = self._seconds
             self.ready = False
         if previous is not None:
             LOG.error("the zygote ended; starting another")

@@ -8,7 +8,8 @@ from pathlib import Path
 
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 _TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
-_USER, _SYSTEM = 11, 12  # fields of stat after the name, which may hold spaces
+_TIMES = slice(11, 13)  # fields of stat after the name, which may hold spaces: user and system
+_TIMES_WITH_CHILDREN = slice(11, 15)
 
 
 def private_bytes(pid: int) -> int:
@@ -22,11 +23,20 @@ def private_bytes(pid: int) -> int:
 
 def processor_seconds(pid: int) -> float:
     """Return the processor time of a process so far, to 0.01 s; 0 if it is gone."""
+    return _seconds(pid, _TIMES)
+
+
+def family_seconds(pid: int) -> float:
+    """Return the processor time of a process and of its children that it has reaped."""
+    return _seconds(pid, _TIMES_WITH_CHILDREN)
+
+
+def _seconds(pid: int, times: slice) -> float:
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
         return 0.0
-    return (int(fields[_USER]) + int(fields[_SYSTEM])) / _TICKS_PER_SECOND
+    return sum(map(int, fields[times])) / _TICKS_PER_SECOND
 
 
 def exit_cause(status: int | None) -> str:

@@ -57,6 +57,7 @@ class WorkerClient:
             self._pool.missing,
             census.start_count,
             {end.value: count for end, count in census.ends().items()},
+            self._pool.processor_seconds(),
         )
 
     def ask(self, exchange: WorkerRequest[Answer], key: str, host: RequestHost) -> Answer:

@@ -38,6 +38,8 @@ class WorkerCounts:
         Workers started.
     ends : mapping of str to int
         Workers ended, by `EndReason`.
+    processor_seconds : float
+        Processor time of the workers and of the process that forks them, ended ones included.
     """
 
     own_bytes: Mapping[str, Sequence[int]]
@@ -45,6 +47,7 @@ class WorkerCounts:
     missing: tuple[str, ...]
     start_count: int
     ends: Mapping[str, int]
+    processor_seconds: float
 
     def __add__(self, other: WorkerCounts) -> WorkerCounts:
         """Count two pools together."""
@@ -56,6 +59,7 @@ class WorkerCounts:
             self.missing,
             self.start_count + other.start_count,
             {end: self.ends.get(end, 0) + other.ends.get(end, 0) for end in ends},
+            self.processor_seconds + other.processor_seconds,
         )
 
 
@@ -117,6 +121,11 @@ def _totals(noun: str, counts: WorkerCounts) -> Iterator[Metric]:
         f"onnxplain_{noun}_deaths",
         f"{name} processes that ended during a request.",
         counts.death_count,
+    )
+    yield CounterMetricFamily(
+        f"onnxplain_{noun}_cpu_seconds",
+        f"Processor time of {noun} processes, ended ones included.",
+        counts.processor_seconds,
     )
 
 

@@ -17,6 +17,7 @@ from onnxplain_server.adapters.workers.ipc.zygote_arguments import WorkerSetting
 from onnxplain_server.adapters.workers.ipc.zygote_protocol import FORK, REAP, REPLY, UNKNOWN
 from onnxplain_server.adapters.workers.process_status import (
     exit_cause,
+    family_seconds,
     private_bytes,
     processor_seconds,
 )
@@ -77,6 +78,11 @@ class Zygote:
     def alive(self) -> bool:
         """True until the process ends."""
         return self._process.poll() is None
+
+    @property
+    def processor_seconds(self) -> float:
+        """Processor time so far, with workers that were reaped."""
+        return family_seconds(self._process.pid)
 
     def fork(self) -> Worker:
         """Fork a worker.

@@ -30,6 +30,9 @@ _METHODS = (*MethodOptions.DESCRIPTOR.fields_by_name, _SEVERAL)
 # From a cached answer to the longest usual computation.
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600)
 
+# Commands to Redis end within a quarter of a second.
+_REDIS_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25)
+
 # A slot is often free at once; waits are bounded like computations.
 _WAIT_SECONDS = (0.001, *_SECONDS)
 
@@ -81,6 +84,12 @@ class Metrics:
             "Prediction time of a request, summed over concurrent calls of the model.",
             (),
         )
+        self._redis_seconds = self._histogram(
+            "onnxplain_redis_seconds",
+            "Duration of commands to Redis for requests, including those that time out.",
+            (),
+            _REDIS_SECONDS,
+        )
         self._loads = self._counter(
             "onnxplain_model_loads", "Attempts to load a model, by result.", ("result",)
         )
@@ -123,11 +132,13 @@ class Metrics:
         self._predicted_rows.inc(predicted_row_count)
 
     def observe_spans(self, spans: Sequence[Span]) -> None:
-        """Observe queueing, loading and predicting from the spans of a request."""
+        """Observe queueing, loading, predicting and Redis from the spans of a request."""
         for span in spans:
             match span.name:
                 case "queue":
                     self._wait_seconds.observe(span.seconds)
+                case "redis":
+                    self._redis_seconds.observe(span.seconds)
                 case "load":
                     self._loads.labels("failed" if "error" in span.attributes else "loaded").inc()
         if durations := [span.seconds for span in spans if span.name == "predict"]:

@@ -9,12 +9,12 @@ from importlib.metadata import version
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from onnxplain_server.core.interfaces import Cache
+from onnxplain_server.core.interfaces import BlobStore, Cache
 from onnxplain_server.transport.admission.scheduler import Scheduler
 
 
 class StateCollector(Collector):
-    """Collector of requests in flight, the cache, and the build.
+    """Collector of requests in flight, the cache, uploaded files, and the build.
 
     Parameters
     ----------
@@ -22,16 +22,20 @@ class StateCollector(Collector):
         Counts the requests.
     cache : Cache
         Shared by all requests.
+    store : BlobStore
+        Holds uploaded files.
     """
 
-    def __init__(self, scheduler: Scheduler, cache: Cache) -> None:
+    def __init__(self, scheduler: Scheduler, cache: Cache, store: BlobStore) -> None:
         self._scheduler = scheduler
         self._cache = cache
+        self._store = store
 
     def collect(self) -> Iterator[Metric]:
         """Yield one metric family per metric."""
         yield from self._requests()
         yield from self._cached()
+        yield from self._stored()
         yield _build()
 
     def _requests(self) -> Iterator[Metric]:
@@ -71,6 +75,22 @@ class StateCollector(Collector):
             "onnxplain_cache_bytes",
             "Memory of the cache in this process.",
             counts.byte_count,
+        )
+
+    def _stored(self) -> Iterator[Metric]:
+        counts = self._store.counts()
+        yield GaugeMetricFamily(
+            "onnxplain_uploads", "Uploaded files in the memory of this process.", counts.file_count
+        )
+        yield GaugeMetricFamily(
+            "onnxplain_upload_bytes",
+            "Memory of uploaded files in this process.",
+            counts.byte_count,
+        )
+        yield GaugeMetricFamily(
+            "onnxplain_upload_limit_bytes",
+            "Limit of the memory of uploaded files, from which on files are evicted.",
+            self._store.byte_limit,
         )
 
 
