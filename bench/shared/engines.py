@@ -18,9 +18,8 @@ from onnxplain_server.effects.black_box import BlackBox
 from onnxplain_server.effects.ledger import Ledger
 from onnxplain_server.effects.predictor import Predictor
 from onnxplain_server.methods import interactions
-from onnxplain_server.trees.counting.strategies import Leaves
 from onnxplain_server.trees.exact import Exact
-from onnxplain_server.trees.kernels.block_pool import BlockPool
+from onnxplain_server.trees.leaves import Leaves
 from onnxplain_server.trees.reading.ensemble import Ensemble, read_ensemble
 
 from bench.shared.null_host import NullHost
@@ -59,8 +58,8 @@ class Trees:
 
     def on(self, rows: Background) -> Exact:
         ledger = Ledger(NullHost())
-        leaves = Leaves(self.ensemble, BlockPool(self.threads, ledger))
-        return Exact(leaves, rows, ("prediction",), np.array([0]), ledger, self.threads)
+        leaves, outputs = Leaves(self.ensemble), np.array([0])
+        return Exact(self.ensemble, leaves, rows, ("prediction",), outputs, ledger, self.threads)
 
 
 def trees(model: ModelProto, threads: ThreadPoolExecutor) -> Trees:

@@ -14,9 +14,8 @@ from onnxplain_server.core.interfaces import ComputationHost
 from onnxplain_server.core.rows import Features
 from onnxplain_server.effects.background import merge
 from onnxplain_server.effects.ledger import Ledger
-from onnxplain_server.trees.counting.strategies import Leaves
 from onnxplain_server.trees.exact import Exact
-from onnxplain_server.trees.kernels.block_pool import BlockPool
+from onnxplain_server.trees.leaves import Leaves
 from onnxplain_server.trees.reading.ensemble import Ensemble, read_ensemble
 
 
@@ -170,8 +169,8 @@ def engine(threads, ledger: Ledger):
         background = merge(features, weights, np.arange(len(rows)))
         count = len(ensemble.offset)
         outputs = tuple(f"y{k}" for k in range(count))
-        leaves = Leaves(ensemble, BlockPool(pool, ledger))
-        return Exact(leaves, background, outputs, np.arange(count), ledger, pool)
+        leaves = Leaves(ensemble)
+        return Exact(ensemble, leaves, background, outputs, np.arange(count), ledger, pool)
 
     return bind
 

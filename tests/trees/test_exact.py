@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from onnxplain_server.trees import exact
+from onnxplain_server.trees import leaves
 from onnxplain_server.trees.reading.ensemble import read_ensemble
 
 FORMS = pytest.mark.parametrize("counting", [True, False], ids=["counting", "spreading"])
@@ -19,7 +19,7 @@ def form(monkeypatch):
     """Choose how rows are counted."""
 
     def choose(counting):
-        monkeypatch.setattr(exact, "prefers_bitsets", lambda *_: counting)
+        monkeypatch.setattr(leaves, "prefers_bitsets", lambda *_: counting)
 
     return choose
 

@@ -7,6 +7,7 @@ method. It neither reads or writes messages nor knows of transport, processes or
 from onnxplain_server.explain.question import Engine, Question
 from onnxplain_server.explain.resources import ClassMargin, Resources
 from onnxplain_server.explain.sample import RowsUsed, bind_features
+from onnxplain_server.explain.tree_memo import TreeMemo
 from onnxplain_server.explain.use_case import Answer, Explanation, explain
 from onnxplain_server.explain.weighted_table import apply_weights
 
@@ -18,6 +19,7 @@ __all__ = [
     "Question",
     "Resources",
     "RowsUsed",
+    "TreeMemo",
     "apply_weights",
     "bind_features",
     "explain",

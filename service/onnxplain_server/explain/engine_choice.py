@@ -6,7 +6,6 @@ The receipt tells the choice and its reason.
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,9 +26,9 @@ from onnxplain_server.explain.prediction.trees import PredictionTrees, put_behin
 from onnxplain_server.explain.question import Engine, Question
 from onnxplain_server.explain.resources import Resources
 from onnxplain_server.explain.row_counts import QUADRATIC_ROWS
-from onnxplain_server.trees.counting.strategies import Leaves
+from onnxplain_server.trees.bound import TreeEffects
+from onnxplain_server.trees.cached import CachedTrees
 from onnxplain_server.trees.exact import Exact
-from onnxplain_server.trees.kernels.block_pool import BlockPool
 from onnxplain_server.trees.linked import Linked
 from onnxplain_server.trees.reading.check import disagreement
 from onnxplain_server.trees.reading.ensemble import Ensemble
@@ -91,13 +90,18 @@ def choose_engine(  # noqa: PLR0917 - the choice depends on all of these
     if isinstance(explained, Refusal):
         return _black_box(predictor, question, _why_no_trees(question, explained.reason))
 
-    on = _tree_engine(explained.trees, model, outputs, question, resources.threads, ledger)
+    on = _tree_engine(explained.trees, model, outputs, question, resources, ledger)
     mismatch = _check_predictions(trees, _source(model), features, question, resources)
     if mismatch is not None:
         note = Note("TREES_DISAGREE", f"The trees engine was not used, because {mismatch.reason}.")
         return _black_box(predictor, question, _why_no_trees(question, mismatch.reason), note)
     is_quadratic = isinstance(explained.trees, LinkedEnsemble)
-    return EngineChoice(Engine.TREES, explained.reason, (), None, on, is_quadratic)
+    identity = _identity(question)
+
+    def on_cached(background: Background) -> Effects:
+        return CachedTrees(on(background), ledger, identity, outputs)
+
+    return EngineChoice(Engine.TREES, explained.reason, (), None, on_cached, is_quadratic)
 
 
 def _source(model: Model) -> Model:
@@ -122,16 +126,16 @@ def _tree_engine(  # noqa: PLR0917 - arguments of the engine
     model: Model,
     outputs: Indices,
     question: Question,
-    threads: ThreadPoolExecutor,
+    resources: Resources,
     ledger: Ledger,
-) -> Callable[[Background], Effects]:
+) -> Callable[[Background], TreeEffects]:
     """Return the engine for these trees."""
-    names = model.output_names
+    names, threads = model.output_names, resources.threads
     if isinstance(trees, LinkedEnsemble):
         row_limit = question.row_count or QUADRATIC_ROWS
         return lambda rows: Linked(trees, rows, names, outputs, ledger, threads, row_limit)
-    leaves = Leaves(trees, BlockPool(threads, ledger))
-    return lambda background: Exact(leaves, background, names, outputs, ledger, threads)
+    leaves = resources.memo.leaves(trees)
+    return lambda background: Exact(trees, leaves, background, names, outputs, ledger, threads)
 
 
 class _SilentHost:
@@ -149,8 +153,7 @@ class _SilentHost:
 
 
 def _black_box(predictor: Predictor, question: Question, reason: str, *notes: Note) -> EngineChoice:
-    # All that the predictions depend on beside the model, for the cache.
-    identity = question.scale.value + (repr(question.prediction) if question.prediction else "")
+    identity = _identity(question)
     return EngineChoice(
         Engine.BLACK_BOX,
         f"effects are computed by predicting with the model, because {reason}",
@@ -159,6 +162,11 @@ def _black_box(predictor: Predictor, question: Question, reason: str, *notes: No
         lambda background: BlackBox(predictor, background, identity),
         is_quadratic=True,
     )
+
+
+def _identity(question: Question) -> str:
+    """Return all that the predictions depend on beside the model, for the cache."""
+    return question.scale.value + (repr(question.prediction) if question.prediction else "")
 
 
 def _why_no_trees(question: Question, reason: str) -> str:
@@ -180,12 +188,25 @@ def _check_predictions(
     question: Question,
     resources: Resources,
 ) -> Refusal | None:
-    """Compare the trees with the model's predictions on a sample of rows."""
+    """Compare the trees with the model's predictions on a sample of rows; memoized."""
     rows = sample_rows(features.n_rows, _CHECKED_ROWS, 0)
     background = unmerged(features.take(rows), np.ones(len(rows)), rows)
+    return resources.memo.verdict(
+        background.digest, lambda: _compare(trees, model, background, question, resources)
+    )
+
+
+def _compare(
+    trees: Ensemble | LinkedEnsemble,
+    model: Model,
+    background: Background,
+    question: Question,
+    resources: Resources,
+) -> Refusal | None:
+    features = background.features
     predicted = model.predict(feeds(features, background.columns)).astype(np.float64)
     outputs, ledger = np.arange(len(model.output_names)), Ledger(_SilentHost(resources.host))
-    engine = _tree_engine(trees, model, outputs, question, resources.threads, ledger)
+    engine = _tree_engine(trees, model, outputs, question, resources, ledger)
     computed = engine(background).outputs()
     if isinstance(trees, Ensemble):
         return disagreement(trees, computed, predicted)

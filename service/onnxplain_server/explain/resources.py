@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from onnxplain_server.core.interfaces import ComputationHost
 from onnxplain_server.core.model import Model
 from onnxplain_server.effects.batch_size import BatchSize
+from onnxplain_server.explain.tree_memo import TreeMemo
 from onnxplain_server.trees.reading.ensemble import Ensemble
 from onnxplain_server.trees.reading.forest import Forest
 from onnxplain_server.trees.reading.links import LinkedEnsemble
@@ -62,6 +63,8 @@ class Resources:
         columns where the model does not tell it.
     margin : callable () -> ClassMargin or Refusal
         Reads the class scores.
+    memo : TreeMemo
+        Shared by all requests on the loaded model.
     """
 
     host: ComputationHost
@@ -70,3 +73,4 @@ class Resources:
     trees: Callable[[], Ensemble | LinkedEnsemble | Refusal]
     forest: Callable[[int | None], Forest | Refusal] = _no_trees
     margin: Callable[[], ClassMargin | Refusal] = _no_margin
+    memo: TreeMemo = field(default_factory=TreeMemo)

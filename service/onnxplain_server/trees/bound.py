@@ -13,9 +13,10 @@ import numpy as np
 from onnxplain_server.core.arrays import Array, Cube, Indices, Matrix, Vector
 from onnxplain_server.effects.background import Background
 from onnxplain_server.effects.predictor import check_finite, describe_rows
-from onnxplain_server.trees.counting.ranked_rows import RankedRows, rank_rows
+from onnxplain_server.trees.counting.ranked_rows import RankedRows
 from onnxplain_server.trees.kernels.block_pool import BlockPool
 from onnxplain_server.trees.kernels.summing import sum_leaves
+from onnxplain_server.trees.leaves import CountedRows
 from onnxplain_server.trees.reading.ensemble import Ensemble, Int32Array
 
 _MAX_HYBRID_ROWS = 1 << 18
@@ -37,6 +38,8 @@ class BoundRows:
     to_outputs : callable ((n, n_targets)) -> (n, n_outputs)
         Computes the selected outputs from sums of leaves.
     pool : BlockPool
+    rows : CountedRows
+        The rows, as requests share them.
     """
 
     ensemble: Ensemble
@@ -45,6 +48,7 @@ class BoundRows:
     selected: Indices
     to_outputs: Callable[[Matrix], Matrix]
     pool: BlockPool
+    rows: CountedRows
 
     @property
     def output_names(self) -> tuple[str, ...]:
@@ -54,22 +58,18 @@ class BoundRows:
     @cached_property
     def ranked(self) -> RankedRows:
         """The rows as cells."""
-        return rank_rows(self.ensemble, self.background, self.pool)
+        return self.rows.ranked(self.background, self.pool)
 
     @cached_property
     def sums(self) -> Matrix:
         """Sums of the leaves that each row reaches: (n, n_targets)."""
-        return sum_leaves(self.ensemble, self.ranked.codes, self.pool)
+        return self.rows.sums(self.background, self.pool)
 
     @cached_property
     def outputs(self) -> Matrix:
         """Predictions of the rows: (n, n_outputs); progress is reported block by block."""
-        if "sums" in self.__dict__:
-            self._advance(len(self.background))
-        else:
-            sums = sum_leaves(self.ensemble, self.ranked.codes, self.pool, self._advance)
-            self.__dict__["sums"] = sums
-        predicted = self.to_outputs(self.sums)
+        sums = self.rows.sums(self.background, self.pool, self._advance)
+        predicted = self.to_outputs(sums)
         return check_finite(
             predicted,
             lambda rows: (

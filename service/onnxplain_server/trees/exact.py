@@ -16,17 +16,11 @@ from onnxplain_server.effects.ledger import Ledger
 from onnxplain_server.effects.rounding import AVERAGING
 from onnxplain_server.trees.bound import BoundRows, TreeEffects
 from onnxplain_server.trees.counting.leaf_sums import Points, evaluate_leaf_sums
-from onnxplain_server.trees.counting.strategies import (
-    BitsetCounting,
-    CountedLeaves,
-    CountingStrategy,
-    DescentCounting,
-    Leaves,
-    prefers_bitsets,
-)
+from onnxplain_server.trees.counting.strategies import CountedLeaves, CountingStrategy
 from onnxplain_server.trees.kernels.block_pool import BlockPool
+from onnxplain_server.trees.leaves import Leaves
 from onnxplain_server.trees.reading.check import magnitude
-from onnxplain_server.trees.reading.ensemble import Int32Array
+from onnxplain_server.trees.reading.ensemble import Ensemble, Int32Array
 from onnxplain_server.trees.replicates import Replicates
 
 _BATCH_BYTES = 16 << 20
@@ -50,8 +44,9 @@ class Exact(TreeEffects):
 
     Parameters
     ----------
+    ensemble : Ensemble
     leaves : Leaves
-        Of the ensemble.
+        Of the ensemble, or of one that differs in `matrix` and `offset` only.
     background : Background
     output_names : tuple of str
         Names of all outputs of the ensemble.
@@ -68,6 +63,7 @@ class Exact(TreeEffects):
 
     def __init__(
         self,
+        ensemble: Ensemble,
         leaves: Leaves,
         background: Background,
         output_names: tuple[str, ...],
@@ -77,14 +73,16 @@ class Exact(TreeEffects):
     ) -> None:
         self._leaves = leaves
         pool = BlockPool(threads, ledger)
-        to_outputs = self._to_outputs
-        bound = BoundRows(leaves.ensemble, background, output_names, outputs, to_outputs, pool)
+        to_outputs, rows = self._to_outputs, leaves.rows(background)
+        bound = BoundRows(ensemble, background, output_names, outputs, to_outputs, pool, rows)
         super().__init__(bound, threads)
         self._pure: dict[tuple[int, ...], Matrix] = {}
 
     def restrict(self, background: Background) -> Exact:
         names, outputs = self._bound.all_names, self._outputs
-        return Exact(self._leaves, background, names, outputs, self._ledger, self._threads)
+        return Exact(
+            self._ensemble, self._leaves, background, names, outputs, self._ledger, self._threads
+        )
 
     def for_joint(self) -> Exact:
         return self
@@ -139,7 +137,8 @@ class Exact(TreeEffects):
 
         def pure(part: tuple[int, ...]) -> Matrix:
             codes = np.stack([cells[j] for j in part])
-            return self._evaluate(self._strategy.count(part, self._pool), codes)
+            counted = self._bound.rows.count(part, self._bound.background, self._pool)
+            return self._evaluate(counted, codes)
 
         curve = self._to_outputs(self._whole(tuple(features), pure))
         self._ledger.spend(len(curve) * len(self._bound.background), 0)
@@ -147,9 +146,7 @@ class Exact(TreeEffects):
 
     @cached_property
     def _strategy(self) -> CountingStrategy:
-        if prefers_bitsets(self._ensemble, len(self._bound.background)):
-            return BitsetCounting(self._leaves, self._bound.ranked)
-        return DescentCounting(self._leaves, self._bound.ranked)
+        return self._bound.rows.strategy(self._bound.background, self._pool)
 
     @cached_property
     def _mean(self) -> Vector:

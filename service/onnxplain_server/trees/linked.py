@@ -17,6 +17,7 @@ from onnxplain_server.effects.ledger import Ledger
 from onnxplain_server.effects.rounding import AVERAGING
 from onnxplain_server.trees.bound import BoundRows, TreeEffects
 from onnxplain_server.trees.kernels.block_pool import BlockPool
+from onnxplain_server.trees.leaves import CountedRows, Leaves
 from onnxplain_server.trees.reading.check import magnitude
 from onnxplain_server.trees.reading.ensemble import Int32Array
 from onnxplain_server.trees.reading.links import LinkedEnsemble, LinkFunction
@@ -71,7 +72,10 @@ class Linked(TreeEffects):
         self._joint_rows = joint_rows
         pool = BlockPool(threads, ledger)
         to_outputs = self._to_outputs
-        bound = BoundRows(linked.ensemble, background, output_names, outputs, to_outputs, pool)
+        rows = CountedRows(Leaves(linked.ensemble), len(background))
+        bound = BoundRows(
+            linked.ensemble, background, output_names, outputs, to_outputs, pool, rows
+        )
         super().__init__(bound, threads)
         self._effects: dict[tuple[int, ...], Matrix] = {}
         self._replicates: Replicates | None = None

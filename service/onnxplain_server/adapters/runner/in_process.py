@@ -37,6 +37,7 @@ from onnxplain_server.explain import (
     ClassMargin,
     Question,
     Resources,
+    TreeMemo,
     apply_weights,
     bind_features,
     explain,
@@ -65,12 +66,13 @@ class _ModelFile:
 
 @dataclass(frozen=True, slots=True)
 class _Loaded:
-    """Loaded model with its description, learned batch size, forest reader and checked variants."""
+    """Loaded model with what its requests share."""
 
     model: OnnxModel
     description: Description
     batch_size: BatchSize
     forest: Callable[[int | None], Forest | Refusal]
+    memo: TreeMemo = field(default_factory=TreeMemo)
     checked: LRUCache[str, OnnxModel] = field(default_factory=lambda: LRUCache(_CHECKED_TABLES))
 
 
@@ -128,7 +130,7 @@ class InProcess:
             loaded = replace(loaded, model=self._checked(loaded, rows, parsed))
         if loaded and (inconsistency := loaded.model.inconsistency):
             _refuse_inconsistent(message, inconsistency)
-            host = UncachedHost(host)
+            host, loaded = UncachedHost(host), replace(loaded, memo=TreeMemo())
         result = self._answer(file, loaded, rows, parsed, host)
         with span("encode"):
             response = answer.write(result)
@@ -159,6 +161,7 @@ class InProcess:
             lambda: loaded.model.trees,
             loaded.forest,
             lambda: self._margin(file, loaded.model, host),
+            loaded.memo,
         )
         return explain(TimedModel(loaded.model, current()), rows, parsed, resources)
 

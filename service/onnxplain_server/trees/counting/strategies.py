@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -16,7 +15,7 @@ import numpy as np
 from onnxplain_server.core.arrays import Matrix
 from onnxplain_server.trees.counting.all_but_one import all_but_one_effects
 from onnxplain_server.trees.counting.bitset_counting import BitsetCounter
-from onnxplain_server.trees.counting.boxes import Boxes, leaf_boxes
+from onnxplain_server.trees.counting.boxes import Boxes
 from onnxplain_server.trees.counting.descent_counting import DescentCounter
 from onnxplain_server.trees.counting.ranked_rows import RankedRows, build_bitsets
 from onnxplain_server.trees.kernels.block_pool import BlockPool
@@ -57,25 +56,6 @@ class CountedLeaves:
         return product
 
 
-class Leaves:
-    """Leaf boxes of an ensemble, built once for all backgrounds.
-
-    Parameters
-    ----------
-    ensemble : Ensemble
-    pool : BlockPool
-    """
-
-    def __init__(self, ensemble: Ensemble, pool: BlockPool) -> None:
-        self.ensemble = ensemble
-        self._pool = pool
-
-    @cached_property
-    def boxes(self) -> Boxes:
-        """The leaves with their conditions on all features."""
-        return leaf_boxes(self.ensemble, self._pool)
-
-
 class CountingStrategy(Protocol):
     """Strategy to count rows in boxes."""
 
@@ -93,14 +73,16 @@ class BitsetCounting:
 
     Parameters
     ----------
-    leaves : Leaves
+    ensemble : Ensemble
+    boxes : Boxes
+        Of its leaves.
     ranked : RankedRows
     """
 
-    def __init__(self, leaves: Leaves, ranked: RankedRows) -> None:
-        self._boxes = leaves.boxes
+    def __init__(self, ensemble: Ensemble, boxes: Boxes, ranked: RankedRows) -> None:
+        self._boxes = boxes
         self._ranked = ranked
-        self._bits = build_bitsets(leaves.ensemble, ranked.codes, range(len(ranked.codes)))
+        self._bits = build_bitsets(ensemble, ranked.codes, range(len(ranked.codes)))
         self._counter = BitsetCounter(self._boxes, ranked, self._bits)
 
     def count(self, features: tuple[int, ...], pool: BlockPool | None) -> CountedLeaves:
@@ -127,13 +109,15 @@ class DescentCounting:
 
     Parameters
     ----------
-    leaves : Leaves
+    ensemble : Ensemble
+    boxes : Boxes
+        Of its leaves.
     ranked : RankedRows
     """
 
-    def __init__(self, leaves: Leaves, ranked: RankedRows) -> None:
-        self._boxes = leaves.boxes
-        self._counter = DescentCounter(leaves.ensemble, self._boxes, ranked)
+    def __init__(self, ensemble: Ensemble, boxes: Boxes, ranked: RankedRows) -> None:
+        self._boxes = boxes
+        self._counter = DescentCounter(ensemble, boxes, ranked)
 
     def count(self, features: tuple[int, ...], pool: BlockPool | None) -> CountedLeaves:  # noqa: ARG002 - a descent is one block
         return self._descend(features, with_others=False)[0]
@@ -169,5 +153,12 @@ def prefers_bitsets(ensemble: Ensemble, row_count: int) -> bool:
     words = -(-row_count // 64)
     bitset_cost = leaves * (100 * words + 190 * min(depth, used))
     descent_cost = used * (7 * row_count * trees * depth + 60 * leaves)
+    fits = bitset_bytes(ensemble, row_count) <= _MAX_BITSET_BYTES
+    return bool(bitset_cost <= descent_cost and fits)
+
+
+def bitset_bytes(ensemble: Ensemble, row_count: int) -> int:
+    """Bound the size of the bitsets of rows."""
+    sizes = np.diff(ensemble.first)
     set_count = int(np.minimum(sizes, row_count + 1).sum())
-    return bool(bitset_cost <= descent_cost and 8 * set_count * words <= _MAX_BITSET_BYTES)
+    return 8 * set_count * -(-row_count // 64)

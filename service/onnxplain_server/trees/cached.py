@@ -1,0 +1,203 @@
+"""Cached trees engine: effects from the cache, or from the engine, which then fills the cache."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
+
+import numpy as np
+
+from onnxplain_server.core.arrays import Array, Cube, Indices, Matrix, Vector
+from onnxplain_server.effects.background import Background, fingerprint
+from onnxplain_server.effects.effect_cache import CacheKey, EffectCache
+from onnxplain_server.effects.engine import Joint, Single
+from onnxplain_server.effects.ledger import Ledger
+from onnxplain_server.trees.bound import TreeEffects
+
+_T = TypeVar("_T")
+
+_MAX_LENGTH = 2**15
+"""Rows or points of the largest effect that is cached; the engine is quick beside moving more."""
+
+
+class CachedTrees:
+    """Implements `Effects` by an engine on trees, and caches what `BlackBox` caches.
+
+    Parameters
+    ----------
+    engine : TreeEffects
+    ledger : Ledger
+    identity : str
+        All that the outputs depend on beside model, rows, weights and selection.
+    outputs : (n_outputs,)
+        Positions of the outputs explained.
+    """
+
+    def __init__(
+        self, engine: TreeEffects, ledger: Ledger, identity: str, outputs: Indices
+    ) -> None:
+        self._engine = engine
+        self._ledger = ledger
+        self._identity = identity
+        self._selected = outputs
+        self._cache = self._cache_of(list(map(str, outputs)))
+        self._outputs: Matrix | None = None
+
+    def _cache_of(self, outputs: Sequence[str]) -> EffectCache:
+        identity = f"trees\n{self._identity}\n{self.background.digest}"
+        return EffectCache(self._ledger, identity, outputs)
+
+    @property
+    def background(self) -> Background:
+        return self._engine.background
+
+    @property
+    def output_names(self) -> tuple[str, ...]:
+        return self._engine.output_names
+
+    def restrict(self, background: Background) -> CachedTrees:
+        return self._with(self._engine.restrict(background))
+
+    def for_joint(self) -> CachedTrees:
+        engine = self._engine.for_joint()
+        return self if engine is self._engine else self._with(engine)
+
+    def _with(self, engine: TreeEffects) -> CachedTrees:
+        return CachedTrees(engine, self._ledger, self._identity, self._selected)
+
+    def cost(self, features: Sequence[int], n_points: int | None = None) -> int:
+        return self._engine.cost(features, n_points)
+
+    def release(self, rows: int) -> None:
+        self._engine.release(rows)
+
+    def rounding_error(self) -> Vector:
+        return self._engine.rounding_error()
+
+    def batches(self, weights: Array) -> Iterator[Array]:
+        return self._engine.batches(weights)
+
+    def batch_count(self, replicate_count: int) -> int:
+        return self._engine.batch_count(replicate_count)
+
+    def breakpoints(self, feature: int) -> Vector:
+        return self._engine.breakpoints(feature)
+
+    def individual(self, features: Sequence[int], points: Sequence[Array]) -> Cube:
+        return self._engine.individual(features, points)
+
+    def permuted(self, features: Sequence[int], permutations: Sequence[Indices]) -> list[Matrix]:
+        return self._engine.permuted(features, permutations)
+
+    @property
+    def _caches_rows(self) -> bool:
+        """Whether effects at the rows are small enough."""
+        return len(self.background) <= _MAX_LENGTH
+
+    def outputs(self) -> Matrix:
+        if self._outputs is None:
+            self._outputs = self._cached_outputs()
+        return self._outputs
+
+    def _cached_outputs(self) -> Matrix:
+        if not self._caches_rows:
+            return self._engine.outputs()
+        key = CacheKey("outputs", len(self.background))
+        (outputs,) = self._cache.get([key])
+        if outputs is None:
+            outputs = self._engine.outputs()
+            self._cache.put(key, outputs)
+        else:
+            self._ledger.spend(len(outputs), 0)
+        return outputs
+
+    def single(self, features: Sequence[int], weights: Matrix | None = None) -> Iterator[Single]:
+        if weights is not None or not self._caches_rows:
+            yield from self._engine.single(features, weights)
+            return
+        keys = [self._keys(f"own {j}", f"others {j}") for j in features]
+        found = self._lookup(keys)
+        computed = self._engine.single(_missing(features, found))
+        for j, pair, hit in zip(features, keys, found, strict=True):
+            if hit is not None:
+                self._ledger.spend(self.cost((j,)), 0)
+                yield Single(j, *hit)
+            else:
+                single = next(computed)
+                self._store(pair, (single.own, single.others))
+                yield single
+
+    def joint(
+        self, groups: Sequence[tuple[int, ...]], weights: Matrix | None = None
+    ) -> Iterator[Joint]:
+        if weights is not None or not self._caches_rows:
+            yield from self._engine.joint(groups, weights)
+            return
+        keys = [self._keys(f"whole {group}", f"pure {group}") for group in groups]
+        found = self._lookup(keys)
+        computed = self._engine.joint(_missing(groups, found))
+        for group, pair, hit in zip(groups, keys, found, strict=True):
+            if hit is not None:
+                self._ledger.spend(self.cost(group), 0)
+                yield Joint(group, *hit)
+            else:
+                joint = next(computed)
+                self._store(pair, (joint.whole, joint.pure))
+                yield joint
+
+    def curve(self, features: Sequence[int], points: Sequence[Array]) -> Matrix:
+        return next(self.curves([(features, points)]))
+
+    def curves(self, requests: Sequence[tuple[Sequence[int], Sequence[Array]]]) -> Iterator[Matrix]:
+        keys = [_curve_key(features, points) for features, points in requests]
+        found = iter(self._cache.get([key for key in keys if key.length <= _MAX_LENGTH]))
+        curves = [next(found) if key.length <= _MAX_LENGTH else None for key in keys]
+        computed = self._engine.curves(_missing(requests, curves))
+        for (features, _), key, cached in zip(requests, keys, curves, strict=True):
+            if cached is not None:
+                self._ledger.spend(self.cost(features, key.length), 0)
+                yield cached
+                continue
+            curve = next(computed)
+            if key.length <= _MAX_LENGTH:
+                self._cache.put(key, curve)
+            yield curve
+
+    def cached(
+        self, identity: bytes, shape: tuple[int, int], rows: int, compute: Callable[[], Matrix]
+    ) -> Matrix:
+        cache = self._cache_of([",".join(map(str, self._selected))])
+        key = CacheKey(hashlib.sha256(identity).hexdigest(), math.prod(shape))
+        (cached,) = cache.get([key])
+        if cached is not None:
+            self._ledger.spend(rows, 0)
+            return cached.reshape(shape)
+        values = compute()
+        cache.put(key, values.reshape(-1, 1))
+        return values
+
+    def _keys(self, *kinds: str) -> tuple[CacheKey, ...]:
+        return tuple(CacheKey(kind, len(self.background)) for kind in kinds)
+
+    def _lookup(self, keys: Sequence[tuple[CacheKey, ...]]) -> list[tuple[Matrix, Matrix] | None]:
+        """Look pairs of effects up in one round trip; None unless both are cached."""
+        entries = iter(self._cache.get([key for pair in keys for key in pair]))
+        pairs = [(next(entries), next(entries)) for _ in keys]
+        return [None if one is None or two is None else (one, two) for one, two in pairs]
+
+    def _store(self, keys: Sequence[CacheKey], effects: Sequence[Matrix]) -> None:
+        for key, effect in zip(keys, effects, strict=True):
+            self._cache.put(key, effect)
+
+
+def _missing(wanted: Sequence[_T], found: Sequence[object]) -> list[_T]:
+    return [each for each, hit in zip(wanted, found, strict=True) if hit is None]
+
+
+def _curve_key(features: Sequence[int], points: Sequence[Array]) -> CacheKey:
+    digest = hashlib.sha256(np.array(features, dtype=np.int64).tobytes())
+    for values in points:
+        digest.update(fingerprint(values))
+    return CacheKey(f"curve {len(points)} {digest.hexdigest()}", len(points[0]))

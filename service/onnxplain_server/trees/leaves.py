@@ -1,0 +1,145 @@
+"""Leaves of one ensemble, memoized for all requests: their boxes, and rows that were counted."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+from cachetools import LRUCache
+
+from onnxplain_server.core.arrays import Matrix
+from onnxplain_server.effects.background import Background
+from onnxplain_server.trees.counting.boxes import Boxes, leaf_boxes
+from onnxplain_server.trees.counting.ranked_rows import RankedRows, rank_rows
+from onnxplain_server.trees.counting.strategies import (
+    BitsetCounting,
+    CountedLeaves,
+    CountingStrategy,
+    DescentCounting,
+    bitset_bytes,
+    prefers_bitsets,
+)
+from onnxplain_server.trees.kernels.block_pool import BlockPool
+from onnxplain_server.trees.kernels.summing import sum_leaves
+from onnxplain_server.trees.reading.ensemble import Ensemble
+
+_ROWS_BYTE_LIMIT = 16 * 2**20
+"""Of all memoized rows. Counting more rows is cheap compared with what is asked about them."""
+_COUNTED_LEAF_BYTES = 32
+"""Size of a leaf in `CountedLeaves` of one feature."""
+
+
+class Leaves:
+    """Leaf boxes of an ensemble, and counts of rows in them; safe for threads.
+
+    Boxes are memoized as long as this lives, and rows in an LRU cache by their digest. None of
+    it depends on the ensemble's `matrix` and `offset`.
+
+    Parameters
+    ----------
+    ensemble : Ensemble
+    """
+
+    def __init__(self, ensemble: Ensemble) -> None:
+        self.ensemble = ensemble
+        self._boxes: Boxes | None = None
+        self._rows: LRUCache[str, CountedRows] = LRUCache(
+            _ROWS_BYTE_LIMIT, lambda rows: rows.byte_count
+        )
+        self._lock = threading.Lock()
+
+    def boxes(self, pool: BlockPool) -> Boxes:
+        """Return the leaves with their conditions on all features."""
+        if self._boxes is None:
+            self._boxes = leaf_boxes(self.ensemble, pool)
+        return self._boxes
+
+    def rows(self, background: Background) -> CountedRows:
+        """Return the counts of a background, which requests on equal rows share."""
+        made = CountedRows(self, len(background))
+        if made.byte_count > _ROWS_BYTE_LIMIT:
+            return made
+        with self._lock:
+            rows: CountedRows = self._rows.setdefault(background.digest, made)
+        return rows
+
+
+class CountedRows:
+    """Rows of one background as cells of an ensemble, and their counts, each computed once.
+
+    Parameters
+    ----------
+    leaves : Leaves
+    row_count : int
+
+    Attributes
+    ----------
+    byte_count : int
+        Upper bound of the memory of all that is memoized here.
+    """
+
+    def __init__(self, leaves: Leaves, row_count: int) -> None:
+        self._leaves = leaves
+        self._ensemble = leaves.ensemble
+        self._ranked: RankedRows | None = None
+        self._sums: Matrix | None = None
+        self._strategy: CountingStrategy | None = None
+        self._counted: dict[int, CountedLeaves] = {}
+        self.byte_count = _byte_count(self._ensemble, row_count)
+
+    def ranked(self, background: Background, pool: BlockPool) -> RankedRows:
+        """Return the rows as cells."""
+        if self._ranked is None:
+            self._ranked = rank_rows(self._ensemble, background, pool)
+        return self._ranked
+
+    def sums(
+        self,
+        background: Background,
+        pool: BlockPool,
+        advance: Callable[[int], None] = lambda _rows: None,
+    ) -> Matrix:
+        """Return the sums of the leaves that each row reaches: (n, n_targets).
+
+        Parameters
+        ----------
+        advance : callable (int) -> None
+            As of `sum_leaves`.
+        """
+        if self._sums is not None:
+            advance(len(self._sums))
+            return self._sums
+        codes = self.ranked(background, pool).codes
+        self._sums = sum_leaves(self._ensemble, codes, pool, advance)
+        return self._sums
+
+    def strategy(self, background: Background, pool: BlockPool) -> CountingStrategy:
+        """Return the counting strategy that is expected to be faster."""
+        if self._strategy is None:
+            ranked, boxes = self.ranked(background, pool), self._leaves.boxes(pool)
+            uses_bitsets = prefers_bitsets(self._ensemble, len(ranked))
+            strategy = BitsetCounting if uses_bitsets else DescentCounting
+            self._strategy = strategy(self._ensemble, boxes, ranked)
+        return self._strategy
+
+    def count(
+        self, features: tuple[int, ...], background: Background, pool: BlockPool
+    ) -> CountedLeaves:
+        """Count for a group of features; counts of single features are memoized."""
+        strategy = self.strategy(background, pool)
+        if len(features) > 1:
+            return strategy.count(features, pool)
+        (feature,) = features
+        counted = self._counted.get(feature)
+        if counted is None:
+            counted = self._counted[feature] = strategy.count(features, pool)
+        return counted
+
+
+def _byte_count(ensemble: Ensemble, row_count: int) -> int:
+    features, (leaves, targets) = len(ensemble.axes), ensemble.values.shape
+    row_bytes = 4 * features + 8 * (2 + targets)
+    counted_bytes = _COUNTED_LEAF_BYTES * leaves * min(features, ensemble.depth)
+    border_bytes = 16 * int(ensemble.first[-1])
+    bits = bitset_bytes(ensemble, row_count) if prefers_bitsets(ensemble, row_count) else 0
+    return row_count * row_bytes + counted_bytes + border_bytes + bits
