@@ -26,7 +26,6 @@ from onnxplain_server.explain.prediction.trees import PredictionTrees, put_behin
 from onnxplain_server.explain.question import Engine, Question
 from onnxplain_server.explain.resources import Resources
 from onnxplain_server.explain.row_counts import QUADRATIC_ROWS
-from onnxplain_server.trees.bound import TreeEffects
 from onnxplain_server.trees.cached import CachedTrees
 from onnxplain_server.trees.exact import Exact
 from onnxplain_server.trees.linked import Linked
@@ -128,7 +127,7 @@ def _tree_engine(  # noqa: PLR0917 - arguments of the engine
     question: Question,
     resources: Resources,
     ledger: Ledger,
-) -> Callable[[Background], TreeEffects]:
+) -> Callable[[Background], Exact | Linked]:
     """Return the engine for these trees."""
     names, threads = model.output_names, resources.threads
     if isinstance(trees, LinkedEnsemble):

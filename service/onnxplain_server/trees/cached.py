@@ -14,7 +14,8 @@ from onnxplain_server.effects.background import Background, fingerprint
 from onnxplain_server.effects.effect_cache import CacheKey, EffectCache
 from onnxplain_server.effects.engine import Joint, Single
 from onnxplain_server.effects.ledger import Ledger
-from onnxplain_server.trees.bound import TreeEffects
+from onnxplain_server.trees.exact import Exact
+from onnxplain_server.trees.linked import Linked
 
 _T = TypeVar("_T")
 
@@ -27,7 +28,7 @@ class CachedTrees:
 
     Parameters
     ----------
-    engine : TreeEffects
+    engine : Exact or Linked
     ledger : Ledger
     identity : str
         All that the outputs depend on beside model, rows, weights and selection.
@@ -36,7 +37,7 @@ class CachedTrees:
     """
 
     def __init__(
-        self, engine: TreeEffects, ledger: Ledger, identity: str, outputs: Indices
+        self, engine: Exact | Linked, ledger: Ledger, identity: str, outputs: Indices
     ) -> None:
         self._engine = engine
         self._ledger = ledger
@@ -64,7 +65,7 @@ class CachedTrees:
         engine = self._engine.for_joint()
         return self if engine is self._engine else self._with(engine)
 
-    def _with(self, engine: TreeEffects) -> CachedTrees:
+    def _with(self, engine: Exact | Linked) -> CachedTrees:
         return CachedTrees(engine, self._ledger, self._identity, self._selected)
 
     def cost(self, features: Sequence[int], n_points: int | None = None) -> int:

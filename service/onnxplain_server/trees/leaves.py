@@ -137,7 +137,8 @@ class CountedRows:
 
 
 def _byte_count(ensemble: Ensemble, row_count: int) -> int:
-    features, (leaves, targets) = len(ensemble.axes), ensemble.values.shape
+    features, leaves = len(ensemble.axes), len(ensemble.leaf)
+    targets = int(ensemble.values.shape[1])
     row_bytes = 4 * features + 8 * (2 + targets)
     counted_bytes = _COUNTED_LEAF_BYTES * leaves * min(features, ensemble.depth)
     border_bytes = 16 * int(ensemble.first[-1])

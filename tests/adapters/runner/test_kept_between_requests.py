@@ -1,0 +1,222 @@
+"""Numbers kept between requests: no answer depends on what was asked before it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import onnx
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from onnxplain.v1.explanation_service_pb2 import ExplainRequest, ExplainResponse
+from onnxplain_server.adapters.runner.in_process import InProcess
+from onnxplain_server.adapters.storage.memory_cache import MemoryCache
+from onnxplain_server.adapters.storage.signing import Signer
+from onnxplain_server.core.interfaces import Blob
+from onnxplain_server.transport.admission.admission import (
+    Caller,
+    RequestIds,
+    RequestLimits,
+    create_context,
+)
+from onnxplain_server.transport.admission.request_control import RequestControl
+from onnxplain_server.wire.blobs import identify
+
+MODELS = Path(__file__).parents[2] / "models"
+LIMITS = RequestLimits(2**24, 2**24, 600)
+
+
+def doubled(name: str) -> bytes:
+    """The same trees with doubled leaf values: another model with the same splits."""
+    model = onnx.load(MODELS / f"{name}.onnx")
+    for node in model.graph.node:
+        for attribute in node.attribute:
+            if attribute.name == "target_weights":
+                attribute.floats[:] = [2 * value for value in attribute.floats]
+    return bytes(model.SerializeToString())
+
+
+def stored(name: str) -> bytes:
+    return (MODELS / f"{name}.onnx").read_bytes()
+
+
+CONTENTS: Mapping[str, tuple[str, bytes]] = {
+    "sums": ("lightgbm_regressor", stored("lightgbm_regressor")),
+    "doubled": ("lightgbm_regressor", doubled("lightgbm_regressor")),
+    "linked": ("xgboost_binary", stored("xgboost_binary")),
+    "several": ("sklearn_random_forest_3class", stored("sklearn_random_forest_3class")),
+}
+TABLES: Mapping[str, slice] = {"first": slice(24), "later": slice(8, 32)}
+METHODS: Mapping[str, dict[str, Any]] = {
+    "curves": {"partial_dependence": {"grid_size": 3}},
+    "finer": {"partial_dependence": {"grid_size": 4}},
+    "pairs": {"interactions": {"pairwise_feature_count": 3}},
+    "triples": {"interactions": {"pairwise_feature_count": 3, "threeway_feature_count": 3}},
+    "shuffles": {"permutation_importance": {"repeat_count": 2}},
+    "more shuffles": {"permutation_importance": {"repeat_count": 3}},
+}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One request; fields have the names of the contract's, or of the tables above."""
+
+    model: str
+    table: str
+    method: str
+    caller: str = "one"
+    row_count: int | None = None
+    seed: int = 0
+    engine: str = "AUTOMATIC"
+    scale: str = "RESPONSE"
+    weighted: bool = False
+    prediction: str = ""
+    last_output: bool = False
+
+    @cached_property
+    def csv(self) -> bytes:
+        name, _ = CONTENTS[self.model]
+        known, rows = json.loads((MODELS / f"{name}.json").read_text()), TABLES[self.table]
+        columns = {column: values[rows] for column, values in known["columns"].items()}
+        classes = known["output_names"] if self.model == "several" else ["0", "1"]
+        numbers = range(rows.stop - (rows.start or 0))
+        columns |= {
+            "target": [classes[number % len(classes)] for number in numbers],
+            "weight": [1 + number % 2 for number in numbers],
+        }
+        lines = [",".join(columns), *(",".join(map(str, row)) for row in zip(*columns.values()))]
+        return "\n".join(lines).encode()
+
+    @property
+    def message(self) -> bytes:
+        request = ExplainRequest(seed=self.seed, scale=self.scale, target_column="target")
+        request.model.id, request.table.id = identify(self.content), identify(self.csv)
+        request.methods.add(**METHODS[self.method])
+        # Without it, the weights would be a further feature.
+        request.feature_columns.extend(self.csv.split(b"\n")[0].decode().split(",")[:-2])
+        if self.engine != "AUTOMATIC":
+            request.engine = ExplainRequest.Engine.Value(self.engine)
+        if self.row_count:
+            request.row_count = self.row_count
+        if self.weighted:
+            request.weight_column = "weight"
+        if self.prediction:
+            request.prediction.append(self.prediction)
+        elif self.last_output:
+            request.output_indices.append(2 if self.model == "several" else 0)
+        return request.SerializeToString()
+
+    @property
+    def content(self) -> bytes:
+        return CONTENTS[self.model][1]
+
+
+class Answers:
+    """Answers of one runner and one cache, which keep what they like."""
+
+    def __init__(self, runner: InProcess) -> None:
+        self._runner = runner
+        self._cache = MemoryCache(2**24, Signer(b"a secret of the tests"))
+
+    def __call__(self, asked: Asked) -> ExplainResponse:
+        ids = RequestIds(identify(asked.content), identify(asked.csv), "csv")
+        host = create_context(
+            ids,
+            Caller(asked.caller, 600, lambda: False),
+            RequestControl(600),
+            cache=self._cache,
+            limits=LIMITS,
+            progress=lambda _done, _planned: None,
+        )
+        blobs = {ids.model: Blob("onnx", asked.content), ids.table: Blob("csv", asked.csv)}
+        return ExplainResponse.FromString(
+            self._runner.explain(asked.message, blobs, host).content
+        )
+
+
+def numbers(answer: ExplainResponse) -> bytes:
+    """All of an answer but what tells how it came about."""
+    answer.receipt.ClearField("elapsed")
+    answer.receipt.ClearField("predicted_row_count")
+    answer.receipt.ClearField("cache_hit_count")
+    answer.receipt.ClearField("cache_miss_count")
+    return answer.SerializeToString(deterministic=True)
+
+
+@pytest.fixture(scope="module")
+def runner() -> Iterator[InProcess]:
+    made = InProcess(2)
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def used(runner: InProcess) -> Answers:
+    """Keeps what it likes over all examples."""
+    return Answers(runner)
+
+
+def fresh(asked: Asked) -> ExplainResponse:
+    """Answer by a runner and a cache that never saw another request."""
+    runner = InProcess(2)
+    try:
+        return Answers(runner)(asked)
+    finally:
+        runner.close()
+
+
+REQUESTS = st.builds(
+    Asked,
+    model=st.sampled_from(list(CONTENTS)),
+    table=st.sampled_from(list(TABLES)),
+    method=st.sampled_from(list(METHODS)),
+    caller=st.sampled_from(["one", "two"]),
+    row_count=st.sampled_from([None, 12]),
+    seed=st.integers(0, 1),
+    engine=st.sampled_from(["AUTOMATIC", "BLACK_BOX"]),
+    scale=st.sampled_from(["RESPONSE", "MARGIN"]),
+    weighted=st.booleans(),
+    last_output=st.booleans(),
+)
+
+
+@settings(max_examples=40, suppress_health_check=list(HealthCheck), deadline=None)
+@given(asked=REQUESTS, expression=st.sampled_from(["", "", "2*y + 1", "exp(y/1000)"]))
+def test_an_answer_does_not_depend_on_what_was_asked_before(
+    used: Answers, asked: Asked, expression: str
+) -> None:
+    """Model, table, rows, weights, seed, engine, scale, outputs, options or caller differ."""
+    if asked.model != "linked":
+        asked = replace(asked, scale="RESPONSE")  # no other has a margin
+    if asked.model in {"sums", "doubled"}:
+        asked = replace(asked, prediction=expression)
+    expected = numbers(fresh(asked))
+
+    assert numbers(used(asked)) == expected
+    assert numbers(used(asked)) == expected  # at least then, it uses what is kept
+
+
+@pytest.mark.parametrize("model", ["sums", "linked", "several"])
+def test_a_repeated_request_computes_no_effect_and_is_answered_in_the_same_bits(
+    used: Answers, model: str
+) -> None:
+    asked = Asked(model, "first", "triples", caller="of the test", seed=7)
+    first, again = used(asked), used(asked)
+
+    assert first.receipt.engine == again.receipt.engine == ExplainRequest.TREES
+    assert first.receipt.cache_hit_count == again.receipt.cache_miss_count == 0
+    assert again.receipt.cache_hit_count == first.receipt.cache_miss_count > 0
+    assert numbers(first) == numbers(again)
+
+
+def test_callers_share_no_cached_effect(used: Answers) -> None:
+    for caller in ("of one", "of another"):
+        answer = used(Asked("sums", "first", "curves", caller=caller, seed=8))
+
+        assert answer.receipt.cache_hit_count == 0
+        assert answer.receipt.cache_miss_count > 0
