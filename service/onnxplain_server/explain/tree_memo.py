@@ -23,12 +23,9 @@ class TreeMemo:
         self._lock = threading.Lock()
 
     def leaves(self, ensemble: Ensemble) -> Leaves:
-        """Return the leaves of the model's ensemble; those of another one take their place.
-
-        Ensembles that differ in `matrix` and `offset` only have the same leaves.
-        """
+        """Return the leaves of the model's ensemble, which may differ in `matrix` and `offset`."""
         with self._lock:
-            if self._leaves is None or self._leaves.ensemble.values is not ensemble.values:
+            if self._leaves is None:
                 self._leaves = Leaves(ensemble)
             return self._leaves
 
