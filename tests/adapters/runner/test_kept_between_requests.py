@@ -90,7 +90,7 @@ class Asked:
             "target": [classes[number % len(classes)] for number in numbers],
             "weight": [1 + number % 2 for number in numbers],
         }
-        lines = [",".join(columns), *(",".join(map(str, row)) for row in zip(*columns.values()))]
+        lines = [",".join(columns), *(",".join(map(str, row)) for row in zip(*columns.values(), strict=True))]
         return "\n".join(lines).encode()
 
     @property
