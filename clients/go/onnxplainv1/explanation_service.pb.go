@@ -981,7 +981,7 @@ type Receipt struct {
 	// Rows that the model was asked to predict for this answer; a whole number
 	// (double, because it can pass 2^31 and JSON writes 64-bit integers as text).
 	PredictedRowCount float64 `protobuf:"fixed64,5,opt,name=predicted_row_count,json=predictedRowCount,proto3" json:"predicted_row_count,omitempty"`
-	// Numbers found in the cache: one for each effect that needed no prediction.
+	// Numbers found in the cache: one for each effect that was not computed anew.
 	CacheHitCount int32 `protobuf:"varint,6,opt,name=cache_hit_count,json=cacheHitCount,proto3" json:"cache_hit_count,omitempty"`
 	// Numbers looked for in the cache and not found.
 	CacheMissCount int32 `protobuf:"varint,7,opt,name=cache_miss_count,json=cacheMissCount,proto3" json:"cache_miss_count,omitempty"`

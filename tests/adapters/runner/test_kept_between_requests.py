@@ -73,7 +73,7 @@ class Asked:
     caller: str = "one"
     row_count: int | None = None
     seed: int = 0
-    engine: str = "AUTOMATIC"
+    engine: ExplainRequest.Engine = ExplainRequest.ENGINE_UNSPECIFIED
     scale: str = "RESPONSE"
     weighted: bool = False
     prediction: str = ""
@@ -82,15 +82,17 @@ class Asked:
     @cached_property
     def csv(self) -> bytes:
         name, _ = CONTENTS[self.model]
-        known, rows = json.loads((MODELS / f"{name}.json").read_text()), TABLES[self.table]
-        columns = {column: values[rows] for column, values in known["columns"].items()}
+        known = json.loads((MODELS / f"{name}.json").read_text())
+        part = TABLES[self.table]
+        columns = {column: values[part] for column, values in known["columns"].items()}
         classes = known["output_names"] if self.model == "several" else ["0", "1"]
-        numbers = range(rows.stop - (rows.start or 0))
+        numbers = range(part.stop - (part.start or 0))
         columns |= {
             "target": [classes[number % len(classes)] for number in numbers],
             "weight": [1 + number % 2 for number in numbers],
         }
-        lines = [",".join(columns), *(",".join(map(str, row)) for row in zip(*columns.values(), strict=True))]
+        rows = zip(*columns.values(), strict=True)
+        lines = [",".join(columns), *(",".join(map(str, row)) for row in rows)]
         return "\n".join(lines).encode()
 
     @property
@@ -100,8 +102,7 @@ class Asked:
         request.methods.add(**METHODS[self.method])
         # Without it, the weights would be a further feature.
         request.feature_columns.extend(self.csv.split(b"\n")[0].decode().split(",")[:-2])
-        if self.engine != "AUTOMATIC":
-            request.engine = ExplainRequest.Engine.Value(self.engine)
+        request.engine = self.engine
         if self.row_count:
             request.row_count = self.row_count
         if self.weighted:
@@ -135,9 +136,7 @@ class Answers:
             progress=lambda _done, _planned: None,
         )
         blobs = {ids.model: Blob("onnx", asked.content), ids.table: Blob("csv", asked.csv)}
-        return ExplainResponse.FromString(
-            self._runner.explain(asked.message, blobs, host).content
-        )
+        return ExplainResponse.FromString(self._runner.explain(asked.message, blobs, host).content)
 
 
 def json_of(answer: ExplainResponse) -> Any:
@@ -190,7 +189,7 @@ CHOICES: Mapping[str, Sequence[Any]] = {
     "caller": ["one", "two"],
     "row_count": [None, 12],
     "seed": [0, 1],
-    "engine": ["AUTOMATIC", "BLACK_BOX"],
+    "engine": [ExplainRequest.ENGINE_UNSPECIFIED, ExplainRequest.BLACK_BOX],
     "scale": ["RESPONSE", "MARGIN"],
     "weighted": [False, True],
     "prediction": ["", "2*y + 1", "exp(y/1000)"],

@@ -10,6 +10,7 @@ from onnxplain_server.effects.ledger import Ledger
 from onnxplain_server.trees.bound import BoundRows
 from onnxplain_server.trees.counting.ranked_rows import rank_rows
 from onnxplain_server.trees.kernels.block_pool import BlockPool
+from onnxplain_server.trees.leaves import CountedRows, Leaves
 from onnxplain_server.trees.reading.axes import MISSING, Axis, key_of
 from onnxplain_server.trees.reading.ensemble import CellSets, Ensemble
 
@@ -82,6 +83,7 @@ def test_rows_of_a_block_descend_to_leaves_of_different_depths(threads, ledger) 
         np.zeros(1, int),
         lambda sums: sums,
         BlockPool(threads, ledger),
+        CountedRows(Leaves(ensemble), len(background)),
     )
 
     expected = []
@@ -107,13 +109,15 @@ def test_predicting_by_trees_reports_each_block_of_rows(threads) -> None:
     frames = Frames()
     ledger = Ledger(frames)  # type: ignore[arg-type]  # progress is all that is asked of it
     ledger.reserve(1300)
+    ensemble = chain(4, np.arange(2.0))
     bound = BoundRows(
-        chain(4, np.arange(2.0)),
+        ensemble,
         rows_of(*RANDOM.normal(size=(2, 1300))),
         ("y",),
         np.zeros(1, int),
         lambda sums: sums,
         BlockPool(threads, ledger),
+        CountedRows(Leaves(ensemble), 1300),
     )
 
     assert len(bound.outputs) == 1300
