@@ -31,6 +31,8 @@ Counts: TypeAlias = Annotated[npt.NDArray[np.int64], Dimensions(1)]
 """(n,)"""
 Flags: TypeAlias = Annotated[npt.NDArray[np.bool_], Dimensions(1)]
 """(n,)"""
+Int16Vector: TypeAlias = Annotated[npt.NDArray[np.int16], Dimensions(1)]
+"""(n,)"""
 Int32Vector: TypeAlias = Annotated[npt.NDArray[np.int32], Dimensions(1)]
 """(n,)"""
 Int32Matrix: TypeAlias = Annotated[npt.NDArray[np.int32], Dimensions(2)]

@@ -11,7 +11,7 @@ from onnxplain_server.core.errors import ExplainError
 from onnxplain_server.methods.firm import Covariance, Estimator, Moments, Result
 from onnxplain_server.methods.firm.bins import OTHERS, cut
 from onnxplain_server.methods.firm.covariance import covariance, shrunk
-from onnxplain_server.methods.firm.scores import bin_statistics
+from onnxplain_server.methods.firm.scores import BinStatistics, bin_statistics, sum_of_squares
 from sklearn.covariance import ledoit_wolf
 
 Firm = Callable[..., Result]
@@ -28,6 +28,10 @@ def normal() -> dict[str, np.ndarray]:
     random = np.random.default_rng(1)
     x, e, u = random.normal(size=(3, ROWS))
     return {"x": x, "z": 0.8 * x + 0.6 * e, "u": u}
+
+
+def statistics_of(codes, count: int, scores, weights) -> BinStatistics:
+    return bin_statistics(codes, count, scores, weights, sum_of_squares(scores, weights))
 
 
 BY_HAND = {"f": np.array([0.0, 0, 1, 1, 1]), "t": np.array(["a", "b", "b", "c", ""], object)}
@@ -114,8 +118,8 @@ def test_features_may_be_moved_and_scores_scale(a: float, b: float, c: float) ->
     x = random.normal(size=200)
     scores = np.sin(x) + random.normal(size=200)
     for codes in (cut(x, np.ones(200), 10).codes, cut(a * x + b, np.ones(200), 10).codes):
-        found = bin_statistics(codes, 10, c * scores[:, None], np.ones(200))
-        plain = bin_statistics(cut(x, np.ones(200), 10).codes, 10, scores[:, None], np.ones(200))
+        found = statistics_of(codes, 10, c * scores[:, None], np.ones(200))
+        plain = statistics_of(cut(x, np.ones(200), 10).codes, 10, scores[:, None], np.ones(200))
         assert np.sqrt(found.between) == pytest.approx(abs(c) * np.sqrt(plain.between), rel=1e-6)
 
 
@@ -257,7 +261,7 @@ def test_bias_of_bins_is_taken(firm: Firm) -> None:
         x, noise = random.normal(size=(2, 300))
         plain.append(value(firm({"x": x}, noise, ["x"], keep_bias=True)) ** 2)
         bins = cut(x, np.ones(300), 20)
-        found = bin_statistics(bins.codes, 20, noise[:, None], np.ones(300))
+        found = statistics_of(bins.codes, 20, noise[:, None], np.ones(300))
         unbiased.append(float(found.between[0] - found.noise[0]))
     assert np.mean(plain) == pytest.approx(19 / 300, rel=0.1)
     assert np.mean(unbiased) == pytest.approx(0, abs=0.006)
@@ -266,8 +270,8 @@ def test_bias_of_bins_is_taken(firm: Firm) -> None:
 def test_noise_of_weighted_bins_is_that_of_simulations() -> None:
     random = np.random.default_rng(6)
     weights = random.uniform(0.1, 3, 120)
-    codes = random.integers(0, 6, 120)
-    found = [bin_statistics(codes, 6, random.normal(size=(120, 1)), weights) for _ in range(3_000)]
+    codes = random.integers(0, 6, 120).astype(np.int16)
+    found = [statistics_of(codes, 6, random.normal(size=(120, 1)), weights) for _ in range(3_000)]
 
     assert np.mean([f.noise for f in found]) == pytest.approx(
         np.mean([f.between for f in found]), rel=0.04

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass
 
 import numpy as np
 
 from onnxplain_server.core.arrays import Array, Indices, Vector
+from onnxplain_server.trees.kernels.binning import average, find_bins, sum_weights
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,9 +59,9 @@ def cut(values: Array, weights: Vector, bin_count: int) -> Bins:
     if values.dtype == object:
         return _cut_texts(values, weights, bin_count)
     missing = np.isnan(values)
-    bins = _cut_numbers(values[~missing], weights[~missing], bin_count)
     if not missing.any():
-        return bins
+        return _cut_numbers(values, weights, bin_count)
+    bins = _cut_numbers(values[~missing], weights[~missing], bin_count)
     codes = np.full(len(values), bins.count, dtype=np.int16)
     codes[~missing] = bins.codes
     return Bins(codes, np.append(bins.levels, np.nan), bins.is_by_value)
@@ -69,28 +71,65 @@ def _cut_numbers(values: Vector, weights: Vector, bin_count: int) -> Bins:
     is_even = bool((weights == weights[:1]).all())
     order = None if is_even else np.argsort(values, kind="stable")
     ascending = np.sort(values) if order is None else values[order]
-    starts = np.flatnonzero(np.append(True, ascending[1:] != ascending[:-1])[: len(values)])
-    levels = ascending[starts]
-    if len(levels) <= bin_count:
-        return Bins(np.searchsorted(levels, values).astype(np.int16), levels, True)
-    ends = np.append(starts[1:], len(values))
-    if order is not None:
-        cumulated = np.append(0.0, np.cumsum(weights[order]))
-        starts, ends = cumulated[starts], cumulated[ends]
-    edges = levels[_first_values((starts + ends) / (2 * ends[-1]), bin_count)]
-    codes = np.searchsorted(edges[1:], values, side="right")
-    totals = np.bincount(codes, weights)
-    means = np.bincount(codes, weights / totals[codes] * values)
-    return Bins(codes.astype(np.int16), means, False)
+    is_first = np.ones(len(values), dtype=np.bool_)
+    np.not_equal(ascending[1:], ascending[:-1], out=is_first[1:])
+    starts = np.flatnonzero(is_first)
+    if len(starts) <= bin_count:
+        levels = ascending[starts]
+        return Bins(_codes(values, levels), levels, True)
+    cumulated = None if order is None else np.append(0.0, np.cumsum(weights[order]))
+    firsts = ascending[starts[_first_values(starts, len(values), cumulated, bin_count)]]
+    codes = _codes(values, firsts)
+    return Bins(codes, _means(codes, values, weights), False)
 
 
-def _first_values(midpoints: Vector, bin_count: int) -> Indices:
-    """Return the first value of each bin, given the weight share up to each value's midpoint."""
-    sizes = np.full(bin_count, len(midpoints) // bin_count)
-    sizes[: len(midpoints) % bin_count] += 1
-    borders = np.cumsum(sizes)[:-1] / len(midpoints)
-    bins = np.searchsorted(borders, midpoints, side="right")
-    return np.flatnonzero(np.append(True, bins[1:] != bins[:-1]))
+def _first_values(
+    starts: Indices, row_count: int, cumulated: Vector | None, bin_count: int
+) -> Indices:
+    """Return the first distinct value of each bin.
+
+    Parameters
+    ----------
+    starts : (n_values,)
+        First row of each distinct value, in their order.
+    cumulated : (row_count + 1,) or None
+        Weight before each row; None for equal weights.
+    """
+
+    def midpoint(value: int) -> float:
+        """Return the weight share up to the midpoint of a value."""
+        ends = starts[value], starts[value + 1] if value + 1 < len(starts) else row_count
+        if cumulated is None:
+            return float(sum(ends) / (2 * row_count))
+        return float(sum(cumulated[list(ends)]) / (2 * cumulated[-1]))
+
+    sizes = np.full(bin_count, len(starts) // bin_count)
+    sizes[: len(starts) % bin_count] += 1
+    borders = np.cumsum(sizes)[:-1] / len(starts)
+    values = range(len(starts))
+    firsts = [0, *(bisect_left(values, border, key=midpoint) for border in borders)]
+    return np.unique([first for first in firsts if first < len(starts)])
+
+
+def _codes(values: Vector, firsts: Vector) -> Array:
+    """Return the bin of each value, given the first value of each bin."""
+    codes = np.empty(len(values), dtype=np.int16)
+    find_bins(for_kernel(values), firsts[1:].copy(), codes)
+    return codes
+
+
+def _means(codes: Array, values: Vector, weights: Vector) -> Vector:
+    """Average the values of each bin, none of them empty."""
+    count = int(codes.max()) + 1
+    sums, squares, means = np.zeros((3, count))
+    sum_weights(codes, for_kernel(weights), sums, squares)
+    average(codes, for_kernel(weights), sums, for_kernel(values), means)
+    return means
+
+
+def for_kernel(values: Array) -> Array:
+    """Return an array as kernels take it, contiguous and writable: itself, or else a copy."""
+    return np.require(values, requirements=("C", "W"))
 
 
 def _cut_texts(values: Array, weights: Vector, bin_count: int) -> Bins:

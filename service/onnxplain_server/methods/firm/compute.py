@@ -62,6 +62,15 @@ class ScoredRows:
     output_names: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Measured:
+    """Feature with its raw measurement, (n_outputs,), and its curve."""
+
+    bound: BoundFeature
+    raw: Vector
+    curve: ConditionalExpectation
+
+
 def compute(  # noqa: PLR0917 - all inputs of the numbers, and the parallel map
     expressions: Sequence[Expression],
     rows: ScoredRows,
@@ -77,15 +86,15 @@ def compute(  # noqa: PLR0917 - all inputs of the numbers, and the parallel map
     means = np.average(rows.scores, axis=0, weights=rows.weights)
     scores = WeightedScores(_centered(rows.scores, means), rows.weights, moments)
 
-    def bound_feature(expression: Expression) -> BoundFeature:
-        return bind(expression, rows.columns, rows.weights, options, moments)
+    def measured(expression: Expression) -> _Measured:
+        bound = bind(expression, rows.columns, rows.weights, options, moments)
+        return _Measured(bound, _raw(bound, scores, options), _curve(bound, scores, means))
 
-    bounds = run(bound_feature, expressions)
-    raws = np.array([_raw(bound, scores, options) for bound in bounds])
-    spreads = _spreads(bounds, scores, options, seed, run)
+    features = run(measured, expressions)
+    bounds, raws = [each.bound for each in features], np.array([each.raw for each in features])
+    spreads = _spreads(features, scores, options, seed, run)
     importances = [
-        _importance(bound, raw, spread, _curve(bound, scores, means))
-        for bound, raw, spread in zip(bounds, raws, spreads, strict=True)
+        _importance(each, spread) for each, spread in zip(features, spreads, strict=True)
     ]
     resampling = options.resampling
     return Result(
@@ -114,14 +123,10 @@ def _notes(
     )
 
 
-def _importance(
-    bound: BoundFeature,
-    raw: Vector,
-    spread: ImportanceSpread | None,
-    curve: ConditionalExpectation,
-) -> FirmImportance:
+def _importance(feature: _Measured, spread: ImportanceSpread | None) -> FirmImportance:
+    bound = feature.bound
     text, estimator = bound.expression.text, bound.measure.estimator
-    return FirmImportance(text, estimator, _finish(bound, raw), spread, curve)
+    return FirmImportance(text, estimator, _finish(bound, feature.raw), spread, feature.curve)
 
 
 def complete(
@@ -154,12 +159,12 @@ def _finish(bound: BoundFeature, raw: Array) -> Array:
 
 
 def _spreads(
-    bounds: Sequence[BoundFeature], scores: WeightedScores, options: Options, seed: int, run: Run
+    features: Sequence[_Measured], scores: WeightedScores, options: Options, seed: int, run: Run
 ) -> list[ImportanceSpread | None]:
     """Measure under replicates of the rows, without further predictions."""
     resampling = options.resampling
     if not resampling.repeat_count:
-        return [None] * len(bounds)
+        return [None] * len(features)
     size = max(1, _MAX_REPLICATE_WEIGHTS // len(scores.weights))
 
     def replicated(start: int) -> list[list[Vector]]:
@@ -168,14 +173,13 @@ def _spreads(
         draws = [
             WeightedScores(scores.centered, w, scores.moments, is_replicate=True) for w in weights
         ]
-        return [[_raw(bound, replica, options) for bound in bounds] for replica in draws]
+        return [[_raw(each.bound, replica, options) for each in features] for replica in draws]
 
     parts = run(replicated, range(0, resampling.repeat_count, size))
     raws = np.array([values for part in parts for values in part])
-    estimates = [_raw(bound, scores, options) for bound in bounds]
     return [
-        _spread(bound, estimates[i], raws[:, i], resampling, scores.weights)
-        for i, bound in enumerate(bounds)
+        _spread(each.bound, each.raw, raws[:, i], resampling, scores.weights)
+        for i, each in enumerate(features)
     ]
 
 
@@ -203,13 +207,9 @@ def _row_count(bound: BoundFeature, weights: Vector) -> float:
 
 def _curve(bound: BoundFeature, scores: WeightedScores, means: Vector) -> ConditionalExpectation:
     bins = bound.bins
-    shares = np.bincount(bins.codes.astype(np.intp), scores.weights, bins.count)
-    return ConditionalExpectation(
-        bins.levels,
-        bins.is_by_value,
-        bound.measure.curve(scores, bins.levels) + means,
-        shares / shares.sum(),
-    )
+    expected = bound.measure.curve(scores, bins.levels) + means
+    shares = scores.bin_statistics(bins).shares
+    return ConditionalExpectation(bins.levels, bins.is_by_value, expected, shares)
 
 
 def _scatter(

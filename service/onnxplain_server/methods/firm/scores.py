@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from onnxplain_server.core.arrays import Array, Indices, Matrix, Vector
+from onnxplain_server.core.arrays import Array, Matrix, Vector
+from onnxplain_server.methods.firm.bins import for_kernel
+from onnxplain_server.trees.kernels.binning import sum_scores, sum_weights
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,7 +37,9 @@ class BinStatistics:
     within: Vector
 
 
-def bin_statistics(codes: Array, count: int, scores: Matrix, weights: Vector) -> BinStatistics:
+def bin_statistics(
+    codes: Array, count: int, scores: Matrix, weights: Vector, square: Vector
+) -> BinStatistics:
     """Compute bin statistics.
 
     With W the weight of a bin and S the sum of its squared weights, a mean has the variance
@@ -51,18 +55,18 @@ def bin_statistics(codes: Array, count: int, scores: Matrix, weights: Vector) ->
         Shifted to about mean zero, for precision.
     weights : (n,)
         Not negative.
+    square : (n_outputs,)
+        `sum_of_squares` of the scores.
     """
-    bins = codes.astype(np.intp)
-    sums, squares = _totals(bins, count, weights)
-    totals = np.stack([np.bincount(bins, weights * s, count) for s in scores.T], axis=1)
+    sums, squares = _totals(codes, count, weights)
+    totals = np.zeros((count, scores.shape[1]))
+    sum_scores(codes, for_kernel(weights), for_kernel(scores), totals)
     total, filled = sums.sum(), sums > 0
     with np.errstate(invalid="ignore", divide="ignore"):
         means = totals / sums[:, None]
     shares, finite = sums / total, np.where(filled[:, None], means, 0.0)
     mean = shares @ finite
     between = shares @ (finite - mean) ** 2
-    # No matrix product: the threads of BLAS cost more here than they save.
-    square = np.array([(weights * s**2).sum() for s in scores.T])
     residual = np.maximum(square - sums @ finite**2, 0.0)
     ratio = squares[filled] / sums[filled]
     freedom = total - ratio.sum()
@@ -73,17 +77,17 @@ def bin_statistics(codes: Array, count: int, scores: Matrix, weights: Vector) ->
     return BinStatistics(shares, means - mean, between, noise, within)
 
 
-def _totals(bins: Indices, count: int, weights: Vector) -> tuple[Vector, Vector]:
-    """Sum weights and their squares by bin; equal weights by counting."""
-    if (weights == weights[0]).all():
-        rows = np.bincount(bins, minlength=count).astype(np.float64)
-        weight = np.float64(weights[0])
-        return rows * weight, rows * weight**2
-    return _sum(bins, count, weights), _sum(bins, count, weights**2)
+def sum_of_squares(scores: Matrix, weights: Vector) -> Vector:
+    """Add up the weighted squares of the scores: (n_outputs,)."""
+    # No matrix product: the threads of BLAS cost more here than they save.
+    return np.array([(weights * s**2).sum() for s in scores.T])
 
 
-def _sum(bins: Indices, count: int, values: Vector) -> Vector:
-    return np.bincount(bins, values, count).astype(np.float64)
+def _totals(codes: Array, count: int, weights: Vector) -> tuple[Vector, Vector]:
+    """Sum weights and their squares by bin."""
+    sums, squares = np.zeros((2, count))
+    sum_weights(codes, for_kernel(weights), sums, squares)
+    return sums, squares
 
 
 def slope(values: Vector, scores: Matrix, weights: Vector) -> Vector:

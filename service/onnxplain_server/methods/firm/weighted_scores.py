@@ -10,7 +10,12 @@ import numpy as np
 from onnxplain_server.core.arrays import Matrix, Vector
 from onnxplain_server.methods.firm.bins import Bins
 from onnxplain_server.methods.firm.covariance import Covariance, covariance
-from onnxplain_server.methods.firm.scores import BinStatistics, bin_statistics, spread
+from onnxplain_server.methods.firm.scores import (
+    BinStatistics,
+    bin_statistics,
+    spread,
+    sum_of_squares,
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,12 +65,18 @@ class WeightedScores:
     def bin_statistics(self, bins: Bins) -> BinStatistics:
         """Average the scores by bin; memoized unless this is a replicate."""
         if self.is_replicate:
-            return bin_statistics(bins.codes, bins.count, self.centered, self.weights)
+            return self._bin_statistics(bins)
         if bins not in self._statistics:
-            self._statistics[bins] = bin_statistics(
-                bins.codes, bins.count, self.centered, self.weights
-            )
+            self._statistics[bins] = self._bin_statistics(bins)
         return self._statistics[bins]
+
+    def _bin_statistics(self, bins: Bins) -> BinStatistics:
+        return bin_statistics(bins.codes, bins.count, self.centered, self.weights, self._square)
+
+    @cached_property
+    def _square(self) -> Vector:
+        """Weighted sum of the squared scores: (n_outputs,)."""
+        return sum_of_squares(self.centered, self.weights)
 
     @cached_property
     def _statistics(self) -> dict[Bins, BinStatistics]:

@@ -1,0 +1,63 @@
+"""Binning: bins of numbers, and sums over the rows of each bin, in one pass over the rows each."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from onnxplain_server.core.arrays import Int16Vector, Matrix, Vector
+from onnxplain_server.trees.kernels.compile import kernel
+
+_GROUP = 32
+"""Numbers that are looked up side by side, so that the processor waits for their loads at once."""
+
+
+@kernel
+def find_bins(values: Vector, edges: Vector, codes: Int16Vector) -> None:
+    """Find how many edges are at most each value.
+
+    Parameters
+    ----------
+    values : (n,)
+        Without NaN.
+    edges : (n_bins - 1,)
+        Ascending.
+    codes : (n,)
+        Set to the bins.
+    """
+    for a in range(0, len(values), _GROUP):
+        b = min(a + _GROUP, len(values))
+        for i in range(a, b):
+            codes[i] = 0
+        count = len(edges)
+        while count > 0:
+            half = (count + 1) >> 1
+            for i in range(a, b):
+                place = np.uint32(codes[i] + half - 1)
+                codes[i] += half * (edges[place] <= values[i])
+            count -= half
+
+
+@kernel
+def sum_weights(codes: Int16Vector, weights: Vector, sums: Vector, squares: Vector) -> None:
+    """Add the weights, and their squares, to the bins of the rows."""
+    for i in range(len(codes)):
+        sums[codes[i]] += weights[i]
+        squares[codes[i]] += weights[i] * weights[i]
+
+
+@kernel
+def average(
+    codes: Int16Vector, weights: Vector, sums: Vector, values: Vector, means: Vector
+) -> None:
+    """Add the values of the rows, by their shares of the weight of a bin, to its mean."""
+    for i in range(len(codes)):
+        code = codes[i]
+        means[code] += weights[i] / sums[code] * values[i]
+
+
+@kernel
+def sum_scores(codes: Int16Vector, weights: Vector, scores: Matrix, totals: Matrix) -> None:
+    """Add the weighted scores to the bins of the rows: (n, n_outputs) to (n_bins, n_outputs)."""
+    for i in range(len(codes)):
+        for k in range(scores.shape[1]):
+            totals[codes[i], k] += weights[i] * scores[i, k]
