@@ -31,10 +31,6 @@ def test_an_uploaded_table_that_cannot_be_read_is_named_as_such() -> None:
     assert "read as parquet" in caught.value.message
 
 
-def test_a_table_has_the_same_digest_however_it_came() -> None:
-    assert table.digest(Message(id=identify(CSV))) == table.digest(Message(csv=CSV))
-
-
 @pytest.mark.parametrize("given", ["", "sha256:", "md5:" + "0" * 64, "sha256:" + "0" * 65])
 def test_what_is_no_id_is_refused_by_its_field(given: str) -> None:
     with pytest.raises(ExplainError) as caught:

@@ -76,7 +76,9 @@ class Features:
         return self.names.index(name)
 
     def take(self, rows: Indices) -> Features:
-        """Keep these rows, in this order."""
+        """Keep these rows, in this order; columns are shared where these are all rows."""
+        if len(rows) == self.n_rows and np.array_equal(rows, np.arange(self.n_rows)):
+            return self
         return replace(self, columns=tuple(column[rows] for column in self.columns))
 
     def is_whole(self, feature: int) -> bool:
@@ -92,7 +94,12 @@ class Features:
             WRONG_TYPE if that would change them. `path` is the field of the request
             with the values.
         """
-        return _cast(values, self.dtypes[feature], self.names[feature], path)
+        self.check(feature, values, path)
+        return values.astype(self.dtypes[feature], copy=values.dtype != object)
+
+    def check(self, feature: int, values: Array, path: str = "table") -> None:
+        """Check that `cast` would not change values; errors are those of `cast`."""
+        _check_castable(values, self.dtypes[feature], self.names[feature], path)
 
 
 def bind(
@@ -132,7 +139,7 @@ def bind(
     features = Features(names, columns, dtypes, matrix, by_position)
     for j, column in enumerate(columns):
         _check_not_empty(names[j], column)
-        features.cast(j, column)
+        features.check(j, column)
     return features
 
 
@@ -211,8 +218,7 @@ def _check_subset(names: tuple[str, ...], feature_columns: Sequence[str]) -> Non
 
 
 def _check_not_empty(name: str, column: Array) -> None:
-    empty = column == "" if column.dtype == object else np.isnan(column)
-    if np.all(empty):
+    if _is_missing(column[:1]).all() and _is_missing(column).all():
         raise ExplainError(
             Reason.INVALID_TABLE,
             f"column {name!r} has no value in any of its {len(column)} rows; fill it, or leave it "
@@ -221,7 +227,12 @@ def _check_not_empty(name: str, column: Array) -> None:
         )
 
 
-def _cast(values: Array, dtype: np.dtype[np.generic], name: str, path: str) -> Array:
+def _is_missing(values: Array) -> Array:
+    missing: Array = values == "" if values.dtype == object else np.isnan(values)
+    return missing
+
+
+def _check_castable(values: Array, dtype: np.dtype[np.generic], name: str, path: str) -> None:
     if (values.dtype == object) != (dtype == np.dtype(object)):
         actual, expected = (
             ("text", f"{dtype} numbers") if values.dtype == object else ("numbers", "text")
@@ -233,15 +244,17 @@ def _cast(values: Array, dtype: np.dtype[np.generic], name: str, path: str) -> A
             path,
         )
     if dtype == np.dtype(object):
-        return values
+        return
     if dtype.kind != "f":
-        return _cast_whole(values, dtype, name, path)
-    if dtype.itemsize < values.dtype.itemsize:
+        _check_whole(values, dtype, name, path)
+    elif dtype.itemsize < values.dtype.itemsize:
         _check_range(values, dtype, name, path)
-    return values.astype(dtype)
 
 
 def _check_range(values: Array, dtype: np.dtype[np.generic], name: str, path: str) -> None:
+    largest = float(np.finfo(dtype).max)  # type: ignore[type-var]  # known to be a float type here
+    if not len(values) or (-largest <= values.min() and values.max() <= largest):
+        return
     with np.errstate(over="ignore"):
         overflow = np.isfinite(values) & ~np.isfinite(values.astype(dtype))
     if overflow.any():
@@ -253,8 +266,8 @@ def _check_range(values: Array, dtype: np.dtype[np.generic], name: str, path: st
         )
 
 
-def _cast_whole(values: Array, dtype: np.dtype[np.generic], name: str, path: str) -> Array:
-    """Cast to an integer type or bool; refuse values that would change."""
+def _check_whole(values: Array, dtype: np.dtype[np.generic], name: str, path: str) -> None:
+    """Refuse values that an integer type or bool would change."""
     low, high = (0.0, 1.0) if dtype.kind == "b" else _limits(dtype)
     wrong = ~((values >= low) & (values <= high) & (values == np.floor(values)))
     if wrong.any():
@@ -265,7 +278,6 @@ def _cast_whole(values: Array, dtype: np.dtype[np.generic], name: str, path: str
             f"column {name!r} holds {shown}, but the model takes {dtype} there",
             path,
         )
-    return values.astype(dtype)
 
 
 def _limits(dtype: np.dtype[np.generic]) -> tuple[float, float]:

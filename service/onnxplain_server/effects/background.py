@@ -67,7 +67,11 @@ class Background:
         """SHA-256 of the rows and weights, as the model sees them."""
         digest = hashlib.sha256(repr((self.features.names, self.features.matrix)).encode())
         for values in (*self.columns, self.weights):
-            digest.update(fingerprint(values))
+            if values.dtype == object:
+                digest.update(fingerprint(values))
+            else:  # the same bytes, without a copy
+                digest.update(values.dtype.str.encode())
+                digest.update(np.ascontiguousarray(values).view(np.uint8).data)
         return digest.hexdigest()
 
     def merge_ignoring(self, features: Sequence[int]) -> tuple[Background, Indices]:

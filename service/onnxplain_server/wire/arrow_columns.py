@@ -59,8 +59,9 @@ def _values(chunks: pa.ChunkedArray) -> Array | None:
     if not (numeric or pa.types.is_decimal(kind) or pa.types.is_null(kind)):
         return None
     plain = chunks.cast(pa.int8()) if pa.types.is_boolean(kind) else chunks
-    numbers: Array = plain.cast(pa.float64(), safe=False).to_numpy().astype(np.float64)
-    return numbers
+    numbers: Array = plain.cast(pa.float64(), safe=False).to_numpy()
+    # Float64 is not copied by the cast: the table's own buffer may not be aligned.
+    return numbers.astype(np.float64) if pa.types.is_float64(kind) else numbers
 
 
 def _times(chunks: pa.ChunkedArray) -> Array | None:

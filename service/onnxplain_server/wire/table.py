@@ -17,12 +17,17 @@ from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import NO_BLOBS, Blobs
 from onnxplain_server.core.table import Table, listed
 from onnxplain_server.wire.arrow_columns import UnreadableError, read_column
-from onnxplain_server.wire.blobs import find, identify
+from onnxplain_server.wire.blobs import find
 from onnxplain_server.wire.csv_table import parse_csv
 
 
-def read(message: table_pb2.Table, blobs: Blobs = NO_BLOBS) -> Table:
+def read(message: table_pb2.Table, blobs: Blobs = NO_BLOBS, sent: bytes | None = None) -> Table:
     """Read a table.
+
+    Parameters
+    ----------
+    sent : bytes or None
+        `content` of the message, if it is at hand: each look into a message copies its bytes.
 
     Raises
     ------
@@ -31,7 +36,7 @@ def read(message: table_pb2.Table, blobs: Blobs = NO_BLOBS) -> Table:
         OUT_OF_MEMORY.
     """
     try:
-        return _read(message, blobs)
+        return _read(message, blobs, sent)
     except MemoryError:
         # Files are compressed: a small file may hold billions of cells.
         raise ExplainError(
@@ -41,7 +46,7 @@ def read(message: table_pb2.Table, blobs: Blobs = NO_BLOBS) -> Table:
         ) from None
 
 
-def _read(message: table_pb2.Table, blobs: Blobs) -> Table:
+def _read(message: table_pb2.Table, blobs: Blobs, sent: bytes | None) -> Table:
     source = message.WhichOneof("source")
     match source:
         case None:
@@ -58,16 +63,12 @@ def _read(message: table_pb2.Table, blobs: Blobs) -> Table:
                 return _from_columns(_columns(blob.content))
             return _from_arrow(_parse(blob.form, bytes(blob.content), blob.field or "table.id"))
         case _:
-            return _from_arrow(_parse(source, getattr(message, source), f"table.{source}"))
-
-
-def digest(message: table_pb2.Table) -> str:
-    """Return the digest of a table as sent, which is its id if it were uploaded."""
-    return message.id or identify(content(message))
+            file = getattr(message, source) if sent is None else sent
+            return _from_arrow(_parse(source, file, f"table.{source}"))
 
 
 def content(message: table_pb2.Table) -> bytes:
-    """Return the bytes that the digest of a table is computed from."""
+    """Return the bytes of a table as sent, whose `identify` is its id if it were uploaded."""
     source = message.WhichOneof("source")
     if source is None:
         return b""

@@ -6,12 +6,14 @@ from unittest.mock import Mock
 
 import numpy as np
 import pytest
+from onnxplain.v1.explanation_service_pb2 import ExplainRequest
 from onnxplain.v1.table_pb2 import Table as Message
 from onnxplain_server.adapters.runner import table_cache
 from onnxplain_server.adapters.runner.table_cache import TableCache
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import NO_BLOBS, Blob
 from onnxplain_server.wire import table
+from onnxplain_server.wire.blobs import identify
 
 CSV = b"age,city\n1,Bern\n2,Chur\n"
 
@@ -35,6 +37,27 @@ def test_a_table_is_read_once(reads: Mock) -> None:
     assert second.columns["age"].tolist() == first.columns["age"].tolist() == [1, 2]
     assert second.columns["city"].tolist() == ["Bern", "Chur"]
     assert reads.call_count == 1
+
+
+def test_a_table_has_the_same_digest_however_it_came() -> None:
+    tables = TableCache()
+    uploaded, blobs = named(CSV, name=identify(CSV))
+
+    (first, by_id), (second, inline) = (
+        tables.read_sent(ExplainRequest(table=sent), blobs) for sent in (uploaded, Message(csv=CSV))
+    )
+
+    assert by_id() == inline() == identify(CSV)
+    assert first is not None
+    assert second is not None
+    assert first.columns["age"].tolist() == second.columns["age"].tolist()
+
+
+def test_a_request_without_a_table_has_the_digest_of_nothing() -> None:
+    rows, digest = TableCache().read_sent(ExplainRequest(), NO_BLOBS)
+
+    assert rows is None
+    assert digest() == identify(b"")
 
 
 def test_the_same_bytes_in_another_format_are_another_table() -> None:

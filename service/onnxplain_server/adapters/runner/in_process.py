@@ -46,7 +46,7 @@ from onnxplain_server.telemetry.spans import current, span
 from onnxplain_server.trees.reading.ensemble import Ensemble
 from onnxplain_server.trees.reading.forest import Forest, read_forest
 from onnxplain_server.trees.reading.refusal import Refusal
-from onnxplain_server.wire import answer, question, reply, table
+from onnxplain_server.wire import answer, question, reply
 from onnxplain_server.wire.blobs import identify
 
 _NO_MARGIN = Refusal("what the model predicts is decided by neither trees nor linear scores")
@@ -123,7 +123,7 @@ class InProcess:
             question.parse(request, message)
             file = _model_file(message, blobs)
             parsed = question.read(message)
-            rows = self._tables.read(message.table, blobs) if message.HasField("table") else None
+            rows, table_digest = self._tables.read_sent(message, blobs)
         host.advance(0, 0)
         loaded = self._load(file, parsed.scale, host) if file else None
         if loaded and rows:
@@ -136,7 +136,9 @@ class InProcess:
             response = answer.write(result)
             if loaded:
                 response.model.CopyFrom(answer.write_description(loaded.description))
-            response.receipt.MergeFrom(_receipt(message, file, time.monotonic() - start))
+            response.receipt.MergeFrom(
+                _receipt(message, file, table_digest(), time.monotonic() - start)
+            )
             methods = message.methods
             method = str(methods[0].WhichOneof("method")) if len(methods) == 1 else ""
             row_count = response.receipt.predicted_row_count
@@ -183,8 +185,9 @@ class InProcess:
         return reply.encode(response, reply_format, self._reply_bytes)
 
     def close(self) -> None:
-        """Shut the thread pool down after the running computations."""
+        """Shut the thread pools down after the running computations."""
         self._threads.shutdown()
+        self._tables.close()
 
     def _margin(
         self, file: _ModelFile, model: OnnxModel, host: ComputationHost
@@ -266,13 +269,13 @@ def _forest(content: bytes) -> Callable[[int | None], Forest | Refusal]:
 
 
 def _receipt(
-    message: service_pb2.ExplainRequest, file: _ModelFile | None, seconds: float
+    message: service_pb2.ExplainRequest, file: _ModelFile | None, table_digest: str, seconds: float
 ) -> service_pb2.Receipt:
     """Build the receipt: digests, seed, versions of this installation, elapsed time."""
     installed = versions()
     return service_pb2.Receipt(
         model_digest=file.identity if file else "",
-        table_digest=table.digest(message.table),
+        table_digest=table_digest,
         seed=message.seed,
         server_version=installed["onnxplain-server"],
         library_versions={name: installed[name] for name in _LIBRARIES},

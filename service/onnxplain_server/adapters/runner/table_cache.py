@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import sys
 import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 from cachetools import LRUCache
+from onnxplain.v1 import explanation_service_pb2 as service_pb2
 from onnxplain.v1 import table_pb2
 
 from onnxplain_server.core.arrays import Array
 from onnxplain_server.core.interfaces import Blobs
 from onnxplain_server.core.table import Table
 from onnxplain_server.wire import table
+from onnxplain_server.wire.blobs import identify
 
 _BYTE_LIMIT = 4 * 2**20
 """Of all cached tables. Parsing a larger one is cheap compared with explaining it."""
@@ -23,6 +27,30 @@ class TableCache:
     def __init__(self) -> None:
         self._tables: LRUCache[tuple[str, str], Table] = LRUCache(_BYTE_LIMIT, _table_bytes)
         self._lock = threading.Lock()
+        self._digests = ThreadPoolExecutor(1, thread_name_prefix="digest")
+
+    def read_sent(
+        self, message: service_pb2.ExplainRequest, blobs: Blobs
+    ) -> tuple[Table | None, Callable[[], str]]:
+        """Read the table of a request, None where it has none, while its digest is computed.
+
+        Returns
+        -------
+        table : Table or None
+        digest : callable () -> str
+            Waits for the digest, which is the table's id if it were uploaded.
+        """
+        given = message.table
+        if given.id:
+            return self.read(given, blobs), lambda: given.id
+        sent = table.content(given)
+        digest = self._digests.submit(identify, sent)
+        rows = table.read(given, blobs, sent) if message.HasField("table") else None
+        return rows, digest.result
+
+    def close(self) -> None:
+        """Shut the thread of the digests down."""
+        self._digests.shutdown()
 
     def read(self, message: table_pb2.Table, blobs: Blobs) -> Table:
         """Read a table through the cache; arguments and errors are those of `wire.table.read`."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -73,25 +74,25 @@ def _cut_numbers(values: Vector, weights: Vector, bin_count: int) -> Bins:
     ascending = np.sort(values) if order is None else values[order]
     is_first = np.ones(len(values), dtype=np.bool_)
     np.not_equal(ascending[1:], ascending[:-1], out=is_first[1:])
-    starts = np.flatnonzero(is_first)
+    starts = range(len(values)) if is_first.all() else np.flatnonzero(is_first)
     if len(starts) <= bin_count:
-        levels = ascending[starts]
+        levels = ascending[is_first]
         return Bins(_codes(values, levels), levels, True)
     cumulated = None if order is None else np.append(0.0, np.cumsum(weights[order]))
-    firsts = ascending[starts[_first_values(starts, len(values), cumulated, bin_count)]]
-    codes = _codes(values, firsts)
+    firsts = _first_rows(starts, len(values), cumulated, bin_count)
+    codes = _codes(values, ascending[firsts])
     return Bins(codes, _means(codes, values, weights), False)
 
 
-def _first_values(
-    starts: Indices, row_count: int, cumulated: Vector | None, bin_count: int
+def _first_rows(
+    starts: Sequence[int] | Indices, row_count: int, cumulated: Vector | None, bin_count: int
 ) -> Indices:
-    """Return the first distinct value of each bin.
+    """Return the first row of each bin, of rows in the order of their values.
 
     Parameters
     ----------
     starts : (n_values,)
-        First row of each distinct value, in their order.
+        First row of each distinct value.
     cumulated : (row_count + 1,) or None
         Weight before each row; None for equal weights.
     """
@@ -108,7 +109,7 @@ def _first_values(
     borders = np.cumsum(sizes)[:-1] / len(starts)
     values = range(len(starts))
     firsts = [0, *(bisect_left(values, border, key=midpoint) for border in borders)]
-    return np.unique([first for first in firsts if first < len(starts)])
+    return np.unique([starts[first] for first in firsts if first < len(starts)])
 
 
 def _codes(values: Vector, firsts: Vector) -> Array:
