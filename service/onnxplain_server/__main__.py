@@ -182,7 +182,7 @@ def _stores(settings: Settings) -> tuple[Cache, BlobStore]:
 
 def _serve(flags: Mapping[str, object]) -> None:
     from onnxplain_server import serve  # noqa: PLC0415
-    from onnxplain_server.config.loading import load  # noqa: PLC0415
+    from onnxplain_server.config.loading import load
     from onnxplain_server.telemetry import logs  # noqa: PLC0415
 
     settings = load(flags)
@@ -205,7 +205,7 @@ def _serve(flags: Mapping[str, object]) -> None:
 
 def _tracer(stack: ExitStack) -> Tracer:
     """Make the tracer, which `stack` closes; one that does nothing if tracing is off."""
-    from onnxplain_server.config.loading import traces  # noqa: PLC0415
+    from onnxplain_server.config.loading import traces
     from onnxplain_server.config.setting_names import SettingsError  # noqa: PLC0415
 
     export = traces()

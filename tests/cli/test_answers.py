@@ -6,13 +6,11 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
-import typer
 from google.protobuf import json_format
 from onnxplain.v1 import explanation_service_pb2 as pb
-from onnxplain_server import cli
+from onnxplain_server.cli.commands import command
 from onnxplain_server.config.setting_names import flag
 from onnxplain_server.config.settings import Settings
 from typer.testing import Result
@@ -311,8 +309,7 @@ def test_a_plot_fetches_nothing(run: Run, answer: pb.ExplainResponse, tmp_path: 
 
 
 def test_serve_has_one_flag_for_each_setting(run: Run) -> None:
-    command: Any = typer.main.get_command(cli.app)
-    flags = [text for param in command.commands["serve"].params for text in param.opts]
+    flags = [text for param in command("serve").params for text in param.opts]
     assert flags == [flag(name) for name in Settings.model_fields]
     assert {"--config", "--rest-port"} <= set(flags)
 

@@ -4,12 +4,10 @@ import gzip
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
-import typer
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest, MethodOptions
-from onnxplain_server import cli
+from onnxplain_server.cli.commands import command
 from typer.testing import Result
 
 Run = Callable[..., Result]
@@ -20,8 +18,7 @@ def methods(*options) -> list[MethodOptions]:
 
 
 def explain_flags() -> set[str]:
-    command: Any = typer.main.get_command(cli.app)
-    return {param.name for param in command.commands["explain"].params}
+    return {param.name for param in command("explain").params}
 
 
 def test_every_field_of_the_request_is_a_flag_of_its_name() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import onnxplain
 import pytest
-from onnxplain_server.explain import overview, pace, use_case
+from onnxplain_server.explain import overview, pace
 from onnxplain_server.explain.bound_request import BoundRequest
 
 MODELS = Path(__file__).parents[1] / "models"
@@ -27,12 +27,13 @@ def plans(monkeypatch: pytest.MonkeyPatch) -> list[overview.OverviewPlan]:
     """Plans of overviews, by the clock of the tests."""
     monkeypatch.setattr(pace, "time", Clock())
     made: list[overview.OverviewPlan] = []
+    original = overview.plan_overview
 
     def plan(request: BoundRequest) -> overview.OverviewPlan:
-        made.append(overview.plan_overview(request))
+        made.append(original(request))
         return made[-1]
 
-    monkeypatch.setattr(use_case, "plan_overview", plan)
+    monkeypatch.setattr(overview, "plan_overview", plan)
     return made
 
 

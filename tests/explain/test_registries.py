@@ -4,9 +4,9 @@ from collections.abc import Iterable
 
 import pytest
 from onnxplain.v1.explanation_service_pb2 import Explanation, MethodOptions
-from onnxplain_server.explain.registry import PREPARATIONS
-from onnxplain_server.methods.registry import METHODS, SEQUENCES
-from onnxplain_server.plots.registry import PLOTS
+from onnxplain_server.explain.registry import PREPARATIONS, Preparation
+from onnxplain_server.methods.registry import METHODS, SEQUENCES, Method, method_of
+from onnxplain_server.plots.registry import drawing
 from onnxplain_server.report.registry import of_method
 
 CONTRACT = [field.name for field in MethodOptions.DESCRIPTOR.oneofs_by_name["method"].fields]
@@ -17,10 +17,19 @@ def test_every_method_of_the_contract_is_in_the_table(table: Iterable[str]) -> N
     assert sorted(table) == sorted(CONTRACT)
 
 
-def test_every_result_is_drawn() -> None:
-    results = [method.result for method in (*METHODS.values(), SEQUENCES)]
+@pytest.mark.parametrize("method", [*METHODS.values(), SEQUENCES], ids=lambda m: m.module)
+def test_every_method_has_its_module_in_each_room(method: Method) -> None:
+    assert callable(Preparation(method).prepare)
+    assert callable(drawing(method))
+    assert {method.options.__name__, method.result.__name__} == {"Options", "Result"}
 
-    assert set(PLOTS) == set(results)
+
+@pytest.mark.parametrize("method", [*METHODS.values(), SEQUENCES], ids=lambda m: m.module)
+def test_options_and_results_belong_to_their_method(method: Method) -> None:
+    options, result = (object.__new__(kind) for kind in (method.options, method.result))
+
+    assert method_of(options) is method
+    assert method_of(result) is method
 
 
 @pytest.mark.parametrize("name", CONTRACT)

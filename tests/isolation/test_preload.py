@@ -26,6 +26,30 @@ print([(each.function.__qualname__, state) for each, state in zip(KERNELS, state
 """
 
 
+ROOMS = ("adapters.onnx", "core", "effects", "explain", "language", "methods", "plots", "trees")
+AHEAD_OF_TIME = "onnxplain_server.trees.kernels.ahead_of_time"
+"""A program of its own: no request runs it."""
+LATE = f"""
+import importlib, pkgutil, sys
+sys.path[:0] = {[entry for entry in sys.path if entry]!r}
+from onnxplain_server.adapters.workers.sandbox import preload
+preload.load()
+loaded = set(sys.modules)
+for room in {ROOMS!r}:
+    package = importlib.import_module("onnxplain_server." + room)
+    for found in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
+        if found.name not in loaded:
+            print(found.name)
+"""
+
+
+def test_each_module_that_computes_is_imported() -> None:
+    """Also those that are imported where they are used: a confined worker could not open them."""
+    done = subprocess.run([sys.executable, "-c", LATE], capture_output=True, check=True, text=True)
+
+    assert set(done.stdout.split()) == {AHEAD_OF_TIME}
+
+
 def test_each_kernel_is_compiled() -> None:
     done = subprocess.run([sys.executable, "-c", CODE], capture_output=True, check=True)
     kernels = ast.literal_eval(done.stdout.decode())

@@ -10,7 +10,7 @@ import pytest
 from onnxplain_server.methods.losses import Loss
 from onnxplain_server.methods.permutation_importance import PermutedLoss, Result
 from onnxplain_server.plots.elements.chart import Plot
-from onnxplain_server.plots.interactions import compare
+from onnxplain_server.plots.interactions.comparison import compare
 from onnxplain_server.plots.registry import draw_all
 
 Build = Callable[..., Any]

@@ -11,7 +11,6 @@ import typer
 
 from onnxplain_server.cli import files
 from onnxplain_server.cli.failure import CommandError, UsageFault
-from onnxplain_server.config.loading import token_variable
 
 TokenFile: TypeAlias = Annotated[
     Path | None,
@@ -80,5 +79,7 @@ class Connection:
 
     def _token(self) -> str | None:
         if self.token_file is None:
+            from onnxplain_server.config.loading import token_variable
+
             return token_variable()
         return files.read(str(self.token_file)).decode(errors="replace").strip()

@@ -21,6 +21,7 @@ from onnxplain_server.cli.connection import (
 from onnxplain_server.cli.error_lines import Names
 from onnxplain_server.cli.failure import in_short
 from onnxplain_server.cli.output.formats import DEFAULT_OUTPUT, DescriptionOutput, is_for_terminal
+from onnxplain_server.cli.output.formatting import formatted_description
 
 
 def describe(
@@ -47,8 +48,6 @@ def describe(
     allow_unencrypted_token: AllowUnencryptedToken = False,
 ) -> None:
     """Describe the inputs and outputs of MODEL."""
-    from onnxplain_server.cli.output.formatting import formatted_description  # noqa: PLC0415
-
     connection = Connection(
         token_file, tls, ca_file, certificate_file, key_file, allow_unencrypted_token
     )

@@ -24,9 +24,12 @@ from onnxplain_server.cli.connection import (
     TokenFile,
 )
 from onnxplain_server.cli.failure import UsageFault, in_short
+from onnxplain_server.cli.output import formatting, progress
 from onnxplain_server.cli.output.formats import DEFAULT_OUTPUT, Output, is_for_terminal
 from onnxplain_server.core import contract_limits
 from onnxplain_server.report import renderer
+
+COMMAND_CLASS = methods.MethodCommand
 
 _ALL_ROWS = 2**31 - 1
 """Largest `row_count` of the contract: all rows, as no table has more."""
@@ -226,8 +229,6 @@ def explain(
 
     onnxplain explain rows.csv --method feature_vectors --target-column price
     """
-    from onnxplain_server.cli.output import formatting, progress  # noqa: PLC0415
-
     flags = {
         "feature_columns": request.split(feature_columns or []),
         "target_column": target_column,

@@ -36,7 +36,7 @@ def plot(
     ] = None,
 ) -> None:
     """Render a plot of an answer; as HTML and without a name, the whole answer."""
-    from onnxplain_server.cli.output.drawing import drawn  # noqa: PLC0415
+    from onnxplain_server.cli.output.drawing import drawn
 
     with in_short():
         answer = canonical.decode(files.read(response), ExplainResponse)

@@ -5,22 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import Any, cast
 
-from onnxplain_server.explain.methods import (
-    average_loss,
-    feature_vectors,
-    firm,
-    individual_conditional_expectation,
-    interactions,
-    partial_dependence,
-    permutation_importance,
-    sequences,
-    swarm,
-)
+from onnxplain_server.explain import methods as room
 from onnxplain_server.explain.task import Job, Task
-from onnxplain_server.methods import sequences as sequences_method
-from onnxplain_server.methods.registry import Options, method_of
+from onnxplain_server.methods.registry import METHODS, SEQUENCES, Method, Options, method_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,38 +18,31 @@ class Preparation:
 
     Attributes
     ----------
-    prepare : callable (Task, Options) -> Job
+    method : Method
     rows_once : bool
         Whether it predicts each row once: it then uses all rows and does not merge equal ones.
     is_alone : bool
         Whether it must be the request's only method, as it reads another kind of table.
     """
 
-    prepare: Callable[[Task, Any], Job[Any]]
+    method: Method
     rows_once: bool = False
     is_alone: bool = False
 
+    @property
+    def prepare(self) -> Callable[[Task, Any], Job[Any]]:
+        """Function (Task, Options) -> Job of the method's module in `explain.methods`."""
+        return cast("Callable[[Task, Any], Job[Any]]", self.method.module_in(room.__name__).prepare)
+
 
 PREPARATIONS: Mapping[str, Preparation] = MappingProxyType(
-    {
-        "interactions": Preparation(interactions.prepare),
-        "partial_dependence": Preparation(partial_dependence.prepare),
-        "individual_conditional_expectation": Preparation(
-            individual_conditional_expectation.prepare
-        ),
-        "permutation_importance": Preparation(permutation_importance.prepare),
-        "average_loss": Preparation(average_loss.prepare),
-        "feature_vectors": Preparation(feature_vectors.prepare),
-        "firm": Preparation(firm.prepare, rows_once=True),
-        "swarm": Preparation(swarm.prepare),
-    }
+    {name: Preparation(method, rows_once=name == "firm") for name, method in METHODS.items()}
 )
 
-_SEQUENCES = Preparation(sequences.prepare, is_alone=True)
+_SEQUENCES = Preparation(SEQUENCES, is_alone=True)
 
 
 def preparation_of(options: Options) -> Preparation:
     """Return the preparation of the method that has these options."""
-    if isinstance(options, sequences_method.Options):
-        return _SEQUENCES
-    return PREPARATIONS[method_of(options).name]
+    method = method_of(options)
+    return _SEQUENCES if method is SEQUENCES else PREPARATIONS[method.name]

@@ -6,20 +6,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Model, Note
 from onnxplain_server.core.table import Table
 from onnxplain_server.explain.bound_request import BoundRequest
 from onnxplain_server.explain.class_labels import check_target_given
-from onnxplain_server.explain.overview import (
-    OverviewPlan,
-    Part,
-    further_losses,
-    most_important,
-    plan_overview,
-)
 from onnxplain_server.explain.prediction.checks import check_prediction
 from onnxplain_server.explain.question import Engine, Question
 from onnxplain_server.explain.registry import preparation_of
@@ -27,7 +20,6 @@ from onnxplain_server.explain.resources import Resources
 from onnxplain_server.explain.sample import RowsUsed, rows_drawn
 from onnxplain_server.explain.single_flight_key import single_flight_key
 from onnxplain_server.explain.task import Job, Task
-from onnxplain_server.methods import average_loss
 from onnxplain_server.methods.classes import ClassPairing
 from onnxplain_server.methods.registry import Options, Result, method_of
 from onnxplain_server.plots.elements.chart import Plot
@@ -35,6 +27,9 @@ from onnxplain_server.plots.elements.class_names import with_classes
 from onnxplain_server.plots.elements.naming import Naming, output_labels
 from onnxplain_server.plots.registry import draw_all
 from onnxplain_server.telemetry.spans import span
+
+if TYPE_CHECKING:
+    from onnxplain_server.explain.overview import OverviewPlan, Part
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -151,6 +146,8 @@ def _reserve(request: BoundRequest, cost: int) -> None:
 
 def _overview(request: BoundRequest) -> Answer:
     """Explain by the methods of an overview, the curves last: they depend on the other results."""
+    from onnxplain_server.explain.overview import most_important, plan_overview
+
     request.require_model()
     plan = plan_overview(request)
     parts = [*_losses(request, plan), *plan.pairs()]
@@ -174,10 +171,11 @@ def _losses(request: BoundRequest, plan: OverviewPlan) -> list[Part]:
     """Return the losses and importances of an overview; none without a target."""
     if not request.question.target_column:
         return []
+    from onnxplain_server.explain.overview import further_losses
+
     parts = list(plan.losses(None))
     for part in tuple(parts):
-        chosen = _prepare_part(request, part).job.options
-        assert isinstance(chosen, average_loss.Options)  # noqa: S101 - the plan's losses
+        chosen: Any = _prepare_part(request, part).job.options
         parts += plan.losses(*further_losses(chosen, request))
     return [*parts, *plan.importances()]
 

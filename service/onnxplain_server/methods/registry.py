@@ -1,24 +1,17 @@
-"""Registry of methods: the types of each one's options and result, by the contract's name."""
+"""Registry of methods by the contract's name; a method's modules are imported at its first use.
+
+Each room that has a module per method finds it here: `methods`, `explain.methods` and `plots`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from types import MappingProxyType
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, cast
 
 from onnxplain_server.core.model import Note
-from onnxplain_server.methods import (
-    average_loss,
-    feature_vectors,
-    firm,
-    individual_conditional_expectation,
-    interactions,
-    partial_dependence,
-    permutation_importance,
-    sequences,
-    swarm,
-)
 
 
 class Options(Protocol):
@@ -41,13 +34,14 @@ def _none(_options: Any) -> tuple[Any, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """Types of one method, and columns and rows that its options name.
+    """One method: its modules, and columns and rows that its options name.
 
     Attributes
     ----------
     name : str
         As in `MethodOptions` of the contract.
-    options, result : type
+    module : str
+        Name of its module in each room.
     target_columns : callable (options) -> tuple of str
         Target columns of its own, beside that of the request.
     row_indices : callable (options) -> tuple of int
@@ -55,46 +49,49 @@ class Method:
     """
 
     name: str
-    options: type[Options]
-    result: type[Result]
+    module: str
     target_columns: Callable[[Any], tuple[str, ...]] = _none
     row_indices: Callable[[Any], tuple[int, ...]] = _none
 
+    @property
+    def options(self) -> type[Options]:
+        """Type of its options."""
+        return cast("type[Options]", self.module_in(_ROOM).Options)
 
-SEQUENCES = Method("firm", sequences.Options, sequences.Result)
+    @property
+    def result(self) -> type[Result]:
+        """Type of its result."""
+        return cast("type[Result]", self.module_in(_ROOM).Result)
+
+    def module_in(self, room: str) -> Any:
+        """Import its module in a room, a package by its full name."""
+        return import_module(f"{room}.{self.module}")
+
+
+_ROOM = __name__.rpartition(".")[0]
+
+SEQUENCES = Method("firm", "sequences")
 """FIRM of sequences: a method of its own here, a field of `FirmOptions` in the contract."""
 
 _METHODS = (
-    Method("interactions", interactions.Options, interactions.Result),
-    Method("partial_dependence", partial_dependence.Options, partial_dependence.Result),
-    Method(
-        "individual_conditional_expectation",
-        individual_conditional_expectation.Options,
-        individual_conditional_expectation.Result,
-    ),
+    Method("interactions", "interactions"),
+    Method("partial_dependence", "partial_dependence"),
+    Method("individual_conditional_expectation", "individual_conditional_expectation"),
     Method(
         "permutation_importance",
-        permutation_importance.Options,
-        permutation_importance.Result,
+        "permutation_importance",
         target_columns=lambda options: options.comparison.target_columns,
     ),
     Method(
         "average_loss",
-        average_loss.Options,
-        average_loss.Result,
+        "average_loss",
         target_columns=lambda options: options.comparison.target_columns,
     ),
-    Method(
-        "feature_vectors",
-        feature_vectors.Options,
-        feature_vectors.Result,
-        row_indices=lambda options: options.row_indices,
-    ),
-    Method("firm", firm.Options, firm.Result),
+    Method("feature_vectors", "feature_vectors", row_indices=lambda options: options.row_indices),
+    Method("firm", "firm"),
     Method(
         "swarm",
-        swarm.Options,
-        swarm.Result,
+        "swarm",
         target_columns=lambda options: options.target_columns,
         row_indices=lambda options: options.row_indices,
     ),
@@ -102,11 +99,9 @@ _METHODS = (
 
 METHODS: Mapping[str, Method] = MappingProxyType({method.name: method for method in _METHODS})
 
-_BY_TYPE = {
-    kind: method for method in (*_METHODS, SEQUENCES) for kind in (method.options, method.result)
-}
+_BY_MODULE = {method.module: method for method in (*_METHODS, SEQUENCES)}
 
 
 def method_of(value: Options | Result) -> Method:
-    """Return the method that options or a result belong to."""
-    return _BY_TYPE[type(value)]
+    """Return the method that options or a result belong to: the one whose module defines them."""
+    return _BY_MODULE[type(value).__module__.removeprefix(f"{_ROOM}.").partition(".")[0]]

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from enum import Enum
 
 import numpy as np
-from scipy import special
 
 from onnxplain_server.core.arrays import Matrix, Vector
 from onnxplain_server.core.contract_limits import InteractionsOptions
@@ -112,7 +111,9 @@ def t_quantile(level: float, row_count: float, repeat_count: int) -> float:
 
     Its degrees of freedom are the smaller of row and replicate counts, less 1.
     """
-    return float(special.stdtrit(max(min(row_count, repeat_count) - 1, 1), (1 + level) / 2))
+    from scipy.special import stdtrit
+
+    return float(stdtrit(max(min(row_count, repeat_count) - 1, 1), (1 + level) / 2))
 
 
 def mean_square_interval(value: Vector, corrected: Vector, reach: Vector) -> tuple[Vector, Vector]:

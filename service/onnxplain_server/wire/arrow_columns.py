@@ -1,4 +1,8 @@
-"""Reader of Arrow columns: numbers become float64, text becomes str, times become text."""
+"""Reader of Arrow columns: numbers become float64, text becomes str, times become text.
+
+Nothing here calls `to_numpy` or makes Arrow values of Python's: both import pandas where it is
+installed, which takes longer than to read most tables.
+"""
 
 from __future__ import annotations
 
@@ -53,15 +57,27 @@ def _values(chunks: pa.ChunkedArray) -> Array | None:
     if pa.types.is_temporal(kind) and not pa.types.is_interval(kind):
         return _times(chunks)
     if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
-        texts: Array = pc.fill_null(chunks.cast(pa.string()), "").to_numpy()
-        return texts.astype(object)
+        texts = ["" if text is None else text for text in chunks.cast(pa.string()).to_pylist()]
+        return np.array(texts, dtype=object)
     numeric = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)
     if not (numeric or pa.types.is_decimal(kind) or pa.types.is_null(kind)):
         return None
     plain = chunks.cast(pa.int8()) if pa.types.is_boolean(kind) else chunks
-    numbers: Array = plain.cast(pa.float64(), safe=False).to_numpy()
     # Float64 is not copied by the cast: the table's own buffer may not be aligned.
-    return numbers.astype(np.float64) if pa.types.is_float64(kind) else numbers
+    return _numbers(plain.cast(pa.float64(), safe=False), copy=pa.types.is_float64(kind))
+
+
+def _numbers(chunks: pa.ChunkedArray, *, copy: bool) -> Array:
+    """Return a column of float64, NaN for nulls; read-only where nothing had to be copied."""
+    column = chunks.chunk(0) if chunks.num_chunks == 1 else chunks.combine_chunks()
+    _, values = column.buffers()
+    numbers: Array = np.from_dlpack(
+        pa.Array.from_buffers(column.type, len(column), [None, values], offset=column.offset)
+    )
+    if column.null_count:
+        is_null = np.from_dlpack(column.is_null().cast(pa.uint8())).astype(bool)
+        return np.where(is_null, np.nan, numbers)
+    return numbers.copy() if copy else numbers
 
 
 def _times(chunks: pa.ChunkedArray) -> Array | None:

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from onnxplain.v1 import explanation_service_pb2 as service_pb2
 from onnxplain.v1 import firm_pb2, partial_dependence_pb2
 
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.methods import (
-    feature_vectors,
-    individual_conditional_expectation,
-    sequences,
-    swarm,
-)
-from onnxplain_server.methods import partial_dependence as pd
-from onnxplain_server.methods.registry import METHODS, Options, method_of
+from onnxplain_server.methods.registry import METHODS, SEQUENCES, Options, method_of
 from onnxplain_server.methods.resampling import Resampling, Scheme
 from onnxplain_server.wire import message_fields
 from onnxplain_server.wire.message_fields import ReadExceptions, Values, WriteExceptions, enum
 from onnxplain_server.wire.table import from_column, to_columns
+
+if TYPE_CHECKING:
+    from onnxplain_server.methods import feature_vectors, swarm
 
 
 def read(method: service_pb2.MethodOptions, path: str) -> Options:
@@ -50,7 +46,7 @@ def write(options: Options) -> service_pb2.MethodOptions:
     return method
 
 
-def _read_sequences(message: firm_pb2.FirmOptions, path: str) -> sequences.Options:
+def _read_sequences(message: firm_pb2.FirmOptions, path: str) -> Options:
     row_fields = sorted({field.name for field, _ in message.ListFields()} - {"sequences"})
     if row_fields:
         raise ExplainError(
@@ -58,7 +54,10 @@ def _read_sequences(message: firm_pb2.FirmOptions, path: str) -> sequences.Optio
             f"{row_fields[0]} is for features of rows and cannot stand beside sequences",
             f"{path}.{row_fields[0]}",
         )
-    return message_fields.read(message.sequences, sequences.Options, f"{path}.sequences")
+    options: Options = message_fields.read(
+        message.sequences, SEQUENCES.options, f"{path}.sequences"
+    )
+    return options
 
 
 def _read_resampling(message: Any, path: str) -> Values:
@@ -88,14 +87,14 @@ def _read_grids(message: Any, _path: str) -> Values:
     return {"grids": tuple({c.name: from_column(c) for c in g} if g else None for g in grids)}
 
 
-def _write_grids(options: pd.Options | individual_conditional_expectation.Options) -> Values:
+def _write_grids(options: Any) -> Values:
     grids = (grid or {} for grid in options.grids)
     columns = (to_columns(tuple(grid), tuple(grid.values())) for grid in grids)
     return {"grids": [partial_dependence_pb2.Grid(columns=c) for c in columns]}
 
 
 def _write_firm(options: Options) -> Values:
-    if not isinstance(options, sequences.Options):
+    if method_of(options) is not SEQUENCES:
         return {"sequences": None}
     rows_only = dict.fromkeys(firm_pb2.FirmOptions.DESCRIPTOR.fields_by_name)
     return {**rows_only, "sequences": options}
@@ -103,14 +102,18 @@ def _write_firm(options: Options) -> Values:
 
 def _write_swarm(options: swarm.Options) -> Values:
     """Leave out the options of particles if the search was exact."""
-    unused = options.search is swarm.Search.EXACT
-    return dict.fromkeys(swarm.SearchSettings.__dataclass_fields__) if unused else {}
+    from onnxplain_server.methods.swarm import Search, SearchSettings
+
+    unused = options.search is Search.EXACT
+    return dict.fromkeys(SearchSettings.__dataclass_fields__) if unused else {}
 
 
 def _write_feature_vectors(options: feature_vectors.Options) -> Values:
     """Leave out the options of growing a forest if the source was the model."""
-    unused = options.source is feature_vectors.PathSource.MODEL
-    return dict.fromkeys(feature_vectors.Growth.__dataclass_fields__) if unused else {}
+    from onnxplain_server.methods.feature_vectors import Growth, PathSource
+
+    unused = options.source is PathSource.MODEL
+    return dict.fromkeys(Growth.__dataclass_fields__) if unused else {}
 
 
 _READ: ReadExceptions = {

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from onnxplain.v1 import explanation_service_pb2 as service_pb2
 from onnxplain.v1 import firm_pb2
 
 from onnxplain_server.core.arrays import Array
-from onnxplain_server.methods import feature_vectors, interactions, sequences, swarm
-from onnxplain_server.methods import firm as firm_method
-from onnxplain_server.methods import individual_conditional_expectation as ice
-from onnxplain_server.methods.firm.result import ConditionalExpectation
-from onnxplain_server.methods.registry import Result, method_of
-from onnxplain_server.methods.sequences.result import MismatchClass
+from onnxplain_server.methods.registry import SEQUENCES, Result, method_of
 from onnxplain_server.wire import message_fields
 from onnxplain_server.wire.message_fields import Values, WriteExceptions
 from onnxplain_server.wire.table import to_columns
+
+if TYPE_CHECKING:
+    from onnxplain_server.methods import feature_vectors, interactions, swarm
+    from onnxplain_server.methods import individual_conditional_expectation as ice
+    from onnxplain_server.methods.firm.result import ConditionalExpectation
+    from onnxplain_server.methods.sequences.result import MismatchClass
 
 
 def fill(message: service_pb2.Explanation, result: Result) -> None:
@@ -53,9 +54,10 @@ def _individual(result: ice.Result) -> Values:
     }
 
 
-def _firm(result: firm_method.Result | sequences.Result) -> Values:
+def _firm(result: Any) -> Values:
+    """Write the result of FIRM on rows, or of FIRM of sequences."""
     moments = {"mean_scores": result.means, "score_standard_deviations": result.deviations}
-    if isinstance(result, firm_method.Result):
+    if method_of(result) is not SEQUENCES:
         return {**moments, "contrasts": result.contrasts, "sequences": None}
     rows_only = dict.fromkeys(firm_pb2.FirmResult.DESCRIPTOR.fields_by_name)
     return {**rows_only, **moments, "output_names": result.output_names, "sequences": result}

@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pyarrow as pa
 import pyarrow.ipc
-import pyarrow.parquet
 from google.protobuf.message import DecodeError
 from onnxplain.v1 import table_pb2
 
@@ -90,7 +89,7 @@ def _columns(content: bytes | bytearray) -> Sequence[table_pb2.Column]:
 def _parse(source: str, content: bytes, path: str) -> pa.Table:
     parsers: dict[str, Callable[[bytes], pa.Table]] = {
         "arrow": _parse_ipc,
-        "parquet": lambda content: pyarrow.parquet.ParquetFile(pa.BufferReader(content)).read(),
+        "parquet": _parse_parquet,
         "csv": parse_csv,
     }
     try:
@@ -107,6 +106,12 @@ def _parse(source: str, content: bytes, path: str) -> pa.Table:
             path,
         ) from None
     return table
+
+
+def _parse_parquet(content: bytes) -> pa.Table:
+    from pyarrow.parquet import ParquetFile
+
+    return ParquetFile(pa.BufferReader(content)).read()
 
 
 def _parse_ipc(content: bytes) -> pa.Table:

@@ -1,5 +1,5 @@
 """Output of commands: an answer as JSON, tables or an HTML page; a plot as SVG or PNG.
 
-Commands import `formats`, which names the choices. They import `formatting`, `drawing` and
-`progress` when they run, since those load reports and rich, which `onnxplain serve` does not need.
+Commands import `formats`, which names the choices, `formatting` and `progress`. What needs rich or
+the reports is imported when a table, a page, a plot or a progress bar is asked for.
 """

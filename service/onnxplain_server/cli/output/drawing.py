@@ -12,7 +12,7 @@ from onnxplain.v1.plot_pb2 import Plot
 from onnxplain_server.cli.failure import CommandError, UsageFault
 from onnxplain_server.cli.output.formats import PlotFormat
 from onnxplain_server.plots.elements import switch
-from onnxplain_server.report import page, renderer
+from onnxplain_server.report import renderer
 from onnxplain_server.wire import canonical
 
 
@@ -30,6 +30,8 @@ def drawn(
     form : PlotFormat
     """
     if form is PlotFormat.HTML and name is None:
+        from onnxplain_server.report import page
+
         return page.of_response(answer).encode()
     return _drawn(_with_measure(_find(answer, name), measure), form)
 
@@ -73,6 +75,8 @@ def _drawn(plot: Plot, form: PlotFormat) -> bytes:
             case PlotFormat.PNG:
                 return renderer.png(plot.vega_lite)
             case PlotFormat.HTML:
+                from onnxplain_server.report import page
+
                 return page.of_plot(plot).encode()
 
 

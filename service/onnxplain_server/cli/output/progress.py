@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from onnxplain.progress import TimeLeft, spell_time
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
 
 @contextmanager
@@ -17,6 +15,9 @@ def bar() -> Iterator[Callable[[float, float], None] | None]:
     if not sys.stderr.isatty():
         yield None
         return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
+
     with Progress(
         TextColumn("{task.description}"),
         BarColumn(),

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.explain.question import Question
-from onnxplain_server.methods import feature_vectors, firm, sequences, swarm
-from onnxplain_server.methods.feature_vectors import PathSource
-from onnxplain_server.methods.firm import ScoreSource
-from onnxplain_server.methods.registry import Options, method_of
+from onnxplain_server.methods.registry import SEQUENCES, method_of
 
 
 def check_prediction(question: Question) -> None:
@@ -47,16 +46,21 @@ def prediction_unread(reason: str, path: str) -> ExplainError:
     )
 
 
-def _reads_no_prediction(options: Options) -> str:
+def _reads_no_prediction(options: Any) -> str:
     """Return why a method does not read the predictions; empty if it does."""
-    match options:
-        case swarm.Options():
-            return "swarm reads the classes and scores of the model itself"
-        case sequences.Options():
-            return "importances of strings read the score of the model itself"
-        case feature_vectors.Options(source=PathSource.LABELS):
+    method = method_of(options)
+    if method is SEQUENCES:
+        return "importances of strings read the score of the model itself"
+    if method.name == "swarm":
+        return "swarm reads the classes and scores of the model itself"
+    if method.name == "feature_vectors":
+        from onnxplain_server.methods.feature_vectors import PathSource
+
+        if options.source is PathSource.LABELS:
             return "the source LABELS reads the target; SURROGATE reads the predictions"
-        case firm.Options(source=ScoreSource.LABELS, contrasts=()):
+    if method.name == "firm":
+        from onnxplain_server.methods.firm import ScoreSource
+
+        if options.source is ScoreSource.LABELS and not options.contrasts:
             return "the source LABELS reads the target; MODEL and BOTH read the predictions"
-        case _:
-            return ""
+    return ""

@@ -56,12 +56,13 @@ def _file_name(level: Level) -> str:
 
 
 def _compile(folder: Path, level: Level) -> None:
-    from numba.pycc import cc, compiler  # noqa: PLC0415 - the package may be without numba
+    from numba.pycc import cc, compiler
 
-    from onnxplain_server.trees.kernels.jit import numba_type  # noqa: PLC0415 - likewise
+    from onnxplain_server.trees.kernels.jit import numba_type, register_inlined
 
     for found in pkgutil.walk_packages(trees.__path__, f"{trees.__name__}."):
         importlib.import_module(found.name)
+    register_inlined()
     module: Any = cc.CC(module_name(level), source_module=trees)  # type: ignore[no-untyped-call]
     module.output_dir, module.output_file = str(folder), _file_name(level)
     module.target_cpu = level.processor
@@ -76,7 +77,7 @@ def _compile(folder: Path, level: Level) -> None:
 
 def _flags() -> Any:
     """Return the options of `jit.inlined`, as numba's compiler takes them."""
-    from numba.core.compiler import Flags  # noqa: PLC0415
+    from numba.core.compiler import Flags
 
     flags: Any = Flags()  # type: ignore[no-untyped-call]
     flags.release_gil, flags.error_model = True, "numpy"

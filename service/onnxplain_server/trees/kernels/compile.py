@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
+from importlib.util import find_spec
 from typing import Any, TypeVar, cast
 
 from onnxplain_server.trees.kernels.argument_types import ArgumentType, argument_types
 from onnxplain_server.trees.kernels.compiled_module import compiled_module, export_name
+from onnxplain_server.trees.kernels.jit_kernel import INLINED, JitKernel
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -69,9 +71,8 @@ def inlined(function: _F) -> _F:
     """
     if _is_ready_made(function):
         return function  # it is part of the compiled kernels
-    from onnxplain_server.trees.kernels import jit  # noqa: PLC0415 - imports numba
-
-    return cast("_F", jit.inlined(function))
+    INLINED.append(function)
+    return function
 
 
 def popcount(word: Any) -> int:
@@ -97,17 +98,12 @@ def _ready_made(function: Callable[..., Any]) -> Callable[..., Any] | None:
 
 
 def _jit(function: Callable[..., Any], types: dict[str, ArgumentType]) -> Callable[..., Any]:
-    try:
-        from onnxplain_server.trees.kernels import jit  # noqa: PLC0415 - imports numba
-    except ModuleNotFoundError as missing:
-        if missing.name != "numba":
-            raise
-        message = (
+    if find_spec("numba") is None:
+        raise ImportError(
             "onnxplain-server was installed without compiled loops for this Python and processor. "
             'Install its wheel for this platform, or numba: pip install "onnxplain-server[jit]".'
         )
-        raise ImportError(message) from None
-    return jit.JitKernel(function, tuple(types.values()))
+    return JitKernel(function, tuple(types.values()))
 
 
 def _mismatch(

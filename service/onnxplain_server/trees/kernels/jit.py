@@ -9,59 +9,38 @@ from typing import Any
 import numba
 from llvmlite import ir
 from numba import types
-from numba.extending import lower_builtin, type_callable
+from numba.extending import lower_builtin, register_jitable, type_callable
 from numba.np.numpy_support import from_dtype
 
 from onnxplain_server.trees.kernels import compile as compilation
 from onnxplain_server.trees.kernels.argument_types import ArgumentType, ArrayType, TupleType
 from onnxplain_server.trees.kernels.compile_cache import kernel_cache
+from onnxplain_server.trees.kernels.jit_kernel import INLINED
 
 _SCALARS = {bool: types.boolean, int: types.int64, float: types.float64}
 
+_LOCK = Lock()
+"""numba compiles one function at a time, and `INLINED` is read by one thread."""
 
-class JitKernel:
-    """A kernel that is compiled when it is first called.
 
-    The machine code is cached for later processes beside the source or in NUMBA_CACHE_DIR,
-    whichever is writable. Otherwise every process compiles for itself.
-
-    Parameters
-    ----------
-    function : callable
-    parameters : sequence of ArgumentType
-        All types that it is ever called with.
-
-    Attributes
-    ----------
-    dispatcher : Any
-        Of numba.
-    """
-
-    def __init__(self, function: Callable[..., Any], parameters: Sequence[ArgumentType]) -> None:
-        self.dispatcher = inlined(function)
+def compiled(function: Callable[..., Any], parameters: Sequence[ArgumentType]) -> Any:
+    """Compile a function for these types, or load its code from the cache; numba's dispatcher."""
+    with _LOCK:
+        register_inlined()
+        dispatcher: Any = numba.njit(nogil=True, error_model="numpy")(function)
         cache = kernel_cache(function)
         if cache is not None:
             # `cache=True` knows numba's own cache only.
-            self.dispatcher._cache = cache  # noqa: SLF001
-        self._signature = tuple(numba_type(each) for each in parameters)
-        self._lock = Lock()
-
-    def __call__(self, *arguments: Any) -> Any:
-        """Call the compiled function."""
-        if not self.is_compiled:
-            with self._lock:
-                self.dispatcher.compile(self._signature)
-        return self.dispatcher(*arguments)
-
-    @property
-    def is_compiled(self) -> bool:
-        """True after the first call."""
-        return bool(self.dispatcher.signatures)
+            dispatcher._cache = cache  # noqa: SLF001
+        dispatcher.compile(tuple(numba_type(each) for each in parameters))
+        return dispatcher
 
 
-def inlined(function: Callable[..., Any]) -> Any:
-    """Return a function that numba compiles where a compiled one calls it."""
-    return numba.njit(nogil=True, error_model="numpy")(function)
+def register_inlined() -> None:
+    """Let numba compile the functions of `INLINED` where a kernel calls them."""
+    while INLINED:
+        register: Any = register_jitable(error_model="numpy")
+        register(INLINED.pop())
 
 
 def numba_type(kind: ArgumentType) -> Any:

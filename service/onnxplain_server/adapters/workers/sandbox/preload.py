@@ -11,17 +11,23 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from itertools import cycle
 
+from onnxplain_server import explain, methods, plots
 from onnxplain_server.adapters.runner.in_process import InProcess
 from onnxplain_server.adapters.workers.ipc.zygote_arguments import LEARNING_LIBRARY
 from onnxplain_server.adapters.workers.sandbox.warm_up import NullHost, requests
 from onnxplain_server.core.errors import ExplainError
 from onnxplain_server.core.request import ReplyFormat
+from onnxplain_server.methods.registry import METHODS, SEQUENCES
 
 _MODULES = (
     *("encodings.idna", "encodings.unicode_escape", "encodings.latin_1", "encodings.utf_16"),
     *("numpy.random", "numpy.ma", "onnx.shape_inference"),
     *("pyarrow.csv", "pyarrow.parquet", "pyarrow.ipc", "pyarrow.compute"),
+    "scipy.special",
+    "onnxplain_server.explain.overview",
+    "onnxplain_server.plots.interactions.comparison",
 )
+"""Modules that are imported where they are used, and that not every warm-up request reaches."""
 
 
 @contextmanager
@@ -41,6 +47,9 @@ def load() -> None:
     """
     for name in _MODULES:
         importlib.import_module(name)
+    for method in (*METHODS.values(), SEQUENCES):
+        for room in (methods, explain.methods, plots):
+            method.module_in(room.__name__)
     runner = InProcess(1, model_count=1)
     for request, reply_format in zip(requests(), cycle(ReplyFormat), strict=False):
         # Not every method suits every model.

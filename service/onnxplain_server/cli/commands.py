@@ -1,0 +1,76 @@
+"""Table of commands, and the group that imports a command's module when it is called."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from importlib import import_module
+from types import MappingProxyType
+from typing import Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+SUMMARIES: Mapping[str, str] = MappingProxyType(
+    {
+        "explain": "Explain MODEL on the rows of TABLE: by an overview, or by the methods named.",
+        "options": "List the methods, or the options of METHOD for `explain --set`.",
+        "describe": "Describe the inputs and outputs of MODEL.",
+        "plot": "Render a plot of an answer; as HTML and without a name, the whole answer.",
+        "health": "Check the health of a server; exit code 0 only if it is serving.",
+        "serve": "Serve gRPC and REST until SIGTERM or SIGINT.",
+        "token": "Make a token: print it, and on a second line its entry for the server's "
+        "--tokens-file.",
+        "version": "Print the version.",
+    }
+)
+"""First sentence of each command's help, by its name; module and function have that name too."""
+
+_HELP_FLAGS = {"help_option_names": ["-h", "--help"]}
+
+
+class LazyGroup(TyperGroup):
+    """Group of commands that have a name and a summary only, until one is called."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        """Return the command that was called, and its arguments."""
+        name, listed, rest = super().resolve_command(ctx, args)
+        return name, command(name) if name else listed, rest
+
+
+@cache
+def command(name: str) -> Any:
+    """Import a command; what typer makes of its function, with all flags."""
+    module = import_module(f"{__package__}.{name}")
+    single = typer.Typer(
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+        context_settings=_HELP_FLAGS,
+    )
+    kind = getattr(module, "COMMAND_CLASS", TyperCommand)
+    single.command(name, cls=kind)(getattr(module, name))
+    return typer.main.get_command(single)
+
+
+app = typer.Typer(
+    name="onnxplain",
+    cls=LazyGroup,
+    help="Explain what an ONNX model has learned.",
+    epilog=(
+        "Exit codes: 0 success; 1 error, in short on the last line of standard error; 2 usage "
+        "error; 130 interrupted by Ctrl-C."
+    ),
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # errors in one line, without a frame
+    context_settings=_HELP_FLAGS,
+)
+
+
+def _listed() -> None:
+    """Stand for a command in the list: `LazyGroup` calls the command itself."""
+
+
+for _name, _summary in SUMMARIES.items():
+    app.command(_name, help=_summary)(_listed)
