@@ -128,11 +128,15 @@ class Memory:
 
 
 class FixedBatchSize(BatchSize):
-    """A batch size that does not learn."""
+    """A batch size that does not learn; the model takes `row_seconds` for a row."""
 
-    def __init__(self, rows: int) -> None:
+    def __init__(self, rows: int, row_seconds: float = math.inf) -> None:
         super().__init__()
         self.rows = rows
+        self.row_seconds = row_seconds
+
+    def rows_in(self, seconds: float) -> int:
+        return int(seconds / self.row_seconds)
 
     def current(self) -> int:
         return self.rows

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import threading
 
 _SIZES = (1_000, 2_000, 4_000, 8_000, 16_000)
-_TRIALS = 4
+_TRIALS = 8
 _MAX_SECONDS = 0.05
 _TOLERANCE = 1.03
 
@@ -23,6 +24,7 @@ class BatchSize:
         self._lock = threading.Lock()
         self._times: dict[int, list[float]] = {size: [] for size in _SIZES}
         self._settled: int | None = None
+        self._row_seconds = math.inf
 
     def current(self) -> int:
         """Return the number of rows of the next call."""
@@ -33,6 +35,10 @@ class BatchSize:
                 if len(self._times[size]) < _TRIALS:
                     return size
         return _SIZES[-1]
+
+    def rows_in(self, seconds: float) -> int:
+        """Return how many rows one thread predicts in a time; 0 until the batch size is learned."""
+        return int(seconds / self._row_seconds)
 
     def record(self, size: int, rows: int, seconds: float) -> None:
         """Record the duration of a call with `rows` rows, made at batch size `size`."""
@@ -52,4 +58,5 @@ class BatchSize:
         row_seconds = {size: min(times) for size, times in self._times.items() if times}
         limit = _TOLERANCE * min(row_seconds.values())
         best = max(size for size, seconds in row_seconds.items() if seconds <= limit)
+        self._row_seconds = row_seconds[best]
         return max(1, min(best, int(_MAX_SECONDS / row_seconds[best])))

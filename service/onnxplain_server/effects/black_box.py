@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 
 from onnxplain_server.core.arrays import Array, Cube, Indices, Matrix, Vector
 from onnxplain_server.effects.background import Background, combine, sum_by_code
-from onnxplain_server.effects.curve_prediction import CurvePlan, CurvePredictor, row_shares_only
+from onnxplain_server.effects.curve_prediction import (
+    CurvePlan,
+    CurvePredictor,
+    SweepRequest,
+    row_shares_only,
+)
 from onnxplain_server.effects.effect_cache import CacheKey, EffectCache
 from onnxplain_server.effects.engine import Joint, Single, pure_effect
 from onnxplain_server.effects.hybrid_rows import HybridRows
@@ -91,15 +96,21 @@ class BlackBox:
 
     def single(self, features: Sequence[int], weights: Matrix | None = None) -> Iterator[Single]:
         cached = self._cached_singles(features) if weights is None else {}
+        own = self._background.weights if weights is None else weights
+        swept = self._sweeps(
+            self._over_levels(j, own) for j in features if j not in self.unused and j not in cached
+        )
         for j in features:
             if j in self.unused:
                 single = self._single_unused(j, weights)
-            elif weights is None:
-                single = self._single_from_cache_or_sweep(j, cached[j])
+            elif j in cached:
+                self._predictor.ledger.spend(self.cost((j,)), 0)
+                single = self._single(j, cached[j])
             else:
-                averages = self._sweep_levels(j, weights)
-                own = averages.points[:, self._background.codes[j]]
-                single = Single(j, own, averages.rows)
+                averages = next(swept)
+                single = self._single(j, averages)
+                if weights is None:
+                    self._put_single(j, averages)
             self._effects[j,] = single.own
             yield single
 
@@ -107,23 +118,26 @@ class BlackBox:
         own = self.curve_predictor.key((feature,), (self._background.levels[feature],))
         return own, CacheKey(f"others {feature}", len(self._background))
 
-    def _cached_singles(self, features: Sequence[int]) -> dict[int, Sequence[Matrix | None]]:
+    def _cached_singles(self, features: Sequence[int]) -> dict[int, Averages]:
         """Look up F at each feature's values and F of all other features, in one round trip."""
         used = [j for j in features if j not in self.unused]
         entries = self._cache.get([key for j in used for key in self._single_keys(j)])
-        return {j: entries[2 * i : 2 * i + 2] for i, j in enumerate(used)}
+        pairs = zip(used, entries[::2], entries[1::2], strict=True)
+        return {
+            j: Averages(points, rows)
+            for j, points, rows in pairs
+            if points is not None and rows is not None
+        }
 
-    def _single_from_cache_or_sweep(self, feature: int, cached: Sequence[Matrix | None]) -> Single:
-        """Compute effects of a feature under the background's own weights, unless cached."""
-        points, others = cached
-        if points is None or others is None:
-            averages = self._sweep_levels(feature, self._background.weights)
-            points, others = averages.points, averages.rows
-            for key, values in zip(self._single_keys(feature), (points, others), strict=True):
-                self._cache.put(key, values)
-        else:
-            self._predictor.ledger.spend(self.cost((feature,)), 0)
-        return Single(feature, points[self._background.codes[feature]], others)
+    def _put_single(self, feature: int, averages: Averages) -> None:
+        own, others = self._single_keys(feature)
+        self._cache.put(own, averages.points)
+        self._cache.put(others, averages.rows)
+
+    def _single(self, feature: int, averages: Averages) -> Single:
+        """Return the effect at the rows, from that at the feature's values."""
+        own = averages.points[..., self._background.codes[feature], :]
+        return Single(feature, own, averages.rows)
 
     def _single_unused(self, feature: int, weights: Matrix | None) -> Single:
         """Return an unused feature's effect, the mean, and that of all others, the predictions."""
@@ -133,21 +147,24 @@ class BlackBox:
         own = np.broadcast_to(averages[..., None, :], shape)
         return Single(feature, own, np.broadcast_to(outputs, shape))
 
-    def _sweep_levels(self, feature: int, weights: Array) -> Averages:
-        """Sweep a feature over its own values."""
+    def _over_levels(self, feature: int, weights: Array) -> SweepRequest:
+        """Ask for a sweep of a feature over its own values."""
         row_shares = weights / weights.sum(axis=-1, keepdims=True)
         shares = Shares(sum_by_code(row_shares, self._background.codes[feature]), row_shares)
-        return self._sweep_own((feature,), (self._background.levels[feature],), shares)
+        return SweepRequest((feature,), (self._background.levels[feature],), shares)
 
-    def _sweep_own(
-        self, group: tuple[int, ...], grid: tuple[Array, ...], shares: Shares
-    ) -> Averages:
-        """Sweep features over the rows' combinations of values, by `HybridRows` where cheaper."""
+    def _sweeps(self, requests: Iterable[SweepRequest]) -> Iterator[Averages]:
+        """Sweep over the rows' combinations of values, by `HybridRows` where cheaper."""
+        return self.curve_predictor.sweeps(requests, self._sweep_hybrids)
+
+    def _sweep_hybrids(self, request: SweepRequest) -> Averages | None:
+        """Sweep by `HybridRows`; None where that is not cheaper."""
+        group = tuple(request.features)
         merged, _ = self._background.merge_ignoring([*group, *self.unused])
-        if not self._hybrids.pays(group, len(grid[0]) * len(merged)):
-            return self.curve_predictor.sweep(group, grid, shares)
-        averages = self._hybrids.sweep(group, shares)
-        self.curve_predictor.check(averages.points, group, grid)
+        if not self._hybrids.pays(group, len(request.grid[0]) * len(merged)):
+            return None
+        averages = self._hybrids.sweep(group, request.shares)
+        self.curve_predictor.check(averages.points, group, request.grid)
         return averages
 
     def joint(
@@ -181,6 +198,12 @@ class BlackBox:
                 for g, grid in zip(groups, grids, strict=True)
             )
         )
+        own = self._background.weights if weights is None else weights
+        swept = self._sweeps(
+            SweepRequest(group, grid, row_shares_only(own, len(grid[0])))
+            for group, grid, values in zip(groups, grids, cached, strict=True)
+            if values is None
+        )
         for group, grid, key, (_, inverse), values in zip(
             groups, grids, keys, combined, cached, strict=True
         ):
@@ -188,8 +211,7 @@ class BlackBox:
                 self._predictor.ledger.spend(self.cost(group, len(grid[0])), 0)
                 yield values[inverse]
                 continue
-            own = self._background.weights if weights is None else weights
-            points = self._sweep_own(group, grid, row_shares_only(own, len(grid[0]))).points
+            points = next(swept).points
             if weights is None:
                 self._cache.put(key, points)
             yield points[..., inverse, :]
@@ -223,14 +245,24 @@ class BlackBox:
         plans = [self.curve_predictor.plan(features, points) for features, points in requests]
         self.release(sum(map(_duplicate_count, plans)) * len(self._background))
         cached = iter(self._cache.get([plan.key for plan in plans if plan.key]))
-        for plan in plans:
+        known = [next(cached) if plan.key else None for plan in plans]
+        swept = self.curve_predictor.sweeps(
+            plan.request(self._background.weights)
+            for plan, points in zip(plans, known, strict=True)
+            if plan.key and points is None
+        )
+        for plan, points in zip(plans, known, strict=True):
             if plan.key is None:
                 planned = len(plan.inverse) * len(self._background)
                 average = mean(self._rows.in_place_of(planned), self._background.weights)
                 yield np.tile(average, (len(plan.inverse), 1))
-                continue
-            points = self.curve_predictor.at(plan.features, plan.grid, plan.key, next(cached))
-            yield points[plan.inverse]
+            elif points is None:
+                averages = next(swept)
+                self._cache.put(plan.key, averages.points)
+                yield averages.points[plan.inverse]
+            else:
+                self._predictor.ledger.spend(len(points) * len(self._background), 0)
+                yield points[plan.inverse]
 
     def individual(self, features: Sequence[int], points: Sequence[Array]) -> Cube:
         if all(map(self.curve_predictor.is_ignored, features, points)):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,10 +18,22 @@ from onnxplain_server.effects.background import (
 )
 from onnxplain_server.effects.effect_cache import CacheKey, EffectCache
 from onnxplain_server.effects.predictor import Predictor, check_finite
-from onnxplain_server.effects.sweep import Averages, Shares, Sweeper
+from onnxplain_server.effects.sweep import Averages, Shares, Sweep, Sweeper, run_sweeps
 
 _BLOCK_ROWS = 16_000
 """Hybrid rows per block, which bounds memory."""
+
+_SECONDS_TOGETHER = 0.25
+"""Time of sweeps that run side by side: until their end, the plan does not fall."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SweepRequest:
+    """Features to move over a grid, one (n_points,) array each, and the weights of averages."""
+
+    features: Sequence[int]
+    grid: Sequence[Array]
+    shares: Shares
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,6 +54,10 @@ class CurvePlan:
     grid: tuple[Array, ...]
     key: CacheKey | None
     inverse: Indices
+
+    def request(self, weights: Array) -> SweepRequest:
+        """Ask for its averages over rows of these weights."""
+        return SweepRequest(self.features, self.grid, row_shares_only(weights, len(self.grid[0])))
 
 
 class CurvePredictor:
@@ -90,28 +106,54 @@ class CurvePredictor:
         points = hashlib.sha256(b"".join(fingerprint(values) for values in grid)).hexdigest()
         return CacheKey(f"curve {tuple(features)} {points}", len(grid[0]))
 
-    def at(
-        self, features: Sequence[int], grid: Sequence[Array], key: CacheKey, cached: Matrix | None
-    ) -> Matrix:
-        """Return partial dependence at distinct grid points: the cached one, or that of a sweep."""
-        if cached is not None:
-            self._predictor.ledger.spend(len(grid[0]) * len(self._background), 0)
-            return cached
-        shares = row_shares_only(self._background.weights, len(grid[0]))
-        points = self.sweep(features, grid, shares).points
-        self._cache.put(key, points)
-        return points
-
     def sweep(self, features: Sequence[int], grid: Sequence[Array], shares: Shares) -> Averages:
         """Sweep over a grid, with rows merged that differ in moved and unused features only."""
+        return self.sweep_all([SweepRequest(features, grid, shares)])[0]
+
+    def sweeps(
+        self,
+        requests: Iterable[SweepRequest],
+        otherwise: Callable[[SweepRequest], Averages | None] = lambda _request: None,
+    ) -> Iterator[Averages]:
+        """Sweep over several grids, short sweeps side by side, so that no thread waits at each end.
+
+        Parameters
+        ----------
+        otherwise : callable (SweepRequest) -> Averages or None
+            Computes the averages in another way; None where a sweep is cheaper.
+        """
+        waiting: list[SweepRequest] = []
+        for request in requests:
+            averages = otherwise(request)
+            if averages is None:
+                waiting.append(request)
+            rows = sum(len(each.grid[0]) * each.shares.rows.size for each in waiting)
+            if averages is not None or rows > self._predictor.batch_size.rows_in(_SECONDS_TOGETHER):
+                yield from self.sweep_all(waiting)
+                waiting = []
+            if averages is not None:
+                yield averages
+        yield from self.sweep_all(waiting)
+
+    def sweep_all(self, requests: Sequence[SweepRequest]) -> list[Averages]:
+        """Sweep over several grids side by side."""
+        merges = [self._merge(request) for request in requests]
+        averages = run_sweeps(self._predictor, [sweep for sweep, _ in merges])
+        for request, each in zip(requests, averages, strict=True):
+            self.check(each.points, request.features, request.grid)
+        return [
+            Averages(each.points, each.rows[..., inverse, :])
+            for each, (_, inverse) in zip(averages, merges, strict=True)
+        ]
+
+    def _merge(self, request: SweepRequest) -> tuple[Sweep, Indices]:
+        """Merge rows that are equal but for moved and unused features; return the place of each."""
+        features, grid, shares = request.features, request.grid, request.shares
         merged, inverse = self._background.merge_ignoring([*features, *self._unused])
         self._predictor.ledger.release(len(grid[0]) * (len(self._background) - len(merged)))
         sweeper = self._sweeper if merged is self._background else Sweeper(self._predictor, merged)
-        averages = sweeper.sweep(
-            features, grid, Shares(shares.points, sum_by_code(shares.rows, inverse))
-        )
-        self.check(averages.points, features, grid)
-        return Averages(averages.points, averages.rows[..., inverse, :])
+        row_shares = sum_by_code(shares.rows, inverse)
+        return Sweep(sweeper, features, grid, Shares(shares.points, row_shares)), inverse
 
     def move(self, feature: int, points: Array, shares: Shares) -> Averages:
         """Move a feature over distinct points and average over rows and over points.

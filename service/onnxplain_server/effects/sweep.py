@@ -62,61 +62,51 @@ class Sweeper:
         self._background = background
         self._tiles: list[Tile] = []
 
+    @property
+    def row_count(self) -> int:
+        """Number of rows of the background."""
+        return len(self._background)
+
     @_ANY_NUMBERS
-    def sweep(self, features: Sequence[int], points: Sequence[Array], shares: Shares) -> Averages:
-        """Average over the background and over the grid.
+    def sweep(
+        self, features: Sequence[int], points: Sequence[Array], shares: Shares, span: slice
+    ) -> Averages:
+        """Average over the rows and over `points`, the grid points of `span`.
 
         Parameters
         ----------
         features : features to move
         points : their values, (n_points,) each, in the model's types
         shares : Shares
+            Of the whole grid.
         """
-        parts = self._predictor.in_parallel(
-            lambda span: self._part(features, [p[span] for p in points], shares, span),
-            _spans(len(points[0]), len(self._background)),
-        )
-        total = np.zeros_like(parts[0].rows)
-        for part in parts:
-            total += part.rows
-        return Averages(np.concatenate([part.points for part in parts], axis=-2), total)
-
-    @_ANY_NUMBERS
-    def _part(
-        self, features: Sequence[int], points: Sequence[Array], shares: Shares, span: slice
-    ) -> Averages:
-        """Sweep over the grid points `points`, which are those of `span`."""
-        tile = self._borrow()
-        averages, n, n_points = [], len(self._background), len(points[0])
+        tile, n = self._borrow(), len(self._background)
+        averages = []
         rows = np.zeros((*shares.points.shape[:-1], n, len(self._predictor.output_names)))
-        start = 0
-        while start < n_points:
-            size = self._predictor.batch_size.current()
-            count = max(1, min(size // n, tile.copies, n_points - start))
+        for start in range(0, len(points[0]), tile.copies):
             predicted = self._block(
-                tile, features, [p[start : start + count] for p in points], size
+                tile, features, [p[start : start + tile.copies] for p in points]
             )
             first = span.start + start
-            block = shares.points[..., first : first + count]
+            block = shares.points[..., first : first + len(predicted)]
             averages.append(over_rows(shares.rows, predicted))
             rows += over_points(block, predicted)
-            start += count
         self._tiles.append(tile)
         return Averages(np.concatenate(averages, axis=-2), rows)
 
-    def _block(
-        self, tile: Tile, features: Sequence[int], points: Sequence[Array], size: int
-    ) -> Cube:
-        """Predict all rows at some grid points: (n_points, n_rows, n_outputs)."""
-        n, count = len(self._background), len(points[0])
-        parts: list[Array] = []
-        for start in range(0, n, max(size, 1) if count == 1 else n):
-            rows = slice(start, min(start + size, n) if count == 1 else n)
-            tile.replace(features, points, rows)
-            row_count = count * (rows.stop - rows.start)
-            parts.append(self._predictor.predict(tile.feeds(count, rows), row_count, size))
-        stacked = parts[0] if len(parts) == 1 else np.concatenate(parts)
-        return stacked.astype(np.float64).reshape(count, n, -1)
+    def _block(self, tile: Tile, features: Sequence[int], points: Sequence[Array]) -> Cube:
+        """Predict all rows at some grid points, one per copy: (n_points, n_rows, n_outputs)."""
+        count, n = len(points[0]), len(self._background)
+        tile.replace(features, points)
+        predicted = np.empty((count * n, len(self._predictor.output_names)))
+        start = 0
+        while start < len(predicted):
+            size = self._predictor.batch_size.current()
+            call = slice(start, min(start + size, len(predicted)))
+            rows = call.stop - start
+            predicted[call] = self._predictor.predict(tile.feeds(call), rows, size)
+            start = call.stop
+        return predicted.reshape(count, n, -1)
 
     def _borrow(self) -> Tile:
         """Take a tile that no other thread uses; list operations are atomic."""
@@ -140,11 +130,52 @@ def over_points(shares: Array, predicted: Cube) -> Array:
     return averages.reshape(*shares.shape[:-1], *predicted.shape[1:])
 
 
-def _spans(n_points: int, n_rows: int) -> list[slice]:
-    """Cut grid points into parts for the threads, each of whole calls of the largest size.
+@dataclass(frozen=True, slots=True, eq=False)
+class Sweep:
+    """Averages over the rows of a sweeper and over a grid, for `run_sweeps`.
 
-    Parts do not depend on the number of threads, so that sums keep their order.
+    Attributes
+    ----------
+    sweeper : Sweeper
+    features : sequence of int
+        Features to move.
+    points : sequence of (n_points,) arrays
+        Their values, in the model's types.
+    shares : Shares
     """
-    call = max(1, BatchSize.LARGEST // n_rows)
-    length = math.ceil(n_points / _MAX_PARTS / call) * call
-    return [slice(start, min(start + length, n_points)) for start in range(0, n_points, length)]
+
+    sweeper: Sweeper
+    features: Sequence[int]
+    points: Sequence[Array]
+    shares: Shares
+
+    def spans(self) -> list[slice]:
+        """Cut the grid into parts for the threads, each of whole calls of the largest size.
+
+        Parts do not depend on the number of threads, so that sums keep their order.
+        """
+        n_points = len(self.points[0])
+        call = max(1, BatchSize.LARGEST // self.sweeper.row_count)
+        length = math.ceil(n_points / _MAX_PARTS / call) * call
+        return [slice(start, min(start + length, n_points)) for start in range(0, n_points, length)]
+
+    def part(self, span: slice) -> Averages:
+        """Average over the rows and over a part of the grid."""
+        points = [values[span] for values in self.points]
+        return self.sweeper.sweep(self.features, points, self.shares, span)
+
+
+def run_sweeps(predictor: Predictor, sweeps: Sequence[Sweep]) -> list[Averages]:
+    """Run sweeps side by side, so that no thread waits for the last part of each of them."""
+    jobs = [(sweep, span) for sweep in sweeps for span in sweep.spans()]
+    parts = iter(predictor.in_parallel(lambda job: job[0].part(job[1]), jobs))
+    return [_join([next(parts) for _ in sweep.spans()]) for sweep in sweeps]
+
+
+@_ANY_NUMBERS
+def _join(parts: Sequence[Averages]) -> Averages:
+    """Join the parts of a sweep, in the order of the grid."""
+    total = np.zeros_like(parts[0].rows)
+    for part in parts:
+        total += part.rows
+    return Averages(np.concatenate([part.points for part in parts], axis=-2), total)

@@ -47,29 +47,21 @@ class Tile:
     def _restore(self, feature: int) -> None:
         self._columns[feature][:] = self._background.columns[feature]
 
-    def replace(self, features: Sequence[int], values: Sequence[Array], rows: slice) -> int:
+    def replace(self, features: Sequence[int], values: Sequence[Array]) -> None:
         """Set features to grid points, one point per copy of the background.
 
         Parameters
         ----------
         features : features to replace; all others are the background's
         values : one (n_points,) array each, n_points at most `copies`
-        rows : background rows in use
-
-        Returns
-        -------
-        int
-            n_points
         """
         for feature in self._replaced:
             if feature not in features:
                 self._restore(feature)
         self._replaced = tuple(features)
         for feature, points in zip(features, values, strict=True):
-            self._columns[feature][: len(points), rows] = points[:, None]
-        return len(values[0]) if values else 1
+            self._columns[feature][: len(points)] = points[:, None]
 
-    def feeds(self, points: int, rows: slice) -> Mapping[str, Array]:
-        """Return the model's inputs for `points` points, or for one point and part of the rows."""
-        part = slice(rows.start, rows.stop) if points == 1 else slice(0, points * self._n)
-        return {name: buffer[part] for name, buffer in self._buffers.items()}
+    def feeds(self, rows: slice) -> Mapping[str, Array]:
+        """Return the model's inputs for some of the hybrid rows, copy by copy."""
+        return {name: buffer[rows] for name, buffer in self._buffers.items()}
