@@ -19,6 +19,7 @@ SUMMARIES: Mapping[str, str] = MappingProxyType(
         "plot": "Render a plot of an answer; as HTML and without a name, the whole answer.",
         "health": "Check the health of a server; exit code 0 only if it is serving.",
         "serve": "Serve gRPC and REST until SIGTERM or SIGINT.",
+        "settings": "Print the settings that `serve` would start with, and where each comes from.",
         "token": "Make a token: print it, and on a second line its entry for the server's "
         "--tokens-file.",
         "version": "Print the version.",

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from onnxplain_server.config.setting_names import (
     SECRETS,
     TOKEN_VARIABLE,
     SettingsError,
+    flag,
     unknown,
     variable_and_flag,
 )
@@ -38,6 +40,42 @@ NEEDS = (
 
 _SERVICE_LINK = re.compile(r"_SERVICE_(HOST|PORT(_.+)?)$|_PORT(_\d+_(TCP|UDP|SCTP)(_.+)?)?$")
 """Variables that Kubernetes sets in a pod for each Service, here of names like onnxplain-grpc."""
+
+
+@dataclass(frozen=True, slots=True)
+class SettingValue:
+    """Value of a setting, and where it comes from.
+
+    Attributes
+    ----------
+    name : str
+    value : object
+        Parsed; None if there is none.
+    source : str
+        A flag, a variable, a file, or "default".
+    is_secret : bool
+        Whether the value must not be shown.
+    """
+
+    name: str
+    value: object
+    source: str
+    is_secret: bool
+
+
+def load_with_sources(flags: Mapping[str, object]) -> Sequence[SettingValue]:
+    """Load the settings as `load` does; return each with its source.
+
+    Raises
+    ------
+    SettingsError
+        If one of them is invalid.
+    """
+    settings, file = load(flags), _from_file(flags)
+    return [
+        SettingValue(name, getattr(settings, name), _source(name, flags, file), name in SECRETS)
+        for name in Settings.model_fields
+    ]
 
 
 def load(flags: Mapping[str, object]) -> Settings:
@@ -76,6 +114,18 @@ def traces() -> otel_variables.Export | None:
         return otel_variables.export(os.environ)
     except ValueError as error:
         raise SettingsError(str(error)) from None
+
+
+def _source(name: str, flags: Mapping[str, object], file: Mapping[str, object]) -> str:
+    if name in flags:
+        return flag(name)
+    variable = f"{PREFIX}{name.upper()}"
+    for present in os.environ:
+        if present.upper() == variable:
+            return present
+    if name in file:
+        return str(flags.get(CONFIG_FILE) or os.environ[f"{PREFIX}{CONFIG_FILE.upper()}"])
+    return "default"
 
 
 def _check_variables() -> None:
