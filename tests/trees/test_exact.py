@@ -206,19 +206,25 @@ def test_a_group_of_rows_is_explained_on_its_own(regressor, engine, brute) -> No
 
 
 @FORMS
-def test_the_number_of_threads_changes_nothing(form, regressor, engine, counting) -> None:
+@pytest.mark.parametrize("weigh", [np.ones_like, lambda rows: rows], ids=["counts", "shares"])
+@pytest.mark.parametrize("n", [1500, 9000])
+def test_the_number_of_threads_changes_nothing(form, regressor, engine, counting, n, weigh) -> None:
+    """Few rows are divided by leaves, many in blocks."""
     form(counting)
     rng = np.random.default_rng(7)
-    trees = [grown(rng, 7, 5, 2) for _ in range(60)]
-    rows, weights = rng.normal(size=(1500, 5)), rng.random(1500)
+    trees = [grown(rng, 7, 5, 2) for _ in range(60 if n < 9000 else 10)]
+    rows, weights = rng.normal(size=(n, 5)), weigh(rng.random(n))
     ensemble = read_ensemble(regressor(trees, 5))
+    points = np.linspace(-3, 3, 50)
+    requests = [([0], [points]), ([2, 1], [points, points[::-1]]), ([3, 4, 0], [points] * 3)]
     answers = []
     for count in (1, 2, 5):
         with ThreadPoolExecutor(count) as pool:
             bound = engine(ensemble, rows, weights, pool)
+            curves = [curve.tobytes() for curve in bound.curves(requests)]
             singles = [(s.own, s.others) for s in bound.single(range(5))]
             joints = [(j.whole, j.pure) for j in bound.joint([(0, 1), (2, 3), (0, 1, 4)])]
-            answers.append([bound.outputs().tobytes(), np.array(singles).tobytes()])
+            answers.append([bound.outputs().tobytes(), np.array(singles).tobytes(), *curves])
             answers[-1].append(np.array(joints).tobytes())
     assert answers[0] == answers[1] == answers[2]
 

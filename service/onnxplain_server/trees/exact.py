@@ -7,20 +7,18 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from itertools import combinations
 
-import numpy as np
-
 from onnxplain_server.core.arrays import Array, Indices, Matrix, Vector
 from onnxplain_server.effects.background import Background
 from onnxplain_server.effects.engine import Joint, Single
 from onnxplain_server.effects.ledger import Ledger
 from onnxplain_server.effects.rounding import AVERAGING
 from onnxplain_server.trees.bound import BoundRows, TreeEffects
-from onnxplain_server.trees.counting.leaf_sums import Points, evaluate_leaf_sums
-from onnxplain_server.trees.counting.strategies import CountedLeaves, CountingStrategy
+from onnxplain_server.trees.counting.pure_effects import evaluate_pure
+from onnxplain_server.trees.counting.strategies import Count
 from onnxplain_server.trees.kernels.block_pool import BlockPool
 from onnxplain_server.trees.leaves import Leaves
 from onnxplain_server.trees.reading.check import magnitude
-from onnxplain_server.trees.reading.ensemble import Ensemble, Int32Array
+from onnxplain_server.trees.reading.ensemble import Ensemble
 from onnxplain_server.trees.replicates import Replicates
 
 _BATCH_BYTES = 16 << 20
@@ -110,9 +108,10 @@ class Exact(TreeEffects):
             self._replicates = Replicates(self, weights)
             yield from self._replicates.single(features)
             return
-        for counted, others in self._strategy.singles(features, self._pool):
+        strategy = self._bound.rows.strategy(self._bound.background, self._pool)
+        for counted, others in strategy.singles(features, self._pool):
             (j,) = counted.features
-            self._pure[j,] = self._evaluate(counted, self._bound.ranked.codes[[j]])
+            self._pure[j,] = evaluate_pure(self._ensemble, counted, [self._bound.ranked.codes[j]])
             self._ledger.spend(len(self._bound.background), 0)
             own = self._to_outputs(self._mean + self._pure[j,])
             yield Single(j, own, self._to_outputs(others))
@@ -123,73 +122,68 @@ class Exact(TreeEffects):
         if weights is not None:
             yield from self._replicates.joint(groups)
             return
-        # Computed here, since both wait for the pool, which its own threads must not do.
-        _ = self._strategy, self._mean
+        count = self._prepare(groups)
         for start in range(0, len(groups), _PARALLEL_GROUPS):
             part = groups[start : start + _PARALLEL_GROUPS]
-            for group, whole in zip(part, self._pool.run(self._at_rows, part), strict=True):
+            wholes = self._pool.run(lambda group: self._at_rows(group, count), part)
+            for group, whole in zip(part, wholes, strict=True):
                 self._ledger.spend(len(self._bound.background), 0)
                 yield Joint(group, self._to_outputs(whole), self._to_differences(self._pure[group]))
 
     def curve(self, features: Sequence[int], points: Sequence[Array]) -> Matrix:
-        pairs = zip(features, points, strict=True)
-        cells = {j: self._ensemble.codes(j, values) for j, values in pairs}
+        return next(self.curves([(features, points)]))
 
-        def pure(part: tuple[int, ...]) -> Matrix:
-            codes = np.stack([cells[j] for j in part])
-            counted = self._bound.rows.count(part, self._bound.background, self._pool)
-            return self._evaluate(counted, codes)
+    def curves(self, requests: Sequence[tuple[Sequence[int], Sequence[Array]]]) -> Iterator[Matrix]:
+        if not requests:
+            return
+        count = self._prepare([tuple(features) for features, _ in requests])
+        for start in range(0, len(requests), _PARALLEL_GROUPS):
+            part = requests[start : start + _PARALLEL_GROUPS]
+            for curve in self._pool.run(lambda request: self._at_points(request, count), part):
+                self._ledger.spend(len(curve) * len(self._bound.background), 0)
+                yield self._to_outputs(curve)
 
-        curve = self._to_outputs(self._whole(tuple(features), pure))
-        self._ledger.spend(len(curve) * len(self._bound.background), 0)
-        return curve
-
-    @cached_property
-    def _strategy(self) -> CountingStrategy:
-        return self._bound.rows.strategy(self._bound.background, self._pool)
+    def _prepare(self, groups: Sequence[tuple[int, ...]]) -> Count:
+        """Compute all that waits for the pool, which its own threads must not do."""
+        _ = self._mean
+        parts = dict.fromkeys(part for group in groups for part in _parts(group))
+        missing = [part for part in parts if part not in self._pure]
+        return self._bound.rows.prepare(missing, self._bound.background, self._pool)
 
     @cached_property
     def _mean(self) -> Vector:
         """Mean sum of leaves over the rows: (n_targets,)."""
-        mean: Vector = self._bound.ranked.shares @ self._bound.sums
-        return mean
+        mean = self._bound.rows.mean(self._bound.background, self._pool)
+        return self._bound.ranked.shares @ self._bound.sums if mean is None else mean
 
-    def _at_rows(self, group: tuple[int, ...]) -> Matrix:
+    def _at_points(self, request: tuple[Sequence[int], Sequence[Array]], count: Count) -> Matrix:
+        """Compute F at points, in the calling thread: (n_points, n_targets)."""
+        pairs = zip(*request, strict=True)
+        cells = {j: self._ensemble.codes(j, values) for j, values in pairs}
+
+        def pure(part: tuple[int, ...]) -> Matrix:
+            return evaluate_pure(self._ensemble, count(part), [cells[j] for j in part])
+
+        return self._whole(tuple(cells), pure)
+
+    def _at_rows(self, group: tuple[int, ...], count: Count) -> Matrix:
         """Compute F of a group at the rows, in the calling thread: (n, n_targets)."""
 
         def pure(part: tuple[int, ...]) -> Matrix:
             if part not in self._pure:
-                counted = self._strategy.count(part, None)
-                self._pure[part] = self._evaluate(counted, self._bound.ranked.codes[list(part)])
+                codes = [self._bound.ranked.codes[j] for j in part]
+                self._pure[part] = evaluate_pure(self._ensemble, count(part), codes)
             return self._pure[part]
 
         return self._whole(group, pure)
 
     def _whole(self, group: tuple[int, ...], pure: Callable[[tuple[int, ...]], Matrix]) -> Matrix:
         """Add up F of a group from the pure effects of all its parts."""
-        sizes = range(1, len(group) + 1)
-        parts = [part for size in sizes for part in combinations(group, size)]
+        parts = _parts(group)
         whole = self._mean + pure(parts[0])
         for part in parts[1:]:
             whole += pure(part)
         return whole
-
-    def _evaluate(self, counted: CountedLeaves, codes: Int32Array) -> Matrix:
-        """Evaluate a pure effect at cells, (n_features, n_points): (n_points, n_targets)."""
-        group = counted.features
-        pure = np.zeros((codes.shape[1], self._ensemble.values.shape[1]))
-        if not len(counted.leaves):
-            return pure
-        for part in range(1 << len(group)):
-            chosen = [q for q in range(len(group)) if part >> q & 1]
-            sign = (-1) ** (len(group) - len(chosen))
-            points = Points(tuple(group[q] for q in chosen), codes[chosen])
-            conditions = np.ascontiguousarray(counted.conditions[:, chosen])
-            coefficients = counted.coefficients(part)
-            pure += sign * evaluate_leaf_sums(
-                self._ensemble, counted.boxes, conditions, coefficients, points
-            )
-        return pure
 
     def _to_outputs(self, targets: Matrix) -> Matrix:
         """Compute outputs from sums of leaves."""
@@ -199,3 +193,8 @@ class Exact(TreeEffects):
         """Compute differences of outputs from differences of sums of leaves."""
         difference: Matrix = targets @ self._ensemble.matrix[self._outputs].T
         return difference
+
+
+def _parts(group: tuple[int, ...]) -> list[tuple[int, ...]]:
+    """Return all groups of some of a group's features, the smallest first."""
+    return [part for size in range(1, len(group) + 1) for part in combinations(group, size)]

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from cachetools import LRUCache
 
-from onnxplain_server.core.arrays import Matrix
+from onnxplain_server.core.arrays import Matrix, Vector
 from onnxplain_server.effects.background import Background
 from onnxplain_server.trees.counting.boxes import Boxes, leaf_boxes
 from onnxplain_server.trees.counting.ranked_rows import RankedRows, rank_rows
 from onnxplain_server.trees.counting.strategies import (
     BitsetCounting,
+    Count,
     CountedLeaves,
     CountingStrategy,
     DescentCounting,
@@ -84,7 +85,8 @@ class CountedRows:
         self._ranked: RankedRows | None = None
         self._sums: Matrix | None = None
         self._strategy: CountingStrategy | None = None
-        self._counted: dict[int, CountedLeaves] = {}
+        self._mean: Vector | None = None
+        self._counted: dict[tuple[int, ...], CountedLeaves] = {}
         self.byte_count = _byte_count(self._ensemble, row_count)
 
     def ranked(self, background: Background, pool: BlockPool) -> RankedRows:
@@ -122,17 +124,27 @@ class CountedRows:
             self._strategy = strategy(self._ensemble, boxes, ranked)
         return self._strategy
 
-    def count(
-        self, features: tuple[int, ...], background: Background, pool: BlockPool
-    ) -> CountedLeaves:
-        """Count for a group of features; counts of single features are memoized."""
-        strategy = self.strategy(background, pool)
-        if len(features) > 1:
-            return strategy.count(features, pool)
-        (feature,) = features
-        counted = self._counted.get(feature)
-        if counted is None:
-            counted = self._counted[feature] = strategy.count(features, pool)
+    def mean(self, background: Background, pool: BlockPool) -> Vector | None:
+        """Return the mean sum of leaves over the rows, or None: see `CountingStrategy`."""
+        if self._mean is None:
+            self._mean = self.strategy(background, pool).mean(pool)
+        return self._mean
+
+    def prepare(
+        self, groups: Sequence[tuple[int, ...]], background: Background, pool: BlockPool
+    ) -> Count:
+        """Count for groups of features, as a `CountingStrategy` does; single ones are memoized."""
+        missing = [group for group in groups if group not in self._counted]
+        count = self.strategy(background, pool).prepare(missing, pool)
+
+        def counted(group: tuple[int, ...]) -> CountedLeaves:
+            if group in self._counted:
+                return self._counted[group]
+            found = count(group)
+            if len(group) == 1:
+                self._counted[group] = found
+            return found
+
         return counted
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from onnxplain_server.core.arrays import Cube, Int32Matrix, Int32Vector, Matrix, Vector
 from onnxplain_server.trees.counting.boxes import Boxes
-from onnxplain_server.trees.counting.ranked_rows import Bitsets, RankedRows
+from onnxplain_server.trees.counting.ranked_rows import RankedRows, SetNumbers
 from onnxplain_server.trees.kernels.block_pool import BlockPool, blocks
 from onnxplain_server.trees.kernels.compile import inlined, kernel, lowest
 from onnxplain_server.trees.reading.ensemble import CellSets
@@ -41,7 +41,7 @@ class _Leaves(NamedTuple):
 
 
 def all_but_one_effects(
-    boxes: Boxes, ranked: RankedRows, bits: Bitsets, features: Sequence[int], pool: BlockPool
+    boxes: Boxes, ranked: RankedRows, numbers: SetNumbers, features: Sequence[int], pool: BlockPool
 ) -> Cube:
     r"""Compute F_\j of several features in one pass over the leaves.
 
@@ -53,12 +53,12 @@ def all_but_one_effects(
     slot[list(features)] = np.arange(len(features))
     share = met_shares(boxes.met, ranked.below)
     width = int(np.diff(boxes.start).max(initial=1))
-    sets = bits.to_positions(boxes.met)
+    sets = numbers.to_positions(boxes.met)
     leaves = _Leaves(boxes.start, sets, share, slot[boxes.feature], boxes.values, width)
-    positions = bits.position[ranked.codes]
+    positions = numbers.position[ranked.codes]
     effects = np.zeros((len(ranked), len(features) + 1, boxes.values.shape[1]))
     spans = blocks(-(-len(ranked) // 64), _BLOCK)
-    pool.run(lambda span: _visit(*span, leaves, positions, bits.start, effects), spans)
+    pool.run(lambda span: _visit(*span, leaves, positions, numbers.start, effects), spans)
     effects[:, :-1] += effects[:, -1:]
     return effects[:, :-1].swapaxes(0, 1)
 

@@ -52,7 +52,7 @@ class BitsetCounter:
 
     def __init__(self, boxes: Boxes, ranked: RankedRows, bits: Bitsets) -> None:
         self._start = boxes.start
-        self._sets = bits.to_positions(boxes.met)
+        self._sets = bits.numbers.to_positions(boxes.met)
         valid = to_words(np.ones(len(ranked), dtype=np.bool_)).ravel()
         planes = ranked.planes.reshape(len(ranked.planes), valid.size)
         n_sets, size = bits.words.shape[1:]

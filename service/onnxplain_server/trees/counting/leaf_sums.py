@@ -33,12 +33,12 @@ class Points(NamedTuple):
     Attributes
     ----------
     features : tuple of int
-    codes : (n_features, n_points)
+    codes : tuple of (n_points,), one per feature
         Their cells.
     """
 
     features: tuple[int, ...]
-    codes: Int32Array
+    codes: tuple[Int32Array, ...]
 
 
 class _Line(NamedTuple):
@@ -64,18 +64,19 @@ def evaluate_leaf_sums(
 
     Returns
     -------
-    (n_points, n_targets)
+    (n_points, n_targets), or (1, n_targets) without features
         Cost: with two features proportional to leaves and points, and to the product of the
         features' numbers of cells; with more, to leaves times points / 64, and hits.
     """
-    values = np.zeros((points.codes.shape[1], coefficients.shape[1]))
     if not points.features:
-        values += coefficients.sum(axis=0)
-        return values
+        total: Matrix = coefficients.sum(axis=0, keepdims=True)
+        return total
+    values = np.zeros((len(points.codes[0]), coefficients.shape[1]))
     if len(points.features) > 2:
         bits = build_bitsets(ensemble, points.codes, points.features)
         valid = to_words(np.ones(len(values), dtype=np.bool_))
-        _fill(conditions, bits.to_positions(boxes.met), coefficients, bits.words, valid, values)
+        sets = bits.numbers.to_positions(boxes.met)
+        _fill(conditions, sets, coefficients, bits.words, valid, values)
         return values
     lines = [
         _line(ensemble, boxes, conditions[:, q], j, points.codes[q])
@@ -88,14 +89,18 @@ def evaluate_leaf_sums(
     return values
 
 
-def _line(
-    ensemble: Ensemble, boxes: Boxes, conditions: Int32Array, feature: int, codes: Int32Array
-) -> _Line:
-    """Number the cells with points; no others are needed."""
+def occupied_cells(ensemble: Ensemble, feature: int, codes: Int32Array) -> Int32Vector:
+    """Number the cells with points, as no others are needed: (n_borders,) of the feature."""
     first, last = int(ensemble.first[feature]), int(ensemble.first[feature + 1])
     occupied = np.zeros(last - first, dtype=np.int32)
     occupied[codes - first + 1] = 1
-    position = np.cumsum(occupied, dtype=np.int32)
+    return np.cumsum(occupied, dtype=np.int32)
+
+
+def _line(
+    ensemble: Ensemble, boxes: Boxes, conditions: Int32Array, feature: int, codes: Int32Array
+) -> _Line:
+    first, position = int(ensemble.first[feature]), occupied_cells(ensemble, feature, codes)
     condition = np.ascontiguousarray(conditions)
     return _Line(condition, boxes.met, position, first, position[codes - first])
 

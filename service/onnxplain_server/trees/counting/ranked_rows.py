@@ -152,8 +152,8 @@ def to_words(flags: Array) -> WordMatrix:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Bitsets:
-    """Bitsets of the rows below each border: the rows of a run of cells are a difference of two.
+class SetNumbers:
+    """Numbers of the bitsets of rows below borders.
 
     Borders without a row between them share a set, which bounds the sets by the rows.
 
@@ -163,37 +163,59 @@ class Bitsets:
         Set of each border; -1 for features that were left out.
     start : (n_features + 1,)
         First set of each feature, which is empty.
-    words : (n_chunks, n_sets, n_words)
-        By chunk of the rows, so that the sets of a chunk are adjacent.
     """
 
     position: Int32Array
     start: Int32Array
-    words: WordCube
 
     def to_positions(self, cells: CellSets) -> CellSets:
         """Replace the borders of runs by positions of bitsets."""
         return CellSets(cells.start, self.position[cells.low], self.position[cells.high])
 
 
-def build_bitsets(ensemble: Ensemble, codes: Int32Array, features: Sequence[int]) -> Bitsets:
-    """Build the bitsets of rows below borders.
+@dataclass(frozen=True, slots=True, eq=False)
+class Bitsets:
+    """Bitsets of the rows below each border: the rows of a run of cells are a difference of two.
+
+    Attributes
+    ----------
+    numbers : SetNumbers
+    words : (n_chunks, n_sets, n_words)
+        By chunk of the rows, so that the sets of a chunk are adjacent.
+    """
+
+    numbers: SetNumbers
+    words: WordCube
+
+
+def number_sets(
+    ensemble: Ensemble, codes: Sequence[Int32Array], features: Sequence[int]
+) -> SetNumbers:
+    """Number the bitsets of rows below borders.
 
     Parameters
     ----------
-    codes : (n_features, n)
-        Cells of rows or points, one line per entry of `features`.
+    codes : sequence of (n,)
+        Cells of rows or points, for each of `features`.
     """
     position = np.full(ensemble.first[-1], -1, dtype=np.int32)
     counts = [_occupy(ensemble, position, j, own) for j, own in zip(features, codes, strict=True)]
     ends = np.cumsum([0, *counts])
-    chunks, size = chunks_for(codes.shape[1])
-    words = np.zeros((chunks, ends[-1], size), np.uint64)
-    for j, own, start, stop in zip(features, codes, ends[:-1], ends[1:], strict=True):
-        borders = slice(ensemble.first[j], ensemble.first[j + 1])
-        position[borders] += start
-        _accumulate(position[own], words, start, stop)
-    return Bitsets(position, ends.astype(np.int32), words)
+    for j, start in zip(features, ends, strict=False):
+        position[ensemble.first[j] : ensemble.first[j + 1]] += start
+    return SetNumbers(position, ends.astype(np.int32))
+
+
+def build_bitsets(
+    ensemble: Ensemble, codes: Sequence[Int32Array], features: Sequence[int]
+) -> Bitsets:
+    """Build the bitsets of rows below borders; parameters are those of `number_sets`."""
+    numbers = number_sets(ensemble, codes, features)
+    chunks, size = chunks_for(len(codes[0]))
+    words = np.zeros((chunks, numbers.start[-1], size), np.uint64)
+    for own, start, stop in zip(codes, numbers.start[:-1], numbers.start[1:], strict=True):
+        _accumulate(numbers.position[own], words, int(start), int(stop))
+    return Bitsets(numbers, words)
 
 
 def _occupy(ensemble: Ensemble, position: Int32Array, feature: int, codes: Int32Array) -> int:

@@ -6,18 +6,20 @@ of rows with these conditions lifted; and for single features F_\j at the rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 
-from onnxplain_server.core.arrays import Matrix
+from onnxplain_server.core.arrays import Matrix, Vector
 from onnxplain_server.trees.counting.all_but_one import all_but_one_effects
 from onnxplain_server.trees.counting.bitset_counting import BitsetCounter
 from onnxplain_server.trees.counting.boxes import Boxes
 from onnxplain_server.trees.counting.descent_counting import DescentCounter
-from onnxplain_server.trees.counting.ranked_rows import RankedRows, build_bitsets
+from onnxplain_server.trees.counting.missed_conditions import MissedShares, count_missed
+from onnxplain_server.trees.counting.ranked_rows import RankedRows, build_bitsets, number_sets
 from onnxplain_server.trees.kernels.block_pool import BlockPool
 from onnxplain_server.trees.reading.ensemble import Ensemble, Int32Array
 
@@ -56,11 +58,24 @@ class CountedLeaves:
         return product
 
 
+Count = Callable[[tuple[int, ...]], CountedLeaves]
+"""Counts for a group of features."""
+
+
 class CountingStrategy(Protocol):
     """Strategy to count rows in boxes."""
 
-    def count(self, features: tuple[int, ...], pool: BlockPool | None) -> CountedLeaves:
-        """Count for a group of features; without a pool, in the calling thread."""
+    def prepare(self, groups: Sequence[tuple[int, ...]], pool: BlockPool) -> Count:
+        """Count for all groups that one pass over the rows serves.
+
+        Returns
+        -------
+        callable (group) -> CountedLeaves
+            Counts for one of the groups, in the calling thread, which may be one of the pool.
+        """
+
+    def mean(self, pool: BlockPool) -> Vector | None:
+        """Return the mean sum of leaves over the rows, (n_targets,); None: sum up each row."""
 
     def singles(
         self, features: Sequence[int], pool: BlockPool
@@ -80,28 +95,57 @@ class BitsetCounting:
     """
 
     def __init__(self, ensemble: Ensemble, boxes: Boxes, ranked: RankedRows) -> None:
+        self._ensemble = ensemble
         self._boxes = boxes
         self._ranked = ranked
-        self._bits = build_bitsets(ensemble, ranked.codes, range(len(ranked.codes)))
-        self._counter = BitsetCounter(self._boxes, ranked, self._bits)
+        self._features = range(len(ranked.codes))
+        self._numbers = number_sets(ensemble, list(ranked.codes), self._features)
 
-    def count(self, features: tuple[int, ...], pool: BlockPool | None) -> CountedLeaves:
-        leaves, conditions = self._boxes.with_all(features)
-        shares = self._counter.count(leaves, conditions, pool)
+    def prepare(self, groups: Sequence[tuple[int, ...]], pool: BlockPool) -> Count:
+        small = [group for group in groups if len(group) < 3]
+        missed = None
+        if small:
+            missed = count_missed(self._boxes, self._numbers, self._ranked, small, pool)
+        if len(small) < len(groups) or (small and missed is None):
+            _ = self._counter  # before threads of the pool need it
+        return lambda group: self._count(group, missed)
+
+    def mean(self, pool: BlockPool) -> Vector | None:
+        missed = count_missed(self._boxes, self._numbers, self._ranked, [], pool)
+        if missed is None:
+            return None
+        shares = missed.reached()
+        reached = np.flatnonzero(shares)  # values of other leaves may be infinite
+        mean: Vector = shares[reached] @ self._boxes.values[reached]
+        return mean
+
+    def _count(self, group: tuple[int, ...], missed: MissedShares | None) -> CountedLeaves:
+        leaves, conditions = self._boxes.with_all(group)
+        if missed is not None and missed.has(group):
+            shares = missed.lifted(leaves, conditions)
+        else:
+            shares = self._counter.count(leaves, conditions, None)
         reached = np.flatnonzero(shares[:, -1]).astype(np.int32)
         leaves, conditions = leaves[reached], conditions[reached]
-        return CountedLeaves(self._boxes, features, leaves, conditions, shares[reached])
+        return CountedLeaves(self._boxes, group, leaves, conditions, shares[reached])
 
     def singles(
         self, features: Sequence[int], pool: BlockPool
     ) -> Iterator[tuple[CountedLeaves, Matrix]]:
+        count = self.prepare([(j,) for j in features], pool)
         size = 8 * len(self._ranked) * self._boxes.values.shape[1]
         step = max(1, _MAX_EFFECT_BYTES // size)
         for start in range(0, len(features), step):
             part = features[start : start + step]
-            effects = all_but_one_effects(self._boxes, self._ranked, self._bits, part, pool)
+            effects = all_but_one_effects(self._boxes, self._ranked, self._numbers, part, pool)
             for j, others in zip(part, effects, strict=True):
-                yield self.count((j,), pool), others
+                yield count((j,)), others
+
+    @cached_property
+    def _counter(self) -> BitsetCounter:
+        """Counter of groups that no pass serves."""
+        bits = build_bitsets(self._ensemble, list(self._ranked.codes), self._features)
+        return BitsetCounter(self._boxes, self._ranked, bits)
 
 
 class DescentCounting:
@@ -119,8 +163,11 @@ class DescentCounting:
         self._boxes = boxes
         self._counter = DescentCounter(ensemble, boxes, ranked)
 
-    def count(self, features: tuple[int, ...], pool: BlockPool | None) -> CountedLeaves:  # noqa: ARG002 - a descent is one block
-        return self._descend(features, with_others=False)[0]
+    def prepare(self, groups: Sequence[tuple[int, ...]], pool: BlockPool) -> Count:  # noqa: ARG002 - each group takes a descent of its own
+        return lambda group: self._descend(group, with_others=False)[0]
+
+    def mean(self, pool: BlockPool) -> None:  # noqa: ARG002 - sums take one descent too
+        return None
 
     def singles(
         self, features: Sequence[int], pool: BlockPool
