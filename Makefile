@@ -127,8 +127,12 @@ fuzz: $(FUZZ_ENV) ## Fuzz what decodes bytes of others, each for FUZZ_SECONDS
 			-max_total_time=$(FUZZ_SECONDS) -timeout=20 -rss_limit_mb=4096 -max_len=65536 \
 			-artifact_prefix=build/$$target- || exit 1; done
 
+.PHONY: kernels
+kernels: $(ENV) ## Compile the loops of this checkout ahead of time, as a wheel has them; needs a C compiler
+	$(BIN)/python -m onnxplain_server.trees.kernels.ahead_of_time --in-place
+
 .PHONY: demo
-demo: $(ENV) ## Explain a real model, and write an HTML report
+demo: $(ENV) $(if $(shell command -v c++),kernels) ## Explain a real model, and write an HTML report
 	examples/miami/demo.sh
 
 .PHONY: bench
@@ -476,6 +480,7 @@ lock: $(ENV) $(PROTO_ENV) ## Refresh the locks; newest versions with LOCK_FLAGS=
 .PHONY: clean
 clean: ## Remove all that make made, environments too
 	rm -rf .venv .venv-bench .venv-export .venv-fuzz .venv-notebook .venv-proto .venv-models .venv-study tools/node_modules tools/go/bin tools/kubernetes/bin build dist .demo
+	rm -f service/onnxplain_server/trees/kernels/_compiled_*
 	rm -rf $(TS)/node_modules $(TS)/build $(TS)/dist $(TS)/src/gen clients/java/target
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find clients $(CHECKED) -name __pycache__ -prune -exec rm -rf {} +

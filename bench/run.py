@@ -6,6 +6,7 @@ from bench.accuracy import intervals, knots
 from bench.server import cancel, clients, isolation, load
 from bench.speed import (
     black_box,
+    command,
     competitors,
     feature_vectors,
     few_values,
@@ -18,6 +19,7 @@ from bench.speed import (
 )
 
 BENCHES = {
+    "The command line": command.main,
     "The black-box engine": black_box.main,
     "Features with few values": few_values.main,
     "Interpolation between knots": knots.main,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import importlib.util
+import pkgutil
 import subprocess
 import sys
 import threading
@@ -15,12 +16,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from onnxplain_server import trees
 from onnxplain_server.adapters.runner.in_process import InProcess
 from onnxplain_server.adapters.workers.sandbox.warm_up import NullHost, requests
 from onnxplain_server.core.errors import ExplainError
 from onnxplain_server.trees.kernels import compiled_module
 from onnxplain_server.trees.kernels.ahead_of_time import compile_kernels
-from onnxplain_server.trees.kernels.compile import KERNELS
+from onnxplain_server.trees.kernels.compile import KERNELS, Kernel
 from onnxplain_server.trees.kernels.compiled_module import export_name, levels
 from onnxplain_server.trees.kernels.descent import FEATURE, Descent
 from onnxplain_server.trees.kernels.jit_kernel import JitKernel
@@ -47,22 +49,33 @@ def ahead(file: Path) -> ModuleType:
     return module
 
 
-@pytest.fixture(scope="module")
-def calls() -> dict[JitKernel, list[Any]]:
-    """Some calls of each kernel: arguments before, arguments after, result."""
-    calls: dict[JitKernel, list[Any]] = {}
-    original = JitKernel.__call__
+def recorded(compiled: Callable[..., Any], calls: list[Any]) -> Callable[..., Any]:
+    """Keep some calls of a kernel: arguments before, arguments after, result."""
 
-    def record(self: JitKernel, *arguments: Any) -> Any:
+    def record(*arguments: Any) -> Any:
         before = copy.deepcopy(arguments)
-        result = original(self, *arguments)
-        own = calls.setdefault(self, [])
-        if len(own) < _CALLS_PER_KERNEL:
-            own.append((before, copy.deepcopy(arguments), copy.deepcopy(result)))
+        result = compiled(*arguments)
+        if len(calls) < _CALLS_PER_KERNEL:
+            calls.append((before, copy.deepcopy(arguments), copy.deepcopy(result)))
         return result
 
+    return record
+
+
+def at_run_time(kernel: Kernel) -> JitKernel:
+    return JitKernel(kernel.function, tuple(kernel.types.values()))
+
+
+@pytest.fixture(scope="module")
+def calls() -> dict[str, list[Any]]:
+    """Some calls of each kernel, compiled by numba at run time."""
+    calls: dict[str, list[Any]] = {}
+    for found in pkgutil.walk_packages(trees.__path__, f"{trees.__name__}."):
+        importlib.import_module(found.name)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(JitKernel, "__call__", record)
+        for name, each in own_kernels().items():
+            record = recorded(at_run_time(each), calls.setdefault(name, []))
+            patch.setattr(each, "compiled", record)
         runner = InProcess(1, model_count=1)
         for request in requests():
             with suppress(ExplainError):
@@ -80,19 +93,19 @@ def numbers(value: Any) -> Iterator[Any]:
         yield value
 
 
-def own_kernels() -> dict[str, Any]:
+def own_kernels() -> dict[str, Kernel]:
     """The kernels of the package by their names in the module; tests have some of their own."""
     own = [each for each in KERNELS if each.function.__module__.startswith("onnxplain_server.")]
     return {export_name(each.function.__module__, each.function.__qualname__): each for each in own}
 
 
 def test_each_kernel_computes_the_same_as_compiled_by_numba_at_run_time(
-    ahead: ModuleType, calls: dict[JitKernel, list[Any]]
+    ahead: ModuleType, calls: dict[str, list[Any]]
 ) -> None:
     kernels = own_kernels()
     assert {name for name in vars(ahead) if "__" in name.strip("_")} == kernels.keys()
-    for name, each in kernels.items():
-        for before, after, result in calls[each.compiled]:
+    for name in kernels:
+        for before, after, result in calls[name]:
             computed = getattr(ahead, name)(*before)
             expected = [*numbers(after), *numbers(result)]
             for left, right in zip(numbers((*before, computed)), expected, strict=True):
@@ -104,7 +117,7 @@ def compiled(request: pytest.FixtureRequest, ahead: ModuleType) -> Callable[[str
     """Look up a kernel by its name in the module."""
     if request.param == "ahead of time":
         return lambda name: getattr(ahead, name)
-    return lambda name: own_kernels()[name].compiled
+    return lambda name: at_run_time(own_kernels()[name])
 
 
 def test_other_threads_run_meanwhile(compiled: Callable[[str], Any]) -> None:

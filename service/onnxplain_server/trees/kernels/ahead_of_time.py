@@ -2,8 +2,9 @@
 
     python -m onnxplain_server.trees.kernels.ahead_of_time FOLDER
 
-writes one module per processor level. The build of a wheel does so (`hatch_build.py`). The compiler
-is numba.pycc, so the machine code is that of `jit`; it needs a C compiler.
+writes one module per processor level. The build of a wheel does so (`hatch_build.py`). With
+`--in-place`, the module for this machine goes into this package, for a checkout. The compiler is
+numba.pycc, so the machine code is that of `jit`; it needs a C compiler.
 """
 
 from __future__ import annotations
@@ -21,7 +22,14 @@ from unittest.mock import patch
 
 from onnxplain_server import trees
 from onnxplain_server.trees.kernels.compile import KERNELS
-from onnxplain_server.trees.kernels.compiled_module import Level, export_name, levels, module_name
+from onnxplain_server.trees.kernels.compiled_module import (
+    PREFIX,
+    Level,
+    export_name,
+    levels,
+    module_name,
+    own_level,
+)
 
 _REPRODUCIBLE = {"CFLAGS": "-g0", "LDFLAGS": "-s", "PYTHONHASHSEED": "0"}
 """No names of temporary files in the module, and no order that hangs on chance."""
@@ -40,6 +48,16 @@ def compile_kernels(folder: Path, chosen: tuple[Level, ...] = levels()) -> list[
         if process.wait():
             raise subprocess.CalledProcessError(process.returncode, process.args)
     return [folder / _file_name(level) for level, _ in started]
+
+
+def _compile_in_place() -> None:
+    """Put the module for this machine into this folder, in place of those of other sources."""
+    folder, level = Path(__file__).parent, own_level()
+    for outdated in folder.glob(f"{PREFIX}_*"):
+        if outdated.name != _file_name(level):
+            outdated.unlink()
+    if not (folder / _file_name(level)).exists():
+        compile_kernels(folder, (level,))
 
 
 def _start(folder: Path, level: Level) -> subprocess.Popen[bytes]:
@@ -86,10 +104,14 @@ def _flags() -> Any:
 
 def _main() -> None:
     parser = argparse.ArgumentParser(description="Compile all kernels to modules without numba.")
-    parser.add_argument("folder", type=Path)
+    target = parser.add_mutually_exclusive_group(required=True)
+    target.add_argument("folder", type=Path, nargs="?")
+    target.add_argument("--in-place", action="store_true")
     parser.add_argument("--level", choices=[level.name for level in levels()])
     arguments = parser.parse_args()
-    if arguments.level is None:
+    if arguments.in_place:
+        _compile_in_place()
+    elif arguments.level is None:
         compile_kernels(arguments.folder)
     else:
         (level,) = (each for each in levels() if each.name == arguments.level)

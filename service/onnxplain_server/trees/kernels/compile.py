@@ -19,7 +19,7 @@ from onnxplain_server.trees.kernels.jit_kernel import INLINED, JitKernel
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Kernel:
     """A kernel: a function of arrays and numbers that is compiled.
 
@@ -49,8 +49,8 @@ def kernel(function: _F) -> _F:
     of `core.arrays`, and (named) tuples of these. It refuses others with a TypeError.
     """
     types = argument_types(function)
-    compiled = _ready_made(function) or _jit(function, types)
-    KERNELS.append(Kernel(function, types, compiled))
+    made = Kernel(function, types, _ready_made(function) or _jit(function, types))
+    KERNELS.append(made)
     checks = tuple(each.accepts for each in types.values())
 
     @wraps(function)
@@ -58,7 +58,7 @@ def kernel(function: _F) -> _F:
         for check, argument in zip(checks, arguments, strict=True):
             if not check(argument):
                 raise TypeError(_mismatch(function, types, arguments))
-        return compiled(*arguments)
+        return made.compiled(*arguments)
 
     return cast("_F", call)
 
@@ -69,8 +69,6 @@ def inlined(function: _F) -> _F:
     Only of the same file, because cached machine code is invalidated by changes of its own
     file alone.
     """
-    if _is_ready_made(function):
-        return function  # it is part of the compiled kernels
     INLINED.append(function)
     return function
 
@@ -83,12 +81,6 @@ def popcount(word: Any) -> int:
 def lowest(word: Any) -> int:
     """Return the position of the lowest set bit of a uint64, which must not be 0; likewise."""
     return (int(word) & -int(word)).bit_length() - 1
-
-
-def _is_ready_made(function: Callable[..., Any]) -> bool:
-    """Return whether the compiled module has the kernels of a function's file."""
-    prefix = export_name(function.__module__, "")
-    return any(name.startswith(prefix) for name in vars(compiled_module() or object))
 
 
 def _ready_made(function: Callable[..., Any]) -> Callable[..., Any] | None:

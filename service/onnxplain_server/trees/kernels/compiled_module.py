@@ -16,7 +16,7 @@ from pathlib import Path
 from types import ModuleType
 
 _PACKAGE = "onnxplain_server"
-_PREFIX = "_compiled"
+PREFIX = "_compiled"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +55,16 @@ def levels() -> tuple[Level, ...]:
     return _LEVELS.get(platform.machine(), (Level("generic", "generic"),))
 
 
+def own_level() -> Level:
+    """Return the highest level that this machine has."""
+    features = processor_features()
+    return next(level for level in levels() if level.features <= features)
+
+
 @cache
 def compiled_module() -> ModuleType | None:
     """Import the module for this processor, if the package brings it for its present sources."""
-    if not any(Path(__file__).parent.glob(f"{_PREFIX}_*")):
+    if not any(Path(__file__).parent.glob(f"{PREFIX}_*")):
         return None
     features = processor_features()
     for level in levels():
@@ -80,7 +86,7 @@ def processor_features() -> frozenset[str]:
 
 def module_name(level: Level) -> str:
     """Return the name of the module for a level, made from the present sources."""
-    return f"{_PREFIX}_{level.name}_{_source_digest()}"
+    return f"{PREFIX}_{level.name}_{_source_digest()}"
 
 
 def export_name(module: str, function: str) -> str:

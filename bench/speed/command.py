@@ -1,0 +1,97 @@
+"""Command line from a cold shell: wall time and peak memory of whole processes.
+
+Beside it, a Python that only imports NumPy and onnxruntime, which any explanation needs. Files are
+in the system's cache and Python's byte code is written, as on the second call of an installation.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+from onnxplain_server.trees.kernels.compiled_module import compiled_module
+
+from bench.speed_table.row import Row, Unit
+
+RUNS = 5
+FILES = Path(__file__).parents[2] / "examples" / "miami" / "published"
+ONNXPLAIN = (sys.executable, "-m", "onnxplain_server")
+BARE = (sys.executable, "-c", "import numpy, onnxruntime")
+_EXAMPLE = "onnxplain explain, Miami, 500 rows, all interactions"
+COMMANDS = {
+    "onnxplain --help": (*ONNXPLAIN, "--help"),
+    "onnxplain explain --help": (*ONNXPLAIN, "explain", "--help"),
+    _EXAMPLE: (
+        *(*ONNXPLAIN, "explain", str(FILES / "miami_xgboost.onnx"), str(FILES / "rows.csv")),
+        *("--request", str(FILES / "interactions.json")),
+    ),
+}
+WANTED = "Wanted: help within 0.2 s; the example within 1.0 s and 250 MB, five times of five."
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """Wall time of a process from start to end, s, and its peak memory, MB."""
+
+    seconds: float
+    megabytes: float
+
+
+def run(command: tuple[str, ...]) -> Process:
+    """Run a command as a process of its own, and wait for it."""
+    variables = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    start = time.perf_counter()
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, env=variables)
+    _, status, usage = os.wait4(process.pid, 0)
+    seconds = time.perf_counter() - start
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise subprocess.CalledProcessError(process.returncode, command)
+    return Process(seconds, usage.ru_maxrss / 1e3)
+
+
+def measure(command: tuple[str, ...]) -> list[tuple[Process, Process]]:
+    """Run a command and the counterpart in turn, after a first run that keeps what is compiled."""
+    run(command)
+    return [(run(command), run(BARE)) for _ in range(RUNS)]
+
+
+def kernels() -> str:
+    """Tell where the machine code of the kernels comes from."""
+    if compiled_module() is None:
+        return "kernels by numba, from its cache (`make kernels` compiles them ahead of time)"
+    return "kernels compiled ahead of time"
+
+
+def rows() -> Iterator[Row]:
+    """Yield wall time and peak memory of the example."""
+    work = "command line from a cold shell, Miami, 500 rows, all interactions"
+    ours, bare = zip(*measure(COMMANDS[_EXAMPLE]), strict=True)
+    for unit, name in ((Unit.SECONDS, "seconds"), (Unit.MEGABYTES, "megabytes")):
+        figures, theirs = ([getattr(each, name) for each in side] for side in (ours, bare))
+        counterpart = "importing NumPy and onnxruntime only"
+        yield Row(work, unit, figures, counterpart, theirs, note=f"{WANTED} Here: {kernels()}.")
+
+
+def main() -> None:
+    print(f"{'command':<54}{'s':>8}{'most':>8}{'MB':>8}{'bare s':>8}{'MB':>8}{'ratio':>8}")
+    for title, command in COMMANDS.items():
+        ours, bare = zip(*measure(command), strict=True)
+        seconds, bare_seconds = (median(p.seconds for p in side) for side in (ours, bare))
+        most = max(p.seconds for p in ours)
+        memory, bare_memory = (max(p.megabytes for p in side) for side in (ours, bare))
+        print(
+            f"{title:<54}{seconds:>8.2f}{most:>8.2f}{memory:>8.0f}{bare_seconds:>8.2f}"
+            f"{bare_memory:>8.0f}{seconds / bare_seconds:>8.1f}"
+        )
+    print(f"\nMedian and most of {RUNS} runs; {kernels()}. {WANTED}")
+
+
+if __name__ == "__main__":
+    main()
