@@ -20,6 +20,7 @@ PROTO_ENV := .venv-proto/.made
 MODELS_ENV := .venv-models/.made
 EXPORT_ENV := .venv-export/.made
 BENCH_ENV := .venv-bench/.made
+PEER_ENV := .venv-peer/.made
 STUDY_ENV := .venv-study/.made
 FUZZ_ENV := .venv-fuzz/.made
 NOTEBOOK_ENV := .venv-notebook/.made
@@ -138,6 +139,12 @@ demo: $(ENV) $(if $(shell command -v c++),kernels) ## Explain a real model, and 
 .PHONY: bench
 bench: $(BENCH_ENV) ## Run the benchmarks, beside what they are compared with
 	.venv-bench/bin/python -m bench.run
+
+.PHONY: bench-table
+bench-table: $(BENCH_ENV) $(PEER_ENV) kernels ## Measure the table of docs/studies/speed.md and README.md, a quarter of an hour; PARTS names some
+	@$(PYTHON) tools/programs.py install Rscript
+	@$(MAKE) --silent build/clients/go/load
+	.venv-bench/bin/python -m bench.speed_table --keep $(PARTS)
 
 .PHONY: capacity
 capacity: $(ENV) ## Measure what a server does and takes, and write the tables of docs/operations.md
@@ -471,6 +478,7 @@ lock: $(ENV) $(PROTO_ENV) ## Refresh the locks; newest versions with LOCK_FLAGS=
 	$(RESOLVE) --output-file requirements/fuzz.txt --group fuzz \
 		--constraints requirements/server.txt pyproject.toml
 	$(RESOLVE) --output-file requirements/notebook.txt --group pyproject.toml:notebook
+	$(RESOLVE) --no-strip-extras --output-file requirements/peer.txt bench/server/peer_requirements.txt
 	$(RESOLVE) --output-file requirements/proto.txt --group pyproject.toml:proto
 	.venv-proto/bin/npm install --prefix tools --package-lock-only --omit-lockfile-registry-resolved --no-update-notifier
 	.venv-proto/bin/npm install --prefix $(TS) --package-lock-only --omit-lockfile-registry-resolved --no-update-notifier
@@ -479,7 +487,7 @@ lock: $(ENV) $(PROTO_ENV) ## Refresh the locks; newest versions with LOCK_FLAGS=
 
 .PHONY: clean
 clean: ## Remove all that make made, environments too
-	rm -rf .venv .venv-bench .venv-export .venv-fuzz .venv-notebook .venv-proto .venv-models .venv-study tools/node_modules tools/go/bin tools/kubernetes/bin build dist .demo
+	rm -rf .venv .venv-bench .venv-export .venv-fuzz .venv-notebook .venv-proto .venv-models .venv-peer .venv-study tools/node_modules tools/go/bin tools/kubernetes/bin build dist .demo
 	rm -f service/onnxplain_server/trees/kernels/_compiled_*
 	rm -rf $(TS)/node_modules $(TS)/build $(TS)/dist $(TS)/src/gen clients/java/target
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis
@@ -502,6 +510,11 @@ $(BENCH_ENV): requirements/bench.txt pyproject.toml clients/python/pyproject.tom
 	$(PYTHON) -m venv .venv-bench
 	.venv-bench/$(INSTALL) requirements/bench.txt
 	.venv-bench/bin/pip install --quiet --no-deps --no-build-isolation -e clients/python -e .
+	@touch $@
+
+$(PEER_ENV): requirements/peer.txt
+	$(PYTHON) -m venv .venv-peer
+	.venv-peer/$(INSTALL) requirements/peer.txt
 	@touch $@
 
 $(NOTEBOOK_ENV): requirements/notebook.txt

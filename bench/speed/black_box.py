@@ -6,9 +6,7 @@ speed drifts does not decide.
 
 from __future__ import annotations
 
-import statistics
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -24,6 +22,7 @@ from onnxplain_server.effects.predictor import Predictor
 
 from bench.shared.network import WIDTHS, network
 from bench.shared.null_host import NullHost
+from bench.speed_table.row import Row, Unit, in_turn, lines, seconds
 
 RUNS = 5
 WARM_UP = 3
@@ -64,12 +63,6 @@ class Engine:
         effects.outputs()
         list(effects.single(range(WIDTHS[0])))
         return ledger.predicted
-
-
-def seconds(run: Callable[[], object]) -> float:
-    start = time.perf_counter()
-    run()
-    return time.perf_counter() - start
 
 
 def bare(content: bytes, rows: int) -> list[tuple[str, Callable[[], None]]]:
@@ -121,38 +114,40 @@ def stacked(content: bytes, features: Features) -> Callable[[], None]:
     return run
 
 
-def throughput(content: bytes) -> None:
+def rows() -> Iterator[Row]:
+    """Measure throughput beside bare onnxruntime, and time beside predictions as hstats makes."""
+    content = network()
     engine = Engine(content)
     predicted = [engine.run() for _ in range(WARM_UP)][-1]
-    name, best = min(bare(content, predicted), key=lambda setting: seconds(setting[1]))
-    print(f"  best of bare onnxruntime's settings: {name}")
-    ratios = []
-    for _ in range(RUNS):
-        ours, theirs = predicted / seconds(engine.run), predicted / seconds(best)
-        ratios.append(ours / theirs)
-        print(f"  engine {ours / 1e6:.1f} M rows/s, bare {theirs / 1e6:.1f} M rows/s")
-    print(f"engine / bare onnxruntime: median {statistics.median(ratios):.2f} (wanted: 0.85)")
-
-
-def against_hstats(content: bytes) -> None:
-    engine = Engine(content)
-    for _ in range(WARM_UP):
-        engine.run()
-    theirs = stacked(content, engine.features)
-    theirs()
-    ratios = []
-    for _ in range(RUNS):
-        slow, fast = seconds(theirs), seconds(engine.run)
-        ratios.append(slow / fast)
-        print(f"  hstats' way {slow:.2f} s, engine {fast:.2f} s")
-    ratio = statistics.median(ratios)
-    print(f"all H²_j of {ROWS} rows, hstats' way / engine: median {ratio:.1f} (wanted: 4)")
+    setting, best = min(bare(content, predicted), key=lambda one: seconds(one[1]))
+    ours, theirs = in_turn(
+        lambda: predicted / seconds(engine.run), lambda: predicted / seconds(best), RUNS
+    )
+    yield Row(
+        "rows predicted by the black-box engine for H²_j of 500 rows, network 10-64-64-1",
+        Unit.PER_SECOND,
+        ours,
+        f"bare onnxruntime in its best setting: {setting} rows",
+        theirs,
+        wanted=0.85,
+        headline="Rows predicted of a small network",
+    )
+    stacking = stacked(content, engine.features)
+    stacking()
+    ours, theirs = in_turn(lambda: seconds(engine.run), lambda: seconds(stacking), RUNS)
+    yield Row(
+        f"H²_j of 10 features, {ROWS} rows, network 10-64-64-1, by predicting",
+        Unit.SECONDS,
+        ours,
+        "the same by one stacked onnxruntime call per function, as hstats",
+        theirs,
+        wanted=4.0,
+    )
 
 
 def main() -> None:
-    content = network()
-    throughput(content)
-    against_hstats(content)
+    for line in lines(rows()):
+        print(line)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 """Command line from a cold shell: wall time and peak memory of whole processes.
 
-Beside it, a Python that only imports NumPy and onnxruntime, which any explanation needs. Files are
-in the system's cache and Python's byte code is written, as on the second call of an installation.
+Beside it, a Python that only imports NumPy and onnxruntime, which any explanation needs; and R with
+hstats, which predicts the same file (bench/speed/r_hstats.py). Files are in the system's cache and
+Python's byte code is written, as on the second call of an installation.
 """
 
 from __future__ import annotations
@@ -14,15 +15,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
+from tempfile import TemporaryDirectory
 
 from onnxplain_server.trees.kernels.compiled_module import compiled_module
 
+from bench.shared.commands import R_PYTHON
+from bench.speed import r_hstats
 from bench.speed_table.row import Row, Unit
 
 RUNS = 5
 FILES = Path(__file__).parents[2] / "examples" / "miami" / "published"
 ONNXPLAIN = (sys.executable, "-m", "onnxplain_server")
 BARE = (sys.executable, "-c", "import numpy, onnxruntime")
+HSTATS = "R's hstats over onnxruntime by reticulate: the same model, rows and statistics"
+_WORK = "`onnxplain explain` from a cold shell, Miami, 500 rows, all interactions"
 _EXAMPLE = "onnxplain explain, Miami, 500 rows, all interactions"
 COMMANDS = {
     "onnxplain --help": (*ONNXPLAIN, "--help"),
@@ -56,10 +62,12 @@ def run(command: tuple[str, ...]) -> Process:
     return Process(seconds, usage.ru_maxrss / 1e3)
 
 
-def measure(command: tuple[str, ...]) -> list[tuple[Process, Process]]:
+def measure(
+    command: tuple[str, ...], counterpart: tuple[str, ...] = BARE
+) -> list[tuple[Process, Process]]:
     """Run a command and the counterpart in turn, after a first run that keeps what is compiled."""
     run(command)
-    return [(run(command), run(BARE)) for _ in range(RUNS)]
+    return [(run(command), run(counterpart)) for _ in range(RUNS)]
 
 
 def kernels() -> str:
@@ -70,13 +78,27 @@ def kernels() -> str:
 
 
 def rows() -> Iterator[Row]:
-    """Yield wall time and peak memory of the example."""
-    work = "command line from a cold shell, Miami, 500 rows, all interactions"
-    ours, bare = zip(*measure(COMMANDS[_EXAMPLE]), strict=True)
-    for unit, name in ((Unit.SECONDS, "seconds"), (Unit.MEGABYTES, "megabytes")):
-        figures, theirs = ([getattr(each, name) for each in side] for side in (ours, bare))
-        counterpart = "importing NumPy and onnxruntime only"
-        yield Row(work, unit, figures, counterpart, theirs, note=f"{WANTED} Here: {kernels()}.")
+    """Yield wall time and peak memory of the example, beside bare imports and beside hstats."""
+    note, example = f"{WANTED} Here: {kernels()}.", COMMANDS[_EXAMPLE]
+    with TemporaryDirectory() as folder:
+        for counterpart, command, headline in (
+            ("importing NumPy and onnxruntime only", BARE, ""),
+            (HSTATS, by_hstats(Path(folder)), "Command line, from start to end"),
+        ):
+            ours, theirs = zip(*measure(example, command), strict=True)
+            for unit, name in ((Unit.SECONDS, "seconds"), (Unit.MEGABYTES, "megabytes")):
+                figures, others = (
+                    [getattr(each, name) for each in side] for side in (ours, theirs)
+                )
+                shown = headline if unit is Unit.SECONDS else ""
+                yield Row(_WORK, unit, figures, counterpart, others, note=note, headline=shown)
+
+
+def by_hstats(folder: Path) -> tuple[str, ...]:
+    """Return the command by which R computes the same, over onnxruntime."""
+    asked = (r_hstats.PUBLISHED, r_hstats.HOUSES, folder / "statistics.csv")
+    python = f"RETICULATE_PYTHON={R_PYTHON}"
+    return ("env", python, r_hstats.rscript(), str(r_hstats.SCRIPT), "ask", *map(str, asked))
 
 
 def main() -> None:

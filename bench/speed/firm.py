@@ -7,6 +7,8 @@ of a ratio run in turn in this process.
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 import onnxruntime
@@ -21,6 +23,7 @@ from onnxplain_server.core.interfaces import NO_BLOBS
 from bench.shared.network import network
 from bench.shared.null_host import NullHost
 from bench.speed.feature_vectors import onnx_forest
+from bench.speed_table.row import Row, Unit, in_turn, lines
 
 ROWS, FEATURES = 1_000_000, 50
 CALL = 100_000
@@ -65,12 +68,28 @@ def explaining(content: bytes, arrow: bytes) -> float:
     return taken
 
 
-def beside_predicting(title: str, content: bytes, wanted: str) -> None:
-    rows = np.random.default_rng(0).normal(size=(ROWS, FEATURES)).astype(np.float32)
-    arrow = as_arrow(rows)
-    bare, whole = predicting(content, rows), explaining(content, arrow)
-    print(f"{title}, {ROWS:,} rows, {FEATURES} columns: {whole:.1f} s; predicting {bare:.1f} s")
-    print(f"ratio {whole / bare:.2f}{wanted}; our own work {whole - bare:.1f} s")
+def rows() -> Iterator[Row]:
+    """Measure a whole request of FIRM beside bare predictions of the same rows."""
+    drawn = np.random.default_rng(0).normal(size=(ROWS, FEATURES)).astype(np.float32)
+    arrow = as_arrow(drawn)
+    for model, content, wanted, headline in (
+        ("forest of 500 trees of depth 8", onnx_forest(500, FEATURES), 1 / 1.3, "FIRM of a forest"),
+        ("network 50-64-64-1", network(widths=(FEATURES, 64, 64, 1)), 0.1, ""),
+    ):
+        few = as_arrow(drawn[:1_000])
+        explaining(content, few)  # loads the loops
+        ours, theirs = in_turn(
+            partial(explaining, content, arrow), partial(predicting, content, drawn)
+        )
+        yield Row(
+            f"FIRM of {FEATURES} features, {ROWS:,} rows, {model}",
+            Unit.SECONDS,
+            ours,
+            "bare onnxruntime: one prediction of each row",
+            theirs,
+            wanted,
+            headline=f"{headline}, {ROWS:,} rows" if headline else "",
+        )
 
 
 def strings() -> None:
@@ -94,8 +113,8 @@ def strings() -> None:
 
 
 def main() -> None:
-    beside_predicting("A forest of 500 trees", onnx_forest(500, FEATURES), ", wanted at most 1.5")
-    beside_predicting("A small network", network(widths=(FEATURES, 64, 64, 1)), "")
+    for line in lines(rows()):
+        print(line)
     strings()
 
 

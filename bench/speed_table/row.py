@@ -47,6 +47,8 @@ class Row:
         Ratio that is aimed at. None: no aim.
     note
         What a reader must know to judge the ratio: what the two sides do not have in common.
+    headline
+        Short name of the work for the table of README.md. Empty: the row is not in it.
     """
 
     work: str
@@ -56,6 +58,7 @@ class Row:
     theirs: Sequence[float]
     wanted: float | None = None
     note: str = ""
+    headline: str = ""
 
     def __post_init__(self) -> None:
         """Refuse rows whose ratio is none."""

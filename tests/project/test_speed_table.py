@@ -2,7 +2,15 @@
 
 import pytest
 
+from bench.speed_table import page
+from bench.speed_table.parts import BENCHMARKS, Part
+from bench.speed_table.result import Machine, Result, read_result
 from bench.speed_table.row import Row, Unit, in_turn
+
+
+def test_page_and_readme_are_what_the_result_gives() -> None:
+    for path, text in page.written(read_result()).items():
+        assert path.read_text(encoding="utf-8") == text, "run `python -m bench.speed_table.page`"
 
 
 def row(unit: Unit, ours: list[float], theirs: list[float], wanted: float | None = None) -> Row:
@@ -55,3 +63,28 @@ def test_both_sides_run_in_turn() -> None:
 
     assert in_turn(ours, theirs, 2) == ([1.0, 1.0], [2.0, 2.0])
     assert order == ["ours", "theirs"] * 2
+
+
+def test_parts_of_another_machine_or_version_are_not_kept() -> None:
+    part = Part([row(Unit.SECONDS, [1.0], [2.0])], "2026-11-23 06:00", 1.0, 0.0)
+    first, second = list(BENCHMARKS)[:2]
+    here = Machine("2 cores", {"numpy": "2.4.6"})
+    newer = Machine("2 cores", {"numpy": "2.5.0"})
+
+    both = Result(None, {}).with_part(second, part, here).with_part(first, part, here)
+
+    assert list(both.parts) == [first, second]
+    assert list(both.with_part(first, part, newer).parts) == [first]
+
+
+def test_only_rows_with_a_headline_are_in_the_readme() -> None:
+    shown = Row("long", Unit.SECONDS, [0.0204], "their library", [8.3], headline="Short")
+    hidden = row(Unit.SECONDS, [1.0], [2.0])
+    part = Part([shown, hidden], "2026-11-23 06:00", 1.0, 0.0)
+    result = Result(Machine("2 cores", {}), {next(iter(BENCHMARKS)): part})
+
+    texts = page.written(result)
+
+    assert "| Short | 20.4 ms | their library | 8.3 s | 407 |" in texts[page.README]
+    assert "| work |" not in texts[page.README]
+    assert "| work |" in texts[page.PAGE]
