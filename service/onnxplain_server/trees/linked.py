@@ -22,7 +22,7 @@ from onnxplain_server.trees.reading.check import magnitude
 from onnxplain_server.trees.reading.ensemble import Int32Array
 from onnxplain_server.trees.reading.links import LinkedEnsemble, LinkFunction
 from onnxplain_server.trees.replicates import Replicates
-from onnxplain_server.trees.stepping.planes import fits_in_table, plane_means
+from onnxplain_server.trees.stepping.planes import plane_means
 from onnxplain_server.trees.stepping.step_functions import StepFunctions
 
 _MAX_HYBRID_ROWS = 16_384
@@ -196,7 +196,7 @@ class Linked(TreeEffects):
             no_shares = np.zeros(points.shape[1])
             means = self._step_functions.means(features[0], points[0], no_shares, self._pool)
             return self._select(means.own)[inverse]
-        if fits_in_table(self._linked, points):
+        if len(features) == 2:
             pair, shares = (features[0], features[1]), self._bound.ranked.shares
             rows = self._step_functions.rows
             averages = plane_means(self._linked, rows, shares, pair, points, self._pool)
