@@ -2,19 +2,37 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 from onnx import ModelProto, TensorProto, helper
 from sklearn.ensemble import (
     ExtraTreesRegressor,
+    GradientBoostingClassifier,
     GradientBoostingRegressor,
+    HistGradientBoostingClassifier,
     RandomForestRegressor,
 )
 
 Rows = npt.NDArray[np.float32]
-Fitted: TypeAlias = GradientBoostingRegressor | RandomForestRegressor | ExtraTreesRegressor
+Fitted: TypeAlias = (
+    GradientBoostingRegressor
+    | GradientBoostingClassifier
+    | HistGradientBoostingClassifier
+    | RandomForestRegressor
+    | ExtraTreesRegressor
+)
+
+
+class Nodes(NamedTuple):
+    """Nodes of trees: per tree, an array of each attribute. Leaves have no children: -1."""
+
+    feature: list[npt.NDArray[np.int64]]
+    threshold: list[npt.NDArray[np.float64]]
+    left: list[npt.NDArray[np.int64]]
+    right: list[npt.NDArray[np.int64]]
+    value: list[npt.NDArray[np.float64]]
 
 
 def rows(count: int, width: int, seed: int = 0) -> Rows:
@@ -59,16 +77,40 @@ def many_small(trees: int, leaves: int, width: int) -> ExtraTreesRegressor:
 
 def to_onnx(fitted: Fitted) -> ModelProto:
     """Write the trees of an ensemble; what boosting starts from is left out."""
+    if isinstance(fitted, HistGradientBoostingClassifier):
+        return _write(_binned_trees(fitted), fitted.n_features_in_)
     trees = [grown.tree_ for grown in np.ravel(fitted.estimators_)]
-    boosted = isinstance(fitted, GradientBoostingRegressor)
-    factor, width = fitted.learning_rate if boosted else 1 / len(trees), fitted.n_features_in_
-    sizes = [tree.node_count for tree in trees]
-    tree_ids = np.repeat(np.arange(len(trees)), sizes)
-    node_ids = np.concatenate([np.arange(size) for size in sizes])
-    feature, threshold, left, right, value = (
-        np.concatenate([getattr(tree, name).reshape(tree.node_count, -1)[:, 0] for tree in trees])
+    boosted = isinstance(fitted, GradientBoostingRegressor | GradientBoostingClassifier)
+    factor = fitted.learning_rate if boosted else 1 / len(trees)
+    columns = (
+        [getattr(tree, name).reshape(tree.node_count, -1)[:, 0] for tree in trees]
         for name in ("feature", "threshold", "children_left", "children_right", "value")
     )
+    nodes = Nodes(*columns)
+    scaled = nodes._replace(value=[factor * value for value in nodes.value])
+    return _write(scaled, fitted.n_features_in_)
+
+
+def _binned_trees(fitted: HistGradientBoostingClassifier) -> Nodes:
+    """Return the trees of a binary classifier, whose sum is the log-odds up to a constant."""
+    trees = [grown.nodes for (grown,) in fitted._predictors]  # noqa: SLF001 - no public access
+    feature, threshold, left, right, value = (
+        [tree[name] for tree in trees]
+        for name in ("feature_idx", "num_threshold", "left", "right", "value")
+    )
+    is_leaf = [tree["is_leaf"] for tree in trees]
+    left, right = (
+        [np.where(end, -1, side.astype(np.int64)) for end, side in zip(is_leaf, sides, strict=True)]
+        for sides in (left, right)
+    )
+    return Nodes(feature, threshold, left, right, value)
+
+
+def _write(trees: Nodes, width: int) -> ModelProto:
+    sizes = [len(feature) for feature in trees.feature]
+    tree_ids = np.repeat(np.arange(len(sizes)), sizes)
+    node_ids = np.concatenate([np.arange(size) for size in sizes])
+    feature, threshold, left, right, value = (np.concatenate(column) for column in trees)
     is_leaf = left < 0
     node = helper.make_node(
         "TreeEnsembleRegressor",
@@ -87,7 +129,7 @@ def to_onnx(fitted: Fitted) -> ModelProto:
         target_treeids=tree_ids[is_leaf].tolist(),
         target_nodeids=node_ids[is_leaf].tolist(),
         target_ids=[0] * int(is_leaf.sum()),
-        target_weights=(value[is_leaf] * factor).tolist(),
+        target_weights=value[is_leaf].tolist(),
     )
     graph = helper.make_graph(
         [node],

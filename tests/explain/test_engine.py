@@ -92,21 +92,21 @@ def test_both_engines_give_the_same_statistics(runner: InProcess, name: str, sca
         np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-7 * largest)
 
 
-def test_probabilities_of_boosted_trees_are_explained_on_all_rows_but_pairs_on_500(
+def test_probabilities_of_boosted_trees_are_explained_on_all_rows_but_pairs_on_5000(
     runner: InProcess,
 ) -> None:
-    answer = explain(runner, "xgboost_3class", copies=40)
+    answer = explain(runner, "xgboost_3class", copies=130)
 
     assert answer.receipt.engine == TREES
-    assert answer.receipt.row_count > 500
+    assert answer.receipt.row_count > 5_000
     assert answer.receipt.predicted_row_count == 0
     assert "softmax of sums over trees" in answer.receipt.engine_reason
     (warning,) = (each for each in answer.warnings if each.code == "PAIRS_SAMPLED")
-    assert f"on 500 of {answer.receipt.row_count:,} distinct rows" in warning.message
+    assert f"on 5,000 of {answer.receipt.row_count:,} distinct rows" in warning.message
 
 
 def test_pairs_are_computed_on_as_many_rows_as_are_asked_for(runner: InProcess) -> None:
-    answer = explain(runner, "xgboost_3class", copies=40, row_count=600)
+    answer = explain(runner, "xgboost_3class", copies=130, row_count=600)
 
     assert answer.receipt.engine == TREES
     assert "PAIRS_SAMPLED" not in [warning.code for warning in answer.warnings]

@@ -17,12 +17,14 @@ from onnxplain_server.methods import interactions
 from onnxplain_server.methods.interactions.weighted_measurement import Plan, WeightedMeasurement
 from onnxplain_server.methods.resampling import Resampling
 from onnxplain_server.trees import linked
-from onnxplain_server.trees.linked import Linked
+from onnxplain_server.trees.linked import JointRows, Linked
 from onnxplain_server.trees.reading.ensemble import Ensemble, read_ensemble
 from onnxplain_server.trees.reading.links import AffineMap, LinkedEnsemble, LinkFunction
 from onnxplain_server.trees.stepping import planes, step_functions
 
 MODES = ("LEQ", "LT", "GTE", "GT", "EQ", "NEQ")
+EVERY_ROW = JointRows(500, 500)
+FEW = JointRows(20, 10)
 STUMP = ((0, "LEQ", 0.0), [-1.0, 0.0], [1.0, 2.0])
 
 
@@ -72,7 +74,7 @@ def bind(regressor, brute, threads: ThreadPoolExecutor):
         outputs=None,
         pool: ThreadPoolExecutor = threads,
         host=None,
-        joint_rows: int = 500,
+        joint_rows: JointRows = EVERY_ROW,
         combination: AffineMap | None = None,
     ):
         rows = np.asarray(rows, dtype=float)
@@ -249,12 +251,12 @@ def test_pairs_are_computed_on_a_sample_of_many_rows(bind) -> None:
     rng = np.random.default_rng(3)
     trees = [grown(rng, 4, 3, 2) for _ in range(4)]
     bound, _ = bind(
-        LinkFunction.LOGISTIC, trees, rng.normal(size=(60, 3)), rng.random(60) + 0.5, joint_rows=20
+        LinkFunction.LOGISTIC, trees, rng.normal(size=(60, 3)), rng.random(60) + 0.5, joint_rows=FEW
     )
-    sampled = bound.for_joint()
+    sampled = bound.for_joint(2)
     assert len(sampled.background) == 20
     assert sampled.background.source.tolist() == sorted(set(sampled.background.source.tolist()))
-    assert bound.for_joint().background.source.tolist() == sampled.background.source.tolist()
+    assert bound.for_joint(2).background.source.tolist() == sampled.background.source.tolist()
 
     rows = np.stack(bound.background.columns, axis=1)[sampled.background.source]
     _, reference = bind(LinkFunction.LOGISTIC, trees, rows, sampled.background.weights)
@@ -265,30 +267,31 @@ def test_pairs_are_computed_on_a_sample_of_many_rows(bind) -> None:
     assert close(joint.pure, whole - first - second)
 
 
-def test_pairs_too_large_for_a_table_have_the_same_effects(
-    bind, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    rng = np.random.default_rng(6)
-    trees = [grown(rng, 4, 3, 3) for _ in range(4)]
-    joints = []
-    for limit in (planes._MAX_ENTRIES, 0):
-        monkeypatch.setattr(planes, "_MAX_ENTRIES", limit)
-        bound, _ = bind(LinkFunction.SOFTMAX, trees, drawn(np.random.default_rng(7), 30, 3))
-        joints += bound.joint([(0, 2)])
-    assert close(joints[0].whole, joints[1].whole)
-    assert np.ptp(joints[0].pure) > 1e-3
+def test_triples_have_a_sample_of_their_own(bind) -> None:
+    rng = np.random.default_rng(3)
+    trees = [grown(rng, 4, 3, 2) for _ in range(4)]
+    rows = rng.normal(size=(60, 3))
+    bound, _ = bind(LinkFunction.LOGISTIC, trees, rows, joint_rows=FEW)
+    assert len(bound.for_joint(2).background) == 20
+    assert len(bound.for_joint(3).background) == 10
+
+    measure = WeightedMeasurement(bound, Plan((0, 1, 2), 3, 3, None))
+    measure.run(bound.background.weights)
+    (triple,) = bound.for_joint(3).joint([(0, 1, 2)])
+    part = measure.parts["threeway", (0, 1, 2)][0]
+    assert close(part.numerators, mean_square(triple.pure, bound.for_joint(3).background.weights))
 
 
 def test_resampled_pairs_use_the_weights_of_their_own_rows(bind) -> None:
     rng = np.random.default_rng(8)
     trees = [grown(rng, 4, 2, 1) for _ in range(4)]
-    bound, _ = bind(LinkFunction.LOGISTIC, trees, rng.normal(size=(60, 2)), joint_rows=20)
+    bound, _ = bind(LinkFunction.LOGISTIC, trees, rng.normal(size=(60, 2)), joint_rows=FEW)
     weights = rng.integers(0, 4, size=(1, 60)).astype(float)
     measure = WeightedMeasurement(bound, Plan((0, 1), 2, 0, None))
     measure.run(bound.background.weights)
     measure.run(weights)
 
-    sampled = bound.for_joint()
+    sampled = bound.for_joint(2)
     own = weights[:, sampled.background.source]
     (joint,) = sampled.joint([(0, 1)], own)
     part = measure.parts["pairwise", (0, 1)][1]
@@ -300,9 +303,9 @@ def test_pairs_are_tested_with_the_true_values_of_their_own_rows(bind) -> None:
     """Pairs see 20 of 60 rows, and there the target is the model itself; elsewhere it is noise."""
     rng = np.random.default_rng(8)
     trees = [grown(rng, 4, 2, 1) for _ in range(4)]
-    bound, _ = bind(LinkFunction.LOGISTIC, trees, rng.normal(size=(60, 2)), joint_rows=20)
+    bound, _ = bind(LinkFunction.LOGISTIC, trees, rng.normal(size=(60, 2)), joint_rows=FEW)
     actual = rng.normal(size=(60, 1))
-    own = bound.for_joint().background.source
+    own = bound.for_joint(2).background.source
     actual[own] = bound.outputs()[own]
     options = interactions.Options(("x0", "x1"), permutation_count=200)
 
@@ -320,7 +323,7 @@ def test_pairs_are_tested_with_the_true_values_of_their_own_rows(bind) -> None:
 
 def test_few_rows_are_all_used_for_pairs(bind) -> None:
     bound, _ = bind(LinkFunction.LOGISTIC, [STUMP], [[-1.0], [1.0]])
-    assert bound.for_joint() is bound
+    assert bound.for_joint(2) is bound
 
 
 def test_effects_under_replicate_weights_equal_those_of_reweighted_rows(bind) -> None:
@@ -358,6 +361,6 @@ def test_results_do_not_depend_on_threads_and_progress_ends_where_it_was_planned
             assert host.done == sum(bound.cost((j,)) for j in range(3)) == 3 * n
             pairs = [j.pure for j in bound.joint([(0, 1)])]
             assert host.done == 3 * n + bound.cost((0, 1))
-            triples = [j.pure for j in bound.for_joint().joint([(0, 1, 2)])]
+            triples = [j.pure for j in bound.for_joint(3).joint([(0, 1, 2)])]
             results.append(np.hstack(singles + pairs + triples).tobytes())
     assert results[0] == results[1]

@@ -16,7 +16,7 @@ from onnxplain_server.effects.batch_size import BatchSize
 from onnxplain_server.effects.black_box import BlackBox
 from onnxplain_server.effects.ledger import Ledger
 from onnxplain_server.effects.predictor import Predictor
-from onnxplain_server.trees.linked import Linked
+from onnxplain_server.trees.linked import JointRows, Linked
 from onnxplain_server.trees.reading.links import LinkedEnsemble
 
 MODELS = Path(__file__).parents[1] / "models"
@@ -58,7 +58,8 @@ def engines(request: pytest.FixtureRequest, nowhere: ComputationHost) -> Iterato
         ledger, outputs = Ledger(nowhere), np.arange(len(model.output_names))
         assert isinstance(model.trees, LinkedEnsemble)
         names = model.output_names
-        trees = Linked(model.trees, background, names, outputs, ledger, threads, 500)
+        limits = JointRows(N_ROWS, N_ROWS)
+        trees = Linked(model.trees, background, names, outputs, ledger, threads, limits)
         predictor = Predictor(model, outputs, ledger, BatchSize(), threads)
         yield trees, BlackBox(predictor, background, "RESPONSE")
 

@@ -74,7 +74,7 @@ class BlackBox:
     def restrict(self, background: Background) -> BlackBox:
         return BlackBox(self._predictor, background, self._scale)
 
-    def for_joint(self) -> BlackBox:
+    def for_joint(self, order: int) -> BlackBox:  # noqa: ARG002 - rows for groups of any size
         return self
 
     def cost(self, features: Sequence[int], n_points: int | None = None) -> int:

@@ -151,11 +151,16 @@ class Effects(Protocol):
     def restrict(self, background: Background) -> Effects:
         """Return the same engine on other rows of the same table."""
 
-    def for_joint(self) -> Effects:
+    def for_joint(self, order: int) -> Effects:
         """Return the engine for effects of several features.
 
         `self`, or the same engine on a sample of its rows, in their order, where the cost of joint
         effects grows with the square of the rows and that of single ones does not.
+
+        Parameters
+        ----------
+        order : int
+            Most features in a group.
         """
 
     def cost(self, features: Sequence[int], n_points: int | None = None) -> int:

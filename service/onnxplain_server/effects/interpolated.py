@@ -84,7 +84,7 @@ class Interpolated:
     def restrict(self, background: Background) -> Interpolated:
         return Interpolated(self._engine.restrict(background), self._knot_count)
 
-    def for_joint(self) -> Interpolated:
+    def for_joint(self, order: int) -> Interpolated:  # noqa: ARG002 - as `BlackBox`
         return self
 
     def cost(self, features: Sequence[int], n_points: int | None = None) -> int:

@@ -25,10 +25,10 @@ from onnxplain_server.explain.prediction.model import PredictionModel
 from onnxplain_server.explain.prediction.trees import PredictionTrees, put_behind
 from onnxplain_server.explain.question import Engine, Question
 from onnxplain_server.explain.resources import Resources
-from onnxplain_server.explain.row_counts import QUADRATIC_ROWS
+from onnxplain_server.explain.row_counts import LINKED_PAIR_ROWS, QUADRATIC_ROWS
 from onnxplain_server.trees.cached import CachedTrees
 from onnxplain_server.trees.exact import Exact
-from onnxplain_server.trees.linked import Linked
+from onnxplain_server.trees.linked import JointRows, Linked
 from onnxplain_server.trees.reading.check import disagreement
 from onnxplain_server.trees.reading.ensemble import Ensemble
 from onnxplain_server.trees.reading.links import LinkedEnsemble
@@ -131,8 +131,9 @@ def _tree_engine(  # noqa: PLR0917 - arguments of the engine
     """Return the engine for these trees."""
     names, threads = model.output_names, resources.threads
     if isinstance(trees, LinkedEnsemble):
-        row_limit = question.row_count or QUADRATIC_ROWS
-        return lambda rows: Linked(trees, rows, names, outputs, ledger, threads, row_limit)
+        row_count = question.row_count
+        limits = JointRows(row_count or LINKED_PAIR_ROWS, row_count or QUADRATIC_ROWS)
+        return lambda rows: Linked(trees, rows, names, outputs, ledger, threads, limits)
     leaves = resources.memo.leaves(trees)
     return lambda background: Exact(trees, leaves, background, names, outputs, ledger, threads)
 

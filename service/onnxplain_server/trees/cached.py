@@ -61,8 +61,8 @@ class CachedTrees:
     def restrict(self, background: Background) -> CachedTrees:
         return self._with(self._engine.restrict(background))
 
-    def for_joint(self) -> CachedTrees:
-        engine = self._engine.for_joint()
+    def for_joint(self, order: int) -> CachedTrees:
+        engine = self._engine.for_joint(order)
         return self if engine is self._engine else self._with(engine)
 
     def _with(self, engine: Exact | Linked) -> CachedTrees:

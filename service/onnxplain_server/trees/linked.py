@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 
@@ -29,6 +30,19 @@ _MAX_HYBRID_ROWS = 16_384
 """Hybrid rows per pass over the trees, which bounds memory."""
 
 
+class JointRows(NamedTuple):
+    """Most rows for joint effects.
+
+    Attributes
+    ----------
+    pairs, larger : int
+        For pairs, and for larger groups of features.
+    """
+
+    pairs: int
+    larger: int
+
+
 class Linked(TreeEffects):
     """Implements `Effects` for outputs that are affine in a link function of sums over trees.
 
@@ -47,7 +61,7 @@ class Linked(TreeEffects):
         Positions of the outputs explained. A link needs all scores, so they are selected after.
     ledger : Ledger
     threads : ThreadPoolExecutor
-    joint_rows : int
+    joint_rows : JointRows
         Most rows for joint effects, whose time grows with the square of the rows.
 
     Notes
@@ -66,7 +80,7 @@ class Linked(TreeEffects):
         outputs: Indices,
         ledger: Ledger,
         threads: ThreadPoolExecutor,
-        joint_rows: int,
+        joint_rows: JointRows,
     ) -> None:
         self._linked = linked
         self._joint_rows = joint_rows
@@ -91,8 +105,9 @@ class Linked(TreeEffects):
             self._joint_rows,
         )
 
-    def for_joint(self) -> Linked:
-        rows = sample_rows(len(self._bound.background), self._joint_rows, 0)
+    def for_joint(self, order: int) -> Linked:
+        limit = self._joint_rows.pairs if order <= 2 else self._joint_rows.larger
+        rows = sample_rows(len(self._bound.background), limit, 0)
         if len(rows) == len(self._bound.background):
             return self
         return self.restrict(self._bound.background.take(rows))
@@ -201,10 +216,13 @@ class Linked(TreeEffects):
             rows = self._step_functions.rows
             averages = plane_means(self._linked, rows, shares, pair, points, self._pool)
             return self._select(averages)[inverse]
+        return self._average_in_parts(features, points)[inverse]
+
+    def _average_in_parts(self, features: Sequence[int], points: Int32Array) -> Matrix:
+        """Average predictions of all rows with the features at points, as `_at`."""
         step = max(1, _MAX_HYBRID_ROWS // len(self._bound.background))
         starts = range(0, points.shape[1], step)
-        parts = [self._average(features, points[:, s : s + step]) for s in starts]
-        return np.concatenate(parts)[inverse]
+        return np.concatenate([self._average(features, points[:, s : s + step]) for s in starts])
 
     def _average(self, features: Sequence[int], points: Int32Array) -> Matrix:
         """Average predictions of all rows with the features at few points, as `_at`."""

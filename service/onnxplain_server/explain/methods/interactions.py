@@ -35,7 +35,7 @@ def prepare(task: Task, options: Options) -> Job[Result]:
     )
     # An engine of its own, whose plan holds only the predictions of this method.
     effects, unnecessary = approximated(task.effects.restrict(background), options)
-    notes = _pairs_sampled(effects) if options.pairwise_feature_count else ()
+    notes = _pairs_sampled(effects, options) if options.pairwise_feature_count else ()
     return Job(
         options,
         interactions.cost(effects, options),
@@ -68,9 +68,10 @@ def _test_target(task: Task, options: Options) -> Target | None:
     return target.read_column(task.sample.table, question.target_column, task.outputs)
 
 
-def _pairs_sampled(effects: Effects) -> tuple[Note, ...]:
+def _pairs_sampled(effects: Effects, options: Options) -> tuple[Note, ...]:
     """Warn if pairs are computed on fewer rows than single features."""
-    pair_rows, rows = len(effects.for_joint().background), len(effects.background)
+    sampled = interactions.for_joint(effects, options)
+    pair_rows, rows = len(sampled.background), len(effects.background)
     if pair_rows == rows:
         return ()
     message = (

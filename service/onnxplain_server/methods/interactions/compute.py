@@ -48,8 +48,13 @@ def cost(effects: Effects, options: Options) -> int:
     plan = _plan(effects, options)
     single = sum(effects.cost((j,)) for j in plan.positions)
     batches = effects.batch_count(options.resampling.repeat_count)
-    joint = plan.joint_bound(effects.for_joint())
+    joint = plan.joint_bound(effects.for_joint(plan.order))
     return len(effects.background) + batches * (single + joint)
+
+
+def for_joint(effects: Effects, options: Options) -> Effects:
+    """Return the engine on the rows on which pairs and triples are computed."""
+    return effects.for_joint(_plan(effects, options).order)
 
 
 def compute(effects: Effects, options: Options, seed: int, actual: Matrix | None = None) -> Result:

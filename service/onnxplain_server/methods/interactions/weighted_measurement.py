@@ -39,6 +39,11 @@ class Plan:
     threeway_count: int
     absolute_threshold: float | None
 
+    @property
+    def order(self) -> int:
+        """Most features in a group."""
+        return 3 if self.threeway_count >= 3 else 2
+
     def count(self, order: str) -> int:
         """Return the number of features, per output, in the groups of an order."""
         return self.pairwise_count if order == "pairwise" else self.threeway_count
@@ -113,7 +118,7 @@ class WeightedMeasurement:
     ) -> None:
         self._effects = effects
         self._batch_count = batch_count
-        self._for_joint = effects.for_joint()
+        self._for_joint = effects.for_joint(plan.order)
         self._plan = plan
         self._test = test
         self._joint_test = test and test.take(self._joint_rows())

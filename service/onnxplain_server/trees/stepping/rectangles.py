@@ -57,6 +57,25 @@ class Grid(NamedTuple):
     capacity: int
 
 
+class PlanePoints(NamedTuple):
+    """Points in the order of a sweep, as a tuple that kernels accept.
+
+    Attributes
+    ----------
+    start : (sizes[0] + 1,)
+        First of the points at each place along the first feature.
+    place : (n_points,)
+        Place of each along the second feature.
+    tile : int
+        Number of points whose sums are in memory before their outputs are computed: at least those
+        at one place.
+    """
+
+    start: Int32Vector
+    place: Int32Vector
+    tile: int
+
+
 class Edges(NamedTuple):
     """Left and right edges of the rectangles in the order of a sweep, for kernels.
 
