@@ -1,7 +1,7 @@
 """Error lines: a short last line that names what the user typed."""
 
 import pytest
-from onnxplain_server.cli.error_lines import LONGEST_LINE, Names, error_lines
+from onnxplain_server.cli.output.error_lines import LONGEST_LINE, Names, error_lines
 
 NAMES = Names(
     flags={"target_column": "--target-column", "outputs": "--outputs"},

@@ -26,7 +26,7 @@ ALWAYS_NEEDLESS = CALLING | DRAWING | {"pandas"}
 
 LIBRARIES = {
     "feature_vectors": {"scipy", "sklearn", "numba", "pandas", "rich"},  # the last two by sklearn
-    "firm": {"scipy"},
+    "firm": {"scipy", "numba"},
     "swarm": {"scipy"},
 }
 """Those that a method may import beside the computing ones, whatever the model."""

@@ -10,7 +10,7 @@ from typing import IO, Any
 import typer
 from onnxplain.errors import ExplainError as ClientError
 
-from onnxplain_server.cli.error_lines import Names, error_lines, printed, shortened
+from onnxplain_server.cli.output.error_lines import Names, error_lines, printed, shortened
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.report.renderer import RendererMissingError
 

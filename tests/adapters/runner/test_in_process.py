@@ -20,12 +20,12 @@ from onnxplain.v1.interactions_pb2 import InteractionsOptions
 from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.partial_dependence_pb2 import PartialDependenceOptions
 from onnxplain.v1.table_pb2 import Table
-from onnxplain_server.adapters.onnx import OnnxModel, load
+from onnxplain_server.adapters.onnx import OnnxModel, load_described
 from onnxplain_server.adapters.runner import in_process
 from onnxplain_server.adapters.runner.in_process import InProcess
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import Blob, Blobs
-from onnxplain_server.core.model import Scale
+from onnxplain_server.core.model import Description, Scale
 from onnxplain_server.wire.blobs import identify
 
 
@@ -110,11 +110,11 @@ def test_the_answer_and_the_description_are_of_the_same_model(make, runner: InPr
 def test_a_model_is_loaded_once_while_it_is_kept(make, monkeypatch: pytest.MonkeyPatch) -> None:
     loads = []
 
-    def counted(content: bytes, scale: Scale, *limits) -> OnnxModel:
+    def counted(content: bytes, scale: Scale, *limits) -> tuple[OnnxModel, Description]:
         loads.append(scale)
-        return load(content, scale, *limits)
+        return load_described(content, scale, *limits)
 
-    monkeypatch.setattr(in_process, "load", counted)
+    monkeypatch.setattr(in_process, "load_described", counted)
     runner = InProcess(1, model_count=1)
 
     for _ in range(2):

@@ -5,7 +5,7 @@ In reading order: `load`, `read` with `checks`, `inputs`, `outputs`, `trial_rows
 decided at load time. No type and no error text of onnx or onnxruntime leaves this package.
 """
 
-from onnxplain_server.adapters.onnx.load import describe, load
+from onnxplain_server.adapters.onnx.load import describe, load, load_described
 from onnxplain_server.adapters.onnx.session import OnnxModel
 
-__all__ = ["OnnxModel", "describe", "load"]
+__all__ = ["OnnxModel", "describe", "load", "load_described"]

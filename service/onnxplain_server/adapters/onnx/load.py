@@ -67,13 +67,18 @@ def load(
         MARGIN_UNAVAILABLE.
     """
     with loading():
-        graph = read(content, limits)
-        response = _open(graph, read_parts(graph))
-        is_classifier = has_class_scores(graph, response.parts)
-        is_binary = _is_binary(graph, response)
-        notes = _output_notes(graph, response)
-        opened = response if scale is Scale.RESPONSE else _margin(graph, response)
-        return _model(opened, notes, has_class_scores=is_classifier, is_binary=is_binary)
+        return _load(_read_file(content, limits), scale)
+
+
+def load_described(
+    content: bytes, scale: Scale = Scale.RESPONSE, limits: ModelLimits = DEFAULT_LIMITS
+) -> tuple[OnnxModel, Description]:
+    """Load a model and describe it; the file is read and tried once. See `load` and `describe`."""
+    with loading():
+        file = _read_file(content, limits)
+        model = _load(file, scale)
+        is_margin = scale is Scale.MARGIN
+        return model, _describe(file, "" if is_margin else _margin_refusal(file))
 
 
 def describe(content: bytes, limits: ModelLimits = DEFAULT_LIMITS) -> Description:
@@ -85,22 +90,8 @@ def describe(content: bytes, limits: ModelLimits = DEFAULT_LIMITS) -> Descriptio
         INVALID_MODEL, UNSUPPORTED_MODEL, MODEL_TOO_COMPLEX or EXTERNAL_DATA.
     """
     with loading():
-        graph = read(content, limits)
-        used, producer = operators(graph.model), graph.model.producer_name
-        response = _open(graph, read_parts(graph))
-        names = [feed.input.name for feed in response.feeds] + list(response.columns.names)
-        names += [name for feed in response.feeds for name in feed.input.columns]
-        "".join((producer, *used, *names)).encode()  # raises for text that is not valid Unicode
-        return Description(
-            digest=f"sha256:{hashlib.sha256(content).hexdigest()}",
-            inputs=tuple(feed.input for feed in response.feeds),
-            output_names=response.columns.names,
-            margin_refusal=_margin_refusal(graph, response),
-            operators=used,
-            producer=producer,
-            has_class_scores=has_class_scores(graph, response.parts),
-            is_binary=_is_binary(graph, response),
-        )
+        file = _read_file(content, limits)
+        return _describe(file, _margin_refusal(file))
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +103,50 @@ class _Opened:
     parts: tuple[OutputTensor, ...]
     columns: OutputColumns
     trial: Trial
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """Model file that was read and tried: its digest, operators, producer and graph."""
+
+    digest: str
+    operators: tuple[str, ...]
+    producer: str
+    graph: Graph
+    response: _Opened
+
+
+def _read_file(content: bytes, limits: ModelLimits) -> _File:
+    graph = read(content, limits)
+    used, producer = operators(graph.model), graph.model.producer_name
+    digest = f"sha256:{hashlib.sha256(content).hexdigest()}"
+    return _File(digest, used, producer, graph, _open(graph, read_parts(graph)))
+
+
+def _load(file: _File, scale: Scale) -> OnnxModel:
+    graph, response = file.graph, file.response
+    is_classifier = has_class_scores(graph, response.parts)
+    is_binary = _is_binary(graph, response)
+    notes = _output_notes(graph, response)
+    opened = response if scale is Scale.RESPONSE else _margin(graph, response)
+    return _model(opened, notes, has_class_scores=is_classifier, is_binary=is_binary)
+
+
+def _describe(file: _File, margin_refusal: str) -> Description:
+    graph, response = file.graph, file.response
+    names = [feed.input.name for feed in response.feeds] + list(response.columns.names)
+    names += [name for feed in response.feeds for name in feed.input.columns]
+    "".join((file.producer, *file.operators, *names)).encode()  # raises for invalid Unicode
+    return Description(
+        digest=file.digest,
+        inputs=tuple(feed.input for feed in response.feeds),
+        output_names=response.columns.names,
+        margin_refusal=margin_refusal,
+        operators=file.operators,
+        producer=file.producer,
+        has_class_scores=has_class_scores(graph, response.parts),
+        is_binary=_is_binary(graph, response),
+    )
 
 
 def _open(graph: Graph, parts: tuple[OutputTensor, ...]) -> _Opened:
@@ -148,9 +183,9 @@ def _open_scores(graph: Graph, parts: tuple[OutputTensor, ...]) -> _Opened:
         raise margin_unavailable("the runtime cannot evaluate its sum alone") from None
 
 
-def _margin_refusal(graph: Graph, response: _Opened) -> str:
+def _margin_refusal(file: _File) -> str:
     try:
-        _margin(graph, response)
+        _margin(file.graph, file.response)
     except ExplainError as refusal:
         if refusal.reason is not Reason.MARGIN_UNAVAILABLE:
             raise

@@ -19,7 +19,7 @@ from cachetools import LRUCache
 from onnx import ModelProto
 from onnxplain.v1 import explanation_service_pb2 as service_pb2
 
-from onnxplain_server.adapters.onnx import OnnxModel, describe, load
+from onnxplain_server.adapters.onnx import OnnxModel, describe, load_described
 from onnxplain_server.adapters.runner.table_cache import TableCache
 from onnxplain_server.adapters.runner.timed_model import TimedModel
 from onnxplain_server.adapters.runner.uncached import UncachedHost
@@ -230,8 +230,7 @@ class InProcess:
             loaded = self._models.get(key)
         if loaded is None:
             with self._loading(host):
-                model = load(file.content, scale, self._limits)
-                description = describe(file.content, self._limits)
+                model, description = load_described(file.content, scale, self._limits)
             loaded = _Loaded(model, description, BatchSize(), _forest(file.content))
             with self._lock:
                 self._models[key] = loaded
