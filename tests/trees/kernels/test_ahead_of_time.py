@@ -70,8 +70,6 @@ def at_run_time(kernel: Kernel) -> JitKernel:
 def calls() -> dict[str, list[Any]]:
     """Some calls of each kernel, compiled by numba at run time."""
     calls: dict[str, list[Any]] = {}
-    for found in pkgutil.walk_packages(trees.__path__, f"{trees.__name__}."):
-        importlib.import_module(found.name)
     with pytest.MonkeyPatch.context() as patch:
         for name, each in own_kernels().items():
             record = recorded(at_run_time(each), calls.setdefault(name, []))
@@ -95,6 +93,8 @@ def numbers(value: Any) -> Iterator[Any]:
 
 def own_kernels() -> dict[str, Kernel]:
     """The kernels of the package by their names in the module; tests have some of their own."""
+    for found in pkgutil.walk_packages(trees.__path__, f"{trees.__name__}."):
+        importlib.import_module(found.name)
     own = [each for each in KERNELS if each.function.__module__.startswith("onnxplain_server.")]
     return {export_name(each.function.__module__, each.function.__qualname__): each for each in own}
 
