@@ -15,6 +15,7 @@ from bench.speed import (
     r_packages,
     swarm,
     trees,
+    woodelf_many_rows,
     woodelf_miami,
 )
 
@@ -26,6 +27,7 @@ BENCHES = {
     "The trees engine": trees.main,
     "The trees engine beside others": competitors.main,
     "The trees engine beside WOODELF": woodelf_miami.main,
+    "The trees engine beside WOODELF, many rows": woodelf_many_rows.main,
     "The trees engine beside packages of R": r_packages.main,
     "Intervals": intervals.main,
     "The trees engine's first use": first_use.main,

@@ -22,7 +22,9 @@ from onnxplain_server.trees.kernels.compile import inlined, kernel, lowest
 from onnxplain_server.trees.reading.ensemble import CellSets
 
 _BLOCK = 8
-"""Words, each of 64 rows, per kernel call."""
+"""Least words, each of 64 rows, per kernel call."""
+_MANY_BLOCKS = 64
+"""Calls that divide many rows."""
 
 
 class _Leaves(NamedTuple):
@@ -53,14 +55,14 @@ def all_but_one_effects(
     slot[list(features)] = np.arange(len(features))
     share = met_shares(boxes.met, ranked.below)
     width = int(np.diff(boxes.start).max(initial=1))
+    effects = np.empty((len(features), len(ranked), boxes.values.shape[1]))
     sets = numbers.to_positions(boxes.met)
     leaves = _Leaves(boxes.start, sets, share, slot[boxes.feature], boxes.values, width)
-    positions = numbers.position[ranked.codes]
-    effects = np.zeros((len(ranked), len(features) + 1, boxes.values.shape[1]))
-    spans = blocks(-(-len(ranked) // 64), _BLOCK)
-    pool.run(lambda span: _visit(*span, leaves, positions, numbers.start, effects), spans)
-    effects[:, :-1] += effects[:, -1:]
-    return effects[:, :-1].swapaxes(0, 1)
+    n_words = -(-len(ranked) // 64)
+    spans = blocks(n_words, max(_BLOCK, n_words // _MANY_BLOCKS))
+    codes, position, first_sets = ranked.codes, numbers.position, numbers.start
+    pool.run(lambda span: _visit(*span, leaves, codes, position, first_sets, effects), spans)
+    return effects
 
 
 @kernel
@@ -74,56 +76,100 @@ def met_shares(met: CellSets, below: Vector) -> Vector:
 
 
 @inlined
-def _fill_bitsets(positions: Any, starts: Int32Vector, first: int, last: int, words: Any) -> None:
+def _fill_bitsets(
+    codes: Any, position: Int32Vector, starts: Int32Vector, first: int, last: int, words: Any
+) -> None:
     """Build the bitsets of up to 64 rows below each border."""
     words[:] = 0
-    for j in range(len(positions)):
+    for j in range(len(codes)):
         for i in range(first, last):
-            words[positions[j, i] + 1] |= np.uint64(1) << np.uint64(i - first)
+            words[position[codes[j, i]] + 1] |= np.uint64(1) << np.uint64(i - first)
         for k in range(starts[j] + 1, starts[j + 1]):
             words[k] |= words[k - 1]
+
+
+@inlined
+def _met(words: Any, low: Int32Vector, high: Int32Vector, run: int, stop: int) -> Any:
+    """Return the rows in one of the runs from `run` to `stop`."""
+    mask = np.uint64(0)
+    for each in range(run, stop):
+        mask |= words[high[each]] & ~words[low[each]]
+    return mask
+
+
+@inlined
+def _bit(word: Any, i: Any, place: Any) -> Any:
+    """Return bit i of a word, at another place."""
+    return (word >> np.uint64(i) & np.uint64(1)) << np.uint64(place)
+
+
+@inlined
+def _if_bit(word: Any, number: int, place: int) -> Any:
+    """Return a word where a number has a bit, or else 0."""
+    return word & -np.uint64(number >> place & 1)
+
+
+@inlined
+def _store(sums: Cube, first: int, last: int, effects: Cube) -> None:
+    """Store the effects of up to 64 rows, and clear their sums."""
+    total = effects.shape[0]
+    for j in range(total):
+        for i in range(first, last):
+            for k in range(effects.shape[2]):
+                effects[j, i, k] = sums[i - first, j, k] + sums[i - first, total, k]
+    sums[:] = 0.0
 
 
 # Long: calls would take longer than the steps.
 @kernel
 def _visit(  # noqa: C901 - calls would take longer than the steps
-    a: int, b: int, leaves: _Leaves, positions: Int32Matrix, first_sets: Int32Vector, effects: Cube
-) -> None:
+    a: int, b: int, leaves: _Leaves, codes: Int32Matrix, position: Int32Vector,
+    first_sets: Int32Vector, effects: Cube,
+) -> None:  # fmt: skip
     """Visit all leaves for the rows in the words from a to b.
 
-    `effects` are (n, n_features + 1, n_targets); the last feature holds the sum of the trees.
+    `effects` are (n_features, n, n_targets); in `sums` the last feature holds the sum of the trees.
     """
     starts, (runs, low, high), share, slot, values, width = leaves
-    total, n_targets = effects.shape[1] - 1, values.shape[1]
-    words, met = np.empty(first_sets[-1], np.uint64), np.empty(width, np.uint64)
+    total, n_targets = effects.shape[0], values.shape[1]
+    words, sums = np.empty(first_sets[-1], np.uint64), np.zeros((64, total + 1, n_targets))
+    higher = np.zeros(max(0, int(np.ceil(np.log2(width + 1))) - 3), np.uint64)
     for word in range(a, b):
-        first, last = word << 6, min((word + 1) << 6, positions.shape[1])
-        _fill_bitsets(positions, first_sets, first, last, words)
+        first, last = word << 6, min((word + 1) << 6, codes.shape[1])
+        _fill_bitsets(codes, position, first_sets, first, last, words)
         all_rows = ~np.uint64(0) >> np.uint64(64 - (last - first))
         for leaf in range(len(values)):
             start, stop = starts[leaf], starts[leaf + 1]
             none, one = all_rows, np.uint64(0)
+            number0 = number1 = number2 = np.uint64(0)
+            higher[:] = 0
             for c in range(start, stop):
-                mask = np.uint64(0)
-                for run in range(runs[c], runs[c + 1]):
-                    mask |= words[high[run]] & ~words[low[run]]
-                met[c - start] = mask
-                one = (one & mask) | (none & ~mask)
+                mask = _met(words, low, high, runs[c], runs[c + 1])
+                missed = none & ~mask
+                number0 |= _if_bit(missed, c - start, 0)
+                number1 |= _if_bit(missed, c - start, 1)
+                number2 |= _if_bit(missed, c - start, 2)
+                for bit in range(len(higher)):
+                    higher[bit] |= _if_bit(missed, c - start, 3 + bit)
+                one = (one & mask) | missed
                 none &= mask
                 if not none | one:
                     break
             while none:
-                i = first + lowest(none)
+                i = lowest(none)
                 none &= none - np.uint64(1)
                 for k in range(n_targets):
-                    effects[i, total, k] += values[leaf, k]
+                    sums[i, total, k] += values[leaf, k]
                     for c in range(start, stop):
                         if slot[c] >= 0:
-                            effects[i, slot[c], k] += values[leaf, k] * (share[c] - 1.0)
-            for c in range(start, stop if one else start):
-                missed = one & ~met[c - start] if slot[c] >= 0 else np.uint64(0)
-                while missed:
-                    i = first + lowest(missed)
-                    missed &= missed - np.uint64(1)
-                    for k in range(n_targets):
-                        effects[i, slot[c], k] += values[leaf, k] * share[c]
+                            sums[i, slot[c], k] += values[leaf, k] * (share[c] - 1.0)
+            while one:
+                i = lowest(one)
+                one &= one - np.uint64(1)
+                at = _bit(number0, i, 0) | _bit(number1, i, 1) | _bit(number2, i, 2)
+                for bit in range(len(higher)):
+                    at |= _bit(higher[bit], i, 3 + bit)
+                c = np.uint64(start) + at
+                for k in range(n_targets if slot[c] >= 0 else 0):
+                    sums[i, slot[c], k] += values[leaf, k] * share[c]
+        _store(sums, first, last, effects)
