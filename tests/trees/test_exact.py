@@ -244,3 +244,13 @@ def test_a_prediction_that_is_not_finite_is_an_error(regressor, engine) -> None:
     bound = engine(regressor([((0, "LEQ", 0.0), [np.inf], [1.0])], 1), np.array([[1.0], [-1.0]]))
     with pytest.raises(Exception, match="not finite for rows 1 "):
         bound.outputs()
+
+
+@FORMS
+def test_an_infinite_leaf_that_no_row_can_reach_changes_nothing(
+    form, regressor, engine, counting
+) -> None:
+    form(counting)
+    tree = ((0, "LEQ", 0.0), [1.0], ((1, "LEQ", 0.0), [2.0], [np.inf]))
+    bound = engine(regressor([tree], 2), np.array([[-1.0, -1.0], [1.0, -2.0], [2.0, -3.0]]))
+    assert bound.curve([0], [np.array([-5.0, 5.0])]).tolist() == [[1.0], [2.0]]
