@@ -12,10 +12,10 @@ from bench.speed import (
     few_values,
     firm,
     first_use,
+    many_rows,
     r_packages,
     swarm,
     trees,
-    woodelf_many_rows,
     woodelf_miami,
 )
 
@@ -27,7 +27,7 @@ BENCHES = {
     "The trees engine": trees.main,
     "The trees engine beside others": competitors.main,
     "The trees engine beside WOODELF": woodelf_miami.main,
-    "The trees engine beside WOODELF, many rows": woodelf_many_rows.main,
+    "The trees engine beside WOODELF, many rows": many_rows.main,
     "The trees engine beside packages of R": r_packages.main,
     "Intervals": intervals.main,
     "The trees engine's first use": first_use.main,
