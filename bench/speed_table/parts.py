@@ -33,6 +33,9 @@ BENCHMARKS: Mapping[str, Benchmark] = {
     "small-calls": Benchmark("bench.server.small_calls", "Small calls"),
     "server": Benchmark("bench.server.served_peer", "Calls per second, beside MLServer"),
     "many-rows": Benchmark("bench.speed.many_rows", "Trees and many rows, beside WOODELF"),
+    "probabilities": Benchmark(
+        "bench.speed.probabilities", "Pairs on probabilities, beside one descent per point"
+    ),
     "full-forest": Benchmark("bench.speed.full_forest", "Forest of full trees, beside predicting"),
     "firm": Benchmark("bench.speed.firm", "FIRM, beside predicting"),
     "black-box": Benchmark("bench.speed.black_box", "Black box, beside bare onnxruntime"),
