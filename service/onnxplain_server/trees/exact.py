@@ -14,7 +14,7 @@ from onnxplain_server.effects.ledger import Ledger
 from onnxplain_server.effects.rounding import AVERAGING
 from onnxplain_server.trees.bound import BoundRows, TreeEffects
 from onnxplain_server.trees.counting.pure_effects import evaluate_pure
-from onnxplain_server.trees.counting.strategies import Count
+from onnxplain_server.trees.counting.strategies import Count, CountedLeaves, CountingStrategy
 from onnxplain_server.trees.kernels.block_pool import BlockPool
 from onnxplain_server.trees.leaves import Leaves
 from onnxplain_server.trees.reading.check import magnitude
@@ -108,13 +108,14 @@ class Exact(TreeEffects):
             self._replicates = Replicates(self, weights)
             yield from self._replicates.single(features)
             return
-        strategy = self._bound.rows.strategy(self._bound.background, self._pool)
-        for counted, others in strategy.singles(features, self._pool):
-            (j,) = counted.features
-            self._pure[j,] = evaluate_pure(self._ensemble, counted, [self._bound.ranked.codes[j]])
+        for counted in self._strategy.singles(features, self._pool):
+            j, own = counted.feature, counted.own
+            if isinstance(own, CountedLeaves):
+                own = evaluate_pure(self._ensemble, own, [self._bound.ranked.codes[j]])
+            self._pure[j,] = own
             self._ledger.spend(len(self._bound.background), 0)
-            own = self._to_outputs(self._mean + self._pure[j,])
-            yield Single(j, own, self._to_outputs(others))
+            whole = self._to_outputs(self._mean + self._pure[j,])
+            yield Single(j, whole, self._to_outputs(counted.others))
 
     def joint(
         self, groups: Sequence[tuple[int, ...]], weights: Matrix | None = None
@@ -122,7 +123,7 @@ class Exact(TreeEffects):
         if weights is not None:
             yield from self._replicates.joint(groups)
             return
-        count = self._prepare(groups)
+        count = self._prepare(groups, at_rows=True)
         for start in range(0, len(groups), _PARALLEL_GROUPS):
             part = groups[start : start + _PARALLEL_GROUPS]
             wholes = self._pool.run(lambda group: self._at_rows(group, count), part)
@@ -143,11 +144,17 @@ class Exact(TreeEffects):
                 self._ledger.spend(len(curve) * len(self._bound.background), 0)
                 yield self._to_outputs(curve)
 
-    def _prepare(self, groups: Sequence[tuple[int, ...]]) -> Count:
+    @cached_property
+    def _strategy(self) -> CountingStrategy:
+        return self._bound.rows.strategy(self._bound.background, self._pool)
+
+    def _prepare(self, groups: Sequence[tuple[int, ...]], *, at_rows: bool = False) -> Count:
         """Compute all that waits for the pool, which its own threads must not do."""
         _ = self._mean
         parts = dict.fromkeys(part for group in groups for part in _parts(group))
         missing = [part for part in parts if part not in self._pure]
+        if at_rows:
+            missing = [part for part in missing if not self._strategy.sums_at_rows(part)]
         return self._bound.rows.prepare(missing, self._bound.background, self._pool)
 
     @cached_property
@@ -170,7 +177,11 @@ class Exact(TreeEffects):
         """Compute F of a group at the rows, in the calling thread: (n, n_targets)."""
 
         def pure(part: tuple[int, ...]) -> Matrix:
-            if part not in self._pure:
+            if part in self._pure:
+                return self._pure[part]
+            if self._strategy.sums_at_rows(part):
+                self._pure[part] = self._strategy.pure_at_rows(part)
+            else:
                 codes = [self._bound.ranked.codes[j] for j in part]
                 self._pure[part] = evaluate_pure(self._ensemble, count(part), codes)
             return self._pure[part]

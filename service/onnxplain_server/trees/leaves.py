@@ -7,9 +7,10 @@ from collections.abc import Callable, Sequence
 
 from cachetools import LRUCache
 
-from onnxplain_server.core.arrays import Matrix, Vector
+from onnxplain_server.core.arrays import Flags, Matrix, Vector
 from onnxplain_server.effects.background import Background
 from onnxplain_server.trees.counting.boxes import Boxes, leaf_boxes
+from onnxplain_server.trees.counting.descent_tables import find_ends
 from onnxplain_server.trees.counting.ranked_rows import RankedRows, rank_rows
 from onnxplain_server.trees.counting.strategies import (
     BitsetCounting,
@@ -21,6 +22,7 @@ from onnxplain_server.trees.counting.strategies import (
     prefers_bitsets,
 )
 from onnxplain_server.trees.kernels.block_pool import BlockPool
+from onnxplain_server.trees.kernels.descent import Descent, build_descent
 from onnxplain_server.trees.kernels.summing import sum_leaves
 from onnxplain_server.trees.reading.ensemble import Ensemble
 
@@ -33,8 +35,8 @@ _COUNTED_LEAF_BYTES = 32
 class Leaves:
     """Leaf boxes of an ensemble, and counts of rows in them; safe for threads.
 
-    Boxes are memoized as long as this lives, and rows in an LRU cache by their digest. None of
-    it depends on the ensemble's `matrix` and `offset`.
+    Boxes and descent are memoized as long as this lives, and rows in an LRU cache by their digest.
+    None of it depends on the ensemble's `matrix` and `offset`.
 
     Parameters
     ----------
@@ -44,6 +46,8 @@ class Leaves:
     def __init__(self, ensemble: Ensemble) -> None:
         self.ensemble = ensemble
         self._boxes: Boxes | None = None
+        self._descent: Descent | None = None
+        self._has_ends: Flags | None = None
         self._rows: LRUCache[str, CountedRows] = LRUCache(
             _ROWS_BYTE_LIMIT, lambda rows: rows.byte_count
         )
@@ -54,6 +58,18 @@ class Leaves:
         if self._boxes is None:
             self._boxes = leaf_boxes(self.ensemble, pool)
         return self._boxes
+
+    def descent(self) -> Descent:
+        """Return the table by which rows descend."""
+        if self._descent is None:
+            self._descent = build_descent(self.ensemble)
+        return self._descent
+
+    def has_ends(self) -> Flags:
+        """Return the features of which each node separates values at one end: (n_features,)."""
+        if self._has_ends is None:
+            self._has_ends = find_ends(self.ensemble, self.descent())
+        return self._has_ends
 
     def rows(self, background: Background) -> CountedRows:
         """Return the counts of a background, which requests on equal rows share."""
@@ -112,17 +128,22 @@ class CountedRows:
             advance(len(self._sums))
             return self._sums
         codes = self.ranked(background, pool).codes
-        self._sums = sum_leaves(self._ensemble, codes, pool, advance)
+        descent = self._leaves.descent()
+        self._sums = sum_leaves(self._ensemble, codes, pool, advance, descent)
         return self._sums
 
     def strategy(self, background: Background, pool: BlockPool) -> CountingStrategy:
         """Return the counting strategy that is expected to be faster."""
         if self._strategy is None:
-            ranked, boxes = self.ranked(background, pool), self._leaves.boxes(pool)
-            uses_bitsets = prefers_bitsets(self._ensemble, len(ranked))
-            strategy = BitsetCounting if uses_bitsets else DescentCounting
-            self._strategy = strategy(self._ensemble, boxes, ranked)
+            self._strategy = self._choose(self.ranked(background, pool), pool)
         return self._strategy
+
+    def _choose(self, ranked: RankedRows, pool: BlockPool) -> CountingStrategy:
+        ensemble, leaves = self._ensemble, self._leaves
+        if prefers_bitsets(ensemble, len(ranked)):
+            return BitsetCounting(ensemble, leaves.boxes(pool), ranked)
+        descent, has_ends = leaves.descent(), leaves.has_ends()
+        return DescentCounting(ensemble, descent, has_ends, leaves.boxes, ranked)
 
     def mean(self, background: Background, pool: BlockPool) -> Vector | None:
         """Return the mean sum of leaves over the rows, or None: see `CountingStrategy`."""

@@ -25,7 +25,6 @@ from onnxplain_server.trees.kernels.descent import (
     OUTSIDE,
     SPAN,
     Descent,
-    build_descent,
 )
 from onnxplain_server.trees.reading.ensemble import CellSets, Ensemble, Int32Array
 
@@ -47,15 +46,19 @@ class DescentCounter:
     Parameters
     ----------
     ensemble : Ensemble
+    descent : Descent
+        Of the ensemble.
     boxes : Boxes
     ranked : RankedRows
     """
 
-    def __init__(self, ensemble: Ensemble, boxes: Boxes, ranked: RankedRows) -> None:
+    def __init__(
+        self, ensemble: Ensemble, descent: Descent, boxes: Boxes, ranked: RankedRows
+    ) -> None:
         self._ensemble = ensemble
-        self._boxes = boxes
+        self.boxes = boxes
         self._ranked = ranked
-        self._descent = build_descent(ensemble)
+        self._descent = descent
         self._share = met_shares(boxes.met, ranked.below)
 
     def count(
@@ -89,8 +92,8 @@ class DescentCounter:
         """
         free = self._free(features, leaves, conditions)
         met = np.zeros((len(leaves), 1 << len(features)))
-        others = np.zeros((len(self._ranked), self._boxes.values.shape[1]))
-        values = self._boxes.values if with_others else self._boxes.values[:, :0]
+        others = np.zeros((len(self._ranked), self.boxes.values.shape[1]))
+        values = self.boxes.values if with_others else self.boxes.values[:, :0]
         codes, shares = self._ranked.codes, self._ranked.shares
         _descend(self._ensemble.depth, self._descent, free, values, codes, shares, met, others)
         reached = np.flatnonzero(met.any(axis=1)).astype(np.int32)
@@ -104,7 +107,7 @@ class DescentCounter:
         position = np.full(len(self._ensemble.leaf), -1, dtype=np.int32)
         position[leaves] = np.arange(len(leaves))
         numbers = np.array(features, dtype=np.int32)
-        return _FreeFeatures(numbers, is_free, position, conditions, self._boxes.met, self._share)
+        return _FreeFeatures(numbers, is_free, position, conditions, self.boxes.met, self._share)
 
 
 def _accumulate(met: Matrix) -> Matrix:

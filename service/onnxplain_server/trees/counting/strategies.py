@@ -13,14 +13,16 @@ from typing import Protocol
 
 import numpy as np
 
-from onnxplain_server.core.arrays import Matrix, Vector
+from onnxplain_server.core.arrays import Flags, Matrix, Vector
 from onnxplain_server.trees.counting.all_but_one import all_but_one_effects
 from onnxplain_server.trees.counting.bitset_counting import BitsetCounter
 from onnxplain_server.trees.counting.boxes import Boxes
 from onnxplain_server.trees.counting.descent_counting import DescentCounter
+from onnxplain_server.trees.counting.descent_tables import DescentTables
 from onnxplain_server.trees.counting.missed_conditions import MissedShares, count_missed
 from onnxplain_server.trees.counting.ranked_rows import RankedRows, build_bitsets, number_sets
 from onnxplain_server.trees.kernels.block_pool import BlockPool
+from onnxplain_server.trees.kernels.descent import Descent
 from onnxplain_server.trees.reading.ensemble import Ensemble, Int32Array
 
 _MAX_EFFECT_BYTES = 256 << 20
@@ -58,6 +60,24 @@ class CountedLeaves:
         return product
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class CountedFeature:
+    r"""Counts for a single feature.
+
+    Attributes
+    ----------
+    feature : int
+    own : CountedLeaves, or (n, n_targets)
+        Counts, or the pure effect at the rows.
+    others : (n, n_targets)
+        F_\j at the rows.
+    """
+
+    feature: int
+    own: CountedLeaves | Matrix
+    others: Matrix
+
+
 Count = Callable[[tuple[int, ...]], CountedLeaves]
 """Counts for a group of features."""
 
@@ -77,10 +97,14 @@ class CountingStrategy(Protocol):
     def mean(self, pool: BlockPool) -> Vector | None:
         """Return the mean sum of leaves over the rows, (n_targets,); None: sum up each row."""
 
-    def singles(
-        self, features: Sequence[int], pool: BlockPool
-    ) -> Iterator[tuple[CountedLeaves, Matrix]]:
-        r"""Count for single features, and compute F_\j of each: (n, n_targets)."""
+    def singles(self, features: Sequence[int], pool: BlockPool) -> Iterator[CountedFeature]:
+        r"""Count for single features, and compute F_\j of each."""
+
+    def sums_at_rows(self, group: tuple[int, ...]) -> bool:
+        """Return whether `pure_at_rows` serves, which needs no counts."""
+
+    def pure_at_rows(self, group: tuple[int, ...]) -> Matrix:
+        """Compute a pure effect at the rows, in the calling thread: (n, n_targets)."""
 
 
 class BitsetCounting:
@@ -129,9 +153,7 @@ class BitsetCounting:
         leaves, conditions = leaves[reached], conditions[reached]
         return CountedLeaves(self._boxes, group, leaves, conditions, shares[reached])
 
-    def singles(
-        self, features: Sequence[int], pool: BlockPool
-    ) -> Iterator[tuple[CountedLeaves, Matrix]]:
+    def singles(self, features: Sequence[int], pool: BlockPool) -> Iterator[CountedFeature]:
         count = self.prepare([(j,) for j in features], pool)
         size = 8 * len(self._ranked) * self._boxes.values.shape[1]
         step = max(1, _MAX_EFFECT_BYTES // size)
@@ -139,7 +161,13 @@ class BitsetCounting:
             part = features[start : start + step]
             effects = all_but_one_effects(self._boxes, self._ranked, self._numbers, part, pool)
             for j, others in zip(part, effects, strict=True):
-                yield count((j,)), others
+                yield CountedFeature(j, count((j,)), others)
+
+    def sums_at_rows(self, group: tuple[int, ...]) -> bool:  # noqa: ARG002 - of no group
+        return False
+
+    def pure_at_rows(self, group: tuple[int, ...]) -> Matrix:
+        raise NotImplementedError(group)
 
     @cached_property
     def _counter(self) -> BitsetCounter:
@@ -154,37 +182,69 @@ class DescentCounting:
     Parameters
     ----------
     ensemble : Ensemble
-    boxes : Boxes
-        Of its leaves.
+    descent : Descent
+        Of the ensemble.
+    has_ends : (n_features,)
+        By `find_ends`.
+    boxes : callable (BlockPool) -> Boxes
+        Builds those of its leaves; called where tables do not serve.
     ranked : RankedRows
     """
 
-    def __init__(self, ensemble: Ensemble, boxes: Boxes, ranked: RankedRows) -> None:
-        self._boxes = boxes
-        self._counter = DescentCounter(ensemble, boxes, ranked)
+    def __init__(
+        self,
+        ensemble: Ensemble,
+        descent: Descent,
+        has_ends: Flags,
+        boxes: Callable[[BlockPool], Boxes],
+        ranked: RankedRows,
+    ) -> None:
+        self._ensemble = ensemble
+        self._descent = descent
+        self._ranked = ranked
+        self._build_boxes = boxes
+        self._tables = DescentTables(ensemble, descent, ranked, has_ends)
+        self._counter: DescentCounter | None = None
 
-    def prepare(self, groups: Sequence[tuple[int, ...]], pool: BlockPool) -> Count:  # noqa: ARG002 - each group takes a descent of its own
-        return lambda group: self._descend(group, with_others=False)[0]
+    def prepare(self, groups: Sequence[tuple[int, ...]], pool: BlockPool) -> Count:
+        if groups and self._counter is None:
+            boxes = self._build_boxes(pool)
+            self._counter = DescentCounter(self._ensemble, self._descent, boxes, self._ranked)
+        return lambda group: self._count(group, with_others=False)[0]
 
     def mean(self, pool: BlockPool) -> None:  # noqa: ARG002 - sums take one descent too
         return None
 
-    def singles(
-        self, features: Sequence[int], pool: BlockPool
-    ) -> Iterator[tuple[CountedLeaves, Matrix]]:
+    def singles(self, features: Sequence[int], pool: BlockPool) -> Iterator[CountedFeature]:
+        self.prepare([(j,) for j in features if not self.sums_at_rows((j,))], pool)
         for start in range(0, len(features), _PARALLEL_FEATURES):
             part = features[start : start + _PARALLEL_FEATURES]
-            yield from pool.run(lambda j: self._descend((j,), with_others=True), part)
+            yield from pool.run(self._single, part)
 
-    def _descend(
+    def _single(self, feature: int) -> CountedFeature:
+        if self.sums_at_rows((feature,)):
+            return CountedFeature(feature, *self._tables.single(feature))
+        return CountedFeature(feature, *self._count((feature,), with_others=True))
+
+    def sums_at_rows(self, group: tuple[int, ...]) -> bool:
+        return self._tables.fits(group)
+
+    def pure_at_rows(self, group: tuple[int, ...]) -> Matrix:
+        if len(group) == 1:
+            return self._tables.single(group[0])[0]
+        return self._tables.pair((group[0], group[1]))
+
+    def _count(
         self, features: tuple[int, ...], *, with_others: bool
     ) -> tuple[CountedLeaves, Matrix]:
-        leaves, conditions = self._boxes.with_all(features)
-        reached, shares, others = self._counter.count(
+        counter = self._counter
+        assert counter is not None  # noqa: S101 - prepared
+        leaves, conditions = counter.boxes.with_all(features)
+        reached, shares, others = counter.count(
             features, leaves, conditions, with_others=with_others
         )
         leaves, conditions = leaves[reached], conditions[reached]
-        return CountedLeaves(self._boxes, features, leaves, conditions, shares), others
+        return CountedLeaves(counter.boxes, features, leaves, conditions, shares), others
 
 
 def prefers_bitsets(ensemble: Ensemble, row_count: int) -> bool:

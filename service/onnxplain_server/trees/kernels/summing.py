@@ -32,6 +32,7 @@ def sum_leaves(
     codes: Int32Matrix,
     pool: BlockPool,
     advance: Callable[[int], None] = lambda _rows: None,
+    descent: Descent | None = None,
 ) -> Matrix:
     """Sum the values of the leaves that each row reaches.
 
@@ -41,13 +42,15 @@ def sum_leaves(
         Cells of the rows.
     advance : callable (int) -> None
         Called after each block with its number of rows, by the threads of the pool.
+    descent : Descent or None
+        Of the ensemble, where it is known.
 
     Returns
     -------
     (n, n_targets)
         In float64; the runtime, which adds in float32, differs by 1e-6 or so.
     """
-    descent, codes = build_descent(ensemble), np.ascontiguousarray(codes)
+    descent, codes = descent or build_descent(ensemble), np.ascontiguousarray(codes)
     has_many = bool((descent.nodes[:, SPAN] == MANY).any())
     total = np.zeros((codes.shape[1], ensemble.values.shape[1]))
 
