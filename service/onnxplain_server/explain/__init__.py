@@ -7,9 +7,9 @@ method. It neither reads or writes messages nor knows of transport, processes or
 from onnxplain_server.explain.question import Engine, Question
 from onnxplain_server.explain.resources import ClassMargin, Resources
 from onnxplain_server.explain.sample import RowsUsed, bind_features
-from onnxplain_server.explain.tree_memo import TreeMemo
 from onnxplain_server.explain.use_case import Answer, Explanation, explain
 from onnxplain_server.explain.weighted_table import apply_weights
+from onnxplain_server.trees.tree_memo import TreeMemo
 
 __all__ = [
     "Answer",

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from onnxplain_server.core.interfaces import ComputationHost
 from onnxplain_server.core.model import Model
 from onnxplain_server.effects.batch_size import BatchSize
-from onnxplain_server.explain.tree_memo import TreeMemo
 from onnxplain_server.trees.reading.ensemble import Ensemble
 from onnxplain_server.trees.reading.forest import Forest
 from onnxplain_server.trees.reading.links import LinkedEnsemble
 from onnxplain_server.trees.reading.refusal import Refusal
+from onnxplain_server.trees.tree_memo import TreeMemo
 
 
 def _no_trees(_width: int | None) -> Refusal:

@@ -94,7 +94,7 @@ class CachedTrees:
 
     @property
     def _caches_rows(self) -> bool:
-        """Whether effects at the rows are small enough."""
+        """True if effects at the rows are small enough."""
         return len(self.background) <= _MAX_LENGTH
 
     def outputs(self) -> Matrix:

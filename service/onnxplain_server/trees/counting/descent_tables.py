@@ -13,39 +13,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
 
 import numpy as np
 
-from onnxplain_server.core.arrays import Cube, Flags, Int32Matrix, Int32Vector, Matrix, Vector
+from onnxplain_server.core.arrays import Flags, Matrix
+from onnxplain_server.trees.counting.descent_table_kernels import FreeAxis, descend_one, descend_two
 from onnxplain_server.trees.counting.ranked_rows import RankedRows
-from onnxplain_server.trees.kernels.compile import inlined, kernel
-from onnxplain_server.trees.kernels.descent import (
-    FEATURE,
-    INSIDE,
-    LOW,
-    MANY,
-    OUTSIDE,
-    SPAN,
-    Descent,
-)
+from onnxplain_server.trees.kernels.descent import FEATURE, LOW, MANY, SPAN, Descent
 from onnxplain_server.trees.reading.ensemble import Ensemble
 
 _MAX_CELLS = 1 << 19
 """Cells of a table: 4 MiB per target, so that it stays near the processor."""
-
-
-class _Axis(NamedTuple):
-    """A free feature, and the distinct values of the rows as its points.
-
-    `place` counts the points below each border from `first`; `point` is that of each row.
-    """
-
-    feature: int
-    first: int
-    place: Int32Vector
-    point: Int32Vector
-    size: int
 
 
 class DescentTables:
@@ -68,7 +46,7 @@ class DescentTables:
         self._descent = descent
         self._ranked = ranked
         self._has_ends = has_ends
-        self._axes: dict[int, _Axis] = {}
+        self._axes: dict[int, FreeAxis] = {}
 
     def fits(self, features: Sequence[int]) -> bool:
         """Return whether tables serve for a group of features.
@@ -90,7 +68,7 @@ class DescentTables:
         shares = self._ranked.shares
         below = np.append(0.0, np.cumsum(np.bincount(axis.point, shares, axis.size)))
         depth = self._ensemble.depth
-        _descend_one(depth, self._descent, axis, below, values, codes, shares, own, others, mean)
+        descend_one(depth, self._descent, axis, below, values, codes, shares, own, others, mean)
         pure: Matrix = np.cumsum(own, axis=0)[axis.point] - mean
         return pure, others
 
@@ -103,24 +81,24 @@ class DescentTables:
         mean = np.zeros(targets)
         codes, shares = self._ranked.codes, self._ranked.shares
         depth = self._ensemble.depth
-        _descend_two(depth, self._descent, one, two, values, codes, shares, both, *own, mean)
+        descend_two(depth, self._descent, one, two, values, codes, shares, both, *own, mean)
         pure: Matrix = np.cumsum(np.cumsum(both, axis=0), axis=1)[one.point, two.point] + mean
         for steps, axis in zip(own, (one, two), strict=True):
             pure -= np.cumsum(steps, axis=0)[axis.point]
         return pure
 
-    def _axis(self, feature: int) -> _Axis:
+    def _axis(self, feature: int) -> FreeAxis:
         if feature not in self._axes:
             self._axes[feature] = self._make_axis(feature)
         return self._axes[feature]
 
-    def _make_axis(self, feature: int) -> _Axis:
+    def _make_axis(self, feature: int) -> FreeAxis:
         first, last = (int(border) for border in self._ensemble.first[feature : feature + 2])
         own = self._ranked.codes[feature] - first
         occupied = np.zeros(last - first, dtype=np.int32)
         occupied[own + 1] = 1
         place = np.cumsum(occupied, dtype=np.int32)
-        return _Axis(feature, first, place, place[own], int(place[-1]))
+        return FreeAxis(feature, first, place, place[own], int(place[-1]))
 
 
 def find_ends(ensemble: Ensemble, descent: Descent) -> Flags:
@@ -131,201 +109,3 @@ def find_ends(ensemble: Ensemble, descent: Descent) -> Flags:
     has_ends = np.ones(len(ensemble.axes), dtype=np.bool_)
     has_ends[feature[(span == MANY) | ((span > 0) & ~at_end)]] = False
     return has_ends
-
-
-@inlined
-def _split(axis: Any, low: Any, span: Any, begin: Any, end: Any) -> tuple[Any, Any, Any, Any]:
-    """Split a run of points by a node: those that go inside, and those that go outside."""
-    if span == 0:
-        return begin, begin, begin, end
-    if low == axis.first:
-        cut = axis.place[low + span - axis.first]
-        return begin, min(end, cut), max(begin, cut), end
-    cut = axis.place[low - axis.first]
-    return max(begin, cut), end, begin, min(end, cut)
-
-
-@inlined
-def _in_any(code: int, truth: Any, node: int) -> bool:
-    """Return whether a cell is in one of a node's runs."""
-    is_inside = False
-    for run in range(truth.start[node], truth.start[node + 1]):
-        is_inside |= truth.low[run] <= code < truth.high[run]
-    return is_inside
-
-
-@inlined
-def _go_alone(row: Any, codes: Any, descent: Any, node: int, one: int, two: int) -> int:
-    """Descend with a single row, from a node to one that compares a free feature, or to a leaf."""
-    nodes = descent.nodes
-    feature = nodes[node, FEATURE]
-    while feature >= 0 and feature not in (one, two):
-        code, low, span = codes[feature, row], nodes[node, LOW], nodes[node, SPAN]
-        inside = low <= code < low + span
-        if span == MANY:
-            inside = _in_any(code, descent.truth, node)
-        # Indexed, not branched: the branch predictor would fail half of the time.
-        node = nodes[node, INSIDE + (0 if inside else 1)]
-        feature = nodes[node, FEATURE]
-    return node
-
-
-@inlined
-def _partition(rows: Any, a: int, b: int, codes: Any, descent: Any, node: int, spare: Any) -> int:
-    """Partition rows by a node, those inside its run first: the position of the first other."""
-    front, back = a, 0
-    nodes = descent.nodes
-    feature, low, span = nodes[node, FEATURE], nodes[node, LOW], nodes[node, SPAN]
-    for i in range(a, b):
-        row = rows[i]
-        code = codes[feature, row]
-        inside = 1 if low <= code < low + span else 0
-        if span == MANY:
-            inside = 1 if _in_any(code, descent.truth, node) else 0
-        # Written to both arrays without a branch, which would be mispredicted half of the time.
-        rows[front], spare[back] = row, row
-        front += inside
-        back += 1 - inside
-    for i in range(back):
-        rows[front + i] = spare[i]
-    return front
-
-
-@inlined
-def _add_leaf(
-    rows: Any, a: int, b: int, one: Any, two: Any, runs: Any, shares: Any, values: Any, leaf: int,
-    both: Any, own_one: Any, own_two: Any, mean: Any,
-) -> None:  # fmt: skip
-    """Add a leaf that has conditions on both features; `runs` are its points of each."""
-    begin, end, start, stop = runs
-    met_none = met_one = met_two = met_both = 0.0
-    for i in range(a, b):
-        row = rows[i]
-        share = shares[row]
-        in_one = 1.0 if begin <= one.point[row] < end else 0.0
-        in_two = 1.0 if start <= two.point[row] < stop else 0.0
-        met_none += share
-        met_one += share * in_one
-        met_two += share * in_two
-        met_both += share * in_one * in_two
-    for k in range(values.shape[1]):
-        value = values[leaf, k]
-        both[begin, start, k] += value * met_none
-        both[begin, stop, k] -= value * met_none
-        both[end, start, k] -= value * met_none
-        both[end, stop, k] += value * met_none
-        own_one[begin, k] += value * met_two
-        own_one[end, k] -= value * met_two
-        own_two[start, k] += value * met_one
-        own_two[stop, k] -= value * met_one
-        mean[k] += value * met_both
-
-
-@kernel
-def _descend_two(
-    depth: int, descent: Descent, one: _Axis, two: _Axis, values: Matrix, codes: Int32Matrix,
-    shares: Vector, both: Cube, own_one: Matrix, own_two: Matrix, mean: Vector,
-) -> None:  # fmt: skip
-    """Descend with all rows; the stack holds rows, the nodes to go on at, and runs of points."""
-    n, nodes = codes.shape[1], descent.nodes
-    rows, spare = np.arange(n).astype(np.int32), np.empty(n, np.int32)
-    stack = np.empty((depth + 2, 7), np.int32)
-    for root in descent.roots:
-        stack[0, 0], stack[0, 1], stack[0, 2] = root, 0, n
-        stack[0, 3], stack[0, 4], stack[0, 5], stack[0, 6] = 0, one.size, 0, two.size
-        top = 1
-        while top:
-            top -= 1
-            node, a, b = stack[top, 0], stack[top, 1], stack[top, 2]
-            begin, end, start, stop = stack[top, 3], stack[top, 4], stack[top, 5], stack[top, 6]
-            if b == a + 1:
-                node = _go_alone(rows[a], codes, descent, node, one.feature, two.feature)
-            feature = nodes[node, FEATURE]
-            if feature < 0:
-                if end - begin < one.size and stop - start < two.size:
-                    runs = (begin, end, start, stop)
-                    _add_leaf(
-                        rows, a, b, one, two, runs, shares, values, -1 - feature,
-                        both, own_one, own_two, mean,
-                    )  # fmt: skip
-                continue
-            first, last = a, b
-            in_begin, in_end, in_start, in_stop = begin, end, start, stop
-            low, span = nodes[node, LOW], nodes[node, SPAN]
-            if feature == one.feature:
-                in_begin, in_end, begin, end = _split(one, low, span, begin, end)
-            elif feature == two.feature:
-                in_start, in_stop, start, stop = _split(two, low, span, start, stop)
-            else:
-                first = last = _partition(rows, a, b, codes, descent, node, spare)
-            if first < b and begin < end and start < stop:
-                stack[top, 0], stack[top, 1], stack[top, 2] = nodes[node, OUTSIDE], first, b
-                stack[top, 3], stack[top, 4] = begin, end
-                stack[top, 5], stack[top, 6] = start, stop
-                top += 1
-            if a < last and in_begin < in_end and in_start < in_stop:
-                stack[top, 0], stack[top, 1], stack[top, 2] = nodes[node, INSIDE], a, last
-                stack[top, 3], stack[top, 4] = in_begin, in_end
-                stack[top, 5], stack[top, 6] = in_start, in_stop
-                top += 1
-
-
-@inlined
-def _add_leaf_of_one(
-    rows: Any, a: int, b: int, axis: Any, begin: int, end: int, below: Any, shares: Any,
-    values: Any, leaf: int, own: Any, others: Any, mean: Any,
-) -> None:  # fmt: skip
-    """Add a leaf to the effect of all other features, and to its own where it has a condition."""
-    has_condition, met_all, met_others = end - begin < axis.size, 0.0, 0.0
-    factor = below[end] - below[begin] if has_condition else 1.0
-    for i in range(a, b):
-        row = rows[i]
-        met_others += shares[row]
-        met_all += shares[row] if begin <= axis.point[row] < end else 0.0
-        for k in range(values.shape[1]):
-            others[row, k] += factor * values[leaf, k]
-    for k in range(values.shape[1] if has_condition else 0):
-        own[begin, k] += values[leaf, k] * met_others
-        own[end, k] -= values[leaf, k] * met_others
-        mean[k] += values[leaf, k] * met_all
-
-
-@kernel
-def _descend_one(
-    depth: int, descent: Descent, axis: _Axis, below: Vector, values: Matrix, codes: Int32Matrix,
-    shares: Vector, own: Matrix, others: Matrix, mean: Vector,
-) -> None:  # fmt: skip
-    """As `_descend_two`, with one feature; `below` are the shares of rows below each point."""
-    n, nodes = codes.shape[1], descent.nodes
-    rows, spare = np.arange(n).astype(np.int32), np.empty(n, np.int32)
-    stack = np.empty((depth + 2, 5), np.int32)
-    for root in descent.roots:
-        stack[0, 0], stack[0, 1], stack[0, 2] = root, 0, n
-        stack[0, 3], stack[0, 4], top = 0, axis.size, 1
-        while top:
-            top -= 1
-            node, a, b = stack[top, 0], stack[top, 1], stack[top, 2]
-            begin, end = stack[top, 3], stack[top, 4]
-            if b == a + 1:
-                node = _go_alone(rows[a], codes, descent, node, axis.feature, axis.feature)
-            feature = nodes[node, FEATURE]
-            if feature < 0:
-                _add_leaf_of_one(
-                    rows, a, b, axis, begin, end, below, shares, values, -1 - feature,
-                    own, others, mean,
-                )  # fmt: skip
-                continue
-            first, last, in_begin, in_end = a, b, begin, end
-            if feature == axis.feature:
-                low, span = nodes[node, LOW], nodes[node, SPAN]
-                in_begin, in_end, begin, end = _split(axis, low, span, begin, end)
-            else:
-                first = last = _partition(rows, a, b, codes, descent, node, spare)
-            if first < b and begin < end:
-                stack[top, 0], stack[top, 1], stack[top, 2] = nodes[node, OUTSIDE], first, b
-                stack[top, 3], stack[top, 4] = begin, end
-                top += 1
-            if a < last and in_begin < in_end:
-                stack[top, 0], stack[top, 1], stack[top, 2] = nodes[node, INSIDE], a, last
-                stack[top, 3], stack[top, 4] = in_begin, in_end
-                top += 1

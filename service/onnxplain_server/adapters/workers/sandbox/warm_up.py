@@ -23,7 +23,10 @@ _CSV = b"a,b,c,w,t\n" + b"".join(
 )
 
 _OPTIONS: Mapping[str, Sequence[Mapping[str, Any]]] = {
-    "interactions": ({"threewayFeatureCount": 3}, {"quantileBinCount": 3}),
+    "interactions": (
+        {"threewayFeatureCount": 3},
+        {"threewayFeatureCount": 3, "quantileBinCount": 3},
+    ),
     "partial_dependence": ({"gridSize": 3}, {"features": [{"names": _FEATURES[:2]}]}),
     "individual_conditional_expectation": ({"features": ["a"]},),
 }
