@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -49,17 +48,30 @@ class Process:
     megabytes: float
 
 
+_LAUNCHER = """
+import os, sys, time
+start = time.perf_counter()
+pid = os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ)
+_, status, usage = os.wait4(pid, 0)
+seconds = time.perf_counter() - start
+print(seconds, usage.ru_maxrss / 1e3, file=sys.stderr)
+sys.exit(os.waitstatus_to_exitcode(status))
+"""
+"""Small process between: Linux counts a process from the memory of the one that it is forked of."""
+
+
 def run(command: tuple[str, ...]) -> Process:
     """Run a command as a process of its own, and wait for it."""
-    variables = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
-    start = time.perf_counter()
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, env=variables)
-    _, status, usage = os.wait4(process.pid, 0)
-    seconds = time.perf_counter() - start
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise subprocess.CalledProcessError(process.returncode, command)
-    return Process(seconds, usage.ru_maxrss / 1e3)
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", _LAUNCHER, *command],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=True,
+        env={k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"},
+    )
+    seconds, megabytes = done.stderr.split()[-2:]
+    return Process(float(seconds), float(megabytes))
 
 
 def measure(
