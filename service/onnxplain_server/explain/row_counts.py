@@ -14,8 +14,8 @@ QUADRATIC_ROWS = InteractionsOptions.default_rows
 """For methods whose cost grows with the square of the rows, unless trees make it linear."""
 
 LINKED_PAIR_ROWS = 5_000
-"""For pairs on trees behind a link function, whose cost grows with the square of the rows too, but
-slowly: for each row with rows once, not with rows times trees."""
+"""For pairs on trees behind a link function. Their cost grows with the square of the rows too, but
+each row descends the trees once per pair, and not once per point."""
 
 SHUFFLED_ROWS = PermutationImportanceOptions.default_rows
 """For permutation importance: each row is predicted several times per feature."""
