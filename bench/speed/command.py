@@ -51,7 +51,7 @@ class Process:
 _LAUNCHER = """
 import os, sys, time
 start = time.perf_counter()
-pid = os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ)
+pid = os.posix_spawnp(sys.argv[1], sys.argv[1:], os.environ)
 _, status, usage = os.wait4(pid, 0)
 seconds = time.perf_counter() - start
 print(seconds, usage.ru_maxrss / 1e3, file=sys.stderr)
