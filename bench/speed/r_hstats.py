@@ -128,7 +128,7 @@ def rows() -> Iterator[Row]:
         times,
         f"hstats {package} over ranger {ranger}, R {r}",
         slow,
-        note=f"{same} {difference:.0e}. One run of hstats.",
+        note=f"ranger: {same} {difference:.0e}. One run of hstats.",
         headline="Interactions of a random forest of R, 500 rows",
     )
     times, slow, _, difference = beside(PUBLISHED, PUBLISHED, RUNS)
@@ -138,7 +138,7 @@ def rows() -> Iterator[Row]:
         times,
         f"hstats {package} over onnxruntime by reticulate, R {r}",
         slow,
-        note=f"{same} {difference:.0e}.",
+        note=f"XGBoost: {same} {difference:.0e}.",
         headline="Interactions of hstats' own example, 500 rows",
     )
 

@@ -45,7 +45,7 @@ def _between(text: str, made: str) -> str:
 
 
 def _readme(result: Result) -> Iterator[str]:
-    yield "| Work | onnxplain | Beside | | Times as fast |"
+    yield "| Work | onnxplain | Beside | Its figure | Times as fast |"
     yield "|---|--:|---|--:|--:|"
     for part in result.parts.values():
         for row in part.rows:
@@ -80,19 +80,23 @@ def _machine(machine: Machine) -> Iterator[str]:
 
 
 def _part(part: Part) -> Iterator[str]:
-    yield "| Work | onnxplain | Beside | | Times as good | Runs | Wanted |"
+    yield "| Work | onnxplain | Beside | Its figure | Times as good | Runs | Wanted |"
     yield "|---|--:|---|--:|--:|---|--:|"
     for row in part.rows:
         yield _line(
-            f"{row.work}<br>*{row.note}*" if row.note else row.work,
+            row.work,
             _figure(median(row.ours), row.unit),
             row.counterpart,
             _figure(median(row.theirs), row.unit),
             f"**{_number(row.ratio)}**",
-            " ".join(map(_number, row.ratios)),
+            ", ".join(map(_number, row.ratios)),
             _wanted(row),
         )
     yield ""
+    notes = dict.fromkeys(row.note for row in part.rows if row.note)
+    yield from (f"- {note}" for note in notes)
+    if notes:
+        yield ""
     yield (
         f"Measured on {part.begun} UTC in {part.seconds:.0f} s. "
         f"Cores at other work just before: {part.busy_cores:.1f}."
@@ -111,8 +115,8 @@ def _line(*cells: str) -> str:
 
 def _figure(value: float, unit: Unit) -> str:
     if unit is Unit.SECONDS and value < 1:
-        return f"{_number(1000 * value)} ms"
-    return f"{_number(value)} {unit}"
+        return f"{_number(1000 * value)}\u00a0ms"
+    return f"{_number(value)}\u00a0{unit}"
 
 
 def _number(value: float) -> str:

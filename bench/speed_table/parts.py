@@ -37,7 +37,6 @@ BENCHMARKS: Mapping[str, Benchmark] = {
         "bench.speed.probabilities", "Pairs on probabilities, beside one descent per point"
     ),
     "full-forest": Benchmark("bench.speed.full_forest", "Forest of full trees, beside predicting"),
-    "probabilities": Benchmark("bench.speed.probabilities", "Probabilities of classifiers"),
     "firm": Benchmark("bench.speed.firm", "FIRM, beside predicting"),
     "black-box": Benchmark("bench.speed.black_box", "Black box, beside bare onnxruntime"),
 }

@@ -85,6 +85,6 @@ def test_only_rows_with_a_headline_are_in_the_readme() -> None:
 
     texts = page.written(result)
 
-    assert "| Short | 20.4 ms | their library | 8.3 s | 407 |" in texts[page.README]
+    assert "| Short | 20.4\u00a0ms | their library | 8.3\u00a0s | 407 |" in texts[page.README]
     assert "| work |" not in texts[page.README]
     assert "| work |" in texts[page.PAGE]
