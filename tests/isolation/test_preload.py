@@ -40,7 +40,7 @@ loaded = set(sys.modules)
 for room in {ROOMS!r}:
     package = importlib.import_module("onnxplain_server." + room)
     for found in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
-        if found.name not in loaded:
+        if found.name not in loaded and "._compiled_" not in found.name:
             print(found.name)
 """
 
