@@ -112,6 +112,18 @@ def test_averages_are_those_of_predicting(
     assert np.ptp(means, axis=0).min() > 1e-3
 
 
+@pytest.mark.parametrize("link", LinkFunction)
+def test_averages_at_a_point_do_not_depend_on_the_others(plane, link: LinkFunction) -> None:
+    """Points of no row: then rows have cells that are not on the plane."""
+    rng = np.random.default_rng(6)
+    trees = [grown(rng, 5, 2) for _ in range(6)]
+    rows = drawn(rng, 100)
+    moved = plane(trees, link, rows)
+    few = np.full((3, WIDTH), [0.1, 0.1, 0.1, 0.1]) + np.arange(3)[:, None] / 100
+    together = moved.means((1, 2), np.concatenate([rows, few]))
+    assert moved.means((1, 2), few) == pytest.approx(together[100:], rel=1e-12)
+
+
 def test_the_order_of_the_features_changes_nothing(plane) -> None:
     """Whichever of them the sweep follows."""
     rng = np.random.default_rng(1)
