@@ -169,6 +169,28 @@ def test_a_path_with_a_hundred_features(form, regressor, engine, counting) -> No
     assert joint.whole.tolist() == [[0.75], [0.0], [0.75]]
 
 
+@FORMS
+def test_rows_that_miss_a_condition_deep_in_a_path_of_a_hundred(
+    form, regressor, engine, counting
+) -> None:
+    form(counting)
+    tree: Any = [1.0]
+    for j in range(100):
+        tree = ((j, "GT", 0.0), tree, [0.0])
+    rows = np.ones((4, 100))
+    for row, j in enumerate([5, 64, 90]):
+        rows[row, j] = -1
+    singles = {
+        single.feature: single
+        for single in engine(regressor([tree], 100), rows).single([5, 64, 90])
+    }
+    # A row passes with the value of any row that does not miss the same condition.
+    for row, j in enumerate([5, 64, 90]):
+        expected = [0.0, 0.0, 0.0, 0.75]
+        expected[row] = 0.75
+        assert singles[j].others.ravel().tolist() == expected
+
+
 def test_ten_outputs_have_the_effects_of_their_definitions(regressor, engine, brute) -> None:
     rng = np.random.default_rng(3)
     trees = [grown(rng, 3, 3, 10) for _ in range(4)]
