@@ -102,21 +102,20 @@ class Server:
         self._scheduler = Scheduler(
             settings.running_count, settings.waiting_count, settings.extra_count
         )
-        metrics = _metrics_of(StateCollector(self._scheduler, cache, store), *collectors)
+        access = build_access(settings)
+        state = StateCollector(self._scheduler, cache, store)
+        metrics = _metrics_of(state, access.state, *collectors)
+        limits, scheduler = _request_limits(settings), self._scheduler
         service = Service(
-            runner,
-            cache,
-            store,
+            *(runner, cache, store),
             decoder=decoder,
-            limits=_request_limits(settings),
-            scheduler=self._scheduler,
+            limits=limits,
+            scheduler=scheduler,
             metrics=metrics,
             ready=ready,
         )
         with ExitStack() as opened:
             threads = self._scheduler.thread_count
-            access = build_access(settings)
-            metrics.registry.register(access.state)
             shared = _Shared(settings, service, metrics, access, tracer, threads)
             self._rest = _rest(shared)
             opened.callback(self._rest.stop, 0)

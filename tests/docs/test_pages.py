@@ -122,7 +122,7 @@ def test_every_command_is_told() -> None:
 def test_every_name_of_a_metric_that_is_used_exists() -> None:
     used = set(re.findall(r"\b(?:onnxplain|grpc_server|http_server)_\w+", page("operations.md")))
     known = code(page("metrics.md"))
-    assert {re.sub("_(bucket|sum)$", "", name) for name in used} <= known
+    assert {re.sub("_(bucket|sum|count)$", "", name) for name in used} <= known
 
 
 def test_every_setting_that_is_named_exists() -> None:

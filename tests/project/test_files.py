@@ -21,4 +21,4 @@ def test_locks_hold_no_address(root: Path) -> None:
         *root.glob("clients/*/package-lock.json"),
     ]
     assert [path for path in locks if "://" in path.read_text(encoding="utf-8")] == []
-    assert len(locks) == 12
+    assert len(locks) == 13

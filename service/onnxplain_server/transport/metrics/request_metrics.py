@@ -73,6 +73,14 @@ class Metrics:
         self._predicted_rows = self._counter(
             "onnxplain_predicted_rows", "Rows predicted by models for answers.", ()
         )
+        self._count_parts()
+        self._rejected = self._counter(
+            "onnxplain_rejected", "Requests that failed, by reason.", ("reason",)
+        )
+        self._show_zeros()
+
+    def _count_parts(self) -> None:
+        """Make the metrics of the parts of a request."""
         self._wait_seconds = self._histogram(
             "onnxplain_queue_wait_seconds",
             "Time that requests waited in the queue, including those that gave up.",
@@ -93,10 +101,6 @@ class Metrics:
         self._loads = self._counter(
             "onnxplain_model_loads", "Attempts to load a model, by result.", ("result",)
         )
-        self._rejected = self._counter(
-            "onnxplain_rejected", "Requests that failed, by reason.", ("reason",)
-        )
-        self._show_zeros()
 
     def rpc_started(self, method: str) -> None:
         """Count the start of a call of a service method; other methods are not counted."""
