@@ -11,6 +11,7 @@ import pytest
 from onnxplain_server.explain.row_counts import (
     CONTRAST_ROWS,
     FOREST_ROWS,
+    LINKED_PAIR_ROWS,
     QUADRATIC_ROWS,
 )
 
@@ -19,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 QUOTES = [
     ("README.md", f"default: {QUADRATIC_ROWS:,} rows where the cost grows with the square"),
     ("docs/engines.md", f"| rows by default | all | a sample of {QUADRATIC_ROWS:,} where"),
-    ("docs/engines.md", f"by default they use {QUADRATIC_ROWS:,} of the rows"),
+    ("docs/engines.md", f"by default they use {LINKED_PAIR_ROWS:,} of the rows"),
     ("docs/methods/interactions.md", f"By default, {QUADRATIC_ROWS:,} rows are drawn"),
     ("docs/methods/partial-dependence.md", f"By default, {QUADRATIC_ROWS:,} rows are drawn"),
     ("docs/methods/feature-vectors.md", f"to {FOREST_ROWS:,} rows are drawn"),
