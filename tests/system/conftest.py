@@ -102,9 +102,14 @@ def _memory(pid: int, what: str) -> int:
 
 @pytest.fixture
 def serve() -> Iterator[Callable[..., Server]]:
-    """Start servers; settings by name. Those that a test does not kill must end well."""
+    """Start servers; settings by name. Those that a test does not kill must end well.
+
+    `python_path` is a folder with another copy of the package.
+    """
     with ExitStack() as running:
-        yield lambda **settings: running.enter_context(_running(settings))
+        yield lambda python_path="", **settings: running.enter_context(
+            _running(settings, python_path)
+        )
 
 
 @pytest.fixture(scope="module")
@@ -121,14 +126,14 @@ def server(serve: Callable[..., Server]) -> Server:
 
 
 @contextmanager
-def _running(settings: Mapping[str, object]) -> Iterator[Server]:
+def _running(settings: Mapping[str, object], python_path: Path | str = "") -> Iterator[Server]:
     given = {"rest_port": 0, "grpc_port": 0, "metrics_port": 0, **settings}
     variables = {f"ONNXPLAIN_{name.upper()}": str(value) for name, value in given.items()}
     with subprocess.Popen(
         [sys.executable, "-m", "onnxplain_server", "serve"],
         stderr=subprocess.PIPE,
         text=True,
-        env=os.environ | {"PYTHONPATH": ""} | variables,
+        env=os.environ | {"PYTHONPATH": str(python_path)} | variables,
     ) as process:
         assert process.stderr is not None
         log: list[str] = []
