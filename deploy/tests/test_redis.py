@@ -39,7 +39,7 @@ def process(
     """The script of the ConfigMap, with the folders of its container somewhere else."""
     program("redis-server")
     files = render({"redis": {"enabled": True, "existingSecret": "redis", "maxMemory": "64MiB"}})
-    for name, text in files.of_kind("ConfigMap")["data"].items():
+    for name, text in files.of_kind("ConfigMap", "-redis")["data"].items():
         for place in ("/etc/redis", "/run/redis", "/data"):
             text = text.replace(place, str(folder))  # noqa: PLW2901 # one place after the other
         (folder / name).write_text(text, encoding="utf-8")

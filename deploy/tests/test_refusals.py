@@ -53,11 +53,11 @@ def test_a_value_that_the_chart_does_not_have(
     assert named in refusal(values)
 
 
-@pytest.mark.parametrize("given", ["6143Mi", "6G", 1_000_000, "512Mi"])
+@pytest.mark.parametrize("given", ["2559Mi", "2.6G", 1_000_000, "512Mi"])
 def test_memory_that_the_settings_exceed(refusal: Callable[[Any], str], given: object) -> None:
     said = refusal({"resources": {"limits": {"memory": given}}})
     assert "resources.limits.memory" in said
-    assert "less than the 6144Mi" in said
+    assert "less than the 2560Mi" in said
 
 
 def test_memory_that_is_no_size(refusal: Callable[[Any], str]) -> None:
@@ -78,6 +78,15 @@ def test_memory_of_redis_that_its_data_exceed(refusal: Callable[[Any], str]) -> 
         ({"tls": {"clientCa": {"existingSecret": "ca"}}}, "needs tls.existingSecret"),
         ({"gateway": {"httpRoute": {"enabled": True}}}, "need gateway.parentRefs"),
         ({"gateway": {"grpcRoute": {"enabled": True}}}, "need gateway.parentRefs"),
+        (
+            {"metrics": {"serviceMonitor": {"enabled": True}, "podMonitor": {"enabled": True}}},
+            "would read the metrics twice",
+        ),
+        (
+            {"autoscaling": {"enabled": True, "keda": {"enabled": True, "triggers": [{}]}}},
+            "would both set the number of pods",
+        ),
+        ({"autoscaling": {"keda": {"enabled": True}}}, "needs autoscaling.keda.triggers"),
         ({"ingress": {"enabled": True}}, "ingress.enabled needs ingress.hosts"),
         ({"ingress": {"grpc": {"enabled": True}}}, "ingress.grpc.enabled needs"),
         (

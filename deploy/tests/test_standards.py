@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import jsonschema
@@ -106,3 +107,13 @@ def test_values_that_a_definition_forbids_are_found(definitions, route, fault: s
 
 def test_text_that_is_no_manifest_is_found(conform: Callable[[str], str]) -> None:
     assert "Pot" in conform("apiVersion: v1\nkind: Pot\nmetadata: { name: one }\n")
+
+
+def test_the_chart_lists_the_images_that_it_renders(render, root: Path) -> None:
+    file = root / "deploy/helm/onnxplain/Chart.yaml"
+    chart = yaml.safe_load(file.read_text(encoding="utf-8"))
+    listed = yaml.safe_load(chart["annotations"]["artifacthub.io/images"])
+    rendered = render({"redis": {"enabled": True, "existingSecret": "redis"}})
+    images = {one["image"] for pod in rendered.pods() for one in pod["spec"]["containers"]}
+
+    assert {one["image"] for one in listed} == images

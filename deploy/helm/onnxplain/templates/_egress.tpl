@@ -22,3 +22,18 @@
 - { port: {{ . }}, protocol: TCP }
 {{- end }}
 {{- end }}
+
+{{/* Ports of the collectors that OpenTelemetry's variables in `extraEnv` name. */}}
+{{- define "onnxplain.collectorPorts" -}}
+{{- $ports := list -}}
+{{- range .Values.extraEnv -}}
+{{- if and .value (has .name (list "OTEL_EXPORTER_OTLP_ENDPOINT" "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")) -}}
+{{- $url := urlParse .value -}}
+{{- $given := regexFind ":[0-9]+$" $url.host | trimPrefix ":" -}}
+{{- $ports = append $ports (default (ternary "443" "80" (eq $url.scheme "https")) $given) -}}
+{{- end -}}
+{{- end -}}
+{{- range $ports | uniq }}
+- { port: {{ . }}, protocol: TCP }
+{{- end }}
+{{- end }}

@@ -37,6 +37,24 @@ helm.sh/chart: {{ printf "%s-%s" $context.Chart.Name $context.Chart.Version | re
 {{- end }}
 {{- end }}
 
+{{/* Name, labels and annotations of an object of a part: takes (list CONTEXT PART SUFFIX ANNOTATIONS), and
+LABELS where it has more. */}}
+{{- define "onnxplain.metadata" -}}
+{{- $context := index . 0 -}}
+name: {{ include "onnxplain.fullname" $context }}{{ index . 2 }}
+labels:
+  {{- include "onnxplain.labels" (list $context (index . 1)) | nindent 2 }}
+  {{- range $labels := slice . 4 }}
+  {{- range $name, $value := $labels }}
+  {{ $name }}: {{ $value | quote }}
+  {{- end }}
+  {{- end }}
+{{- with merge (dict) (index . 3) $context.Values.commonAnnotations }}
+annotations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+
 {{/* Labels of pods, without versions: a pod is not replaced because the chart is a newer one. Takes
 (list CONTEXT PART). */}}
 {{- define "onnxplain.podLabels" -}}
@@ -46,9 +64,9 @@ helm.sh/chart: {{ printf "%s-%s" $context.Chart.Name $context.Chart.Version | re
 {{- end }}
 {{- end }}
 
-{{/* The reference of an image: takes (list IMAGE DEFAULT_TAG). */}}
+{{/* The reference of an image: takes (list CONTEXT IMAGE DEFAULT_TAG). */}}
 {{- define "onnxplain.image" -}}
-{{- $image := index . 0 -}}
-{{- with $image.registry }}{{ . }}/{{ end }}{{ $image.repository }}
-{{- if $image.digest }}@{{ $image.digest }}{{ else }}:{{ default (index . 1) $image.tag }}{{ end }}
+{{- $image := index . 1 -}}
+{{- with default $image.registry (index . 0).Values.global.imageRegistry }}{{ . }}/{{ end }}{{ $image.repository }}
+{{- if $image.digest }}@{{ $image.digest }}{{ else }}:{{ default (index . 2) $image.tag }}{{ end }}
 {{- end }}

@@ -10,7 +10,7 @@ automountServiceAccountToken: false
 enableServiceLinks: false
 securityContext:
   {{- toYaml (index $ 1) | nindent 2 }}
-{{- with .imagePullSecrets }}
+{{- with concat .global.imagePullSecrets .imagePullSecrets }}
 imagePullSecrets:
   {{- toYaml . | nindent 2 }}
 {{- end }}
@@ -26,6 +26,25 @@ tolerations:
 priorityClassName: {{ . }}
 {{- end }}
 {{- end }}
+{{- end }}
+
+{{/*
+Annotations of the service's pods. The checksum replaces the pods when the Secret of Redis changes, since its entries
+are variables; files are reloaded without.
+*/}}
+{{- define "onnxplain.podAnnotations" -}}
+{{- $annotations := dict -}}
+{{- with .Values.metrics -}}
+{{- if and .annotations (not (or .serviceMonitor.enabled .podMonitor.enabled)) -}}
+{{- $annotations = dict "prometheus.io/scrape" "true" "prometheus.io/port" "8082" "prometheus.io/path" "/metrics" -}}
+{{- end -}}
+{{- end -}}
+{{- with .Values.redis.existingSecret -}}
+{{- with lookup "v1" "Secret" $.Release.Namespace . -}}
+{{- $_ := set $annotations "checksum/redis-secret" (toJson .data | sha256sum) -}}
+{{- end -}}
+{{- end -}}
+{{- toYaml (merge (dict) .Values.podAnnotations $annotations .Values.commonAnnotations) -}}
 {{- end }}
 
 {{/* Secrets that are mounted as files, by the name of their folder in /etc/onnxplain. */}}
@@ -44,4 +63,9 @@ client-ca: {{ . }}
 {{/* Whether `helm test` can ask: where clients need certificates, it needs one too. */}}
 {{- define "onnxplain.hasTest" -}}
 {{- if or .Values.tests.clientSecret (not .Values.tls.clientCa.existingSecret) }}yes{{ end -}}
+{{- end }}
+
+{{/* Whether the test may explain: where callers need tokens, it needs one too; else it asks for health only. */}}
+{{- define "onnxplain.testExplains" -}}
+{{- if or .Values.tests.tokenSecret (not (or .Values.tokens.existingSecret .Values.settings.oidc_issuer)) }}yes{{ end -}}
 {{- end }}

@@ -38,6 +38,19 @@ Takes (list SIZE NAME_OF_THE_VALUE).
 {{- printf "%.0f" (divf (add $bytes 536870912) 1048576 | ceil) -}}
 {{- end }}
 
+{{/*
+Number of pods. With an autoscaler, it is the present one: without the field, Kubernetes would set 1. Empty where
+nothing is installed yet or there is no cluster to ask.
+*/}}
+{{- define "onnxplain.replicas" -}}
+{{- if or .Values.autoscaling.enabled .Values.autoscaling.keda.enabled -}}
+{{- $present := lookup "apps/v1" "Deployment" .Release.Namespace (include "onnxplain.fullname" .) -}}
+{{- dig "spec" "replicas" "" $present -}}
+{{- else -}}
+{{- .Values.replicaCount -}}
+{{- end -}}
+{{- end }}
+
 {{/* Resources with the memory they need: takes (list RESOURCES MEBIBYTES NAME WHY). */}}
 {{- define "onnxplain.resources" -}}
 {{- $resources := deepCopy (index . 0) -}}
