@@ -8,8 +8,8 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 PYTHON ?= $(shell command -v python3.11 || echo python3)
 BIN := .venv/bin
 INSTALL := bin/pip install --quiet --require-hashes --requirement
-TESTS := tests clients/tests deploy/tests
-CHECKED := $(wildcard hatch_build.py service clients/python/onnxplain clients/tests deploy/tests tests bench examples tools)
+TESTS := tests clients/tests deploy/tests deploy/cluster/tests
+CHECKED := $(wildcard hatch_build.py service clients/python/onnxplain clients/tests deploy/tests deploy/cluster/tests tests bench examples tools)
 FUZZ_SECONDS ?= 60
 LOCKS := $(wildcard requirements/*.txt tests/models/*.txt tools/package-lock.json \
 	clients/*/package-lock.json)
@@ -27,6 +27,9 @@ NOTEBOOK_ENV := .venv-notebook/.made
 BUF_ENV := tools/node_modules/.made
 TS_ENV := clients/typescript/node_modules/.made
 CHART_TOOLS := tools/kubernetes/bin/.made
+# Minors of Kubernetes that the chart is installed on.
+MINORS := $(notdir $(wildcard tools/kubernetes/control_plane/1.*))
+CONTROL_PLANES := $(MINORS:%=tools/kubernetes/bin-%/.made)
 
 # Go, 1.26 or later (helm asks for that): the one in .tools/go if it is there, as `tools/go/toolchain.sh` puts it.
 GO := $(or $(wildcard $(CURDIR)/.tools/go/bin/go),go)
@@ -84,6 +87,13 @@ chart: $(CHART_TOOLS) $(ENV) ## The Helm chart renders what Kubernetes takes, fo
 	@unformatted=$$($$($(GO) env GOROOT)/bin/gofmt -l tools/kubernetes); [ -z "$$unformatted" ] || { echo "gofmt -w $$unformatted" >&2; exit 1; }
 	cd tools/kubernetes && CGO_ENABLED=0 $(GO) vet ./...
 	$(BIN)/pytest deploy/tests --ignore deploy/tests/test_image.py
+
+# Namespaces of their own: nothing outside is reached, and nothing outlives the tests.
+.PHONY: test-cluster
+test-cluster: $(CHART_TOOLS) $(CONTROL_PLANES) $(ENV) ## Install the chart on a real control plane, with processes as pods; needs root and Linux
+	@$(PYTHON) tools/programs.py install redis-server
+	for minor in $(MINORS); do CONTROL_PLANE=$(CURDIR)/tools/kubernetes/bin-$$minor \
+		unshare --net --mount --pid --fork --kill-child --mount-proc $(BIN)/pytest deploy/cluster/tests $(ARGS) || exit 1; done
 
 .PHONY: test-campaign
 test-campaign: torture fuzz mutants ## Run what takes hours: broken models, faults under load, fuzzing, planted faults
@@ -487,7 +497,7 @@ lock: $(ENV) $(PROTO_ENV) ## Refresh the locks; newest versions with LOCK_FLAGS=
 
 .PHONY: clean
 clean: ## Remove all that make made, environments too
-	rm -rf .venv .venv-bench .venv-export .venv-fuzz .venv-notebook .venv-proto .venv-models .venv-peer .venv-study tools/node_modules tools/go/bin tools/kubernetes/bin build dist .demo
+	rm -rf .venv .venv-bench .venv-export .venv-fuzz .venv-notebook .venv-proto .venv-models .venv-peer .venv-study tools/node_modules tools/go/bin tools/kubernetes/bin* build dist .demo
 	rm -f service/onnxplain_server/trees/kernels/_compiled_*
 	rm -rf $(TS)/node_modules $(TS)/build $(TS)/dist $(TS)/src/gen clients/java/target
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis
@@ -552,6 +562,11 @@ $(GO_TOOLS): tools/go/go.mod tools/go/go.sum
 $(CHART_TOOLS): tools/kubernetes/build.sh tools/kubernetes/go.mod tools/kubernetes/go.sum $(wildcard tools/kubernetes/conform/*.go)
 	@tools/go/found.sh $(GO)
 	@tools/cached_build.sh $(@D) $^ -- tools/kubernetes/build.sh $(GO) $(@D)
+	@touch $@
+
+tools/kubernetes/bin-%/.made: tools/kubernetes/control_plane.sh $(wildcard tools/kubernetes/control_plane/*/go.*)
+	@tools/go/found.sh $(GO)
+	@tools/cached_build.sh $(@D) $^ -- tools/kubernetes/control_plane.sh $(GO) $(@D) $*
 	@touch $@
 
 $(BUF_ENV): tools/package-lock.json $(PROTO_ENV)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import ipaddress
+from collections.abc import Sequence
 from pathlib import Path
 
 from cryptography import x509
@@ -28,7 +29,7 @@ class Authority:
         self._folder = folder
         self._key = ec.generate_private_key(ec.SECP256R1())
         self._name = _named("authority")
-        own = self._sign("authority", self._key.public_key(), is_authority=True)
+        own = self._sign("authority", self._key.public_key(), (), is_authority=True)
         self.file = self._write("authority.crt", own)
 
     def serve(self) -> dict[str, Path]:
@@ -36,19 +37,27 @@ class Authority:
         certificate, key = self.issue("server")
         return {"tls_certificate_file": certificate, "tls_key_file": key}
 
-    def issue(self, name: str) -> tuple[Path, Path]:
-        """Write a new certificate, and its key."""
+    def issue(self, name: str, *hosts: str) -> tuple[Path, Path]:
+        """Write a new certificate for this machine and further hosts, and its key."""
         key = ec.generate_private_key(ec.SECP256R1())
         secret = key.private_bytes(
             serialization.Encoding.PEM,
             serialization.PrivateFormat.PKCS8,
             serialization.NoEncryption(),
         )
-        signed = self._sign(name, key.public_key(), is_authority=False)
+        signed = self._sign(name, key.public_key(), hosts, is_authority=False)
         return self._write(f"{name}.crt", signed), self._write(f"{name}.key", secret)
 
-    def _sign(self, name: str, key: ec.EllipticCurvePublicKey, *, is_authority: bool) -> bytes:
+    def _sign(
+        self,
+        name: str,
+        key: ec.EllipticCurvePublicKey,
+        hosts: Sequence[str],
+        *,
+        is_authority: bool,
+    ) -> bytes:
         now = datetime.datetime.now(datetime.UTC)
+        names = [*_HERE, *map(x509.DNSName, hosts)]
         made = (
             x509.CertificateBuilder()
             .subject_name(_named(name))
@@ -58,7 +67,7 @@ class Authority:
             .not_valid_before(now - _DAY)
             .not_valid_after(now + _DAY)
             .add_extension(x509.BasicConstraints(is_authority, None), critical=True)
-            .add_extension(x509.SubjectAlternativeName(_HERE), critical=False)
+            .add_extension(x509.SubjectAlternativeName(names), critical=False)
             .sign(self._key, hashes.SHA256())
         )
         return made.public_bytes(serialization.Encoding.PEM)

@@ -341,7 +341,7 @@ def test_the_test_s_files_are_a_model_and_its_table(render: Render, tmp_path: Pa
     files = render({}).of_kind("ConfigMap", "-test")
     (tmp_path / "model.onnx").write_bytes(base64.b64decode(files["binaryData"]["model.onnx"]))
     (tmp_path / "table.csv").write_text(files["data"]["table.csv"], encoding="utf-8")
-    words = ["explain", tmp_path / "model.onnx", tmp_path / "table.csv"]
+    words = ["explain", str(tmp_path / "model.onnx"), str(tmp_path / "table.csv")]
 
     command = [sys.executable, "-m", "onnxplain_server", *words, "--method=partial_dependence"]
     ran = subprocess.run(command, capture_output=True, text=True, check=True)

@@ -1,0 +1,257 @@
+"""The chart on a real control plane: `make test-cluster` starts it in namespaces of its own."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import subprocess
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from authority import Authority
+from kubernetes import client, utils
+from kubernetes.client.exceptions import ApiException
+
+from tools.cluster.control_plane import ControlPlane
+from tools.cluster.kubelet import Kubelet, wait_until
+
+ROOT = Path(__file__).parents[3]
+CHART = ROOT / "deploy/helm/onnxplain"
+HELM = ROOT / "tools/kubernetes/bin/helm"
+BINARIES = "CONTROL_PLANE"
+"""Variable with the folder of the control plane's programs."""
+
+# A pod's time to leave is the tests' time to wait.
+QUICK = ["--set", "shutdown.delaySeconds=1"]
+
+
+class Cluster:
+    """A control plane with a kubelet, and helm for it."""
+
+    def __init__(self, plane: ControlPlane, kubelet: Kubelet) -> None:
+        self.plane = plane
+        self.kubelet = kubelet
+        self.core = client.CoreV1Api(plane.api)
+        self.apps = client.AppsV1Api(plane.api)
+        self.autoscaling = client.AutoscalingV2Api(plane.api)
+        self.policy = client.PolicyV1Api(plane.api)
+
+    def helm(self, *arguments: str | Path) -> str:
+        """Return what helm prints; AssertionError with what it complains of."""
+        ran = self.try_helm(*arguments)
+        assert ran.returncode == 0, ran.stdout + ran.stderr
+        return ran.stdout
+
+    def try_helm(self, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+        """Run helm, whatever comes of it."""
+        return subprocess.run(
+            [HELM, *arguments],
+            env={**os.environ, "KUBECONFIG": str(self.plane.kubeconfig)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+
+class Release:
+    """A release of the chart in a namespace of its own."""
+
+    def __init__(self, cluster: Cluster, namespace: str, folder: Path) -> None:
+        self.cluster = cluster
+        self.namespace = namespace
+        self.name = "release"
+        self._folder = folder
+
+    def upgrade(self, *arguments: str | Path, chart: Path = CHART) -> str:
+        """Install or upgrade, and wait until it runs."""
+        return self.cluster.helm(*self._upgrade(chart, arguments))
+
+    def refusal(self, *arguments: str | Path) -> str:
+        """Return how an upgrade is refused."""
+        ran = self.cluster.try_helm(*self._upgrade(CHART, arguments))
+        assert ran.returncode != 0, ran.stdout
+        return ran.stderr
+
+    def values(self, values: Mapping[str, Any]) -> list[str]:
+        """Write values into a file; return the flag that names it."""
+        file = self._folder / f"{secrets.token_hex(4)}.yaml"
+        file.write_text(yaml.safe_dump(values), encoding="utf-8")
+        return ["--values", str(file)]
+
+    def helm(self, command: str, *arguments: str) -> str:
+        """Run a command of helm on the release."""
+        return self.cluster.helm(command, self.name, *arguments, "--namespace", self.namespace)
+
+    def pods(self, part: str = "server") -> Sequence[Any]:
+        """Return the pods of a part that are not on their way out."""
+        selector = f"app.kubernetes.io/component={part}"
+        found: Any = self.cluster.core.list_namespaced_pod(self.namespace, label_selector=selector)
+        return [pod for pod in found.items if pod.metadata.deletion_timestamp is None]
+
+    def deployment(self) -> Any:
+        (only,) = self.cluster.apps.list_namespaced_deployment(self.namespace).items
+        return only
+
+    def log(self) -> str:
+        """Return the output of all pods of the namespace that run."""
+        running = self.cluster.kubelet.pods.values()
+        return "\n".join(
+            f"{process.pod.metadata.name}: {process.log[-2000:]}"
+            for process in running
+            if process.pod.metadata.namespace == self.namespace
+        )
+
+    def _upgrade(self, chart: Path, arguments: Sequence[str | Path]) -> list[str | Path]:
+        command: list[str | Path] = ["upgrade", "--install", self.name, chart, "--wait"]
+        return [*command, "--timeout", "10m", "--namespace", self.namespace, *arguments, *QUICK]
+
+
+@pytest.fixture(scope="session")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """A control plane with three nodes in two zones."""
+    subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+    folder = tmp_path_factory.mktemp("cluster")
+    pods = folder / "pods"
+    pods.mkdir()
+    with ExitStack() as running:
+        plane = ControlPlane(Path(os.environ[BINARIES]), folder)
+        running.callback(plane.stop)
+        _prepare(plane.api)
+        kubelet = Kubelet(plane.api, pods, ["a", "b", "c"])
+        running.callback(kubelet.stop)
+        yield Cluster(plane, kubelet)
+
+
+@pytest.fixture
+def namespace(cluster: Cluster) -> Iterator[str]:
+    """A namespace that enforces the restricted standard; deleted in the end."""
+    name = f"models-{secrets.token_hex(3)}"
+    labels = {
+        f"pod-security.kubernetes.io/{mode}": "restricted" for mode in ("enforce", "warn", "audit")
+    }
+    cluster.core.create_namespace(
+        client.V1Namespace(metadata=client.V1ObjectMeta(name=name, labels=labels))
+    )
+    yield name
+    cluster.core.delete_namespace(name)
+    wait_until(lambda: _is_gone(cluster, name))
+
+
+@pytest.fixture
+def release(cluster: Cluster, namespace: str, tmp_path: Path) -> Release:
+    return Release(cluster, namespace, tmp_path)
+
+
+@pytest.fixture
+def small() -> Mapping[str, Any]:
+    """Values of one small pod."""
+    settings = {"running_count": 1, "extra_count": 0, "thread_count": 1}
+    return {"replicaCount": 1, "settings": settings}
+
+
+@pytest.fixture
+def make_secret(cluster: Cluster, namespace: str) -> Callable[..., None]:
+    """Create a Secret, or replace it."""
+
+    def make(name: str, **entries: str) -> None:
+        secret = client.V1Secret(
+            metadata=client.V1ObjectMeta(name=name),
+            string_data={key.replace("_", "-"): value for key, value in entries.items()},
+        )
+        try:
+            cluster.core.create_namespaced_secret(namespace, secret)
+        except ApiException as error:
+            if error.status != 409:
+                raise
+            cluster.core.replace_namespaced_secret(name, namespace, secret)
+
+    return make
+
+
+@pytest.fixture
+def redis_secret(make_secret: Callable[..., None]) -> None:
+    make_secret("onnxplain-redis", password="0123456789abcdef" * 2, cache_secret="f" * 32)
+
+
+@pytest.fixture
+def authority(tmp_path: Path) -> Authority:
+    folder = tmp_path / "authority"
+    folder.mkdir()
+    return Authority(folder)
+
+
+def _is_gone(cluster: Cluster, namespace: str) -> bool:
+    namespaces: Any = cluster.core.list_namespace()
+    return namespace not in {one.metadata.name for one in namespaces.items}
+
+
+def _prepare(api: client.ApiClient) -> None:
+    """Create what a cluster has before anything is installed."""
+    objects: list[dict[str, Any]] = [
+        {
+            "apiVersion": "scheduling.k8s.io/v1",
+            "kind": "PriorityClass",
+            "metadata": {"name": "serving"},
+            "value": 1000,
+        },
+        {
+            "apiVersion": "storage.k8s.io/v1",
+            "kind": "StorageClass",
+            "metadata": {"name": "fast"},
+            "provisioner": "kubernetes.io/no-provisioner",
+            "volumeBindingMode": "WaitForFirstConsumer",
+        },
+        *map(_volume, range(4)),
+        _monitors(),
+    ]
+    definitions = (ROOT / "tools/kubernetes/bin/crds").glob("*.yaml")
+    objects += [yaml.safe_load(file.read_text(encoding="utf-8")) for file in definitions]
+    for one in objects:
+        utils.create_from_dict(api, one)
+
+
+def _volume(number: int) -> dict[str, Any]:
+    """A volume for a claim; its folder is never used."""
+    return {
+        "apiVersion": "v1",
+        "kind": "PersistentVolume",
+        "metadata": {"name": f"volume-{number}"},
+        "spec": {
+            "storageClassName": "fast",
+            "capacity": {"storage": "10Gi"},
+            "accessModes": ["ReadWriteOnce"],
+            "persistentVolumeReclaimPolicy": "Retain",
+            "hostPath": {"path": f"/nowhere/{number}"},
+        },
+    }
+
+
+def _monitors() -> dict[str, Any]:
+    """The Prometheus operator's definition, open to all fields: `make chart` checks these."""
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "servicemonitors.monitoring.coreos.com"},
+        "spec": {
+            "group": "monitoring.coreos.com",
+            "scope": "Namespaced",
+            "names": {"kind": "ServiceMonitor", "plural": "servicemonitors"},
+            "versions": [
+                {
+                    "name": "v1",
+                    "served": True,
+                    "storage": True,
+                    "schema": {
+                        "openAPIV3Schema": {
+                            "type": "object",
+                            "x-kubernetes-preserve-unknown-fields": True,
+                        }
+                    },
+                }
+            ],
+        },
+    }

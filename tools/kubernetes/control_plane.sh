@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# Programs of a control plane: etcd, kube-apiserver, kube-controller-manager and kube-scheduler of a
+# Kubernetes minor; control_plane.sh GO FOLDER MINOR. Some 500 s of processor time.
+set -euo pipefail
+go=$1 folder=$(realpath "$2") minor=$3
+cd "$(dirname "$0")/control_plane"
+
+export CGO_ENABLED=0
+(cd etcd && "$go" build -trimpath -ldflags='-s -w' -o "$folder/etcd" go.etcd.io/etcd/server/v3)
+cd "$minor"
+version=$("$go" list -m -f '{{.Version}}' k8s.io/kubernetes)
+# Without its version, the server calls itself v0.0.0, and charts refuse it.
+package=k8s.io/component-base/version
+flags="-X $package.gitVersion=$version -X $package.gitMajor=1 -X $package.gitMinor=${minor#1.}"
+"$go" build -trimpath -ldflags="-s -w $flags" -o "$folder" \
+  k8s.io/kubernetes/cmd/kube-{apiserver,controller-manager,scheduler}
