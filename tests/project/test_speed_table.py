@@ -13,6 +13,10 @@ def test_page_and_readme_are_what_the_result_gives() -> None:
         assert path.read_text(encoding="utf-8") == text, "run `python -m bench.speed_table.page`"
 
 
+def test_every_part_is_measured() -> None:
+    assert list(read_result().parts) == list(BENCHMARKS)
+
+
 def row(unit: Unit, ours: list[float], theirs: list[float], wanted: float | None = None) -> Row:
     return Row("work", unit, ours, "counterpart", theirs, wanted)
 
