@@ -1,4 +1,4 @@
-"""What the chart renders is what Kubernetes takes, and what the restricted standard allows."""
+"""Rendered chart: objects that Kubernetes takes, and that the restricted standard allows."""
 
 from __future__ import annotations
 

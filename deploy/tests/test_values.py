@@ -1,4 +1,4 @@
-"""What values mean: objects that fit together, and a service that starts with what it is given."""
+"""Values of the chart: objects that fit together, and a service that starts with its settings."""
 
 from __future__ import annotations
 

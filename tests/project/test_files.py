@@ -22,3 +22,8 @@ def test_locks_hold_no_address(root: Path) -> None:
     ]
     assert [path for path in locks if "://" in path.read_text(encoding="utf-8")] == []
     assert len(locks) == 13
+
+
+def test_no_program_or_package_is_committed(committed: list[Path]) -> None:
+    assert [path for path in committed if path.stat().st_size > 2 * 2**20] == []
+    assert [path for path in committed if path.suffix in {".whl", ".so", ".exe"}] == []

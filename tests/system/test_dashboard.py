@@ -1,4 +1,4 @@
-"""What the dashboard and the alerts ask for is what a server under load shows."""
+"""Dashboard and alerts: a server under load shows each metric that they query."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a real server counts of real requests."""
+"""Metrics of a real server after real requests."""
 
 from __future__ import annotations
 

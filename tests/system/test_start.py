@@ -1,4 +1,4 @@
-"""How a server starts: also on a machine where nothing was compiled yet, which takes its time."""
+"""Start of a server, also on a machine where nothing was compiled yet."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a container's process gets from the specification of its pod: command, variables, files."""
+"""Pod specification: command, variables and files of a container's process."""
 
 from __future__ import annotations
 
