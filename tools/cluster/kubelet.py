@@ -8,7 +8,6 @@ import threading
 import time
 from collections.abc import Iterable
 from contextlib import suppress
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from kubernetes.client.exceptions import ApiException
 
 from tools.cluster.pod_process import PodProcess
 from tools.cluster.pod_spec import MissingError, PodFiles
+from tools.cluster.pod_status import status_of
 
 _POLL_SECONDS = 0.25
 
@@ -111,10 +111,10 @@ class Kubelet:
         )
 
     def _report(self, pod: Any, process: PodProcess) -> None:
-        status = _status(process)
-        if _summary(status) == process.reported:
+        status = status_of(process)
+        if status == process.reported:
             return
-        process.reported = _summary(status)
+        process.reported = status
         self._ignore_missing(
             self._core.patch_namespaced_pod_status,
             pod.metadata.name,
@@ -160,43 +160,6 @@ def _node(zone: str) -> client.V1Node:
             conditions=[client.V1NodeCondition(type="Ready", status="True", reason="Processes")],
         ),
     )
-
-
-def _status(process: PodProcess) -> dict[str, Any]:
-    container = process.pod.spec.containers[0]
-    now = datetime.now(UTC).isoformat()
-    code = process.exit_code
-    state: dict[str, Any]
-    if code is None:
-        phase, state = "Running", {"running": {"startedAt": now}}
-    else:
-        phase = "Failed" if code else "Succeeded"
-        state = {"terminated": {"exitCode": code, "finishedAt": now, "startedAt": now}}
-    ready = "True" if process.is_ready else "False"
-    return {
-        "phase": phase,
-        "podIP": process.address,
-        "podIPs": [{"ip": process.address}],
-        "startTime": now,
-        "conditions": [
-            {"type": name, "status": ready, "lastTransitionTime": now}
-            for name in ("Ready", "ContainersReady")
-        ],
-        "containerStatuses": [
-            {
-                "name": container.name,
-                "image": container.image,
-                "imageID": container.image,
-                "ready": process.is_ready,
-                "restartCount": 0,
-                "state": state,
-            }
-        ],
-    }
-
-
-def _summary(status: dict[str, Any]) -> tuple[object, ...]:
-    return status["phase"], status["conditions"][0]["status"]
 
 
 def wait_until(condition: Any, seconds: float = 300.0) -> None:

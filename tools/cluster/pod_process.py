@@ -1,4 +1,4 @@
-"""Pod as processes: starts them, runs their probes, and stops them as a kubelet does."""
+"""Pod as processes: starts them, again where they end, runs their probes, and stops them."""
 
 from __future__ import annotations
 
@@ -10,17 +10,43 @@ import sys
 import threading
 import time
 from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
-from urllib.error import URLError
-from urllib.request import urlopen
 
-import grpc
-from grpc_health.v1 import health_pb2, health_pb2_grpc
-
-from tools.cluster.pod_spec import PodFiles, command_of
+from tools.cluster.pod_spec import MissingError, PodFiles, command_of
+from tools.cluster.probes import Health, Prober
 
 _HOST_VARIABLES = ("PATH", "LANG", "HOME", "XDG_CACHE_HOME", "NUMBA_CACHE_DIR")
+_POLL_SECONDS = 0.5
+_FIRST_PAUSE, _LONGEST_PAUSE = 10.0, 300.0
+"""Seconds before the second restart, doubled for each further one; the first is at once."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of a container.
+
+    Attributes
+    ----------
+    number : int
+        Restarts before it.
+    pid : int
+    started : str
+        Time in the form of the API.
+    finished : str or None
+        None while it runs.
+    exit_code : int or None
+        None while it runs; 128 + N after the signal N.
+    """
+
+    number: int
+    pid: int
+    started: str
+    finished: str | None = None
+    exit_code: int | None = None
 
 
 class PodProcess:
@@ -39,10 +65,18 @@ class PodProcess:
 
     Attributes
     ----------
+    started : str
+        Time of the first start, in the form of the API.
+    run : Run
+        The present one; the last one where the container waits for a restart or has ended.
+    previous : Run or None
+        The one before it.
+    restarts : bool
+        Whether it runs again after it ended with this exit code.
     is_ready : bool
         Result of the readiness probe.
-    exit_code : int or None
-        None while it runs.
+    ready_changed : str
+        Time of its last change.
     reported : object
         What the kubelet reported last.
     """
@@ -53,17 +87,24 @@ class PodProcess:
         self.folder = folder
         self.is_ready = False
         self.reported: object = None
+        self.started = self.ready_changed = now()
+        self.previous: Run | None = None
         self._container = pod.spec.containers[0]
         self._files = files
         self._hosts = hosts
         self._stopping = threading.Event()
+        self._starting = threading.Lock()
+        folder.mkdir(parents=True)
+        (folder / "tmp").mkdir()
         self._process = self._start()
-        self._prober = threading.Thread(target=self._probe_readiness, daemon=True)
-        self._prober.start()
+        self.run = Run(0, self._process.pid, self.started)
+        self._supervisor = threading.Thread(target=self._supervise, daemon=True)
+        self._supervisor.start()
 
     @property
-    def exit_code(self) -> int | None:
-        return self._process.poll()
+    def restarts(self) -> bool:
+        policy = self.pod.spec.restart_policy
+        return bool(policy == "Always" or (policy == "OnFailure" and self.run.exit_code))
 
     @property
     def log(self) -> str:
@@ -71,19 +112,11 @@ class PodProcess:
         return (self.folder / "log").read_text(encoding="utf-8", errors="replace")
 
     def stop(self, grace_seconds: float) -> None:
-        """Run the preStop hook, send SIGTERM, wait for the grace period, and kill."""
-        self._stopping.set()
-        end = time.monotonic() + grace_seconds
-        lifecycle = self._container.lifecycle
-        if lifecycle and lifecycle.pre_stop and lifecycle.pre_stop.sleep:
-            time.sleep(min(lifecycle.pre_stop.sleep.seconds, grace_seconds))
-        if self.exit_code is None:
-            os.killpg(self._process.pid, signal.SIGTERM)
-        try:
-            self._process.wait(max(0.0, end - time.monotonic()))
-        except subprocess.TimeoutExpired:
-            os.killpg(self._process.pid, signal.SIGKILL)
-            self._process.wait()
+        """Run the preStop hook, send SIGTERM, wait for the grace period, and kill; no restart."""
+        with self._starting:
+            self._stopping.set()
+        self._end(grace_seconds)
+        self._supervisor.join()
 
     def refresh_files(self) -> None:
         """Write the present content of mounted Secrets and ConfigMaps, as a kubelet does."""
@@ -98,14 +131,76 @@ class PodProcess:
                 changed.write_bytes(content)
                 changed.replace(place / name)
 
+    def _supervise(self) -> None:
+        """Watch the runs of the container until its last one has ended."""
+        self._watch()
+        pause = 0.0
+        while self.restarts and not self._stopping.wait(pause):
+            pause = min(max(2 * pause, _FIRST_PAUSE), _LONGEST_PAUSE)
+            if self._restart():
+                self._watch()
+
+    def _restart(self) -> bool:
+        with self._starting:
+            if self._stopping.is_set():
+                return False
+            try:
+                self._process = self._start()
+            except MissingError:
+                return False  # tried again, as a kubelet does
+            self.previous = self.run
+            self.run = Run(self.run.number + 1, self._process.pid, now())
+        return True
+
+    def _watch(self) -> None:
+        """Run the probes until the process ends; end it where it does not live."""
+        health = Health(self._container, self._prober())
+        while self._process.poll() is None:
+            if not self._stopping.is_set():
+                if health.lives():
+                    self._set_ready(ready=health.is_ready())
+                else:
+                    self._set_ready(ready=False)
+                    self._end(self.pod.spec.termination_grace_period_seconds or 0)
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(_POLL_SECONDS)
+        self._set_ready(ready=False)
+        self._kill(signal.SIGKILL)  # what it started
+        code = self._process.returncode
+        self.run = replace(self.run, finished=now(), exit_code=code if code >= 0 else 128 - code)
+
+    def _set_ready(self, *, ready: bool) -> None:
+        if ready != self.is_ready:
+            self.is_ready, self.ready_changed = ready, now()
+
+    def _end(self, grace_seconds: float) -> None:
+        end = time.monotonic() + grace_seconds
+        lifecycle = self._container.lifecycle
+        if lifecycle and lifecycle.pre_stop and lifecycle.pre_stop.sleep:
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(min(lifecycle.pre_stop.sleep.seconds, grace_seconds))
+        if self._process.poll() is None:
+            self._kill(signal.SIGTERM)
+        try:
+            self._process.wait(max(0.0, end - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            self._kill(signal.SIGKILL)
+            self._process.wait()
+
+    def _kill(self, number: signal.Signals) -> None:
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, number)
+
+    def _prober(self) -> Prober:
+        ports = {port.name: port.container_port for port in self._container.ports or []}
+        return Prober(self.address, ports, self._process.pid, self._variables)
+
     def _start(self) -> subprocess.Popen[bytes]:
-        self.folder.mkdir(parents=True)
-        temporary = self.folder / "tmp"
-        temporary.mkdir()
         self.refresh_files()
         variables = {name: os.environ[name] for name in _HOST_VARIABLES if name in os.environ}
-        variables |= {"ONNXPLAIN_HOST": self.address, "TMPDIR": str(temporary)}
-        variables |= self._files.variables(self._container)
+        variables |= {"ONNXPLAIN_HOST": self.address, "TMPDIR": str(self.folder / "tmp")}
+        self._variables = self._files.variables(self._container)
+        variables |= self._variables
         specification = self.folder / "specification.json"
         specification.write_text(
             json.dumps(
@@ -135,54 +230,11 @@ class PodProcess:
         for mount in mounts:
             if mount.mount_path not in of_files and mount.mount_path != "/tmp":  # noqa: S108
                 place = self.folder / f"volume-{mount.name}"
-                place.mkdir()
+                place.mkdir(exist_ok=True)
                 folders[str(place)] = mount.mount_path
         return folders
 
-    def _probe_readiness(self) -> None:
-        probe, failures = self._container.readiness_probe, 0
-        while self.exit_code is None and not self._stopping.is_set():
-            if probe is None or self._probe(probe):
-                self.is_ready, failures = True, 0
-            else:
-                failures += 1
-                if failures >= (probe.failure_threshold or 3):
-                    self.is_ready = False
-            # More often than asked, which shortens tests and changes nothing else.
-            self._stopping.wait(0.5)
-        self.is_ready = False
 
-    def _probe(self, probe: Any) -> bool:
-        seconds = float(probe.timeout_seconds or 1)
-        if probe.grpc is not None:
-            return self._grpc_serves(probe.grpc, seconds)
-        if probe.http_get is not None:
-            return self._http_answers(probe.http_get, seconds)
-        inside = ["nsenter", "--mount", f"--target={self._process.pid}"]
-        variables = self._files.variables(self._container)
-        ran = subprocess.run(
-            [*inside, *probe._exec.command],  # noqa: SLF001 - the client's name for it
-            env={"PATH": os.environ["PATH"], **variables},
-            capture_output=True,
-            check=False,
-        )
-        return ran.returncode == 0
-
-    def _grpc_serves(self, action: Any, seconds: float) -> bool:
-        with grpc.insecure_channel(f"{self.address}:{action.port}") as channel:
-            stub = health_pb2_grpc.HealthStub(channel)
-            try:
-                request = health_pb2.HealthCheckRequest(service=action.service or "")
-                reply = stub.Check(request, timeout=seconds)
-            except grpc.RpcError:
-                return False
-        return bool(reply.status == health_pb2.HealthCheckResponse.SERVING)
-
-    def _http_answers(self, action: Any, seconds: float) -> bool:
-        ports = {port.name: port.container_port for port in self._container.ports}
-        port = ports.get(action.port, action.port)
-        try:
-            with urlopen(f"http://{self.address}:{port}{action.path}", timeout=seconds) as reply:
-                return bool(reply.status == 200)
-        except (URLError, OSError):
-            return False
+def now() -> str:
+    """Return the time in the form of the API."""
+    return datetime.now(UTC).isoformat()
