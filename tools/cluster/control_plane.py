@@ -172,8 +172,6 @@ class ControlPlane:
                 f"--controllers={_CONTROLLERS}",
                 f"--cert-dir={self._folder / 'controllers'}",
                 "--horizontal-pod-autoscaler-sync-period=2s",
-                "--horizontal-pod-autoscaler-initial-readiness-delay=1s",
-                "--horizontal-pod-autoscaler-cpu-initialization-period=1s",
             ],
         )
         self._start(

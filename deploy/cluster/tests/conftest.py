@@ -16,8 +16,10 @@ from authority import Authority
 from kubernetes import client, utils
 from kubernetes.client.exceptions import ApiException
 
+from tools.cluster import aggregation, metrics_api
 from tools.cluster.control_plane import ControlPlane
 from tools.cluster.kubelet import Kubelet, wait_until
+from tools.cluster.metrics_api import MetricsApi
 
 ROOT = Path(__file__).parents[3]
 CHART = ROOT / "deploy/helm/onnxplain"
@@ -123,6 +125,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
         _prepare(plane.api)
         kubelet = Kubelet(plane.api, pods, ["a", "b", "c"])
         running.callback(kubelet.stop)
+        running.callback(_serve_metrics(plane, kubelet, folder).stop)
         yield Cluster(plane, kubelet)
 
 
@@ -182,6 +185,16 @@ def authority(tmp_path: Path) -> Authority:
     folder = tmp_path / "authority"
     folder.mkdir()
     return Authority(folder)
+
+
+def _serve_metrics(plane: ControlPlane, kubelet: Kubelet, folder: Path) -> MetricsApi:
+    authority = Authority(folder)
+    metrics = MetricsApi(plane.api, kubelet.pods, *authority.issue("metrics", aggregation.HOST))
+    versions = (metrics_api.USAGE, metrics_api.CUSTOM)
+    address = (metrics_api.ADDRESS, metrics_api.PORT)
+    aggregation.register(plane.api, versions, *address, authority.file)
+    wait_until(lambda: all(aggregation.is_available(plane.api, one) for one in versions))
+    return metrics
 
 
 def _is_gone(cluster: Cluster, namespace: str) -> bool:
