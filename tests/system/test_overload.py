@@ -66,7 +66,7 @@ class Load:
         """Ask so often at once, then so often for each answer, until there are so many calls."""
         self._may_ask.release(first_count)
         with ExitStack() as opened:
-            # One connection has at most 100 calls at a time.
+            # A connection has a limit of calls at a time.
             channels = [opened.enter_context(connected(self._server)) for _ in range(8)]
             stubs = [ExplanationServiceStub(channel) for channel in channels]
             calls = []

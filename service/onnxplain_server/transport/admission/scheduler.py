@@ -10,7 +10,7 @@ import math
 import threading
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 
@@ -127,6 +127,8 @@ class Scheduler:
         try:
             yield
         finally:
+            # It refers to the ticket: the cycle would keep the call, and its stream, allocated.
+            ticket.control.release_slot = nullcontext
             with self._lock:
                 self._set_stage(ticket, Stage.DONE)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Any
 
 import grpc
@@ -66,7 +66,9 @@ def answering(
         _reject(record, metrics, method, presentable.reason, caller)
         if not is_stream:
             _send_request_id(context, record)
-        context.abort_with_status(status_of(presentable, record.request_id))
+        status = status_of(presentable, record.request_id)
+        forget_frames(error)
+        context.abort_with_status(status)
     except GeneratorExit:
         _reject(record, metrics, method, Reason.CANCELLED, caller)
         raise
@@ -76,8 +78,22 @@ def answering(
 
 
 def _send_request_id(context: grpc.ServicerContext, record: RequestRecord) -> None:
-    with suppress(grpc.RpcError):  # the caller has left
+    try:
         context.send_initial_metadata(((REQUEST_ID, record.request_id),))
+    except grpc.RpcError as error:  # the caller has left
+        forget_frames(error)
+
+
+def forget_frames(error: BaseException | None) -> None:
+    """Drop the tracebacks of a handled error and of those before it.
+
+    Their frames refer to the error and to the call. In such a cycle, the call would keep its
+    stream allocated until the garbage collector runs, and C-core refuses all further calls of a
+    connection with `grpc.max_concurrent_streams` allocated streams.
+    """
+    while error is not None:
+        error.__traceback__ = None
+        error = error.__cause__ or error.__context__
 
 
 def _reject(

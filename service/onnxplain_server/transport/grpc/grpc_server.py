@@ -28,6 +28,13 @@ from onnxplain_server.transport.service import Service
 SERVICE_NAME = explanation_service_pb2.DESCRIPTOR.services_by_name["ExplanationService"].full_name
 
 _SPARE_THREADS = 4
+_SPARE_STREAMS = 200
+"""Streams of a connection beyond those that `service` can hold: they are refused with a status.
+
+C-core refuses streams beyond the limit without one. It counts a stream until its call is freed,
+which is after its caller can have begun another: up to twice as many as it has callers.
+"""
+
 _EVENT_BYTES = 1024
 """Room for what an event adds to a response."""
 
@@ -86,7 +93,10 @@ class GrpcServer:
                 self._calls,
                 AuthenticationInterceptor(authenticator, f"/{SERVICE_NAME}/", metrics, tracer),
             ],
-            options=list(_options(message_bytes, response_bytes, longest_seconds).items()),
+            options=[
+                ("grpc.max_concurrent_streams", thread_count + _SPARE_STREAMS),
+                *_options(message_bytes, response_bytes, longest_seconds).items(),
+            ],
         )
         receiver = MessageReceiver(thread_count)
         explanations = ExplanationServicer(
@@ -138,7 +148,6 @@ def _options(message_bytes: int, response_bytes: int, longest_seconds: float) ->
         "grpc.max_receive_message_length": message_bytes,
         "grpc.max_send_message_length": response_bytes + _EVENT_BYTES,
         "grpc.max_metadata_size": 16 * 1024,
-        "grpc.max_concurrent_streams": 100,
         # Otherwise a second process could silently share the port.
         "grpc.so_reuseport": 0,
         "grpc.keepalive_time_ms": 60_000,

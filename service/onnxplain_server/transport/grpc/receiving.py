@@ -10,6 +10,7 @@ import grpc
 
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.transport.admission.ticket import Ticket
+from onnxplain_server.transport.grpc.grpc_errors import forget_frames
 
 _IDLE_SECONDS = 15.0
 _BYTES_PER_SECOND = 2**20
@@ -54,7 +55,7 @@ class MessageReceiver:
             yield message
 
     def _next(self, requests: Iterator[bytes], ticket: Ticket, seconds: float) -> bytes | None:
-        pending = self._threads.submit(next, requests, None)
+        pending = self._threads.submit(_read, requests)
         end = time.monotonic() + seconds
         while not _is_done(pending):
             ticket.check()
@@ -64,7 +65,7 @@ class MessageReceiver:
                 )
                 raise ExplainError(Reason.DEADLINE_EXCEEDED, message)
         ticket.check()
-        return _result(pending)
+        return pending.result()
 
 
 def _is_done(pending: Future[bytes | None]) -> bool:
@@ -76,8 +77,9 @@ def _is_done(pending: Future[bytes | None]) -> bool:
     return True
 
 
-def _result(pending: Future[bytes | None]) -> bytes | None:
+def _read(requests: Iterator[bytes]) -> bytes | None:
     try:
-        return pending.result()
-    except grpc.RpcError:
-        raise ExplainError(Reason.CANCELLED, "the caller disconnected while sending") from None
+        return next(requests, None)
+    except grpc.RpcError as error:
+        forget_frames(error)  # grpc keeps it with the call
+    raise ExplainError(Reason.CANCELLED, "the caller disconnected while sending")
