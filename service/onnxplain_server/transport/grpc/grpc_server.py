@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import grpc
@@ -93,10 +93,7 @@ class GrpcServer:
                 self._calls,
                 AuthenticationInterceptor(authenticator, f"/{SERVICE_NAME}/", metrics, tracer),
             ],
-            options=[
-                ("grpc.max_concurrent_streams", thread_count + _SPARE_STREAMS),
-                *_options(message_bytes, response_bytes, longest_seconds).items(),
-            ],
+            options=_options(message_bytes, response_bytes, longest_seconds, thread_count),
         )
         receiver = MessageReceiver(thread_count)
         explanations = ExplanationServicer(
@@ -143,8 +140,11 @@ def _bind(
         raise OSError(f"cannot listen on {address} for gRPC") from error
 
 
-def _options(message_bytes: int, response_bytes: int, longest_seconds: float) -> Mapping[str, int]:
-    return {
+def _options(
+    message_bytes: int, response_bytes: int, longest_seconds: float, thread_count: int
+) -> list[tuple[str, int]]:
+    options = {
+        "grpc.max_concurrent_streams": thread_count + _SPARE_STREAMS,
         "grpc.max_receive_message_length": message_bytes,
         "grpc.max_send_message_length": response_bytes + _EVENT_BYTES,
         "grpc.max_metadata_size": 16 * 1024,
@@ -162,3 +162,4 @@ def _options(message_bytes: int, response_bytes: int, longest_seconds: float) ->
         "grpc.max_connection_age_ms": 300_000,
         "grpc.max_connection_age_grace_ms": round(1000 * longest_seconds) + 5_000,
     }
+    return list(options.items())
