@@ -91,7 +91,7 @@ chart: $(CHART_TOOLS) $(ENV) ## The Helm chart renders what Kubernetes takes, fo
 # Namespaces of their own: nothing outside is reached, and nothing outlives the tests.
 .PHONY: test-cluster
 test-cluster: $(CHART_TOOLS) $(CONTROL_PLANES) $(ENV) ## Install the chart on a real control plane, with processes as pods; needs root and Linux
-	@$(PYTHON) tools/programs.py install redis-server
+	@$(PYTHON) tools/programs.py install redis-server iptables
 	for minor in $(MINORS); do CONTROL_PLANE=$(CURDIR)/tools/kubernetes/bin-$$minor \
 		unshare --net --mount --pid --fork --kill-child --mount-proc $(BIN)/pytest deploy/cluster/tests $(ARGS) || exit 1; done
 
@@ -559,7 +559,7 @@ $(GO_TOOLS): tools/go/go.mod tools/go/go.sum
 	@touch $@
 
 # Several minutes on two cores the first time: helm brings most of Kubernetes.
-$(CHART_TOOLS): tools/kubernetes/build.sh tools/kubernetes/go.mod tools/kubernetes/go.sum $(wildcard tools/kubernetes/conform/*.go)
+$(CHART_TOOLS): tools/kubernetes/build.sh $(wildcard tools/kubernetes/go.* tools/kubernetes/keda/go.* tools/kubernetes/conform/*.go)
 	@tools/go/found.sh $(GO)
 	@tools/cached_build.sh $(@D) $^ -- tools/kubernetes/build.sh $(GO) $(@D)
 	@touch $@

@@ -23,6 +23,7 @@ PACKAGES = {
     "gcc": "gcc libc6-dev",
     "go": "golang-go",
     "haproxy": "haproxy",
+    "iptables": "iptables",
     "javac": "openjdk-17-jdk-headless",
     "mvn": "maven",
     "promtool": "prometheus",

@@ -16,6 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from tools.cluster.mounted_files import write_files
 from tools.cluster.pod_spec import MissingError, PodFiles, command_of
 from tools.cluster.probes import Health, Prober
 
@@ -124,12 +125,7 @@ class PodProcess:
             self.pod.spec.volumes or [], self._container.volume_mounts or []
         )
         for number, (_, entries) in enumerate(sorted(mounted.items())):
-            place = self.folder / f"files-{number}"
-            place.mkdir(exist_ok=True)
-            for name, content in entries.items():
-                changed = place / f".{name}"
-                changed.write_bytes(content)
-                changed.replace(place / name)
+            write_files(self.folder / f"files-{number}", entries)
 
     def _supervise(self) -> None:
         """Watch the runs of the container until its last one has ended."""

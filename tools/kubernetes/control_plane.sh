@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Programs of a control plane: etcd, kube-apiserver, kube-controller-manager and kube-scheduler of a
-# Kubernetes minor; control_plane.sh GO FOLDER MINOR. Some 500 s of processor time.
+# Programs of a control plane: etcd, and of a Kubernetes minor kube-apiserver, kube-controller-manager,
+# kube-proxy and kube-scheduler; control_plane.sh GO FOLDER MINOR. Some 500 s of processor time.
 set -euo pipefail
 go=$1 folder=$(realpath "$2") minor=$3
 cd "$(dirname "$0")/control_plane"
@@ -13,4 +13,4 @@ version=$("$go" list -m -f '{{.Version}}' k8s.io/kubernetes)
 package=k8s.io/component-base/version
 flags="-X $package.gitVersion=$version -X $package.gitMajor=1 -X $package.gitMinor=${minor#1.}"
 "$go" build -trimpath -ldflags="-s -w $flags" -o "$folder" \
-  k8s.io/kubernetes/cmd/kube-{apiserver,controller-manager,scheduler}
+  k8s.io/kubernetes/cmd/kube-{apiserver,controller-manager,proxy,scheduler}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import subprocess
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from tools.cluster import aggregation, metrics_api
 from tools.cluster.control_plane import ControlPlane
 from tools.cluster.kubelet import Kubelet, wait_until
 from tools.cluster.metrics_api import MetricsApi
+from tools.cluster.service_proxy import ServiceProxy
 
 ROOT = Path(__file__).parents[3]
 CHART = ROOT / "deploy/helm/onnxplain"
@@ -94,9 +95,31 @@ class Release:
         found: Any = self.cluster.core.list_namespaced_pod(self.namespace, label_selector=selector)
         return [pod for pod in found.items if pod.metadata.deletion_timestamp is None]
 
+    def names(self) -> set[str]:
+        """Return the names of the server's pods that are not on their way out."""
+        return {pod.metadata.name for pod in self.pods()}
+
+    def wait_gone(self, names: Collection[str]) -> None:
+        """Wait until pods have ended."""
+        core: Any = self.cluster.core
+        wait_until(
+            lambda: all(
+                pod.metadata.name not in names
+                for pod in core.list_namespaced_pod(self.namespace).items
+            )
+        )
+
     def deployment(self) -> Any:
         (only,) = self.cluster.apps.list_namespaced_deployment(self.namespace).items
         return only
+
+    def scale(self, count: int) -> None:
+        """Set the number of pods, as `kubectl scale` does, and wait until as many are ready."""
+        name = self.deployment().metadata.name
+        self.cluster.apps.patch_namespaced_deployment_scale(
+            name, self.namespace, {"spec": {"replicas": count}}
+        )
+        wait_until(lambda: self.deployment().status.ready_replicas == len(self.pods()) == count)
 
     def log(self) -> str:
         """Return the output of all pods of the namespace that run."""
@@ -109,7 +132,7 @@ class Release:
 
     def _upgrade(self, chart: Path, arguments: Sequence[str | Path]) -> list[str | Path]:
         command: list[str | Path] = ["upgrade", "--install", self.name, chart, "--wait"]
-        return [*command, "--timeout", "10m", "--namespace", self.namespace, *arguments, *QUICK]
+        return [*command, "--timeout", "10m", "--namespace", self.namespace, *QUICK, *arguments]
 
 
 @pytest.fixture(scope="session")
@@ -120,12 +143,18 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     pods = folder / "pods"
     pods.mkdir()
     with ExitStack() as running:
-        plane = ControlPlane(Path(os.environ[BINARIES]), folder)
+        binaries = Path(os.environ[BINARIES])
+        plane = ControlPlane(binaries, folder)
         running.callback(plane.stop)
         _prepare(plane.api)
         kubelet = Kubelet(plane.api, pods, ["a", "b", "c"])
         running.callback(kubelet.stop)
         running.callback(_serve_metrics(plane, kubelet, folder).stop)
+        proxy = ServiceProxy(binaries, plane.kubeconfig, folder)
+        running.callback(proxy.stop)
+        # The tests resolve names as pods do; `make test-cluster` gives them mounts of their own.
+        subprocess.run(["mount", "--bind", kubelet.hosts, "/etc/hosts"], check=True)
+        running.callback(subprocess.run, ["umount", "/etc/hosts"], check=True)
         yield Cluster(plane, kubelet)
 
 
@@ -140,6 +169,9 @@ def namespace(cluster: Cluster) -> Iterator[str]:
         client.V1Namespace(metadata=client.V1ObjectMeta(name=name, labels=labels))
     )
     yield name
+    # Its controller would look again after a part of the pods' grace period only.
+    cluster.apps.delete_collection_namespaced_deployment(name)
+    wait_until(lambda: not _server_pods(cluster, name))
     cluster.core.delete_namespace(name)
     wait_until(lambda: _is_gone(cluster, name))
 
@@ -195,6 +227,12 @@ def _serve_metrics(plane: ControlPlane, kubelet: Kubelet, folder: Path) -> Metri
     aggregation.register(plane.api, versions, *address, authority.file)
     wait_until(lambda: all(aggregation.is_available(plane.api, one) for one in versions))
     return metrics
+
+
+def _server_pods(cluster: Cluster, namespace: str) -> Sequence[Any]:
+    selector = "app.kubernetes.io/component=server"
+    found: Any = cluster.core.list_namespaced_pod(namespace, label_selector=selector)
+    return list(found.items)
 
 
 def _is_gone(cluster: Cluster, namespace: str) -> bool:
