@@ -149,12 +149,12 @@ def conform(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], str]:
 
 @pytest.fixture(scope="session")
 def definitions() -> dict[str, Any]:
-    """The published schemas of the routes, with every unknown field refused."""
+    """The published schemas of routes and ScaledObjects, with every unknown field refused."""
     found = {}
     for file in TOOLS.glob("crds/*.yaml"):
         spec = yaml.safe_load(file.read_text(encoding="utf-8"))["spec"]
-        (stable,) = [one for one in spec["versions"] if one["name"] == "v1"]
-        schema = closed(stable["schema"]["openAPIV3Schema"])
+        (stored,) = [one for one in spec["versions"] if one["storage"]]
+        schema = closed(stored["schema"]["openAPIV3Schema"])
         found[spec["names"]["kind"]] = {**schema, "additionalProperties": True}
     return found
 

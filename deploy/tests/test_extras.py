@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 import yaml
 
@@ -148,14 +149,17 @@ def test_alerts_and_dashboard_are_those_of_the_repository(
     assert json.loads(dashboard["data"]["onnxplain.json"]) == source
 
 
-def test_keda_scales_within_the_limits_of_the_autoscaler(render: Render) -> None:
+def test_keda_scales_within_the_limits_of_the_autoscaler(render: Render, definitions) -> None:
     triggers = [{"type": "cpu", "metadata": {"value": "50"}}]
+    keda = {"enabled": True, "triggers": triggers, "pollingInterval": 15}
 
-    rendered = render(
-        {"autoscaling": {"maxReplicas": 7, "keda": {"enabled": True, "triggers": triggers}}}
-    )
+    rendered = render({"autoscaling": {"maxReplicas": 7, "keda": keda}})
 
-    spec = rendered.of_kind("ScaledObject")["spec"]
+    scaled = rendered.of_kind("ScaledObject")
+    jsonschema.validate(scaled, definitions["ScaledObject"])
+    assert scaled["apiVersion"] == "keda.sh/v1alpha1"
+    spec = scaled["spec"]
+    assert spec["pollingInterval"] == 15
     assert spec["scaleTargetRef"] == {"name": "release-onnxplain"}
     assert (spec["minReplicaCount"], spec["maxReplicaCount"]) == (2, 7)
     assert spec["triggers"] == triggers

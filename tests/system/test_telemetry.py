@@ -10,12 +10,14 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+from urllib.request import Request, urlopen
 
 import onnxplain
 import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
+from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 METHOD = onnxplain.PartialDependence(features=["x0"])
 
@@ -98,6 +100,45 @@ def test_traces_reach_the_collector_and_every_line_of_the_log_is_json(
     lines = [json.loads(line) for line in ended.log]
     check_access_log(lines, {span.trace_id.hex() for _, span in collector.spans()})
     assert "secret" not in "".join(ended.log)
+
+
+@pytest.mark.slow
+def test_the_histogram_of_answers_leads_to_a_trace(
+    serve: Callable[..., Any],
+    collector: Collector,
+    network: bytes,
+    rows: Mapping[str, Any],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.endpoint)
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_COMPRESSION", "none")
+    server = serve()
+    few = {name: values[:50] for name, values in rows.items()}
+    with onnxplain.connect(server.endpoint) as client:
+        client.explain(network, few, METHOD, row_count=10, feature_columns=list(rows))
+
+    traces = exemplars(server.metrics_port, "onnxplain_explain_duration_seconds")
+    server.process.terminate()
+    server.process.wait(600)
+
+    assert len(traces) == 1
+    assert traces == {span.trace_id.hex() for _, span in collector.spans()}
+
+
+def exemplars(port: int, histogram: str) -> set[str]:
+    """Return the traces that a histogram names, as a scraper of OpenMetrics reads them."""
+    request = Request(
+        f"http://127.0.0.1:{port}/metrics", headers={"Accept": "application/openmetrics-text"}
+    )
+    with urlopen(request, timeout=120) as reply:  # noqa: S310 - our own
+        families = text_string_to_metric_families(reply.read().decode())
+    return {
+        sample.exemplar.labels["trace_id"]
+        for family in families
+        if family.name == histogram
+        for sample in family.samples
+        if sample.exemplar
+    }
 
 
 def check_traces(collector: Collector) -> None:
