@@ -90,8 +90,8 @@ class Callers:
                 self.faults.append(f"caller {number}, from {started}: {found} for seed {seed}")
 
 
-def by_client(client: onnxplain.Client, row_count: int) -> Ask:
-    """Ask by the Python client: the strengths of all pairs by prediction, for so many rows."""
+def by_client(client: onnxplain.Client, row_count: int, progress: Any = False) -> Ask:
+    """Ask by the Python client: how much interacts, by prediction, for so many rows."""
 
     def ask(seed: int) -> Any:
         found = client.explain(
@@ -101,6 +101,7 @@ def by_client(client: onnxplain.Client, row_count: int) -> Ask:
             row_count=row_count,
             seed=seed,
             engine="BLACK_BOX",
+            progress=progress,
         )
         return found.interactions.total.values
 

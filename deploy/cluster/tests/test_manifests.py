@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import subprocess
-from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 from kubernetes import dynamic
 from kubernetes.client.exceptions import ApiException
+from releases import ROOT
 
 from tools.cluster.kubelet import wait_until
 
-ROOT = Path(__file__).parents[3]
 KUSTOMIZE = ROOT / "tools/kubernetes/bin/kustomize"
 
 

@@ -7,16 +7,24 @@ them to a pod.
 
 from __future__ import annotations
 
+import socket
+import threading
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 
+import numpy as np
 import onnxplain
 import pytest
 import urllib3
-from callers import Caller, Callers, by_client, by_rest
+from callers import PATIENCE, Caller, Callers, by_client, by_rest
+from kubernetes import client
+from kubernetes.client.exceptions import ApiException
 
-SHORT, LONG = 20, 100
-"""Rows: a few milliseconds of processor time, and a second."""
+from tools.cluster.kubelet import wait_until
+
+SHORT, LONG, LONGEST = 20, 100, 200
+"""Rows: a few milliseconds of processor time, one second, and five."""
 
 SEEDS = range(5)
 # Longer than the chart's, since the news of a pod's end may spread slowly on a busy machine.
@@ -26,8 +34,8 @@ PAUSE = ["--set", "shutdown.delaySeconds=15"]
 @pytest.fixture(scope="module")
 def answers() -> dict[int, Sequence[object]]:
     """Right answers by rows and seed, computed here."""
-    with onnxplain.local() as client:
-        return {count: list(map(by_client(client, count), SEEDS)) for count in (SHORT, LONG)}
+    with onnxplain.local() as local:
+        return {count: list(map(by_client(local, count), SEEDS)) for count in (SHORT, LONG)}
 
 
 @pytest.fixture
@@ -85,3 +93,73 @@ def test_no_call_is_lost_in_an_upgrade_scaling_and_a_rollback(release, make_call
     assert callers.faults == []
     assert len(first) == len(release.names()) == 2
     assert release.names().isdisjoint(first | second)
+
+
+def test_a_running_call_outlasts_the_end_of_its_pod(release, cluster, small) -> None:
+    """It is asked to end a second after its deletion, and may finish what it has begun."""
+    release.upgrade(*release.values(small))
+    (pod,) = release.pods()
+    started = threading.Event()
+
+    def noted(_done: float, _planned: float) -> None:
+        started.set()
+
+    with (
+        onnxplain.connect(f"{pod.status.pod_ip}:8081", retry_count=0) as connected,
+        ThreadPoolExecutor() as pool,
+    ):
+        call = pool.submit(by_client(connected, LONGEST, noted), 0)
+        assert started.wait(PATIENCE)
+        cluster.core.delete_namespaced_pod(pod.metadata.name, release.namespace)
+        wait_until(lambda: "stopping; running work" in release.log())
+        is_running = not call.done()
+        found = call.result()
+
+    assert is_running
+    with onnxplain.local() as local:
+        assert np.allclose(found, by_client(local, LONGEST)(0))
+
+
+def test_a_client_follows_its_service_to_pods_that_it_never_knew(release, cluster, answers) -> None:
+    """The addresses that it has are all gone, and younger than any cache of names may make them."""
+    settings = {"running_count": 2, "extra_count": 0, "thread_count": 1}
+    release.upgrade(*release.values({"replicaCount": 2, "settings": settings}))
+    old, new = sorted(release.names())
+    _serve_by(cluster, release.namespace, old)
+
+    with onnxplain.connect(f"dns:///chosen.{release.namespace}.svc:8081") as connected:
+        ask = by_client(connected, SHORT)
+        before = ask(0)
+        _serve_by(cluster, release.namespace, new)
+        cluster.core.delete_namespaced_pod(old, release.namespace)
+        release.wait_gone([old])
+        after = [ask(seed) for seed in SEEDS]
+
+    assert np.allclose(before, answers[SHORT][0])
+    assert np.allclose(after, answers[SHORT])
+
+
+def _serve_by(cluster, namespace: str, pod: str) -> None:
+    """Make a headless Service of one pod, and wait until its name leads there."""
+    label = {"chosen": pod}
+    cluster.core.patch_namespaced_pod(pod, namespace, {"metadata": {"labels": label}})
+    ports = [client.V1ServicePort(port=8081)]
+    spec = client.V1ServiceSpec(cluster_ip="None", selector=label, ports=ports)
+    metadata = client.V1ObjectMeta(name="chosen")
+    service = client.V1Service(metadata=metadata, spec=spec)
+    try:
+        cluster.core.create_namespaced_service(namespace, service)
+    except ApiException as error:
+        if error.status != 409:
+            raise
+        cluster.core.patch_namespaced_service("chosen", namespace, {"spec": {"selector": label}})
+    address = cluster.core.read_namespaced_pod(pod, namespace).status.pod_ip
+    host = f"chosen.{namespace}.svc"
+    wait_until(lambda: _addresses(host) == {address})
+
+
+def _addresses(host: str) -> set[str]:
+    try:
+        return {str(found[4][0]) for found in socket.getaddrinfo(host, 8081)}
+    except socket.gaierror:
+        return set()
