@@ -23,8 +23,8 @@ from kubernetes.client.exceptions import ApiException
 
 from tools.cluster.kubelet import wait_until
 
-SHORT, LONG, LONGEST = 20, 100, 200
-"""Rows: a few milliseconds of processor time, one second, and five."""
+SHORT, LONG, LONGEST = 20, 60, 200
+"""Rows: some 20 ms of processor time, half a second, and five seconds."""
 
 SEEDS = range(5)
 # Longer than the chart's, since the news of a pod's end may spread slowly on a busy machine.
