@@ -44,6 +44,14 @@ WordMatrix: TypeAlias = Annotated[npt.NDArray[np.uint64], Dimensions(2)]
 WordCube: TypeAlias = Annotated[npt.NDArray[np.uint64], Dimensions(3)]
 """(n_chunks, n_sets, n_words)"""
 
+
+def sorted_distinct(values: Array) -> Array:
+    """Return the distinct values of integers, (n,), ascending; faster for many than np.unique."""
+    ordered = np.sort(values)
+    distinct: Array = ordered[np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)]]
+    return distinct
+
+
 _HEADER = struct.Struct("<4sBB")
 _MAGIC = b"ONXP"
 _VERSION = 1

@@ -7,24 +7,28 @@ from onnx import ModelProto
 
 from onnxplain_server.adapters.onnx.analysis.graph import Graph
 from onnxplain_server.adapters.onnx.checks.allowed_operators import operator_title
-from onnxplain_server.adapters.onnx.checks.gate import check
+from onnxplain_server.adapters.onnx.checks.gate import check, check_trees
 from onnxplain_server.adapters.onnx.faults import refuse_for_memory
+from onnxplain_server.adapters.onnx.packing import pack
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model_limits import DEFAULT_LIMITS, ModelLimits
 from onnxplain_server.trees.reading.onnx_nodes import nodes_within
 
 
 def read(content: bytes, limits: ModelLimits = DEFAULT_LIMITS) -> Graph:
-    """Parse a model.
+    """Parse a model, with packed lists.
 
     Raises
     ------
     ExplainError
-        INVALID_MODEL, and the errors of `gate.check`.
+        INVALID_MODEL, and the errors of `gate.check` and `gate.check_trees`.
     """
     model = _parse(content)
     check(model, limits)
-    return Graph(model)
+    packed = pack(model)
+    del model
+    check_trees(packed, limits)
+    return Graph(packed)
 
 
 def operators(model: ModelProto) -> tuple[str, ...]:

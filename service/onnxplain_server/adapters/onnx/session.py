@@ -18,10 +18,14 @@ from onnxplain_server.adapters.onnx.faults import prediction_failed
 from onnxplain_server.adapters.onnx.output_columns import OutputColumns
 from onnxplain_server.core.arrays import Array, Indices, Vector
 from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.memory import release_freed
 from onnxplain_server.core.model import Input, Note
 from onnxplain_server.trees.reading.ensemble import Ensemble
 from onnxplain_server.trees.reading.links import LinkedEnsemble
 from onnxplain_server.trees.reading.refusal import Refusal
+
+_MANY_NODES = 100_000
+"""Nodes whose reading leaves much memory freed: 200 bytes each."""
 
 
 class OnnxModel:
@@ -99,9 +103,12 @@ class OnnxModel:
         """Trees of which its columns are sums, or links of sums; else the refusal."""
         width = self.inputs[0].width if len(self.inputs) == 1 else None
         try:
-            return read_trees(self._proto, self._columns.parts, self._columns.counts, width)
+            trees = read_trees(self._proto, self._columns.parts, self._columns.counts, width)
         except Exception:  # noqa: BLE001 - a model that the runtime loads may still be inconsistent
             return Refusal("its trees are stored in a form that cannot be read")
+        if isinstance(trees, Ensemble) and len(trees.feature) > _MANY_NODES:
+            release_freed()
+        return trees
 
     @cached_property
     def is_affine(self) -> bool:

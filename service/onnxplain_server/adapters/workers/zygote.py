@@ -6,7 +6,6 @@ Started by `zygote_process`; dies with the thread that started it, and its worke
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import gc
 import importlib
 import os
@@ -25,6 +24,7 @@ from onnxplain_server.adapters.workers.ipc.zygote_protocol import (
 )
 from onnxplain_server.adapters.workers.sandbox.resource_limits import die_with_parent
 from onnxplain_server.adapters.workers.worker_loop import Program
+from onnxplain_server.core.memory import release_freed
 
 _PROGRAMS = {
     WorkerKind.COMPUTE: "onnxplain_server.adapters.workers.programs.compute_worker",
@@ -57,8 +57,7 @@ def _settle() -> None:
     """Return the memory that loading has used and freed; what is left is shared with workers."""
     gc.collect()
     gc.enable()
-    with contextlib.suppress(AttributeError):  # only glibc has it
-        ctypes.CDLL(None).malloc_trim(0)
+    release_freed()
 
 
 def _serve(control: socket.socket, settings: WorkerSettings, program: Program) -> bool:

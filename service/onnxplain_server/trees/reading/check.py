@@ -48,8 +48,7 @@ def rounding(ensemble: Ensemble) -> Matrix:
 
 def magnitude(ensemble: Ensemble) -> Vector:
     """Bound the absolute value of any output: (n_outputs,)."""
-    number = np.searchsorted(ensemble.roots, ensemble.leaf, side="right") - 1
-    largest = np.zeros((len(ensemble.roots), ensemble.values.shape[1]))
-    np.maximum.at(largest, number, np.abs(ensemble.values))
+    first_leaves = np.searchsorted(ensemble.leaf, ensemble.roots)
+    largest = np.maximum.reduceat(np.abs(ensemble.values), first_leaves)
     total: Vector = np.abs(ensemble.matrix) @ largest.sum(axis=0) + np.abs(ensemble.offset)
     return total

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from onnxplain_server.core.arrays import Array
+from onnxplain_server.core.arrays import Array, sorted_distinct
 from onnxplain_server.trees.reading.axes import END, FIRST, MISSING, Axis, Keys
 from onnxplain_server.trees.reading.splits import KeyRuns, known_keys
 from onnxplain_server.trees.reading.tensor_columns import Lookup
@@ -26,7 +26,7 @@ def build_axes(graph: TreeGraph, runs: Sequence[list[KeyRuns]]) -> tuple[Axis, .
 def _cuts(parts: Sequence[KeyRuns]) -> Keys:
     """Return the keys at which cells start, so that every run consists of whole cells."""
     ends = [keys for part in parts for keys in (part.lows, part.highs)]
-    cuts = np.unique(np.concatenate([*ends, np.array([MISSING])]))
+    cuts = sorted_distinct(np.concatenate([*ends, np.array([MISSING])]))
     return cuts[(cuts > FIRST) & (cuts < END)]
 
 

@@ -30,7 +30,8 @@ class Mode(IntEnum):
     LEAF = 7
 
 
-_NAMED = {"LEAF": Mode.LEAF} | {f"BRANCH_{mode.name}": mode for mode in list(Mode)[:6]}
+_NAMED = {b"LEAF": Mode.LEAF} | {f"BRANCH_{mode.name}".encode(): mode for mode in list(Mode)[:6]}
+_UNKNOWN = 255
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -143,10 +144,12 @@ def read_nodes_5(attributes: Attributes) -> Nodes:
 
 def _named_modes(attributes: Attributes) -> npt.NDArray[np.uint8]:
     """Read modes given by name."""
-    names = attributes.texts("nodes_modes")
-    if unknown := set(names) - set(_NAMED):
-        raise RefusedError(f"its trees have nodes of the mode {min(unknown)!r}")
-    return np.array([_NAMED[name] for name in names], dtype=np.uint8)
+    modes = attributes.codes("nodes_modes", _NAMED, _UNKNOWN)
+    if np.any(modes == _UNKNOWN):
+        names = {name.encode() for name in attributes.texts("nodes_modes")}
+        unknown = min(names - set(_NAMED)).decode()
+        raise RefusedError(f"its trees have nodes of the mode {unknown!r}")
+    return modes
 
 
 def to_modes(numbers: Vector) -> npt.NDArray[np.uint8]:

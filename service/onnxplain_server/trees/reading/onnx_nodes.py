@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,20 +18,29 @@ ML = "ai.onnx.ml"
 STANDARD_DOMAINS = frozenset({"", "ai.onnx", ML})
 TREE_OPERATORS = frozenset({"TreeEnsembleRegressor", "TreeEnsembleClassifier", "TreeEnsemble"})
 
+_TREE_LISTS = ("nodes_", "target_", "class_", "leaf_", "tree_roots", "membership_")
+"""Beginnings of the names of lists that describe trees, with a value per node or leaf."""
+_LISTS = frozenset({AttributeProto.INTS, AttributeProto.FLOATS, AttributeProto.STRINGS})
+
 _POST_TRANSFORMS = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")
 _AGGREGATES = ("AVERAGE", "SUM", "MIN", "MAX")
 """In the order of the numbers that TreeEnsemble (ai.onnx.ml 5) has in place of names."""
 
 
 class Attributes:
-    """Attributes of a node, by name."""
+    """Attributes of a node, by name.
+
+    Lists of trees may be packed: see `is_tree_list`.
+    """
 
     def __init__(self, node: NodeProto) -> None:
         self._by_name = {attribute.name: attribute for attribute in node.attribute}
+        self._is_tree = node.op_type in TREE_OPERATORS
 
     def value(self, name: str, default: Any = None) -> Any:
         """Return the value as the attribute's type has it; text as str."""
-        return _value(self._by_name[name]) if name in self._by_name else default
+        content = self._content(name)
+        return default if content is None else _value(content)
 
     def texts(self, *names: str) -> tuple[str, ...]:
         """Return the first of these lists that is not empty, as text; () where all are empty."""
@@ -39,16 +49,58 @@ class Attributes:
 
     def integers(self, name: str) -> npt.NDArray[np.int64]:
         """Return a list of integers; empty where the node has none."""
-        attribute = self._by_name.get(name)
-        return np.array([] if attribute is None else attribute.ints, dtype=np.int64)
+        content = self._content(name)
+        return np.array([] if content is None else content.ints, dtype=np.int64)
 
     def numbers(self, *names: str) -> Vector:
         """Return the first of these lists or tensors that exists, as exact float64."""
-        for attribute in filter(None, map(self._by_name.get, names)):
-            has_tensor = attribute.HasField("t")
-            values = to_array(attribute.t) if has_tensor else np.array(attribute.floats)
+        for content in filter(None, map(self._content, names)):
+            has_tensor = content.HasField("t")
+            values = to_array(content.t) if has_tensor else np.array(content.floats)
             return np.asarray(values, dtype=np.float64).reshape(-1)
         return np.array([], dtype=np.float64)
+
+    def array(self, name: str) -> Array:
+        """Return a list or tensor of numbers; an empty list of integers where there is none.
+
+        Raises
+        ------
+        TypeError
+            If the attribute is of another type.
+        """
+        content = self._content(name)
+        if content is None:
+            return np.array([], dtype=np.int64)
+        if content.type == AttributeProto.TENSOR:
+            return np.atleast_1d(to_array(content.t))
+        if content.type == AttributeProto.FLOATS:
+            return np.array(content.floats, dtype=np.float64)
+        if content.type == AttributeProto.INTS:
+            return np.array(content.ints, dtype=np.int64)
+        raise TypeError(f"{name} is no list of numbers")
+
+    def codes(self, name: str, codes: Mapping[bytes, int], other: int) -> npt.NDArray[np.uint8]:
+        """Return the code of each text of a list; `other` for texts without one."""
+        content = self._content(name)
+        texts = () if content is None else content.strings
+        table = defaultdict(lambda: other, codes)
+        return np.fromiter(map(table.__getitem__, texts), np.uint8, len(texts))
+
+    def _content(self, name: str) -> AttributeProto | None:
+        """Return an attribute, unpacked."""
+        content = self._by_name.get(name)
+        if content is not None and self._is_tree and is_tree_list(content) and content.s:
+            return AttributeProto.FromString(content.s)
+        return content
+
+
+def is_tree_list(content: AttributeProto) -> bool:
+    """Return whether an attribute of a tree operator is a list with a value per node or leaf.
+
+    Such a list may be packed: its `s`, which is otherwise empty, holds the serialized attribute.
+    Unpacked, these lists take five times as much memory as in the file.
+    """
+    return content.type in _LISTS and content.name.startswith(_TREE_LISTS)
 
 
 def attribute(node: NodeProto, name: str, default: Any = None) -> Any:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from onnxplain_server.core.arrays import Indices
+from onnxplain_server.core.arrays import Flags, Indices
 from onnxplain_server.trees.reading.nodes import Nodes
 from onnxplain_server.trees.reading.refusal import RefusedError
 from onnxplain_server.trees.reading.structure import NodeGraph, describe_node
@@ -126,9 +126,7 @@ def _heads(nodes: Nodes, graph: NodeGraph, features: Indices) -> Indices:
         if np.array_equal(earlier, head):
             break
         head = earlier
-    is_cyclic = before[head] != head
-    if is_cyclic.any():
-        raise RefusedError(f"{describe_node(nodes, int(np.argmax(is_cyclic)))} is part of a cycle")
+    _refuse_cycle(nodes, before[head] != head)
     return head
 
 
@@ -147,9 +145,12 @@ def _copies(nodes: Nodes, branches: _Branches, head: Indices) -> tuple[Counts, i
     Nodes are visited in topological order. Counts saturate at `MAX_NODES` + 1; joined nodes have
     none.
     """
-    copies, open_parents = np.zeros((2, len(head)), dtype=np.int64)
     inner = np.flatnonzero((branches.true >= 0) & (head == np.arange(len(head))))
-    np.add.at(open_parents, _children(branches, inner), 1)
+    open_parents = np.bincount(branches.true[inner], minlength=len(head))
+    open_parents += np.bincount(branches.false[inner], minlength=len(head))
+    if open_parents.max(initial=0) <= 1:
+        return _paths(nodes, branches, open_parents)
+    copies = np.zeros(len(head), dtype=np.int64)
     level, depth = branches.roots, 0
     copies[level] = 1
     while len(level := level[branches.true[level] >= 0]):
@@ -158,16 +159,33 @@ def _copies(nodes: Nodes, branches: _Branches, head: Indices) -> tuple[Counts, i
         np.add.at(open_parents, children, -1)
         children, depth = np.unique(children), depth + 1
         copies[children] = np.minimum(copies[children], MAX_NODES + 1)
-        if depth > MAX_DEPTH:
-            raise RefusedError(
-                f"{describe_node(nodes, children[0])} is deeper than {MAX_DEPTH} steps"
-            )
+        _check_depth(nodes, children[0], depth)
         level = children[open_parents[children] == 0]
-    if open_parents.any():
-        raise RefusedError(
-            f"{describe_node(nodes, int(np.argmax(open_parents > 0)))} is part of a cycle"
-        )
+    _refuse_cycle(nodes, open_parents > 0)
     return copies, depth
+
+
+def _paths(nodes: Nodes, branches: _Branches, parents: Counts) -> tuple[Counts, int]:
+    """Count the paths as `_copies` where no node has several parents: one, or none."""
+    copies = np.zeros_like(parents)
+    level, depth = branches.roots, 0
+    copies[level] = 1
+    while len(level := level[branches.true[level] >= 0]):
+        level, depth = _children(branches, level), depth + 1
+        _check_depth(nodes, level[0], depth)
+        copies[level] = 1
+    _refuse_cycle(nodes, parents > copies)
+    return copies, depth
+
+
+def _check_depth(nodes: Nodes, node: np.intp, depth: int) -> None:
+    if depth > MAX_DEPTH:
+        raise RefusedError(f"{describe_node(nodes, node)} is deeper than {MAX_DEPTH} steps")
+
+
+def _refuse_cycle(nodes: Nodes, is_cyclic: Flags) -> None:
+    if is_cyclic.any():
+        raise RefusedError(f"{describe_node(nodes, int(np.argmax(is_cyclic)))} is part of a cycle")
 
 
 def _numbered(branches: _Branches, origin: Indices) -> _Branches:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from onnxplain_server.core.arrays import Indices, Matrix
+from onnxplain_server.core.arrays import Counts, Indices, Matrix, sorted_distinct
 from onnxplain_server.trees.reading.nodes import Ids, Mode, Nodes
 from onnxplain_server.trees.reading.refusal import RefusedError
 
@@ -45,7 +46,8 @@ def link_nodes(nodes: Nodes, column_count: int) -> NodeGraph:
     true, false = (np.full(len(nodes.node_ids), -1, dtype=np.intp) for _ in range(2))
     true[inner] = keys.find(nodes.tree_ids[inner], nodes.true_ids[inner], inner)
     false[inner] = keys.find(nodes.tree_ids[inner], nodes.false_ids[inner], inner)
-    counts = np.bincount(np.concatenate([true[inner], false[inner]]), minlength=len(true))
+    counts = np.bincount(true[inner], minlength=len(true))
+    counts += np.bincount(false[inner], minlength=len(true))
     return NodeGraph(_roots(nodes, counts), true, false, counts)
 
 
@@ -56,9 +58,10 @@ def leaf_values(nodes: Nodes, target_count: int) -> Matrix:
         i = int(np.argmax(wrong))
         place = f"tree {nodes.leaf_tree_ids[i]}, node {nodes.leaf_node_ids[i]}"
         raise RefusedError(f"{place} has a weight for target {nodes.targets[i]} of {target_count}")
-    values = np.zeros((len(nodes.node_ids), target_count))
-    np.add.at(values, (leaf_positions(nodes), nodes.targets), nodes.weights)
-    return values
+    cells = leaf_positions(nodes) * target_count + nodes.targets
+    size = len(nodes.node_ids) * target_count
+    values = np.bincount(cells, nodes.weights, size).astype(np.float64, copy=False)
+    return values.reshape(-1, target_count)
 
 
 def leaf_positions(nodes: Nodes) -> Indices:
@@ -66,22 +69,76 @@ def leaf_positions(nodes: Nodes) -> Indices:
     return _Keys(nodes).find(nodes.leaf_tree_ids, nodes.leaf_node_ids)
 
 
+class KeyIndex:
+    """Index of keys; those of a file are usually ascending, and then need no sorting.
+
+    Parameters
+    ----------
+    keys : (n,)
+        Two keys of a tree differ as their node ids do. At least one.
+    """
+
+    def __init__(self, keys: Counts) -> None:
+        self._keys = keys
+
+    @cached_property
+    def _order(self) -> Indices | None:
+        """Positions in the order of their keys; None where they are ascending."""
+        if np.all(self._keys[1:] >= self._keys[:-1]):
+            return None
+        return np.argsort(self._keys, kind="stable")
+
+    @cached_property
+    def _sorted(self) -> Counts:
+        return self._keys if self._order is None else self._keys[self._order]
+
+    @property
+    def repeated(self) -> Indices:
+        """Positions of keys that occur again."""
+        places = np.flatnonzero(self._sorted[1:] == self._sorted[:-1])
+        return places if self._order is None else self._order[places]
+
+    def find(self, targets: Counts, referrers: Indices | None = None) -> Indices:
+        """Return the positions of keys: (n_targets,), -1 for a key that does not exist.
+
+        Parameters
+        ----------
+        targets : (n_targets,)
+        referrers : (n_targets,), optional
+            Positions of nodes of the same trees. Where ids count the nodes of a tree, a target
+            is as many positions from them as their ids differ, and nothing is searched.
+        """
+        if referrers is None:
+            return self._search(targets)
+        last = len(self._keys) - 1
+        positions = (referrers + (targets - self._keys[referrers])).clip(0, last)
+        others = np.flatnonzero(self._keys[positions] != targets)
+        if len(others):
+            positions[others] = self._search(targets[others])
+        return positions
+
+    def _search(self, targets: Counts) -> Indices:
+        places = np.searchsorted(self._sorted, targets).clip(max=len(self._sorted) - 1)
+        is_missing = self._sorted[places] != targets
+        positions: Indices = places if self._order is None else self._order[places]
+        positions[is_missing] = -1
+        return positions
+
+
 class _Keys:
     """Index of nodes by tree and node id."""
 
     def __init__(self, nodes: Nodes) -> None:
         self._nodes = nodes
-        self._trees = np.unique(nodes.tree_ids)
+        self._trees = sorted_distinct(nodes.tree_ids)
         self._least = int(nodes.node_ids.min())
         self._span = int(nodes.node_ids.max()) - self._least + 1
         if len(self._trees) * self._span >= 2**62:
             raise RefusedError("its node ids are too large")
         keys = self._keys(np.searchsorted(self._trees, nodes.tree_ids), nodes.node_ids)
-        self._order = np.argsort(keys, kind="stable")
-        self._sorted = keys[self._order]
-        duplicates = np.flatnonzero(self._sorted[1:] == self._sorted[:-1])
-        if len(duplicates):
-            raise RefusedError(f"{describe_node(nodes, self._order[duplicates[0]])} occurs twice")
+        self._index = KeyIndex(keys)
+        if len(repeated := self._index.repeated):
+            raise RefusedError(f"{describe_node(nodes, repeated[0])} occurs twice")
 
     def _keys(self, tree: Indices, node_ids: Ids) -> Ids:
         return tree.astype(np.int64) * self._span + (node_ids - self._least)
@@ -91,8 +148,8 @@ class _Keys:
         tree = np.searchsorted(self._trees, tree_ids).clip(max=len(self._trees) - 1)
         inside = (node_ids >= self._least) & (node_ids < self._least + self._span)
         keys = self._keys(tree, np.where(inside, node_ids, self._least))
-        place = np.searchsorted(self._sorted, keys).clip(max=len(self._sorted) - 1)
-        exists = inside & (self._trees[tree] == tree_ids) & (self._sorted[place] == keys)
+        positions = self._index.find(keys, referrers)
+        exists = inside & (self._trees[tree] == tree_ids) & (positions >= 0)
         if not exists.all():
             i = int(np.argmin(exists))
             referrer = (
@@ -102,7 +159,6 @@ class _Keys:
                 f"{referrer} refers to node {node_ids[i]} of tree {tree_ids[i]}, "
                 "which does not exist"
             )
-        positions: Indices = self._order[place]
         return positions
 
 

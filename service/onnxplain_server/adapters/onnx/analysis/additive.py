@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 from onnx import NodeProto
-from onnx.numpy_helper import to_array
 
 from onnxplain_server.adapters.onnx.analysis.ensembles import LINKED
 from onnxplain_server.adapters.onnx.analysis.graph import Graph
-from onnxplain_server.trees.reading.onnx_nodes import aggregate_function, attribute, post_transform
+from onnxplain_server.trees.reading.onnx_nodes import Attributes, aggregate_function, post_transform
 
 PASSING = frozenset(
     {
@@ -89,6 +88,5 @@ def _is_sum(node: NodeProto) -> bool:
 
 
 def _is_average(node: NodeProto) -> bool:
-    packed = attribute(node, "class_weights_as_tensor")
-    weights = attribute(node, "class_weights", ()) if packed is None else to_array(packed)
-    return post_transform(node) == "NONE" and all(0 <= weight <= 1 for weight in weights)
+    weights = Attributes(node).numbers("class_weights_as_tensor", "class_weights")
+    return post_transform(node) == "NONE" and bool(np.all((weights >= 0) & (weights <= 1)))

@@ -6,6 +6,7 @@ two classes and one column of weights even without a link (1 âˆ’ s instead of âˆ
 
 from __future__ import annotations
 
+import numpy as np
 from onnx import AttributeProto, NodeProto, TensorProto, helper
 
 from onnxplain_server.adapters.onnx.analysis.graph import Graph
@@ -46,8 +47,9 @@ def add_scores(graph: Graph, node: NodeProto) -> str:
 
 def _tree_scores(graph: Graph, node: NodeProto) -> str:
     labels = Attributes(node).texts(*_LABELS)
+    ids = Attributes(node).integers("class_ids")
     # As in onnxruntime: weights of class 0 alone are one score, for the second class.
-    is_single = len(labels) == 2 and set(attribute(node, "class_ids", ())) == {0}
+    is_single = len(labels) == 2 and np.unique(ids).tolist() == [0]
     attributes = [_for_regressor(content) for content in node.attribute]
     regressor = helper.make_node("TreeEnsembleRegressor", [], [""], domain=ML)
     regressor.attribute.extend(content for content in attributes if content is not None)

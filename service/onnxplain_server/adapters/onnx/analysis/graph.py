@@ -8,6 +8,7 @@ from typing import Any
 
 from onnx import ModelProto, NodeProto, ValueInfoProto, helper, numpy_helper, shape_inference
 
+from onnxplain_server.adapters.onnx.packing import copy_without, without_lists
 from onnxplain_server.core.arrays import Array
 from onnxplain_server.trees.reading.onnx_nodes import (
     constant_value,
@@ -51,7 +52,7 @@ class Graph:
         declared = tuple(self.model.graph.output)
         if all(value.type.WhichOneof("value") for value in declared):
             return declared
-        return tuple(shape_inference.infer_shapes(self.model).graph.output)
+        return tuple(shape_inference.infer_shapes(without_lists(self.model)).graph.output)
 
     def producer(self, tensor: str) -> NodeProto | None:
         """Return the node that computes a tensor; None for inputs and initializers."""
@@ -93,11 +94,10 @@ class Graph:
     def cut(self, outputs: Iterable[str]) -> ModelProto:
         """Return a copy with `outputs` only, and only the nodes that these depend on."""
         names = list(outputs)
-        cut = ModelProto()
-        cut.CopyFrom(self.model)
+        cut: ModelProto = copy_without(self.model, ("graph",))
+        cut.graph.CopyFrom(copy_without(self.model.graph, ("node", "output")))
         needed = self._needed(names)
         declared = {value.name: value for value in self.outputs}
-        del cut.graph.node[:], cut.graph.output[:]
         cut.graph.node.extend(node for node in self.model.graph.node if _key(node) in needed)
         for name in names:
             output = cut.graph.output.add(name=name)

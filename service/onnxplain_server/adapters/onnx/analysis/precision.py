@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from onnx import ModelProto, NodeProto, TensorProto, shape_inference
 
 from onnxplain_server.adapters.onnx.analysis.graph import Graph
+from onnxplain_server.adapters.onnx.packing import without_lists
 from onnxplain_server.trees.reading.onnx_nodes import subgraphs
 
 FLOAT32 = 2.0**-24
@@ -64,7 +65,7 @@ def roundings(proto: ModelProto) -> Mapping[str, float]:
 
 def _element_types(proto: ModelProto) -> Mapping[str, int]:
     """Infer the element types of tensors, as far as possible."""
-    inferred = shape_inference.infer_shapes(proto).graph
+    inferred = shape_inference.infer_shapes(without_lists(proto)).graph
     return {
         value.name: value.type.tensor_type.elem_type
         for value in (*inferred.input, *inferred.value_info, *inferred.output)

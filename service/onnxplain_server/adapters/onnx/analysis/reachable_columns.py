@@ -15,10 +15,11 @@ import numpy.typing as npt
 from onnx import ModelProto, NodeProto
 
 from onnxplain_server.adapters.onnx.analysis.graph import Graph
-from onnxplain_server.core.arrays import Array
+from onnxplain_server.core.arrays import Array, sorted_distinct
 from onnxplain_server.trees.reading.onnx_nodes import (
     ML,
     TREE_OPERATORS,
+    Attributes,
     attribute,
     tensors_read,
 )
@@ -163,11 +164,12 @@ def _concatenated(graph: Graph, node: NodeProto, tracked: Mapping[str, Reach]) -
 
 def _tree_ensemble(_graph: Graph, node: NodeProto, columns: Reach) -> Reach | None:
     """Handle trees: the columns that inner nodes compare."""
-    compared = np.array(attribute(node, "nodes_featureids", ()), dtype=np.intp)
+    attributes = Attributes(node)
+    compared = attributes.integers("nodes_featureids")
     if node.op_type != "TreeEnsemble":
-        modes = np.array(attribute(node, "nodes_modes", ()))
-        compared = compared[modes != "LEAF"] if len(modes) == len(compared) else compared
-    selected = _select(columns, np.unique(compared))
+        is_leaf = attributes.codes("nodes_modes", {b"LEAF": 1}, 0) == 1
+        compared = compared[~is_leaf] if len(is_leaf) == len(compared) else compared
+    selected = _select(columns, sorted_distinct(compared))
     return None if selected is None else _total(selected)
 
 

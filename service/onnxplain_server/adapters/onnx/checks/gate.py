@@ -21,13 +21,13 @@ from onnxplain_server.trees.reading.onnx_nodes import subgraphs
 
 
 def check(model: ModelProto, limits: ModelLimits) -> None:
-    """Run all static checks.
+    """Run all static checks but that of trees.
 
     Raises
     ------
     ExplainError
         MODEL_TOO_COMPLEX with the count and the limit, EXTERNAL_DATA, UNSUPPORTED_MODEL
-        for functions and operators, INVALID_MODEL for inconsistent trees.
+        for functions and operators, INVALID_MODEL for inconsistent attributes.
     """
     _check_sizes(model.graph, limits)
     refuse_external_data(model)
@@ -35,6 +35,10 @@ def check(model: ModelProto, limits: ModelLimits) -> None:
     refuse_unknown_operators(model)
     check_widths(model)
     check_controls(model)
+
+
+def check_trees(model: ModelProto, limits: ModelLimits) -> None:
+    """Check the trees; see `check_forests`."""
     check_forests(model, limits.tree_depth, limits.target_count)
 
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from onnx import ModelProto, NodeProto, TensorProto, numpy_helper
+import numpy.typing as npt
+from onnx import ModelProto, NodeProto
 
 from onnxplain_server.adapters.onnx.checks.attribute_lengths import (
     declared_widths,
@@ -17,16 +18,13 @@ from onnxplain_server.adapters.onnx.checks.attribute_lengths import (
 from onnxplain_server.adapters.onnx.checks.tree_depth import tree_depth
 from onnxplain_server.core.arrays import Array, Indices
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.trees.reading.onnx_nodes import attribute, nodes_within
+from onnxplain_server.trees.reading.onnx_nodes import Attributes, attribute, nodes_within
+from onnxplain_server.trees.reading.structure import KeyIndex
 
 _ID_LIMIT = 2**31
-_LEAF = "LEAF"
-_MODES = frozenset(
-    {
-        *("BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ"),
-        *("BRANCH_MEMBER", _LEAF),
-    }
-)
+_UNKNOWN, _INNER, _LEAF = range(3)
+_INNER_MODES = ("LEQ", "LT", "GTE", "GT", "EQ", "NEQ", "MEMBER")
+_MODES = {b"LEAF": _LEAF} | {f"BRANCH_{mode}".encode(): _INNER for mode in _INNER_MODES}
 _MEMBER = 6
 """BRANCH_MEMBER as TreeEnsemble numbers the modes."""
 
@@ -64,35 +62,43 @@ class _Forest:
     def __init__(self, node: NodeProto, width: int | None) -> None:
         self.node = node
         self.width = width
+        self._attributes = Attributes(node)
 
     def list(self, name: str, *lengths: int) -> Array:
         """Return an attribute as an array; check that it has one of `lengths`, if any."""
-        values = attribute(self.node, name, ())
-        if isinstance(values, TensorProto):
-            values = numpy_helper.to_array(values)
-        array = np.atleast_1d(np.asarray(values if len(values) else (), dtype=_dtype(values)))
-        if lengths and array.size not in lengths:
-            expected = " or ".join(f"{length:,}" for length in lengths)
-            raise inconsistent_node(
-                self.node, f"{name} has {array.size:,} values instead of {expected}"
-            )
+        array = self._attributes.array(name)
+        if lengths:
+            self._check_length(name, array.size, *lengths)
         return array
+
+    def modes(self, length: int) -> npt.NDArray[np.uint8]:
+        """Return the kind of each node by its mode, of `_MODES`."""
+        modes = self._attributes.codes("nodes_modes", _MODES, _UNKNOWN)
+        self._check_length("nodes_modes", len(modes), length)
+        return modes
+
+    def _check_length(self, name: str, size: int, *lengths: int) -> None:
+        if size not in lengths:
+            expected = " or ".join(f"{length:,}" for length in lengths)
+            raise inconsistent_node(self.node, f"{name} has {size:,} values instead of {expected}")
 
     def either(self, name: str, *lengths: int) -> Array:
         """Return an attribute that may also be stored as a tensor."""
         tensor = self.list(f"{name}_as_tensor")
         return tensor if tensor.size else self.list(name, *lengths)
 
-    def indices(self, name: str, length: int, end: int, used: Array | None = None) -> Indices:
+    def indices(
+        self, name: str, length: int | None, end: int, used: Indices | None = None
+    ) -> Indices:
         """Return an attribute of integers in [0, end), at the nodes that use it."""
-        values = self.list(name, length)
+        values = self.list(name) if length is None else self.list(name, length)
         values = values if used is None else values[used]
-        wrong = values[(values < 0) | (values >= end)]
-        if wrong.size:
+        if values.size and not (values.min() >= 0 and values.max() < end):
+            wrong = values[~((values >= 0) & (values < end))]
             raise inconsistent_node(
                 self.node, f"{name} holds {wrong[0]}, which is not in [0, {end - 1:,}]"
             )
-        return values.astype(np.intp)
+        return values.astype(np.intp, copy=False)
 
     def require(self, condition: bool, reason: str) -> None:
         if not condition:
@@ -102,39 +108,36 @@ class _Forest:
         """Return the declared number of output columns."""
         if self.node.op_type == "TreeEnsembleClassifier":
             labels = ("classlabels_strings", "classlabels_int64s")
-            return max(self.list(name).size for name in labels)
+            return max(len(attribute(self.node, name, ())) for name in labels)
         return int(attribute(self.node, "n_targets", 1))
-
-
-def _dtype(values: Array) -> type | None:
-    """Choose int64 for an empty list, so that its values count as integers."""
-    return None if len(values) else np.int64
 
 
 def _check_named(forest: _Forest) -> Indices:
     """Check a TreeEnsembleRegressor or -Classifier, whose nodes have a tree id and a node id."""
     keys = _keys(forest, "nodes_treeids", "nodes_nodeids")
-    n, order = len(keys), np.argsort(keys)
+    n = len(keys)
     forest.require(n > 0, "there are no nodes")
-    forest.require(bool(np.all(np.diff(keys[order]) > 0)), "two nodes have the same number")
-    modes = forest.list("nodes_modes", n)
-    forest.require(set(np.unique(modes)) <= _MODES, "nodes_modes holds an unknown mode")
+    index = KeyIndex(keys)
+    forest.require(not len(index.repeated), "two nodes have the same number")
+    modes = forest.modes(n)
+    forest.require(bool(np.all(modes != _UNKNOWN)), "nodes_modes holds an unknown mode")
     leaf = modes == _LEAF
-    _check_splits(forest, forest.either("nodes_values", n)[~leaf], n, ~leaf)
+    inner = np.flatnonzero(~leaf)
+    _check_splits(forest, forest.either("nodes_values", n)[inner], n, inner)
     children = np.full((n, 2), -1, np.intp)
     for side, name in enumerate(("nodes_truenodeids", "nodes_falsenodeids")):
-        ids = forest.indices(name, n, _ID_LIMIT, ~leaf)
-        child_keys = (keys[~leaf] & ~(_ID_LIMIT - 1)) | ids
-        children[~leaf, side] = _find(forest, child_keys, keys, order, name)
-    _check_leaves(forest, keys, order, leaf)
+        ids = forest.indices(name, n, _ID_LIMIT, inner)
+        child_keys = (keys[inner] & ~(_ID_LIMIT - 1)) | ids
+        children[inner, side] = _find(forest, child_keys, index, name, inner)
+    _check_leaves(forest, index, leaf)
     return children
 
 
-def _check_leaves(forest: _Forest, keys: Indices, order: Indices, leaf: Array) -> None:
+def _check_leaves(forest: _Forest, index: KeyIndex, leaf: Array) -> None:
     """Check that weights belong to existing leaves and output columns."""
     stem = "class" if forest.node.op_type == "TreeEnsembleClassifier" else "target"
     owners = _keys(forest, f"{stem}_treeids", f"{stem}_nodeids")
-    positions = _find(forest, owners, keys, order, f"{stem}_nodeids")
+    positions = _find(forest, owners, index, f"{stem}_nodeids")
     forest.require(bool(leaf[positions].all()), f"{stem}_nodeids names a node that is no leaf")
     forest.require(len(owners) > 0, "no leaf has a weight")
     forest.indices(f"{stem}_ids", len(owners), max(1, forest.target_count()))
@@ -144,15 +147,16 @@ def _check_leaves(forest: _Forest, keys: Indices, order: Indices, leaf: Array) -
 
 def _keys(forest: _Forest, trees: str, numbers: str) -> Indices:
     """Combine tree id and node id to one key."""
-    n = forest.list(trees).size
-    return forest.indices(trees, n, _ID_LIMIT) * _ID_LIMIT + forest.indices(numbers, n, _ID_LIMIT)
+    tree = forest.indices(trees, None, _ID_LIMIT)
+    return tree * _ID_LIMIT + forest.indices(numbers, len(tree), _ID_LIMIT)
 
 
-def _find(forest: _Forest, targets: Indices, keys: Indices, order: Indices, name: str) -> Indices:
+def _find(
+    forest: _Forest, targets: Indices, index: KeyIndex, name: str, referrers: Indices | None = None
+) -> Indices:
     """Return the positions of the nodes with these keys."""
-    at = np.minimum(np.searchsorted(keys, targets, sorter=order), len(keys) - 1)
-    positions: Indices = order[at]
-    missing = np.flatnonzero(keys[positions] != targets)
+    positions = index.find(targets, referrers)
+    missing = np.flatnonzero(positions < 0)
     if len(missing):
         node_id = targets[missing[0]] % _ID_LIMIT
         raise inconsistent_node(
@@ -168,7 +172,7 @@ def _check_indexed(forest: _Forest) -> Indices:
     forest.require(n > 0 and leaf_count > 0, "there are no nodes or no leaves")
     modes = forest.indices("nodes_modes", n, _MEMBER + 1)
     splits = forest.list("nodes_splits", n)
-    _check_splits(forest, splits[modes != _MEMBER], n, np.ones(n, dtype=bool))
+    _check_splits(forest, splits[modes != _MEMBER], n, np.arange(n))
     set_count = int(np.isnan(forest.list("membership_values").astype(np.float64)).sum())
     forest.require(
         set_count == int((modes == _MEMBER).sum()),
@@ -191,9 +195,10 @@ def _check_indexed(forest: _Forest) -> Indices:
     return children
 
 
-def _check_splits(forest: _Forest, thresholds: Array, n: int, used: Array) -> None:
+def _check_splits(forest: _Forest, thresholds: Array, n: int, used: Indices) -> None:
     """Check features and thresholds of inner nodes, and the lists with a value per node."""
-    forest.require(not np.isnan(thresholds.astype(np.float64)).any(), "a threshold is NaN")
+    thresholds = thresholds.astype(np.float64, copy=False)
+    forest.require(not np.isnan(thresholds).any(), "a threshold is NaN")
     features = forest.indices("nodes_featureids", n, _ID_LIMIT, used)
     last = int(features.max(initial=-1))
     forest.require(

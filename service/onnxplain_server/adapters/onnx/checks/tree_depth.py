@@ -25,10 +25,12 @@ def tree_depth(children: Indices, limit: int) -> int | None:
     """
     parent_count = np.bincount(children[children >= 0], minlength=len(children))
     level: Indices = np.flatnonzero(parent_count == 0)
+    is_shared = parent_count.max(initial=0) > 1
     seen_count = depth = 0
     while len(level) and depth <= limit:
         seen_count, depth = seen_count + len(level), depth + 1
-        level = _next_level(children[level], parent_count)
+        below = children[level]
+        level = _next_level(below, parent_count) if is_shared else below[below >= 0]
     return depth if seen_count == len(children) or depth > limit else None
 
 
