@@ -93,6 +93,9 @@ class FunctionModel:
         self.calls.append(len(columns[0]))
         return np.asarray(self.function(*columns)).reshape(len(columns[0]), -1)
 
+    def on_buffers(self, buffers: Mapping[str, Array]) -> Callable[[slice], Array]:
+        return lambda rows: self.predict({name: buffers[name][rows] for name in buffers})
+
 
 class Memory:
     """A host that keeps what it is told, and may end the computation after some steps."""

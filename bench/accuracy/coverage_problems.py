@@ -59,6 +59,9 @@ class FunctionModel:
         values: Array = self.function(*feeds["rows"].T).astype(np.float64)[:, None]
         return values
 
+    def on_buffers(self, buffers: Mapping[str, Array]) -> Callable[[slice], Array]:
+        return lambda rows: self.predict({name: buffers[name][rows] for name in buffers})
+
 
 _POOL = ThreadPoolExecutor(1)
 _BATCH_SIZE = BatchSize()

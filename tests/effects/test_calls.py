@@ -71,14 +71,14 @@ def test_calls_are_no_larger_than_asked_for(make, size: int) -> None:
     assert max(engine.model.calls) <= size
 
 
-def test_calls_are_as_large_as_asked_for(make) -> None:
+def test_calls_are_as_large_as_whole_copies_allow(make) -> None:
     columns = {"x": np.arange(90), "y": np.arange(90)}
     engine = make.engine(lambda x, y: x * y, columns, batch_size=make.batch_size(1000))
 
     list(engine.effects.single([0]))
 
-    # 90 copies of the 90 rows are 8,100 rows; a call ends within a copy.
-    assert engine.model.calls == 8 * [1000] + [100]
+    # 11 copies of the 90 rows fit a call; there are 90.
+    assert engine.model.calls == 8 * [990] + [180]
 
 
 def test_rows_that_do_not_fit_a_call_are_predicted_in_slices(make) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
@@ -163,4 +163,19 @@ class Model(Protocol):
         ------
         ExplainError
             PREDICTION_FAILED if the model cannot be evaluated.
+        """
+
+    def on_buffers(self, buffers: Mapping[str, Array]) -> Callable[[slice], Array]:
+        """Return a function that predicts rows of these buffers, as they are when it is called.
+
+        Parameters
+        ----------
+        buffers : mapping of input name to (n_rows, width)
+            In the dtype of each input, C-contiguous. The caller rewrites them between calls.
+
+        Returns
+        -------
+        callable (slice) -> (n_rows_of_slice, n_outputs)
+            As `predict`, with the same bits, but for one thread at a time: the next call may
+            overwrite the answer.
         """

@@ -26,6 +26,11 @@ class BatchSize:
         self._settled: int | None = None
         self._row_seconds = math.inf
 
+    @property
+    def is_settled(self) -> bool:
+        """True once it is learned: durations no longer count."""
+        return self._settled is not None
+
     def current(self) -> int:
         """Return the number of rows of the next call."""
         if self._settled is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from typing import TypeVar
 
 import numpy as np
@@ -89,11 +89,25 @@ class Predictor:
         size : int
             The current batch size, which the call may not fill.
         """
+        return self._call(self._model.predict, inputs, rows, size)
+
+    def on_buffers(self, buffers: Mapping[str, Array]) -> Callable[[slice, int], Array]:
+        """Return a function (rows, batch size) that predicts rows of buffers in one call.
+
+        See `Model.on_buffers`; answers are those of `predict`.
+        """
+        predict = self._model.on_buffers(buffers)
+        return lambda rows, size: self._call(predict, rows, rows.stop - rows.start, size)
+
+    def _call(self, predict: Callable[[_T], Array], inputs: _T, rows: int, size: int) -> Array:
         if self._has_failed:
             raise ExplainError(Reason.CANCELLED, "another part of the computation failed")
-        start = time.thread_time()  # processor time: other processes do not count
-        predictions = self._model.predict(inputs)
-        self.batch_size.record(size, rows, time.thread_time() - start)
+        if self.batch_size.is_settled:
+            predictions = predict(inputs)
+        else:
+            start = time.thread_time()  # processor time: other processes do not count
+            predictions = predict(inputs)
+            self.batch_size.record(size, rows, time.thread_time() - start)
         self.ledger.spend(rows, rows)
         return predictions if self._has_all_outputs else predictions[:, self._outputs]
 
@@ -123,6 +137,7 @@ class Predictor:
                 raise
 
         futures = [self._threads.submit(guarded, part) for part in parts]
+        wait(futures)  # once: a thread that woke for each would take Python's lock from the others
         errors = [error for future in futures if (error := future.exception())]
         if errors:
             raise next((e for e in errors if not _is_echo(e)), errors[0])

@@ -53,8 +53,8 @@ class Shares:
 class Sweeper:
     """Moves features of a background over grids.
 
-    Cost: one prediction per grid point and background row. Memory: one tile per thread and
-    one row of averages per part, independent of the number of points.
+    Cost: one prediction per grid point and background row. Memory: one tile and one block of
+    predictions per thread, and one row of averages per part, independent of the number of points.
     """
 
     def __init__(self, predictor: Predictor, background: Background) -> None:
@@ -80,40 +80,48 @@ class Sweeper:
         shares : Shares
             Of the whole grid.
         """
-        tile, n = self._borrow(), len(self._background)
+        n, length = len(self._background), points_per_block(len(self._background))
         averages = []
         rows = np.zeros((*shares.points.shape[:-1], n, len(self._predictor.output_names)))
-        for start in range(0, len(points[0]), tile.copies):
-            predicted = self._block(
-                tile, features, [p[start : start + tile.copies] for p in points]
-            )
+        for start in range(0, len(points[0]), length):
+            predicted = self._block(features, [p[start : start + length] for p in points])
             first = span.start + start
             block = shares.points[..., first : first + len(predicted)]
             averages.append(over_rows(shares.rows, predicted))
             rows += over_points(block, predicted)
-        self._tiles.append(tile)
         return Averages(np.concatenate(averages, axis=-2), rows)
 
-    def _block(self, tile: Tile, features: Sequence[int], points: Sequence[Array]) -> Cube:
-        """Predict all rows at some grid points, one per copy: (n_points, n_rows, n_outputs)."""
+    def _block(self, features: Sequence[int], points: Sequence[Array]) -> Cube:
+        """Predict all rows at some grid points: (n_points, n_rows, n_outputs)."""
         count, n = len(points[0]), len(self._background)
-        tile.replace(features, points)
-        predicted = np.empty((count * n, len(self._predictor.output_names)))
-        start = 0
-        while start < len(predicted):
+        predicted = np.empty((count, n, len(self._predictor.output_names)))
+        tile, start = self._borrow(), 0
+        while start < count:
             size = self._predictor.batch_size.current()
-            call = slice(start, min(start + size, len(predicted)))
-            rows = call.stop - start
-            predicted[call] = self._predictor.predict(tile.feeds(call), rows, size)
-            start = call.stop
-        return predicted.reshape(count, n, -1)
+            if tile.size != size:
+                tile = Tile(self._predictor, self._background, size)
+            stop = min(start + tile.copies, count)
+            into = predicted[start:stop].reshape((stop - start) * n, -1)
+            tile.predict(features, [p[start:stop] for p in points], into)
+            start = stop
+        self._tiles.append(tile)
+        return predicted
 
     def _borrow(self) -> Tile:
         """Take a tile that no other thread uses; list operations are atomic."""
         try:
             return self._tiles.pop()
         except IndexError:
-            return Tile(self._background, BatchSize.LARGEST)
+            size = self._predictor.batch_size.current()
+            return Tile(self._predictor, self._background, size)
+
+
+def points_per_block(n_rows: int) -> int:
+    """Return how many grid points are predicted before their averages are taken.
+
+    It does not depend on the batch size, so that sums keep their order.
+    """
+    return max(1, BatchSize.LARGEST // n_rows)
 
 
 @_ANY_NUMBERS
@@ -150,13 +158,12 @@ class Sweep:
     shares: Shares
 
     def spans(self) -> list[slice]:
-        """Cut the grid into parts for the threads, each of whole calls of the largest size.
+        """Cut the grid into parts for the threads, each of whole blocks.
 
         Parts do not depend on the number of threads, so that sums keep their order.
         """
-        n_points = len(self.points[0])
-        call = max(1, BatchSize.LARGEST // self.sweeper.row_count)
-        length = math.ceil(n_points / _MAX_PARTS / call) * call
+        n_points, block = len(self.points[0]), points_per_block(self.sweeper.row_count)
+        length = math.ceil(n_points / _MAX_PARTS / block) * block
         return [slice(start, min(start + length, n_points)) for start in range(0, n_points, length)]
 
     def part(self, span: slice) -> Averages:

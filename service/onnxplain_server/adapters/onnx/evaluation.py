@@ -14,6 +14,7 @@ import numpy as np
 import onnxruntime
 from onnx import ModelProto
 
+from onnxplain_server.adapters.onnx.batch_run import BatchRun
 from onnxplain_server.adapters.onnx.inputs import Feed
 from onnxplain_server.adapters.onnx.packing import serialize
 from onnxplain_server.core.arrays import Array
@@ -83,15 +84,9 @@ class RowBatches:
         return self._run(self._model)({name: rows[first] for name, rows in feeds.items()})
 
     def _run(self, model: ModelProto) -> Run:
-        run = open_session(model).run
         outputs = [output.name for output in model.graph.output]
         flat = frozenset(feed.input.name for feed in self._feeds if feed.is_flat)
-        if not flat:
-            return lambda feeds: run(outputs, feeds)
-        return lambda feeds: run(
-            outputs,
-            {name: rows.reshape(-1) if name in flat else rows for name, rows in feeds.items()},
-        )
+        return BatchRun(open_session(model), outputs, flat)
 
 
 def _with_free_batch(model: ModelProto) -> ModelProto:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from copy import copy
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 from onnx import ModelProto
@@ -13,6 +14,7 @@ from onnxplain_server.adapters.onnx.analysis.affine import is_affine
 from onnxplain_server.adapters.onnx.analysis.precision import FLOAT32, roundings
 from onnxplain_server.adapters.onnx.analysis.reachable_columns import read_reach
 from onnxplain_server.adapters.onnx.analysis.trees import read_trees
+from onnxplain_server.adapters.onnx.batch_run import BatchRun
 from onnxplain_server.adapters.onnx.evaluation import Run
 from onnxplain_server.adapters.onnx.faults import prediction_failed
 from onnxplain_server.adapters.onnx.output_columns import OutputColumns
@@ -23,6 +25,8 @@ from onnxplain_server.core.model import Input, Note
 from onnxplain_server.trees.reading.ensemble import Ensemble
 from onnxplain_server.trees.reading.links import LinkedEnsemble
 from onnxplain_server.trees.reading.refusal import Refusal
+
+_T = TypeVar("_T")
 
 _MANY_NODES = 100_000
 """Nodes whose reading leaves much memory freed: 200 bytes each."""
@@ -148,13 +152,24 @@ class OnnxModel:
 
     def predict(self, feeds: Mapping[str, Array]) -> Array:
         """Predict rows: name -> (n_rows, width) to (n_rows, n_outputs), as in `Model.predict`."""
+        return self._answer(self._run, _native(feeds), len(next(iter(feeds.values()))))
+
+    def on_buffers(self, buffers: Mapping[str, Array]) -> Callable[[slice], Array]:
+        """Return a function that predicts rows of these buffers, as `Model.on_buffers`."""
+        run = self._run.on_buffers(buffers) if isinstance(self._run, BatchRun) else None
+        if run is None:
+            return lambda rows: self.predict({name: all_[rows] for name, all_ in buffers.items()})
+        return lambda rows: self._answer(run, rows, rows.stop - rows.start)
+
+    def _answer(self, run: Callable[[_T], list[Array]], rows: _T, count: int) -> Array:
+        """Evaluate rows, and arrange the outputs: (count, n_outputs)."""
         try:
-            answer = self._columns.arrange(self._run(_native(feeds)))
+            answer = self._columns.arrange(run(rows))
         except ExplainError:
             raise
         except Exception as fault:  # noqa: BLE001 - foreign errors of any type end here
             raise prediction_failed(fault) from None
-        expected = (len(next(iter(feeds.values()))), len(self.output_names))
+        expected = (count, len(self.output_names))
         if answer.shape != expected:
             message = f"The model gave an answer of shape {answer.shape} instead of {expected}."
             raise ExplainError(Reason.PREDICTION_FAILED, message)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from onnxplain_server.core.arrays import Array, Indices, Vector
 from onnxplain_server.core.model import Model
@@ -45,3 +45,16 @@ class TimedModel:
             return self._model.predict(feeds)
         finally:
             self._spans.count("predict", start, len(next(iter(feeds.values()))))
+
+    def on_buffers(self, buffers: Mapping[str, Array]) -> Callable[[slice], Array]:
+        """Return calls on buffers, as `Model.on_buffers`, recorded like those of `predict`."""
+        predict = self._model.on_buffers(buffers)
+
+        def timed(rows: slice) -> Array:
+            start = time.monotonic()
+            try:
+                return predict(rows)
+            finally:
+                self._spans.count("predict", start, rows.stop - rows.start)
+
+        return timed

@@ -75,3 +75,8 @@ class PredictionModel:
             Also NON_FINITE_PREDICTION, where an expression is not finite.
         """
         return self.predictions.evaluate(self.source.predict(feeds).astype(np.float64))
+
+    def on_buffers(self, buffers: Mapping[str, Array]) -> Callable[[slice], Array]:
+        """Return calls on buffers, as `Model.on_buffers`; errors are those of `predict`."""
+        predict = self.source.on_buffers(buffers)
+        return lambda rows: self.predictions.evaluate(predict(rows).astype(np.float64))
