@@ -121,7 +121,7 @@ def test_a_running_call_outlasts_the_end_of_its_pod(release, cluster, small) -> 
 
 
 def test_a_client_follows_its_service_to_pods_that_it_never_knew(release, cluster, answers) -> None:
-    """The addresses that it has are all gone, and younger than any cache of names may make them."""
+    """All addresses that it has are gone, so it must ask for the name again."""
     settings = {"running_count": 2, "extra_count": 0, "thread_count": 1}
     release.upgrade(*release.values({"replicaCount": 2, "settings": settings}))
     old, new = sorted(release.names())
