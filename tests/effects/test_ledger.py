@@ -47,3 +47,15 @@ def test_an_empty_lookup_makes_no_round_trip(make) -> None:
 
     assert Ledger(host).cache_get([], []) == []
     assert host.round_trips == 0
+
+
+def test_rows_outside_the_plan_are_neither_looked_up_nor_stored(make) -> None:
+    """A trial on rows of an answer in the cache would tell nothing of the time."""
+    host = make.host()
+    Ledger(host).cache_put({"a": np.arange(3.0)})
+    trial = Ledger(host).unplanned()
+
+    trial.cache_put({"b": np.ones(3)})
+
+    assert trial.cache_get([["a"]], [(3,)]) == [None]
+    assert Ledger(host).cache_get([["b"]], [(3,)]) == [None]

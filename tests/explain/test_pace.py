@@ -8,6 +8,8 @@ from pathlib import Path
 import numpy as np
 import onnxplain
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 from onnxplain_server.explain import overview, pace
 from onnxplain_server.explain.bound_request import BoundRequest
 
@@ -57,11 +59,36 @@ def test_trees_are_measured_by_shuffled_rows_and_by_a_trial_of_interactions(plan
     assert dict(answer.receipt.overview_methods)["interactions"] == 2_000
 
 
-def test_the_time_of_linked_trees_grows_with_the_square_of_the_rows(plans) -> None:
+def test_linked_trees_are_tried_on_two_numbers_of_rows(plans) -> None:
+    """Both take a second, so time does not grow with the square: 1,000 rows per second."""
     explained("lightgbm_binary", budget_seconds=40)
 
     [plan] = plans
-    assert plan.tree_rows == 250 * (40 * 0.4) ** 0.5
+    assert plan.tree_rows == 1_000 * 40 * 0.4
+
+
+@given(linear=st.floats(0, 1), square=st.floats(0, 1), rows=st.integers(10, 10**5))
+def test_the_rows_of_a_time_follow_from_two_trials(linear, square, rows) -> None:
+    assume(linear + square > 1e-3)
+
+    def seconds(n):
+        return linear * n / 1e3 + square * n**2 / 1e6
+
+    few, many = (pace.Trial(n, seconds(n)) for n in (250, 1_000))
+
+    assert pace.rows_within(seconds(rows), few, many) == pytest.approx(rows, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("few", "many", "rows"),
+    [
+        pytest.param((250, 2.0), (1_000, 2.0), 8_000, id="not more time for more rows"),
+        pytest.param((250, 1.0), (1_000, 64.0), 500, id="more than the square"),
+        pytest.param((200, 4.0), (200, 4.0), 400, id="a table of few rows"),
+    ],
+)
+def test_trials_that_are_no_sum_of_rows_and_squares_are_read_with_care(few, many, rows) -> None:
+    assert pace.rows_within(16.0, pace.Trial(*few), pace.Trial(*many)) == pytest.approx(rows)
 
 
 def test_other_models_are_measured_by_predicting(plans) -> None:

@@ -100,7 +100,10 @@ class Ledger:
 
 
 class _Unplanned(Ledger):
-    """Ledger that reports predicted rows to another one, without progress."""
+    """Ledger that reports predicted rows to another one, without progress or cache.
+
+    A trial tells how long something takes, which it would not if the cache had the answer.
+    """
 
     def __init__(self, host: ComputationHost, ledger: Ledger) -> None:
         super().__init__(host)
@@ -111,3 +114,13 @@ class _Unplanned(Ledger):
 
     def release(self, rows: int) -> None:  # noqa: ARG002 - not planned
         self._ledger.spend(0, 0)
+
+    def cache_get(
+        self,
+        names: Sequence[Sequence[str]],
+        shapes: Sequence[tuple[int, ...]],  # noqa: ARG002 - nothing is looked up
+    ) -> list[list[Matrix] | None]:
+        return [None] * len(names)
+
+    def cache_put(self, arrays: Mapping[str, Matrix]) -> None:
+        """Store nothing."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,8 +16,18 @@ from onnxplain_server.methods import interactions
 
 _TRIAL_ROWS = 250
 """Rows of the trial of interactions on trees."""
+_WARMING_ROWS, _GROWTH = 50, 4
+"""Where time may grow with the square of the rows: rows of a run before the trial, and how many
+times as many rows a second trial has."""
 _PACE_SECONDS, _PACE_ROWS = 0.2, 2_048
 """The pace is measured on twice as many rows until one call takes so long or has so many."""
+
+
+class Trial(NamedTuple):
+    """Rows of a trial, and seconds that it took."""
+
+    rows: int
+    seconds: float
 
 
 def tree_pace(request: BoundRequest) -> float:
@@ -33,17 +44,41 @@ def tree_pace(request: BoundRequest) -> float:
 
 
 def tree_rows(request: BoundRequest, seconds: float) -> int:
-    """Return the rows on which interactions take some seconds, by a trial on few."""
+    """Return the rows on which interactions take some seconds, by trials on few."""
     if len(request.sample.features.names) < 2:
         return len(request.sample.rows)
-    trial = request.trial(_TRIAL_ROWS)
+    if not request.tabular_choice.is_quadratic:
+        few = _trial(request, _TRIAL_ROWS)
+        return int(few.rows * seconds / few.seconds)
+    _trial(request, _WARMING_ROWS)  # loads what the first computation needs
+    few, many = (_trial(request, rows) for rows in (_TRIAL_ROWS, _GROWTH * _TRIAL_ROWS))
+    return int(rows_within(seconds, few, many))
+
+
+def rows_within(seconds: float, few: Trial, many: Trial) -> float:
+    """Return the rows for some seconds, if time grows with a n + b n², a and b not negative.
+
+    Rows have cells in common, so time grows with their square on few rows and less on many, by how
+    many depends on model and table. Both trials tell a and b; one of them tells b alone.
+    """
+    slopes = few.seconds / few.rows, many.seconds / many.rows
+    square = slopes[0] / few.rows
+    if many.rows > few.rows:
+        square = max(0.0, (slopes[1] - slopes[0]) / (many.rows - few.rows))
+        square = min(square, slopes[1] / many.rows)
+    linear = slopes[1] - square * many.rows
+    if not square:
+        return seconds / linear
+    return (math.sqrt(linear**2 + 4 * square * seconds) - linear) / (2 * square)
+
+
+def _trial(request: BoundRequest, row_count: int) -> Trial:
+    """Run interactions with default options on some of the rows."""
+    trial = request.trial(row_count)
     job = prepare(Task(trial, "interactions"), interactions.Options())
     start = time.perf_counter()
     job.run()
-    ratio = seconds / max(time.perf_counter() - start, 1e-6)
-    rows = len(trial.sample.drawn)
-    grown = rows * (math.sqrt(ratio) if request.tabular_choice.is_quadratic else ratio)
-    return int(grown)
+    return Trial(len(trial.sample.drawn), max(time.perf_counter() - start, 1e-6))
 
 
 def predicted_pace(request: BoundRequest) -> float:
