@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import subprocess
 from pathlib import Path
+from urllib.error import URLError
+from urllib.request import urlopen
+
+from tools.cluster.kubelet import wait_until
 
 _CLUSTER_ADDRESSES = "10.198.0.0/16"
 _POD_ADDRESSES = "10.200.0.0/16"
+_HEALTH = "127.0.0.1:10256"
 
 
 class ServiceProxy:
     """A running kube-proxy, for all nodes of a network namespace; `stop` ends it.
+
+    It needs iptables.
 
     Parameters
     ----------
@@ -30,6 +37,7 @@ class ServiceProxy:
             "--proxy-mode=iptables",
             "--hostname-override=node-a",
             "--bind-address=127.0.0.1",
+            f"--healthz-bind-address={_HEALTH}",
             f"--cluster-cidr={_POD_ADDRESSES}",
             "--detect-local-mode=ClusterCIDR",
             # Settings of the machine, not of the namespace.
@@ -42,8 +50,22 @@ class ServiceProxy:
             self._process = subprocess.Popen(
                 [binaries / "kube-proxy", *flags], stdout=log, stderr=log
             )
+        try:
+            wait_until(self._is_healthy)
+        except BaseException:
+            self.stop()
+            raise
 
     def stop(self) -> None:
         """Kill it."""
         self._process.kill()
         self._process.wait()
+
+    def _is_healthy(self) -> bool:
+        if self._process.poll() is not None:
+            raise RuntimeError(f"kube-proxy has ended:\n{self._log.read_text()[-3000:]}")
+        try:
+            with urlopen(f"http://{_HEALTH}/healthz") as reply:
+                return bool(reply.status == 200)
+        except (URLError, OSError):
+            return False

@@ -109,6 +109,10 @@ class Release:
         self.cluster.apps.patch_namespaced_deployment_scale(
             name, self.namespace, {"spec": {"replicas": count}}
         )
+        self.wait_ready(count)
+
+    def wait_ready(self, count: int) -> None:
+        """Wait until there are so many pods, all of them ready."""
         wait_until(lambda: self.deployment().status.ready_replicas == len(self.pods()) == count)
 
     def log(self) -> str:

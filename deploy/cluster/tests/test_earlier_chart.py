@@ -39,20 +39,17 @@ def test_a_release_of_an_earlier_chart_is_upgraded_and_rolled_back(
 
     release.upgrade(*values, chart=earlier_chart)
     earlier = _manifest(release)
-    first = release.names()
     release.upgrade(*values)
     today = _manifest(release)
     release.helm("test")
     release.helm("rollback", "1", "--wait")
     back = _manifest(release)
-    ready = release.deployment().status.ready_replicas
-    release.wait_gone(first - release.names())
+    release.wait_ready(2)
     release.helm("test")
     release.helm("uninstall", "--wait", "--cascade", "foreground")
 
     assert earlier != today
     assert back == earlier
-    assert ready == 2
     assert _objects(cluster, release.namespace) == before
 
 

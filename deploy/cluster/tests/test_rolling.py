@@ -47,6 +47,7 @@ def make_callers(answers, cluster) -> Iterator[object]:
             services = cluster.core.read_namespaced_service
             address = services("release-onnxplain", release.namespace).spec.cluster_ip
             url = f"http://{address}:8080"
+            wait_until(lambda: _is_ready(url))
             name = f"dns:///release-onnxplain-grpc.{release.namespace}.svc:8081"
             clients = [opened.enter_context(onnxplain.connect(name)) for _ in range(2)]
             return Callers(
@@ -60,6 +61,14 @@ def make_callers(answers, cluster) -> Iterator[object]:
             )
 
         yield make
+
+
+def _is_ready(url: str) -> bool:
+    """Tell whether kube-proxy leads to a pod that is ready."""
+    try:
+        return urllib3.PoolManager(retries=False).request("GET", f"{url}/readyz").status == 200
+    except urllib3.exceptions.HTTPError:
+        return False
 
 
 def _patient_pool() -> urllib3.PoolManager:
