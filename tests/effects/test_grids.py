@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from onnxplain_server.effects.grids import GridLayout, make_grid
+from onnxplain_server.effects.grids import GridLayout, cross, make_axis
 
 NAN = float("nan")
 UNIFORM = GridLayout(
@@ -18,8 +18,7 @@ DENSE = np.array([*range(1, 100), 1000.0])
 
 
 def axis(column, layout: GridLayout, *, whole: bool = False) -> list[Any]:
-    (grid,) = make_grid([column], layout, [whole])
-    return list(grid.tolist())
+    return list(make_axis(column, layout, is_integer=whole).tolist())
 
 
 def test_equal_steps_run_between_the_trimming_quantiles() -> None:
@@ -93,7 +92,7 @@ def test_integer_features_have_distinct_integer_points() -> None:
 def test_over_several_features_the_first_varies_fastest() -> None:
     first, second = np.array([1.0, 2, 3]), np.array(["a", "b"], object)
 
-    points = make_grid([first, second], replace(UNIFORM, size=9), [False, False])
+    points = cross([make_axis(column, replace(UNIFORM, size=9), 2) for column in (first, second)])
 
     assert [values.tolist() for values in points] == [
         [1, 2, 3, 1, 2, 3],
@@ -107,7 +106,6 @@ def test_over_several_features_the_first_varies_fastest() -> None:
 def test_over_several_features_each_has_the_root_of_the_points_rounded_up(
     n_features: int, size: int, each: int
 ) -> None:
-    points = make_grid([DENSE] * n_features, replace(UNIFORM, size=size), [False] * n_features)
+    points = make_axis(DENSE, replace(UNIFORM, size=size), n_features)
 
-    assert [len(values) for values in points] == [each**n_features] * n_features
-    assert [len(np.unique(values)) for values in points] == [each] * n_features
+    assert len(points) == len(np.unique(points)) == each

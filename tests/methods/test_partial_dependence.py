@@ -55,6 +55,27 @@ def test_a_curve_worked_by_hand(make) -> None:
     assert curve.weight == 4
 
 
+@pytest.mark.parametrize("strategy", [Strategy.UNIFORM, Strategy.QUANTILE])
+def test_the_grid_of_an_entry_does_not_depend_on_the_other_entries(make, strategy) -> None:
+    """The whole feature c is rounded; pairs and triples have fewer points per feature."""
+    random = np.random.default_rng(0)
+    columns = {"a": random.normal(size=90), "b": random.exponential(size=90), "c": np.arange(90.0)}
+    entries = (("a",), ("a", "b"), ("b", "a"), ("a", "c"), ("c",), ("a", "b", "c"), ("b",))
+    types = ["double", "double", "int64"]
+
+    def lay(*features: tuple[str, ...]) -> list[list[list[Any]]]:
+        given = {"features": features, "types": types, "strategy": strategy, "grid_size": 20}
+        return [
+            points(curve)
+            for curve in curves(make, lambda a, b, c: a + b + c, columns, **given).curves
+        ]
+
+    together = lay(*entries)
+
+    assert [len(grid[0]) for grid in together] == [20, 25, 25, 25, 20, 27, 20]
+    assert together == [lay(entry)[0] for entry in entries]
+
+
 def test_a_weighted_curve_worked_by_hand(make) -> None:
     """With weights 2, 0, 1, 1, b has mean 90/4, and 3/4 of the weight has a text.
 

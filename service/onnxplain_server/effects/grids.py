@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from onnxplain_server.core.arrays import Array, Vector
-from onnxplain_server.effects.quantiles import inverse_ecdf
+from onnxplain_server.effects.quantiles import sorted_quantiles
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,30 +35,34 @@ class GridLayout:
     include_missing: bool
 
 
-def make_grid(
-    columns: Sequence[Array], layout: GridLayout, is_integer: Sequence[bool]
-) -> tuple[Array, ...]:
-    """Make a grid over one or several features.
+def make_axis(
+    column: Array, layout: GridLayout, n_features: int = 1, *, is_integer: bool = False
+) -> Array:
+    """Make the points of one feature in a grid: its distinct values where they are few or text.
 
     Parameters
     ----------
-    columns : sequence of (n_rows,)
-        The features' values, float64 or str objects.
-    is_integer : sequence of bool
-        Features of an integer type: evenly spaced points are rounded, duplicates dropped.
+    column : (n_rows,)
+        The feature's values, float64 or str objects.
+    n_features : int
+        Number of features that the grid is over. Each of k features has the k-th root of
+        `layout.size` points, rounded up.
+    is_integer : bool
+        Whether the feature is of an integer type: evenly spaced points are rounded, duplicates
+        dropped.
 
     Returns
     -------
-    tuple of (n_points,)
-        One array per feature. Each of k features has the k-th root of `layout.size` points,
-        rounded up, and the first feature varies fastest.
+    (n_points,)
+        Ascending, then the missing value if included.
     """
-    size = layout.size if len(columns) == 1 else math.ceil(layout.size ** (1 / len(columns)))
-    axes = [
-        _axis(column, layout, size, is_integer=flag)
-        for column, flag in zip(columns, is_integer, strict=True)
-    ]
-    return cross(axes)
+    size = layout.size if n_features == 1 else math.ceil(layout.size ** (1 / n_features))
+    known, missing = sort_values(column)
+    axis = np.append(known[:1], known[1:][known[1:] != known[:-1]])
+    if column.dtype != object and len(axis) + len(missing) > size:
+        axis = _dense(known, layout, size)
+        axis = np.unique(np.rint(axis)) if is_integer else axis
+    return np.append(axis, missing) if layout.include_missing else axis
 
 
 def cross(axes: Sequence[Array]) -> tuple[Array, ...]:
@@ -67,25 +71,29 @@ def cross(axes: Sequence[Array]) -> tuple[Array, ...]:
     return tuple(axis.ravel(order="F") for axis in crossed)
 
 
-def _axis(column: Array, layout: GridLayout, size: int, *, is_integer: bool) -> Array:
-    """Make the grid of one feature: its distinct values where they are few or text."""
-    distinct = np.unique(column)
-    axis, missing = split_missing(distinct)
-    if column.dtype != object and len(distinct) > size:
-        axis = _dense(column, layout, size)
-        axis = np.unique(np.rint(axis)) if is_integer else axis
-    return np.append(axis, missing) if layout.include_missing else axis
+def sort_values(column: Array) -> tuple[Array, Array]:
+    """Sort a column.
+
+    Returns
+    -------
+    known : (n_known,)
+        Ascending; text without duplicates.
+    missing : (1,) or (0,)
+        The missing value, if the column has any.
+    """
+    if column.dtype == object:
+        levels = np.unique(column)
+        is_missing = levels == ""
+        return levels[~is_missing], levels[is_missing]
+    ordered = np.sort(column)  # NaN last
+    count = len(ordered) - int(np.count_nonzero(np.isnan(ordered)))
+    return ordered[:count], ordered[count : count + 1]
 
 
-def split_missing(distinct: Array) -> tuple[Array, Array]:
-    """Split distinct values into known ones and the missing one, as arrays of any length."""
-    missing = distinct == "" if distinct.dtype == object else np.isnan(distinct)
-    return distinct[~missing], distinct[missing]
-
-
-def _dense(column: Vector, layout: GridLayout, size: int) -> Vector:
+def _dense(known: Vector, layout: GridLayout, size: int) -> Vector:
+    """Make an axis from sorted values: quantiles, or even steps between two of them."""
     if layout.by_quantiles:
         ranks = np.linspace(layout.trim_lower, layout.trim_upper, size)
-        return np.unique(inverse_ecdf(column, ranks))
-    low, high = inverse_ecdf(column, np.array([layout.trim_lower, layout.trim_upper]))
+        return np.unique(sorted_quantiles(known, ranks))
+    low, high = sorted_quantiles(known, np.array([layout.trim_lower, layout.trim_upper]))
     return np.linspace(low, high, size)

@@ -24,7 +24,11 @@ def inverse_ecdf(values: Vector, probabilities: Vector) -> Vector:
     probabilities : (n_probabilities,)
         In [0, 1].
     """
-    known = np.sort(values[~np.isnan(values)])
+    return sorted_quantiles(np.sort(values[~np.isnan(values)]), probabilities)
+
+
+def sorted_quantiles(known: Vector, probabilities: Vector) -> Vector:
+    """Return quantiles of type 1 of ascending values, none of them missing."""
     rank = len(known) * probabilities
     below = np.floor(rank + _FUZZ).astype(int)
     index = np.where(rank > below + _FUZZ, below, below - 1)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from onnxplain_server.core.arrays import Array, Vector
-from onnxplain_server.effects.grids import GridLayout, split_missing
-from onnxplain_server.effects.quantiles import inverse_ecdf
+from onnxplain_server.effects.grids import GridLayout, sort_values
+from onnxplain_server.effects.quantiles import sorted_quantiles
 
 
 def make_step_grid(column: Array, breakpoints: Vector, layout: GridLayout) -> Array:
@@ -28,8 +28,8 @@ def make_step_grid(column: Array, breakpoints: Vector, layout: GridLayout) -> Ar
         Ascending, then the missing value if included. Two points where no breakpoint lies
         between the ends, and one where the ends coincide.
     """
-    known, missing = split_missing(np.unique(column))
+    known, missing = sort_values(column)
     if column.dtype != object:
-        low, high = inverse_ecdf(column, np.array([layout.trim_lower, layout.trim_upper]))
+        low, high = sorted_quantiles(known, np.array([layout.trim_lower, layout.trim_upper]))
         known = np.unique([low, *breakpoints[(breakpoints > low) & (breakpoints < high)], high])
     return np.append(known, missing) if layout.include_missing else known

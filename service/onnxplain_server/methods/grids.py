@@ -12,7 +12,7 @@ from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.rows import Features
 from onnxplain_server.core.table import listed
 from onnxplain_server.effects.engine import Effects, PiecewiseConstant
-from onnxplain_server.effects.grids import GridLayout, cross, make_grid
+from onnxplain_server.effects.grids import GridLayout, cross, make_axis
 from onnxplain_server.effects.step_grids import make_step_grid
 from onnxplain_server.methods.partial_dependence import Options, Strategy
 
@@ -39,48 +39,64 @@ def lay_grids(
     ExplainError
         INVALID_OPTION if STEPS is requested and the engine knows no steps, or too many.
     """
+    axes = _Axes(effects, features, options, path)
     return [
         tuple(explicit.values())
         if explicit is not None
-        else _lay(effects, features, [features.index(name) for name in names], options, path)
+        else axes.lay([features.index(name) for name in names])
         for names, explicit in zip(options.features, options.grids, strict=True)
     ]
 
 
-def _lay(
-    effects: Effects, features: Features, positions: Sequence[int], options: Options, path: str
-) -> tuple[Array, ...]:
-    layout = GridLayout(
-        options.grid_size,
-        options.strategy is Strategy.QUANTILE,
-        options.trim_lower,
-        options.trim_upper,
-        options.include_missing,
-    )
-    if options.strategy is Strategy.STEPS:
-        return _lay_steps(effects, features, positions, layout, f"{path}.strategy")
-    whole = [features.is_whole(j) for j in positions]
-    return make_grid([features.columns[j] for j in positions], layout, whole)
+class _Axes:
+    """Axes of automatic grids, each made once: a feature has the same in all its pairs.
 
+    Parameters are those of `lay_grids`.
+    """
 
-def _lay_steps(
-    effects: Effects, features: Features, positions: Sequence[int], layout: GridLayout, path: str
-) -> tuple[Array, ...]:
-    """Lay out a grid of steps; for several features, one point per cell."""
-    if not isinstance(effects, PiecewiseConstant):
-        raise ExplainError(
-            Reason.INVALID_OPTION,
-            "the strategy STEPS needs the trees engine, which reads the thresholds of the model, "
-            "but this model is explained by the black-box engine; use UNIFORM or QUANTILE, or "
-            "request the engine TREES to see why it does not apply",
-            path,
+    def __init__(self, effects: Effects, features: Features, options: Options, path: str) -> None:
+        self._effects = effects
+        self._features = features
+        self._path = f"{path}.strategy"
+        self._are_steps = options.strategy is Strategy.STEPS
+        self._layout = GridLayout(
+            options.grid_size,
+            options.strategy is Strategy.QUANTILE,
+            options.trim_lower,
+            options.trim_upper,
+            options.include_missing,
         )
-    axes = [
-        make_step_grid(_as_model_input(features, j), effects.breakpoints(j), layout)
-        for j in positions
-    ]
-    _check_count(axes, tuple(features.names[j] for j in positions), path)
-    return cross(axes)
+        self._made: dict[tuple[int, int], Array] = {}
+
+    def lay(self, positions: Sequence[int]) -> tuple[Array, ...]:
+        """Lay the grid over features; of steps, it has one point per cell."""
+        axes = [self._axis(j, len(positions)) for j in positions]
+        if self._are_steps:
+            _check_count(axes, tuple(self._features.names[j] for j in positions), self._path)
+        return cross(axes)
+
+    def _axis(self, feature: int, n_features: int) -> Array:
+        """Return the points of one feature in a grid over `n_features`."""
+        key = feature, n_features
+        if key not in self._made:
+            self._made[key] = self._steps(feature) if self._are_steps else self._spaced(*key)
+        return self._made[key]
+
+    def _spaced(self, feature: int, n_features: int) -> Array:
+        column, is_whole = self._features.columns[feature], self._features.is_whole(feature)
+        return make_axis(column, self._layout, n_features, is_integer=is_whole)
+
+    def _steps(self, feature: int) -> Array:
+        if not isinstance(self._effects, PiecewiseConstant):
+            raise ExplainError(
+                Reason.INVALID_OPTION,
+                "the strategy STEPS needs the trees engine, which reads the thresholds of the "
+                "model, but this model is explained by the black-box engine; use UNIFORM or "
+                "QUANTILE, or request the engine TREES to see why it does not apply",
+                self._path,
+            )
+        column = _as_model_input(self._features, feature)
+        return make_step_grid(column, self._effects.breakpoints(feature), self._layout)
 
 
 def _as_model_input(features: Features, feature: int) -> Array:
