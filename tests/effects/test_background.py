@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from onnxplain_server.effects.background import combine, distinct, fingerprint
 
@@ -118,3 +118,32 @@ def test_equal_values_have_equal_fingerprints_wherever_they_lie() -> None:
     spread = np.arange(8.0)[::2]
 
     assert fingerprint(spread) == fingerprint(spread.copy())
+
+
+OTHER_NAN = float(np.uint64(0x7FF8000000000001).view(np.float64))
+"""NaN with other bits than `NAN`."""
+
+
+@pytest.mark.parametrize("type_", ["float", "double"])
+@given(
+    rows=st.lists(
+        st.tuples(*[st.sampled_from([0.0, -0.0, 1.0, -1.0, NAN, OTHER_NAN])] * 2),
+        min_size=1,
+        max_size=12,
+    )
+)
+@example(rows=[(0.0, 1.0), (-0.0, 1.0)])
+@example(rows=[(NAN, 1.0), (OTHER_NAN, 1.0)])
+def test_numbers_that_compare_equal_are_merged_whatever_their_bits(
+    make, type_: str, rows: list[tuple[float, float]]
+) -> None:
+    rows = [(5.0, 5.0), *rows]  # no column may be all missing
+    columns = {"x": [x for x, _ in rows], "y": [y for _, y in rows]}
+
+    merged = background(make, columns, range(1, len(rows) + 1), types=[type_, type_])
+
+    weights: dict[tuple[str, ...], float] = {}
+    for weight, row in enumerate(rows, 1):
+        key = tuple(str(value + 0.0) for value in row)
+        weights[key] = weights.get(key, 0) + weight
+    assert merged.weights.tolist() == list(weights.values())

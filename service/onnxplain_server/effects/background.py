@@ -12,6 +12,9 @@ import numpy as np
 from onnxplain_server.core.arrays import Array, Indices, Vector
 from onnxplain_server.core.rows import Features
 
+_ODD = np.uint64(0x9E3779B97F4A7C15)
+"""Factor of hashes: 2^64 over the golden ratio, which spreads the bits."""
+
 
 @dataclass(frozen=True, eq=False)
 class Background:
@@ -184,8 +187,28 @@ def sum_by_code(shares: Array, codes: Indices) -> Array:
 
 def _first_of_equal(columns: Sequence[Array]) -> tuple[Indices, Indices]:
     """Return the first position of each distinct row, ascending, and the number of each row."""
+    if _are_distinct(columns):
+        return np.arange(len(columns[0])), np.arange(len(columns[0]))
     first, inverse = combine(distinct(column)[1] for column in columns)
     order = np.argsort(first)
     place = np.empty_like(order)
     place[order] = np.arange(len(order))
     return first[order], place[inverse]
+
+
+def _are_distinct(columns: Sequence[Array]) -> bool:
+    """Return True only if no two rows are equal: a quick check by hashes, not of text.
+
+    Equal rows have equal hashes, so rows with distinct hashes are distinct.
+    """
+    if any(column.dtype == object for column in columns):
+        return False
+    hashes = np.zeros(len(columns[0]), np.uint64)
+    for column in columns:
+        values = column.astype(np.float64) + 0.0  # the bits of -0.0 are not those of 0.0
+        values[np.isnan(values)] = np.nan
+        hashes ^= values.view(np.uint64)
+        hashes *= _ODD
+        hashes ^= hashes >> np.uint64(32)
+    hashes.sort()
+    return bool((hashes[1:] != hashes[:-1]).all())

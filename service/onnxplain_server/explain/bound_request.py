@@ -216,8 +216,8 @@ class BoundRequest:
     @cached_property
     def background(self) -> Background:
         """The rows drawn."""
-        take = self.sample.unmerged if self._rows_once else self.sample.merged
-        return take(self.sample.drawn)
+        sample = self.sample
+        return sample.unmerged(sample.drawn) if self._rows_once else sample.merged_draw
 
     @cached_property
     def effects(self) -> Effects:

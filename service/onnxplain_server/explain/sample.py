@@ -86,6 +86,11 @@ class Sample:
         """Rows for methods whose cost grows with their square: (n_drawn,)."""
         return self.rows[sample_rows(len(self.rows), self.row_count, self.seed)]
 
+    @cached_property
+    def merged_draw(self) -> Background:
+        """The rows drawn, for averages; equal rows are merged."""
+        return self.merged(self.drawn)
+
     def positions(self, sent_rows: Sequence[int]) -> Indices:
         """Translate row numbers of the table as sent into those of `table`."""
         numbers = self.table.as_sent(np.arange(self.table.n_rows))

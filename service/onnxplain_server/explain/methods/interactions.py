@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Note, Scale
-from onnxplain_server.effects.background import merge, unmerged
+from onnxplain_server.effects.background import Background, merge, unmerged
 from onnxplain_server.effects.engine import Effects
 from onnxplain_server.explain.methods.interaction_approximation import approximated, remarks
+from onnxplain_server.explain.sample import Sample
 from onnxplain_server.explain.task import Job, Task
 from onnxplain_server.methods import interactions, target
 from onnxplain_server.methods.interactions import Options, Result
@@ -27,12 +28,7 @@ def prepare(task: Task, options: Options) -> Job[Result]:
     truth = _test_target(task, options)
     rows = sample.drawn
     actual = None if truth is None else truth.values[rows]
-    features = interactions.approximate(sample.features.take(rows), options)
-    # Resampling and permutation tests draw single rows; otherwise equal rows are merged.
-    take = unmerged if options.resampling.repeat_count or options.permutation_count else merge
-    background = take(
-        features, sample.weights[rows], sample.table.as_sent(rows), sample.weighted.unit
-    )
+    background = _background(sample, options)
     # An engine of its own, whose plan holds only the predictions of this method.
     effects, unnecessary = approximated(task.effects.restrict(background), options)
     notes = _pairs_sampled(effects, options) if options.pairwise_feature_count else ()
@@ -45,6 +41,16 @@ def prepare(task: Task, options: Options) -> Job[Result]:
         remarks,
         truth.pairings if truth else (),
     )
+
+
+def _background(sample: Sample, options: Options) -> Background:
+    """Take the rows drawn, approximated; equal ones are merged unless single rows are drawn."""
+    is_merged = not (options.resampling.repeat_count or options.permutation_count)
+    if is_merged and not options.quantile_bin_count:
+        return sample.merged_draw
+    rows, take = sample.drawn, merge if is_merged else unmerged
+    features = interactions.approximate(sample.features.take(rows), options)
+    return take(features, sample.weights[rows], sample.table.as_sent(rows), sample.weighted.unit)
 
 
 def _test_target(task: Task, options: Options) -> Target | None:
