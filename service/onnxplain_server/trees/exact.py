@@ -7,6 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from itertools import combinations
 
+import numpy as np
+
 from onnxplain_server.core.arrays import Array, Indices, Matrix, Vector
 from onnxplain_server.effects.background import Background
 from onnxplain_server.effects.engine import Joint, Single
@@ -24,8 +26,8 @@ from onnxplain_server.trees.replicates import Replicates
 _BATCH_BYTES = 16 << 20
 """Size of an effect under several weights."""
 
-_PARALLEL_GROUPS = 16
-"""Groups that are computed in parallel before the first is yielded."""
+_AHEAD = 16
+"""Most groups that are computed, and wait, while the caller uses one."""
 
 
 class Exact(TreeEffects):
@@ -75,6 +77,8 @@ class Exact(TreeEffects):
         bound = BoundRows(ensemble, background, output_names, outputs, to_outputs, pool, rows)
         super().__init__(bound, threads)
         self._pure: dict[tuple[int, ...], Matrix] = {}
+        self._matrix = ensemble.matrix[outputs]
+        self._are_targets = np.array_equal(self._matrix, np.eye(ensemble.matrix.shape[1]))
 
     def restrict(self, background: Background) -> Exact:
         names, outputs = self._bound.all_names, self._outputs
@@ -124,12 +128,10 @@ class Exact(TreeEffects):
             yield from self._replicates.joint(groups)
             return
         count = self._prepare(groups, at_rows=True)
-        for start in range(0, len(groups), _PARALLEL_GROUPS):
-            part = groups[start : start + _PARALLEL_GROUPS]
-            wholes = self._pool.run(lambda group: self._at_rows(group, count), part)
-            for group, whole in zip(part, wholes, strict=True):
-                self._ledger.spend(len(self._bound.background), 0)
-                yield Joint(group, self._to_outputs(whole), self._to_differences(self._pure[group]))
+        wholes = self._pool.stream(lambda group: self._at_rows(group, count), groups, _AHEAD)
+        for group, whole in zip(groups, wholes, strict=True):
+            self._ledger.spend(len(self._bound.background), 0)
+            yield Joint(group, whole, self._to_differences(self._pure[group]))
 
     def curve(self, features: Sequence[int], points: Sequence[Array]) -> Matrix:
         return next(self.curves([(features, points)]))
@@ -138,11 +140,10 @@ class Exact(TreeEffects):
         if not requests:
             return
         count = self._prepare([tuple(features) for features, _ in requests])
-        for start in range(0, len(requests), _PARALLEL_GROUPS):
-            part = requests[start : start + _PARALLEL_GROUPS]
-            for curve in self._pool.run(lambda request: self._at_points(request, count), part):
-                self._ledger.spend(len(curve) * len(self._bound.background), 0)
-                yield self._to_outputs(curve)
+        curves = self._pool.stream(lambda asked: self._at_points(asked, count), requests, _AHEAD)
+        for curve in curves:
+            self._ledger.spend(len(curve) * len(self._bound.background), 0)
+            yield curve
 
     @cached_property
     def _strategy(self) -> CountingStrategy:
@@ -164,17 +165,17 @@ class Exact(TreeEffects):
         return self._bound.ranked.shares @ self._bound.sums if mean is None else mean
 
     def _at_points(self, request: tuple[Sequence[int], Sequence[Array]], count: Count) -> Matrix:
-        """Compute F at points, in the calling thread: (n_points, n_targets)."""
+        """Compute F at points, in the calling thread: (n_points, n_outputs)."""
         pairs = zip(*request, strict=True)
         cells = {j: self._ensemble.codes(j, values) for j, values in pairs}
 
         def pure(part: tuple[int, ...]) -> Matrix:
             return evaluate_pure(self._ensemble, count(part), [cells[j] for j in part])
 
-        return self._whole(tuple(cells), pure)
+        return self._to_outputs(self._whole(tuple(cells), pure))
 
     def _at_rows(self, group: tuple[int, ...], count: Count) -> Matrix:
-        """Compute F of a group at the rows, in the calling thread: (n, n_targets)."""
+        """Compute F of a group at the rows, in the calling thread: (n, n_outputs)."""
 
         def pure(part: tuple[int, ...]) -> Matrix:
             if part in self._pure:
@@ -186,7 +187,7 @@ class Exact(TreeEffects):
                 self._pure[part] = evaluate_pure(self._ensemble, count(part), codes)
             return self._pure[part]
 
-        return self._whole(group, pure)
+        return self._to_outputs(self._whole(group, pure))
 
     def _whole(self, group: tuple[int, ...], pure: Callable[[tuple[int, ...]], Matrix]) -> Matrix:
         """Add up F of a group from the pure effects of all its parts."""
@@ -201,8 +202,10 @@ class Exact(TreeEffects):
         return self._to_differences(targets) + self._ensemble.offset[self._outputs]
 
     def _to_differences(self, targets: Matrix) -> Matrix:
-        """Compute differences of outputs from differences of sums of leaves."""
-        difference: Matrix = targets @ self._ensemble.matrix[self._outputs].T
+        """Compute differences of outputs from differences of sums of leaves: these, if equal."""
+        if self._are_targets:
+            return targets
+        difference: Matrix = targets @ self._matrix.T
         return difference
 
 

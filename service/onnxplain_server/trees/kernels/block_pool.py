@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections import deque
+from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
@@ -49,6 +50,25 @@ class BlockPool:
             _cancel(futures)
             raise
 
+    def stream(
+        self, function: Callable[[_T], _R], parts: Iterable[_T], ahead: int
+    ) -> Generator[_R, None, None]:
+        """Yield the result of a function for each part, in their order; errors are those of `run`.
+
+        While the caller uses one result, the threads compute the next: at most `ahead` results
+        wait. Closing the iterator cancels them.
+        """
+        futures: deque[Future[_R]] = deque()
+        try:
+            for part in parts:
+                if len(futures) == ahead:
+                    yield futures.popleft().result()
+                futures.append(self._threads.submit(self._run_block, function, part))
+            while futures:
+                yield futures.popleft().result()
+        finally:
+            _cancel(futures)
+
     def _run_block(self, function: Callable[[_T], _R], part: _T) -> _R:
         self.ledger.spend(0, 0)  # raises where the request is cancelled
         return function(part)
@@ -61,11 +81,10 @@ def run_blocks(
     return [function(part) for part in parts] if pool is None else pool.run(function, parts)
 
 
-def _cancel(futures: Sequence[Future[_R]]) -> None:
+def _cancel(futures: Iterable[Future[_R]]) -> None:
     """Cancel blocks that have not started, and wait for the others, which write shared arrays."""
-    for future in futures:
-        if not future.cancel():
-            future.exception()
+    for running in [future for future in futures if not future.cancel()]:
+        running.exception()
 
 
 def blocks(count: int, size: int) -> list[tuple[int, int]]:
