@@ -74,7 +74,7 @@ def test_the_rows_of_a_time_follow_from_two_trials(linear, square, rows) -> None
     def seconds(n):
         return linear * n / 1e3 + square * n**2 / 1e6
 
-    few, many = (pace.Trial(n, seconds(n)) for n in (250, 1_000))
+    few, many = (pace.TimedRows(n, seconds(n)) for n in (250, 1_000))
 
     assert pace.rows_within(seconds(rows), few, many) == pytest.approx(rows, rel=1e-3)
 
@@ -88,7 +88,9 @@ def test_the_rows_of_a_time_follow_from_two_trials(linear, square, rows) -> None
     ],
 )
 def test_trials_that_are_no_sum_of_rows_and_squares_are_read_with_care(few, many, rows) -> None:
-    assert pace.rows_within(16.0, pace.Trial(*few), pace.Trial(*many)) == pytest.approx(rows)
+    assert pace.rows_within(16.0, pace.TimedRows(*few), pace.TimedRows(*many)) == pytest.approx(
+        rows
+    )
 
 
 def test_other_models_are_measured_by_predicting(plans) -> None:

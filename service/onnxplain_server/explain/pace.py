@@ -23,7 +23,7 @@ _PACE_SECONDS, _PACE_ROWS = 0.2, 2_048
 """The pace is measured on twice as many rows until one call takes so long or has so many."""
 
 
-class Trial(NamedTuple):
+class TimedRows(NamedTuple):
     """Rows of a trial, and seconds that it took."""
 
     rows: int
@@ -55,7 +55,7 @@ def tree_rows(request: BoundRequest, seconds: float) -> int:
     return int(rows_within(seconds, few, many))
 
 
-def rows_within(seconds: float, few: Trial, many: Trial) -> float:
+def rows_within(seconds: float, few: TimedRows, many: TimedRows) -> float:
     """Return the rows for some seconds, if time grows with a n + b n², a and b not negative.
 
     Rows have cells in common, so time grows with their square on few rows and less on many, by how
@@ -72,13 +72,13 @@ def rows_within(seconds: float, few: Trial, many: Trial) -> float:
     return (math.sqrt(linear**2 + 4 * square * seconds) - linear) / (2 * square)
 
 
-def _trial(request: BoundRequest, row_count: int) -> Trial:
+def _trial(request: BoundRequest, row_count: int) -> TimedRows:
     """Run interactions with default options on some of the rows."""
     trial = request.trial(row_count)
     job = prepare(Task(trial, "interactions"), interactions.Options())
     start = time.perf_counter()
     job.run()
-    return Trial(len(trial.sample.drawn), max(time.perf_counter() - start, 1e-6))
+    return TimedRows(len(trial.sample.drawn), max(time.perf_counter() - start, 1e-6))
 
 
 def predicted_pace(request: BoundRequest) -> float:
