@@ -209,3 +209,41 @@ def test_buffers_of_one_sweep_do_not_leak_into_the_next(make) -> None:
 
     for one, other in zip(curves, expected, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-12)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_results_are_in_the_order_of_the_parts(make, threads: int) -> None:
+    predictor = make.engine(lambda x: x, {"x": [1.0, 2.0]}, threads=threads).predictor
+
+    def later_parts_are_quicker(part: int) -> int:
+        time.sleep((50 - part) * 1e-5)
+        return part * part
+
+    squares = predictor.in_parallel(later_parts_are_quicker, range(50))
+
+    assert squares == [part * part for part in range(50)]
+    assert predictor.in_parallel(later_parts_are_quicker, []) == []
+
+
+def test_every_free_thread_takes_parts(make) -> None:
+    """Three parts meet at a barrier, which two threads would never pass."""
+    predictor = make.engine(lambda x: x, {"x": [1.0, 2.0]}, threads=3).predictor
+    barrier = threading.Barrier(3, timeout=120)
+
+    assert len(predictor.in_parallel(lambda _part: barrier.wait(), range(9))) == 9
+
+
+@pytest.mark.parametrize("error", [IndexError, ValueError])
+def test_after_an_error_no_further_part_starts(make, error: type[Exception]) -> None:
+    predictor = make.engine(lambda x: x, {"x": [1.0, 2.0]}).predictor
+    started: list[int] = []
+
+    def fail_at_three(part: int) -> None:
+        started.append(part)
+        if part == 3:
+            raise error("a fault")
+
+    with pytest.raises(error, match="a fault"):
+        predictor.in_parallel(fail_at_three, range(10))
+
+    assert started == [0, 1, 2, 3]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
 import numpy as np
@@ -126,22 +127,32 @@ class Predictor:
     def in_parallel(self, function: Callable[[_T], _R], parts: Iterable[_T]) -> list[_R]:
         """Run a function on parts in the thread pool; results are in the order of the parts.
 
-        After an error, the other parts stop at their next call.
-        """
+        After an error, no further part starts, and the others stop at their next call.
 
-        def guarded(part: _T) -> _R:
+        A task of the pool takes part after part, so that threads hand over seldom: each hand-over
+        costs as much as predicting hundreds of rows. A task that starts submits the next one, so
+        there are as many as there are free threads.
+        """
+        waiting = deque(enumerate(parts))
+        results: dict[int, _R] = {}
+        tasks: list[Future[None]] = []
+
+        def take_parts() -> None:
             try:
-                return function(part)
+                if len(waiting) > 1:
+                    tasks.append(self._threads.submit(take_parts))
+                for position, part in _popped(waiting):
+                    results[position] = function(part)
             except BaseException:
                 self._has_failed = True
+                waiting.clear()
                 raise
 
-        futures = [self._threads.submit(guarded, part) for part in parts]
-        wait(futures)  # once: a thread that woke for each would take Python's lock from the others
-        errors = [error for future in futures if (error := future.exception())]
+        tasks.append(self._threads.submit(take_parts))
+        errors = [error for task in tasks if (error := task.exception())]  # tasks may be added
         if errors:
             raise next((e for e in errors if not _is_echo(e)), errors[0])
-        return [future.result() for future in futures]
+        return [results[position] for position in range(len(results))]
 
 
 def check_finite(values: Matrix, describe: Callable[[Indices], str]) -> Matrix:
@@ -167,6 +178,16 @@ def check_finite(values: Matrix, describe: Callable[[Indices], str]) -> Matrix:
 def describe_rows(background: Background, rows: Indices) -> str:
     """Name rows of the table for an error text."""
     return f"rows {listed(tuple(background.source[rows].tolist()))} (counted from 0)"
+
+
+def _popped(queue: deque[_T]) -> Iterator[_T]:
+    """Take items until none is left; other threads may take them too."""
+    while True:
+        try:
+            item = queue.popleft()
+        except IndexError:
+            return
+        yield item
 
 
 def _is_echo(error: BaseException) -> bool:
