@@ -30,6 +30,7 @@ CHART_TOOLS := tools/kubernetes/bin/.made
 # Minors of Kubernetes that the chart is installed on.
 MINORS := $(notdir $(wildcard tools/kubernetes/control_plane/1.*))
 CONTROL_PLANES := $(MINORS:%=tools/kubernetes/bin-%/.made)
+NEWEST := $(lastword $(sort $(MINORS)))
 
 # Go, 1.26 or later (helm asks for that): the one in .tools/go if it is there, as `tools/go/toolchain.sh` puts it.
 GO := $(or $(wildcard $(CURDIR)/.tools/go/bin/go),go)
@@ -79,6 +80,7 @@ test-all: $(ENV) $(NOTEBOOK_ENV) $(MODELS_ENV) $(EXPORT_ENV) $(BUF_ENV) ## Run a
 	@# One after the other: some of them load the whole machine.
 	$(BIN)/pytest -m slow $(ARGS)
 	$(MAKE) chart
+	$(MAKE) test-cluster-short
 	$(MAKE) test-clients
 	$(MAKE) test-image
 
@@ -89,14 +91,24 @@ chart: $(CHART_TOOLS) $(ENV) ## The Helm chart renders what Kubernetes takes, fo
 	$(BIN)/pytest deploy/tests --ignore deploy/tests/test_image.py
 
 # Namespaces of their own: nothing outside is reached, and nothing outlives the tests.
+CLUSTER_PYTEST = CONTROL_PLANE=$(CURDIR)/tools/kubernetes/bin-$(1) unshare --net --mount --pid --fork --kill-child --mount-proc \
+	$(BIN)/pytest deploy/cluster/tests $(2) $(ARGS)
+
 .PHONY: test-cluster
-test-cluster: $(CHART_TOOLS) $(CONTROL_PLANES) $(ENV) ## Install the chart on a real control plane, with processes as pods; needs root and Linux
+test-cluster: $(CHART_TOOLS) $(CONTROL_PLANES) $(ENV) ## Install the chart on real control planes, with processes as pods; needs root and Linux
 	@$(PYTHON) tools/programs.py install redis-server iptables
-	for minor in $(MINORS); do CONTROL_PLANE=$(CURDIR)/tools/kubernetes/bin-$$minor \
-		unshare --net --mount --pid --fork --kill-child --mount-proc $(BIN)/pytest deploy/cluster/tests $(ARGS) || exit 1; done
+	$(foreach minor,$(MINORS),$(call CLUSTER_PYTEST,$(minor)) &&) true
+
+.PHONY: test-cluster-short
+test-cluster-short: $(CHART_TOOLS) control-plane $(ENV) ## Install three files of values on the newest control plane
+	@$(PYTHON) tools/programs.py install redis-server iptables
+	$(call CLUSTER_PYTEST,$(NEWEST),-m short)
+
+.PHONY: control-plane
+control-plane: tools/kubernetes/bin-$(NEWEST)/.made ## Build the programs of the newest control plane, or copy kept ones
 
 .PHONY: test-campaign
-test-campaign: torture fuzz mutants ## Run what takes hours: broken models, faults under load, fuzzing, planted faults
+test-campaign: torture fuzz mutants test-cluster ## Run what takes hours: broken models, faults under load, fuzzing, planted faults, control planes
 
 .PHONY: torture
 torture: $(ENV) ## Send a million broken models and random requests, and break all around them; for long nights
@@ -564,7 +576,9 @@ $(CHART_TOOLS): tools/kubernetes/build.sh $(wildcard tools/kubernetes/go.* tools
 	@tools/cached_build.sh $(@D) $^ -- tools/kubernetes/build.sh $(GO) $(@D)
 	@touch $@
 
-tools/kubernetes/bin-%/.made: tools/kubernetes/control_plane.sh $(wildcard tools/kubernetes/control_plane/*/go.*)
+# Of a minor: its own modules and etcd's, so that a new minor leaves the kept programs of others.
+.SECONDEXPANSION:
+tools/kubernetes/bin-%/.made: tools/kubernetes/control_plane.sh $$(addprefix tools/kubernetes/control_plane/,etcd/go.mod etcd/go.sum $$*/go.mod $$*/go.sum)
 	@tools/go/found.sh $(GO)
 	@tools/cached_build.sh $(@D) $^ -- tools/kubernetes/control_plane.sh $(GO) $(@D) $*
 	@touch $@

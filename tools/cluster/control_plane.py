@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import socket
 import ssl
 import subprocess
 import time
@@ -22,17 +23,8 @@ _ADVERTISED = "10.199.0.1"
 _PATIENCE = 300.0
 _ADMIN = "admin"
 
-_CONTROLLERS = ",".join(
-    (
-        "*",
-        "-node-lifecycle-controller",
-        "-node-ipam-controller",
-        "-node-route-controller",
-        "-service-lb-controller",
-        "-cloud-node-lifecycle-controller",
-    )
-)
-"""Without those that mark nodes without heartbeats, or need a cloud."""
+_CONTROLLERS = "*,-node-lifecycle-controller,-node-ipam-controller"
+"""Without the one that marks nodes without heartbeats, and one that needs ranges of addresses."""
 
 
 class ControlPlane:
@@ -174,11 +166,13 @@ class ControlPlane:
                 "--horizontal-pod-autoscaler-sync-period=2s",
             ],
         )
+        self._wait("kube-controller-manager", lambda: _listens(10257))
         self._start(
             "kube-scheduler",
             self._binaries / "kube-scheduler",
             [kubeconfig, "--leader-elect=false", "--authentication-skip-lookup"],
         )
+        self._wait("kube-scheduler", lambda: _listens(10259))
 
     def _wait(self, name: str, is_ready: Callable[[], bool]) -> None:
         process, end = self._processes[-1], time.monotonic() + _PATIENCE
@@ -186,6 +180,14 @@ class ControlPlane:
             if process.poll() is not None or time.monotonic() > end:
                 raise RuntimeError(f"{name} does not answer:\n{self.log(name)[-3000:]}")
             time.sleep(0.1)
+
+
+def _listens(port: int) -> bool:
+    try:
+        with socket.create_connection(("127.0.0.1", port)):
+            return True
+    except OSError:
+        return False
 
 
 def _answers(url: str, token: str = "", authority: Path | None = None) -> bool:

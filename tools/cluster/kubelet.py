@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -162,10 +162,11 @@ def _node(zone: str) -> client.V1Node:
     )
 
 
-def wait_until(condition: Any, seconds: float = 300.0) -> None:
-    """Wait until a condition holds; AssertionError if it does not within the time."""
+def wait_until(condition: Callable[[], Any], seconds: float = 300.0) -> Any:
+    """Return what a condition says once it holds; AssertionError if it does not within the time."""
     end = time.monotonic() + seconds
-    while not condition():
+    while not (answer := condition()):
         if time.monotonic() > end:
             raise AssertionError("the condition did not come to hold")
         time.sleep(0.1)
+    return answer

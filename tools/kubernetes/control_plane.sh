@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Programs of a control plane: etcd, and of a Kubernetes minor kube-apiserver, kube-controller-manager,
-# kube-proxy and kube-scheduler; control_plane.sh GO FOLDER MINOR. Some 500 s of processor time.
+# kube-proxy and kube-scheduler; control_plane.sh GO FOLDER MINOR. A second minor finds etcd in Go's build cache.
 set -euo pipefail
 go=$1 folder=$(realpath "$2") minor=$3
 cd "$(dirname "$0")/control_plane"

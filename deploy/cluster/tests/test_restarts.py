@@ -41,8 +41,11 @@ def test_a_server_that_is_killed_or_hangs_runs_again_in_its_pod(
 def test_a_container_that_keeps_ending_waits_before_it_runs_again(cluster, namespace: str) -> None:
     cluster.core.create_namespaced_pod(namespace, _ending())
 
-    wait_until(lambda: _state(cluster, namespace) == (1, "CrashLoopBackOff", 7))
+    first = wait_until(lambda: _end_before_wait(cluster, namespace, 1))
+    second = wait_until(lambda: _end_before_wait(cluster, namespace, 2))
 
+    assert (first.exit_code, second.exit_code) == (7, 7)
+    assert (second.started_at - first.finished_at).total_seconds() >= 9  # whole seconds are kept
     phases = [one.status.phase for one in cluster.core.list_namespaced_pod(namespace).items]
     assert phases == ["Running"]
 
@@ -55,13 +58,18 @@ def _restarts(pods: Any) -> list[tuple[str, int, bool]]:
     ]
 
 
-def _state(cluster, namespace: str) -> tuple[int, str, int] | None:
+def _end_before_wait(cluster, namespace: str, restart_count: int) -> Any:
+    """Return how the only container ended, where it waits after some restarts; None elsewhere."""
     (pod,) = cluster.core.list_namespaced_pod(namespace).items
-    (container,) = pod.status.container_statuses or [None]
-    if container is None or container.state.waiting is None:
-        return None
-    code = container.last_state.terminated.exit_code
-    return container.restart_count, container.state.waiting.reason, code
+    for found in pod.status.container_statuses or []:
+        waiting = found.state.waiting
+        if (
+            waiting
+            and waiting.reason == "CrashLoopBackOff"
+            and found.restart_count == restart_count
+        ):
+            return found.last_state.terminated
+    return None
 
 
 def _ending() -> dict[str, Any]:

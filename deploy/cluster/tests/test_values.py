@@ -13,7 +13,11 @@ from kubernetes import client
 from tools.cluster.kubelet import wait_until
 
 FILES = Path(__file__).parents[2] / "helm/onnxplain/ci"
-EXAMPLES = sorted(path.name.removesuffix("-values.yaml") for path in FILES.glob("*.yaml"))
+SHORT = ("minimal", "own-redis", "tls-tokens")
+EXAMPLES = [
+    pytest.param(name, marks=[pytest.mark.short] if name in SHORT else [])
+    for name in sorted(path.name.removesuffix("-values.yaml") for path in FILES.glob("*.yaml"))
+]
 TOKEN = "Zm9yIHRlc3Rz-only"  # noqa: S105 - of a server that runs for these tests only
 
 
