@@ -211,7 +211,7 @@ class BoundRequest:
 
     @cached_property
     def tabular_choice(self) -> EngineChoice:
-        return self.choose(self._features)
+        return self.choose(self._features, self.resources.request_key)
 
     @cached_property
     def background(self) -> Background:
@@ -230,15 +230,15 @@ class BoundRequest:
         """
         return self.tabular_choice.on(self.background)
 
-    def choose(self, features: Features) -> EngineChoice:
-        """Choose the engine for rows of these features."""
+    def choose(self, features: Features, request_key: str = "") -> EngineChoice:
+        """Choose the engine for rows of these features; `request_key` for those of the table."""
         with span("choose"):
             choice = choose_engine(
                 self.model,
                 features,
                 self.output_indices,
                 self.question,
-                self.resources,
+                replace(self.resources, request_key=request_key),
                 self.ledger,
             )
         self.choice = self.choice or choice

@@ -65,6 +65,8 @@ class Resources:
         Reads the class scores.
     memo : TreeMemo
         Shared by all requests on the loaded model.
+    request_key : str
+        Equal for equal requests on equal tables only; empty where that is not known.
     """
 
     host: ComputationHost
@@ -74,3 +76,4 @@ class Resources:
     forest: Callable[[int | None], Forest | Refusal] = _no_trees
     margin: Callable[[], ClassMargin | Refusal] = _no_margin
     memo: TreeMemo = field(default_factory=TreeMemo)
+    request_key: str = ""

@@ -59,6 +59,8 @@ class CachedTrees:
         return self._engine.output_names
 
     def restrict(self, background: Background) -> CachedTrees:
+        if background is self.background:
+            return self
         return self._with(self._engine.restrict(background))
 
     def for_joint(self, order: int) -> CachedTrees:

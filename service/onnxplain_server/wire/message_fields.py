@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from enum import Enum
+from functools import cache
 from types import MappingProxyType, UnionType
 from typing import Any, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -65,7 +66,7 @@ def read(
     ExplainError
         INVALID_OPTION for an unknown value of an enum.
     """
-    hints = get_type_hints(kind)
+    hints = _type_hints(kind)  # type: ignore[arg-type] # a class is hashable
     values = dict(exceptions.get(message.DESCRIPTOR.name, _no_values)(message, path))
     message_fields: Any = message.DESCRIPTOR.fields_by_name
     for attribute in fields(kind):  # type: ignore[arg-type] # no type says: a dataclass
@@ -79,6 +80,10 @@ def read(
         elif is_dataclass(hint):
             values[name] = read(message, hint, path)  # type: ignore[arg-type] # likewise
     return kind(**values)
+
+
+_type_hints = cache(get_type_hints)
+"""Compiling the annotations of a dataclass takes longer than reading its message."""
 
 
 def _read_field(message: Message, field: FieldDescriptor, hint: Any, path: str) -> object:

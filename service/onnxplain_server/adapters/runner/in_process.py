@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
-from functools import cache, lru_cache
-from importlib.metadata import version
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from onnx import ModelProto
 from onnxplain.v1 import explanation_service_pb2 as service_pb2
 
 from onnxplain_server.adapters.onnx import OnnxModel, describe, load_described
+from onnxplain_server.adapters.runner.receipt import receipt
 from onnxplain_server.adapters.runner.table_cache import TableCache
 from onnxplain_server.adapters.runner.timed_model import TimedModel
 from onnxplain_server.adapters.runner.uncached import UncachedHost
@@ -52,8 +52,7 @@ from onnxplain_server.wire.blobs import identify
 _NO_MARGIN = Refusal("what the model predicts is decided by neither trees nor linear scores")
 _CHECKED_ROWS = 16
 """Rows of the table that a model's consistency is checked on, each alone and among the others."""
-_CHECKED_TABLES = 8
-_LIBRARIES = ("numpy", "onnx", "onnxruntime", "scikit-learn", "scipy")
+_CHECKED_TABLES = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,18 +125,19 @@ class InProcess:
             rows, table_digest = self._tables.read_sent(message, blobs)
         host.advance(0, 0)
         loaded = self._load(file, parsed.scale, host) if file else None
+        key = _request_key(request, message, blobs)
         if loaded and rows:
-            loaded = replace(loaded, model=self._checked(loaded, rows, parsed))
+            loaded = replace(loaded, model=self._checked(loaded, rows, parsed, key))
         if loaded and (inconsistency := loaded.model.inconsistency):
             _refuse_inconsistent(message, inconsistency)
             host, loaded = UncachedHost(host), replace(loaded, memo=TreeMemo())
-        result = self._answer(file, loaded, rows, parsed, host)
+        result = self._answer(file, loaded, rows, parsed, host, key=key)
         with span("encode"):
             response = answer.write(result)
             if loaded:
                 response.model.CopyFrom(answer.write_description(loaded.description))
             response.receipt.MergeFrom(
-                _receipt(message, file, table_digest(), time.monotonic() - start)
+                receipt(message, file.identity if file else "", table_digest(), start)
             )
             methods = message.methods
             method = str(methods[0].WhichOneof("method")) if len(methods) == 1 else ""
@@ -151,6 +151,8 @@ class InProcess:
         rows: Table | None,
         parsed: Question,
         host: ComputationHost,
+        *,
+        key: str,
     ) -> Answer:
         if file is None or loaded is None:
             no_trees = Refusal("there is no model")
@@ -164,6 +166,7 @@ class InProcess:
             loaded.forest,
             lambda: self._margin(file, loaded.model, host),
             loaded.memo,
+            request_key=key,
         )
         return explain(TimedModel(loaded.model, current()), rows, parsed, resources)
 
@@ -201,8 +204,14 @@ class InProcess:
             return _NO_MARGIN
         return _as_margin(scores, is_answer=False) or _NO_MARGIN
 
-    def _checked(self, loaded: _Loaded, rows: Table, parsed: Question) -> OnnxModel:
-        """Check a model's consistency on a sample of the table's rows; memoized by their digest."""
+    def _checked(self, loaded: _Loaded, rows: Table, parsed: Question, key: str) -> OnnxModel:
+        """Check a model's consistency on a sample of the table's rows.
+
+        Memoized by the digest of the rows, and by `key`, which saves drawing them again.
+        """
+        with self._lock:
+            if key in loaded.checked:
+                return loaded.checked[key]
         try:
             weighted = apply_weights(rows, parsed)
             features = bind_features(loaded.model, weighted, parsed)
@@ -215,12 +224,11 @@ class InProcess:
         if len(sample) < 2:
             return loaded.model  # equal rows cannot show that they influence each other
         with self._lock:
-            cached = loaded.checked.get(sample.digest)
-        if cached is not None:
-            return cached
-        checked = loaded.model.rechecked(feeds(features, sample.columns), sample.source)
+            checked = loaded.checked.get(sample.digest)
+        if checked is None:
+            checked = loaded.model.rechecked(feeds(features, sample.columns), sample.source)
         with self._lock:
-            loaded.checked[sample.digest] = checked
+            loaded.checked.update({name: checked for name in (sample.digest, key) if name})
         return checked
 
     def _load(self, file: _ModelFile, scale: Scale, host: ComputationHost) -> _Loaded:
@@ -245,6 +253,12 @@ def _model_file(message: service_pb2.ExplainRequest, blobs: Blobs) -> _ModelFile
     return _ModelFile(content, message.model.id or identify(content))
 
 
+def _request_key(request: bytes, message: service_pb2.ExplainRequest, blobs: Blobs) -> str:
+    """Digest a request that names its table by digest; empty for one that holds its table."""
+    blob = blobs.get(message.table.id)
+    return "" if blob is None else f"{blob.form}:{hashlib.sha256(request).hexdigest()}"
+
+
 def _refuse_inconsistent(message: service_pb2.ExplainRequest, inconsistency: str) -> None:
     if not message.allow_inconsistent_model:
         raise ExplainError(
@@ -265,26 +279,3 @@ def _as_margin(model: OnnxModel, *, is_answer: bool) -> ClassMargin | None:
 def _forest(content: bytes) -> Callable[[int | None], Forest | Refusal]:
     """Return a memoized reader of the model's forest."""
     return lru_cache(1)(lambda width: read_forest(ModelProto.FromString(content), width))
-
-
-def _receipt(
-    message: service_pb2.ExplainRequest, file: _ModelFile | None, table_digest: str, seconds: float
-) -> service_pb2.Receipt:
-    """Build the receipt: digests, seed, versions of this installation, elapsed time."""
-    installed = versions()
-    return service_pb2.Receipt(
-        model_digest=file.identity if file else "",
-        table_digest=table_digest,
-        seed=message.seed,
-        server_version=installed["onnxplain-server"],
-        library_versions={name: installed[name] for name in _LIBRARIES},
-        elapsed=timedelta(seconds=seconds),
-        prediction=message.prediction,
-        model_name=message.model_name,
-    )
-
-
-@cache
-def versions() -> Mapping[str, str]:
-    """Read the versions of the server and of the libraries that its numbers depend on."""
-    return {name: version(name) for name in ("onnxplain-server", *_LIBRARIES)}

@@ -127,10 +127,10 @@ class Scheduler:
         try:
             yield
         finally:
-            # It refers to the ticket: the cycle would keep the call, and its stream, allocated.
-            ticket.control.release_slot = nullcontext
             with self._lock:
                 self._set_stage(ticket, Stage.DONE)
+            # It refers to the ticket: the cycle would keep the call, and its stream, allocated.
+            ticket.control.release_slot = nullcontext
 
     def close(self) -> None:
         """Refuse new requests from now on."""

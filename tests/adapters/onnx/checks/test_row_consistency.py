@@ -14,6 +14,8 @@ from onnxplain_server.adapters.onnx import load
 from onnxplain_server.adapters.onnx.checks.row_consistency import Inconsistency, compare, row_names
 from onnxplain_server.adapters.runner.in_process import InProcess
 from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.interfaces import Blob
+from onnxplain_server.wire.blobs import identify
 
 ALWAYS_THE_SAME = "neg", "declared_rows"
 
@@ -169,6 +171,38 @@ def test_the_size_is_told_with_the_rows_of_the_table(make, build, runner: InProc
         "it, by up to 20 where answers reach 1.6e+02, in rows 0, 1 and 2 (counted from 0) of the "
         "table, of 3 rows of it that were tried. Fix the model, or set allow_inconsistent_model"
     )
+
+
+def test_the_check_of_one_request_is_not_taken_for_another(make, build, runner: InProcess) -> None:
+    """Tables by id, whose checks are remembered: of other rows, weights and columns, and again."""
+    content = neighbours(build, 50.0).SerializeToString()
+    columns = b"a,b,c,far,weight\n0,1,2,0,1\n1,3,4,130,0\n3,5,6,30,1\n"
+    near, far = columns.replace(b"130", b"13"), columns
+
+    def is_refused(table: bytes, third: str = "far", **options: str) -> bool:
+        serialised = ExplainRequest(
+            model=Model(id=identify(content)),
+            table=Table(id=identify(table)),
+            methods=[MethodOptions(partial_dependence=PartialDependenceOptions())],
+            feature_columns=["a", "b", third],
+            plots=False,
+            **options,
+        ).SerializeToString()
+        blobs = {
+            identify(content): Blob("onnx", content),
+            identify(table): Blob("csv", table, "table.id"),
+        }
+        try:
+            runner.explain(serialised, blobs, make.host())
+        except ExplainError as error:
+            return error.reason is Reason.INCONSISTENT_MODEL
+        return False
+
+    for _ in range(2):
+        assert not is_refused(near)
+        assert is_refused(far)
+        assert not is_refused(far, weight_column="weight")
+        assert not is_refused(far, third="c")
 
 
 def bytes_with_padding(build):

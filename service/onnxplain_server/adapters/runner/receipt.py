@@ -1,0 +1,36 @@
+"""Receipt of a computation: digests, seed, versions of this installation, elapsed time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from datetime import timedelta
+from functools import cache
+from importlib.metadata import version
+
+from onnxplain.v1 import explanation_service_pb2 as service_pb2
+
+_LIBRARIES = ("numpy", "onnx", "onnxruntime", "scikit-learn", "scipy")
+
+
+def receipt(
+    message: service_pb2.ExplainRequest, model_digest: str, table_digest: str, start: float
+) -> service_pb2.Receipt:
+    """Build the receipt of a request that was begun at `start`, in monotonic seconds."""
+    installed = versions()
+    return service_pb2.Receipt(
+        model_digest=model_digest,
+        table_digest=table_digest,
+        seed=message.seed,
+        server_version=installed["onnxplain-server"],
+        library_versions={name: installed[name] for name in _LIBRARIES},
+        elapsed=timedelta(seconds=time.monotonic() - start),
+        prediction=message.prediction,
+        model_name=message.model_name,
+    )
+
+
+@cache
+def versions() -> Mapping[str, str]:
+    """Read the versions of the server and of the libraries that its numbers depend on."""
+    return {name: version(name) for name in ("onnxplain-server", *_LIBRARIES)}
