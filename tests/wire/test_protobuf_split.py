@@ -18,7 +18,12 @@ from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.table_pb2 import Column, Columns, Table
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.request import RequestFile, RequestParts, ServiceMethod
-from onnxplain_server.wire.protobuf_split import request_of_stream, response_event, split
+from onnxplain_server.wire.protobuf_split import (
+    detach_table,
+    request_of_stream,
+    response_event,
+    split,
+)
 
 MODELS = st.one_of(
     st.none(), st.builds(Model, content=st.binary(max_size=300)), st.builds(Model, id=st.text())
@@ -94,6 +99,55 @@ def test_what_is_split_is_what_protobuf_reads(content: bytes) -> None:
     for message in (request, whole := joined(parts)):
         message.DiscardUnknownFields()
     assert same(whole, request)
+
+
+@given(REQUESTS)
+def test_a_detached_file_and_the_rest_are_the_request(request: ExplainRequest) -> None:
+    envelope, file = detach_table(request.SerializeToString())
+
+    whole = ExplainRequest.FromString(envelope)
+    assert (file is None) == (request.table.WhichOneof("source") in {None, "id", "columns"})
+    if file is not None:
+        assert not whole.HasField("table")
+        setattr(whole.table, file.form, bytes(file.content))
+    assert same(whole, request)
+
+
+@given(st.binary(max_size=60))
+def test_what_is_detached_is_what_protobuf_reads(content: bytes) -> None:
+    """Else the receipt would have the digest of another table than the one that is explained."""
+    envelope, file = detach_table(content)
+    if file is None:
+        assert envelope == content
+        return
+    try:
+        request, whole = ExplainRequest.FromString(content), ExplainRequest.FromString(envelope)
+    except DecodeError:
+        return
+    setattr(whole.table, file.form, bytes(file.content))
+    for message in (request, whole):
+        message.DiscardUnknownFields()
+    assert same(whole, request)
+
+
+@pytest.mark.parametrize(
+    "tables",
+    [
+        Table(csv=b"a").SerializeToString() + Table(arrow=b"b").SerializeToString(),
+        Table(csv=b"a").SerializeToString() + Table(id="b").SerializeToString(),
+        b"\xff",
+    ],
+)
+def test_a_table_of_several_sources_or_none_is_left_in_its_message(tables: bytes) -> None:
+    content = bytes([2 << 3 | 2, len(tables)]) + tables
+
+    assert detach_table(content) == (content, None)
+
+
+def test_tables_that_stand_twice_are_left_in_their_message() -> None:
+    content = 2 * ExplainRequest(table=Table(csv=b"a")).SerializeToString()
+
+    assert detach_table(content) == (content, None)
 
 
 @pytest.mark.parametrize("field", ["model", "table"])

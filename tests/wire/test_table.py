@@ -94,6 +94,21 @@ ROWS = pa.table(
 )
 
 
+@pytest.mark.parametrize("offset", [0, 1, 3])
+def test_float32_is_read_from_any_address_in_any_number_of_chunks(offset: int) -> None:
+    values = pa.array([0.1, None, 3e38, NAN, -2.5], pa.float32())
+    chunks = pa.chunked_array([values[:2], values[2:], values[:0]])
+    content = bytes(offset) + stream(pa.table({"n": [1, 2, 3, 4, 5], "x": chunks, "y": chunks}))
+
+    read = table.read_file("arrow", memoryview(content)[offset:])
+
+    expected = [float(np.float32(0.1)), None, float(np.float32(3e38)), None, -2.5]
+    assert plain(read.columns["x"]) == plain(read.columns["y"]) == expected
+    assert [column.dtype for column in read.columns.values()] == [np.float64] * 3
+    assert read.stored["x"].dtype == np.float32
+    assert read.stored["x"].flags.carray
+
+
 @pytest.mark.parametrize("format_", FORMATS)
 def test_equal_tables_are_equal_in_every_format(format_: str) -> None:
     read = table.read(FORMATS[format_](ROWS))

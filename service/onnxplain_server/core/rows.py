@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from onnxplain_server.core.arrays import Array, Indices
 from onnxplain_server.core.column_order import column_order
+from onnxplain_server.core.columns import Columns
 from onnxplain_server.core.dates import are_dates
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Input
@@ -42,9 +43,9 @@ class Features:
     Attributes
     ----------
     names : tuple of str
-    columns : tuple of (n_rows,) arrays
-        float64, or str objects: not yet in the model's type, so that grids and
-        quantiles are computed on the values that the user sees.
+    columns : sequence of (n_rows,) arrays
+        float64, or str objects: not in the model's type, so that grids and quantiles are
+        computed on the values that the user sees; `Columns` where some are float32 in memory.
     dtypes : tuple of numpy dtypes
         The model's type of each feature.
     matrix : str
@@ -55,7 +56,7 @@ class Features:
     """
 
     names: tuple[str, ...]
-    columns: tuple[Array, ...]
+    columns: Sequence[Array]
     dtypes: tuple[np.dtype[np.generic], ...]
     matrix: str
     by_position: bool = False
@@ -63,7 +64,12 @@ class Features:
     @property
     def n_rows(self) -> int:
         """Number of rows."""
-        return len(self.columns[0])
+        return len(self.stored[0])
+
+    @property
+    def stored(self) -> tuple[Array, ...]:
+        """The columns as they are in memory, also as float32."""
+        return self.columns.stored if isinstance(self.columns, Columns) else tuple(self.columns)
 
     def index(self, name: str, path: str = "") -> int:
         """Return the position of a feature, or raise UNKNOWN_FEATURE."""
@@ -79,7 +85,7 @@ class Features:
         """Keep these rows, in this order; columns are shared where these are all rows."""
         if len(rows) == self.n_rows and np.array_equal(rows, np.arange(self.n_rows)):
             return self
-        return replace(self, columns=tuple(column[rows] for column in self.columns))
+        return replace(self, columns=Columns([column[rows] for column in self.stored]))
 
     def is_whole(self, feature: int) -> bool:
         """Return whether the model takes only whole numbers for a feature."""
@@ -96,6 +102,28 @@ class Features:
         """
         self.check(feature, values, path)
         return values.astype(self.dtypes[feature], copy=values.dtype != object)
+
+    def cast_columns(self) -> tuple[Array, ...]:
+        """Cast all columns to the model's types, writable; a stored column may be shared.
+
+        Raises
+        ------
+        ExplainError
+            See `cast`.
+        """
+        return tuple(map(self._cast_column, range(len(self.names))))
+
+    def _cast_column(self, feature: int) -> Array:
+        stored = self.stored[feature]
+        if stored.dtype == self.dtypes[feature]:
+            return np.require(stored, requirements=("C", "W"))
+        return self.cast(feature, self.columns[feature])
+
+    def check_columns(self) -> None:
+        """Check that `cast_columns` would not change values; errors are those of `cast`."""
+        for feature, stored in enumerate(self.stored):
+            if stored.dtype != self.dtypes[feature]:
+                self.check(feature, self.columns[feature])
 
     def check(self, feature: int, values: Array, path: str = "table") -> None:
         """Check that `cast` would not change values; errors are those of `cast`."""
@@ -135,11 +163,11 @@ def bind(
         _check_subset(names, feature_columns)
         by_position = False
     dtypes = tuple(np.dtype(_DTYPES[t]) for t in types)
-    columns = tuple(table.column(name, "feature_columns") for name in names)
+    columns = Columns([table.stored_column(name, "feature_columns") for name in names])
     features = Features(names, columns, dtypes, matrix, by_position)
-    for j, column in enumerate(columns):
-        _check_not_empty(names[j], column)
-        features.check(j, column)
+    for name, column in zip(names, columns.stored, strict=True):
+        _check_not_empty(name, column)
+    features.check_columns()
     return features
 
 
@@ -165,8 +193,8 @@ def bind_without_model(
         raise ExplainError(
             Reason.INVALID_TABLE, "the table has no column besides target and weight", "table"
         )
-    columns = tuple(table.column(name, "feature_columns") for name in names)
-    for name, column in zip(names, columns, strict=True):
+    columns = Columns([table.stored_column(name, "feature_columns") for name in names])
+    for name, column in zip(names, columns.stored, strict=True):
         _check_not_empty(name, column)
     return Features(names, columns, tuple(column.dtype for column in columns), "")
 

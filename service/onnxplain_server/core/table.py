@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from onnxplain_server.core.arrays import Array, Indices, Vector
+from onnxplain_server.core.columns import NamedColumns, stored_columns, widen
 from onnxplain_server.core.dates import are_dates
 from onnxplain_server.core.errors import ExplainError, Reason
 
@@ -19,7 +20,8 @@ class Table:
     Attributes
     ----------
     columns : mapping of name to (n_rows,)
-        float64 with NaN for missing values, or str objects with "" for missing values.
+        float64 with NaN for missing values, or str objects with "" for missing values;
+        `NamedColumns` where some are float32 in memory.
     n_rows : int
     unreadable : mapping of name to str
         Columns of types other than numbers and strings, with the name of the type.
@@ -37,8 +39,17 @@ class Table:
         """Names of the readable columns, in order."""
         return tuple(self.columns)
 
+    @property
+    def stored(self) -> Mapping[str, Array]:
+        """The columns as they are in memory, also as float32."""
+        return stored_columns(self.columns)
+
     def column(self, name: str, path: str = "") -> Array:
-        """Return a column: (n_rows,).
+        """Return a column, (n_rows,), float64 or str objects, as `stored_column` finds it."""
+        return widen(self.stored_column(name, path))
+
+    def stored_column(self, name: str, path: str = "") -> Array:
+        """Return a column as it is in memory, also as float32: (n_rows,).
 
         Raises
         ------
@@ -59,12 +70,12 @@ class Table:
                 f"the table has no column {name!r}; it has {listed(self.names)}",
                 path,
             )
-        return self.columns[name]
+        return self.stored[name]
 
     def take(self, rows: Indices) -> Table:
         """Keep these rows, in this order."""
-        columns = {name: values[rows] for name, values in self.columns.items()}
-        return Table(columns, len(rows), self.unreadable, self.as_sent(rows))
+        columns = {name: values[rows] for name, values in self.stored.items()}
+        return Table(NamedColumns(columns), len(rows), self.unreadable, self.as_sent(rows))
 
     def as_sent(self, rows: Indices) -> Indices:
         """Return the positions of rows in the table as sent: (n,)."""

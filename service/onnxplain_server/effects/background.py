@@ -122,7 +122,7 @@ def merge(features: Features, weights: Vector, source: Indices, unit: float = 1.
     """
     rows = np.flatnonzero(weights)
     features, weights, source = features.take(rows), weights[rows], source[rows]
-    columns = tuple(features.cast(j, column) for j, column in enumerate(features.columns))
+    columns = features.cast_columns()
     first, inverse = _first_of_equal(columns)
     return Background(
         features.take(first),
@@ -138,7 +138,7 @@ def unmerged(features: Features, weights: Vector, source: Indices, unit: float =
 
     Parameters are those of `merge`.
     """
-    columns = tuple(features.cast(j, column) for j, column in enumerate(features.columns))
+    columns = features.cast_columns()
     return Background(features, columns, weights, source, unit)
 
 

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from onnxplain_server.core.arrays import Indices, Vector
+from onnxplain_server.core.arrays import Array, Indices, Vector
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Model, Note
 from onnxplain_server.core.rows import Features, bind, bind_without_model
@@ -21,6 +21,7 @@ from onnxplain_server.plots.elements.labels import enumerate_words
 
 _LISTED_COLUMNS = 12
 """Largest number of columns that a warning lists."""
+_FIRST_ROWS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,12 +128,17 @@ class Sample:
     def notes(self) -> tuple[Note, ...]:
         """Return the warnings about the table."""
         notes = list(_position_notes(self.features))
-        columns = zip(self.features.names, self.features.columns, strict=True)
-        constant = tuple(name for name, column in columns if (column == column[0]).all())
+        columns = zip(self.features.names, self.features.stored, strict=True)
+        constant = tuple(name for name, column in columns if _is_constant(column))
         if constant:
             message = f"Constant in this table, so nothing can be said of them: {listed(constant)}."
             notes.append(Note("CONSTANT_FEATURE", message))
         return tuple(notes)
+
+
+def _is_constant(column: Array) -> bool:
+    is_first = column[:_FIRST_ROWS] == column[0]  # most columns vary in the first rows
+    return bool(is_first.all() and (column == column[0]).all())
 
 
 def bind_features(model: Model | None, weighted: WeightedTable, question: Question) -> Features:

@@ -5,7 +5,7 @@ Text is never executed: whatever is not allow-listed here is rejected with its p
 """
 
 from onnxplain_server.language.columns import ColumnValues
-from onnxplain_server.language.evaluate import evaluate, evaluate_unchecked
+from onnxplain_server.language.evaluate import evaluate, evaluate_stored, evaluate_unchecked
 from onnxplain_server.language.forms import (
     Exponentials,
     Linear,
@@ -26,6 +26,7 @@ __all__ = [
     "Threshold",
     "ValueKind",
     "evaluate",
+    "evaluate_stored",
     "evaluate_unchecked",
     "exponentials_of",
     "form_of",

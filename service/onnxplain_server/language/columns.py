@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from onnxplain_server.core.arrays import Array, Indices, Vector
+from onnxplain_server.core.columns import stored_columns, widen
 from onnxplain_server.language.tree import ValueKind
 
 
@@ -16,13 +17,14 @@ class ColumnValues:
     Parameters
     ----------
     columns : mapping of name to (n_rows,)
-        float64 with NaN for missing values, or str objects with "".
+        float64 with NaN for missing values, or str objects with ""; some may be float32 in
+        memory (`NamedColumns`).
     rows : (n,) or None
         Rows to use; None: all.
     """
 
     def __init__(self, columns: Mapping[str, Array], rows: Indices | None = None) -> None:
-        self._columns = columns
+        self._columns = stored_columns(columns)
         self._rows = rows
         self._letters: dict[str, Array] = {}
 
@@ -35,6 +37,10 @@ class ColumnValues:
         }
 
     def __getitem__(self, name: str) -> Array:
+        return widen(self.stored(name))
+
+    def stored(self, name: str) -> Array:
+        """Return a column as it is in memory, also as float32: (n,)."""
         column = self._columns[name]
         return column if self._rows is None else column[self._rows]
 

@@ -8,6 +8,7 @@ from functools import reduce
 import numpy as np
 
 from onnxplain_server.core.arrays import Array, Vector
+from onnxplain_server.core.columns import widen
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.language.columns import ColumnValues, codes_of
 from onnxplain_server.language.tree import (
@@ -91,7 +92,16 @@ def evaluate(expression: Expression, columns: ColumnValues) -> Array:
     ExplainError
         INVALID_OPTION for infinite values, or a column used as condition that is not 0 or 1.
     """
-    values = evaluate_unchecked(expression, columns)
+    return widen(evaluate_stored(expression, columns))
+
+
+def evaluate_stored(expression: Expression, columns: ColumnValues) -> Array:
+    """Evaluate a feature as `evaluate` does; a column that is float32 in memory stays so: (n,)."""
+    root = expression.root
+    if isinstance(root, ColumnReference):
+        values = columns.stored(root.name)
+    else:
+        values = evaluate_unchecked(expression, columns)
     if values.dtype != object:
         _check_finite(expression, columns, values)
     return values
@@ -166,7 +176,7 @@ def _constant(node: Node) -> float | str:
     return node.value if isinstance(node, Constant) else ""
 
 
-def _check_finite(expression: Expression, columns: ColumnValues, values: Vector) -> None:
+def _check_finite(expression: Expression, columns: ColumnValues, values: Array) -> None:
     wrong = ~np.isfinite(values)
     if not wrong.any():
         return

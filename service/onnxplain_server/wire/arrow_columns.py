@@ -1,10 +1,12 @@
-"""Reader of Arrow columns: numbers become float64, text becomes str, times become text.
+"""Reader of Arrow columns: numbers become float64 or stay float32, text and times become str.
 
 Nothing here calls `to_numpy` or makes Arrow values of Python's: both import pandas where it is
 installed, which takes longer than to read most tables.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 import numpy as np
 import pyarrow as pa
@@ -19,13 +21,20 @@ class UnreadableError(Exception):
     """Error for a column that is neither numbers nor text; its text names the Arrow type."""
 
 
-def read_column(chunks: pa.ChunkedArray) -> Array:
+def read_column(chunks: pa.ChunkedArray, singles: Iterator[Array]) -> Array:
     """Return numbers as float64, or text as str objects; NaN and "" stand for missing values.
+
+    Parameters
+    ----------
+    singles : iterator of (n_rows,) float32
+        Its next array takes a column of float32, which stays float32.
 
     Raises
     ------
     UnreadableError
     """
+    if pa.types.is_float32(chunks.type):
+        return _single(chunks, next(singles))
     try:
         plain = _decode(chunks)
         too_large = _loses_digits(plain)
@@ -67,8 +76,17 @@ def _values(chunks: pa.ChunkedArray) -> Array | None:
     return _numbers(plain.cast(pa.float64(), safe=False), copy=pa.types.is_float64(kind))
 
 
+def _single(chunks: pa.ChunkedArray, values: Array) -> Array:
+    """Copy a column of float32 into an array, NaN for nulls: the table's own may not be aligned."""
+    start = 0
+    for chunk in chunks.chunks:
+        values[start : start + len(chunk)] = _numbers(pa.chunked_array([chunk]), copy=False)
+        start += len(chunk)
+    return values
+
+
 def _numbers(chunks: pa.ChunkedArray, *, copy: bool) -> Array:
-    """Return a column of float64, NaN for nulls; read-only where nothing had to be copied."""
+    """Return a column of floats, NaN for nulls; read-only where nothing had to be copied."""
     column = chunks.chunk(0) if chunks.num_chunks == 1 else chunks.combine_chunks()
     _, values = column.buffers()
     numbers: Array = np.from_dlpack(
@@ -76,7 +94,7 @@ def _numbers(chunks: pa.ChunkedArray, *, copy: bool) -> Array:
     )
     if column.null_count:
         is_null = np.from_dlpack(column.is_null().cast(pa.uint8())).astype(bool)
-        return np.where(is_null, np.nan, numbers)
+        return np.where(is_null, numbers.dtype.type(np.nan), numbers)
     return numbers.copy() if copy else numbers
 
 

@@ -11,7 +11,7 @@ from onnxplain_server.core.interfaces import Blob, Blobs
 _ID = re.compile(r"sha256:[0-9a-f]{64}")
 
 
-def identify(content: bytes | bytearray) -> str:
+def identify(content: bytes | bytearray | memoryview) -> str:
     """Return the id of a file: a hash of its content alone."""
     return f"sha256:{hashlib.sha256(content).hexdigest()}"
 

@@ -29,6 +29,9 @@ _SOURCES: dict[str, Any] = {"model": Model, "table": Table}
 _FORMS = {"content": "onnx"}
 """Formats whose field has another name."""
 
+_TABLE_FILES = ("arrow", "parquet", "csv")
+"""Sources of a table that are files."""
+
 _FIELD_LIMIT = 100_000
 """Top-level fields, as many as are scanned in some 20 ms."""
 
@@ -48,6 +51,22 @@ class _Field:
     start: int
     value_start: int
     end: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TableFile:
+    """File of a table within a request.
+
+    Attributes
+    ----------
+    form : str
+        Name of its format in the contract: "arrow", "parquet" or "csv".
+    content : memoryview
+        Of the request's bytes.
+    """
+
+    form: str
+    content: memoryview
 
 
 def split(content: bytes, method: ServiceMethod) -> RequestParts:
@@ -74,6 +93,31 @@ def split(content: bytes, method: ServiceMethod) -> RequestParts:
     parts = {name: _part(content, field, name) for name, field in found.items()}
     cut = [found[name] for name, part in parts.items() if part is not None]
     return RequestParts(_without(content, cut), parts.get("model"), parts.get("table"))
+
+
+def detach_table(content: bytes) -> tuple[bytes, TableFile | None]:
+    """Detach the file of a table from a serialised ExplainRequest, without copying the file.
+
+    Returns
+    -------
+    envelope : bytes
+        The message without its table; the whole message where no file was detached.
+    table : TableFile or None
+        None if the message is malformed, or has no table or another source of it.
+    """
+    number = ExplainRequest.DESCRIPTOR.fields_by_name["table"].number
+    sources = {source.number: source.name for source in Table.DESCRIPTOR.oneofs[0].fields}
+    try:
+        tables = list(_fields(content, 0, len(content), "ExplainRequest", {number}))
+        (found,) = tables if len(tables) == 1 else (None,)
+        parts = _fields(content, found.value_start, found.end, "Table", sources) if found else ()
+        files = list(parts)
+    except ExplainError:
+        return content, None
+    if found is None or len(files) != 1 or sources[files[0].number] not in _TABLE_FILES:
+        return content, None
+    file = memoryview(content)[files[0].value_start : files[0].end]
+    return _without(content, [found]), TableFile(sources[files[0].number], file)
 
 
 def request_of_stream(content: bytes) -> bytes:

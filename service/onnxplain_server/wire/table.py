@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +13,7 @@ from google.protobuf.message import DecodeError
 from onnxplain.v1 import table_pb2
 
 from onnxplain_server.core.arrays import Array
+from onnxplain_server.core.columns import NamedColumns
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import NO_BLOBS, Blobs
 from onnxplain_server.core.table import Table, listed
@@ -20,13 +22,8 @@ from onnxplain_server.wire.blobs import find
 from onnxplain_server.wire.csv_table import parse_csv
 
 
-def read(message: table_pb2.Table, blobs: Blobs = NO_BLOBS, sent: bytes | None = None) -> Table:
+def read(message: table_pb2.Table, blobs: Blobs = NO_BLOBS) -> Table:
     """Read a table.
-
-    Parameters
-    ----------
-    sent : bytes or None
-        `content` of the message, if it is at hand: each look into a message copies its bytes.
 
     Raises
     ------
@@ -34,8 +31,20 @@ def read(message: table_pb2.Table, blobs: Blobs = NO_BLOBS, sent: bytes | None =
         INVALID_REQUEST without a table, BLOB_NOT_FOUND, INVALID_TABLE, EMPTY_TABLE,
         OUT_OF_MEMORY.
     """
+    with _within_memory():
+        return _read(message, blobs)
+
+
+def read_file(form: str, content: bytes | memoryview) -> Table:
+    """Read a file of a table, "arrow", "parquet" or "csv"; errors are those of `read`."""
+    with _within_memory():
+        return _from_arrow(_parse(form, content, f"table.{form}"))
+
+
+@contextmanager
+def _within_memory() -> Iterator[None]:
     try:
-        return _read(message, blobs, sent)
+        yield
     except MemoryError:
         # Files are compressed: a small file may hold billions of cells.
         raise ExplainError(
@@ -45,7 +54,7 @@ def read(message: table_pb2.Table, blobs: Blobs = NO_BLOBS, sent: bytes | None =
         ) from None
 
 
-def _read(message: table_pb2.Table, blobs: Blobs, sent: bytes | None) -> Table:
+def _read(message: table_pb2.Table, blobs: Blobs) -> Table:
     source = message.WhichOneof("source")
     match source:
         case None:
@@ -62,8 +71,7 @@ def _read(message: table_pb2.Table, blobs: Blobs, sent: bytes | None) -> Table:
                 return _from_columns(_columns(blob.content))
             return _from_arrow(_parse(blob.form, bytes(blob.content), blob.field or "table.id"))
         case _:
-            file = getattr(message, source) if sent is None else sent
-            return _from_arrow(_parse(source, file, f"table.{source}"))
+            return _from_arrow(_parse(source, getattr(message, source), f"table.{source}"))
 
 
 def content(message: table_pb2.Table) -> bytes:
@@ -86,11 +94,11 @@ def _columns(content: bytes | bytearray) -> Sequence[table_pb2.Column]:
         ) from None
 
 
-def _parse(source: str, content: bytes, path: str) -> pa.Table:
-    parsers: dict[str, Callable[[bytes], pa.Table]] = {
+def _parse(source: str, content: bytes | memoryview, path: str) -> pa.Table:
+    parsers: dict[str, Callable[[bytes | memoryview], pa.Table]] = {
         "arrow": _parse_ipc,
         "parquet": _parse_parquet,
-        "csv": parse_csv,
+        "csv": lambda content: parse_csv(bytes(content)),
     }
     try:
         table = parsers[source](content)
@@ -108,13 +116,13 @@ def _parse(source: str, content: bytes, path: str) -> pa.Table:
     return table
 
 
-def _parse_parquet(content: bytes) -> pa.Table:
+def _parse_parquet(content: bytes | memoryview) -> pa.Table:
     from pyarrow.parquet import ParquetFile
 
     return ParquetFile(pa.BufferReader(content)).read()
 
 
-def _parse_ipc(content: bytes) -> pa.Table:
+def _parse_ipc(content: bytes | memoryview) -> pa.Table:
     buffer = pa.BufferReader(content)
     is_file = content[:6] == b"ARROW1"
     reader = pyarrow.ipc.open_file(buffer) if is_file else pyarrow.ipc.open_stream(buffer)
@@ -158,12 +166,19 @@ def _from_arrow(table: pa.Table) -> Table:
     _check_names(table.column_names)
     columns: dict[str, Array] = {}
     unreadable: dict[str, str] = {}
+    singles = iter(_memory_of_singles(table))
     for name, chunks in zip(table.column_names, table.columns, strict=True):
         try:
-            columns[name] = read_column(chunks)
+            columns[name] = read_column(chunks, singles)
         except UnreadableError as error:
             unreadable[name] = str(error)
-    return Table(columns, table.num_rows, unreadable)
+    return Table(NamedColumns(columns), table.num_rows, unreadable)
+
+
+def _memory_of_singles(table: pa.Table) -> Array:
+    """Allocate the columns of float32 at once, as large pages take less time than small ones."""
+    count = sum(map(pa.types.is_float32, table.schema.types))
+    return np.empty((count, table.num_rows), dtype=np.float32)
 
 
 def _check_names(names: Sequence[str]) -> None:

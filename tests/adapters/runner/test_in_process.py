@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from onnx import TensorProto, helper
 from onnxplain.v1.explanation_service_pb2 import (
@@ -16,9 +17,15 @@ from onnxplain.v1.explanation_service_pb2 import (
     ExplainResponse,
     MethodOptions,
 )
+from onnxplain.v1.feature_vectors_pb2 import FeatureVectorsOptions
+from onnxplain.v1.firm_pb2 import FirmOptions
+from onnxplain.v1.individual_conditional_expectation_pb2 import (
+    IndividualConditionalExpectationOptions,
+)
 from onnxplain.v1.interactions_pb2 import InteractionsOptions
 from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.partial_dependence_pb2 import PartialDependenceOptions
+from onnxplain.v1.permutation_importance_pb2 import PermutationImportanceOptions
 from onnxplain.v1.table_pb2 import Table
 from onnxplain_server.adapters.onnx import OnnxModel, load_described
 from onnxplain_server.adapters.runner import in_process
@@ -70,6 +77,49 @@ def request(**given) -> ExplainRequest:
         "methods": [STRENGTHS],
     }
     return ExplainRequest(**(usual | given))
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        STRENGTHS,
+        CURVES,
+        MethodOptions(individual_conditional_expectation=IndividualConditionalExpectationOptions()),
+        MethodOptions(permutation_importance=PermutationImportanceOptions()),
+        MethodOptions(feature_vectors=FeatureVectorsOptions()),
+        MethodOptions(firm=FirmOptions()),
+        MethodOptions(firm=FirmOptions(features=["a", "b", "a * b"], source="BOTH")),
+        MethodOptions(firm=FirmOptions(estimator="SLOPE")),
+    ],
+    ids=lambda method: str(method.WhichOneof("method")),
+)
+def test_a_table_of_float32_has_the_answer_of_the_same_numbers_as_float64(
+    make, runner: InProcess, method: MethodOptions
+) -> None:
+    """0.1 of float32 is another number than 0.1 of float64, so digits would tell them apart."""
+    rows = np.random.default_rng(0).normal(size=(3, 500)).astype(np.float32)
+
+    answers = [
+        explain(
+            runner,
+            make.host(),
+            request(table=arrow_of(rows.astype(kind)), methods=[method], target_column="target"),
+        )
+        for kind in (np.float32, np.float64)
+    ]
+
+    for answer in answers:
+        answer.ClearField("receipt")
+    assert answers[0] == answers[1]
+    assert len(answers[0].explanations) == 1
+
+
+def arrow_of(rows: np.ndarray) -> Table:
+    table = pa.table(dict(zip(("a", "b", "target"), rows, strict=True)))
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return Table(arrow=sink.getvalue().to_pybytes())
 
 
 def test_a_product_worked_by_hand_goes_all_the_way(make, runner: InProcess) -> None:

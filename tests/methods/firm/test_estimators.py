@@ -89,6 +89,22 @@ def test_missing_numbers_are_a_bin_of_their_own(firm: Firm) -> None:
     assert found.values == pytest.approx([8**0.5])
 
 
+@given(
+    st.lists(st.floats(width=32, allow_infinity=False), min_size=1, max_size=60),
+    st.integers(1, 9),
+    st.booleans(),
+)
+def test_bins_of_float32_are_those_of_the_same_numbers_as_float64(
+    values: list[float], count: int, is_even: bool
+) -> None:
+    weights = np.ones(len(values)) if is_even else np.linspace(1, 2, len(values))
+    single, double = (cut(np.array(values, kind), weights, count) for kind in ("f4", "f8"))
+
+    assert single.codes.tolist() == double.codes.tolist()
+    assert single.levels.dtype == double.levels.dtype == np.float64
+    assert np.array_equal(single.levels, double.levels, equal_nan=True)
+
+
 def test_equal_values_stay_together_and_first_bins_are_larger() -> None:
     assert np.bincount(cut(np.arange(11.0), np.ones(11), 4).codes).tolist() == [3, 3, 3, 2]
     tied = np.repeat([1.0, 2, 3, 4, 5], [1, 1, 6, 1, 1])

@@ -48,6 +48,7 @@ from onnxplain_server.trees.reading.forest import Forest, read_forest
 from onnxplain_server.trees.reading.refusal import Refusal
 from onnxplain_server.wire import answer, question, reply
 from onnxplain_server.wire.blobs import identify
+from onnxplain_server.wire.protobuf_split import detach_table
 
 _NO_MARGIN = Refusal("what the model predicts is decided by neither trees nor linear scores")
 _CHECKED_ROWS = 16
@@ -119,10 +120,11 @@ class InProcess:
         start = time.monotonic()
         message = service_pb2.ExplainRequest()
         with span("decode"):
-            question.parse(request, message)
+            envelope, table_file = detach_table(request)
+            question.parse(envelope, message)
             file = _model_file(message, blobs)
             parsed = question.read(message)
-            rows, table_digest = self._tables.read_sent(message, blobs)
+            rows, table_digest = self._tables.read_sent(message, blobs, table_file)
         host.advance(0, 0)
         loaded = self._load(file, parsed.scale, host) if file else None
         key = _request_key(request, message, blobs)

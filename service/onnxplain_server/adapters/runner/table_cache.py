@@ -16,6 +16,7 @@ from onnxplain_server.core.interfaces import Blobs
 from onnxplain_server.core.table import Table
 from onnxplain_server.wire import table
 from onnxplain_server.wire.blobs import identify
+from onnxplain_server.wire.protobuf_split import TableFile
 
 _BYTE_LIMIT = 4 * 2**20
 """Of all cached tables. Parsing a larger one is cheap compared with explaining it."""
@@ -30,9 +31,14 @@ class TableCache:
         self._digests = ThreadPoolExecutor(1, thread_name_prefix="digest")
 
     def read_sent(
-        self, message: service_pb2.ExplainRequest, blobs: Blobs
+        self, message: service_pb2.ExplainRequest, blobs: Blobs, file: TableFile | None = None
     ) -> tuple[Table | None, Callable[[], str]]:
         """Read the table of a request, None where it has none, while its digest is computed.
+
+        Parameters
+        ----------
+        file : TableFile or None
+            The table's file, if it was detached from the message.
 
         Returns
         -------
@@ -40,12 +46,14 @@ class TableCache:
         digest : callable () -> str
             Waits for the digest, which is the table's id if it were uploaded.
         """
+        if file is not None:
+            digest = self._digests.submit(identify, file.content)
+            return table.read_file(file.form, file.content), digest.result
         given = message.table
         if given.id:
             return self.read(given, blobs), lambda: given.id
-        sent = table.content(given)
-        digest = self._digests.submit(identify, sent)
-        rows = table.read(given, blobs, sent) if message.HasField("table") else None
+        digest = self._digests.submit(identify, table.content(given))
+        rows = table.read(given, blobs) if message.HasField("table") else None
         return rows, digest.result
 
     def close(self) -> None:
@@ -69,14 +77,14 @@ class TableCache:
         """Cache a table that is not too large, and make it read-only."""
         if _table_bytes(parsed) > _BYTE_LIMIT:
             return
-        for column in parsed.columns.values():
+        for column in parsed.stored.values():
             column.flags.writeable = False
         with self._lock:
             self._tables[key] = parsed
 
 
 def _table_bytes(parsed: Table) -> int:
-    return sum(map(_column_bytes, parsed.columns.values()))
+    return sum(map(_column_bytes, parsed.stored.values()))
 
 
 def _column_bytes(column: Array) -> int:

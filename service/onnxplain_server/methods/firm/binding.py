@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from onnxplain_server.core.arrays import Array, Vector
+from onnxplain_server.core.columns import widen
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.language import ColumnValues, Expression, evaluate, form_of
+from onnxplain_server.language import ColumnValues, Expression, evaluate_stored, form_of
 from onnxplain_server.methods.firm.bins import Bins, cut
 from onnxplain_server.methods.firm.measures import (
     Binned,
@@ -54,7 +55,7 @@ def bind(
     ExplainError
         INVALID_OPTION if the requested estimator does not apply.
     """
-    values = evaluate(expression, columns)
+    values = evaluate_stored(expression, columns)
     bins = cut(values, weights, options.bin_count)
     return BoundFeature(expression, bins, _measure(expression, values, bins, options, moments))
 
@@ -110,7 +111,7 @@ def _numbers(expression: Expression, values: Array, estimator: Estimator) -> Vec
             expression,
             f"{estimator.value} needs numbers, but the feature has {content}; use BINNED",
         )
-    return values
+    return widen(values)
 
 
 def _invalid(expression: Expression, reason: str) -> ExplainError:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from onnxplain_server.core.arrays import Array, Indices, Vector
-from onnxplain_server.trees.kernels.binning import average, find_bins, sum_weights
+from onnxplain_server.trees.kernels.binning import average, average_evenly, find_bins, sum_weights
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,7 +53,8 @@ def cut(values: Array, weights: Vector, bin_count: int) -> Bins:
 
     Parameters
     ----------
-    values : (n,), float64 or str objects
+    values : (n,), float64, float32 or str objects
+        float32 takes half the time to sort, with the same result.
     weights : (n,)
         All positive.
     """
@@ -68,20 +69,21 @@ def cut(values: Array, weights: Vector, bin_count: int) -> Bins:
     return Bins(codes, np.append(bins.levels, np.nan), bins.is_by_value)
 
 
-def _cut_numbers(values: Vector, weights: Vector, bin_count: int) -> Bins:
+def _cut_numbers(values: Array, weights: Vector, bin_count: int) -> Bins:
     is_even = bool((weights == weights[:1]).all())
     order = None if is_even else np.argsort(values, kind="stable")
     ascending = np.sort(values) if order is None else values[order]
     is_first = np.ones(len(values), dtype=np.bool_)
     np.not_equal(ascending[1:], ascending[:-1], out=is_first[1:])
     starts = range(len(values)) if is_first.all() else np.flatnonzero(is_first)
+    numbers = values.astype(np.float64, copy=False)
     if len(starts) <= bin_count:
-        levels = ascending[is_first]
-        return Bins(_codes(values, levels), levels, True)
+        levels = ascending[is_first].astype(np.float64)
+        return Bins(_codes(numbers, levels), levels, True)
     cumulated = None if order is None else np.append(0.0, np.cumsum(weights[order]))
     firsts = _first_rows(starts, len(values), cumulated, bin_count)
-    codes = _codes(values, ascending[firsts])
-    return Bins(codes, _means(codes, values, weights), False)
+    codes = _codes(numbers, ascending[firsts].astype(np.float64))
+    return Bins(codes, _means(codes, numbers, weights, is_even=is_even), False)
 
 
 def _first_rows(
@@ -119,12 +121,15 @@ def _codes(values: Vector, firsts: Vector) -> Array:
     return codes
 
 
-def _means(codes: Array, values: Vector, weights: Vector) -> Vector:
-    """Average the values of each bin, none of them empty."""
+def _means(codes: Array, values: Vector, weights: Vector, *, is_even: bool) -> Vector:
+    """Average the values of each bin, none of them empty; `is_even` for rows of equal weight."""
     count = int(codes.max()) + 1
     sums, squares, means = np.zeros((3, count))
     sum_weights(codes, for_kernel(weights), sums, squares)
-    average(codes, for_kernel(weights), sums, for_kernel(values), means)
+    if is_even:
+        average_evenly(codes, weights[0] / sums, for_kernel(values), means)
+    else:
+        average(codes, for_kernel(weights), sums, for_kernel(values), means)
     return means
 
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from onnxplain_server.core.arrays import Array, Matrix, Vector
+from onnxplain_server.core.columns import Columns
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.table import listed
 from onnxplain_server.effects.background import unmerged
@@ -122,8 +123,9 @@ def root_mean_squares(effects: Effects, features: Sequence[int]) -> Matrix:
 
 def _moved(effects: Effects, feature: int, step: float) -> tuple[Vector, Matrix]:
     """Predict the rows with a feature moved: its values in the model's precision, and outputs."""
-    columns = list(effects.background.features.columns)
-    columns[feature] = columns[feature] + step
+    features = effects.background.features
+    columns = list(features.stored)
+    columns[feature] = features.columns[feature] + step
     return _predict(effects, columns, feature)
 
 
@@ -144,7 +146,7 @@ def _differences(effects: Effects, means: Vector, steps: Vector) -> Matrix:
 
 def _predict(effects: Effects, columns: Sequence[Array], feature: int) -> tuple[Vector, Matrix]:
     background = effects.background
-    features = replace(background.features, columns=tuple(columns))
+    features = replace(background.features, columns=Columns(columns))
     moved = unmerged(features, background.weights, background.source)
     return moved.columns[feature].astype(np.float64), effects.restrict(moved).outputs()
 

@@ -7,8 +7,10 @@ import numpy as np
 from onnxplain_server.core.arrays import Int16Vector, Matrix, Vector
 from onnxplain_server.trees.kernels.compile import kernel
 
-_GROUP = 32
+_GROUP = 64
 """Numbers that are looked up side by side, so that the processor waits for their loads at once."""
+
+# Bins are cast to unsigned integers, as compiled code checks for a signed index below 0.
 
 
 @kernel
@@ -24,16 +26,15 @@ def find_bins(values: Vector, edges: Vector, codes: Int16Vector) -> None:
     codes : (n,)
         Set to the bins.
     """
-    for a in range(0, len(values), _GROUP):
-        b = min(a + _GROUP, len(values))
-        for i in range(a, b):
-            codes[i] = 0
+    for start in range(0, len(values), _GROUP):
+        group, places = values[start : start + _GROUP], codes[start : start + _GROUP]
+        places[:] = 0
         count = len(edges)
         while count > 0:
             half = (count + 1) >> 1
-            for i in range(a, b):
-                place = np.uint32(codes[i] + half - 1)
-                codes[i] += half * (edges[place] <= values[i])
+            for i in range(len(group)):
+                edge = np.uint32(places[i] + half - 1)
+                places[i] += np.int16(half) * np.int16(edges[edge] <= group[i])
             count -= half
 
 
@@ -41,8 +42,9 @@ def find_bins(values: Vector, edges: Vector, codes: Int16Vector) -> None:
 def sum_weights(codes: Int16Vector, weights: Vector, sums: Vector, squares: Vector) -> None:
     """Add the weights, and their squares, to the bins of the rows."""
     for i in range(len(codes)):
-        sums[codes[i]] += weights[i]
-        squares[codes[i]] += weights[i] * weights[i]
+        code = np.uint16(codes[i])
+        sums[code] += weights[i]
+        squares[code] += weights[i] * weights[i]
 
 
 @kernel
@@ -51,13 +53,21 @@ def average(
 ) -> None:
     """Add the values of the rows, by their shares of the weight of a bin, to its mean."""
     for i in range(len(codes)):
-        code = codes[i]
+        code = np.uint16(codes[i])
         means[code] += weights[i] / sums[code] * values[i]
+
+
+@kernel
+def average_evenly(codes: Int16Vector, shares: Vector, values: Vector, means: Vector) -> None:
+    """Do as `average` for rows of equal weight; `shares` are those of one row in each bin."""
+    for i in range(len(codes)):
+        code = np.uint16(codes[i])
+        means[code] += shares[code] * values[i]
 
 
 @kernel
 def sum_scores(codes: Int16Vector, weights: Vector, scores: Matrix, totals: Matrix) -> None:
     """Add the weighted scores to the bins of the rows: (n, n_outputs) to (n_bins, n_outputs)."""
-    for i in range(len(codes)):
-        for k in range(scores.shape[1]):
-            totals[codes[i], k] += weights[i] * scores[i, k]
+    for k in range(scores.shape[1]):
+        for i in range(len(codes)):
+            totals[np.uint16(codes[i]), k] += weights[i] * scores[i, k]
