@@ -23,7 +23,7 @@ from onnxplain_server.effects.batch_size import BatchSize
 from onnxplain_server.effects.black_box import BlackBox
 from onnxplain_server.effects.ledger import Ledger
 from onnxplain_server.effects.predictor import Predictor
-from onnxplain_server.explain import Answer, Question, Resources, explain
+from onnxplain_server.explain import Answer, BoundTable, Question, Resources, explain
 from onnxplain_server.trees.reading.refusal import Refusal
 
 # The same examples in every run, however slow: a failure in CI is a failure here.
@@ -255,7 +255,7 @@ class Makers:
             self.pool(threads),
             lambda: Refusal("it is a function"),
         )
-        return explain(model, table, asked, means)
+        return explain(model, BoundTable(table, asked, model), asked, means)
 
 
 @pytest.fixture(scope="session")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -14,6 +15,9 @@ from onnxplain_server.core.rows import Features
 
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 """Factor of hashes: 2^64 over the golden ratio, which spreads the bits."""
+_HASHING_THREADS = 2
+_THREADED_BYTES = 2**24
+"""Size of rows from which starting threads takes less time than they save."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,12 +73,13 @@ class Background:
     def digest(self) -> str:
         """SHA-256 of the rows and weights, as the model sees them."""
         digest = hashlib.sha256(repr((self.features.names, self.features.matrix)).encode())
-        for values in (*self.columns, self.weights):
-            if values.dtype == object:
-                digest.update(fingerprint(values))
-            else:  # the same bytes, without a copy
-                digest.update(values.dtype.str.encode())
-                digest.update(np.ascontiguousarray(values).view(np.uint8).data)
+        arrays = (*self.columns, self.weights)
+        if sum(array.nbytes for array in arrays) < _THREADED_BYTES:
+            digests = list(map(_digest, arrays))
+        else:
+            with ThreadPoolExecutor(_HASHING_THREADS, thread_name_prefix="digest") as threads:
+                digests = list(threads.map(_digest, arrays))
+        digest.update(b"".join(digests))
         return digest.hexdigest()
 
     def merge_ignoring(self, features: Sequence[int]) -> tuple[Background, Indices]:
@@ -103,6 +108,15 @@ class Background:
         return Background(
             self.features.take(rows), columns, self.weights[rows], self.source[rows], self.unit
         )
+
+
+def _digest(values: Array) -> bytes:
+    digest = hashlib.sha256(values.dtype.str.encode())
+    if values.dtype == object:
+        digest.update(fingerprint(values))
+    else:  # the bytes of the fingerprint, without a copy
+        digest.update(np.ascontiguousarray(values).view(np.uint8).data)
+    return digest.digest()
 
 
 def merge(features: Features, weights: Vector, source: Indices, unit: float = 1.0) -> Background:

@@ -4,15 +4,16 @@ Read `use_case`, then `bound_request`, `engine_choice`, `sample`, and `methods/`
 method. It neither reads or writes messages nor knows of transport, processes or files.
 """
 
+from onnxplain_server.explain.bound_table import BoundTable
 from onnxplain_server.explain.question import Engine, Question
 from onnxplain_server.explain.resources import ClassMargin, Resources
-from onnxplain_server.explain.sample import RowsUsed, bind_features
+from onnxplain_server.explain.sample import RowsUsed
 from onnxplain_server.explain.use_case import Answer, Explanation, explain
-from onnxplain_server.explain.weighted_table import apply_weights
 from onnxplain_server.trees.tree_memo import TreeMemo
 
 __all__ = [
     "Answer",
+    "BoundTable",
     "ClassMargin",
     "Engine",
     "Explanation",
@@ -20,7 +21,5 @@ __all__ = [
     "Resources",
     "RowsUsed",
     "TreeMemo",
-    "apply_weights",
-    "bind_features",
     "explain",
 ]

@@ -21,6 +21,7 @@ from onnxplain_server.effects.background import Background, unmerged
 from onnxplain_server.effects.engine import Effects
 from onnxplain_server.effects.ledger import Ledger
 from onnxplain_server.effects.predictor import Predictor
+from onnxplain_server.explain.bound_table import BoundTable
 from onnxplain_server.explain.class_labels import check_labels
 from onnxplain_server.explain.engine_choice import EngineChoice, choose_engine
 from onnxplain_server.explain.output_choice import requested_outputs
@@ -28,9 +29,8 @@ from onnxplain_server.explain.prediction.expressions import read_predictions
 from onnxplain_server.explain.prediction.model import PredictionModel
 from onnxplain_server.explain.question import Engine, Question
 from onnxplain_server.explain.resources import ClassMargin, Resources
-from onnxplain_server.explain.sample import Sample, bind_features, take_sample
+from onnxplain_server.explain.sample import Sample, take_sample
 from onnxplain_server.explain.single_flight_host import SingleFlightHost
-from onnxplain_server.explain.weighted_table import WeightedTable, apply_weights
 from onnxplain_server.explain.without_model import check_without_model
 from onnxplain_server.methods.classes import Outputs
 from onnxplain_server.telemetry.spans import span
@@ -49,7 +49,7 @@ class BoundRequest:
 
     Parameters
     ----------
-    model, table
+    model, bound_table
         None if the request has none.
     question : Question
     resources : Resources
@@ -75,7 +75,7 @@ class BoundRequest:
     def __init__(
         self,
         model: Model | None,
-        table: Table | None,
+        bound_table: BoundTable | None,
         question: Question,
         resources: Resources,
         *,
@@ -90,7 +90,8 @@ class BoundRequest:
         self.choice: EngineChoice | None = None
         self.is_model_used = False
         self.given_model = model
-        self.given_table = table
+        self.given_table = bound_table.table if bound_table else None
+        self._given_bound_table = bound_table
         self._rows_once = rows_once
 
     def with_row_count(self, row_count: int) -> BoundRequest:
@@ -170,13 +171,14 @@ class BoundRequest:
         ExplainError
             INVALID_REQUEST if there is none.
         """
-        if self.given_table is None:
-            raise ExplainError(
-                Reason.INVALID_REQUEST,
-                "no table: give it as arrow, parquet, csv or columns",
-                "table",
-            )
-        return self.given_table
+        return self._bound_table.table
+
+    @property
+    def _bound_table(self) -> BoundTable:
+        if self._given_bound_table is None:
+            text = "no table: give it as arrow, parquet, csv or columns"
+            raise ExplainError(Reason.INVALID_REQUEST, text, "table")
+        return self._given_bound_table
 
     @property
     def is_sampled(self) -> bool:
@@ -195,19 +197,16 @@ class BoundRequest:
         features = self._features
         draws_by_engine = self.has_model and not self._rows_once
         row_count = self.tabular_choice.row_count if draws_by_engine else None
-        sample = take_sample(self._weighted_table, features, self.question, row_count)
+        sample = take_sample(self._bound_table.weighted, features, self.question, row_count)
         if self.has_model:
             check_labels(self.table, self.question, self.outputs)
         return sample
 
     @cached_property
-    def _weighted_table(self) -> WeightedTable:
-        return apply_weights(self.table, self.question)
-
-    @cached_property
     def _features(self) -> Features:
-        model = self.model if self.has_model else None
-        return bind_features(model, self._weighted_table, self.question)
+        if self.has_model:
+            self.require_model()
+        return self._bound_table.features
 
     @cached_property
     def tabular_choice(self) -> EngineChoice:

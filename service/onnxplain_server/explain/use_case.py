@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Model, Note
-from onnxplain_server.core.table import Table
 from onnxplain_server.explain.bound_request import BoundRequest
+from onnxplain_server.explain.bound_table import BoundTable
 from onnxplain_server.explain.class_labels import check_target_given
 from onnxplain_server.explain.prediction.checks import check_prediction
 from onnxplain_server.explain.question import Engine, Question
@@ -82,7 +82,7 @@ class Answer:
 
 
 def explain(
-    model: Model | None, table: Table | None, question: Question, resources: Resources
+    model: Model | None, table: BoundTable | None, question: Question, resources: Resources
 ) -> Answer:
     """Explain a model by the methods of a question.
 
@@ -90,8 +90,8 @@ def explain(
     ----------
     model : Model or None
         None if no method needs one.
-    table : Table or None
-        None if no method needs one.
+    table : BoundTable or None
+        Bound to the model by the same question. None if no method needs one.
 
     Raises
     ------

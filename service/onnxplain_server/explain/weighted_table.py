@@ -47,6 +47,8 @@ def apply_weights(table: Table, question: Question) -> WeightedTable:
     ExplainError
         MISSING_COLUMN, WRONG_TYPE or INVALID_WEIGHTS.
     """
+    if not question.weight_column:
+        return WeightedTable(table, np.ones(table.n_rows), 1.0, table.n_rows)
     scaled, unit = _scale(weights(table, question.weight_column))
     is_used = scaled > 0
     is_used[_explained_rows(question.methods, table.n_rows)] = True

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pyarrow as pa
@@ -33,6 +34,7 @@ from onnxplain_server.adapters.runner.in_process import InProcess
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import Blob, Blobs
 from onnxplain_server.core.model import Description, Scale
+from onnxplain_server.explain import sample
 from onnxplain_server.wire.blobs import identify
 
 
@@ -112,6 +114,18 @@ def test_a_table_of_float32_has_the_answer_of_the_same_numbers_as_float64(
         answer.ClearField("receipt")
     assert answers[0] == answers[1]
     assert len(answers[0].explanations) == 1
+
+
+def test_a_request_binds_its_table_once(
+    make, runner: InProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Binding reads every column, also to check the model's consistency."""
+    bind = Mock(wraps=sample.bind)
+    monkeypatch.setattr(sample, "bind", bind)
+
+    explain(runner, make.host(), request(methods=[STRENGTHS, CURVES]))
+
+    assert bind.call_count == 1
 
 
 def arrow_of(rows: np.ndarray) -> Table:

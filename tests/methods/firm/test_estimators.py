@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from onnxplain_server.core.errors import ExplainError
 from onnxplain_server.methods.firm import Covariance, Estimator, Moments, Result
-from onnxplain_server.methods.firm.bins import OTHERS, cut
+from onnxplain_server.methods.firm.bins import OTHERS, cut, weight_totals
 from onnxplain_server.methods.firm.covariance import covariance, shrunk
 from onnxplain_server.methods.firm.scores import BinStatistics, bin_statistics, sum_of_squares
 from sklearn.covariance import ledoit_wolf
@@ -31,7 +31,8 @@ def normal() -> dict[str, np.ndarray]:
 
 
 def statistics_of(codes, count: int, scores, weights) -> BinStatistics:
-    return bin_statistics(codes, count, scores, weights, sum_of_squares(scores, weights))
+    totals = weight_totals(codes, count, weights)
+    return bin_statistics(codes, totals, scores, weights, sum_of_squares(scores, weights))
 
 
 BY_HAND = {"f": np.array([0.0, 0, 1, 1, 1]), "t": np.array(["a", "b", "b", "c", ""], object)}

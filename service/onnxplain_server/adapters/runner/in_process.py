@@ -29,17 +29,15 @@ from onnxplain_server.core.model import Description, Scale
 from onnxplain_server.core.model_limits import DEFAULT_LIMITS, ModelLimits
 from onnxplain_server.core.request import Reply, ReplyFormat
 from onnxplain_server.core.rows import feeds
-from onnxplain_server.core.table import Table
 from onnxplain_server.effects.background import merge
 from onnxplain_server.effects.batch_size import BatchSize
 from onnxplain_server.explain import (
     Answer,
+    BoundTable,
     ClassMargin,
     Question,
     Resources,
     TreeMemo,
-    apply_weights,
-    bind_features,
     explain,
 )
 from onnxplain_server.telemetry.spans import current, span
@@ -128,12 +126,13 @@ class InProcess:
         host.advance(0, 0)
         loaded = self._load(file, parsed.scale, host) if file else None
         key = _request_key(request, message, blobs)
-        if loaded and rows:
-            loaded = replace(loaded, model=self._checked(loaded, rows, parsed, key))
+        bound_table = BoundTable(rows, parsed, loaded.model if loaded else None) if rows else None
+        if loaded and bound_table:
+            loaded = replace(loaded, model=self._checked(loaded, bound_table, key))
         if loaded and (inconsistency := loaded.model.inconsistency):
             _refuse_inconsistent(message, inconsistency)
             host, loaded = UncachedHost(host), replace(loaded, memo=TreeMemo())
-        result = self._answer(file, loaded, rows, parsed, host, key=key)
+        result = self._answer(file, loaded, bound_table, parsed, host, key=key)
         with span("encode"):
             response = answer.write(result)
             if loaded:
@@ -150,7 +149,7 @@ class InProcess:
         self,
         file: _ModelFile | None,
         loaded: _Loaded | None,
-        rows: Table | None,
+        bound_table: BoundTable | None,
         parsed: Question,
         host: ComputationHost,
         *,
@@ -159,7 +158,7 @@ class InProcess:
         if file is None or loaded is None:
             no_trees = Refusal("there is no model")
             resources = Resources(host, BatchSize(), self._threads, lambda: no_trees)
-            return explain(None, rows, parsed, resources)
+            return explain(None, bound_table, parsed, resources)
         resources = Resources(
             host,
             loaded.batch_size,
@@ -170,7 +169,7 @@ class InProcess:
             loaded.memo,
             request_key=key,
         )
-        return explain(TimedModel(loaded.model, current()), rows, parsed, resources)
+        return explain(TimedModel(loaded.model, current()), bound_table, parsed, resources)
 
     def describe(
         self,
@@ -206,7 +205,7 @@ class InProcess:
             return _NO_MARGIN
         return _as_margin(scores, is_answer=False) or _NO_MARGIN
 
-    def _checked(self, loaded: _Loaded, rows: Table, parsed: Question, key: str) -> OnnxModel:
+    def _checked(self, loaded: _Loaded, bound_table: BoundTable, key: str) -> OnnxModel:
         """Check a model's consistency on a sample of the table's rows.
 
         Memoized by the digest of the rows, and by `key`, which saves drawing them again.
@@ -215,8 +214,7 @@ class InProcess:
             if key in loaded.checked:
                 return loaded.checked[key]
         try:
-            weighted = apply_weights(rows, parsed)
-            features = bind_features(loaded.model, weighted, parsed)
+            weighted, features = bound_table.weighted, bound_table.features
             last = weighted.table.n_rows - 1
             positions = np.unique(np.linspace(0, last, _CHECKED_ROWS).astype(np.intp))
             source = weighted.table.as_sent(positions)

@@ -23,11 +23,14 @@ class Bins:
         Value of each bin, or the mean of a quantile bin; ascending, NaN or "" last.
     is_by_value : bool
         Whether each bin holds a single value.
+    totals : (2, n_bins)
+        Sums of the weights of each bin, and of their squares.
     """
 
     codes: Array
     levels: Array
     is_by_value: bool
+    totals: Array
 
     @property
     def count(self) -> int:
@@ -66,7 +69,8 @@ def cut(values: Array, weights: Vector, bin_count: int) -> Bins:
     bins = _cut_numbers(values[~missing], weights[~missing], bin_count)
     codes = np.full(len(values), bins.count, dtype=np.int16)
     codes[~missing] = bins.codes
-    return Bins(codes, np.append(bins.levels, np.nan), bins.is_by_value)
+    levels = np.append(bins.levels, np.nan)
+    return Bins(codes, levels, bins.is_by_value, weight_totals(codes, len(levels), weights))
 
 
 def _cut_numbers(values: Array, weights: Vector, bin_count: int) -> Bins:
@@ -79,11 +83,13 @@ def _cut_numbers(values: Array, weights: Vector, bin_count: int) -> Bins:
     numbers = values.astype(np.float64, copy=False)
     if len(starts) <= bin_count:
         levels = ascending[is_first].astype(np.float64)
-        return Bins(_codes(numbers, levels), levels, True)
+        codes = _codes(numbers, levels)
+        return Bins(codes, levels, True, weight_totals(codes, len(levels), weights))
     cumulated = None if order is None else np.append(0.0, np.cumsum(weights[order]))
     firsts = _first_rows(starts, len(values), cumulated, bin_count)
     codes = _codes(numbers, ascending[firsts].astype(np.float64))
-    return Bins(codes, _means(codes, numbers, weights, is_even=is_even), False)
+    totals = weight_totals(codes, len(firsts), weights)
+    return Bins(codes, _means(codes, numbers, weights, totals[0], is_even=is_even), False, totals)
 
 
 def _first_rows(
@@ -121,11 +127,16 @@ def _codes(values: Vector, firsts: Vector) -> Array:
     return codes
 
 
-def _means(codes: Array, values: Vector, weights: Vector, *, is_even: bool) -> Vector:
+def weight_totals(codes: Array, count: int, weights: Vector) -> Array:
+    """Sum the weights of each bin, and their squares: (2, count)."""
+    totals = np.zeros((2, count))
+    sum_weights(codes, for_kernel(weights), *totals)
+    return totals
+
+
+def _means(codes: Array, values: Vector, weights: Vector, sums: Vector, *, is_even: bool) -> Vector:
     """Average the values of each bin, none of them empty; `is_even` for rows of equal weight."""
-    count = int(codes.max()) + 1
-    sums, squares, means = np.zeros((3, count))
-    sum_weights(codes, for_kernel(weights), sums, squares)
+    means = np.zeros(len(sums))
     if is_even:
         average_evenly(codes, weights[0] / sums, for_kernel(values), means)
     else:
@@ -151,7 +162,8 @@ def _cut_texts(values: Array, weights: Vector, bin_count: int) -> Bins:
     bin_of = {level: i for i, level in enumerate(ordered)}
     bins = np.array([bin_of.get(level, len(ordered)) for level in levels], dtype=np.int16)[codes]
     others = [OTHERS] if len(own_bin) < len(levels) else []
-    return Bins(bins, np.array([*ordered, *others], dtype=object), not others)
+    labels = np.array([*ordered, *others], dtype=object)
+    return Bins(bins, labels, not others, weight_totals(bins, len(labels), weights))
 
 
 OTHERS = "(others)"

@@ -8,7 +8,7 @@ import numpy as np
 
 from onnxplain_server.core.arrays import Array, Matrix, Vector
 from onnxplain_server.methods.firm.bins import for_kernel
-from onnxplain_server.trees.kernels.binning import sum_scores, sum_weights
+from onnxplain_server.trees.kernels.binning import sum_scores
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,7 +38,7 @@ class BinStatistics:
 
 
 def bin_statistics(
-    codes: Array, count: int, scores: Matrix, weights: Vector, square: Vector
+    codes: Array, totals: Array, scores: Matrix, weights: Vector, square: Vector
 ) -> BinStatistics:
     """Compute bin statistics.
 
@@ -49,8 +49,8 @@ def bin_statistics(
     Parameters
     ----------
     codes : (n,)
-    count : int
-        Number of bins.
+    totals : (2, n_bins)
+        `weight_totals` of the bins.
     scores : (n, n_outputs)
         Shifted to about mean zero, for precision.
     weights : (n,)
@@ -58,12 +58,12 @@ def bin_statistics(
     square : (n_outputs,)
         `sum_of_squares` of the scores.
     """
-    sums, squares = _totals(codes, count, weights)
-    totals = np.zeros((count, scores.shape[1]))
-    sum_scores(codes, for_kernel(weights), for_kernel(scores), totals)
+    sums, squares = totals
+    score_sums = np.zeros((len(sums), scores.shape[1]))
+    sum_scores(codes, for_kernel(weights), for_kernel(scores), score_sums)
     total, filled = sums.sum(), sums > 0
     with np.errstate(invalid="ignore", divide="ignore"):
-        means = totals / sums[:, None]
+        means = score_sums / sums[:, None]
     shares, finite = sums / total, np.where(filled[:, None], means, 0.0)
     mean = shares @ finite
     between = shares @ (finite - mean) ** 2
@@ -81,13 +81,6 @@ def sum_of_squares(scores: Matrix, weights: Vector) -> Vector:
     """Add up the weighted squares of the scores: (n_outputs,)."""
     # No matrix product: the threads of BLAS cost more here than they save.
     return np.array([(weights * s**2).sum() for s in scores.T])
-
-
-def _totals(codes: Array, count: int, weights: Vector) -> tuple[Vector, Vector]:
-    """Sum weights and their squares by bin."""
-    sums, squares = np.zeros((2, count))
-    sum_weights(codes, for_kernel(weights), sums, squares)
-    return sums, squares
 
 
 def slope(values: Vector, scores: Matrix, weights: Vector) -> Vector:

@@ -7,8 +7,8 @@ from functools import cached_property
 
 import numpy as np
 
-from onnxplain_server.core.arrays import Matrix, Vector
-from onnxplain_server.methods.firm.bins import Bins
+from onnxplain_server.core.arrays import Array, Matrix, Vector
+from onnxplain_server.methods.firm.bins import Bins, weight_totals
 from onnxplain_server.methods.firm.covariance import Covariance, covariance
 from onnxplain_server.methods.firm.scores import (
     BinStatistics,
@@ -65,13 +65,13 @@ class WeightedScores:
     def bin_statistics(self, bins: Bins) -> BinStatistics:
         """Average the scores by bin; memoized unless this is a replicate."""
         if self.is_replicate:
-            return self._bin_statistics(bins)
+            return self._bin_statistics(bins, weight_totals(bins.codes, bins.count, self.weights))
         if bins not in self._statistics:
-            self._statistics[bins] = self._bin_statistics(bins)
+            self._statistics[bins] = self._bin_statistics(bins, bins.totals)
         return self._statistics[bins]
 
-    def _bin_statistics(self, bins: Bins) -> BinStatistics:
-        return bin_statistics(bins.codes, bins.count, self.centered, self.weights, self._square)
+    def _bin_statistics(self, bins: Bins, totals: Array) -> BinStatistics:
+        return bin_statistics(bins.codes, totals, self.centered, self.weights, self._square)
 
     @cached_property
     def _square(self) -> Vector:
