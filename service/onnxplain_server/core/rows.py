@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from onnxplain_server.core.arrays import Array, Indices
+from onnxplain_server.core.castable import check_castable
 from onnxplain_server.core.column_order import column_order
 from onnxplain_server.core.columns import Columns
-from onnxplain_server.core.dates import are_dates
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Input
 from onnxplain_server.core.table import Table, listed
@@ -32,8 +32,6 @@ _DTYPES: dict[str, npt.DTypeLike] = {
     "bool": np.bool_,
     "string": np.object_,
 }
-_DATES_ADVICE = "; send dates as the numbers that the model was trained on, such as year and month"
-_EXACT = 2.0**53  # largest integer up to which float64 holds all integers
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -127,7 +125,7 @@ class Features:
 
     def check(self, feature: int, values: Array, path: str = "table") -> None:
         """Check that `cast` would not change values; errors are those of `cast`."""
-        _check_castable(values, self.dtypes[feature], self.names[feature], path)
+        check_castable(values, self.dtypes[feature], self.names[feature], path)
 
 
 def bind(
@@ -258,56 +256,3 @@ def _check_not_empty(name: str, column: Array) -> None:
 def _is_missing(values: Array) -> Array:
     missing: Array = values == "" if values.dtype == object else np.isnan(values)
     return missing
-
-
-def _check_castable(values: Array, dtype: np.dtype[np.generic], name: str, path: str) -> None:
-    if (values.dtype == object) != (dtype == np.dtype(object)):
-        actual, expected = (
-            ("text", f"{dtype} numbers") if values.dtype == object else ("numbers", "text")
-        )
-        dates = _DATES_ADVICE if values.dtype == object and are_dates(values) else ""
-        raise ExplainError(
-            Reason.WRONG_TYPE,
-            f"column {name!r} holds {actual}, but the model takes {expected} there{dates}",
-            path,
-        )
-    if dtype == np.dtype(object):
-        return
-    if dtype.kind != "f":
-        _check_whole(values, dtype, name, path)
-    elif dtype.itemsize < values.dtype.itemsize:
-        _check_range(values, dtype, name, path)
-
-
-def _check_range(values: Array, dtype: np.dtype[np.generic], name: str, path: str) -> None:
-    largest = float(np.finfo(dtype).max)  # type: ignore[type-var]  # known to be a float type here
-    if not len(values) or (-largest <= values.min() and values.max() <= largest):
-        return
-    with np.errstate(over="ignore"):
-        overflow = np.isfinite(values) & ~np.isfinite(values.astype(dtype))
-    if overflow.any():
-        raise ExplainError(
-            Reason.WRONG_TYPE,
-            f"column {name!r} holds {values[overflow][0]:g}, too large for the {dtype} numbers "
-            "that the model takes",
-            path,
-        )
-
-
-def _check_whole(values: Array, dtype: np.dtype[np.generic], name: str, path: str) -> None:
-    """Refuse values that an integer type or bool would change."""
-    low, high = (0.0, 1.0) if dtype.kind == "b" else _limits(dtype)
-    wrong = ~((values >= low) & (values <= high) & (values == np.floor(values)))
-    if wrong.any():
-        value = values[wrong][0]
-        shown = "a missing value" if np.isnan(value) else f"{value:g}"
-        raise ExplainError(
-            Reason.WRONG_TYPE,
-            f"column {name!r} holds {shown}, but the model takes {dtype} there",
-            path,
-        )
-
-
-def _limits(dtype: np.dtype[np.generic]) -> tuple[float, float]:
-    info = np.iinfo(dtype)  # type: ignore[type-var]  # known to be an integer type here
-    return max(float(info.min), -_EXACT), min(float(info.max), _EXACT)

@@ -21,7 +21,6 @@ from onnxplain_server.effects.background import Background, unmerged
 from onnxplain_server.effects.engine import Effects
 from onnxplain_server.effects.ledger import Ledger
 from onnxplain_server.effects.predictor import Predictor
-from onnxplain_server.explain.bound_table import BoundTable
 from onnxplain_server.explain.class_labels import check_labels
 from onnxplain_server.explain.engine_choice import EngineChoice, choose_engine
 from onnxplain_server.explain.output_choice import requested_outputs
@@ -29,7 +28,7 @@ from onnxplain_server.explain.prediction.expressions import read_predictions
 from onnxplain_server.explain.prediction.model import PredictionModel
 from onnxplain_server.explain.question import Engine, Question
 from onnxplain_server.explain.resources import ClassMargin, Resources
-from onnxplain_server.explain.sample import Sample, take_sample
+from onnxplain_server.explain.sample import BoundTable, Sample, take_sample
 from onnxplain_server.explain.single_flight_host import SingleFlightHost
 from onnxplain_server.explain.without_model import check_without_model
 from onnxplain_server.methods.classes import Outputs

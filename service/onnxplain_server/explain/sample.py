@@ -15,7 +15,7 @@ from onnxplain_server.core.rows import Features, bind, bind_without_model
 from onnxplain_server.core.table import Table, listed, sample_rows
 from onnxplain_server.effects.background import Background, merge, unmerged
 from onnxplain_server.explain.question import Question
-from onnxplain_server.explain.weighted_table import WeightedTable
+from onnxplain_server.explain.weighted_table import WeightedTable, apply_weights
 from onnxplain_server.methods.groups import Group, split
 from onnxplain_server.plots.elements.labels import enumerate_words
 
@@ -177,6 +177,33 @@ def _position_notes(features: Features) -> tuple[Note, ...]:
         f"{', '.join(columns)}. Name them in the model's order in feature_columns."
     )
     return (Note("COLUMNS_BY_POSITION", message),)
+
+
+class BoundTable:
+    """Table with what derives from it and the question; each part is computed at its first use.
+
+    Parameters
+    ----------
+    table : Table
+    question : Question
+    model : Model or None
+        Gives the inputs to bind; without it, the columns are features as they are.
+    """
+
+    def __init__(self, table: Table, question: Question, model: Model | None) -> None:
+        self.table = table
+        self._question = question
+        self._model = model
+
+    @cached_property
+    def weighted(self) -> WeightedTable:
+        """The table with its case weights; errors are those of `apply_weights`."""
+        return apply_weights(self.table, self._question)
+
+    @cached_property
+    def features(self) -> Features:
+        """The features of all its rows; errors are those of `bind_features`."""
+        return bind_features(self._model, self.weighted, self._question)
 
 
 def take_sample(

@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Any
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Model, Note
 from onnxplain_server.explain.bound_request import BoundRequest
-from onnxplain_server.explain.bound_table import BoundTable
 from onnxplain_server.explain.class_labels import check_target_given
 from onnxplain_server.explain.prediction.checks import check_prediction
 from onnxplain_server.explain.question import Engine, Question
 from onnxplain_server.explain.registry import preparation_of
 from onnxplain_server.explain.resources import Resources
-from onnxplain_server.explain.sample import RowsUsed, rows_drawn
+from onnxplain_server.explain.sample import BoundTable, RowsUsed, rows_drawn
 from onnxplain_server.explain.single_flight_key import single_flight_key
 from onnxplain_server.explain.task import Job, Task
 from onnxplain_server.methods.classes import ClassPairing
