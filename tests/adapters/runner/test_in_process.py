@@ -31,10 +31,10 @@ from onnxplain.v1.table_pb2 import Table
 from onnxplain_server.adapters.onnx import OnnxModel, load_described
 from onnxplain_server.adapters.runner import in_process
 from onnxplain_server.adapters.runner.in_process import InProcess
+from onnxplain_server.core import rows as core_rows
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import Blob, Blobs
 from onnxplain_server.core.model import Description, Scale
-from onnxplain_server.explain import sample
 from onnxplain_server.wire.blobs import identify
 
 
@@ -120,8 +120,8 @@ def test_a_request_binds_its_table_once(
     make, runner: InProcess, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Binding reads every column, also to check the model's consistency."""
-    bind = Mock(wraps=sample.bind)
-    monkeypatch.setattr(sample, "bind", bind)
+    bind = Mock(wraps=core_rows.bind)
+    monkeypatch.setattr("onnxplain_server.explain.sample.bind", bind)
 
     explain(runner, make.host(), request(methods=[STRENGTHS, CURVES]))
 
