@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from onnxplain_server.core.arrays import Array, Indices, Vector
-from onnxplain_server.trees.kernels.binning import average, average_evenly, find_bins, sum_weights
+from onnxplain_server.trees.kernels.binning import average, find_bins, sum_weights
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -137,10 +137,8 @@ def weight_totals(codes: Array, count: int, weights: Vector) -> Array:
 def _means(codes: Array, values: Vector, weights: Vector, sums: Vector, *, is_even: bool) -> Vector:
     """Average the values of each bin, none of them empty; `is_even` for rows of equal weight."""
     means = np.zeros(len(sums))
-    if is_even:
-        average_evenly(codes, weights[0] / sums, for_kernel(values), means)
-    else:
-        average(codes, for_kernel(weights), sums, for_kernel(values), means)
+    row_weights = weights[:1] if is_even else weights
+    average(codes, for_kernel(row_weights), sums, for_kernel(values), means)
     return means
 
 
