@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 import time
+import weakref
 
 import numpy as np
 import pytest
@@ -247,3 +249,38 @@ def test_after_an_error_no_further_part_starts(make, error: type[Exception]) -> 
         predictor.in_parallel(fail_at_three, range(10))
 
     assert started == [0, 1, 2, 3]
+
+
+def test_results_are_freed_without_the_garbage_collector(make) -> None:
+    """Cycles of references would keep the results of many sweeps until it runs."""
+    predictor = make.engine(lambda x: x, {"x": [1.0, 2.0]}, threads=2).predictor
+    gc.disable()
+    try:
+        results = predictor.in_parallel(lambda _part: np.zeros(1), range(9))
+        held = [weakref.ref(result) for result in results]
+        del results
+        end = time.monotonic() + 60
+        while any(ref() is not None for ref in held) and time.monotonic() < end:
+            time.sleep(0.001)  # until the last task has left its thread
+    finally:
+        gc.enable()
+
+    assert [ref() for ref in held] == [None] * 9
+
+
+def test_an_error_stops_the_parts_that_other_threads_compute(make) -> None:
+    started, engine = threading.Event(), make.engine(lambda x: x, {"x": [1.0, 2.0]}, threads=2)
+
+    def fail_or_predict(part: int) -> None:
+        if part == 0:
+            assert started.wait(120)
+            raise ValueError("a fault")
+        started.set()
+        for _ in range(1000):
+            time.sleep(0.01)
+            engine.predictor.predict({"x": np.ones((1, 1))}, 1, 1000)
+
+    with pytest.raises(ValueError, match="a fault"):
+        engine.predictor.in_parallel(fail_or_predict, range(2))
+
+    assert len(engine.model.calls) < 1000

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 import numpy as np
 
@@ -128,31 +128,16 @@ class Predictor:
         """Run a function on parts in the thread pool; results are in the order of the parts.
 
         After an error, no further part starts, and the others stop at their next call.
-
-        A task of the pool takes part after part, so that threads hand over seldom: each hand-over
-        costs as much as predicting hundreds of rows. A task that starts submits the next one, so
-        there are as many as there are free threads.
         """
-        waiting = deque(enumerate(parts))
-        results: dict[int, _R] = {}
-        tasks: list[Future[None]] = []
 
-        def take_parts() -> None:
+        def guarded(part: _T) -> _R:
             try:
-                if len(waiting) > 1:
-                    tasks.append(self._threads.submit(take_parts))
-                for position, part in _popped(waiting):
-                    results[position] = function(part)
+                return function(part)
             except BaseException:
                 self._has_failed = True
-                waiting.clear()
                 raise
 
-        tasks.append(self._threads.submit(take_parts))
-        errors = [error for task in tasks if (error := task.exception())]  # tasks may be added
-        if errors:
-            raise next((e for e in errors if not _is_echo(e)), errors[0])
-        return [results[position] for position in range(len(results))]
+        return _PartQueue(self._threads, guarded, parts).run()
 
 
 def check_finite(values: Matrix, describe: Callable[[Indices], str]) -> Matrix:
@@ -180,14 +165,46 @@ def describe_rows(background: Background, rows: Indices) -> str:
     return f"rows {listed(tuple(background.source[rows].tolist()))} (counted from 0)"
 
 
-def _popped(queue: deque[_T]) -> Iterator[_T]:
-    """Take items until none is left; other threads may take them too."""
-    while True:
+class _PartQueue(Generic[_T, _R]):
+    """Parts of a computation, of which each task of a thread pool takes one after another.
+
+    So threads hand over seldom: a hand-over costs as much as predicting hundreds of rows. A task
+    that starts submits the next one, so there are as many as there are free threads.
+    """
+
+    def __init__(
+        self, threads: ThreadPoolExecutor, function: Callable[[_T], _R], parts: Iterable[_T]
+    ) -> None:
+        self._threads = threads
+        self._function = function
+        self._waiting = deque(enumerate(parts))
+        self._results: dict[int, _R] = {}
+        self._tasks: list[Future[None]] = []
+
+    def run(self) -> list[_R]:
+        """Run the function on all parts, and return the results in their order."""
+        self._submit()
+        errors = [error for task in self._tasks if (error := task.exception())]  # tasks are added
+        if errors:
+            raise next((e for e in errors if not _is_echo(e)), errors[0])
+        return [self._results[position] for position in range(len(self._results))]
+
+    def _submit(self) -> None:
+        self._tasks.append(self._threads.submit(self._take_parts))
+
+    def _take_parts(self) -> None:
         try:
-            item = queue.popleft()
-        except IndexError:
-            return
-        yield item
+            if len(self._waiting) > 1:
+                self._submit()
+            while self._waiting:
+                try:
+                    position, part = self._waiting.popleft()
+                except IndexError:  # another task took the last part
+                    return
+                self._results[position] = self._function(part)
+        except BaseException:
+            self._waiting.clear()
+            raise
 
 
 def _is_echo(error: BaseException) -> bool:
