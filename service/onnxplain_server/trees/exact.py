@@ -153,10 +153,11 @@ class Exact(TreeEffects):
         """Compute all that waits for the pool, which its own threads must not do."""
         _ = self._mean
         parts = dict.fromkeys(part for group in groups for part in _parts(group))
-        missing = [part for part in parts if part not in self._pure]
+        counted = list(parts)  # at points, also those that are known at the rows
         if at_rows:
-            missing = [part for part in missing if not self._strategy.sums_at_rows(part)]
-        return self._bound.rows.prepare(missing, self._bound.background, self._pool)
+            unknown = [part for part in parts if part not in self._pure]
+            counted = [part for part in unknown if not self._strategy.sums_at_rows(part)]
+        return self._bound.rows.prepare(counted, self._bound.background, self._pool)
 
     @cached_property
     def _mean(self) -> Vector:
