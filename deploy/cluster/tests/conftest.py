@@ -60,6 +60,8 @@ def namespace(cluster: Cluster) -> Iterator[str]:
     cluster.core.create_namespace(
         client.V1Namespace(metadata=client.V1ObjectMeta(name=name, labels=labels))
     )
+    # Pods are refused before it has an account for them.
+    wait_until(lambda: cluster.core.list_namespaced_service_account(name).items)
     yield name
     # Its controller would look again after a part of the pods' grace period only.
     cluster.apps.delete_collection_namespaced_deployment(name)
