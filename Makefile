@@ -82,13 +82,13 @@ test-all: $(ENV) $(NOTEBOOK_ENV) $(MODELS_ENV) $(EXPORT_ENV) $(BUF_ENV) ## Run a
 	$(MAKE) chart
 	$(MAKE) test-cluster-short
 	$(MAKE) test-clients
-	$(MAKE) test-image
+	$(MAKE) test-image test-release
 
 .PHONY: chart
 chart: $(CHART_TOOLS) $(ENV) ## The Helm chart renders what Kubernetes takes, for all values in its ci/
 	@unformatted=$$($$($(GO) env GOROOT)/bin/gofmt -l tools/kubernetes); [ -z "$$unformatted" ] || { echo "gofmt -w $$unformatted" >&2; exit 1; }
 	cd tools/kubernetes && CGO_ENABLED=0 $(GO) vet ./...
-	$(BIN)/pytest deploy/tests --ignore deploy/tests/test_image.py
+	$(BIN)/pytest deploy/tests --ignore deploy/tests/image --ignore deploy/tests/release
 
 # Namespaces of their own: nothing outside is reached, and nothing outlives the tests.
 CLUSTER_PYTEST = CONTROL_PLANE=$(CURDIR)/tools/kubernetes/bin-$(1) unshare --net --mount --pid --fork --kill-child --mount-proc \
@@ -269,6 +269,7 @@ $(JAVA_CLIENT): clients/java/pom.xml $(CLIENT_CONTRACT) $(shell find clients/jav
 		echo 'javac 17 or later, or mvn, not found: apt-get install openjdk-17-jdk-headless maven' >&2; exit 1; }
 	$(MVN) -DskipTests package
 	@touch $@
+
 
 ##@ Parts of `make check`
 
@@ -463,10 +464,13 @@ stand-in: ## Make the bases for `make image` where no registry can be reached, b
 	tools/stand_in.sh $(STAND_IN)
 
 .PHONY: test-image
-test-image: $(ENV) build/containers/.base ## Build the image on a stand-in, and run it as an engine of containers would
+test-image: $(ENV) image-on-stand-in ## Build the image on a stand-in, and run it as an engine of containers would
+	BUILDAH='$(TEST_BUILDAH)' TEST_IMAGE=$(IMAGE) $(BIN)/pytest deploy/tests/image
+
+.PHONY: image-on-stand-in
+image-on-stand-in: build/containers/.base
 	BUILDAH='$(TEST_BUILDAH)' BASE_IMAGE=$(STAND_IN) BUILD_IMAGE=$(STAND_IN)-build \
 		tools/image.sh $(IMAGE) build/image
-	BUILDAH='$(TEST_BUILDAH)' TEST_IMAGE=$(IMAGE) $(BIN)/pytest deploy/tests/test_image.py
 
 build/containers/.base: tools/stand_in.sh tools/debian_root.sh
 	mkdir -p $(@D)
@@ -501,6 +505,7 @@ lock: $(ENV) $(PROTO_ENV) ## Refresh the locks; newest versions with LOCK_FLAGS=
 		--constraints requirements/server.txt pyproject.toml
 	$(RESOLVE) --output-file requirements/notebook.txt --group pyproject.toml:notebook
 	$(RESOLVE) --no-strip-extras --output-file requirements/peer.txt bench/server/peer_requirements.txt
+	$(RESOLVE) --output-file requirements/release.txt --group pyproject.toml:release
 	$(RESOLVE) --output-file requirements/proto.txt --group pyproject.toml:proto
 	.venv-proto/bin/npm install --prefix tools --package-lock-only --omit-lockfile-registry-resolved --no-update-notifier
 	.venv-proto/bin/npm install --prefix $(TS) --package-lock-only --omit-lockfile-registry-resolved --no-update-notifier
@@ -509,11 +514,13 @@ lock: $(ENV) $(PROTO_ENV) ## Refresh the locks; newest versions with LOCK_FLAGS=
 
 .PHONY: clean
 clean: ## Remove all that make made, environments too
-	rm -rf .venv .venv-bench .venv-export .venv-fuzz .venv-notebook .venv-proto .venv-models .venv-peer .venv-study tools/node_modules tools/go/bin tools/kubernetes/bin* build dist .demo
+	rm -rf .venv .venv-bench .venv-export .venv-fuzz .venv-notebook .venv-proto .venv-models .venv-peer .venv-release .venv-study tools/node_modules tools/go/bin tools/audit/bin tools/cosign/bin tools/kubernetes/bin* build dist .demo
 	rm -f service/onnxplain_server/trees/kernels/_compiled_*
 	rm -rf $(TS)/node_modules $(TS)/build $(TS)/dist $(TS)/src/gen clients/java/target
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find clients $(CHECKED) -name __pycache__ -prune -exec rm -rf {} +
+
+include tools/release/release.mk
 
 # Environments
 

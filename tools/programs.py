@@ -20,7 +20,9 @@ PACKAGES = {
     "chromium": "chromium",
     "curl": "curl",
     "debootstrap": "debootstrap",
+    "docker-registry": "docker-registry",
     "gcc": "gcc libc6-dev",
+    "gpg": "gnupg",
     "go": "golang-go",
     "haproxy": "haproxy",
     "iptables": "iptables",
@@ -28,6 +30,7 @@ PACKAGES = {
     "mvn": "maven",
     "promtool": "prometheus",
     "redis-server": "redis-server",
+    "skopeo": "skopeo",
 }
 """Debian packages by program."""
 

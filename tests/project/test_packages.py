@@ -1,6 +1,5 @@
 """The two packages fit each other, the locks, and the machine of whoever installs them."""
 
-import json
 import re
 import subprocess
 import sys
@@ -36,12 +35,6 @@ def locked(lock: Path) -> dict[str, str]:
     """Read the version of each package in a lock."""
     text = lock.read_text(encoding="utf-8")
     return dict(re.findall(r"^([\w.-]+)==([^\s;]+)", text, re.MULTILINE))
-
-
-def test_server_and_client_have_one_version(server: dict[str, Any], client: dict[str, Any]) -> None:
-    version = client["project"]["version"]
-    assert server["project"]["version"] == version
-    assert f"onnxplain=={version}" in server["project"]["dependencies"]
 
 
 def test_wheel_of_the_client_holds_types_messages_and_licence(root: Path, tmp_path: Path) -> None:
@@ -109,10 +102,3 @@ def test_dev_lock_runs_what_the_server_lock_runs(root: Path) -> None:
     server = locked(root / "requirements/server.txt")
     dev = locked(root / "requirements/dev.txt")
     assert server.items() <= dev.items()
-
-
-def test_the_typescript_client_has_the_same_version(root: Path, client: dict[str, Any]) -> None:
-    folder = root / "clients" / "typescript"
-    for name in ("package.json", "package-lock.json"):
-        told = json.loads((folder / name).read_text(encoding="utf-8"))
-        assert told["version"] == client["project"]["version"]

@@ -9,49 +9,27 @@ from __future__ import annotations
 import json
 import os
 import re
-import shlex
 import signal
 import subprocess
-import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-from urllib.request import urlopen
 
 import numpy as np
 import onnx
 import onnxplain
 import pytest
+from image_root import PATIENCE, Image, Server, mounted, running
 from onnxplain_server.adapters.workers.process_status import processor_seconds
 from onnxplain_server.trees.kernels.compiled_module import Level, levels, processor_features
 
-PATIENCE = 300.0
-BUILDAH = shlex.split(os.environ.get("BUILDAH", "buildah"))
-PORTS = {f"ONNXPLAIN_{name}_PORT": "0" for name in ("REST", "GRPC", "METRICS")}
-MIAMI = Path(__file__).parents[2] / "examples/miami/miami.onnx"
-
+MIAMI = Path(__file__).parents[3] / "examples/miami/miami.onnx"
 NOWHERE = "/nonexistent"
 READY_SECONDS = 5.0
 LARGEST_BYTES = 467 * 2**20
 IDLE_BYTES = 340 * 2**20
-
-# Inside namespaces of its own: the root of the image is read-only, and /tmp is its own and empty.
-ENTER = """
-set -e
-mount --bind "$1" "$1"
-mount --options remount,bind,ro "$1"
-mount --types tmpfs tmpfs "$1/tmp"
-mount --types proc proc "$1/proc"
-mount --rbind /dev "$1/dev"
-root=$1 user=$2
-shift 2
-exec setpriv --no-new-privs chroot --userspec="$user" "$root" "$@"
-"""
 
 OWN_LEVEL = next(each for each in levels() if each.features <= processor_features())
 
@@ -74,102 +52,10 @@ print(json.dumps({each.metadata["Name"]: each.version for each in distributions(
 """
 
 
-@dataclass(frozen=True)
-class Image:
-    """The root of the image, and what it says of itself."""
-
-    root: Path
-    configuration: Mapping[str, Any]
-
-    def command(self, *words: str, **variables: str) -> list[str]:
-        """What runs words inside, with the variables of the image and others."""
-        given = [
-            *self.configuration["Env"],
-            *(f"{name}={each}" for name, each in variables.items()),
-        ]
-        user = self.configuration["User"]
-        enter = ["unshare", "--mount", "sh", "-c", ENTER, "sh", str(self.root), user]
-        # The image's own env, since its PATH finds the words.
-        return [*enter, "/usr/bin/env", "--ignore-environment", *given, *words]
-
-    def output(self, *words: str, **variables: str) -> str:
-        return subprocess.check_output(
-            self.command(*words, **variables), text=True, timeout=PATIENCE
-        )
-
-
-@dataclass(frozen=True)
-class Server:
-    """The image's own command, running."""
-
-    process: subprocess.Popen[str]
-    metrics_port: int
-    rest_port: int
-    grpc_port: int
-    seconds: float
-    """From its start until it was ready."""
-
-    @property
-    def endpoint(self) -> str:
-        return f"127.0.0.1:{self.grpc_port}"
-
-    def status(self) -> dict[str, str]:
-        """What the kernel says of the process."""
-        lines = Path(f"/proc/{self.process.pid}/status").read_text().splitlines()
-        return {name: value.strip() for name, _, value in (line.partition(":") for line in lines)}
-
-    def running(self) -> int:
-        """Requests that are computed."""
-        with urlopen(f"http://127.0.0.1:{self.metrics_port}/metrics", timeout=PATIENCE) as reply:
-            page = reply.read().decode()
-        found = re.search(r"^onnxplain_running_requests (\S+)", page, re.MULTILINE)
-        assert found is not None
-        return int(float(found[1]))
-
-
 @pytest.fixture(scope="session")
 def image() -> Iterator[Image]:
-    name = os.environ["TEST_IMAGE"]
-    container = _buildah("from", "--pull-never", name)
-    try:
-        root = Path(_buildah("mount", container))
-        yield Image(root, json.loads(_buildah("inspect", container))["Docker"]["config"])
-    finally:
-        _buildah("rm", container)
-
-
-def _buildah(*words: str) -> str:
-    return subprocess.check_output([*BUILDAH, *words], text=True).strip()
-
-
-@contextmanager
-def running(image: Image, **variables: str) -> Iterator[Server]:
-    """Start the image as an engine of containers would; it must end well."""
-    words = [*image.configuration["Entrypoint"], *image.configuration["Cmd"]]
-    begin = time.monotonic()
-    with subprocess.Popen(
-        image.command(*words, **PORTS, **variables), stderr=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stderr is not None
-        log: list[str] = []
-        ports = next(filter(None, (_ports(line, log) for line in process.stderr)), None)
-        assert ports is not None, "".join(log)
-        seconds = time.monotonic() - begin
-        reader = threading.Thread(target=log.extend, args=(process.stderr,))
-        reader.start()
-        try:
-            yield Server(process, *ports, seconds)
-        finally:
-            process.terminate()
-            code = process.wait(PATIENCE)
-            reader.join()
-        assert code == 0, "".join(log)
-
-
-def _ports(line: str, log: list[str]) -> tuple[int, int, int] | None:
-    log.append(line)
-    found = re.search(r"metrics.*?:(\d+).*REST.*?:(\d+).*gRPC.*?:(\d+)", line)
-    return None if found is None else (int(found[1]), int(found[2]), int(found[3]))
+    with mounted(os.environ["TEST_IMAGE"]) as found:
+        yield found
 
 
 @pytest.fixture(scope="session")
