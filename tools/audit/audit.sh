@@ -11,13 +11,17 @@ done
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-ln -s "$(realpath "$advisories")" "$work/osv-scanner"
-locks=()
+ln -s "$(realpath "$advisories")" "$work/osv-scalibr"
+
+# Maven locks nothing: what it resolves is told as Gradle's lock has it.
+mvn -q -B -ntp -f clients/java/pom.xml dependency:list -DincludeScope=runtime -DoutputFile="$work/resolved"
+sed -nE 's/^ +([^ :]+:[^ :]+):jar(:[^ :]+)?:([^ :]+):(compile|runtime).*/\1:\3=runtimeClasspath/p' "$work/resolved" \
+  > "$work/gradle.lockfile"
+locks=(--lockfile "$work/gradle.lockfile")
 while read -r file; do
   case $file in
   *.txt) locks+=(--lockfile "requirements.txt:$file") ;;
   *) locks+=(--lockfile "$file") ;;
   esac
-done < <(git ls-files 'requirements/*.txt' '*package-lock.json' '*go.mod' '*pom.xml')
-echo "${#locks[@]} / 2 locks" >&2
-OSV_SCANNER_LOCAL_DB_CACHE_DIRECTORY=$work "$scanner" scan source --offline "${locks[@]}"
+done < <(git ls-files 'requirements/*.txt' '*package-lock.json' '*go.mod')
+OSV_SCALIBR_LOCAL_DB_CACHE_DIRECTORY=$work "$scanner" scan source --offline "${locks[@]}"

@@ -55,7 +55,7 @@ def audit(folder: Path, *advisories: tuple[str, str, str]) -> subprocess.Complet
         ("PyPI", "numpy"),
         ("npm", "@connectrpc/connect"),
         ("Go", "google.golang.org/grpc"),
-        ("Maven", "io.grpc:grpc-api"),
+        ("Maven", "io.grpc:grpc-core"),
     ],
 )
 def test_a_locked_version_with_an_advisory_is_found(
