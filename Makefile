@@ -110,6 +110,10 @@ control-plane: tools/kubernetes/bin-$(NEWEST)/.made ## Build the programs of the
 .PHONY: test-campaign
 test-campaign: torture fuzz mutants test-cluster ## Run what takes hours: broken models, faults under load, fuzzing, planted faults, control planes
 
+.PHONY: compatibility
+compatibility: $(ENV) ## Try Pythons and the lowest and newest dependencies, and write docs/compatibility.md; CASES names some
+	$(BIN)/python -m tools.compatibility $(CASES)
+
 .PHONY: torture
 torture: $(ENV) ## Send a million broken models and random requests, and break all around them; for long nights
 	@# In parts: TEST_MUTANTS so many, from number TEST_MUTANTS_FROM on.

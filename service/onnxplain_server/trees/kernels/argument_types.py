@@ -81,6 +81,13 @@ def argument_types(function: Callable[..., Any]) -> dict[str, ArgumentType]:
     return {name: _read(hints.get(name)) for name in inspect.signature(function).parameters}
 
 
+def _number(array: Any) -> np.dtype[Any]:
+    """Return the type of the numbers of an `NDArray`, an alias that NumPy expands until 2.4."""
+    arguments = get_args(array)
+    (number,) = get_args(arguments[1]) if get_origin(array) is np.ndarray else arguments
+    return np.dtype(number)
+
+
 def _read(annotation: Any) -> ArgumentType:
     if annotation in _SCALARS:
         return ScalarType(annotation)
@@ -88,8 +95,7 @@ def _read(annotation: Any) -> ArgumentType:
         array, *notes = get_args(annotation)
         dimensions = [each.count for each in notes if isinstance(each, Dimensions)]
         if dimensions:
-            (number,) = get_args(get_args(array)[1])
-            return ArrayType(np.dtype(number), *dimensions)
+            return ArrayType(_number(array), *dimensions)
     if get_origin(annotation) is tuple:
         return TupleType(tuple, tuple(_read(each) for each in get_args(annotation)))
     if isinstance(annotation, type) and issubclass(annotation, tuple):
