@@ -85,7 +85,8 @@ def _number(array: Any) -> np.dtype[Any]:
     """Return the type of the numbers of an `NDArray`, an alias that NumPy expands until 2.4."""
     arguments = get_args(array)
     (number,) = get_args(arguments[1]) if get_origin(array) is np.ndarray else arguments
-    return np.dtype(number)
+    kind: np.dtype[Any] = np.dtype(number)
+    return kind
 
 
 def _read(annotation: Any) -> ArgumentType:
