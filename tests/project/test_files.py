@@ -32,7 +32,7 @@ def test_no_program_or_package_is_committed(committed: list[Path]) -> None:
 
 
 def test_workflows_are_what_the_forge_takes(root: Path) -> None:
-    files = [*root.glob(".github/workflows/*.yml")]
+    files = [str(path) for path in root.glob(".github/workflows/*.yml")]
     command = ["--builtin-schema", "vendor.github-workflows", *files]
 
     assert files

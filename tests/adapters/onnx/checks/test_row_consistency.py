@@ -179,7 +179,7 @@ def test_the_check_of_one_request_is_not_taken_for_another(make, build, runner: 
     columns = b"a,b,c,far,weight\n0,1,2,0,1\n1,3,4,130,0\n3,5,6,30,1\n"
     near, far = columns.replace(b"130", b"13"), columns
 
-    def is_refused(table: bytes, third: str = "far", **options: str) -> bool:
+    def is_refused(table: bytes, third: str = "far", **options: Any) -> bool:
         serialised = ExplainRequest(
             model=Model(id=identify(content)),
             table=Table(id=identify(table)),
