@@ -8,11 +8,12 @@ import socket
 import subprocess
 import time
 from pathlib import Path
-from urllib.request import urlopen
+from urllib.request import Request, urlopen
 
 ROOT = Path(__file__).parents[3]
 COSIGN = ROOT / "tools/cosign/bin/cosign"
 PATIENCE = 300.0
+OCI_MANIFEST = "application/vnd.oci.image.manifest.v1+json"
 
 
 def run(*command: str | Path, folder: Path, **variables: str) -> str:
@@ -59,6 +60,18 @@ class Registry:
         """The digest that a tag leads to."""
         link = self.folder / f"docker/registry/v2/repositories/{name}/_manifests/tags/{tag}"
         return (link / "current/link").read_text(encoding="utf-8")
+
+    def put_changed(self, name: str, tag: str, other: str) -> None:
+        """Put what a tag leads to under another tag, with an annotation more."""
+        manifest = json.loads(self.blob(self.digest(name, tag)).read_bytes())
+        manifest["annotations"] = {**manifest.get("annotations", {}), "changed": "yes"}
+        request = Request(
+            f"http://{self.address}/v2/{name}/manifests/{other}",
+            data=json.dumps(manifest).encode(),
+            headers={"Content-Type": manifest.get("mediaType", OCI_MANIFEST)},
+            method="PUT",
+        )
+        urlopen(request, timeout=PATIENCE).close()  # noqa: S310 - as above
 
     def blob(self, digest: str) -> Path:
         """The file that holds what has a digest."""

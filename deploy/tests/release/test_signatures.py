@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -39,6 +40,7 @@ def verification(release: Path, file: Path, folder: Path) -> subprocess.Complete
     ]
     return subprocess.run(
         [COSIGN, "verify-blob-attestation", *given, file],
+        env=os.environ | {"COSIGN_MAX_ATTACHMENT_SIZE": "1GB"},  # the image's archive
         capture_output=True,
         text=True,
         check=False,
