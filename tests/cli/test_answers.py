@@ -320,7 +320,7 @@ def test_serve_passes_on_only_the_flags_that_were_given(run: Run, parts) -> None
 
 
 def test_version_is_that_of_the_package(run: Run) -> None:
-    assert run("version").stdout == "onnxplain 0.1.0\n"
+    assert run("version").stdout == "onnxplain 0.1.0\n" == run("--version").stdout
 
 
 def test_a_table_tells_the_rows_of_each_method(run: Run, model: Path, table: Path) -> None:

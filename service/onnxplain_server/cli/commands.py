@@ -69,6 +69,22 @@ app = typer.Typer(
 )
 
 
+def _print_version(*, is_asked: bool) -> None:
+    """Answer `--version` as the command `version` does."""
+    if is_asked:
+        command("version").main([], prog_name=app.info.name)
+
+
+@app.callback()
+def _flags(
+    *,
+    version: bool = typer.Option(
+        False, "--version", callback=_print_version, is_eager=True, help="Print the version."
+    ),
+) -> None:
+    """Flags before a command."""
+
+
 def _listed() -> None:
     """Stand for a command in the list: `LazyGroup` calls the command itself."""
 
