@@ -76,7 +76,9 @@ def test_the_rows_of_a_time_follow_from_two_trials(linear, square, rows) -> None
 
     few, many = (pace.TimedRows(n, seconds(n)) for n in (250, 1_000))
 
-    assert pace.rows_within(seconds(rows), few, many) == pytest.approx(rows, rel=1e-3)
+    grown = pace.growth(few, many)
+    assert grown.rows_within(seconds(rows)) == pytest.approx(rows, rel=1e-3)
+    assert grown.seconds(rows) == pytest.approx(seconds(rows), rel=1e-3)
 
 
 @pytest.mark.parametrize(
@@ -88,9 +90,8 @@ def test_the_rows_of_a_time_follow_from_two_trials(linear, square, rows) -> None
     ],
 )
 def test_trials_that_are_no_sum_of_rows_and_squares_are_read_with_care(few, many, rows) -> None:
-    assert pace.rows_within(16.0, pace.TimedRows(*few), pace.TimedRows(*many)) == pytest.approx(
-        rows
-    )
+    grown = pace.growth(pace.TimedRows(*few), pace.TimedRows(*many))
+    assert grown.rows_within(16.0) == pytest.approx(rows)
 
 
 def test_other_models_are_measured_by_predicting(plans) -> None:

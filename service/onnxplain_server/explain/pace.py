@@ -52,11 +52,33 @@ def tree_rows(request: BoundRequest, seconds: float) -> int:
         return int(few.rows * seconds / few.seconds)
     _trial(request, _WARMING_ROWS)  # loads what the first computation needs
     few, many = (_trial(request, rows) for rows in (_TRIAL_ROWS, _GROWTH * _TRIAL_ROWS))
-    return int(rows_within(seconds, few, many))
+    return int(growth(few, many).rows_within(seconds))
 
 
-def rows_within(seconds: float, few: TimedRows, many: TimedRows) -> float:
-    """Return the rows for some seconds, if time grows with a n + b n², a and b not negative.
+class Growth(NamedTuple):
+    """Growth of a time with the rows n: a n + b n² seconds.
+
+    Attributes
+    ----------
+    linear, square : float
+        a and b, not negative.
+    """
+
+    linear: float
+    square: float
+
+    def seconds(self, rows: float) -> float:
+        """Return the time of some rows."""
+        return self.linear * rows + self.square * rows**2
+
+    def rows_within(self, seconds: float) -> float:
+        """Return the rows of some time."""
+        linear, square = self
+        return 2 * seconds / (linear + math.sqrt(linear**2 + 4 * square * seconds))
+
+
+def growth(few: TimedRows, many: TimedRows) -> Growth:
+    """Return the growth that two trials tell.
 
     Rows have cells in common, so time grows with their square on few rows and less on many, by how
     many depends on model and table. Both trials tell a and b; one of them tells b alone.
@@ -66,10 +88,7 @@ def rows_within(seconds: float, few: TimedRows, many: TimedRows) -> float:
     if many.rows > few.rows:
         square = max(0.0, (slopes[1] - slopes[0]) / (many.rows - few.rows))
         square = min(square, slopes[1] / many.rows)
-    linear = slopes[1] - square * many.rows
-    if not square:
-        return seconds / linear
-    return (math.sqrt(linear**2 + 4 * square * seconds) - linear) / (2 * square)
+    return Growth(slopes[1] - square * many.rows, square)
 
 
 def _trial(request: BoundRequest, row_count: int) -> TimedRows:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from onnxplain_server.core.errors import ExplainError, Reason
@@ -17,8 +15,8 @@ from onnxplain_server.explain.question import Engine, Question
 from onnxplain_server.explain.registry import preparation_of
 from onnxplain_server.explain.resources import Resources
 from onnxplain_server.explain.sample import BoundTable, RowsUsed, rows_drawn
-from onnxplain_server.explain.single_flight_key import single_flight_key
-from onnxplain_server.explain.task import Job, Task
+from onnxplain_server.explain.step import Step, prepare_step
+from onnxplain_server.explain.task import Job
 from onnxplain_server.methods.classes import ClassPairing
 from onnxplain_server.methods.registry import Options, Result, method_of
 from onnxplain_server.plots.elements.chart import Plot
@@ -105,36 +103,11 @@ def explain(
     rows_once = all(preparation.rows_once for preparation in preparations)
     request = BoundRequest(model, table, question, resources, rows_once=rows_once)
     steps = [
-        _prepare(request, options, f"methods[{i}].{method_of(options).name}")
+        prepare_step(request, options, f"methods[{i}].{method_of(options).name}")
         for i, options in enumerate(question.methods)
     ]
     _reserve(request, sum(step.job.cost for step in steps))
     return _answer(request, steps, [step.run() for step in steps])
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Step:
-    """A job, and the request that it belongs to: of an overview, one with rows of its own."""
-
-    request: BoundRequest
-    job: Job[Any]
-
-    def run(self) -> Result:
-        """Run the job; equal jobs on rows of a table run once at a time (single-flight)."""
-        request, job = self.request, self.job
-        with span("method", method=method_of(job.options).name), ExitStack() as single_flight:
-            if request.is_sampled:
-                names = request.effects.output_names if request.has_model else ()
-                key = partial(
-                    single_flight_key, request.background, names, request.question, job.options
-                )
-                single_flight.enter_context(request.host.deduplicate(key))
-            result: Result = job.run()
-            return result
-
-
-def _prepare(request: BoundRequest, options: Options, path: str) -> _Step:
-    return _Step(request, preparation_of(options).prepare(Task(request, path), options))
 
 
 def _reserve(request: BoundRequest, cost: int) -> None:
@@ -179,12 +152,12 @@ def _losses(request: BoundRequest, plan: OverviewPlan) -> list[Part]:
     return [*parts, *plan.importances()]
 
 
-def _prepare_part(request: BoundRequest, part: Part) -> _Step:
+def _prepare_part(request: BoundRequest, part: Part) -> Step:
     rows = request if part.row_count is None else request.with_row_count(part.row_count)
-    return _prepare(rows, part.options, method_of(part.options).name)
+    return prepare_step(rows, part.options, method_of(part.options).name)
 
 
-def _answer(request: BoundRequest, steps: Sequence[_Step], results: Sequence[Result]) -> Answer:
+def _answer(request: BoundRequest, steps: Sequence[Step], results: Sequence[Result]) -> Answer:
     jobs = [step.job for step in steps]
     choice = request.choice
     return Answer(

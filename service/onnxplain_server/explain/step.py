@@ -1,0 +1,56 @@
+"""Step of a request: a method that is prepared, and runs later."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from onnxplain_server.explain.bound_request import BoundRequest
+from onnxplain_server.explain.registry import preparation_of
+from onnxplain_server.explain.single_flight_key import single_flight_key
+from onnxplain_server.explain.task import Job, Task
+from onnxplain_server.methods.registry import Options, Result, method_of
+from onnxplain_server.telemetry.spans import span
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Step:
+    """A job, and the request that it belongs to: with rows of its own, where a budget sets them.
+
+    Attributes
+    ----------
+    request : BoundRequest
+    job : Job
+    path : str
+        Path of the method's options in the request, for errors.
+    """
+
+    request: BoundRequest
+    job: Job[Any]
+    path: str
+
+    def run(self) -> Result:
+        """Run the job; equal jobs on rows of a table run once at a time (single-flight)."""
+        request, job = self.request, self.job
+        with span("method", method=method_of(job.options).name), ExitStack() as single_flight:
+            if request.is_sampled:
+                names = request.effects.output_names if request.has_model else ()
+                key = partial(
+                    single_flight_key, request.background, names, request.question, job.options
+                )
+                single_flight.enter_context(request.host.deduplicate(key))
+            result: Result = job.run()
+            return result
+
+
+def prepare_step(request: BoundRequest, options: Options, path: str) -> Step:
+    """Prepare a method of a request.
+
+    Raises
+    ------
+    ExplainError
+        If options, model and table do not fit each other.
+    """
+    return Step(request, preparation_of(options).prepare(Task(request, path), options), path)
