@@ -131,7 +131,8 @@ def _call(
     name: str, tag: str, text: str, answer: Operation, content: dict[str, Any] | None
 ) -> Operation:
     """Describe a route that does work, and can refuse it for any reason."""
-    refused = set(problems.statuses()) - ({406} if name != "Explain" else set())
+    # 409 is of operations that are started.
+    refused = set(problems.statuses()) - {409} - ({406} if name != "Explain" else set())
     if content is None:
         refused -= {411, 415, 507}
     operation = {

@@ -41,6 +41,8 @@ class Reason(Enum):
     WORKER_DIED = "The worker process ended during the computation; a retry may succeed."
     DEADLINE_EXCEEDED = "The deadline of the request has passed."
     CANCELLED = "The caller cancelled the request or disconnected."
+    QUOTA_EXCEEDED = "The caller has used up what this server allows it, or keeps for operations."
+    REQUEST_ID_IN_USE = "An operation with this request id has another request."
     OVERLOADED = "The server is overloaded; a later retry may succeed."
     UNAVAILABLE = "The server is stopping, or cannot compute now."
     INTERNAL = "The server failed; its log has details under the request's id."

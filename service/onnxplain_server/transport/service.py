@@ -119,6 +119,22 @@ class Service:
             host = self._context(named.ids, ticket)
             return self._runner.describe(named.message, named.blobs, host, reply_format)
 
+    def name(self, request: RequestParts | Body, ticket: Ticket) -> NamedRequest:
+        """Decode a request for an explanation to be computed later, and name its files by id."""
+        with self._slot(ticket):
+            return self._named(ServiceMethod.EXPLAIN, request, ticket)
+
+    def compute(
+        self,
+        named: NamedRequest,
+        ticket: Ticket,
+        reply_format: ReplyFormat,
+        progress: Callable[[float, float], None],
+    ) -> Reply:
+        """Compute an explanation whose files are named."""
+        with self._slot(ticket):
+            return self._compute(named, ticket, reply_format, progress)
+
     def upload_model(self, parts: Iterable[bytes], ticket: Ticket) -> UploadModelResponse:
         """Store a model for later requests."""
         return UploadModelResponse(id=self._uploads.put_model(parts, ticket.caller))
@@ -140,13 +156,21 @@ class Service:
         with self._slot(ticket):
             named = self._named(ServiceMethod.EXPLAIN, request, ticket)
             begin()
-            start = time.monotonic()
-            host = self._context(named.ids, ticket, progress)
-            reply = self._runner.explain(named.message, named.blobs, host, reply_format)
-            seconds = time.monotonic() - start
+            return self._compute(named, ticket, reply_format, progress)
+
+    def _compute(
+        self,
+        named: NamedRequest,
+        ticket: Ticket,
+        reply_format: ReplyFormat,
+        progress: Callable[[float, float], None],
+    ) -> Reply:
+        start = time.monotonic()
+        host = self._context(named.ids, ticket, progress)
+        reply = self._runner.explain(named.message, named.blobs, host, reply_format)
         self._metrics.explained(
             reply.method,
-            seconds,
+            time.monotonic() - start,
             # A worker tells it, which may have been taken over.
             min(reply.predicted_row_count, self._limits.row_count),
             ticket.caller.spans.recorded_trace,

@@ -55,6 +55,8 @@ STATUS: Mapping[Reason, Status] = MappingProxyType(
         Reason.DEADLINE_EXCEEDED: Status(StatusCode.DEADLINE_EXCEEDED, 504),
         # 499 is nginx's code for a client that disconnected; RFC 9110 has none.
         Reason.CANCELLED: Status(StatusCode.CANCELLED, 499),
+        Reason.QUOTA_EXCEEDED: Status(StatusCode.RESOURCE_EXHAUSTED, 429),
+        Reason.REQUEST_ID_IN_USE: Status(StatusCode.ALREADY_EXISTS, 409),
         Reason.OVERLOADED: Status(StatusCode.RESOURCE_EXHAUSTED, 429, retry_seconds=1),
         Reason.UNAVAILABLE: Status(StatusCode.UNAVAILABLE, 503, retry_seconds=1),
         Reason.INTERNAL: Status(StatusCode.INTERNAL, 500),

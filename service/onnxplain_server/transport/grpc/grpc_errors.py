@@ -112,15 +112,21 @@ def _status_attributes(code: grpc.StatusCode) -> Attributes:
 
 def status_of(error: ExplainError, request_id: str) -> Any:
     """Return the status with its details, as `ServicerContext.abort_with_status` takes it."""
+    return rpc_status.to_status(error_status(error, request_id))
+
+
+def error_status(error: ExplainError, request_id: str = "") -> Status:
+    """Return the google.rpc.Status of an error; without a request's id, for an operation."""
     status = Status(code=STATUS[error.reason].grpc.value[0], message=error.message)
     for detail in _details(error, request_id):
         status.details.add().Pack(detail)
-    return rpc_status.to_status(status)
+    return status
 
 
 def _details(error: ExplainError, request_id: str) -> Iterator[Message]:
     yield ErrorInfo(reason=error.reason.name, domain=DOMAIN)
-    yield RequestInfo(request_id=request_id)
+    if request_id:
+        yield RequestInfo(request_id=request_id)
     if error.field:
         violation = BadRequest.FieldViolation(field=error.field, description=error.message)
         yield BadRequest(field_violations=[violation])

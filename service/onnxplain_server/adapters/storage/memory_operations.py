@@ -1,0 +1,271 @@
+"""In-memory store of operations: those of one process, which end with it."""
+
+from __future__ import annotations
+
+import itertools
+import secrets
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from onnxplain_server.adapters.storage.memory_operation_records import (
+    OperationRecord,
+    OperationRecords,
+)
+from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.operation_store import Claim, Renewal
+from onnxplain_server.core.operations import (
+    NewOperation,
+    Operation,
+    OperationCounts,
+    OperationLimits,
+    OperationState,
+    check_same,
+    too_many,
+)
+
+_RUNNING, _PENDING = OperationState.RUNNING, OperationState.PENDING
+
+
+class MemoryOperations:
+    """`OperationStore` of this process; safe for threads.
+
+    Without room for new bytes, the ended operations of the owner with most bytes are
+    forgotten, oldest first.
+
+    Parameters
+    ----------
+    limits : OperationLimits
+    clock : callable () -> float
+        Seconds since the epoch.
+    """
+
+    def __init__(
+        self, limits: OperationLimits | None = None, clock: Callable[[], float] = time.time
+    ) -> None:
+        self.limits = limits or OperationLimits()
+        self._clock = clock
+        self._records = OperationRecords(self.limits)
+        self._tokens = itertools.count(1)
+        self._changed = threading.Condition()
+
+    def start(self, owner: str, new: NewOperation) -> Operation:
+        """Store a new operation; see `OperationStore.start`."""
+        with self._changed:
+            self._purge()
+            earlier = self._by_request_id(owner, new.request_id)
+            if earlier is not None:
+                return check_same(earlier.operation, new.digest())
+            if len(self._records.owned(owner)) >= self.limits.kept_count:
+                raise too_many(self.limits.kept_count)
+            self._records.make_room(owner, new.byte_count)
+            now = self._clock()
+            operation = Operation(
+                id=secrets.token_hex(16),
+                owner=owner,
+                state=_PENDING,
+                request_id=new.request_id,
+                request_digest=new.digest(),
+                labels=dict(new.labels),
+                method_names=new.method_names,
+                create_time=now,
+                expire_time=now + self.limits.seconds,
+                plan=new.plan,
+            )
+            self._records.add(operation, new)
+            return operation
+
+    def get(self, owner: str, operation_id: str) -> Operation | None:
+        """Return an operation."""
+        with self._changed:
+            record = self._find(owner, operation_id)
+            return None if record is None else record.operation
+
+    def list(
+        self,
+        owner: str,
+        matches: Callable[[Operation], bool] = lambda _operation: True,
+        page_size: int = 100,
+        page_token: str = "",
+    ) -> tuple[Sequence[Operation], str]:
+        """Return a page of operations; see `OperationStore.list`."""
+        before = _number(page_token)
+        with self._changed:
+            self._purge()
+            newest_first = self._records.owned(owner)[::-1]
+        page: list[OperationRecord] = []
+        for record in newest_first:
+            if record.number < before and matches(record.operation):
+                if len(page) == page_size:
+                    return [each.operation for each in page], str(page[-1].number)
+                page.append(record)
+        return [each.operation for each in page], ""
+
+    def wait(self, owner: str, operation_id: str, seconds: float) -> Operation | None:
+        """Wait for the operation to end; see `OperationStore.wait`."""
+
+        def has_ended() -> bool:
+            record = self._find(owner, operation_id)
+            return record is None or record.operation.state.is_terminal
+
+        with self._changed:
+            self._changed.wait_for(has_ended, max(0.0, seconds))
+        return self.get(owner, operation_id)
+
+    def cancel(self, owner: str, operation_id: str) -> Operation | None:
+        """Cancel an operation; see `OperationStore.cancel`."""
+        with self._changed:
+            record = self._find(owner, operation_id)
+            if record is None or record.operation.state.is_terminal:
+                return None if record is None else record.operation
+            record.operation = replace(record.operation, is_cancel_requested=True)
+            if record.operation.state is _PENDING:
+                self._end(record, OperationState.CANCELLED)
+            return record.operation
+
+    def delete(self, owner: str, operation_id: str) -> bool:
+        """Forget an operation."""
+        with self._changed:
+            record = self._find(owner, operation_id)
+            if record is not None:
+                self._records.forget(record)
+                self._changed.notify_all()
+            return record is not None
+
+    def read_response(self, owner: str, operation_id: str, offset: int, size: int) -> bytes | None:
+        """Return part of the response."""
+        with self._changed:
+            record = self._find(owner, operation_id)
+            if record is None or record.operation.state is not OperationState.SUCCEEDED:
+                return None
+            return record.response[offset : offset + size]
+
+    def claim(self, consumer: str) -> Claim | None:  # noqa: ARG002 - this process is the consumer
+        """Claim an operation; see `OperationStore.claim`."""
+        with self._changed:
+            self._purge()
+            record = self._records.abandoned(self._clock()) or self._records.take_next()
+            if record is None:
+                return None
+            now = self._clock()
+            record.token = next(self._tokens)
+            record.lease_end = now + self.limits.lease_seconds
+            record.operation = replace(
+                record.operation,
+                state=_RUNNING,
+                start_time=now,
+                expire_time=now + self.limits.seconds,
+                done=0.0,
+                planned=0.0,
+                attempt_count=record.operation.attempt_count + 1,
+            )
+            self._records.set_running(record)
+            return Claim(record.operation, record.token, record.new)
+
+    def renew(self, claim: Claim, done: float, planned: float) -> Renewal:
+        """Report life and progress."""
+        with self._changed:
+            record = self._claimed(claim)
+            if record is None:
+                return Renewal.LOST
+            now = self._clock()
+            record.lease_end = now + self.limits.lease_seconds
+            expire_time = now + self.limits.seconds
+            record.operation = replace(
+                record.operation, done=done, planned=planned, expire_time=expire_time
+            )
+            return Renewal.CANCEL if record.operation.is_cancel_requested else Renewal.OK
+
+    def finish(
+        self, claim: Claim, state: OperationState, *, response: bytes = b"", error: bytes = b""
+    ) -> bool:
+        """End the operation; see `OperationStore.finish`."""
+        with self._changed:
+            record = self._claimed(claim)
+            if record is None:
+                return False
+            freed_count = record.new.byte_count if record.new else 0
+            self._records.make_room(record.operation.owner, len(response), freed_count)
+            record.response = response
+            self._end(record, state, error)
+            return True
+
+    def release(self, claim: Claim, *, is_crash: bool = False) -> bool:
+        """Put the operation back at the head of its owner's queue."""
+        with self._changed:
+            record = self._claimed(claim)
+            if record is None:
+                return False
+            operation = record.operation
+            record.token = 0
+            record.operation = replace(
+                operation,
+                state=_PENDING,
+                attempt_count=operation.attempt_count - (not is_crash),
+                crash_count=operation.crash_count + is_crash,
+            )
+            self._records.put_back(record)
+            return True
+
+    def counts(self) -> OperationCounts:
+        """Return the statistics."""
+        with self._changed:
+            self._purge()
+            operations = [record.operation for record in self._records]
+            states = Counter(operation.state for operation in operations)
+            pending = (each.create_time for each in operations if each.state is _PENDING)
+            now = self._clock()
+            return OperationCounts(
+                {state: states[state] for state in OperationState},
+                now - min(pending, default=now),
+                self._records.resumed_count,
+                self._records.byte_count,
+            )
+
+    def _find(self, owner: str, operation_id: str) -> OperationRecord | None:
+        record = self._records.get(operation_id)
+        if record is None or record.operation.owner != owner:
+            return None
+        return record if record.operation.expire_time > self._clock() else None
+
+    def _by_request_id(self, owner: str, request_id: str) -> OperationRecord | None:
+        owned = self._records.owned(owner)
+        same = (record for record in owned if record.operation.request_id == request_id)
+        return next(same, None) if request_id else None
+
+    def _claimed(self, claim: Claim) -> OperationRecord | None:
+        """Return the record of a claim that holds."""
+        record = self._find(claim.operation.owner, claim.operation.id)
+        if record is None or record.operation.state is not _RUNNING:
+            return None
+        return record if record.token == claim.token else None
+
+    def _end(self, record: OperationRecord, state: OperationState, error: bytes = b"") -> None:
+        now = self._clock()
+        record.operation = replace(
+            record.operation,
+            state=state,
+            end_time=now,
+            expire_time=now + self.limits.seconds,
+            error=error or None,
+            response_byte_count=len(record.response),
+        )
+        record.new = None
+        self._records.set_ended(record)
+        self._changed.notify_all()
+
+    def _purge(self) -> None:
+        now = self._clock()
+        for record in [each for each in self._records if each.operation.expire_time <= now]:
+            self._records.forget(record)
+
+
+def _number(page_token: str) -> float:
+    if not page_token:
+        return float("inf")
+    if not page_token.isascii() or not page_token.isdigit():
+        message = "page_token must be the next_page_token of an earlier answer, or empty"
+        raise ExplainError(Reason.INVALID_REQUEST, message, "page_token")
+    return int(page_token)

@@ -1,0 +1,131 @@
+"""Store of operations, as transports and executors see it.
+
+A store hands each operation to one consumer at a time. A consumer holds it by a claim with a
+fencing token and a lease; once another has claimed the operation, the first claim changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Protocol
+
+from onnxplain_server.core.operations import (
+    NewOperation,
+    Operation,
+    OperationCounts,
+    OperationLimits,
+    OperationState,
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Claim:
+    """Right of one consumer to compute an operation.
+
+    Attributes
+    ----------
+    operation : Operation
+        As it was when claimed.
+    token : int
+        Fencing token: that of a later claim is greater.
+    request : NewOperation or None
+        None where the stored request is damaged or lost.
+    """
+
+    operation: Operation
+    token: int
+    request: NewOperation | None
+
+
+class Renewal(Enum):
+    """Answer to a heartbeat: go on; end, because the caller cancels; or end, the claim is LOST."""
+
+    OK = "ok"
+    CANCEL = "cancel"
+    LOST = "lost"
+
+
+class OperationStoreError(Exception):
+    """Store that cannot be reached now, or refuses: nothing is known about the operation."""
+
+
+class OperationStore(Protocol):
+    """Store of operations; safe for threads. Operations of other owners do not exist.
+
+    Every method may raise OperationStoreError.
+    """
+
+    @property
+    def limits(self) -> OperationLimits:
+        """Limits of this store."""
+
+    def start(self, owner: str, new: NewOperation) -> Operation:
+        """Store a new operation; the earlier one for an equal request with the same request id.
+
+        Raises
+        ------
+        ExplainError
+            REQUEST_ID_IN_USE where the earlier request was another one; QUOTA_EXCEEDED.
+        """
+
+    def get(self, owner: str, operation_id: str) -> Operation | None:
+        """Return an operation."""
+
+    def list(
+        self,
+        owner: str,
+        matches: Callable[[Operation], bool] = lambda _operation: True,
+        page_size: int = 100,
+        page_token: str = "",
+    ) -> tuple[Sequence[Operation], str]:
+        """Return a page of matching operations, newest first, and the token of the next one.
+
+        Raises
+        ------
+        ExplainError
+            INVALID_REQUEST for a token that no page had.
+        """
+
+    def wait(self, owner: str, operation_id: str, seconds: float) -> Operation | None:
+        """Wait for the operation to end; return it as it is then, or when the time has passed."""
+
+    def cancel(self, owner: str, operation_id: str) -> Operation | None:
+        """Cancel a PENDING operation at once, a RUNNING one at its next heartbeat."""
+
+    def delete(self, owner: str, operation_id: str) -> bool:
+        """Forget an operation with all its bytes, ending it; return whether it existed."""
+
+    def read_response(self, owner: str, operation_id: str, offset: int, size: int) -> bytes | None:
+        """Return part of the serialised ExplainResponse; None without a valid one."""
+
+    def claim(self, consumer: str) -> Claim | None:
+        """Claim an operation whose consumer is gone; or the next PENDING one, in fair turns.
+
+        The turn is that of the owner with the fewest running operations, and among these of
+        the one served longest ago.
+        """
+
+    def renew(self, claim: Claim, done: float, planned: float) -> Renewal:
+        """Report life and progress."""
+
+    def finish(
+        self, claim: Claim, state: OperationState, *, response: bytes = b"", error: bytes = b""
+    ) -> bool:
+        """End the operation and store its bytes; False, and nothing stored, if the claim is lost.
+
+        Raises
+        ------
+        ExplainError
+            QUOTA_EXCEEDED if the response does not fit; the claim still holds.
+        """
+
+    def release(self, claim: Claim, *, is_crash: bool = False) -> bool:
+        """Put the operation back at the head of its owner's queue.
+
+        No attempt is counted, except for a request that crashed its worker.
+        """
+
+    def counts(self) -> OperationCounts:
+        """Return the statistics."""

@@ -1,0 +1,263 @@
+"""Operations in memory: turns, leases, room and time."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+from onnxplain_server.adapters.storage.memory_operations import MemoryOperations
+from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.interfaces import Blob
+from onnxplain_server.core.operation_store import Claim, Renewal
+from onnxplain_server.core.operations import NewOperation, OperationLimits, OperationState
+
+SUCCEEDED, FAILED = OperationState.SUCCEEDED, OperationState.FAILED
+
+
+class Clock:
+    """Time that passes when a test says so."""
+
+    def __init__(self) -> None:
+        self.now = 1_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def store_of(clock: Clock, **limits: float) -> MemoryOperations:
+    return MemoryOperations(OperationLimits(**limits), clock)  # type: ignore[arg-type]
+
+
+def claimed(store: MemoryOperations) -> Claim:
+    claim = store.claim("c")
+    assert claim is not None
+    return claim
+
+
+def finish_next(store: MemoryOperations, response: bytes = b"r") -> str:
+    claim = claimed(store)
+    assert store.finish(claim, SUCCEEDED, response=response)
+    return claim.operation.owner
+
+
+def test_an_operation_is_computed_once_and_its_response_read_by_its_owner() -> None:
+    store = store_of(Clock())
+    operation = store.start("ada", NewOperation(b"request", labels={"team": "a"}))
+    claim = claimed(store)
+
+    assert claim.request is not None
+    assert claim.request.request == b"request"
+    assert store.claim("other") is None
+    assert store.renew(claim, 3, 10) is Renewal.OK
+    running = store.get("ada", operation.id)
+    assert store.finish(claim, SUCCEEDED, response=b"response")
+    ended = store.get("ada", operation.id)
+
+    assert running is not None
+    assert ended is not None
+    assert (running.state, running.done, running.planned) == (OperationState.RUNNING, 3, 10)
+    assert (ended.state, ended.response_byte_count) == (SUCCEEDED, 8)
+    assert ended.labels == {"team": "a"}
+    assert store.read_response("ada", operation.id, 3, 2) == b"po"
+    assert store.get("bob", operation.id) is None
+    assert store.read_response("bob", operation.id, 0, 9) is None
+    assert not store.delete("bob", operation.id)
+    assert store.cancel("bob", operation.id) is None
+
+
+def test_owners_take_turns_however_many_one_has() -> None:
+    store = store_of(Clock())
+    for _ in range(5):
+        store.start("ada", NewOperation(b"a"))
+    for _ in range(2):
+        store.start("bob", NewOperation(b"b"))
+
+    assert [finish_next(store) for _ in range(7)] == ["ada", "bob", "ada", "bob", *["ada"] * 3]
+
+
+def test_a_caller_with_running_operations_waits_for_those_without() -> None:
+    store = store_of(Clock(), running_count=2)
+    for _ in range(4):
+        store.start("ada", NewOperation(b"a"))
+    first = [claimed(store).operation.owner for _ in range(2)]
+    store.start("bob", NewOperation(b"b"))
+
+    assert first == ["ada", "ada"]
+    assert claimed(store).operation.owner == "bob"
+    assert store.claim("c") is None
+
+
+def test_the_claim_of_a_silent_consumer_is_taken_over_and_changes_nothing() -> None:
+    clock = Clock()
+    store = store_of(clock, lease_seconds=10)
+    operation = store.start("ada", NewOperation(b"a"))
+    lost = claimed(store)
+    clock.now += 9
+    assert store.renew(lost, 1, 2) is Renewal.OK
+    clock.now += 9
+    assert store.claim("other") is None
+    clock.now += 1
+    second = claimed(store)
+
+    assert second.token > lost.token
+    assert second.operation.attempt_count == 2
+    assert store.renew(lost, 2, 2) is Renewal.LOST
+    assert not store.finish(lost, SUCCEEDED, response=b"lost")
+    assert not store.release(lost)
+    assert store.finish(second, SUCCEEDED, response=b"kept")
+    assert store.read_response("ada", operation.id, 0, 99) == b"kept"
+    assert not store.finish(second, FAILED, error=b"late")
+    assert store.counts().resumed_count == 1
+
+
+def test_a_released_operation_is_next_and_counts_no_attempt_but_a_crash() -> None:
+    store = store_of(Clock())
+    first = store.start("ada", NewOperation(b"a")).id
+    store.start("ada", NewOperation(b"b"))
+    assert store.release(claimed(store))
+    again = claimed(store)
+
+    assert (again.operation.id, again.operation.attempt_count) == (first, 1)
+    assert store.release(again, is_crash=True)
+    crashed = claimed(store)
+    assert (crashed.operation.attempt_count, crashed.operation.crash_count) == (2, 1)
+
+
+def test_equal_requests_with_one_id_are_one_operation() -> None:
+    store = store_of(Clock())
+    first = store.start("ada", NewOperation(b"a", request_id="x"))
+
+    assert store.start("ada", NewOperation(b"a", request_id="x")).id == first.id
+    assert store.start("bob", NewOperation(b"b", request_id="x")).id != first.id
+    with pytest.raises(ExplainError) as caught:
+        store.start("ada", NewOperation(b"b", request_id="x"))
+    assert caught.value.reason is Reason.REQUEST_ID_IN_USE
+    assert store.start("ada", NewOperation(b"a")).id != store.start("ada", NewOperation(b"a")).id
+
+
+def test_cancelling_ends_a_pending_operation_and_is_told_to_a_running_one() -> None:
+    store = store_of(Clock())
+    running = store.start("ada", NewOperation(b"a"))
+    pending = store.start("ada", NewOperation(b"b"))
+    claim = claimed(store)
+    for operation in (running, pending):
+        store.cancel("ada", operation.id)
+    ended = store.get("ada", pending.id)
+
+    assert ended is not None
+    assert ended.state is OperationState.CANCELLED
+    assert store.claim("c") is None
+    assert store.renew(claim, 0, 0) is Renewal.CANCEL
+    assert store.finish(claim, OperationState.CANCELLED)
+
+
+def test_deleting_a_running_operation_ends_its_claim() -> None:
+    store = store_of(Clock())
+    operation = store.start("ada", NewOperation(b"a"))
+    claim = claimed(store)
+
+    assert store.delete("ada", operation.id)
+    assert store.renew(claim, 0, 0) is Renewal.LOST
+    assert not store.finish(claim, SUCCEEDED, response=b"r")
+    assert store.counts().byte_count == 0
+
+
+def test_pages_are_newest_first_and_complete() -> None:
+    store = store_of(Clock())
+    ids = [store.start("ada", NewOperation(b"a")).id for _ in range(5)]
+    store.start("bob", NewOperation(b"b"))
+    first, token = store.list("ada", page_size=2)
+    second, after = store.list("ada", lambda each: each.id != ids[1], 2, token)
+
+    assert [each.id for each in (*first, *second)] == [ids[4], ids[3], ids[2], ids[0]]
+    assert after == ""
+    with pytest.raises(ExplainError, match="page_token"):
+        store.list("ada", lambda _each: True, 2, "x")
+
+
+def test_new_bytes_displace_the_oldest_response_of_the_owner_with_most() -> None:
+    store = store_of(Clock(), byte_count=100)
+    small = store.start("bob", NewOperation(b"b" * 10)).id
+    finish_next(store, b"r" * 10)
+    large = [store.start("ada", NewOperation(b"a")).id for _ in range(2)]
+    for _ in large:
+        finish_next(store, b"r" * 40)
+    store.start("bob", NewOperation(b"b", {"id": Blob("onnx", b"m" * 30)}))
+
+    assert store.get("ada", large[0]) is None
+    assert store.get("ada", large[1]) is not None
+    assert store.get("bob", small) is not None
+    assert store.counts().byte_count == 81
+    with pytest.raises(ExplainError) as caught:
+        store.start("ada", NewOperation(b"a" * 101))
+    assert caught.value.reason is Reason.QUOTA_EXCEEDED
+
+
+def test_bytes_of_operations_that_have_not_ended_are_never_displaced() -> None:
+    store = store_of(Clock(), byte_count=100)
+    store.start("ada", NewOperation(b"a" * 90))
+    claim = claimed(store)
+
+    with pytest.raises(ExplainError, match="bytes"):
+        store.start("bob", NewOperation(b"b" * 20))
+    # The request is dropped as the response comes.
+    assert store.finish(claim, SUCCEEDED, response=b"r" * 100)
+    store.start("cyd", NewOperation(b"c"))
+    with pytest.raises(ExplainError, match="bytes"):
+        store.finish(claimed(store), SUCCEEDED, response=b"r" * 101)
+
+
+def test_a_caller_keeps_so_many_operations() -> None:
+    store = store_of(Clock(), kept_count=2)
+    ids = [store.start("ada", NewOperation(b"a")).id for _ in range(2)]
+
+    with pytest.raises(ExplainError) as caught:
+        store.start("ada", NewOperation(b"a"))
+    assert caught.value.reason is Reason.QUOTA_EXCEEDED
+    store.start("bob", NewOperation(b"b"))
+    store.delete("ada", ids[0])
+    store.start("ada", NewOperation(b"a"))
+
+
+def test_ended_operations_expire() -> None:
+    clock = Clock()
+    store = store_of(clock, seconds=100)
+    operation = store.start("ada", NewOperation(b"a"))
+    clock.now += 90
+    finish_next(store)
+    clock.now += 90
+    assert store.get("ada", operation.id) is not None
+    clock.now += 11
+
+    assert store.get("ada", operation.id) is None
+    assert store.list("ada") == ([], "")
+    assert store.counts().byte_count == 0
+
+
+def test_waiting_ends_with_the_operation() -> None:
+    store = MemoryOperations()
+    operation = store.start("ada", NewOperation(b"a"))
+    early = store.wait("ada", operation.id, 0.01)
+    thread = threading.Thread(target=finish_next, args=(store,))
+    thread.start()
+    ended = store.wait("ada", operation.id, 120)
+    thread.join()
+
+    assert early is not None
+    assert ended is not None
+    assert (early.state, ended.state) == (OperationState.PENDING, SUCCEEDED)
+
+
+def test_counts_tell_the_age_of_the_oldest_pending_operation() -> None:
+    clock = Clock()
+    store = store_of(clock)
+    for _ in range(2):
+        store.start("ada", NewOperation(b"a"))
+        clock.now += 5
+    before = store.counts()
+    claimed(store)
+    after = store.counts()
+
+    assert before.oldest_pending_seconds == 10
+    assert after.oldest_pending_seconds == 5
+    assert after.states[OperationState.RUNNING] == after.states[OperationState.PENDING] == 1
