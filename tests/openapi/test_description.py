@@ -108,7 +108,7 @@ def test_fields_refer_to_the_types_of_the_contract(description, name: str) -> No
             assert f"'#/components/schemas/{kind.name}'" in str(schema)
 
 
-@pytest.mark.parametrize("reason", Reason)
+@pytest.mark.parametrize("reason", sorted({*Reason} - {Reason.REQUEST_ID_IN_USE}, key=str))
 def test_every_reason_has_its_status_where_work_is_done(description, reason: Reason) -> None:
     answers = description["paths"]["/v1/explanations"]["post"]["responses"]
     (name,) = re.findall(r"\w+$", answers[str(STATUS[reason].http)]["$ref"])

@@ -13,10 +13,10 @@ from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.language.columns import ColumnValues, codes_of
 from onnxplain_server.language.tree import (
     ColumnReference,
+    Computation,
     Constant,
     Expression,
     Node,
-    Operation,
     walk,
 )
 
@@ -125,16 +125,16 @@ class _Evaluator:
                 return self._columns[node.name]
             case Constant():
                 return np.array(node.value, dtype=object if isinstance(node.value, str) else float)
-            case Operation(name="holds"):
+            case Computation(name="holds"):
                 return self._holds(node)
-            case Operation(name="missing"):
+            case Computation(name="missing"):
                 return self._missing(node)
-            case Operation(name="kmer"):
+            case Computation(name="kmer"):
                 return self._kmer(node)
             case _:
                 return OPERATIONS[node.name](*[self.values(operand) for operand in node.operands])
 
-    def _holds(self, node: Operation) -> Array:
+    def _holds(self, node: Computation) -> Array:
         """Use a column as a condition; reject values other than 0 and 1."""
         values = self.values(node.operands[0])
         wrong = ~((values == 0) | (values == 1) | np.isnan(values))
@@ -147,11 +147,11 @@ class _Evaluator:
             )
         return values
 
-    def _missing(self, node: Operation) -> Array:
+    def _missing(self, node: Computation) -> Array:
         condition: Vector = self._columns.missing(_name(node)).astype(np.float64)
         return condition
 
-    def _kmer(self, node: Operation) -> Array:
+    def _kmer(self, node: Computation) -> Array:
         """Return where a motif occurs, at a position or anywhere."""
         name, motif = _name(node), node.operands[1]
         letters, codes = self._columns.letters(name), codes_of(str(_constant(motif)))
@@ -167,7 +167,7 @@ class _Evaluator:
         return occurs
 
 
-def _name(node: Operation) -> str:
+def _name(node: Computation) -> str:
     column = node.operands[0]
     return column.name if isinstance(column, ColumnReference) else ""
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from onnxplain_server.language.tree import (
     ColumnReference,
+    Computation,
     Constant,
     Expression,
     Node,
-    Operation,
     ValueKind,
 )
 
@@ -56,7 +56,7 @@ class Exponentials:
 def form_of(expression: Expression) -> Linear | Threshold | None:
     """Return the closed form of a feature; None if it has none."""
     root = expression.root
-    if isinstance(root, Operation) and root.name in {"<", "<=", ">", ">="}:
+    if isinstance(root, Computation) and root.name in {"<", "<=", ">", ">="}:
         left, right = (_linear(operand) for operand in root.operands)
         if left is None or right is None:
             return None
@@ -70,7 +70,7 @@ def exponentials_of(expression: Expression) -> Exponentials | None:
 
     def exponential(node: Node) -> Linear | None:
         """Number an exponential, whose argument is kept in `arguments`."""
-        if not (isinstance(node, Operation) and node.name in {"exp", "expm1"}):
+        if not (isinstance(node, Computation) and node.name in {"exp", "expm1"}):
             return None
         argument = _linear(node.operands[0])
         if argument is None:
@@ -96,21 +96,21 @@ def _linear(node: Node, basis: Callable[[Node], Linear | None] = _column) -> Lin
     match node:
         case Constant(value=float()):
             return Linear({}, float(node.value))
-        case Operation(name="+" | "-" as sign):
+        case Computation(name="+" | "-" as sign):
             left, right = (_linear(operand, basis) for operand in node.operands)
             if left is None or right is None:
                 return None
             return left.plus(right, 1.0 if sign == "+" else -1.0)
-        case Operation(name="*" | "/"):
+        case Computation(name="*" | "/"):
             return _scaled(node, basis)
-        case Operation(name="negative"):
+        case Computation(name="negative"):
             inner = _linear(node.operands[0], basis)
             return None if inner is None else inner.times(-1.0)
         case _:
             return basis(node)
 
 
-def _scaled(node: Operation, basis: Callable[[Node], Linear | None]) -> Linear | None:
+def _scaled(node: Computation, basis: Callable[[Node], Linear | None]) -> Linear | None:
     """Multiply or divide by a constant."""
     left, right = (_linear(operand, basis) for operand in node.operands)
     if left is None or right is None:

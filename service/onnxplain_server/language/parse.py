@@ -19,10 +19,10 @@ from onnxplain_server.language.scope import COLUMNS_OF_TABLE, Scope
 from onnxplain_server.language.source import SourceText, read
 from onnxplain_server.language.tree import (
     ColumnReference,
+    Computation,
     Constant,
     Expression,
     Node,
-    Operation,
     ValueKind,
     walk,
 )
@@ -278,8 +278,8 @@ class _Parser:
 
     def _make(
         self, name: str, operands: Sequence[Node], kind: ValueKind, node: ast.expr
-    ) -> Operation:
-        return Operation(name, tuple(operands), kind, self._source.place(node))
+    ) -> Computation:
+        return Computation(name, tuple(operands), kind, self._source.place(node))
 
     def _fault(self, reason: str, node: ast.expr) -> ExplainError:
         return self._source.fault(reason, self._source.place(node))

@@ -35,8 +35,8 @@ class Constant:
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
-    """Operation on operands; `name` is a key of `evaluate.OPERATIONS`."""
+class Computation:
+    """Computation on operands; `name` is a key of `evaluate.OPERATIONS`."""
 
     name: str
     operands: tuple[Node, ...]
@@ -44,7 +44,7 @@ class Operation:
     place: int
 
 
-Node: TypeAlias = ColumnReference | Constant | Operation
+Node: TypeAlias = ColumnReference | Constant | Computation
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +74,6 @@ class Expression:
 def walk(node: Node) -> Iterator[Node]:
     """Yield a node and its descendants, from left to right."""
     yield node
-    if isinstance(node, Operation):
+    if isinstance(node, Computation):
         for operand in node.operands:
             yield from walk(operand)
