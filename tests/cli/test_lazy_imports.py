@@ -157,7 +157,7 @@ def test_a_table_imports_rich_and_no_page(table: Path) -> None:
 def test_an_overview_imports_neither_its_own_methods_before_nor_others(table: Path) -> None:
     modules = explain(NETWORK, table, "--budget-seconds", "1")
 
-    assert "onnxplain_server.explain.overview" in modules
+    assert "onnxplain_server.explain.planning.overview" in modules
     assert packages(modules) & (ALWAYS_NEEDLESS | SCIENTIFIC) == set()
 
 

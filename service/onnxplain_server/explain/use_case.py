@@ -11,11 +11,11 @@ from onnxplain_server.core.model import Model, Note
 from onnxplain_server.explain.bound_request import BoundRequest
 from onnxplain_server.explain.class_labels import check_target_given
 from onnxplain_server.explain.prediction.checks import check_prediction
+from onnxplain_server.explain.prepared_method import PreparedMethod, prepare_method
 from onnxplain_server.explain.question import Engine, Question
 from onnxplain_server.explain.registry import preparation_of
 from onnxplain_server.explain.resources import Resources
 from onnxplain_server.explain.sample import BoundTable, RowsUsed, rows_drawn
-from onnxplain_server.explain.step import Step, prepare_step
 from onnxplain_server.explain.task import Job
 from onnxplain_server.methods.classes import ClassPairing
 from onnxplain_server.methods.registry import Options, Result, method_of
@@ -26,7 +26,7 @@ from onnxplain_server.plots.registry import draw_all
 from onnxplain_server.telemetry.spans import span
 
 if TYPE_CHECKING:
-    from onnxplain_server.explain.overview import OverviewPlan, Part
+    from onnxplain_server.explain.planning.overview import OverviewPlan, Part
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,12 +102,12 @@ def explain(
     _check_alone([preparation.is_alone for preparation in preparations])
     rows_once = all(preparation.rows_once for preparation in preparations)
     request = BoundRequest(model, table, question, resources, rows_once=rows_once)
-    steps = [
-        prepare_step(request, options, f"methods[{i}].{method_of(options).name}")
+    prepared = [
+        prepare_method(request, options, f"methods[{i}].{method_of(options).name}")
         for i, options in enumerate(question.methods)
     ]
-    _reserve(request, sum(step.job.cost for step in steps))
-    return _answer(request, steps, [step.run() for step in steps])
+    _reserve(request, sum(method.job.cost for method in prepared))
+    return _answer(request, prepared, [method.run() for method in prepared])
 
 
 def _reserve(request: BoundRequest, cost: int) -> None:
@@ -118,23 +118,23 @@ def _reserve(request: BoundRequest, cost: int) -> None:
 
 def _overview(request: BoundRequest) -> Answer:
     """Explain by the methods of an overview, the curves last: they depend on the other results."""
-    from onnxplain_server.explain.overview import most_important, plan_overview
+    from onnxplain_server.explain.planning.overview import most_important, plan_overview
 
     request.require_model()
     plan = plan_overview(request)
     parts = [*_losses(request, plan), *plan.pairs()]
-    steps = [_prepare_part(request, part) for part in parts]
-    _reserve(request, sum(step.job.cost for step in steps) + plan.curve_cost)
-    results = [step.run() for step in steps]
+    prepared = [_prepare_part(request, part) for part in parts]
+    _reserve(request, sum(method.job.cost for method in prepared) + plan.curve_cost)
+    results = [method.run() for method in prepared]
 
     curves = plan.curves(most_important(results, plan.names))
     if curves is not None:
         parts.append(curves)
-        steps.append(_prepare_part(request, curves))
-        request.ledger.release(plan.curve_cost - steps[-1].job.cost)
-        results.append(steps[-1].run())
+        prepared.append(_prepare_part(request, curves))
+        request.ledger.release(plan.curve_cost - prepared[-1].job.cost)
+        results.append(prepared[-1].run())
     methods = tuple((method_of(part.options).name, part.row_count) for part in parts)
-    answer = _answer(request, steps, results)
+    answer = _answer(request, prepared, results)
     notes = plan.notes(parts, has_target=bool(request.question.target_column))
     return replace(answer, notes=(*answer.notes, *notes), overview_methods=methods)
 
@@ -143,7 +143,7 @@ def _losses(request: BoundRequest, plan: OverviewPlan) -> list[Part]:
     """Return the losses and importances of an overview; none without a target."""
     if not request.question.target_column:
         return []
-    from onnxplain_server.explain.overview import further_losses
+    from onnxplain_server.explain.planning.overview import further_losses
 
     parts = list(plan.losses(None))
     for part in tuple(parts):
@@ -152,13 +152,15 @@ def _losses(request: BoundRequest, plan: OverviewPlan) -> list[Part]:
     return [*parts, *plan.importances()]
 
 
-def _prepare_part(request: BoundRequest, part: Part) -> Step:
+def _prepare_part(request: BoundRequest, part: Part) -> PreparedMethod:
     rows = request if part.row_count is None else request.with_row_count(part.row_count)
-    return prepare_step(rows, part.options, method_of(part.options).name)
+    return prepare_method(rows, part.options, method_of(part.options).name)
 
 
-def _answer(request: BoundRequest, steps: Sequence[Step], results: Sequence[Result]) -> Answer:
-    jobs = [step.job for step in steps]
+def _answer(
+    request: BoundRequest, prepared: Sequence[PreparedMethod], results: Sequence[Result]
+) -> Answer:
+    jobs = [method.job for method in prepared]
     choice = request.choice
     return Answer(
         _explanations(jobs, results, _naming(request, jobs), plots=request.question.plots),

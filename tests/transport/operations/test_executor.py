@@ -74,7 +74,7 @@ def reason(operation: Operation) -> str:
     status = Status.FromString(operation.error)
     assert status.code
     assert status.details[0].Unpack(info)
-    return info.reason
+    return str(info.reason)
 
 
 def test_an_operation_ends_with_the_answer_of_its_request(execute) -> None:

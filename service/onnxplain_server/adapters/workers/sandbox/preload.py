@@ -24,7 +24,7 @@ _MODULES = (
     *("numpy.random", "numpy.ma", "onnx.shape_inference"),
     *("pyarrow.csv", "pyarrow.parquet", "pyarrow.ipc", "pyarrow.compute"),
     "scipy.special",
-    "onnxplain_server.explain.overview",
+    "onnxplain_server.explain.planning.overview",
     "onnxplain_server.plots.interactions.comparison",
 )
 """Modules that are imported where they are used, and that not every warm-up request reaches."""

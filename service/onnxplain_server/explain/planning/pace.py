@@ -55,8 +55,8 @@ def tree_rows(request: BoundRequest, seconds: float) -> int:
     return int(growth(few, many).rows_within(seconds))
 
 
-class Growth(NamedTuple):
-    """Growth of a time with the rows n: a n + b n² seconds.
+class TimeGrowth(NamedTuple):
+    """TimeGrowth of a time with the rows n: a n + b n² seconds.
 
     Attributes
     ----------
@@ -77,7 +77,7 @@ class Growth(NamedTuple):
         return 2 * seconds / (linear + math.sqrt(linear**2 + 4 * square * seconds))
 
 
-def growth(few: TimedRows, many: TimedRows) -> Growth:
+def growth(few: TimedRows, many: TimedRows) -> TimeGrowth:
     """Return the growth that two trials tell.
 
     Rows have cells in common, so time grows with their square on few rows and less on many, by how
@@ -88,7 +88,7 @@ def growth(few: TimedRows, many: TimedRows) -> Growth:
     if many.rows > few.rows:
         square = max(0.0, (slopes[1] - slopes[0]) / (many.rows - few.rows))
         square = min(square, slopes[1] / many.rows)
-    return Growth(slopes[1] - square * many.rows, square)
+    return TimeGrowth(slopes[1] - square * many.rows, square)
 
 
 def _trial(request: BoundRequest, row_count: int) -> TimedRows:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.explain import Question
-from onnxplain_server.explain.overview import OverviewPlan
+from onnxplain_server.explain.planning.overview import OverviewPlan
 from onnxplain_server.methods import interactions, partial_dependence, permutation_importance
 from onnxplain_server.methods.losses import Loss
 from onnxplain_server.methods.registry import method_of

@@ -20,7 +20,7 @@ from onnxplain_server.core.contract_limits import (
 )
 from onnxplain_server.core.model import Note
 from onnxplain_server.explain.bound_request import BoundRequest
-from onnxplain_server.explain.pace import predicted_pace, tree_pace, tree_rows
+from onnxplain_server.explain.planning.pace import predicted_pace, tree_pace, tree_rows
 from onnxplain_server.explain.question import Engine
 from onnxplain_server.explain.row_counts import QUADRATIC_ROWS, SHUFFLED_ROWS
 from onnxplain_server.methods import (

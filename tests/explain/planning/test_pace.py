@@ -10,10 +10,10 @@ import onnxplain
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from onnxplain_server.explain import overview, pace
 from onnxplain_server.explain.bound_request import BoundRequest
+from onnxplain_server.explain.planning import overview, pace
 
-MODELS = Path(__file__).parents[1] / "models"
+MODELS = Path(__file__).parents[2] / "models"
 N_ROWS = 3_000
 
 

@@ -1,4 +1,4 @@
-"""Step of a request: a method that is prepared, and runs later."""
+"""Prepared method: a method of a request, ready to run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from onnxplain_server.telemetry.spans import span
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Step:
+class PreparedMethod:
     """A job, and the request that it belongs to: with rows of its own, where a budget sets them.
 
     Attributes
@@ -45,7 +45,7 @@ class Step:
             return result
 
 
-def prepare_step(request: BoundRequest, options: Options, path: str) -> Step:
+def prepare_method(request: BoundRequest, options: Options, path: str) -> PreparedMethod:
     """Prepare a method of a request.
 
     Raises
@@ -53,4 +53,6 @@ def prepare_step(request: BoundRequest, options: Options, path: str) -> Step:
     ExplainError
         If options, model and table do not fit each other.
     """
-    return Step(request, preparation_of(options).prepare(Task(request, path), options), path)
+    return PreparedMethod(
+        request, preparation_of(options).prepare(Task(request, path), options), path
+    )
