@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 
 import pytest
-from onnxplain_server.adapters.storage.memory_operations import MemoryOperations
+from onnxplain_server.adapters.storage.operations.memory_operations import MemoryOperations
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import Blob
 from onnxplain_server.core.operation_store import Claim, Renewal

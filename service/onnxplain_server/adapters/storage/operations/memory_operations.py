@@ -10,11 +10,11 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from onnxplain_server.adapters.storage.memory_operation_records import (
+from onnxplain_server.adapters.storage.operations.memory_operation_records import (
     OperationRecord,
     OperationRecords,
 )
-from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.adapters.storage.operations.page_token import last_number
 from onnxplain_server.core.operation_store import Claim, Renewal
 from onnxplain_server.core.operations import (
     NewOperation,
@@ -91,13 +91,13 @@ class MemoryOperations:
         page_token: str = "",
     ) -> tuple[Sequence[Operation], str]:
         """Return a page of operations; see `OperationStore.list`."""
-        before = _number(page_token)
+        before = last_number(page_token)
         with self._changed:
             self._purge()
             newest_first = self._records.owned(owner)[::-1]
         page: list[OperationRecord] = []
         for record in newest_first:
-            if record.number < before and matches(record.operation):
+            if (before is None or record.number < before) and matches(record.operation):
                 if len(page) == page_size:
                     return [each.operation for each in page], str(page[-1].number)
                 page.append(record)
@@ -260,12 +260,3 @@ class MemoryOperations:
         now = self._clock()
         for record in [each for each in self._records if each.operation.expire_time <= now]:
             self._records.forget(record)
-
-
-def _number(page_token: str) -> float:
-    if not page_token:
-        return float("inf")
-    if not page_token.isascii() or not page_token.isdigit():
-        message = "page_token must be the next_page_token of an earlier answer, or empty"
-        raise ExplainError(Reason.INVALID_REQUEST, message, "page_token")
-    return int(page_token)

@@ -1,0 +1,196 @@
+-- Library of the scripts below: time, index, sizes, queues, and forgetting.
+--
+-- Every script gets the prefix of the keys, then the limits, then its own arguments.
+--
+--   record:ID            hash, one per operation
+--   part:ID:KIND:NUMBER  signed parts of requests and responses
+--   owners, sizes        hashes, by id
+--   bytes, total         sorted set by owner, and the sum
+--   expiry               sorted set of all ids, by the time at which they are forgotten
+--   pending, running     sorted sets of ids, by creation and by the end of the lease
+--   succeeded, failed, cancelled   sorted sets of ids, by their end
+--   owned:OWNER          sorted set of ids, by number
+--   queue:OWNER          sorted set of pending ids, the next one first
+--   succeeded:OWNER      sorted set of ids, by their end
+--   requests:OWNER       hash of ids, by request id
+--   waiting, turns       owners with pending operations; sorted set of owners, by their last turn
+--   number, resumed      counters
+local prefix = KEYS[1]
+local keep_ms, lease_ms = tonumber(ARGV[1]), tonumber(ARGV[2])
+local byte_limit, kept_count, running_count = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
+local call = redis.call
+
+-- Redis removes keys itself some time after the scripts should have.
+local SLACK_MS = 60000
+local PURGE_COUNT = 100
+
+local function key(...)
+  return prefix .. table.concat({...}, ':')
+end
+
+local function integer(number)
+  return string.format('%.0f', number)
+end
+
+local function clock()
+  local time = call('TIME')
+  return time[1] * 1000 + math.floor(time[2] / 1000)
+end
+
+local now = clock()
+
+local function write(command, name, ...)
+  local reply = call(command, name, ...)
+  call('PEXPIRE', name, integer(2 * keep_ms + 2 * SLACK_MS))
+  return reply
+end
+
+-- A full Redis refuses a script whose first write takes memory, and no other.
+local function allow_when_full()
+  call('DEL', key('none'))
+end
+
+local function read(id, field)
+  return call('HGET', key('record', id), field)
+end
+
+local function owner_of(id)
+  return call('HGET', key('owners'), id) or read(id, 'owner') or ''
+end
+
+-- A greater number each time, even after the loss of the counter.
+local function next_number()
+  local last = tonumber(call('GET', key('number')) or '0')
+  local number = integer(math.max(last + 1, now * 1000))
+  write('SET', key('number'), number)
+  return number
+end
+
+local function set_size(id, owner, size)
+  local change = integer(size - tonumber(call('HGET', key('sizes'), id) or '0'))
+  if size > 0 then
+    write('HSET', key('sizes'), id, integer(size))
+  else
+    call('HDEL', key('sizes'), id)
+  end
+  write('INCRBY', key('total'), change)
+  if tonumber(write('ZINCRBY', key('bytes'), change, owner)) <= 0 then
+    call('ZREM', key('bytes'), owner)
+  end
+end
+
+local function drop_parts(id, kind, count)
+  for number = 0, tonumber(count or '0') - 1 do
+    call('UNLINK', key('part', id, kind, number))
+  end
+end
+
+local function enqueue(id, owner, score)
+  write('ZADD', key('queue', owner), score, id)
+  write('SADD', key('waiting'), owner)
+  write('ZADD', key('pending'), read(id, 'created'), id)
+end
+
+local function dequeue(id, owner)
+  call('ZREM', key('queue', owner), id)
+  call('ZREM', key('pending'), id)
+  if call('EXISTS', key('queue', owner)) == 0 then
+    call('SREM', key('waiting'), owner)
+  end
+end
+
+-- Of an operation, or of what is left of it.
+local function forget(id)
+  local owner, record = owner_of(id), key('record', id)
+  local request_id = call('HGET', record, 'request_id')
+  if request_id and call('HGET', key('requests', owner), request_id) == id then
+    call('HDEL', key('requests', owner), request_id)
+  end
+  drop_parts(id, 'request', call('HGET', record, 'request_parts'))
+  drop_parts(id, 'response' .. (call('HGET', record, 'token') or ''), call('HGET', record, 'response_parts'))
+  dequeue(id, owner)
+  for _, name in ipairs({'running', 'succeeded', 'failed', 'cancelled', 'expiry'}) do
+    call('ZREM', key(name), id)
+  end
+  call('ZREM', key('succeeded', owner), id)
+  call('ZREM', key('owned', owner), id)
+  if call('EXISTS', key('owned', owner)) == 0 then
+    call('ZREM', key('turns'), owner)
+  end
+  set_size(id, owner, 0)
+  call('HDEL', key('owners'), id)
+  call('DEL', record)
+end
+
+local function purge()
+  for _, id in ipairs(call('ZRANGEBYSCORE', key('expiry'), '-inf', now, 'LIMIT', 0, PURGE_COUNT)) do
+    forget(id)
+  end
+end
+
+local function is_kept(id, owner)
+  local record = call('HMGET', key('record', id), 'owner', 'expires')
+  return record[1] == owner and tonumber(record[2] or '0') > now
+end
+
+local function is_held(id, token)
+  local record = call('HMGET', key('record', id), 'state', 'token', 'expires')
+  return record[1] == 'running' and record[2] == token and tonumber(record[3] or '0') > now
+end
+
+-- Parts are written once, and may be needed for as long as the operation may be resumed.
+local function keep_parts(id)
+  local part_count = tonumber(read(id, 'request_parts') or '0')
+  if part_count > 0 and call('PTTL', key('part', id, 'request', 0)) < keep_ms / 2 then
+    for number = 0, part_count - 1 do
+      call('PEXPIRE', key('part', id, 'request', number), integer(keep_ms + SLACK_MS))
+    end
+  end
+end
+
+local function set_expiry(id)
+  keep_parts(id)
+  call('HSET', key('record', id), 'expires', integer(now + keep_ms))
+  call('PEXPIRE', key('record', id), integer(keep_ms + SLACK_MS))
+  write('ZADD', key('expiry'), integer(now + keep_ms), id)
+end
+
+-- Forgets succeeded operations of whoever has most bytes, oldest first, until new bytes fit.
+local function make_room(owner, size, freed)
+  local limit = byte_limit + freed
+  while tonumber(call('GET', key('total')) or '0') + size > limit do
+    if size > limit then
+      return false
+    end
+    local victim, most = nil, -1
+    local owners = call('ZREVRANGE', key('bytes'), 0, -1, 'WITHSCORES')
+    for i = 1, #owners, 2 do
+      local bytes = tonumber(owners[i + 1]) + (owners[i] == owner and size or 0)
+      local oldest = bytes > most and call('ZRANGE', key('succeeded', owners[i]), 0, 0)[1]
+      if oldest then
+        victim, most = oldest, bytes
+      end
+    end
+    if not victim then
+      return false
+    end
+    forget(victim)
+  end
+  return true
+end
+
+local function finish(id, owner, state)
+  drop_parts(id, 'request', read(id, 'request_parts'))
+  dequeue(id, owner)
+  call('ZREM', key('running'), id)
+  call('HSET', key('record', id), 'state', state, 'ended', integer(now), 'request_parts', 0)
+  write('ZADD', key(state), integer(now), id)
+  if state == 'succeeded' then
+    write('ZADD', key('succeeded', owner), integer(now), id)
+  end
+  set_expiry(id)
+end
+
+local function shown(id)
+  return call('HGETALL', key('record', id))
+end
