@@ -12,6 +12,9 @@ from onnxplain_server.adapters.storage.signing import SIGNATURE_BYTES, Signer
 # A part with its signature has 1 MiB: Redis serves one command at a time.
 PART_BYTES = 2**20 - SIGNATURE_BYTES
 
+_UNUSED_SECONDS = 600
+"""Time to live of parts that no operation has; the scripts prolong that of others."""
+
 
 def part_count(size: int) -> int:
     """Return the number of parts of so many bytes."""
@@ -30,17 +33,12 @@ class OperationParts:
     prefix : str
         Of all keys.
     signer : Signer
-    seconds : float
-        Time to live of a part that no script prolongs.
     """
 
-    def __init__(
-        self, scripts: OperationScripts, prefix: str, signer: Signer, seconds: float
-    ) -> None:
+    def __init__(self, scripts: OperationScripts, prefix: str, signer: Signer) -> None:
         self._scripts = scripts
         self._prefix = prefix
         self._signer = signer
-        self._milliseconds = round(1000 * seconds)
 
     def write(self, operation_id: str, kind: str, content: bytes) -> None:
         """Store all parts; raises OperationStoreError, with some of them stored."""
@@ -78,7 +76,7 @@ class OperationParts:
         return None if signed is None else self._signer.verify(name, signed)
 
     def _set(self, key: str, signed: bytes) -> None:
-        self._scripts.ask(lambda redis: redis.set(key, signed, px=self._milliseconds))
+        self._scripts.ask(lambda redis: redis.set(key, signed, ex=_UNUSED_SECONDS))
 
     def _unlink(self, keys: Iterable[str]) -> None:
         self._scripts.ask(lambda redis: redis.unlink(*keys))

@@ -89,7 +89,7 @@ class RedisOperations:
         prefix = f"{KEYS}operations:{namespace}:"
         signer = Signer(secret)
         self._scripts = OperationScripts(connection, prefix, self.limits)
-        self._parts = OperationParts(self._scripts, prefix, signer, self.limits.seconds)
+        self._parts = OperationParts(self._scripts, prefix, signer)
         self._format = OperationRecordFormat(signer)
 
     def start(self, owner: str, new: NewOperation) -> Operation:
@@ -99,10 +99,11 @@ class RedisOperations:
         earlier = self._try_start(operation_id, owner, new, len(packed), is_trial=True)
         if earlier is not None:
             return check_same(earlier, new.digest())
+        self._parts.write(operation_id, "request", packed)
+        # Parts are not dropped where Redis does not answer: it may have added the operation.
         try:
-            self._parts.write(operation_id, "request", packed)
             started = self._try_start(operation_id, owner, new, len(packed), is_trial=False)
-        except (ExplainError, OperationStoreError):
+        except ExplainError:
             self._drop(operation_id, "request", len(packed))
             raise
         if started is None:
@@ -201,19 +202,14 @@ class RedisOperations:
     ) -> bool:
         """End the operation; see `OperationStore.finish`."""
         operation_id, kind = claim.operation.id, _response(claim.token)
-        reply = b""
         try:
             self._parts.write(operation_id, kind, response)
-            signed = self._format.sign_error(operation_id, claim.token, error)
-            arguments = state.value, part_count(len(response)), len(response), signed
-            reply = checked(
-                self._scripts.run("finish", operation_id, claim.token, *arguments), bytes
-            )
+            reply = self._finish(claim, state, response, error)
         except RedisFullError:
+            self._drop(operation_id, kind, len(response))
             raise _full(len(response)) from None
-        finally:
-            if reply != b"ok":
-                self._drop(operation_id, kind, len(response))
+        if reply in {b"lost", b"full"}:
+            self._drop(operation_id, kind, len(response))
         if reply == b"full":
             raise no_room(len(response), self.limits.byte_count)
         return reply == b"ok"
@@ -232,6 +228,12 @@ class RedisOperations:
             int(resumed),
             int(size),
         )
+
+    def _finish(self, claim: Claim, state: OperationState, response: bytes, error: bytes) -> bytes:
+        operation_id, size = claim.operation.id, len(response)
+        signed = self._format.sign_error(operation_id, claim.token, error)
+        arguments = state.value, part_count(size), size, signed
+        return checked(self._scripts.run("finish", operation_id, claim.token, *arguments), bytes)
 
     def _try_start(
         self, operation_id: str, owner: str, new: NewOperation, size: int, *, is_trial: bool
@@ -257,11 +259,14 @@ class RedisOperations:
     def _record(self, script: str, owner: str, operation_id: str) -> RedisOperationRecord | None:
         return self._format.read(operation_id, self._scripts.run(script, operation_id, owner))
 
-    def _batch(self, owner: str, before: str) -> tuple[str, list[RedisOperationRecord]]:
+    def _batch(self, owner: str, before: str) -> tuple[str, Sequence[RedisOperationRecord]]:
         """Return some records before a number, and that of the last; empty after all of them."""
-        number, found = checked(self._scripts.run("list", owner, before, _BATCH), list)
-        records = [self._format.read(checked(name, bytes).decode(), it) for name, it in found]
-        return checked(number, bytes).decode(), [each for each in records if each is not None]
+        match checked(self._scripts.run("list", owner, before, _BATCH), list):
+            case [bytes() as number, [*found]]:
+                records = (self._format.read(name.decode(), fields) for name, fields in found)
+                return number.decode(), [each for each in records if each is not None]
+            case _:
+                raise OperationStoreError("Redis answered without a list")
 
     def _drop(self, operation_id: str, kind: str, size: int) -> None:
         # Otherwise they expire.

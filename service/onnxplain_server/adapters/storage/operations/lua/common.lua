@@ -11,7 +11,7 @@
 --   succeeded, failed, cancelled   sorted sets of ids, by their end
 --   owned:OWNER          sorted set of ids, by number
 --   queue:OWNER          sorted set of pending ids, the next one first
---   succeeded:OWNER      sorted set of ids, by their end
+--   succeeded:OWNER      sorted set of ids, in the order of their ends
 --   requests:OWNER       hash of ids, by request id
 --   waiting, turns       owners with pending operations; sorted set of owners, by their last turn
 --   number, resumed      counters
@@ -79,6 +79,11 @@ local function set_size(id, owner, size)
   end
 end
 
+-- Each claim writes parts of its own.
+local function response_kind(token)
+  return 'response' .. token
+end
+
 local function drop_parts(id, kind, count)
   for number = 0, tonumber(count or '0') - 1 do
     call('UNLINK', key('part', id, kind, number))
@@ -107,7 +112,7 @@ local function forget(id)
     call('HDEL', key('requests', owner), request_id)
   end
   drop_parts(id, 'request', call('HGET', record, 'request_parts'))
-  drop_parts(id, 'response' .. (call('HGET', record, 'token') or ''), call('HGET', record, 'response_parts'))
+  drop_parts(id, response_kind(read(id, 'token') or ''), call('HGET', record, 'response_parts'))
   dequeue(id, owner)
   for _, name in ipairs({'running', 'succeeded', 'failed', 'cancelled', 'expiry'}) do
     call('ZREM', key(name), id)
@@ -138,18 +143,17 @@ local function is_held(id, token)
   return record[1] == 'running' and record[2] == token and tonumber(record[3] or '0') > now
 end
 
--- Parts are written once, and may be needed for as long as the operation may be resumed.
-local function keep_parts(id)
-  local part_count = tonumber(read(id, 'request_parts') or '0')
-  if part_count > 0 and call('PTTL', key('part', id, 'request', 0)) < keep_ms / 2 then
-    for number = 0, part_count - 1 do
-      call('PEXPIRE', key('part', id, 'request', number), integer(keep_ms + SLACK_MS))
+-- Parts are written with a short time to live, which this prolongs.
+local function keep_parts(id, kind, count)
+  if count > 0 and call('PTTL', key('part', id, kind, 0)) < keep_ms + SLACK_MS / 2 then
+    for number = 0, count - 1 do
+      call('PEXPIRE', key('part', id, kind, number), integer(keep_ms + SLACK_MS))
     end
   end
 end
 
 local function set_expiry(id)
-  keep_parts(id)
+  keep_parts(id, 'request', tonumber(read(id, 'request_parts') or '0'))
   call('HSET', key('record', id), 'expires', integer(now + keep_ms))
   call('PEXPIRE', key('record', id), integer(keep_ms + SLACK_MS))
   write('ZADD', key('expiry'), integer(now + keep_ms), id)
@@ -186,7 +190,7 @@ local function finish(id, owner, state)
   call('HSET', key('record', id), 'state', state, 'ended', integer(now), 'request_parts', 0)
   write('ZADD', key(state), integer(now), id)
   if state == 'succeeded' then
-    write('ZADD', key('succeeded', owner), integer(now), id)
+    write('ZADD', key('succeeded', owner), next_number(), id)
   end
   set_expiry(id)
 end

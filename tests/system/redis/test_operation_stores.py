@@ -1,47 +1,88 @@
-"""Operations in memory: turns, leases, room and time."""
+"""Stores of operations, in memory and in a real Redis: turns, leases, room and time."""
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 
 import pytest
+import redis
+from onnxplain_server.adapters.storage.operations import redis_operation_scripts
 from onnxplain_server.adapters.storage.operations.memory_operations import MemoryOperations
+from onnxplain_server.adapters.storage.operations.redis_operations import RedisOperations
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import Blob
-from onnxplain_server.core.operation_store import Claim, Renewal
+from onnxplain_server.core.operation_store import Claim, OperationStore, Renewal
 from onnxplain_server.core.operations import NewOperation, OperationLimits, OperationState
 
 SUCCEEDED, FAILED = OperationState.SUCCEEDED, OperationState.FAILED
+SECRET = b"secret of the tests"
 
 
 class Clock:
     """Time that passes when a test says so."""
 
-    def __init__(self) -> None:
-        self.now = 1_000.0
+    now = 1_000.0
 
     def __call__(self) -> float:
         return self.now
 
+    def advance(self, seconds: float) -> None:
+        self.now += seconds
 
-def store_of(clock: Clock, **limits: float) -> MemoryOperations:
-    return MemoryOperations(OperationLimits(**limits), clock)  # type: ignore[arg-type]
+
+class RedisClock(Clock):
+    """The same, which the scripts read in Redis."""
+
+    def __init__(self, admin: redis.Redis) -> None:
+        self._admin = admin
+        self.advance(0)
+
+    def advance(self, seconds: float) -> None:
+        super().advance(seconds)
+        self._admin.set("test-clock", self.now)
 
 
-def claimed(store: MemoryOperations) -> Claim:
+@pytest.fixture(params=["memory", "redis"])
+def make_store(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., OperationStore]:
+    """Make stores by their limits, which share a clock; the fixture `clock` has it."""
+    if request.param == "memory":
+        clock = Clock()
+        request.node.clock = clock
+        return lambda **limits: MemoryOperations(OperationLimits(**limits), clock)
+    text = redis_operation_scripts._text
+    server, link = (request.getfixturevalue(name) for name in ("redis_server", "link"))
+    request.node.clock = RedisClock(server.admin)
+    monkeypatch.setattr(
+        redis_operation_scripts,
+        "_text",
+        lambda name: text(name).replace("call('TIME')", "{call('GET', 'test-clock'), 0}"),
+    )
+    return lambda **limits: RedisOperations(link, SECRET, OperationLimits(**limits))
+
+
+@pytest.fixture
+def clock(make_store, request: pytest.FixtureRequest) -> Clock:
+    found: Clock = request.node.clock
+    return found
+
+
+def claimed(store: OperationStore) -> Claim:
     claim = store.claim("c")
     assert claim is not None
     return claim
 
 
-def finish_next(store: MemoryOperations, response: bytes = b"r") -> str:
+def finish_next(store: OperationStore, response: bytes = b"r") -> str:
     claim = claimed(store)
     assert store.finish(claim, SUCCEEDED, response=response)
     return claim.operation.owner
 
 
-def test_an_operation_is_computed_once_and_its_response_read_by_its_owner() -> None:
-    store = store_of(Clock())
+def test_an_operation_is_computed_once_and_its_response_read_by_its_owner(make_store) -> None:
+    store = make_store()
     operation = store.start("ada", NewOperation(b"request", labels={"team": "a"}))
     claim = claimed(store)
 
@@ -65,8 +106,8 @@ def test_an_operation_is_computed_once_and_its_response_read_by_its_owner() -> N
     assert store.cancel("bob", operation.id) is None
 
 
-def test_owners_take_turns_however_many_one_has() -> None:
-    store = store_of(Clock())
+def test_owners_take_turns_however_many_one_has(make_store) -> None:
+    store = make_store()
     for _ in range(5):
         store.start("ada", NewOperation(b"a"))
     for _ in range(2):
@@ -75,8 +116,8 @@ def test_owners_take_turns_however_many_one_has() -> None:
     assert [finish_next(store) for _ in range(7)] == ["ada", "bob", "ada", "bob", *["ada"] * 3]
 
 
-def test_a_caller_with_running_operations_waits_for_those_without() -> None:
-    store = store_of(Clock(), running_count=2)
+def test_a_caller_with_running_operations_waits_for_those_without(make_store) -> None:
+    store = make_store(running_count=2)
     for _ in range(4):
         store.start("ada", NewOperation(b"a"))
     first = [claimed(store).operation.owner for _ in range(2)]
@@ -87,16 +128,17 @@ def test_a_caller_with_running_operations_waits_for_those_without() -> None:
     assert store.claim("c") is None
 
 
-def test_the_claim_of_a_silent_consumer_is_taken_over_and_changes_nothing() -> None:
-    clock = Clock()
-    store = store_of(clock, lease_seconds=10)
+def test_the_claim_of_a_silent_consumer_is_taken_over_and_changes_nothing(
+    make_store, clock: Clock
+) -> None:
+    store = make_store(lease_seconds=10)
     operation = store.start("ada", NewOperation(b"a"))
     lost = claimed(store)
-    clock.now += 9
+    clock.advance(9)
     assert store.renew(lost, 1, 2) is Renewal.OK
-    clock.now += 9
+    clock.advance(9)
     assert store.claim("other") is None
-    clock.now += 1
+    clock.advance(1)
     second = claimed(store)
 
     assert second.token > lost.token
@@ -110,8 +152,8 @@ def test_the_claim_of_a_silent_consumer_is_taken_over_and_changes_nothing() -> N
     assert store.counts().resumed_count == 1
 
 
-def test_a_released_operation_is_next_and_counts_no_attempt_but_a_crash() -> None:
-    store = store_of(Clock())
+def test_a_released_operation_is_next_and_counts_no_attempt_but_a_crash(make_store) -> None:
+    store = make_store()
     first = store.start("ada", NewOperation(b"a")).id
     store.start("ada", NewOperation(b"b"))
     assert store.release(claimed(store))
@@ -123,8 +165,8 @@ def test_a_released_operation_is_next_and_counts_no_attempt_but_a_crash() -> Non
     assert (crashed.operation.attempt_count, crashed.operation.crash_count) == (2, 1)
 
 
-def test_equal_requests_with_one_id_are_one_operation() -> None:
-    store = store_of(Clock())
+def test_equal_requests_with_one_id_are_one_operation(make_store) -> None:
+    store = make_store()
     first = store.start("ada", NewOperation(b"a", request_id="x"))
 
     assert store.start("ada", NewOperation(b"a", request_id="x")).id == first.id
@@ -135,8 +177,8 @@ def test_equal_requests_with_one_id_are_one_operation() -> None:
     assert store.start("ada", NewOperation(b"a")).id != store.start("ada", NewOperation(b"a")).id
 
 
-def test_cancelling_ends_a_pending_operation_and_is_told_to_a_running_one() -> None:
-    store = store_of(Clock())
+def test_cancelling_ends_a_pending_operation_and_is_told_to_a_running_one(make_store) -> None:
+    store = make_store()
     running = store.start("ada", NewOperation(b"a"))
     pending = store.start("ada", NewOperation(b"b"))
     claim = claimed(store)
@@ -151,8 +193,8 @@ def test_cancelling_ends_a_pending_operation_and_is_told_to_a_running_one() -> N
     assert store.finish(claim, OperationState.CANCELLED)
 
 
-def test_deleting_a_running_operation_ends_its_claim() -> None:
-    store = store_of(Clock())
+def test_deleting_a_running_operation_ends_its_claim(make_store) -> None:
+    store = make_store()
     operation = store.start("ada", NewOperation(b"a"))
     claim = claimed(store)
 
@@ -162,8 +204,8 @@ def test_deleting_a_running_operation_ends_its_claim() -> None:
     assert store.counts().byte_count == 0
 
 
-def test_pages_are_newest_first_and_complete() -> None:
-    store = store_of(Clock())
+def test_pages_are_newest_first_and_complete(make_store) -> None:
+    store = make_store()
     ids = [store.start("ada", NewOperation(b"a")).id for _ in range(5)]
     store.start("bob", NewOperation(b"b"))
     first, token = store.list("ada", page_size=2)
@@ -175,8 +217,8 @@ def test_pages_are_newest_first_and_complete() -> None:
         store.list("ada", lambda _each: True, 2, "x")
 
 
-def test_new_bytes_displace_the_oldest_response_of_the_owner_with_most() -> None:
-    store = store_of(Clock(), byte_count=100)
+def test_new_bytes_displace_the_oldest_response_of_the_owner_with_most(make_store) -> None:
+    store = make_store(byte_count=100)
     small = store.start("bob", NewOperation(b"b" * 10)).id
     finish_next(store, b"r" * 10)
     large = [store.start("ada", NewOperation(b"a")).id for _ in range(2)]
@@ -193,8 +235,8 @@ def test_new_bytes_displace_the_oldest_response_of_the_owner_with_most() -> None
     assert caught.value.reason is Reason.QUOTA_EXCEEDED
 
 
-def test_bytes_of_operations_that_have_not_ended_are_never_displaced() -> None:
-    store = store_of(Clock(), byte_count=100)
+def test_bytes_of_operations_that_have_not_ended_are_never_displaced(make_store) -> None:
+    store = make_store(byte_count=100)
     store.start("ada", NewOperation(b"a" * 90))
     claim = claimed(store)
 
@@ -207,8 +249,8 @@ def test_bytes_of_operations_that_have_not_ended_are_never_displaced() -> None:
         store.finish(claimed(store), SUCCEEDED, response=b"r" * 101)
 
 
-def test_a_caller_keeps_so_many_operations() -> None:
-    store = store_of(Clock(), kept_count=2)
+def test_a_caller_keeps_so_many_operations(make_store) -> None:
+    store = make_store(kept_count=2)
     ids = [store.start("ada", NewOperation(b"a")).id for _ in range(2)]
 
     with pytest.raises(ExplainError) as caught:
@@ -219,23 +261,22 @@ def test_a_caller_keeps_so_many_operations() -> None:
     store.start("ada", NewOperation(b"a"))
 
 
-def test_ended_operations_expire() -> None:
-    clock = Clock()
-    store = store_of(clock, seconds=100)
+def test_ended_operations_expire(make_store, clock: Clock) -> None:
+    store = make_store(seconds=100)
     operation = store.start("ada", NewOperation(b"a"))
-    clock.now += 90
+    clock.advance(90)
     finish_next(store)
-    clock.now += 90
+    clock.advance(90)
     assert store.get("ada", operation.id) is not None
-    clock.now += 11
+    clock.advance(11)
 
     assert store.get("ada", operation.id) is None
     assert store.list("ada") == ([], "")
     assert store.counts().byte_count == 0
 
 
-def test_waiting_ends_with_the_operation() -> None:
-    store = MemoryOperations()
+def test_waiting_ends_with_the_operation(make_store) -> None:
+    store = make_store()
     operation = store.start("ada", NewOperation(b"a"))
     early = store.wait("ada", operation.id, 0.01)
     thread = threading.Thread(target=finish_next, args=(store,))
@@ -248,12 +289,11 @@ def test_waiting_ends_with_the_operation() -> None:
     assert (early.state, ended.state) == (OperationState.PENDING, SUCCEEDED)
 
 
-def test_counts_tell_the_age_of_the_oldest_pending_operation() -> None:
-    clock = Clock()
-    store = store_of(clock)
+def test_counts_tell_the_age_of_the_oldest_pending_operation(make_store, clock: Clock) -> None:
+    store = make_store()
     for _ in range(2):
         store.start("ada", NewOperation(b"a"))
-        clock.now += 5
+        clock.advance(5)
     before = store.counts()
     claimed(store)
     after = store.counts()
