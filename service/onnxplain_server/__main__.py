@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from onnxplain_server import cli
 from onnxplain_server.core.interfaces import BlobStore, Cache, Decoder, Runner
 from onnxplain_server.core.model_limits import ModelLimits
+from onnxplain_server.core.operation_store import OperationStore
 from onnxplain_server.telemetry.tracing import UNTRACED, Tracer
 
 if TYPE_CHECKING:
@@ -120,9 +121,10 @@ def _worker_settings(settings: Settings, limits: ModelLimits) -> WorkerSettings:
     from onnxplain_server.adapters.workers.ipc.zygote_arguments import WorkerSettings  # noqa: PLC0415
     from onnxplain_server.adapters.workers.sandbox.resource_limits import Budget  # noqa: PLC0415
 
-    cpu_seconds = math.ceil(
-        _CPU_LIMIT_REQUESTS * settings.max_seconds * (settings.thread_count + 1)
-    )
+    max_seconds = settings.max_seconds
+    if settings.redis_address() is not None:
+        max_seconds = max(max_seconds, settings.operations_max_seconds)
+    cpu_seconds = math.ceil(_CPU_LIMIT_REQUESTS * max_seconds * (settings.thread_count + 1))
     # The message and the files that it refers to.
     request_bytes = settings.max_message_bytes + settings.max_model_bytes + settings.max_table_bytes
     return WorkerSettings(
@@ -160,12 +162,21 @@ def _blobs(byte_limit: int = _UPLOAD_BYTES, seconds: float = math.inf) -> Memory
     return MemoryBlobs(byte_limit, seconds)
 
 
-def _stores(settings: Settings) -> tuple[Cache, BlobStore]:
+@dataclass(frozen=True, slots=True)
+class _Stores:
+    """Stores of a server; without Redis, none for operations."""
+
+    cache: Cache
+    blobs: BlobStore
+    operations: OperationStore | None = None
+
+
+def _stores(settings: Settings) -> _Stores:
     cache = _cache(settings.cache_bytes)
     blobs = _blobs(settings.upload_bytes, settings.upload_seconds)
     address = settings.redis_address()
     if address is None:
-        return cache, blobs
+        return _Stores(cache, blobs)
     from onnxplain_server.adapters.storage.shared_storage import SharedStorage  # noqa: PLC0415
     from onnxplain_server.config.setting_names import SettingsError  # noqa: PLC0415
 
@@ -174,9 +185,10 @@ def _stores(settings: Settings) -> tuple[Cache, BlobStore]:
         shared = SharedStorage(address, secret)
     except ValueError as error:
         raise SettingsError(f"the address of Redis: {error}") from None
-    return (
+    return _Stores(
         shared.cache(cache, settings.cache_seconds),
         shared.blobs(blobs, settings.upload_seconds),
+        shared.operations(settings.operation_limits()),
     )
 
 
@@ -190,16 +202,17 @@ def _serve(flags: Mapping[str, object]) -> None:
     with ExitStack() as stack:
         tracer = _tracer(stack)
         server_runner = _server_runner(settings, stack)
-        cache, store = _stores(settings)
+        stores = _stores(settings)
         serve.run(
             settings,
             server_runner.runner,
-            cache,
-            store,
+            stores.cache,
+            stores.blobs,
             server_runner.collectors,
             decoder=server_runner.decoder,
             ready=server_runner.ready,
             tracer=tracer,
+            operations=stores.operations,
         )
 
 

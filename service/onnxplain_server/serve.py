@@ -17,6 +17,7 @@ from onnxplain_server import server_process
 from onnxplain_server.access import Access, build_access
 from onnxplain_server.config.settings import Settings
 from onnxplain_server.core.interfaces import BlobStore, Cache, Decoder, Runner
+from onnxplain_server.core.operation_store import OperationStore
 from onnxplain_server.telemetry.tracing import UNTRACED, Tracer
 from onnxplain_server.transport.admission.admission import RequestLimits
 from onnxplain_server.transport.admission.scheduler import Scheduler
@@ -25,6 +26,7 @@ from onnxplain_server.transport.grpc.grpc_server import GrpcServer
 from onnxplain_server.transport.metrics.metrics_page import create_metrics_app
 from onnxplain_server.transport.metrics.request_metrics import Metrics
 from onnxplain_server.transport.metrics.state_metrics import StateCollector
+from onnxplain_server.transport.operations.executor import OperationExecutor
 from onnxplain_server.transport.readiness import ReadinessWatcher
 from onnxplain_server.transport.rest.origin_policy import OriginPolicy
 from onnxplain_server.transport.rest.rest_access import header_check
@@ -78,6 +80,8 @@ class Server:
         Whether the runner can compute now; readiness probes report it.
     tracer : Tracer
         Traces the requests.
+    operations : OperationStore, optional
+        Keeps the operations; without it, none can be started.
 
     Raises
     ------
@@ -98,13 +102,14 @@ class Server:
         decoder: Decoder,
         ready: Callable[[], bool] = lambda: True,
         tracer: Tracer = UNTRACED,
+        operations: OperationStore | None = None,
     ) -> None:
         self._scheduler = Scheduler(
             settings.running_count, settings.waiting_count, settings.extra_count
         )
         access = build_access(settings)
         state = StateCollector(self._scheduler, cache, store)
-        metrics = _metrics_of(state, access.state, *collectors)
+        metrics = Metrics(state, access.state, *collectors)
         limits, scheduler = _request_limits(settings), self._scheduler
         service = Service(
             *(runner, cache, store),
@@ -113,6 +118,7 @@ class Server:
             scheduler=scheduler,
             metrics=metrics,
             ready=ready,
+            operations=operations,
         )
         with ExitStack() as opened:
             threads = self._scheduler.thread_count
@@ -123,6 +129,7 @@ class Server:
             opened.callback(self._grpc.stop, 0, 0)
             self._metrics = _metrics(settings, metrics)
             opened.pop_all()
+        self._executor = _executor(settings, service, self._scheduler)
         self._readiness = ReadinessWatcher(lambda: service.ready, self._grpc.set_ready)
         self.rest_port = self._rest.port
         self.grpc_port = self._grpc.port
@@ -152,6 +159,8 @@ class Server:
         if not ended:
             self._scheduler.cancel_all()
             ended = self._scheduler.wait_idle(_LAST_SECONDS)
+        if self._executor is not None:
+            self._executor.stop(_LAST_SECONDS)
         self._rest.stop(max(_LAST_SECONDS, end - time.monotonic()))
         closing.join()
         self._metrics.stop(0)
@@ -168,6 +177,7 @@ def run(
     decoder: Decoder,
     ready: Callable[[], bool] = lambda: True,
     tracer: Tracer = UNTRACED,
+    operations: OperationStore | None = None,
 ) -> None:
     """Serve until SIGTERM or SIGINT, then drain. Call it on the main thread.
 
@@ -182,7 +192,11 @@ def run(
     server_process.allow_connections()
     server_process.return_memory()
     server = Server(
-        settings, runner, cache, store, collectors, decoder=decoder, ready=ready, tracer=tracer
+        *(settings, runner, cache, store, collectors),
+        decoder=decoder,
+        ready=ready,
+        tracer=tracer,
+        operations=operations,
     )
     gc.freeze()  # otherwise each full collection stops all requests for 100 ms
     LOG.info("metrics on %s:%d, REST on %s:%d, gRPC on %s:%d", *_addresses(settings, server))
@@ -198,11 +212,15 @@ def run(
         os._exit(0)
 
 
-def _metrics_of(*collectors: Collector) -> Metrics:
-    metrics = Metrics()
-    for collector in collectors:
-        metrics.registry.register(collector)
-    return metrics
+def _executor(
+    settings: Settings, service: Service, scheduler: Scheduler
+) -> OperationExecutor | None:
+    if service.operations is None:
+        return None
+    thread_count, seconds = settings.running_count, settings.operations_max_seconds
+    return OperationExecutor(
+        *(service.operations, service, scheduler), thread_count=thread_count, seconds=seconds
+    )
 
 
 def _request_limits(settings: Settings) -> RequestLimits:

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Literal
 
 from pydantic import ByteSize, Field, SecretStr
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import SettingsConfigDict
 
+from onnxplain_server.config.operation_settings import OperationSettings
 from onnxplain_server.config.setting_names import PREFIX, SettingsError, variable_and_flag
 from onnxplain_server.config.setting_types import (
     Algorithms,
@@ -38,7 +39,7 @@ def core_count(quota_file: Path = Path("/sys/fs/cgroup/cpu.max")) -> int:
     return int(min(affinity or 1, quota))
 
 
-class Settings(BaseSettings):
+class Settings(OperationSettings):
     """Settings of the server. Sizes are bytes, or texts like "64MiB"."""
 
     model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, extra="forbid")

@@ -15,6 +15,7 @@ from functools import partial
 from onnxplain.v1.upload_pb2 import UploadModelResponse, UploadTableResponse
 
 from onnxplain_server.core.interfaces import BlobStore, Cache, Decoder, Runner
+from onnxplain_server.core.operation_store import OperationStore
 from onnxplain_server.core.request import Body, Reply, ReplyFormat, RequestParts, ServiceMethod
 from onnxplain_server.telemetry.spans import span
 from onnxplain_server.transport.admission.admission import (
@@ -57,6 +58,8 @@ class Service:
         Counts replies and durations.
     ready : callable () -> bool
         Whether the runner can compute now.
+    operations : OperationStore, optional
+        Without it, no operations can be started.
     """
 
     def __init__(
@@ -70,7 +73,9 @@ class Service:
         scheduler: Scheduler,
         metrics: Metrics,
         ready: Callable[[], bool] = lambda: True,
+        operations: OperationStore | None = None,
     ) -> None:
+        self.operations = operations
         self._ready = ready
         self._runner = runner
         self._decoder = decoder

@@ -1,19 +1,27 @@
-"""Shared storage of replicas: cache and uploaded files in one Redis, behind each one's memory."""
+"""Shared storage of replicas in one Redis: cache, uploaded files and operations."""
 
 from __future__ import annotations
 
+from onnxplain_server.adapters.storage.circuit_breaker import CircuitBreaker
 from onnxplain_server.adapters.storage.layered_blobs import LayeredBlobs
 from onnxplain_server.adapters.storage.layered_cache import LayeredCache
 from onnxplain_server.adapters.storage.memory_blobs import MemoryBlobs
 from onnxplain_server.adapters.storage.memory_cache import MemoryCache
+from onnxplain_server.adapters.storage.operations.redis_operations import RedisOperations
 from onnxplain_server.adapters.storage.redis_blobs import RedisBlobs
 from onnxplain_server.adapters.storage.redis_cache import RedisCache
 from onnxplain_server.adapters.storage.redis_connection import RedisConnection
 from onnxplain_server.adapters.storage.signing import Signer
+from onnxplain_server.core.operations import OperationLimits
+
+# Nothing can stand in for an operation: it waits longer than for a cached number, and tries more
+# often.
+_OPERATION_TIMEOUT = 2.0
+_OPERATION_PAUSE = 1.0
 
 
 class SharedStorage:
-    """Factory of two-level storage with Redis as the second level.
+    """Factory of storage in Redis; that of cache and uploads is its second level.
 
     Parameters
     ----------
@@ -29,6 +37,8 @@ class SharedStorage:
     """
 
     def __init__(self, url: str, secret: bytes) -> None:
+        self._url = url
+        self._secret = secret
         self._connection = RedisConnection(url)
         self._signer = Signer(secret)
 
@@ -40,3 +50,9 @@ class SharedStorage:
         """Build a store of uploaded files, with the same byte limit in Redis as in memory."""
         back = RedisBlobs(self._connection, self._signer, front.byte_limit, seconds)
         return LayeredBlobs(front, back)
+
+    def operations(self, limits: OperationLimits) -> RedisOperations:
+        """Build a store of operations, on a connection of its own."""
+        breaker = CircuitBreaker(_OPERATION_PAUSE)
+        connection = RedisConnection(self._url, breaker, _OPERATION_TIMEOUT)
+        return RedisOperations(connection, self._secret, limits)

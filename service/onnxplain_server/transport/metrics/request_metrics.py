@@ -16,6 +16,7 @@ from prometheus_client import (
     ProcessCollector,
     disable_created_metrics,
 )
+from prometheus_client.registry import Collector
 
 from onnxplain_server.core.errors import Reason
 from onnxplain_server.telemetry.spans import Span
@@ -45,14 +46,21 @@ _HTTP = ("http_request_method", "http_route", "http_response_status_code")
 class Metrics:
     """Metrics since the start, in a registry of their own; thread-safe.
 
+    Parameters
+    ----------
+    collectors : Collector
+        Further collectors of the metrics page.
+
     Attributes
     ----------
     registry : CollectorRegistry
-        Collectors of the metrics page; others may register more.
+        All collectors of the metrics page.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *collectors: Collector) -> None:
         self.registry = _registry()
+        for collector in collectors:
+            self.registry.register(collector)
         self._rpcs_started = self._counter("grpc_server_started", "gRPC calls started.", _RPC)
         self._rpcs = self._counter(
             "grpc_server_handled", "gRPC calls ended, by code.", (*_RPC, "grpc_code")
