@@ -62,7 +62,10 @@ class Heartbeat:
 
     def _run(self) -> None:
         seconds = self._store.limits.lease_seconds / _BEATS_PER_LEASE
-        while self.answer is Renewal.OK and not self._stop.wait(seconds):
+        is_over = False
+        while self.answer is Renewal.OK and not is_over:
+            # The last beat tells how far the work came.
+            is_over = self._stop.wait(seconds)
             try:
                 self.answer = self._store.renew(self._claim, *self._progress)
             except OperationStoreError as error:

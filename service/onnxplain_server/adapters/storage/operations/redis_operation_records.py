@@ -118,7 +118,9 @@ def pack_request(new: NewOperation) -> bytes:
         "caller": [new.caller_name, new.caller_address],
         "ids": [new.model_id, new.table_id, new.table_form],
         "request_size": len(new.request),
-        "blobs": [[name, blob.form, len(blob.content)] for name, blob in new.blobs.items()],
+        "blobs": [
+            [name, blob.form, len(blob.content), blob.field] for name, blob in new.blobs.items()
+        ],
     }
     encoded = json.dumps(head).encode()
     contents = [blob.content for blob in new.blobs.values()]
@@ -132,8 +134,8 @@ def unpack_request(packed: bytes, operation: Operation) -> NewOperation:
     head: dict[str, Any] = json.loads(packed[_HEAD.size : start])
     end = start + head["request_size"]
     request, blobs = packed[start:end], {}
-    for name, form, size in head["blobs"]:
-        blobs[name] = Blob(form, packed[end : end + size])
+    for name, form, size, field in head["blobs"]:
+        blobs[name] = Blob(form, packed[end : end + size], field)
         end += size
     caller_name, caller_address = head["caller"]
     model_id, table_id, table_form = head["ids"]
