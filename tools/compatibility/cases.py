@@ -23,7 +23,7 @@ CASES = (
     Case("Python 3.12", python="3.12"),
     Case("Python 3.13", python="3.13"),
     Case("NumPy, lowest", demands=("numpy==2.2.0",)),
-    Case("protobuf, lowest", demands=("protobuf==6.31.0",)),
+    Case("protobuf, lowest", demands=("protobuf==6.31.1",)),
     Case("onnxruntime, last minor", demands=("onnxruntime==1.32.*",)),
     Case("onnxruntime, one before", demands=("onnxruntime==1.31.*",)),
     Case("onnxruntime, two before", demands=("onnxruntime==1.30.*",)),
