@@ -11,6 +11,7 @@ INSTALL := bin/pip install --quiet --require-hashes --requirement
 TESTS := tests clients/tests deploy/tests deploy/cluster/tests
 CHECKED := $(wildcard hatch_build.py service clients/python/onnxplain clients/tests deploy/tests deploy/cluster/tests tests bench examples tools)
 FUZZ_SECONDS ?= 60
+FUZZ_JOBS ?= $(shell nproc)
 LOCKS := $(wildcard requirements/*.txt tests/models/*.txt tools/package-lock.json \
 	clients/*/package-lock.json)
 
@@ -74,11 +75,12 @@ test: $(ENV) ## Run the tests that every change needs; ARGS are passed to pytest
 	$(PYTEST) $(ARGS)
 
 .PHONY: test-all
-test-all: $(ENV) $(NOTEBOOK_ENV) $(MODELS_ENV) $(EXPORT_ENV) $(BUF_ENV) ## Run all tests: those of `make test`, slow ones, chart, clients, image
+test-all: $(ENV) $(NOTEBOOK_ENV) $(MODELS_ENV) $(EXPORT_ENV) $(BUF_ENV) ## Run all tests: those of `make test`, slow ones, fuzzing, chart, clients, image
 	@$(PYTHON) tools/programs.py install $(PROGRAMS)
 	$(PYTEST) $(ARGS)
 	@# One after the other: some of them load the whole machine.
 	$(BIN)/pytest -m slow $(ARGS)
+	$(MAKE) fuzz
 	$(MAKE) chart
 	$(MAKE) test-cluster-short
 	$(MAKE) test-clients
@@ -147,12 +149,9 @@ mutants: $(ENV) ## Plant faults in the code, one at a time, and see which the te
 	$(BIN)/python -m tools.mutants $(MUTANTS_FLAGS)
 
 .PHONY: fuzz
-fuzz: $(FUZZ_ENV) ## Fuzz what decodes bytes of others, each for FUZZ_SECONDS
-	.venv-fuzz/bin/python tests/fuzz/seeds.py build/fuzz
-	@for target in $$(ls build/fuzz); do echo "== $$target"; \
-		nice .venv-fuzz/bin/python tests/fuzz/one.py $$target build/fuzz/$$target \
-			-max_total_time=$(FUZZ_SECONDS) -timeout=20 -rss_limit_mb=4096 -max_len=65536 \
-			-artifact_prefix=build/$$target- || exit 1; done
+fuzz: $(FUZZ_ENV) ## Fuzz what decodes bytes of others, each for FUZZ_SECONDS, FUZZ_JOBS at a time
+	@.venv-fuzz/bin/python tests/fuzz/seeds.py build/fuzz/seeds
+	@ls build/fuzz/seeds | xargs -P $(FUZZ_JOBS) -n 1 tests/fuzz/run.sh build/fuzz $(FUZZ_SECONDS)
 
 .PHONY: kernels
 kernels: $(ENV) ## Compile the loops of this checkout ahead of time, as a wheel has them; needs a C compiler

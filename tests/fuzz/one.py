@@ -6,7 +6,7 @@ import sys
 
 import atheris
 
-with atheris.instrument_imports(include=["onnxplain_server"]):
+with atheris.instrument_imports(include=["onnxplain_server", "jwt", "waitress"]):
     from targets import TARGETS
 
 

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+import credential_seeds
 import pyarrow as pa
 import pyarrow.ipc
 import pyarrow.parquet
@@ -26,6 +27,27 @@ _DOCUMENTS = (
     {"dataframe_split": {"columns": ["a"], "data": [[1]]}, "scale": "MARGIN", "rowCount": "5"},
     {"table": {"csv": "YSxiCjEsMgo="}, "methods": [{"firm": {"features": ["a > 1"]}}]},
     {"table": {"columns": {"columns": [{"name": "a", "numbers": ["NaN", -0.5]}]}}},
+)
+
+_HEADS = (
+    (
+        b"POST /v1/explanations HTTP/1.1\r\nHost: a.example.com\r\nAuthorization: Bearer t\r\n"
+        b"Origin: https://app.example.com\r\nContent-Length: 2\r\nX-Request-Timeout-Ms: 5\r\n\r\n{}"
+    ),
+    (
+        b"PUT /v1/models HTTP/1.1\r\nHost: [::1]:80\r\nTransfer-Encoding: chunked\r\n"
+        b"Expect: 100-continue\r\nAuthorization: Bearer t\r\n\r\n2;a=b\r\n{}\r\n0\r\nA: b\r\n\r\n"
+    ),
+    (
+        b"GET http://localhost:80/v1/explanations?a=%41#b HTTP/1.0\r\n"
+        b"traceparent: 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01\r\n\r\n"
+    ),
+)
+_MODELS = Path(__file__).parents[1] / "models"
+_MODEL_NAMES = (
+    *("half", "two_outputs", "batch_of_one_inside", "sklearn_linear", "sklearn_columns_error"),
+    *("sklearn_tree_int64", "sklearn_network_3class", "sklearn_logistic_binary_double"),
+    *("sklearn_one_versus_rest", "sklearn_random_forest_3class", "xgboost_binary"),
 )
 
 
@@ -56,6 +78,10 @@ def corpus() -> Mapping[str, list[bytes]]:
         Signer(b"another secret").sign("name", b"value"),
         struct.pack("<4sB", b"ONXS", 1),
     ]
+    found["http"] += list(_HEADS)
+    found["model"] += [(_MODELS / f"{name}.onnx").read_bytes() for name in _MODEL_NAMES]
+    for target, seeds in credential_seeds.corpus().items():
+        found[target] += seeds
     return found
 
 

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
 
+import credential_targets
+import outer_targets
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest
 from onnxplain.v1.table_pb2 import Table
 from onnxplain_server.adapters.storage.signing import Signer
@@ -145,5 +147,13 @@ TARGETS: Mapping[str, Callable[[bytes], None]] = {
         expression,
         worker,
         seal,
+        outer_targets.http,
+        outer_targets.model,
+        credential_targets.authorization,
+        credential_targets.claims,
+        credential_targets.key_set,
+        credential_targets.discovery,
+        credential_targets.certificate,
+        credential_targets.token_file,
     )
 }

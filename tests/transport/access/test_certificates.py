@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ssl
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import grpc
 import pytest
 from cryptography import x509
+from cryptography.hazmat.primitives.serialization import Encoding
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest
 from onnxplain.v1.explanation_service_pb2_grpc import ExplanationServiceStub
@@ -169,3 +171,13 @@ def test_a_common_name_cannot_pass_for_another_kind_of_name(authority, name: str
 def test_a_name_with_control_characters_is_none(authority) -> None:
     assert certificate_caller(authority.issue("a\nb")[1]) is None
     assert certificate_caller(b"no certificate") is None
+
+
+def test_a_certificate_of_an_unknown_version_names_nobody(authority) -> None:
+    der = x509.load_pem_x509_certificate(authority.issue("ann")[1]).public_bytes(Encoding.DER)
+    version = b"\xa0\x03\x02\x01"
+    assert der.count(version + b"\x02") == 1
+
+    changed = der.replace(version + b"\x02", version + b"\x32")
+
+    assert certificate_caller(ssl.DER_cert_to_PEM_cert(changed).encode()) is None

@@ -68,7 +68,7 @@ def _parse(files: Sequence[Path], contents: Sequence[bytes]) -> CertificateFiles
 def _certificates(file: Path, content: bytes) -> Sequence[x509.Certificate]:
     try:
         return x509.load_pem_x509_certificates(content)
-    except ValueError:
+    except Exception:  # noqa: BLE001 - cryptography refuses certificates by errors of many types
         raise FileError(f"{file}: has no certificates in PEM") from None
 
 
@@ -92,7 +92,7 @@ def certificate_caller(certificate: bytes) -> str | None:
     try:
         parsed = x509.load_pem_x509_certificate(certificate)
         name = _subject_name(parsed)
-    except ValueError:
+    except Exception:  # noqa: BLE001 - as above
         return None
     printable = name is not None and name.isprintable() and len(name) <= _NAME_LIMIT
     return f"mtls:{name}" if printable else None
