@@ -44,13 +44,16 @@ def _unsigned(header: Mapping[str, object]) -> str:
     return ".".join(urlsafe_b64encode(part).decode().rstrip("=") for part in parts) + ".c2ln"
 
 
-def _keys() -> list[dict[str, object]]:
-    public = (
-        (jwt.algorithms.ECAlgorithm, ec.generate_private_key(ec.SECP256R1()).public_key()),
-        (jwt.algorithms.RSAAlgorithm, rsa.generate_private_key(65537, 2048).public_key()),
-        (jwt.algorithms.OKPAlgorithm, ed25519.Ed25519PrivateKey.generate().public_key()),
+def _keys() -> list[Mapping[str, object]]:
+    curve = ec.generate_private_key(ec.SECP256R1()).public_key()
+    numbers = rsa.generate_private_key(65537, 2048).public_key()
+    edwards = ed25519.Ed25519PrivateKey.generate().public_key()
+    written = (
+        jwt.algorithms.ECAlgorithm.to_jwk(curve),
+        jwt.algorithms.RSAAlgorithm.to_jwk(numbers),
+        jwt.algorithms.OKPAlgorithm.to_jwk(edwards),
     )
-    return [kind.to_jwk(key, as_dict=True) | {"kid": "1", "use": "sig"} for kind, key in public]
+    return [json.loads(key) | {"kid": "1", "use": "sig"} for key in written]
 
 
 def _certificate(key: ec.EllipticCurvePrivateKey) -> bytes:
