@@ -282,6 +282,7 @@ def test_every_field_of_the_request_can_be_given() -> None:
         model_name="houses",
         outputs=["yes"],
         budget_seconds=10,
+        budget_predicted_row_count=1e6,
     )
 
     assert sorted(field.name for field, _ in request.ListFields()) == sorted(

@@ -176,12 +176,20 @@ type ExplainRequest struct {
 	// `ModelDescription.output_names`, in place of `output_indices`; none twice.
 	// Default: as for `output_indices`.
 	Outputs []string `protobuf:"bytes,17,rep,name=outputs,proto3" json:"outputs,omitempty"`
-	// Optional. Time that an overview may take, in seconds; about, and not counting
-	// that of loading the model. Only without `methods`.
+	// Optional. Time that the methods may take, in seconds; about, and not counting
+	// that of loading the model. What does not fit is made smaller, and a warning names it:
+	// methods take fewer rows, at least 30, and repeat their work less often. Rows are chosen by trials on
+	// some of them, once: an equal request takes the same ones, as long as the server's cache has them.
+	// Default: for an overview 60; no limit for methods that are named.
 	// In [1, 86400]; default: 60.
 	BudgetSeconds *float64 `protobuf:"fixed64,18,opt,name=budget_seconds,json=budgetSeconds,proto3,oneof" json:"budget_seconds,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	// Optional. Rows that the model may predict for the methods, likewise. Some thousand rows that
+	// check the model and measure its pace come on top. Rows that the model's trees evaluate do
+	// not count, since nothing is predicted. Default: no limit.
+	// In [1, 1e15]; default: no limit.
+	BudgetPredictedRowCount *float64 `protobuf:"fixed64,19,opt,name=budget_predicted_row_count,json=budgetPredictedRowCount,proto3,oneof" json:"budget_predicted_row_count,omitempty"`
+	unknownFields           protoimpl.UnknownFields
+	sizeCache               protoimpl.SizeCache
 }
 
 func (x *ExplainRequest) Reset() {
@@ -336,6 +344,13 @@ func (x *ExplainRequest) GetOutputs() []string {
 func (x *ExplainRequest) GetBudgetSeconds() float64 {
 	if x != nil && x.BudgetSeconds != nil {
 		return *x.BudgetSeconds
+	}
+	return 0
+}
+
+func (x *ExplainRequest) GetBudgetPredictedRowCount() float64 {
+	if x != nil && x.BudgetPredictedRowCount != nil {
+		return *x.BudgetPredictedRowCount
 	}
 	return 0
 }
@@ -1542,7 +1557,7 @@ var File_onnxplain_v1_explanation_service_proto protoreflect.FileDescriptor
 
 const file_onnxplain_v1_explanation_service_proto_rawDesc = "" +
 	"\n" +
-	"&onnxplain/v1/explanation_service.proto\x12\fonnxplain.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fonnxplain/v1/average_loss.proto\x1a\"onnxplain/v1/feature_vectors.proto\x1a\x17onnxplain/v1/firm.proto\x1a5onnxplain/v1/individual_conditional_expectation.proto\x1a\x1fonnxplain/v1/interactions.proto\x1a\x18onnxplain/v1/model.proto\x1a%onnxplain/v1/partial_dependence.proto\x1a)onnxplain/v1/permutation_importance.proto\x1a\x17onnxplain/v1/plot.proto\x1a\x18onnxplain/v1/swarm.proto\x1a\x18onnxplain/v1/table.proto\x1a\x19onnxplain/v1/upload.proto\"\xd8\x06\n" +
+	"&onnxplain/v1/explanation_service.proto\x12\fonnxplain.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fonnxplain/v1/average_loss.proto\x1a\"onnxplain/v1/feature_vectors.proto\x1a\x17onnxplain/v1/firm.proto\x1a5onnxplain/v1/individual_conditional_expectation.proto\x1a\x1fonnxplain/v1/interactions.proto\x1a\x18onnxplain/v1/model.proto\x1a%onnxplain/v1/partial_dependence.proto\x1a)onnxplain/v1/permutation_importance.proto\x1a\x17onnxplain/v1/plot.proto\x1a\x18onnxplain/v1/swarm.proto\x1a\x18onnxplain/v1/table.proto\x1a\x19onnxplain/v1/upload.proto\"\xb9\a\n" +
 	"\x0eExplainRequest\x12)\n" +
 	"\x05model\x18\x01 \x01(\v2\x13.onnxplain.v1.ModelR\x05model\x12)\n" +
 	"\x05table\x18\x02 \x01(\v2\x13.onnxplain.v1.TableR\x05table\x12'\n" +
@@ -1565,7 +1580,8 @@ const file_onnxplain_v1_explanation_service_proto_rawDesc = "" +
 	"\n" +
 	"model_name\x18\x10 \x01(\tR\tmodelName\x12\x18\n" +
 	"\aoutputs\x18\x11 \x03(\tR\aoutputs\x12*\n" +
-	"\x0ebudget_seconds\x18\x12 \x01(\x01H\x03R\rbudgetSeconds\x88\x01\x01\":\n" +
+	"\x0ebudget_seconds\x18\x12 \x01(\x01H\x03R\rbudgetSeconds\x88\x01\x01\x12@\n" +
+	"\x1abudget_predicted_row_count\x18\x13 \x01(\x01H\x04R\x17budgetPredictedRowCount\x88\x01\x01\":\n" +
 	"\x06Engine\x12\x16\n" +
 	"\x12ENGINE_UNSPECIFIED\x10\x00\x12\t\n" +
 	"\x05TREES\x10\x01\x12\r\n" +
@@ -1574,7 +1590,8 @@ const file_onnxplain_v1_explanation_service_proto_rawDesc = "" +
 	"_row_countB\a\n" +
 	"\x05_seedB\b\n" +
 	"\x06_plotsB\x11\n" +
-	"\x0f_budget_seconds\"\xa4\x05\n" +
+	"\x0f_budget_secondsB\x1d\n" +
+	"\x1b_budget_predicted_row_count\"\xa4\x05\n" +
 	"\rMethodOptions\x12G\n" +
 	"\finteractions\x18\x01 \x01(\v2!.onnxplain.v1.InteractionsOptionsH\x00R\finteractions\x12W\n" +
 	"\x12partial_dependence\x18\x02 \x01(\v2&.onnxplain.v1.PartialDependenceOptionsH\x00R\x11partialDependence\x12\x85\x01\n" +

@@ -160,8 +160,16 @@ def explain(
         float | None,
         typer.Option(
             metavar="SECONDS",
-            help="Time that an overview may take, about.  "
-            f"[default: {contract_limits.ExplainRequest.budget_seconds.default:g}]",
+            help="Time that the methods may take, about; what does not fit is on fewer rows.  "
+            f"[default: {contract_limits.ExplainRequest.budget_seconds.default:g} for an overview, "
+            "no limit for named methods]",
+        ),
+    ] = None,
+    budget_predicted_row_count: Annotated[
+        float | None,
+        typer.Option(
+            metavar="COUNT",
+            help="Rows that the model may predict for the methods.  [default: no limit]",
         ),
     ] = None,
     row_count: Annotated[
@@ -238,6 +246,7 @@ def explain(
         "scale": scale,
         "engine": engine,
         "budget_seconds": budget_seconds,
+        "budget_predicted_row_count": budget_predicted_row_count,
         "row_count": row_count,
         "seed": seed,
         "class_labels": request.split(class_labels or []),

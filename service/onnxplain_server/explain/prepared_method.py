@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from onnxplain_server.explain.bound_request import BoundRequest
+from onnxplain_server.explain.question import Engine
 from onnxplain_server.explain.registry import preparation_of
 from onnxplain_server.explain.single_flight_key import single_flight_key
 from onnxplain_server.explain.task import Job, Task
@@ -31,10 +32,22 @@ class PreparedMethod:
     job: Job[Any]
     path: str
 
+    @property
+    def name(self) -> str:
+        """Name of the method in the contract."""
+        return method_of(self.job.options).name
+
+    @property
+    def predicted_row_count(self) -> int:
+        """Upper bound of the rows that the model predicts, without checks and measurements."""
+        choice = self.request.choice
+        is_from_trees = choice is not None and choice.engine is Engine.TREES
+        return 0 if is_from_trees and not self.job.is_always_predicted else self.job.cost
+
     def run(self) -> Result:
         """Run the job; equal jobs on rows of a table run once at a time (single-flight)."""
         request, job = self.request, self.job
-        with span("method", method=method_of(job.options).name), ExitStack() as single_flight:
+        with span("method", method=self.name), ExitStack() as single_flight:
             if request.is_sampled:
                 names = request.effects.output_names if request.has_model else ()
                 key = partial(

@@ -37,7 +37,9 @@ class Question:
         Expressions over the model's outputs, which are explained in their place; empty for the
         outputs themselves.
     budget_seconds : float or None
-        Time of an overview; None: the default.
+        Time of the request; None: the default for an overview, no limit for methods.
+    budget_predicted_row_count : float or None
+        Rows that the methods may predict; None: no limit.
     model_name : str
         Name of the model in titles; may be empty.
     """
@@ -56,4 +58,5 @@ class Question:
     plots: bool = True
     prediction: tuple[str, ...] = ()
     budget_seconds: float | None = None
+    budget_predicted_row_count: float | None = None
     model_name: str = ""

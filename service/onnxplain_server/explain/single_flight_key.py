@@ -32,9 +32,21 @@ def single_flight_key(
         After defaults.
     """
     # The other methods, plots and their titles do not change the method's result.
-    relevant = replace(question, methods=(), plots=True, model_name="")
-    inputs = (background.digest, output_names, relevant, options)
-    return hashlib.sha256(_serialize(inputs)).hexdigest()
+    # Of a budget, the rows and options that it was resolved to count alone.
+    relevant = replace(
+        question,
+        methods=(),
+        plots=True,
+        model_name="",
+        budget_seconds=None,
+        budget_predicted_row_count=None,
+    )
+    return digest_of((background.digest, output_names, relevant, options))
+
+
+def digest_of(value: object) -> str:
+    """Hash a value of tuples, data classes, mappings, arrays and plain values."""
+    return hashlib.sha256(_serialize(value)).hexdigest()
 
 
 def _serialize(value: object) -> bytes:

@@ -66,7 +66,7 @@ class Job(Generic[R]):
     options : Options
         After defaults.
     cost : int
-        Upper bound on the number of rows to predict.
+        Upper bound on the number of rows to evaluate: by predictions, or by the model's trees.
     run : callable () -> Result
     rows : RowsUsed or None
         Rows of the table that the result is computed on; None if it needs none.
@@ -76,6 +76,8 @@ class Job(Generic[R]):
         Warnings that depend on the result.
     pairings : tuple of ClassPairing
         Classes of the target, each with the output that scores it; empty without a target.
+    is_always_predicted : bool
+        Whether the model predicts these rows also where the engine is trees.
     """
 
     options: Options
@@ -85,3 +87,4 @@ class Job(Generic[R]):
     notes: tuple[Note, ...] = ()
     remarks: Callable[[R], tuple[Note, ...]] = _notes
     pairings: tuple[ClassPairing, ...] = ()
+    is_always_predicted: bool = False

@@ -106,8 +106,22 @@ def explain(
         prepare_method(request, options, f"methods[{i}].{method_of(options).name}")
         for i, options in enumerate(question.methods)
     ]
-    _reserve(request, sum(method.job.cost for method in prepared))
-    return _answer(request, prepared, [method.run() for method in prepared])
+    sized, notes = _within_budget(request, prepared)
+    _reserve(request, sum(method.job.cost for method in sized))
+    answer = _answer(request, sized, [method.run() for method in sized])
+    return replace(answer, notes=(*answer.notes, *notes))
+
+
+def _within_budget(
+    request: BoundRequest, prepared: Sequence[PreparedMethod]
+) -> tuple[Sequence[PreparedMethod], tuple[Note, ...]]:
+    """Prepare methods on fewer rows where the request has a budget, with the warning."""
+    question = request.question
+    if question.budget_seconds is None and question.budget_predicted_row_count is None:
+        return prepared, ()
+    from onnxplain_server.explain.planning.budget import fit_budget
+
+    return fit_budget(request, prepared)
 
 
 def _reserve(request: BoundRequest, cost: int) -> None:
@@ -177,11 +191,13 @@ def _check(question: Question) -> None:
     """Refuse fields of the request that contradict each other."""
     check_target_given(question)
     check_prediction(question)
-    if question.methods and question.budget_seconds is not None:
+    is_overview = not question.methods
+    if is_overview and question.row_count and question.budget_predicted_row_count is not None:
         raise ExplainError(
             Reason.INVALID_OPTION,
-            "budget_seconds is for an overview; leave it out, or name no methods",
-            "budget_seconds",
+            "row_count and budget_predicted_row_count both set the rows of an overview; leave "
+            "one out",
+            "budget_predicted_row_count",
         )
 
 

@@ -54,12 +54,7 @@ def read(request: service_pb2.ExplainRequest) -> Question:
     ExplainError
         INVALID_REQUEST or INVALID_OPTION.
     """
-    budget = request.budget_seconds if request.HasField("budget_seconds") else None
-    if budget is not None:
-        within(budget, ExplainRequest.budget_seconds, "budget_seconds")
-    row_count = request.row_count if request.HasField("row_count") else None
-    if row_count is not None:
-        within(row_count, ExplainRequest.row_count, "row_count")
+    row_count = _optional(request, "row_count")
     within(request.seed, ExplainRequest.seed, "seed")
     _check_model_name(request.model_name)
     return Question(
@@ -73,14 +68,24 @@ def read(request: service_pb2.ExplainRequest) -> Question:
         outputs=tuple(request.outputs),
         scale=Scale(enum(request, "scale", "scale") or ExplainRequest.scale.default),
         engine=Engine(name) if (name := enum(request, "engine", "engine")) else None,
-        row_count=row_count,
+        row_count=None if row_count is None else int(row_count),
         seed=request.seed,
         class_labels=tuple(request.class_labels),
         prediction=tuple(request.prediction),
-        budget_seconds=budget,
+        budget_seconds=_optional(request, "budget_seconds"),
+        budget_predicted_row_count=_optional(request, "budget_predicted_row_count"),
         model_name=request.model_name,
         plots=request.plots if request.HasField("plots") else ExplainRequest.plots.default,
     )
+
+
+def _optional(request: service_pb2.ExplainRequest, name: str) -> float | None:
+    """Read a number that may be left out."""
+    if not request.HasField(name):
+        return None
+    value: float = getattr(request, name)
+    within(value, getattr(ExplainRequest, name), name)
+    return value
 
 
 def _check_model_name(name: str) -> None:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 
 import numpy as np
 import pytest
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.explain import Question
 from onnxplain_server.explain.planning.overview import OverviewPlan
 from onnxplain_server.methods import interactions, partial_dependence, permutation_importance
 from onnxplain_server.methods.losses import Loss
@@ -204,14 +202,9 @@ def test_a_single_feature_has_no_interactions(make) -> None:
     assert names(answer) == ["partial_dependence"]
 
 
-def test_a_budget_is_for_overviews_and_an_overview_for_models(make) -> None:
-    model = make.model(function, tuple("abcdefgh"), ["double"] * 8)
-    with pytest.raises(ExplainError) as beside:
-        make.answer(model, make.table(TABLE), interactions.Options(), budget_seconds=5.0)
+def test_an_overview_needs_a_model(make) -> None:
     with pytest.raises(ExplainError) as without:
         make.answer(None, make.table(TABLE))
 
-    assert beside.value.field == "budget_seconds"
     assert without.value.reason is Reason.INVALID_REQUEST
     assert without.value.field == "model"
-    assert replace(Question(()), budget_seconds=5.0).methods == ()

@@ -114,8 +114,15 @@ class RequestOptions(TypedDict, total=False):
         Which prediction columns to explain, by their names in `ModelDescription.output_names`, in
         place of `output_indices`; none twice. Default: as for `output_indices`.
     budget_seconds : float, optional
-        Time that an overview may take, in seconds; about, and not counting that of loading the
-        model. Only without `methods`. In [1, 86400]; default: 60.
+        Time that the methods may take, in seconds; about, and not counting that of loading the
+        model. What does not fit is made smaller, and a warning names it: methods take fewer rows,
+        at least 30, and repeat their work less often. Rows are chosen by trials on some of them,
+        once: an equal request takes the same ones, as long as the server's cache has them. Default:
+        for an overview 60; no limit for methods that are named. In [1, 86400]; default: 60.
+    budget_predicted_row_count : float, optional
+        Rows that the model may predict for the methods, likewise. Some thousand rows that check the
+        model and measure its pace come on top. Rows that the model's trees evaluate do not count,
+        since nothing is predicted. Default: no limit. In [1, 1e15]; default: no limit.
     """
 
     feature_columns: Sequence[str]
@@ -133,6 +140,7 @@ class RequestOptions(TypedDict, total=False):
     model_name: str
     outputs: str | Sequence[str]
     budget_seconds: float | None
+    budget_predicted_row_count: float | None
 
 
 def to_request(
@@ -154,6 +162,7 @@ def to_request(
     model_name: str = "",
     outputs: str | Sequence[str] = (),
     budget_seconds: float | None = None,
+    budget_predicted_row_count: float | None = None,
 ) -> ExplainRequest:
     """Write a request; see `Client.explain` for the arguments."""
     return ExplainRequest(
@@ -177,6 +186,7 @@ def to_request(
         model_name=to_model_name(model_name, model),
         outputs=to_output_names(outputs),
         budget_seconds=budget_seconds,
+        budget_predicted_row_count=budget_predicted_row_count,
     )
 
 
@@ -203,6 +213,7 @@ class ExplainCall(ABC):
         model_name: str = "",
         outputs: str | Sequence[str] = (),
         budget_seconds: float | None = None,
+        budget_predicted_row_count: float | None = None,
         timeout: float | None = None,
         progress: ProgressCallback | bool = True,
     ) -> Explanations:
@@ -288,8 +299,16 @@ class ExplainCall(ABC):
             Which prediction columns to explain, by their names in `ModelDescription.output_names`,
             in place of `output_indices`; none twice. Default: as for `output_indices`.
         budget_seconds : float, optional
-            Time that an overview may take, in seconds; about, and not counting that of loading the
-            model. Only without `methods`. In [1, 86400]; default: 60.
+            Time that the methods may take, in seconds; about, and not counting that of loading the
+            model. What does not fit is made smaller, and a warning names it: methods take fewer
+            rows, at least 30, and repeat their work less often. Rows are chosen by trials on some
+            of them, once: an equal request takes the same ones, as long as the server's cache has
+            them. Default: for an overview 60; no limit for methods that are named. In [1, 86400];
+            default: 60.
+        budget_predicted_row_count : float, optional
+            Rows that the model may predict for the methods, likewise. Some thousand rows that check
+            the model and measure its pace come on top. Rows that the model's trees evaluate do not
+            count, since nothing is predicted. Default: no limit. In [1, 1e15]; default: no limit.
         timeout : float, optional
             Seconds. Default: the client's.
         progress : bool or callable (done, planned)
@@ -333,6 +352,7 @@ class ExplainCall(ABC):
             model_name=model_name,
             outputs=outputs,
             budget_seconds=budget_seconds,
+            budget_predicted_row_count=budget_predicted_row_count,
         )
         with ShortTracebacks():
             return self._explain(request, files_of(model, table), timeout, progress)

@@ -61,7 +61,8 @@ def prepare(task: Task, options: Options) -> Job[Result]:
     def run() -> Result:
         return swarm.compute(problem, options, task.question.seed, notes)
 
-    return Job(options, swarm.cost(options, problem), run, sample.used(rows), pairings=pairings)
+    cost, used = swarm.cost(options, problem), sample.used(rows)
+    return Job(options, cost, run, used, pairings=pairings, is_always_predicted=True)
 
 
 def _with_search(

@@ -21,6 +21,7 @@ from onnxplain_server.core.contract_limits import (
 from onnxplain_server.core.model import Note
 from onnxplain_server.explain.bound_request import BoundRequest
 from onnxplain_server.explain.planning.pace import predicted_pace, tree_pace, tree_rows
+from onnxplain_server.explain.planning.remembered import remembered
 from onnxplain_server.explain.question import Engine
 from onnxplain_server.explain.row_counts import QUADRATIC_ROWS, SHUFFLED_ROWS
 from onnxplain_server.methods import (
@@ -44,6 +45,8 @@ _FEWEST_ROWS = 30
 """Rows below which a method is left out."""
 _GRID, _COARSE_GRID = PartialDependenceOptions.grid_size.default, 15
 """Points of a curve, and those of one that has little time."""
+_LOSS_COUNT = 3
+"""Most losses that are computed."""
 _SHARES = {"losses": 0.05, "permutation_importance": 0.35, "interactions": 0.4, "curves": 0.2}
 """Shares of the budget."""
 
@@ -80,6 +83,8 @@ class OverviewPlan:
         Of the request.
     budget : float
         Seconds.
+    predicted_row_limit : float
+        Most rows to predict.
     pace : float
         Rows that the engine evaluates in a second.
     tree_rows : int or None
@@ -90,6 +95,7 @@ class OverviewPlan:
     row_count: int
     requested_row_count: int | None
     budget: float
+    predicted_row_limit: float
     pace: float
     tree_rows: int | None
 
@@ -106,7 +112,7 @@ class OverviewPlan:
 
     def losses(self, *losses: Loss | None) -> Iterator[Part]:
         """Return average losses; None: the default one."""
-        rows = self._affordable("losses")
+        rows = self._affordable("losses", _LOSS_COUNT)
         for loss in losses if self._is_enough(rows) else ():
             yield self._sized(average_loss.Options(Comparison(loss)), self.row_count, rows)
 
@@ -165,9 +171,13 @@ class OverviewPlan:
         if not changes:
             return ()
         pace = "" if self.tree_rows is not None else f": the model predicts {self.pace:,.0f} rows/s"
+        limit, field = "", "budget_seconds sets another time"
+        if math.isfinite(self.predicted_row_limit):
+            limit = f" and predict at most {self.predicted_row_limit:,.0f} rows"
+            field += ", budget_predicted_row_count another number of rows"
         message = (
-            f"To take about {self.budget:g} s, {enumerate_words(changes)}{pace}. budget_seconds "
-            "sets another time; a request that names its methods has no such limit."
+            f"To take about {self.budget:g} s{limit}, {enumerate_words(changes)}{pace}. {field}; a "
+            "request that names its methods has no limit of time by default."
         )
         return (Note("OVERVIEW_REDUCED", message),)
 
@@ -180,9 +190,11 @@ class OverviewPlan:
             text += f" for {len(part.options.features)} curves of {part.options.grid_size} points"
         return text.replace("1 times", "once").replace("1 curves", "1 curve")
 
-    def _affordable(self, share: str) -> int:
-        """Return the rows that can be predicted in a share of the budget."""
-        return int(min(self.pace * self.budget * _SHARES[share], 1e15))
+    def _affordable(self, share: str, count: int = 1) -> int:
+        """Return the rows that can be predicted in a share of the budget, `count` times."""
+        in_time = self.pace * self.budget * _SHARES[share]
+        limited = self.predicted_row_limit * _SHARES[share] / count
+        return int(min(in_time, limited, 1e15))
 
     def _is_enough(self, affordable: int) -> bool:
         """Return whether a method has rows enough to be worth its time."""
@@ -219,13 +231,23 @@ def plan_overview(request: BoundRequest) -> OverviewPlan:
     budget = question.budget_seconds or ExplainRequest.budget_seconds.default
     choice = request.tabular_choice
     is_tree = choice.engine is Engine.TREES
+
+    def measure() -> Vector:
+        if not is_tree:
+            return np.array([predicted_pace(request), 0.0])
+        rows = tree_rows(request, budget * _SHARES["interactions"])
+        return np.array([tree_pace(request), rows])
+
+    pace, rows = remembered(request, "overview", 2, measure).tolist()
+    limit = question.budget_predicted_row_count
     return OverviewPlan(
         sample.features.names,
         len(sample.rows),
         question.row_count,
         budget,
-        tree_pace(request) if is_tree else predicted_pace(request),
-        tree_rows(request, budget * _SHARES["interactions"]) if is_tree else None,
+        math.inf if limit is None or is_tree else limit,
+        pace,
+        int(rows) if is_tree else None,
     )
 
 

@@ -100,8 +100,8 @@ def _trial(request: BoundRequest, row_count: int) -> TimedRows:
     return TimedRows(len(trial.sample.drawn), max(time.perf_counter() - start, 1e-6))
 
 
-def predicted_pace(request: BoundRequest) -> float:
-    """Return the rows that are predicted in a second."""
+def predicted_pace(request: BoundRequest, longest: float = _PACE_SECONDS) -> float:
+    """Return the rows that are predicted in a second, by calls of `longest` seconds, about."""
     sample, count = request.sample, 1
     while True:
         rows = np.resize(sample.rows, count)
@@ -109,6 +109,6 @@ def predicted_pace(request: BoundRequest) -> float:
         start = time.perf_counter()
         request.unplanned.predict_rows(background.features, background.columns)
         seconds = time.perf_counter() - start
-        if seconds >= _PACE_SECONDS or count >= _PACE_ROWS:
+        if seconds >= min(longest, _PACE_SECONDS) or count >= _PACE_ROWS:
             return count / max(seconds, 1e-6)
         count *= 2

@@ -24,6 +24,7 @@ _MODULES = (
     *("numpy.random", "numpy.ma", "onnx.shape_inference"),
     *("pyarrow.csv", "pyarrow.parquet", "pyarrow.ipc", "pyarrow.compute"),
     "scipy.special",
+    "onnxplain_server.explain.planning.budget",
     "onnxplain_server.explain.planning.overview",
     "onnxplain_server.plots.interactions.comparison",
 )

@@ -1,0 +1,108 @@
+"""Methods of a request on fewer rows and with fewer repetitions than it asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from onnxplain_server.explain.bound_request import BoundRequest
+from onnxplain_server.explain.prepared_method import PreparedMethod, prepare_method
+from onnxplain_server.methods import permutation_importance, swarm
+from onnxplain_server.methods.registry import Options
+
+_FEW_SHUFFLES = 2
+"""Repetitions of permutation importance where they are saved; two still have a standard error."""
+
+
+class Size(NamedTuple):
+    """Size of a request.
+
+    Attributes
+    ----------
+    row_count : int
+        Most rows of each method.
+    is_brief : bool
+        Whether methods repeat their work as seldom as they can.
+    """
+
+    row_count: int
+    is_brief: bool = False
+
+
+class SizedMethods:
+    """Methods of a request, prepared at other sizes.
+
+    Parameters
+    ----------
+    request : BoundRequest
+    whole : sequence of PreparedMethod
+        The methods as the request asks for them.
+    """
+
+    def __init__(self, request: BoundRequest, whole: Sequence[PreparedMethod]) -> None:
+        self.request = request
+        self.whole = whole
+
+    @property
+    def row_count(self) -> int:
+        """Most rows that a method draws."""
+        return max((_row_count(method) for method in self.whole), default=0)
+
+    def at(self, size: Size, *, is_trial: bool = False) -> list[PreparedMethod]:
+        """Prepare the methods at a size; for a trial, neither progress nor the cache sees them."""
+        requests: dict[int, BoundRequest] = {}
+        prepared = []
+        for given, method in zip(self.request.question.methods, self.whole, strict=True):
+            options = brief(given) if size.is_brief else given
+            is_smaller = _row_count(method) > size.row_count
+            if not is_trial and not is_smaller and options == given:
+                prepared.append(method)
+                continue
+            count = min(_row_count(method), size.row_count)
+            if count not in requests:
+                requests[count] = self._sized(count, is_trial=is_trial, is_smaller=is_smaller)
+            prepared.append(prepare_method(requests[count], options, method.path))
+        return prepared
+
+    def _sized(self, row_count: int, *, is_trial: bool, is_smaller: bool) -> BoundRequest:
+        if is_trial:
+            return self.request.trial(max(row_count, 1))
+        return self.request.with_row_count(row_count) if is_smaller else self.request
+
+    def changes(self, sized: Sequence[PreparedMethod]) -> Iterator[str]:
+        """Tell by which rows and repetitions methods differ from those asked for."""
+        for method, whole in zip(sized, self.whole, strict=True):
+            rows, all_rows = _row_count(method), _row_count(whole)
+            parts = [f"on {rows:,} rows instead of {all_rows:,}"] if rows != all_rows else []
+            parts += _repetitions(method.job.options, whole.job.options)
+            if parts:
+                yield f"{method.name} is {' and '.join(parts)}"
+
+
+def brief(options: Options) -> Options:
+    """Return options with the fewest repetitions that leave the method its standard errors."""
+    if isinstance(options, permutation_importance.Options):
+        return replace(options, repeat_count=min(options.repeat_count, _FEW_SHUFFLES))
+    if isinstance(options, swarm.Options):
+        return replace(options, search_settings=replace(options.search_settings, restart_count=1))
+    return options
+
+
+def _row_count(method: PreparedMethod) -> int:
+    return method.job.rows.drawn if method.job.rows else 0
+
+
+def _repetitions(options: Options, whole: Options) -> Iterator[str]:
+    pair = options, whole
+    match pair:
+        case permutation_importance.Options(), permutation_importance.Options():
+            few, many = (o.repeat_count for o in pair)
+            words = "shuffled {} times instead of {}"
+        case swarm.Options(), swarm.Options():
+            few, many = (o.search_settings.restart_count for o in pair)
+            words = "searched from {} starts instead of {}"
+        case _:
+            return
+    if few != many:
+        yield words.format(few, many).replace("1 starts", "1 start").replace("1 times", "once")

@@ -1,0 +1,142 @@
+"""Time trials: methods of a request run on few rows, to tell on how many rows they fit a time."""
+
+from __future__ import annotations
+
+import time
+from functools import cached_property
+
+from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.explain.planning.pace import TimedRows, TimeGrowth, growth, predicted_pace
+from onnxplain_server.explain.planning.sized_methods import Size, SizedMethods
+from onnxplain_server.methods.registry import Options
+
+_FIRST_ROWS, _FEWEST_ROWS = 64, 4
+"""Rows of the first trial; fewer for models that predict slowly."""
+_FIRST_SHARE, _LAST_SHARE, _LARGEST_SHARE = 0.02, 0.06, 0.12
+"""Shares of the time: of the first trial at most, of the last at least, of any at most."""
+_GROWTH, _SMALL_SHARE, _SMALL_GROWTH = 2, 0.005, 4
+"""Ratio of rows from a trial to the next one; and while trials take less than a small share."""
+_WORTHWHILE = 1.3
+"""Ratio below which a further trial tells nothing new."""
+_TRIALS_SHARE = 0.3
+"""Share of the time that trials take together, at most."""
+_PLANNED_SHARE = 0.8
+"""Share of the remaining time that is planned for, as extrapolations err."""
+_SURE = 2.0
+"""A request that is expected to fit so many times needs no further trial."""
+_ENDED = (Reason.CANCELLED, Reason.DEADLINE_EXCEEDED)
+
+
+class TimeTrials:
+    """Trials of the methods of a request; the time counts from their creation.
+
+    Parameters
+    ----------
+    methods : SizedMethods
+    budget : float
+        Seconds for trials and methods.
+    """
+
+    def __init__(self, methods: SizedMethods, budget: float) -> None:
+        self._methods = methods
+        self._budget = budget
+        self._start = time.perf_counter()
+        self._growth: TimeGrowth | None = None
+        self._tried: list[Options] = []
+
+    def rows_within(self, most: Size) -> int:
+        """Return the rows, at most those of a size, on which the methods take the remaining time.
+
+        Returns
+        -------
+        int
+            0 if no trial is short enough to be run.
+        """
+        options = [method.job.options for method in self._methods.at(most)]
+        if options == self._tried:  # Nothing is repeated less often.
+            return self._rows_in_time(most.row_count)
+        self._tried = options
+        rows, few, many = self._first_rows(most), None, None
+        if not rows:
+            return 0
+        self._time(Size(rows, most.is_brief))  # loads what the first run needs
+        while rows:
+            few, many = many, self._time(Size(rows, most.is_brief)) or many
+            if many is not None:
+                self._growth = estimate = growth(few or many, many)
+                if estimate.seconds(most.row_count) * _SURE <= self._remaining:
+                    return most.row_count
+            rows = self._next_rows(rows, many, most.row_count)
+        if many is None:
+            return most.row_count  # whose own error tells what is missing
+        return self._rows_in_time(most.row_count)
+
+    def fits(self, row_count: int) -> bool:
+        """Return whether the methods are expected to take the remaining time at most."""
+        if self._growth is None:
+            return False
+        return self._growth.seconds(row_count) * _PLANNED_SHARE <= self._remaining
+
+    def seconds_needed(self, size: Size) -> float:
+        """Return a budget that is expected to reach for trials, and methods at a size."""
+        expected = self._growth.seconds(size.row_count) if self._growth else 0.0
+        if predicted := self._predicted(size):
+            expected = max(expected, predicted / self._pace)
+        return max(expected, self._budget) / (_PLANNED_SHARE * (1 - _TRIALS_SHARE))
+
+    @property
+    def _elapsed(self) -> float:
+        return time.perf_counter() - self._start
+
+    @property
+    def _remaining(self) -> float:
+        """Seconds of the budget that can be planned with."""
+        return _PLANNED_SHARE * max(self._budget - self._elapsed, 1e-6)
+
+    def _rows_in_time(self, most: int) -> int:
+        return min(most, int(self._growth.rows_within(self._remaining))) if self._growth else 0
+
+    def _first_rows(self, most: Size) -> int:
+        """Return the rows of the first trial: so few that slow predictions are a small part."""
+        rows = min(_FIRST_ROWS, most.row_count)
+        if not self._predicted(Size(rows, most.is_brief)):
+            return rows
+        affordable = self._pace * self._budget
+        while rows > _FEWEST_ROWS and self._predicted(Size(rows, most.is_brief)) > (
+            affordable * _FIRST_SHARE
+        ):
+            rows //= 2
+        is_short = self._predicted(Size(rows, most.is_brief)) <= affordable * _LARGEST_SHARE
+        return rows if is_short else 0
+
+    @cached_property
+    def _pace(self) -> float:
+        return predicted_pace(self._methods.request, _FIRST_SHARE * self._budget)
+
+    def _predicted(self, size: Size) -> int:
+        prepared = self._methods.at(size, is_trial=True)
+        return sum(method.predicted_row_count for method in prepared)
+
+    def _next_rows(self, rows: int, last: TimedRows | None, most: int) -> int:
+        """Return the rows of the next trial; 0 for none."""
+        seconds = last.seconds if last else 0.0
+        if rows >= most or seconds >= _LAST_SHARE * self._budget:
+            return 0
+        ratio = _SMALL_GROWTH if seconds < _SMALL_SHARE * self._budget else _GROWTH
+        following = min(rows * ratio, most)
+        if self._growth is not None:
+            largest = self._growth.rows_within(_LARGEST_SHARE * self._budget)
+            following = min(following, int(largest))
+        return following if following >= min(_WORTHWHILE * rows, most) else 0
+
+    def _time(self, size: Size) -> TimedRows | None:
+        """Run the methods on some of the rows; None where they are too few for a method."""
+        start = time.perf_counter()
+        try:
+            for method in self._methods.at(size, is_trial=True):
+                method.job.run()
+        except ExplainError as error:
+            if error.reason in _ENDED:
+                raise
+            return None
+        return TimedRows(size.row_count, max(time.perf_counter() - start, 1e-6))
