@@ -40,7 +40,7 @@ def asked(make, *methods, host=None, **question):
 
 
 def planned(host) -> float:
-    return max(plan for _, plan in host.progress)
+    return float(max(plan for _, plan in host.progress))
 
 
 def codes(answer) -> list[str]:
@@ -67,7 +67,8 @@ def test_no_more_rows_are_planned_than_the_budget_has(make, limit, methods, row_
         assert refused.reason is Reason.INVALID_OPTION
         assert refused.field == "budget_predicted_row_count"
         [needed] = re.findall(r"_row_count to ([\d,]+) or more", refused.message)
-        assert (enough := int(needed.replace(",", ""))) > limit
+        enough = int(needed.replace(",", ""))
+        assert enough > limit
         question["budget_predicted_row_count"] = float(enough)
         asked(make, *methods, host=host, **question)
         limit = enough
