@@ -38,9 +38,8 @@ from onnxplain_server.trees.reading.forest import Forest
 from onnxplain_server.trees.reading.refusal import Refusal
 
 _OF_ROWS = ("sample", "background", "effects", "sampled_outputs", "tabular_choice")
-"""Properties that depend on the number of rows drawn."""
 _OF_LEDGER = ("predictor", "unplanned", "block_pool")
-"""Properties that report to the ledger."""
+"""Properties that depend on the number of rows drawn; and that report to the ledger."""
 _SAMPLED_ROWS = 200
 """Rows on which the rounding errors of predictions are measured."""
 
@@ -99,7 +98,7 @@ class BoundRequest:
         """Return the request with another `row_count`; it shares the ledger and the cache."""
         copied = copy(self)
         copied.question = replace(self.question, row_count=row_count)
-        for name in _OF_ROWS:
+        for name in _OF_ROWS + _OF_LEDGER:
             vars(copied).pop(name, None)
         return copied
 
@@ -107,8 +106,6 @@ class BoundRequest:
         """Return a request for a trial on so many rows, whose progress is not reported."""
         copied = self.with_row_count(row_count)
         copied.ledger = self.ledger.unplanned()
-        for name in _OF_LEDGER:
-            vars(copied).pop(name, None)
         return copied
 
     @property

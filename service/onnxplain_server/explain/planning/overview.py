@@ -83,21 +83,21 @@ class OverviewPlan:
         Of the request.
     budget : float
         Seconds.
-    predicted_row_limit : float
-        Most rows to predict.
     pace : float
         Rows that the engine evaluates in a second.
     tree_rows : int or None
         Rows on which trees give interactions in their share of the budget; None for other models.
+    predicted_row_limit : float
+        Most rows to predict.
     """
 
     names: tuple[str, ...]
     row_count: int
     requested_row_count: int | None
     budget: float
-    predicted_row_limit: float
     pace: float
     tree_rows: int | None
+    predicted_row_limit: float = math.inf
 
     def importances(self) -> Iterator[Part]:
         """Return permutation importance; shuffled once where there is no time for more."""
@@ -245,9 +245,9 @@ def plan_overview(request: BoundRequest) -> OverviewPlan:
         len(sample.rows),
         question.row_count,
         budget,
-        math.inf if limit is None or is_tree else limit,
         pace,
         int(rows) if is_tree else None,
+        math.inf if limit is None or is_tree else limit,
     )
 
 
