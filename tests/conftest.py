@@ -126,6 +126,9 @@ class Memory:
     def cache_put(self, entries: Mapping[str, bytes]) -> None:
         self.values |= entries
 
+    def count_processor(self, seconds: float) -> None:
+        assert seconds >= 0
+
     def single_flight(self, _name: str) -> AbstractContextManager[bool]:
         return nullcontext(enter_result=True)
 

@@ -24,6 +24,7 @@ from onnxplain_server.config.settings import Settings
 from onnxplain_server.core.errors import Reason
 from onnxplain_server.report.registry import of_method
 from onnxplain_server.transport.admission.scheduler import Scheduler
+from onnxplain_server.transport.audit.audit_line import FIELDS
 from onnxplain_server.transport.metrics.request_metrics import Metrics
 from onnxplain_server.transport.metrics.state_metrics import StateCollector
 from onnxplain_server.transport.status import STATUS
@@ -66,7 +67,8 @@ the message. The message names the input, the rule and the remedy. Representatio
 
 _METRICS = """`/metrics` on port 8082 (`ONNXPLAIN_METRICS_PORT`) serves Prometheus and OpenMetrics
 formats. Each server process counts from its start. Labels come from closed lists, without models,
-features, callers or paths. Probes are not counted.
+features or paths. Probes are not counted. Metrics `onnxplain_caller_...` are served with
+`ONNXPLAIN_METRICS_CALLERS` only: they name the listed callers, and count all others as `other`.
 """
 
 
@@ -96,7 +98,7 @@ def errors() -> str:
 
 def metrics() -> str:
     """Write the page of metrics."""
-    counted = Metrics()
+    counted = Metrics(callers=["caller"])
     state = StateCollector(Scheduler(1, 0), MemoryCache(0, Signer(b"")), MemoryBlobs(0, 0))
     counted.registry.register(state)
     certificates = WatchedFiles([], lambda _contents: CertificateFiles(b"", b"", None, 0))
@@ -125,6 +127,9 @@ _VALUE = re.compile(r"^([A-Z]{2,}[A-Z_]*|true|false|-?\d[\d.,e-]*)$")
 _OPTIONS_HEAD = ("Option", "Values", "Default", "Meaning")
 
 
+_AUDIT_START = "<!-- Written by `make reference`: change the code, not this table. -->\n"
+_AUDIT_HEAD = ("Field", "Type", "Meaning")
+
 _METHODS_START = "<!-- Written by `make reference` from the contract. -->\n"
 _METHODS_HEAD = ("Method", "Question")
 
@@ -133,6 +138,12 @@ def index_page(page: str, names: Iterable[str]) -> str:
     """Return the index of the documents with its table of methods made anew."""
     rows = ((_link(name), of_method(name).question) for name in names)
     return _with_table(page, _METHODS_START, _table(_METHODS_HEAD, rows))
+
+
+def operations_page(page: str) -> str:
+    """Return the page of operations with the table of an audit line made anew."""
+    rows = ((f"`{field.name}`", field.kind, field.meaning) for field in FIELDS)
+    return _with_table(page, _AUDIT_START, _table(_AUDIT_HEAD, rows))
 
 
 def _link(name: str) -> str:
@@ -230,6 +241,8 @@ def main(folder: Path) -> None:
         (folder / _path(name)).write_text(page, encoding="utf-8")
     index = (_DOCS / "index.md").read_text(encoding="utf-8")
     (folder / "index.md").write_text(index_page(index, methods()), encoding="utf-8")
+    operations = (_DOCS / "operations.md").read_text(encoding="utf-8")
+    (folder / "operations.md").write_text(operations_page(operations), encoding="utf-8")
 
 
 if __name__ == "__main__":

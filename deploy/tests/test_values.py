@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from onnxplain_server import cli
 from onnxplain_server.config.loading import load
+from onnxplain_server.config.redis_settings import signing_secret
 from onnxplain_server.config.settings import Settings
 from typer.testing import CliRunner
 
@@ -53,7 +54,7 @@ def size(text: str) -> int:
 def test_the_service_takes_all_settings(chart, settings: Settings) -> None:
     given = {name for name in chart.environment if name.startswith("ONNXPLAIN_")}
     assert given == {f"ONNXPLAIN_{name.upper()}" for name in settings.model_fields_set}
-    assert settings.redis_url is None or settings.signing_secret()
+    assert settings.redis_url is None or signing_secret(settings)
 
 
 def test_memory_is_enough_for_the_settings(chart, settings: Settings) -> None:

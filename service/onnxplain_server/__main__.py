@@ -79,11 +79,13 @@ def _server_runner(settings: Settings, stack: ExitStack) -> _ServerRunner:
         return _isolated(settings, limits, stack)
     from onnxplain_server.adapters.runner.in_process import InProcess  # noqa: PLC0415
     from onnxplain_server.adapters.runner.local_decoder import LocalDecoder  # noqa: PLC0415
+    from onnxplain_server.adapters.runner.process_timed import ProcessTimed  # noqa: PLC0415
 
     in_process = InProcess(
         settings.thread_count, limits=limits, reply_bytes=settings.max_response_bytes
     )
-    return _ServerRunner(stack.enter_context(closing(in_process)), LocalDecoder())
+    stack.enter_context(closing(in_process))
+    return _ServerRunner(ProcessTimed(in_process), LocalDecoder())
 
 
 def _isolated(settings: Settings, limits: ModelLimits, stack: ExitStack) -> _ServerRunner:
@@ -120,9 +122,10 @@ def _isolated(settings: Settings, limits: ModelLimits, stack: ExitStack) -> _Ser
 def _worker_settings(settings: Settings, limits: ModelLimits) -> WorkerSettings:
     from onnxplain_server.adapters.workers.ipc.zygote_arguments import WorkerSettings  # noqa: PLC0415
     from onnxplain_server.adapters.workers.sandbox.resource_limits import Budget  # noqa: PLC0415
+    from onnxplain_server.config.redis_settings import redis_address  # noqa: PLC0415
 
     max_seconds = settings.max_seconds
-    if settings.redis_address() is not None:
+    if redis_address(settings) is not None:
         max_seconds = max(max_seconds, settings.operations_max_seconds)
     cpu_seconds = math.ceil(_CPU_LIMIT_REQUESTS * max_seconds * (settings.thread_count + 1))
     # The message and the files that it refers to.
@@ -174,13 +177,18 @@ class _Stores:
 def _stores(settings: Settings) -> _Stores:
     cache = _cache(settings.cache_bytes)
     blobs = _blobs(settings.upload_bytes, settings.upload_seconds)
-    address = settings.redis_address()
+    from onnxplain_server.config.redis_settings import (  # noqa: PLC0415
+        redis_address,
+        signing_secret,
+    )
+
+    address = redis_address(settings)
     if address is None:
         return _Stores(cache, blobs)
     from onnxplain_server.adapters.storage.shared_storage import SharedStorage  # noqa: PLC0415
     from onnxplain_server.config.setting_names import SettingsError  # noqa: PLC0415
 
-    secret = settings.signing_secret()
+    secret = signing_secret(settings)
     try:
         shared = SharedStorage(address, secret)
     except ValueError as error:

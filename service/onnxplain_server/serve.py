@@ -33,6 +33,7 @@ from onnxplain_server.transport.rest.rest_access import header_check
 from onnxplain_server.transport.rest.rest_server import RestServer
 from onnxplain_server.transport.rest.routes import create_app
 from onnxplain_server.transport.service import Service
+from onnxplain_server.usage import begin_audit, build_metrics
 
 LOG = logging.getLogger(__name__)
 
@@ -109,7 +110,7 @@ class Server:
         )
         access = build_access(settings)
         state = StateCollector(self._scheduler, cache, store)
-        metrics = Metrics(state, access.state, *collectors)
+        metrics = build_metrics(settings, (state, access.state, *collectors))
         limits, scheduler = _request_limits(settings), self._scheduler
         service = Service(
             *(runner, cache, store),
@@ -121,6 +122,7 @@ class Server:
             operations=operations,
         )
         with ExitStack() as opened:
+            self._close_audit = opened.callback(begin_audit(settings, metrics))
             threads = self._scheduler.thread_count
             shared = _Shared(settings, service, metrics, access, tracer, threads)
             self._rest = _rest(shared)
@@ -164,6 +166,7 @@ class Server:
         self._rest.stop(max(_LAST_SECONDS, end - time.monotonic()))
         closing.join()
         self._metrics.stop(0)
+        self._close_audit()
         return ended
 
 
@@ -275,6 +278,7 @@ def _rest(shared: _Shared) -> RestServer:
         thread_count=shared.thread_count,
         body_limits=BodyLimits(byte_limit, uploads),
         count_refused=shared.metrics.rejected,
+        explanation_ended=shared.metrics.explanation_ended,
         check_headers=header_check(app, authenticator),
         origin_policy=policy,
         longest_seconds=settings.max_seconds,

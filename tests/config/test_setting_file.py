@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from onnxplain_server.config.loading import load
+from onnxplain_server.config.redis_settings import redis_address
 from onnxplain_server.config.setting_names import PREFIX, SettingsError
 from onnxplain_server.config.settings import Settings
 
@@ -113,9 +114,9 @@ def test_the_address_of_redis_with_its_password_may_stand_in_a_file(
     write: Callable[[str], str],
 ) -> None:
     file = write("redis://:hidden@a:1/2\n")
-    assert load({"redis_url_file": file}).redis_address() == "redis://:hidden@a:1/2"
-    assert load({"redis_url": "redis://a"}).redis_address() == "redis://a"
-    assert load({}).redis_address() is None
+    assert redis_address(load({"redis_url_file": file})) == "redis://:hidden@a:1/2"
+    assert redis_address(load({"redis_url": "redis://a"})) == "redis://a"
+    assert redis_address(load({})) is None
 
 
 def test_an_address_of_redis_in_a_file_is_checked_without_repeating_it(
@@ -123,9 +124,9 @@ def test_an_address_of_redis_in_a_file_is_checked_without_repeating_it(
 ) -> None:
     chosen = load({"redis_url_file": write("http://:hidden@a")})
     with pytest.raises(SettingsError, match=r"^ONNXPLAIN_REDIS_URL_FILE .*must look") as caught:
-        chosen.redis_address()
+        redis_address(chosen)
     assert "hidden" not in str(caught.value)
     with pytest.raises(SettingsError, match="exclude each other"):
-        load({"redis_url": "redis://a", "redis_url_file": "/b"}).redis_address()
+        redis_address(load({"redis_url": "redis://a", "redis_url_file": "/b"}))
     with pytest.raises(SettingsError, match="REDIS_URL_FILE: /nowhere: No such file"):
-        load({"redis_url_file": "/nowhere"}).redis_address()
+        redis_address(load({"redis_url_file": "/nowhere"}))

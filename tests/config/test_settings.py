@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from onnxplain_server.config.loading import load
+from onnxplain_server.config.redis_settings import signing_secret
 from onnxplain_server.config.setting_names import SettingsError
 from onnxplain_server.config.settings import core_count
 
@@ -174,14 +175,14 @@ def test_passwords_and_secrets_do_not_show_where_settings_are_printed() -> None:
 def test_the_secret_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ONNXPLAIN_CACHE_SECRET", CODE)
 
-    assert load({}).signing_secret() == CODE.encode()
+    assert signing_secret(load({})) == CODE.encode()
 
 
 def test_the_secret_may_stand_in_a_file_with_a_line_end(tmp_path: Path) -> None:
     file = tmp_path / "secret"
     file.write_text(CODE + "\n")
 
-    assert load({"cache_secret_file": str(file)}).signing_secret() == CODE.encode()
+    assert signing_secret(load({"cache_secret_file": str(file)})) == CODE.encode()
 
 
 @pytest.mark.parametrize(
@@ -198,7 +199,7 @@ def test_without_a_good_secret_the_server_says_in_one_line_what_it_needs(
     flags: dict[str, str], told: str
 ) -> None:
     with pytest.raises(SettingsError) as caught:
-        load(flags).signing_secret()
+        signing_secret(load(flags))
 
     assert told in str(caught.value)
     assert "\n" not in str(caught.value)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from onnxplain_server import cli
 from onnxplain_server.config.loading import load
+from onnxplain_server.config.redis_settings import signing_secret
 from onnxplain_server.config.setting_names import PREFIX
 from onnxplain_server.config.settings import Settings
 from typer.testing import CliRunner
@@ -83,4 +84,4 @@ def test_redis_has_the_secret_that_it_needs(
     monkeypatch.setenv("ONNXPLAIN_REDIS_URL", given["ONNXPLAIN_REDIS_URL"])
     monkeypatch.setenv("ONNXPLAIN_CACHE_SECRET", "0" * 64)
     assert load({}).redis_url is not None
-    assert load({}).signing_secret() == b"0" * 64
+    assert signing_secret(load({})) == b"0" * 64

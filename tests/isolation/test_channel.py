@@ -79,6 +79,9 @@ def fake() -> Iterator[Any]:
         thread.join()
 
 
+NOTHING: tuple[object, ...] = ([], 0, 0, 0, 0)
+"""Work of a reply: methods and counts."""
+
 EXCHANGE = WorkerRequest(
     FrameKind.EXPLAIN,
     lambda arena: arena_request.pack(arena, b"request", {}, ReplyFormat.PROTOBUF),
@@ -102,14 +105,20 @@ def answered(value: object) -> bytes:
         header(call=2) + b"",
         header(length=2**63),
         header(length=3) + b"abc",
-        answered([-1, "", 0]),
-        answered([ARENA_BYTES + 1, "", 0]),
-        answered([True, "", 0]),
-        answered([1.0, "", 0]),
-        answered([1, "a method of its own", 0]),
-        answered([1, "interactions", -1]),
-        answered([1, "interactions", "1"]),
-        answered([1, "interactions"]),
+        answered([-1, *NOTHING]),
+        answered([ARENA_BYTES + 1, *NOTHING]),
+        answered([True, *NOTHING]),
+        answered([1.0, *NOTHING]),
+        answered([1, ["a method of its own"], 0, 0, 0, 0]),
+        answered([1, ["interactions", "average_loss"], 0, 0, 0, 0]),
+        answered([1, ["swarm", "swarm"], 0, 0, 0, 0]),
+        answered([1, "interactions", 0, 0, 0, 0]),
+        answered([1, [["interactions"]], 0, 0, 0, 0]),
+        answered([1, ["interactions"], 0, -1, 0, 0]),
+        answered([1, ["interactions"], 0, "1", 0, 0]),
+        answered([1, ["interactions"], 0, 0, True, 0]),
+        answered([1, ["interactions"], 0, 0, 0, float("nan")]),
+        answered([1, ["interactions"], 0, 0, 0]),
         answered({"size": 1}),
         header(length=2_000) + b"[" * 2_000,
         refusal(b"NO", b"a", b""),

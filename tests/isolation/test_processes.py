@@ -19,9 +19,11 @@ import pytest
 from hostile import greedy
 from hostile.base import model, node
 from onnxplain_server.adapters.workers.isolated import Isolated
+from onnxplain_server.adapters.workers.process_status import processor_seconds
 from onnxplain_server.adapters.workers.worker_process import Worker
 from onnxplain_server.adapters.workers.zygote_process import Zygote
 from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.transport.audit.usage import Usage
 
 KILL_COUNT = int(os.environ.get("TEST_KILLS", "40"))
 
@@ -286,6 +288,36 @@ def test_cached_numbers_go_through_the_parent_under_its_names(own, make) -> None
 
 
 @pytest.mark.slow
+def test_processor_time_is_counted_for_the_request_that_used_it(own) -> None:
+    runner = own()
+    usages = [Usage(), Usage()]
+    before = runner.counts().processor_seconds
+    for usage in usages:
+        runner.explain(own.request(GOOD), {}, own.call(usage=usage))
+    seconds = [usage.processor_seconds for usage in usages]
+
+    assert all(each > 0 for each in seconds)
+    # The worker is new for the first one, which loads the model.
+    assert sum(seconds) <= runner.counts().processor_seconds - before + 0.02
+
+
+def test_the_time_of_a_killed_worker_is_counted(own) -> None:
+    runner, usage = own(), Usage()
+
+    def work() -> None:
+        with pytest.raises(ExplainError):
+            runner.explain(own.request(ENDLESS), {}, own.call(usage=usage))
+
+    thread, victim = own.worker_of(runner, work)
+    start = processor_seconds(victim)
+    while (used := processor_seconds(victim) - start) < 0.2:
+        pass
+    os.kill(victim, signal.SIGKILL)
+    thread.join(own.long_seconds)
+
+    assert usage.processor_seconds >= used
+
+
 def test_a_worker_retires_before_its_processor_time_is_used_up(own) -> None:
     from onnxplain_server.adapters.workers.sandbox.resource_limits import Budget  # noqa: PLC0415 - only here
 

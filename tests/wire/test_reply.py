@@ -14,7 +14,7 @@ from onnxplain.v1.explanation_service_pb2 import (
     Receipt,
 )
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.request import ReplyFormat
+from onnxplain_server.core.request import ReplyFormat, Work
 from onnxplain_server.wire import reply
 from onnxplain_server.wire.reply import encode
 
@@ -23,7 +23,7 @@ RESPONSE = ExplainResponse(receipt=Receipt(seed=7, engine_reason="é\n" * 500))
 
 def test_each_format_holds_the_same_response() -> None:
     protobuf, event, text = (
-        encode(RESPONSE, each, math.inf, "swarm", 3.0)
+        encode(RESPONSE, each, math.inf, Work(("swarm",), predicted_row_count=3.0))
         for each in (ReplyFormat.PROTOBUF, ReplyFormat.EVENT, ReplyFormat.JSON)
     )
 
@@ -31,8 +31,8 @@ def test_each_format_holds_the_same_response() -> None:
     assert ExplainStreamResponse.FromString(event.content).response == RESPONSE
     assert json.loads(text.content)["receipt"]["engineReason"] == RESPONSE.receipt.engine_reason
     assert b"\n" not in text.content  # events of REST are lines
-    assert {(each.method, each.predicted_row_count) for each in (protobuf, event, text)} == {
-        ("swarm", 3.0)
+    assert {each.work for each in (protobuf, event, text)} == {
+        Work(("swarm",), predicted_row_count=3.0)
     }
 
 

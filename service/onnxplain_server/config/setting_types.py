@@ -75,9 +75,17 @@ def _origins(text: str) -> str:
     return ",".join(origins)
 
 
+def _callers(text: str) -> str:
+    names = [name.strip() for name in text.split(",")]
+    if not all(names):
+        raise ValueError('must be names of callers, such as "token:team-a,token:team-b"')
+    return ",".join(dict.fromkeys(names))
+
+
 RedisUrl = Annotated[SecretStr, AfterValidator(redis_url)]
 SafeUrl = Annotated[str, AfterValidator(_safe_url)]
 Algorithms = Annotated[str, AfterValidator(_algorithms)]
 Hosts = Annotated[str, AfterValidator(_hosts)]
 Origins = Annotated[str, AfterValidator(_origins)]
 Text = Annotated[str, StringConstraints(min_length=1)]
+Callers = Annotated[str, AfterValidator(_callers)]

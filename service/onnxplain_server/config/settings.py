@@ -14,9 +14,10 @@ from pydantic import ByteSize, Field, SecretStr
 from pydantic_settings import SettingsConfigDict
 
 from onnxplain_server.config.operation_settings import OperationSettings
-from onnxplain_server.config.setting_names import PREFIX, SettingsError, variable_and_flag
+from onnxplain_server.config.setting_names import PREFIX
 from onnxplain_server.config.setting_types import (
     Algorithms,
+    Callers,
     Hosts,
     MessageSize,
     Origins,
@@ -24,11 +25,7 @@ from onnxplain_server.config.setting_types import (
     RedisUrl,
     SafeUrl,
     Text,
-    redis_url,
 )
-
-# A shorter secret could be guessed from one signed value.
-_SECRET_BYTES = 16
 
 
 def core_count(quota_file: Path = Path("/sys/fs/cgroup/cpu.max")) -> int:
@@ -78,6 +75,16 @@ class Settings(OperationSettings):
     )
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         "info", description="Lowest severity to log; debug includes health probes."
+    )
+    audit_log: Text = Field(
+        "off",
+        description="Where one line of JSON per explanation goes: off, stdout, or the path of a"
+        " file, which is appended to and may be rotated.",
+    )
+    metrics_callers: Callers | None = Field(
+        None,
+        description="Callers that metrics of usage show by name, such as token:team-a,token:team-b;"
+        " all others count as other. By default, no metric names a caller.",
     )
     max_message_bytes: MessageSize = Field(
         ByteSize(64 * 2**20),
@@ -218,58 +225,3 @@ class Settings(OperationSettings):
         ge=0,
         le=86_400,
     )
-
-    def signing_secret(self) -> bytes:
-        """Return the secret that signs values in Redis.
-
-        Raises
-        ------
-        SettingsError
-            If there is none, or two, or one that is too short.
-        """
-        if (self.cache_secret is None) == (self.cache_secret_file is None):
-            raise SettingsError(
-                "ONNXPLAIN_REDIS_URL (--redis-url) needs ONNXPLAIN_CACHE_SECRET or "
-                "ONNXPLAIN_CACHE_SECRET_FILE, but not both: the secret signs the values in Redis"
-            )
-        name, secret = "CACHE_SECRET", b""
-        if self.cache_secret is not None:
-            secret = self.cache_secret.get_secret_value().encode()
-        elif self.cache_secret_file is not None:
-            name = "CACHE_SECRET_FILE"
-            secret = _read_secret("cache_secret_file", self.cache_secret_file)
-        if len(secret) < _SECRET_BYTES:
-            raise SettingsError(
-                f"{PREFIX}{name}: the secret has {len(secret)} bytes and needs {_SECRET_BYTES}; "
-                "make one with: openssl rand -hex 32"
-            )
-        return secret
-
-    def redis_address(self) -> str | None:
-        """Return the URL of Redis; None if there is none.
-
-        Raises
-        ------
-        SettingsError
-            If there are two, or an invalid one.
-        """
-        file_names = variable_and_flag("redis_url_file")
-        if self.redis_url is not None and self.redis_url_file is not None:
-            raise SettingsError(
-                f"{variable_and_flag('redis_url')} and {file_names} exclude each other"
-            )
-        if self.redis_url_file is None:
-            return None if self.redis_url is None else self.redis_url.get_secret_value()
-        content = _read_secret("redis_url_file", self.redis_url_file).decode(errors="replace")
-        try:
-            return redis_url(SecretStr(content)).get_secret_value()
-        except ValueError as error:
-            raise SettingsError(f"{file_names}: its content {error}") from None
-
-
-def _read_secret(name: str, file: Path) -> bytes:
-    """Read a file, without the line end that editors add."""
-    try:
-        return file.read_bytes().strip()
-    except OSError as error:
-        raise SettingsError(f"{PREFIX}{name.upper()}: {file}: {error.strerror}") from None

@@ -63,6 +63,9 @@ class RequestHost(ComputationHost, Protocol):
     def caller_key(self) -> Hashable:
         """Key of the caller, for sharing the processor fairly."""
 
+    def count_processor(self, seconds: float) -> None:
+        """Count processor time of a process that worked for the request."""
+
     def cache_get(
         self, names: Sequence[str], byte_limit: float = math.inf
     ) -> Sequence[bytes | None]:

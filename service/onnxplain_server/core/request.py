@@ -86,22 +86,42 @@ class RequestParts:
     table: RequestFile | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Work:
+    """Work behind a reply, as metrics, quotas and the audit log count it; see `Receipt`.
+
+    Attributes
+    ----------
+    methods : tuple of str
+        Names of the explained methods, each once, in alphabetical order.
+    row_count : int
+    predicted_row_count : float
+    cache_hit_count, cache_miss_count : int
+    """
+
+    methods: tuple[str, ...] = ()
+    row_count: int = 0
+    predicted_row_count: float = 0.0
+    cache_hit_count: int = 0
+    cache_miss_count: int = 0
+
+
+NO_WORK = Work()
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Reply:
-    """Encoded reply, with what metrics count.
+    """Encoded reply, with the work behind it.
 
     Attributes
     ----------
     parts : tuple of bytes
         The reply, in the format that was asked for.
-    method : str
-        Name of the explained method; empty for several.
-    predicted_row_count : float
+    work : Work
     """
 
     parts: tuple[bytes, ...]
-    method: str = ""
-    predicted_row_count: float = 0.0
+    work: Work = NO_WORK
 
     @property
     def content(self) -> bytes:

@@ -14,6 +14,8 @@ from types import MappingProxyType
 from onnxplain_server.core.errors import ExplainError, Reason, printable
 from onnxplain_server.telemetry.spans import Attributes, Spans
 from onnxplain_server.telemetry.tracing import NO_TRACE, Trace
+from onnxplain_server.transport.audit.ended_explanation import EndedExplanation
+from onnxplain_server.transport.audit.usage import Usage
 
 LOG = logging.getLogger("onnxplain_server.requests")
 
@@ -48,6 +50,8 @@ class RequestRecord:
     request_id : str
     spans : Spans
         Durations of the request's parts.
+    usage : Usage
+        Of an explanation.
     """
 
     def __init__(self, method: str, client_id: str | None, trace: Trace = NO_TRACE) -> None:
@@ -60,6 +64,7 @@ class RequestRecord:
         ids = (self.request_id, trace.trace_id, trace.span_id)
         fields = zip(("request_id", "trace_id", "span_id"), ids, strict=True)
         self.spans = Spans({key: value for key, value in fields if value})
+        self.usage = Usage()
         self._start = time.monotonic()
 
     def presentable(self, error: BaseException) -> ExplainError:
@@ -115,3 +120,17 @@ class RequestRecord:
         }
         self._trace.end(self.spans.finished(), outcome_attributes, self._error)
         return seconds
+
+    def explanation(
+        self, transport: str, outcome: str, caller: str, seconds: float
+    ) -> EndedExplanation:
+        """Return the request, an explanation that was closed with this outcome and duration."""
+        return EndedExplanation(
+            self.usage,
+            printable(caller, _TEXT_BYTE_LIMIT),
+            transport,
+            outcome,
+            seconds,
+            self.request_id,
+            self.spans.names.get("trace_id", ""),
+        )

@@ -14,6 +14,7 @@ from functools import partial
 
 from onnxplain.v1.upload_pb2 import UploadModelResponse, UploadTableResponse
 
+from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import BlobStore, Cache, Decoder, Runner
 from onnxplain_server.core.operation_store import OperationStore
 from onnxplain_server.core.request import Body, Reply, ReplyFormat, RequestParts, ServiceMethod
@@ -28,9 +29,12 @@ from onnxplain_server.transport.admission.request_context import RequestContext
 from onnxplain_server.transport.admission.scheduler import Scheduler
 from onnxplain_server.transport.admission.size_limits import SizeLimit
 from onnxplain_server.transport.admission.ticket import Ticket
+from onnxplain_server.transport.audit.ended_explanation import EndedExplanation
 from onnxplain_server.transport.events import Events
 from onnxplain_server.transport.metrics.request_metrics import Metrics
+from onnxplain_server.transport.request_log import OK
 from onnxplain_server.transport.uploads import NamedRequest, Uploads
+from onnxplain_server.wire.protobuf_split import method_names
 
 
 def _ignore(*_progress: float) -> None:
@@ -135,10 +139,25 @@ class Service:
         ticket: Ticket,
         reply_format: ReplyFormat,
         progress: Callable[[float, float], None],
+        operation: str,
     ) -> Reply:
-        """Compute an explanation whose files are named."""
-        with self._slot(ticket):
-            return self._compute(named, ticket, reply_format, progress)
+        """Compute an explanation whose files are named, as an attempt at an operation."""
+        start, outcome = time.monotonic(), Reason.INTERNAL.name
+        try:
+            with self._slot(ticket):
+                reply = self._compute(named, ticket, reply_format, progress)
+            outcome = OK
+        except ExplainError as error:
+            outcome = error.reason.name
+            raise
+        finally:
+            caller, seconds = ticket.caller, time.monotonic() - start
+            self._metrics.explanation_ended(
+                EndedExplanation(
+                    caller.usage, caller.name, "operation", outcome, seconds, operation=operation
+                )
+            )
+        return reply
 
     def upload_model(self, parts: Iterable[bytes], ticket: Ticket) -> UploadModelResponse:
         """Store a model for later requests."""
@@ -172,13 +191,20 @@ class Service:
     ) -> Reply:
         start = time.monotonic()
         host = self._context(named.ids, ticket, progress)
-        reply = self._runner.explain(named.message, named.blobs, host, reply_format)
+        usage, spans = ticket.caller.usage, ticket.caller.spans
+        usage.read(named.ids.model, named.ids.table, method_names(named.message))
+        try:
+            reply = self._runner.explain(named.message, named.blobs, host, reply_format)
+        except ExplainError:
+            usage.fail(spans.finished())
+            raise
+        # A worker tells the rows, which may have been taken over.
+        usage.complete(reply, self._limits.row_count)
         self._metrics.explained(
-            reply.method,
+            usage.methods[0] if len(usage.methods) == 1 else "",
             time.monotonic() - start,
-            # A worker tells it, which may have been taken over.
-            min(reply.predicted_row_count, self._limits.row_count),
-            ticket.caller.spans.recorded_trace,
+            usage.predicted_row_count,
+            spans.recorded_trace,
         )
         return reply
 

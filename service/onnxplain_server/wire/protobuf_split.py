@@ -6,6 +6,7 @@ It reads tags and lengths only, so a server can find the model and the table wit
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +15,7 @@ from onnxplain.v1.explanation_service_pb2 import (
     ExplainRequest,
     ExplainStreamRequest,
     ExplainStreamResponse,
+    MethodOptions,
 )
 from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.table_pb2 import Table
@@ -118,6 +120,22 @@ def detach_table(content: bytes) -> tuple[bytes, TableFile | None]:
         return content, None
     file = memoryview(content)[files[0].value_start : files[0].end]
     return _without(content, [found]), TableFile(sources[files[0].number], file)
+
+
+def method_names(content: bytes) -> tuple[str, ...]:
+    """Return the names of the methods of a serialised ExplainRequest, sorted, each once.
+
+    Of a malformed message, those before the fault.
+    """
+    number = ExplainRequest.DESCRIPTOR.fields_by_name["methods"].number
+    known = {field.number: field.name for field in MethodOptions.DESCRIPTOR.fields}
+    names: set[str] = set()
+    with suppress(ExplainError):
+        for method in _fields(content, 0, len(content), "ExplainRequest", {number}):
+            options = _fields(content, method.value_start, method.end, "MethodOptions", known)
+            # Of several, parsers take the last one.
+            names.update([known[field.number] for field in options][-1:])
+    return tuple(sorted(names))
 
 
 def request_of_stream(content: bytes) -> bytes:

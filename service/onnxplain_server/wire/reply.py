@@ -5,7 +5,7 @@ from __future__ import annotations
 from google.protobuf.message import EncodeError, Message
 
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.request import Reply, ReplyFormat
+from onnxplain_server.core.request import NO_WORK, Reply, ReplyFormat, Work
 from onnxplain_server.wire import canonical
 from onnxplain_server.wire.protobuf_split import response_event
 
@@ -14,8 +14,7 @@ def encode(
     message: Message,
     reply_format: ReplyFormat,
     byte_limit: float,
-    method: str = "",
-    predicted_row_count: float = 0.0,
+    work: Work = NO_WORK,
 ) -> Reply:
     """Encode a message.
 
@@ -25,8 +24,8 @@ def encode(
     reply_format : ReplyFormat
     byte_limit : float
         May be infinite.
-    method, predicted_row_count
-        See `Reply`.
+    work : Work
+        Behind the reply.
 
     Raises
     ------
@@ -46,7 +45,7 @@ def encode(
             "features or grid points",
         ) from None
     _check_size(len(content), byte_limit)
-    return Reply((content,), method, predicted_row_count)
+    return Reply((content,), work)
 
 
 def _encode(message: Message, reply_format: ReplyFormat) -> bytes:

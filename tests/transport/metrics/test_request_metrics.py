@@ -21,7 +21,7 @@ from onnxplain.v1.interactions_pb2 import InteractionsOptions
 from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.partial_dependence_pb2 import PartialDependenceOptions
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.request import Reply, ReplyFormat
+from onnxplain_server.core.request import Reply, ReplyFormat, Work
 from onnxplain_server.telemetry.spans import current, span
 from onnxplain_server.wire.reply import encode
 from prometheus_client.parser import text_string_to_metric_families
@@ -339,9 +339,8 @@ class Predicting:
 
     def explain(self, request: bytes, blobs, host, reply_format: ReplyFormat) -> Reply:
         self._runner.explain(request, blobs, host, reply_format)
-        methods = ExplainRequest.FromString(request).methods
-        method = methods[0].WhichOneof("method") if len(methods) == 1 else ""
-        return encode(ExplainResponse(), reply_format, math.inf, method, self._rows)
+        work = Work(predicted_row_count=self._rows)
+        return encode(ExplainResponse(), reply_format, math.inf, work)
 
     def describe(self, request: bytes, blobs, host, reply_format: ReplyFormat) -> Reply:
         described: Reply = self._runner.describe(request, blobs, host, reply_format)

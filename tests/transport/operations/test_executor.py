@@ -25,6 +25,7 @@ from onnxplain_server.core.operations import (
 )
 from onnxplain_server.transport.admission.admission import RequestLimits
 from onnxplain_server.transport.admission.scheduler import Scheduler
+from onnxplain_server.transport.audit.ended_explanation import EndedExplanation, ExplanationSink
 from onnxplain_server.transport.metrics.request_metrics import Metrics
 from onnxplain_server.transport.operations.executor import ATTEMPT_LIMIT, OperationExecutor
 from onnxplain_server.transport.service import Service
@@ -39,8 +40,13 @@ def execute(make_runner) -> Iterator[Callable[..., Scheduler]]:
     """Start an executor over a store and some work; return its scheduler."""
     executors: list[tuple[OperationExecutor, Scheduler]] = []
 
-    def begin(store: OperationStore, work: Callable[[ComputationHost], None]) -> Scheduler:
-        scheduler = Scheduler(2, 2)
+    def begin(
+        store: OperationStore,
+        work: Callable[[ComputationHost], None],
+        sink: ExplanationSink = lambda _explanation: None,
+    ) -> Scheduler:
+        scheduler, metrics = Scheduler(2, 2), Metrics()
+        metrics.on_explanation(sink)
         service = Service(
             make_runner(work),
             MemoryCache(0, Signer(b"")),
@@ -48,7 +54,7 @@ def execute(make_runner) -> Iterator[Callable[..., Scheduler]]:
             decoder=LocalDecoder(),
             limits=RequestLimits(1, 1, 60.0),
             scheduler=scheduler,
-            metrics=Metrics(),
+            metrics=metrics,
         )
         executor = OperationExecutor(store, service, scheduler, thread_count=2)
         executors.append((executor, scheduler))
@@ -87,6 +93,29 @@ def test_an_operation_ends_with_the_answer_of_its_request(execute) -> None:
     assert found.state is OperationState.SUCCEEDED
     assert content is not None
     assert ExplainResponse.FromString(content).receipt.seed == 7
+
+
+def test_each_attempt_at_an_operation_has_a_line_of_the_audit_log(execute) -> None:
+    store = MemoryOperations()
+    lines: list[EndedExplanation] = []
+    operation = store.start("ada", REQUEST)
+    attempts = iter([Reason.UNAVAILABLE, Reason.WORKER_DIED])
+
+    def work(host: ComputationHost) -> None:
+        host.advance(5, 10)
+        if (failure := next(attempts, None)) is not None:
+            raise ExplainError(failure, "not now")
+
+    execute(store, work, lines.append)
+    ended(store, operation)
+
+    assert [(e.outcome, e.transport, e.caller) for e in lines] == [
+        ("UNAVAILABLE", "operation", "ada"),
+        ("WORKER_DIED", "operation", "ada"),
+        ("OK", "operation", "ada"),
+    ]
+    assert {e.operation for e in lines} == {operation.id}
+    assert [e.usage.predicted_row_count for e in lines] == [5, 5, 0]
 
 
 def test_a_heartbeat_tells_progress_and_brings_the_cancellation(execute, endless) -> None:

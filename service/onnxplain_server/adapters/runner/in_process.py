@@ -19,7 +19,7 @@ from onnx import ModelProto
 from onnxplain.v1 import explanation_service_pb2 as service_pb2
 
 from onnxplain_server.adapters.onnx import OnnxModel, describe, load_described
-from onnxplain_server.adapters.runner.receipt import receipt
+from onnxplain_server.adapters.runner.receipt import receipt, work_of
 from onnxplain_server.adapters.runner.table_cache import TableCache
 from onnxplain_server.adapters.runner.timed_model import TimedModel
 from onnxplain_server.adapters.runner.uncached import UncachedHost
@@ -140,10 +140,8 @@ class InProcess:
             response.receipt.MergeFrom(
                 receipt(message, file.identity if file else "", table_digest(), start)
             )
-            methods = message.methods
-            method = str(methods[0].WhichOneof("method")) if len(methods) == 1 else ""
-            row_count = response.receipt.predicted_row_count
-            return reply.encode(response, reply_format, self._reply_bytes, method, row_count)
+            work = work_of(message, response.receipt)
+            return reply.encode(response, reply_format, self._reply_bytes, work)
 
     def _answer(
         self,

@@ -10,6 +10,8 @@ from importlib.metadata import version
 
 from onnxplain.v1 import explanation_service_pb2 as service_pb2
 
+from onnxplain_server.core.request import Work
+
 _LIBRARIES = ("numpy", "onnx", "onnxruntime", "scikit-learn", "scipy")
 
 
@@ -27,6 +29,19 @@ def receipt(
         elapsed=timedelta(seconds=time.monotonic() - start),
         prediction=message.prediction,
         model_name=message.model_name,
+    )
+
+
+def work_of(message: service_pb2.ExplainRequest, made: service_pb2.Receipt) -> Work:
+    """Return the work that the complete receipt of a request tells."""
+    names = [method.name for method in made.overview_methods]
+    names += [str(options.WhichOneof("method")) for options in message.methods]
+    return Work(
+        tuple(sorted(set(names))),
+        made.row_count,
+        made.predicted_row_count,
+        made.cache_hit_count,
+        made.cache_miss_count,
     )
 
 

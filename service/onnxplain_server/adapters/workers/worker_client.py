@@ -81,7 +81,11 @@ class WorkerClient:
             worker, priority = self._acquire(key, host)
             try:
                 monitor = RequestMonitor(host, self._load_seconds, priority.update)
-                answer = worker.ask(exchange, monitor)
+                try:
+                    answer = worker.ask(exchange, monitor)
+                finally:
+                    # Now: once a worker that ended is reaped, nothing tells its time.
+                    host.count_processor(priority.used_seconds())
             except ClosedError:
                 self._check_death(worker)
                 host.advance(0, 0)

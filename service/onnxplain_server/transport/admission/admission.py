@@ -18,6 +18,7 @@ from onnxplain_server.transport.admission.authentication import ANONYMOUS
 from onnxplain_server.transport.admission.request_context import RequestContext
 from onnxplain_server.transport.admission.request_control import RequestControl
 from onnxplain_server.transport.admission.size_limits import SizeLimit
+from onnxplain_server.transport.audit.usage import Usage
 
 CallerKey: TypeAlias = tuple[str, str]
 
@@ -86,6 +87,8 @@ class Caller:
         Collects the durations of the request's parts.
     start : float
         Monotonic time of the request's first byte.
+    usage : Usage
+        Filled while an explanation is served.
     """
 
     name: str
@@ -94,6 +97,7 @@ class Caller:
     address: str = ""
     spans: Spans = field(default_factory=Spans)
     start: float = field(default_factory=time.monotonic)
+    usage: Usage = field(default_factory=Usage)
 
     @property
     def key(self) -> CallerKey:
@@ -125,6 +129,7 @@ def create_context(
         model_key=model_key,
         caller_key=caller.key,
         row_limit=limits.row_count,
+        usage=caller.usage,
     )
 
 

@@ -11,6 +11,7 @@ from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import Cache
 from onnxplain_server.telemetry.spans import span
 from onnxplain_server.transport.admission.request_control import RequestControl
+from onnxplain_server.transport.audit.usage import Usage
 
 # The deadline is checked in between: with Redis, each batch takes one command of at most 0.25 s.
 _NAMES_PER_BATCH = 4
@@ -37,6 +38,8 @@ class RequestContext:
         See `RequestHost.caller_key`.
     row_limit : float
         Maximum number of planned rows.
+    usage : Usage or None
+        Told of progress and processor time.
     """
 
     def __init__(
@@ -49,10 +52,12 @@ class RequestContext:
         model_key: str = "",
         caller_key: Hashable = "",
         row_limit: float = math.inf,
+        usage: Usage | None = None,
     ) -> None:
         self.model_key = model_key
         self.caller_key = caller_key
         self._row_limit = row_limit
+        self._usage = usage or Usage()
         self._cache = cache
         self._prefix = prefix
         self.control = control
@@ -60,6 +65,7 @@ class RequestContext:
 
     def advance(self, done: float, planned: float) -> None:
         """Report progress and check the deadline and the row limit."""
+        self._usage.done_row_count = max(self._usage.done_row_count, done)
         self.control.check(f"after {done:,.0f} of {planned:,.0f} planned rows")
         if planned > self._row_limit:
             raise ExplainError(
@@ -69,6 +75,10 @@ class RequestContext:
                 "points",
             )
         self._progress(done, planned)
+
+    def count_processor(self, seconds: float) -> None:
+        """Count processor time of a process that worked for the request."""
+        self._usage.processor_seconds += seconds
 
     @contextmanager
     def single_flight(self, name: str) -> Iterator[bool]:

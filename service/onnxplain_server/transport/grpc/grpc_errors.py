@@ -14,7 +14,6 @@ from grpc_status import rpc_status
 from onnxplain.v1 import explanation_service_pb2
 
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.telemetry.spans import Attributes
 from onnxplain_server.telemetry.tracing import Tracer
 from onnxplain_server.transport.metrics.request_metrics import Metrics
 from onnxplain_server.transport.request_log import NOBODY, OK, RequestRecord
@@ -25,6 +24,7 @@ REQUEST_ID = "x-request-id"
 
 _DESCRIPTOR = explanation_service_pb2.DESCRIPTOR.services_by_name["ExplanationService"]
 _SERVICE = _DESCRIPTOR.full_name
+_EXPLANATIONS = frozenset({"Explain", "ExplainStream"})
 _STREAMS = frozenset(rpc.name for rpc in _DESCRIPTOR.methods if rpc.server_streaming)
 
 
@@ -73,8 +73,7 @@ def answering(
         _reject(record, metrics, method, Reason.CANCELLED, caller)
         raise
     else:
-        seconds = record.close(OK, caller, attributes=_status_attributes(grpc.StatusCode.OK))
-        metrics.rpc_ended(method, OK, seconds)
+        _close(record, metrics, method, (OK, grpc.StatusCode.OK), caller)
 
 
 def _send_request_id(context: grpc.ServicerContext, record: RequestRecord) -> None:
@@ -99,15 +98,23 @@ def forget_frames(error: BaseException | None) -> None:
 def _reject(
     record: RequestRecord, metrics: Metrics, method: str, reason: Reason, caller: str
 ) -> None:
-    code = STATUS[reason].grpc
-    metrics.rpc_ended(
-        method, code.name, record.close(reason.name, caller, attributes=_status_attributes(code))
-    )
+    _close(record, metrics, method, (reason.name, STATUS[reason].grpc), caller)
     metrics.rejected(reason.name)
 
 
-def _status_attributes(code: grpc.StatusCode) -> Attributes:
-    return {"rpc.grpc.status_code": code.value[0]}
+def _close(
+    record: RequestRecord,
+    metrics: Metrics,
+    method: str,
+    outcome: tuple[str, grpc.StatusCode],
+    caller: str,
+) -> None:
+    reason, code = outcome
+    attributes = {"rpc.grpc.status_code": code.value[0]}
+    seconds = record.close(reason, caller, attributes=attributes)
+    metrics.rpc_ended(method, code.name, seconds)
+    if method in _EXPLANATIONS:
+        metrics.explanation_ended(record.explanation("grpc", reason, caller, seconds))
 
 
 def status_of(error: ExplainError, request_id: str) -> Any:

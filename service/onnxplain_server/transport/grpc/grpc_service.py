@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from typing import TypeVar
 
 import grpc
@@ -111,7 +112,9 @@ class ExplanationServicer(ExplanationServiceServicer):
 
     def _only(self, requests: Iterator[bytes], ticket: Ticket) -> bytes:
         with ticket.caller.spans.measure("receive"):
-            return self._receiver.only(requests, ticket, self._message_bytes)
+            message = self._receiver.only(requests, ticket, self._message_bytes)
+        ticket.caller.usage.received_byte_count = len(message)
+        return message
 
     def _parts(self, requests: Iterator[bytes], ticket: Ticket) -> Iterator[bytes]:
         return self._receiver.messages(requests, ticket, grpc_uploads.PART_BYTES)
@@ -121,7 +124,9 @@ class ExplanationServicer(ExplanationServiceServicer):
         """Hold a ticket during a call, and turn errors into its status."""
         with (
             answering(context, method, self._metrics, self._tracer) as record,
-            self._service.admit(_caller(context, record.spans)) as ticket,
+            self._service.admit(
+                replace(_caller(context, record.spans), usage=record.usage)
+            ) as ticket,
         ):
             yield ticket
 

@@ -1,6 +1,7 @@
 """Request metrics: counters and histograms under the names that dashboards expect.
 
-Labels come from closed lists: no model, feature, caller or path is ever a label.
+Labels come from closed lists: no model, feature or path is ever a label, and only callers that the
+operator lists.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from prometheus_client.registry import Collector
 
 from onnxplain_server.core.errors import Reason
 from onnxplain_server.telemetry.spans import Span
+from onnxplain_server.transport.audit.ended_explanation import EndedExplanation, ExplanationSink
+from onnxplain_server.transport.metrics.caller_metrics import CallerMetrics
 from onnxplain_server.transport.status import STATUS
 
 _SEVERAL = "several"
@@ -50,6 +53,8 @@ class Metrics:
     ----------
     collectors : Collector
         Further collectors of the metrics page.
+    callers : sequence of str
+        Callers that are a label of usage; without any, usage is not counted by caller.
 
     Attributes
     ----------
@@ -57,10 +62,13 @@ class Metrics:
         All collectors of the metrics page.
     """
 
-    def __init__(self, *collectors: Collector) -> None:
+    def __init__(self, *collectors: Collector, callers: Sequence[str] = ()) -> None:
         self.registry = _registry()
         for collector in collectors:
             self.registry.register(collector)
+        self._sinks: list[ExplanationSink] = []
+        if callers:
+            self._sinks.append(CallerMetrics(self.registry, callers))
         self._rpcs_started = self._counter("grpc_server_started", "gRPC calls started.", _RPC)
         self._rpcs = self._counter(
             "grpc_server_handled", "gRPC calls ended, by code.", (*_RPC, "grpc_code")
@@ -84,6 +92,9 @@ class Metrics:
         self._count_parts()
         self._rejected = self._counter(
             "onnxplain_rejected", "Requests that failed, by reason.", ("reason",)
+        )
+        self._audit_errors = self._counter(
+            "onnxplain_audit_errors", "Lines of the audit log that could not be written.", ()
         )
         self._show_zeros()
 
@@ -142,6 +153,19 @@ class Metrics:
         exemplar = {"trace_id": trace_id} if trace_id else None
         self._explain_seconds.labels(method or _SEVERAL).observe(seconds, exemplar)
         self._predicted_rows.inc(predicted_row_count)
+
+    def on_explanation(self, sink: ExplanationSink) -> None:
+        """Pass explanations that end from now on to another sink too."""
+        self._sinks.append(sink)
+
+    def explanation_ended(self, explanation: EndedExplanation) -> None:
+        """Count an explanation for its caller, whatever ended it, and pass it on."""
+        for sink in self._sinks:
+            sink(explanation)
+
+    def audit_failed(self) -> None:
+        """Count a line of the audit log that could not be written."""
+        self._audit_errors.inc()
 
     def observe_spans(self, spans: Sequence[Span]) -> None:
         """Observe queueing, loading, predicting and Redis from the spans of a request."""

@@ -168,7 +168,9 @@ class OperationExecutor:
         ids = RequestIds(request.model_id, request.table_id, request.table_form)
         named = NamedRequest(request.request, request.blobs, ids)
         try:
-            reply = self._service.compute(named, ticket, ReplyFormat.PROTOBUF, progress)
+            reply = self._service.compute(
+                named, ticket, ReplyFormat.PROTOBUF, progress, claim.operation.id
+            )
         except ExplainError as error:
             return _after(error, claim)
         except Exception:

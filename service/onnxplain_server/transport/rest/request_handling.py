@@ -13,6 +13,7 @@ from onnxplain_server.telemetry.tracing import UNTRACED, Trace, Tracer
 from onnxplain_server.transport.metrics.request_metrics import Metrics, known_method
 from onnxplain_server.transport.request_log import NOBODY, OK, RequestRecord
 from onnxplain_server.transport.rest import headers, problems
+from onnxplain_server.transport.rest.request_parser import is_explanation
 from onnxplain_server.transport.status import STATUS
 
 _REQUEST_ID = "X-Request-Id"
@@ -32,6 +33,7 @@ class Exchange:
         self.path = request.path
         client_id = request.headers.get(_REQUEST_ID)
         self.record = RequestRecord(f"{request.method} {self.path}", client_id, self._trace(tracer))
+        self.record.usage.received_byte_count = request.content_length or 0
         self.outcome = ""
         self.caller = NOBODY
 
@@ -54,6 +56,10 @@ class Exchange:
         if self._is_probe:
             return
         self._metrics.http_ended(self._method, self._route, status, seconds)
+        if is_explanation(self._method, self._route) and status != HTTPStatus.ACCEPTED:
+            self._metrics.explanation_ended(
+                self.record.explanation("rest", self.outcome or OK, self.caller, seconds)
+            )
         if self.outcome:
             self._metrics.rejected(self.outcome)
 

@@ -24,8 +24,15 @@ from onnxplain_server.transport.status import STATUS
 _TIMEOUT_KEY = TIMEOUT.upper().replace("-", "_")
 """Name of the header in waitress' parser."""
 
+_EXPLANATIONS = "/v1/explanations"
+
 HeaderCheck: TypeAlias = Callable[[str, str | None], ExplainError | None]
 """Called with path and authorization; returns an error to refuse the body unread, or None."""
+
+
+def is_explanation(method: str, path: str) -> bool:
+    """Return whether a request asks for an explanation, now unless it is accepted for later."""
+    return (method, path) == ("POST", _EXPLANATIONS)
 
 
 class RequestRefusedError(Error):  # type: ignore[misc] # waitress ships no types
@@ -67,8 +74,8 @@ class RequestParser(HTTPRequestParser):  # type: ignore[misc]
     completed: bool
     empty: bool
     error: Any
-    # Stays empty if the request line is malformed.
-    path = ""
+    # They stay empty if the request line is malformed.
+    command = path = ""
 
     def __init__(
         self,

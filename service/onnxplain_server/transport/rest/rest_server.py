@@ -15,6 +15,7 @@ import waitress
 from waitress import wasyncore
 
 from onnxplain_server.transport.admission.size_limits import BodyLimits
+from onnxplain_server.transport.audit.ended_explanation import ExplanationSink
 from onnxplain_server.transport.rest.connection_limit import (
     ACCEPT_LIMIT,
     CONNECTION_LIMIT,
@@ -54,6 +55,8 @@ class RestServer:
         Size limits of a request's body.
     count_refused : callable (reason) -> None
         Called for each request that never reaches `app`.
+    explanation_ended : callable (EndedExplanation) -> None
+        Called for those of them that ask for an explanation.
     check_headers : HeaderCheck
         Called before a body is read.
     origin_policy : OriginPolicy
@@ -79,6 +82,7 @@ class RestServer:
         thread_count: int,
         body_limits: BodyLimits,
         count_refused: Callable[[str], None] = lambda _reason: None,
+        explanation_ended: ExplanationSink = lambda _explanation: None,
         check_headers: HeaderCheck = lambda _path, _authorization: None,
         origin_policy: OriginPolicy,
         longest_seconds: float = math.inf,
@@ -93,6 +97,7 @@ class RestServer:
         self._server.channel_class = partial(
             RestChannel,
             count_refused=count_refused,
+            explanation_ended=explanation_ended,
             check_headers=check_headers,
             origin_policy=origin_policy.bound_to(address),
             body_limits=body_limits,

@@ -173,11 +173,12 @@ def _passed_on(reply: Reply, stack: ExitStack) -> Response:
 def _caller() -> Caller:
     is_disconnected = request.environ.get("waitress.client_disconnected", lambda: False)
     address = caller_addresses.network(request.remote_addr or "")
-    spans = request_handling.current().record.spans
+    record = request_handling.current().record
     start = request.environ.get(REQUEST_START, time.monotonic())
     received = Span("receive", start, time.monotonic())
-    spans.add([received])
-    return Caller(rest_access.caller_name(), _seconds(), is_disconnected, address, spans, start)
+    record.spans.add([received])
+    name, seconds = rest_access.caller_name(), _seconds()
+    return Caller(name, seconds, is_disconnected, address, record.spans, start, record.usage)
 
 
 def _seconds() -> float:

@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from flask import Response, request
 from werkzeug.exceptions import NotAcceptable
 
+from onnxplain_server.core.errors import Reason
 from onnxplain_server.core.request import Reply
 from onnxplain_server.transport.events import Events
 from onnxplain_server.transport.rest import problems, request_handling
@@ -26,7 +27,10 @@ def is_accepted() -> bool:
 
 def respond(events: Events, stack: ExitStack) -> Response:
     """Stream the events, and close `stack` after the last one."""
-    response = Response(_lines(events, request_handling.current()), mimetype=_EVENTS)
+    exchange = request_handling.current()
+    # Until the last event: a client that leaves ends the stream, even before the first one.
+    exchange.outcome = Reason.CANCELLED.name
+    response = Response(_lines(events, exchange), mimetype=_EVENTS)
     # Otherwise nginx buffers events.
     response.headers["X-Accel-Buffering"] = "no"
     response.call_on_close(stack.close)
@@ -42,6 +46,8 @@ def _lines(events: Events, exchange: request_handling.Exchange) -> Iterator[byte
                 yield _event("progress", canonical.encode(event))
     except Exception as error:  # noqa: BLE001 - the border: `presentable` hides it
         yield _event("error", problems.encode(exchange.problem_of(error)))
+    else:
+        exchange.outcome = ""
 
 
 def _event(name: str, data: str) -> bytes:

@@ -19,7 +19,8 @@ from waitress.utilities import Error
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.transport.admission import caller_addresses
 from onnxplain_server.transport.admission.size_limits import BodyLimits
-from onnxplain_server.transport.request_log import RequestRecord
+from onnxplain_server.transport.audit.ended_explanation import ExplanationSink
+from onnxplain_server.transport.request_log import NOBODY, RequestRecord
 from onnxplain_server.transport.rest import headers, problems
 from onnxplain_server.transport.rest.origin_policy import OriginPolicy
 from onnxplain_server.transport.rest.request_parser import (
@@ -27,6 +28,7 @@ from onnxplain_server.transport.rest.request_parser import (
     HeadersRefusedError,
     RequestParser,
     RequestRefusedError,
+    is_explanation,
 )
 
 REQUEST_START = "onnxplain.request_start"
@@ -61,8 +63,12 @@ class RefusalTask(ErrorTask):  # type: ignore[misc] # waitress ships no types
         self.content_length = len(body)
         self.write(body)
         self.channel.is_refused = True
-        record.close(f"{error.code} {document['reason']}")
+        seconds = record.close(f"{error.code} {document['reason']}")
         self.channel.count_refused(document["reason"])
+        if is_explanation(self.request.command, self.request.path):
+            record.usage.received_byte_count = self.request.body_bytes_received
+            ended = record.explanation("rest", document["reason"], NOBODY, seconds)
+            self.channel.explanation_ended(ended)
 
     def _document(self, error: Error, request_id: str) -> dict[str, Any]:
         if isinstance(error, RequestRefusedError):
@@ -99,6 +105,8 @@ class RestChannel(HTTPChannel):  # type: ignore[misc] # waitress ships no types
     arguments : as for HTTPChannel
     count_refused : callable (reason) -> None
         Called for each refusal.
+    explanation_ended : callable (EndedExplanation) -> None
+        Called for each refusal of an explanation.
     check_headers : HeaderCheck
         Called before a body is read.
     origin_policy : OriginPolicy
@@ -139,6 +147,7 @@ class RestChannel(HTTPChannel):  # type: ignore[misc] # waitress ships no types
         self,
         *arguments: Any,
         count_refused: Callable[[str], None],
+        explanation_ended: ExplanationSink,
         check_headers: HeaderCheck,
         origin_policy: OriginPolicy,
         body_limits: BodyLimits,
@@ -147,6 +156,7 @@ class RestChannel(HTTPChannel):  # type: ignore[misc] # waitress ships no types
         **named_arguments: Any,
     ) -> None:
         self.count_refused = count_refused
+        self.explanation_ended = explanation_ended
         self.origin_policy = origin_policy
         self.parser_class = partial(
             RequestParser,

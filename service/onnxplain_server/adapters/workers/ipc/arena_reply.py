@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Collection
+from dataclasses import astuple, fields
 from typing import Any
 
 from onnxplain.v1.explanation_service_pb2 import MethodOptions
@@ -12,10 +13,11 @@ from onnxplain.v1.table_pb2 import Table
 
 from onnxplain_server.adapters.workers.ipc.arena import Arena
 from onnxplain_server.adapters.workers.ipc.channel import MalformedError
-from onnxplain_server.core.request import Reply, RequestFile, RequestParts
+from onnxplain_server.core.request import Reply, RequestFile, RequestParts, Work
 
 _ID_LIMIT = 100
-_METHODS = frozenset({"", *MethodOptions.DESCRIPTOR.fields_by_name})
+_METHODS = frozenset(MethodOptions.DESCRIPTOR.fields_by_name)
+_COUNTS = len(fields(Work)) - 1
 _FORMS = {
     "model": frozenset({"", "onnx"}),
     "table": frozenset({"", *Table.DESCRIPTOR.fields_by_name}),
@@ -25,7 +27,7 @@ _FORMS = {
 def pack_reply(arena: Arena, reply: Reply) -> bytes:
     """Write a reply; return its header."""
     arena.put(*reply.parts)
-    return json.dumps([reply.byte_count, reply.method, reply.predicted_row_count]).encode()
+    return json.dumps([reply.byte_count, *astuple(reply.work)]).encode()
 
 
 def unpack_reply(arena: Arena, header: bytes) -> Reply:
@@ -36,12 +38,9 @@ def unpack_reply(arena: Arena, header: bytes) -> Reply:
     MalformedError
         If the header is not what `pack_reply` writes.
     """
-    size, method, row_count = _items(header, 3)
-    if not (isinstance(method, str) and method in _METHODS):
-        raise MalformedError
-    if not (isinstance(row_count, int | float) and 0 <= row_count < math.inf):
-        raise MalformedError
-    return Reply(tuple(arena.parts(_size(size, arena))), method, float(row_count))
+    size, methods, *counts = _items(header, 2 + _COUNTS)
+    work = Work(_method_names(methods), *(_count(value) for value in counts))
+    return Reply(tuple(arena.parts(_size(size, arena))), work)
 
 
 def pack_parts(arena: Arena, parts: RequestParts) -> bytes:
@@ -78,6 +77,21 @@ def _part(arena: Arena, described: object, forms: Collection[str], start: int) -
     if not (blob_id is None or (isinstance(blob_id, str) and len(blob_id) <= _ID_LIMIT)):
         raise MalformedError
     return RequestFile(form, arena.copy(_size(size, arena, start), start), blob_id)
+
+
+def _method_names(value: object) -> tuple[str, ...]:
+    """Check names of methods: known ones, in alphabetical order, each once."""
+    if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
+        raise MalformedError
+    if value != sorted(set(value)) or not _METHODS.issuperset(value):
+        raise MalformedError
+    return tuple(value)
+
+
+def _count(value: object) -> Any:
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value < math.inf:
+        raise MalformedError
+    return value
 
 
 def _cut(blob_id: str | None) -> str | None:

@@ -1,0 +1,37 @@
+"""Metrics and audit log built from settings: what callers use, counted and written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from prometheus_client.registry import Collector
+
+from onnxplain_server.config.setting_names import SettingsError, variable_and_flag
+from onnxplain_server.config.settings import Settings
+from onnxplain_server.transport.audit.audit_file import AuditFile
+from onnxplain_server.transport.metrics.request_metrics import Metrics
+
+
+def build_metrics(settings: Settings, collectors: Iterable[Collector]) -> Metrics:
+    """Make the metrics of a server, with further collectors."""
+    callers = settings.metrics_callers
+    return Metrics(*collectors, callers=callers.split(",") if callers else ())
+
+
+def begin_audit(settings: Settings, metrics: Metrics) -> Callable[[], None]:
+    """Begin the audit log; return a function that closes it.
+
+    Raises
+    ------
+    SettingsError
+        If its file cannot be opened.
+    """
+    if settings.audit_log == "off":
+        return lambda: None
+    try:
+        audit_file = AuditFile(settings.audit_log, metrics.audit_failed)
+    except OSError as error:
+        name = variable_and_flag("audit_log")
+        raise SettingsError(f"{name}: {settings.audit_log}: {error.strerror}") from None
+    metrics.on_explanation(audit_file)
+    return audit_file.close
