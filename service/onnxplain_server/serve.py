@@ -19,7 +19,6 @@ from onnxplain_server.config.settings import Settings
 from onnxplain_server.core.interfaces import BlobStore, Cache, Decoder, Runner
 from onnxplain_server.core.operation_store import OperationStore
 from onnxplain_server.telemetry.tracing import UNTRACED, Tracer
-from onnxplain_server.transport.admission.admission import RequestLimits
 from onnxplain_server.transport.admission.scheduler import Scheduler
 from onnxplain_server.transport.admission.size_limits import BodyLimits
 from onnxplain_server.transport.grpc.grpc_server import GrpcServer
@@ -33,7 +32,7 @@ from onnxplain_server.transport.rest.rest_access import header_check
 from onnxplain_server.transport.rest.rest_server import RestServer
 from onnxplain_server.transport.rest.routes import create_app
 from onnxplain_server.transport.service import Service
-from onnxplain_server.usage import begin_audit, build_metrics
+from onnxplain_server.usage import begin_audit, build_metrics, request_limits
 
 LOG = logging.getLogger(__name__)
 
@@ -111,7 +110,7 @@ class Server:
         access = build_access(settings)
         state = StateCollector(self._scheduler, cache, store)
         metrics = build_metrics(settings, (state, access.state, *collectors))
-        limits, scheduler = _request_limits(settings), self._scheduler
+        limits, scheduler = request_limits(settings), self._scheduler
         service = Service(
             *(runner, cache, store),
             decoder=decoder,
@@ -223,15 +222,6 @@ def _executor(
     thread_count, seconds = settings.running_count, settings.operations_max_seconds
     return OperationExecutor(
         *(service.operations, service, scheduler), thread_count=thread_count, seconds=seconds
-    )
-
-
-def _request_limits(settings: Settings) -> RequestLimits:
-    return RequestLimits(
-        settings.max_model_bytes,
-        settings.max_table_bytes,
-        settings.max_seconds,
-        settings.max_planned_rows,
     )
 
 

@@ -1,4 +1,4 @@
-"""Metrics and audit log built from settings: what callers use, counted and written."""
+"""Limits, metrics and audit log built from settings: what callers may use, and what they used."""
 
 from __future__ import annotations
 
@@ -8,8 +8,19 @@ from prometheus_client.registry import Collector
 
 from onnxplain_server.config.setting_names import SettingsError, variable_and_flag
 from onnxplain_server.config.settings import Settings
+from onnxplain_server.transport.admission.admission import RequestLimits
 from onnxplain_server.transport.audit.audit_file import AuditFile
 from onnxplain_server.transport.metrics.request_metrics import Metrics
+
+
+def request_limits(settings: Settings) -> RequestLimits:
+    """Return the limits of one request."""
+    return RequestLimits(
+        settings.max_model_bytes,
+        settings.max_table_bytes,
+        settings.max_seconds,
+        settings.max_planned_rows,
+    )
 
 
 def build_metrics(settings: Settings, collectors: Iterable[Collector]) -> Metrics:
