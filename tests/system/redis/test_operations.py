@@ -1,0 +1,124 @@
+"""Operations on two servers and one Redis: another one ends what a lost one has begun."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable
+from typing import Any
+
+import onnxplain
+import pytest
+from onnxplain.requests.arguments import to_request
+from onnxplain.v1.explanation_service_pb2 import ExplainResponse
+from onnxplain_server.adapters.storage.memory_blobs import MemoryBlobs
+from onnxplain_server.adapters.storage.operations.redis_operations import RedisOperations
+from onnxplain_server.core.operations import (
+    NewOperation,
+    Operation,
+    OperationLimits,
+    OperationState,
+)
+from onnxplain_server.core.request import ServiceMethod
+from onnxplain_server.transport.admission.admission import Caller, RequestLimits
+from onnxplain_server.transport.uploads import Uploads
+from onnxplain_server.wire.protobuf_split import split
+
+Rows = dict[str, list[float]]
+
+KEY = "0123456789abcdef"
+OWNER = "ada"
+PATIENCE = 300.0
+LEASE = 2.0
+
+ROW_COUNT = 1_500
+"""So many that the work takes some seconds."""
+
+
+def head(rows: Rows, count: int) -> Rows:
+    return {name: values[:count] for name, values in rows.items()}
+
+
+def new_operation(model: bytes, rows: Rows, *methods: Any) -> NewOperation:
+    """Make the operation of a request, as a server does."""
+    message = to_request(
+        model, rows, *methods, row_count=ROW_COUNT, plots=False
+    ).SerializeToString()
+    caller = Caller("", 1.0, lambda: False)
+    uploads = Uploads(MemoryBlobs(2**30, 1), RequestLimits(2**30, 2**30, 1.0))
+    named = uploads.name(ServiceMethod.EXPLAIN, split(message, ServiceMethod.EXPLAIN), caller)
+    ids = named.ids
+    return NewOperation(
+        named.message,
+        named.blobs,
+        model_id=ids.model,
+        table_id=ids.table,
+        table_form=ids.table_form,
+    )
+
+
+@pytest.fixture
+def store(redis_server, link) -> RedisOperations:
+    return RedisOperations(link, KEY.encode(), OperationLimits(lease_seconds=LEASE))
+
+
+@pytest.fixture
+def replica(serve: Callable[..., Any], redis_server) -> Callable[..., Any]:
+    """Start a replica that computes operations."""
+
+    def start(**settings: object) -> Any:
+        shared = {"redis_url": redis_server.url, "cache_secret": KEY}
+        return serve(operations_lease_seconds=LEASE, **shared, **settings)
+
+    return start
+
+
+def ended(store: RedisOperations, operation: Operation) -> Operation:
+    found = store.wait(OWNER, operation.id, PATIENCE)
+    assert found is not None
+    assert found.state.is_terminal
+    return found
+
+
+def answer(store: RedisOperations, operation: Operation) -> ExplainResponse:
+    content = store.read_response(OWNER, operation.id, 0, 2**30)
+    assert content is not None
+    return ExplainResponse.FromString(content)
+
+
+def running(store: RedisOperations, operation: Operation, share: float, soon) -> Operation:
+    """Wait until so much of an operation is done."""
+
+    def reached() -> bool:
+        found = store.get(OWNER, operation.id)
+        assert found is not None
+        assert not found.state.is_terminal, found
+        return found.planned > 0 and found.done >= share * found.planned
+
+    assert soon(reached)
+    found = store.get(OWNER, operation.id)
+    assert found is not None
+    return found
+
+
+def results(response: ExplainResponse) -> bytes:
+    return b"".join(each.SerializeToString(deterministic=True) for each in response.explanations)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGTERM])
+def test_another_replica_ends_what_a_lost_one_computed(
+    replica, store: RedisOperations, network: bytes, rows: Rows, soon, end: signal.Signals
+) -> None:
+    replicas = replica(grace_seconds=0), replica(grace_seconds=0)
+    new = new_operation(network, head(rows, ROW_COUNT), onnxplain.Interactions())
+    operation = store.start(OWNER, new)
+    running(store, operation, 0.2, soon)
+    lost = next(each for each in replicas if each.computes())
+    lost.process.send_signal(end)
+    found = ended(store, operation)
+    whole = ended(store, store.start(OWNER, new))
+
+    assert found.state is OperationState.SUCCEEDED
+    assert found.attempt_count == (2 if end is signal.SIGKILL else 1)
+    assert results(answer(store, found)) == results(answer(store, whole))
+    assert store.counts().resumed_count == (end is signal.SIGKILL)
