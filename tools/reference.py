@@ -25,6 +25,7 @@ from onnxplain_server.core.errors import Reason
 from onnxplain_server.report.registry import of_method
 from onnxplain_server.transport.admission.scheduler import Scheduler
 from onnxplain_server.transport.audit.audit_line import FIELDS
+from onnxplain_server.transport.metrics.operation_metrics import OperationCollector
 from onnxplain_server.transport.metrics.request_metrics import Metrics
 from onnxplain_server.transport.metrics.state_metrics import StateCollector
 from onnxplain_server.transport.status import STATUS
@@ -102,6 +103,7 @@ def metrics() -> str:
     state = StateCollector(Scheduler(1, 0), MemoryCache(0, Signer(b"")), MemoryBlobs(0, 0))
     counted.registry.register(state)
     certificates = WatchedFiles([], lambda _contents: CertificateFiles(b"", b"", None, 0))
+    counted.registry.register(OperationCollector(None))
     counted.registry.register(AccessState(WatchedFiles([], len), certificates))
     for noun in ("worker", "decoder"):
         counted.registry.register(WorkerState(noun, lambda: WorkerCounts({}, 0, (), 0, {}, 0)))

@@ -23,6 +23,7 @@ from onnxplain_server.transport.admission.scheduler import Scheduler
 from onnxplain_server.transport.admission.size_limits import BodyLimits
 from onnxplain_server.transport.grpc.grpc_server import GrpcServer
 from onnxplain_server.transport.metrics.metrics_page import create_metrics_app
+from onnxplain_server.transport.metrics.operation_metrics import OperationCollector
 from onnxplain_server.transport.metrics.request_metrics import Metrics
 from onnxplain_server.transport.metrics.state_metrics import StateCollector
 from onnxplain_server.transport.operations.executor import OperationExecutor
@@ -109,7 +110,7 @@ class Server:
         )
         access = build_access(settings)
         state = StateCollector(self._scheduler, cache, store)
-        metrics = build_metrics(settings, (state, access.state, *collectors))
+        metrics = build_metrics(settings, (state, access.state, OperationCollector(operations), *collectors))
         limits, scheduler = request_limits(settings), self._scheduler
         service = Service(
             *(runner, cache, store),
