@@ -15,7 +15,7 @@ start.sh: |
   set -eu
   umask 077
   hash=$(printf %s "$REDIS_PASSWORD" | sha256sum | cut -c 1-64)
-  rules='~onnxplain:* +@read +@write +@connection +@scripting -@admin -@dangerous'
+  rules='~onnxplain:* +@read +@write +@connection +@scripting +time -@admin -@dangerous'
   printf 'user default off\nuser onnxplain on #%s %s\n' "$hash" "$rules" > /run/redis/users.acl
   unset REDIS_PASSWORD
   exec redis-server /etc/redis/redis.conf
