@@ -110,7 +110,9 @@ class Server:
         )
         access = build_access(settings)
         state = StateCollector(self._scheduler, cache, store)
-        metrics = build_metrics(settings, (state, access.state, OperationCollector(operations), *collectors))
+        metrics = build_metrics(
+            settings, (state, access.state, OperationCollector(operations), *collectors)
+        )
         limits, scheduler = request_limits(settings), self._scheduler
         service = Service(
             *(runner, cache, store),
