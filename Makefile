@@ -50,8 +50,11 @@ CONTRACT := build/contract.binpb
 CLIENT_CONTRACT := build/contract/.made
 REQUESTS := build/requests/.made
 JAVA_SOURCES := clients/java/src/main/java/io/github/onnxplain
+# Of Google's operations, the module without grpc, which messages must not import.
 PROTOC = .venv-proto/bin/python -m grpc_tools.protoc -Ibuild/contract \
-	--python_out=$(1) --pyi_out=$(1) --grpc_python_out=$(1) build/contract/onnxplain/v1/*.proto
+	--python_out=$(1) --pyi_out=$(1) --grpc_python_out=$(1) build/contract/onnxplain/v1/*.proto \
+	&& sed -i 's/^from google.longrunning import operations_pb2/from google.longrunning import operations_proto_pb2/' \
+		$(1)/onnxplain/v1/*_pb2*.py*
 RESOLVE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-emit-find-links --no-emit-package onnxplain --no-header $(LOCK_FLAGS)
 
@@ -204,7 +207,7 @@ clients-table: clients $(ENV) ## Ask all clients all cases, and write the table 
 GO_TOOLS := tools/go/bin/.made
 GO_MESSAGES := clients/go/onnxplainv1
 GO_FILES := $(shell find clients/go -name '*.go' -o -name 'go.*')
-GO_GENERATE = $(BUF) generate build/contract --template clients/go/buf.gen.yaml
+GO_GENERATE = $(BUF) generate build/contract --path build/contract/onnxplain --template clients/go/buf.gen.yaml
 
 .PHONY: client-go
 client-go: $(GO_TOOLS) $(BUF_ENV) $(CLIENT_CONTRACT) build/clients/go/conformance ## Generate the Go messages, and build what runs the cases

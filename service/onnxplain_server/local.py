@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from typing import Any, TypeVar
 
@@ -22,16 +22,16 @@ from onnxplain.v1.explanation_service_pb2 import (
 from onnxplain.v1.model_pb2 import Model
 
 from onnxplain_server.adapters.runner.local_decoder import LocalDecoder
-from onnxplain_server.core.errors import ExplainError
 from onnxplain_server.core.interfaces import BlobStore, Cache, Runner
 from onnxplain_server.core.request import Reply, ReplyFormat, ServiceMethod
+from onnxplain_server.local_errors import translated
+from onnxplain_server.local_operations import LOCAL_CALLER, LocalOperations, local_store
 from onnxplain_server.transport.admission.admission import Caller, RequestLimits
 from onnxplain_server.transport.admission.scheduler import Scheduler
 from onnxplain_server.transport.admission.ticket import Ticket
 from onnxplain_server.transport.events import Events
 from onnxplain_server.transport.metrics.request_metrics import Metrics
 from onnxplain_server.transport.service import Service
-from onnxplain_server.transport.status import STATUS
 from onnxplain_server.wire.protobuf_split import split
 
 # The caller uses its own machine and memory, so nothing is limited.
@@ -66,7 +66,9 @@ class LocalMessages:
             limits=_NO_LIMITS,
             scheduler=self._scheduler,
             metrics=Metrics(),
+            operations=local_store(),
         )
+        self.operations = LocalOperations(self._service, self._scheduler, _RUNNING_COUNT)
 
     def explain(
         self,
@@ -93,6 +95,23 @@ class LocalMessages:
             with closing(events):
                 for event in events:
                     yield _message(event)
+
+    def start(
+        self,
+        request: ExplainRequest,
+        *,
+        request_id: str,
+        labels: Mapping[str, str],
+        timeout: float | None = None,
+        files: Sequence[File] = (),
+    ) -> Any:
+        """Start an operation, which ends with this process."""
+        with self._admitted(timeout) as ticket:
+            return self._call_with_uploads(
+                request,
+                files,
+                lambda whole: self.operations.start(whole, ticket, request_id, labels),
+            )
 
     def describe(
         self,
@@ -125,6 +144,7 @@ class LocalMessages:
         """Cancel running calls, and refuse new ones."""
         self._scheduler.close()
         self._scheduler.cancel_all()
+        self.operations.close()
 
     def _events(self, request: ExplainRequest, ticket: Ticket) -> Events:
         parts = split(request.SerializeToString(), ServiceMethod.EXPLAIN)
@@ -141,7 +161,7 @@ class LocalMessages:
         pending = PendingRequest(request, files, _NO_LIMIT)
         while True:
             try:
-                with _translated():
+                with translated():
                     return call(pending.request)
             except onnxplain.ExplainError as error:
                 file = pending.missing(error)
@@ -152,7 +172,10 @@ class LocalMessages:
     @contextmanager
     def _admitted(self, timeout: float | None) -> Iterator[Ticket]:
         seconds = math.inf if timeout is None else timeout
-        with _translated(), self._service.admit(Caller("local", seconds, lambda: False)) as ticket:
+        with (
+            translated(),
+            self._service.admit(Caller(LOCAL_CALLER, seconds, lambda: False)) as ticket,
+        ):
             yield ticket
 
 
@@ -160,18 +183,6 @@ def _message(event: Progress | Reply) -> ExplainStreamResponse:
     if isinstance(event, Reply):
         return ExplainStreamResponse(response=ExplainResponse.FromString(event.content))
     return ExplainStreamResponse(progress=event)
-
-
-@contextmanager
-def _translated() -> Iterator[None]:
-    """Turn the server's errors into the client's."""
-    try:
-        yield
-    except ExplainError as error:
-        reason = error.reason
-        raise onnxplain.ExplainError(
-            reason.name, error.message, error.field, STATUS[reason].grpc.name
-        ) from error
 
 
 def _ignore(_done: float, _planned: float) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 PUBLIC = [
     "AsyncClient",
+    "AsyncOperation",
     "AverageLoss",
     "AverageLossResult",
     "ClassPairing",
@@ -36,6 +37,7 @@ PUBLIC = [
     "ModelDescription",
     "ModelInput",
     "ModelRef",
+    "Operation",
     "PartialDependence",
     "PartialDependenceCurve",
     "PartialDependenceResult",

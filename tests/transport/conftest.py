@@ -29,6 +29,7 @@ from onnxplain_server.adapters.storage.memory_cache import MemoryCache
 from onnxplain_server.adapters.storage.signing import Signer
 from onnxplain_server.config.loading import load
 from onnxplain_server.core.interfaces import Blob, Blobs, ComputationHost, Runner
+from onnxplain_server.core.operation_store import OperationStore
 from onnxplain_server.core.request import Reply as Encoded
 from onnxplain_server.core.request import ReplyFormat
 from onnxplain_server.serve import Server
@@ -183,14 +184,21 @@ def start() -> Iterator[Callable[..., Client]]:
     clients: list[Client] = []
 
     def begin(
-        runner: Runner, ready: Callable[[], bool] = lambda: True, **settings: object
+        runner: Runner,
+        ready: Callable[[], bool] = lambda: True,
+        operations: OperationStore | None = None,
+        **settings: object,
     ) -> Client:
         chosen = load({"rest_port": 0, "grpc_port": 0, "metrics_port": 0, **settings})
         cache = MemoryCache(1_000_000, Signer(b"secret"))
         store = MemoryBlobs(chosen.upload_bytes, chosen.upload_seconds)
-        clients.append(
-            Client(Server(chosen, runner, cache, store, decoder=LocalDecoder(), ready=ready))
+        server = Server(
+            *(chosen, runner, cache, store),
+            decoder=LocalDecoder(),
+            ready=ready,
+            operations=operations,
         )
+        clients.append(Client(server))
         return clients[-1]
 
     yield begin

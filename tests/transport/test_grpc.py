@@ -191,6 +191,7 @@ def test_reflection_gives_the_contract(start, make_runner) -> None:
     )
     assert names == {
         SERVICE,
+        "google.longrunning.Operations",
         "grpc.health.v1.Health",
         "grpc.reflection.v1alpha.ServerReflection",
     }

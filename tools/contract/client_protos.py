@@ -4,12 +4,13 @@ Usage: python -m tools.contract.client_protos DESCRIPTORS PROTO FOLDER
 
 Messages are generated from these files, so that no client needs limits.proto (generated Python
 imports the module of every file that is imported, even for options alone) and comments in every
-language tell range and default.
+language tell range and default. Google's files are copied as they are.
 """
 
 from __future__ import annotations
 
 import re
+import shutil
 import sys
 import textwrap
 from collections.abc import Iterator
@@ -70,6 +71,7 @@ def main(descriptors: Path, proto: Path, folder: Path) -> None:
             target.parent.mkdir(parents=True, exist_ok=True)
             source = (proto / file.name).read_text(encoding="utf-8")
             target.write_text(without_options(file, source, limits, rows), encoding="utf-8")
+    shutil.copytree(proto / "google", folder / "google")
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@
 package onnxplainv1
 
 import (
+	longrunningpb "cloud.google.com/go/longrunning/autogen/longrunningpb"
 	context "context"
 	grpc "google.golang.org/grpc"
 	codes "google.golang.org/grpc/codes"
@@ -19,11 +20,13 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	ExplanationService_Explain_FullMethodName       = "/onnxplain.v1.ExplanationService/Explain"
-	ExplanationService_ExplainStream_FullMethodName = "/onnxplain.v1.ExplanationService/ExplainStream"
-	ExplanationService_DescribeModel_FullMethodName = "/onnxplain.v1.ExplanationService/DescribeModel"
-	ExplanationService_UploadModel_FullMethodName   = "/onnxplain.v1.ExplanationService/UploadModel"
-	ExplanationService_UploadTable_FullMethodName   = "/onnxplain.v1.ExplanationService/UploadTable"
+	ExplanationService_Explain_FullMethodName          = "/onnxplain.v1.ExplanationService/Explain"
+	ExplanationService_ExplainStream_FullMethodName    = "/onnxplain.v1.ExplanationService/ExplainStream"
+	ExplanationService_StartExplanation_FullMethodName = "/onnxplain.v1.ExplanationService/StartExplanation"
+	ExplanationService_ReadExplanation_FullMethodName  = "/onnxplain.v1.ExplanationService/ReadExplanation"
+	ExplanationService_DescribeModel_FullMethodName    = "/onnxplain.v1.ExplanationService/DescribeModel"
+	ExplanationService_UploadModel_FullMethodName      = "/onnxplain.v1.ExplanationService/UploadModel"
+	ExplanationService_UploadTable_FullMethodName      = "/onnxplain.v1.ExplanationService/UploadTable"
 )
 
 // ExplanationServiceClient is the client API for ExplanationService service.
@@ -37,6 +40,15 @@ type ExplanationServiceClient interface {
 	Explain(ctx context.Context, in *ExplainRequest, opts ...grpc.CallOption) (*ExplainResponse, error)
 	// The same, with progress on the way. The response is the last event.
 	ExplainStream(ctx context.Context, in *ExplainStreamRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[ExplainStreamResponse], error)
+	// Starts an explanation that outlives the connection: one of several servers
+	// computes it, and keeps the answer for some time. The service
+	// google.longrunning.Operations lists, awaits, cancels and deletes it; its
+	// metadata is an OperationMetadata, its response an ExplainResponse. Refused
+	// with OPERATIONS_DISABLED by a server without Redis, the setting `redis_url`.
+	StartExplanation(ctx context.Context, in *StartExplanationRequest, opts ...grpc.CallOption) (*longrunningpb.Operation, error)
+	// Returns the answer of an operation that has SUCCEEDED, in parts: a serialised
+	// ExplainResponse.
+	ReadExplanation(ctx context.Context, in *ReadExplanationRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[ReadExplanationResponse], error)
 	// Tells what a model takes and gives.
 	DescribeModel(ctx context.Context, in *DescribeModelRequest, opts ...grpc.CallOption) (*DescribeModelResponse, error)
 	// Keeps a model for some time, so that requests can name it by its id. Saves
@@ -83,6 +95,35 @@ func (c *explanationServiceClient) ExplainStream(ctx context.Context, in *Explai
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type ExplanationService_ExplainStreamClient = grpc.ServerStreamingClient[ExplainStreamResponse]
 
+func (c *explanationServiceClient) StartExplanation(ctx context.Context, in *StartExplanationRequest, opts ...grpc.CallOption) (*longrunningpb.Operation, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(longrunningpb.Operation)
+	err := c.cc.Invoke(ctx, ExplanationService_StartExplanation_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *explanationServiceClient) ReadExplanation(ctx context.Context, in *ReadExplanationRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[ReadExplanationResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &ExplanationService_ServiceDesc.Streams[1], ExplanationService_ReadExplanation_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[ReadExplanationRequest, ReadExplanationResponse]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type ExplanationService_ReadExplanationClient = grpc.ServerStreamingClient[ReadExplanationResponse]
+
 func (c *explanationServiceClient) DescribeModel(ctx context.Context, in *DescribeModelRequest, opts ...grpc.CallOption) (*DescribeModelResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(DescribeModelResponse)
@@ -95,7 +136,7 @@ func (c *explanationServiceClient) DescribeModel(ctx context.Context, in *Descri
 
 func (c *explanationServiceClient) UploadModel(ctx context.Context, opts ...grpc.CallOption) (grpc.ClientStreamingClient[UploadModelRequest, UploadModelResponse], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &ExplanationService_ServiceDesc.Streams[1], ExplanationService_UploadModel_FullMethodName, cOpts...)
+	stream, err := c.cc.NewStream(ctx, &ExplanationService_ServiceDesc.Streams[2], ExplanationService_UploadModel_FullMethodName, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +149,7 @@ type ExplanationService_UploadModelClient = grpc.ClientStreamingClient[UploadMod
 
 func (c *explanationServiceClient) UploadTable(ctx context.Context, opts ...grpc.CallOption) (grpc.ClientStreamingClient[UploadTableRequest, UploadTableResponse], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &ExplanationService_ServiceDesc.Streams[2], ExplanationService_UploadTable_FullMethodName, cOpts...)
+	stream, err := c.cc.NewStream(ctx, &ExplanationService_ServiceDesc.Streams[3], ExplanationService_UploadTable_FullMethodName, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -130,6 +171,15 @@ type ExplanationServiceServer interface {
 	Explain(context.Context, *ExplainRequest) (*ExplainResponse, error)
 	// The same, with progress on the way. The response is the last event.
 	ExplainStream(*ExplainStreamRequest, grpc.ServerStreamingServer[ExplainStreamResponse]) error
+	// Starts an explanation that outlives the connection: one of several servers
+	// computes it, and keeps the answer for some time. The service
+	// google.longrunning.Operations lists, awaits, cancels and deletes it; its
+	// metadata is an OperationMetadata, its response an ExplainResponse. Refused
+	// with OPERATIONS_DISABLED by a server without Redis, the setting `redis_url`.
+	StartExplanation(context.Context, *StartExplanationRequest) (*longrunningpb.Operation, error)
+	// Returns the answer of an operation that has SUCCEEDED, in parts: a serialised
+	// ExplainResponse.
+	ReadExplanation(*ReadExplanationRequest, grpc.ServerStreamingServer[ReadExplanationResponse]) error
 	// Tells what a model takes and gives.
 	DescribeModel(context.Context, *DescribeModelRequest) (*DescribeModelResponse, error)
 	// Keeps a model for some time, so that requests can name it by its id. Saves
@@ -152,6 +202,12 @@ func (UnimplementedExplanationServiceServer) Explain(context.Context, *ExplainRe
 }
 func (UnimplementedExplanationServiceServer) ExplainStream(*ExplainStreamRequest, grpc.ServerStreamingServer[ExplainStreamResponse]) error {
 	return status.Error(codes.Unimplemented, "method ExplainStream not implemented")
+}
+func (UnimplementedExplanationServiceServer) StartExplanation(context.Context, *StartExplanationRequest) (*longrunningpb.Operation, error) {
+	return nil, status.Error(codes.Unimplemented, "method StartExplanation not implemented")
+}
+func (UnimplementedExplanationServiceServer) ReadExplanation(*ReadExplanationRequest, grpc.ServerStreamingServer[ReadExplanationResponse]) error {
+	return status.Error(codes.Unimplemented, "method ReadExplanation not implemented")
 }
 func (UnimplementedExplanationServiceServer) DescribeModel(context.Context, *DescribeModelRequest) (*DescribeModelResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method DescribeModel not implemented")
@@ -212,6 +268,35 @@ func _ExplanationService_ExplainStream_Handler(srv interface{}, stream grpc.Serv
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type ExplanationService_ExplainStreamServer = grpc.ServerStreamingServer[ExplainStreamResponse]
 
+func _ExplanationService_StartExplanation_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(StartExplanationRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ExplanationServiceServer).StartExplanation(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ExplanationService_StartExplanation_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ExplanationServiceServer).StartExplanation(ctx, req.(*StartExplanationRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _ExplanationService_ReadExplanation_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(ReadExplanationRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(ExplanationServiceServer).ReadExplanation(m, &grpc.GenericServerStream[ReadExplanationRequest, ReadExplanationResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type ExplanationService_ReadExplanationServer = grpc.ServerStreamingServer[ReadExplanationResponse]
+
 func _ExplanationService_DescribeModel_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(DescribeModelRequest)
 	if err := dec(in); err != nil {
@@ -256,6 +341,10 @@ var ExplanationService_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _ExplanationService_Explain_Handler,
 		},
 		{
+			MethodName: "StartExplanation",
+			Handler:    _ExplanationService_StartExplanation_Handler,
+		},
+		{
 			MethodName: "DescribeModel",
 			Handler:    _ExplanationService_DescribeModel_Handler,
 		},
@@ -264,6 +353,11 @@ var ExplanationService_ServiceDesc = grpc.ServiceDesc{
 		{
 			StreamName:    "ExplainStream",
 			Handler:       _ExplanationService_ExplainStream_Handler,
+			ServerStreams: true,
+		},
+		{
+			StreamName:    "ReadExplanation",
+			Handler:       _ExplanationService_ReadExplanation_Handler,
 			ServerStreams: true,
 		},
 		{

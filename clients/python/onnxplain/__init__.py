@@ -16,9 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from onnxplain.async_client import AsyncClient, connect_async
+    from onnxplain.async_operations import AsyncOperation
     from onnxplain.client import Client, connect
     from onnxplain.errors import ExplainError
     from onnxplain.in_process import local
+    from onnxplain.operations import Operation
     from onnxplain.progress import Progress
     from onnxplain.requests.options.average_loss import AverageLoss
     from onnxplain.requests.options.feature_vectors import FeatureVectors, Knockoffs
@@ -57,6 +59,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AsyncClient",
+    "AsyncOperation",
     "AverageLoss",
     "AverageLossResult",
     "ClassPairing",
@@ -83,6 +86,7 @@ __all__ = [
     "ModelDescription",
     "ModelInput",
     "ModelRef",
+    "Operation",
     "PartialDependence",
     "PartialDependenceCurve",
     "PartialDependenceResult",
@@ -104,6 +108,7 @@ __all__ = [
 
 _MODULES = {
     "AsyncClient": "async_client",
+    "AsyncOperation": "async_operations",
     "AverageLoss": "requests.options.average_loss",
     "AverageLossResult": "results.average_loss",
     "ClassPairing": "results.provenance",
@@ -130,6 +135,7 @@ _MODULES = {
     "ModelDescription": "results.provenance",
     "ModelInput": "results.provenance",
     "ModelRef": "transport.uploads",
+    "Operation": "operations",
     "PartialDependence": "requests.options.partial_dependence",
     "PartialDependenceCurve": "results.partial_dependence",
     "PartialDependenceResult": "results.partial_dependence",

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
+import uuid
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Unpack
 
 import grpc
 
+from onnxplain.async_operations import AsyncOperation
 from onnxplain.errors import ShortTracebacks
 from onnxplain.progress import Progress, ProgressCallback, progress_callback
 from onnxplain.requests import RequestOptions, to_request
@@ -136,6 +138,48 @@ class AsyncClient:
                     yield Explanations(event.response)
                 else:
                     yield Progress(event.progress.done, event.progress.planned)
+
+    async def start(
+        self,
+        model: Any,
+        table: Any,
+        *methods: Method | str,
+        request_id: str = "",
+        labels: Mapping[str, str] | None = None,
+        timeout: float | None = None,
+        **request: Unpack[RequestOptions],
+    ) -> AsyncOperation:
+        """Start an explanation that the server computes and keeps; see `Client.start`."""
+        __tracebackhide__ = True
+        message = await asyncio.to_thread(to_request, model, table, *methods, **request)
+        with ShortTracebacks():
+            started = await self.messages.start(
+                message,
+                request_id=request_id or uuid.uuid4().hex,
+                labels=labels or {},
+                timeout=timeout,
+                files=files_of(model, table),
+            )
+        return AsyncOperation(started, self.messages.operations)
+
+    async def operation(self, name: str, *, timeout: float | None = None) -> AsyncOperation:
+        """Return the operation of this name; OPERATION_NOT_FOUND."""
+        __tracebackhide__ = True
+        with ShortTracebacks():
+            found = await self.messages.operations.get(name, timeout=timeout)
+        return AsyncOperation(found, self.messages.operations)
+
+    async def operations(
+        self,
+        filter: str = "",  # noqa: A002 - the contract's name
+        *,
+        timeout: float | None = None,
+    ) -> AsyncGenerator[AsyncOperation]:
+        """Yield the operations of this caller; see `Client.operations`."""
+        __tracebackhide__ = True
+        with ShortTracebacks():
+            async for message in self.messages.operations.pages(filter, timeout=timeout):
+                yield AsyncOperation(message, self.messages.operations)
 
     async def describe(
         self,

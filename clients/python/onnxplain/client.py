@@ -16,6 +16,7 @@ from onnxplain.requests.forms import Method
 from onnxplain.requests.models import to_model, to_model_name
 from onnxplain.results.explanations import Explanations
 from onnxplain.results.provenance import ModelDescription
+from onnxplain.started import OperationsOfCaller
 from onnxplain.tables import to_table
 from onnxplain.transport.calls import Messages, Remote
 from onnxplain.transport.connection import MESSAGE_LIMIT, RETRY_COUNT, Connection
@@ -94,7 +95,7 @@ def connect(
     return Client(Remote(connection.open(grpc), connection))
 
 
-class Client(ExplainCall):
+class Client(ExplainCall, OperationsOfCaller):
     """Client that threads can share; made by `connect` or `local`.
 
     Parameters

@@ -162,6 +162,19 @@ class PermutationImportanceOptions:
     probability_floor = Limits(default=None, min=0.0, max=0.1)
 
 
+class ReadExplanationRequest:
+    """Limits of `ReadExplanationRequest`."""
+
+    offset = Limits(default=0.0, min=0.0)
+
+
+class StartExplanationRequest:
+    """Limits of `StartExplanationRequest`."""
+
+    request_id = Limits(default=None, max_items=128)
+    labels = Limits(default=None, max_items=64)
+
+
 class SwarmOptions:
     """Limits of `SwarmOptions`."""
 

@@ -95,6 +95,11 @@ class Service:
         return not self._scheduler.closed and self._ready()
 
     @property
+    def is_stopping(self) -> bool:
+        """Return whether new requests are refused because the server stops."""
+        return self._scheduler.closed
+
+    @property
     def upload_limits(self) -> Mapping[str, SizeLimit]:
         """Size limits of uploads by part: model and table."""
         return self._uploads.limits

@@ -10,12 +10,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+from google.protobuf.message import DecodeError
 from onnxplain.v1.explanation_service_pb2 import (
     DescribeModelRequest,
     ExplainRequest,
     ExplainStreamRequest,
     ExplainStreamResponse,
     MethodOptions,
+    StartExplanationRequest,
 )
 from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.table_pb2 import Table
@@ -146,6 +148,21 @@ def request_of_stream(content: bytes) -> bytes:
     if len(fields) > 1:
         raise _invalid("the message has the field request twice; send it once", "request")
     return b"".join(content[field.value_start : field.end] for field in fields)
+
+
+def request_to_start(content: bytes) -> tuple[bytes, StartExplanationRequest]:
+    """Return the serialised ExplainRequest of a StartExplanationRequest, and the rest of it."""
+    message = StartExplanationRequest.DESCRIPTOR
+    number = message.fields_by_name["request"].number
+    fields = list(_fields(content, 0, len(content), message.name, frozenset({number})))
+    if len(fields) != 1:
+        problem = "lacks the field request" if not fields else "has the field request twice"
+        raise _invalid(f"the message {problem}; send it once", "request")
+    try:
+        rest = StartExplanationRequest.FromString(_without(content, fields))
+    except DecodeError:
+        raise _malformed(message.name) from None
+    return content[fields[0].value_start : fields[0].end], rest
 
 
 def response_event(response: bytes) -> bytes:

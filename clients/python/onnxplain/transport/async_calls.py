@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import grpc
@@ -11,7 +11,8 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from onnxplain.errors import ExplainError
 from onnxplain.progress import ProgressCallback, monotonic
-from onnxplain.transport.calls import missing_response, read_event
+from onnxplain.transport.async_operation_calls import AsyncRemoteOperations
+from onnxplain.transport.calls import LABELS_BYTES, missing_response, read_event
 from onnxplain.transport.connection import Connection
 from onnxplain.transport.error_translation import translate_errors
 from onnxplain.transport.retry import Attempts
@@ -23,6 +24,7 @@ from onnxplain.v1.explanation_service_pb2 import (
     ExplainResponse,
     ExplainStreamRequest,
     ExplainStreamResponse,
+    StartExplanationRequest,
 )
 from onnxplain.v1.explanation_service_pb2_grpc import ExplanationServiceStub
 from onnxplain.v1.model_pb2 import Model
@@ -46,6 +48,7 @@ class AsyncRemote:
         self._connection = connection
         self._service = ExplanationServiceStub(channel)
         self._health = health_pb2_grpc.HealthStub(channel)
+        self.operations = AsyncRemoteOperations(channel, connection)
 
     async def explain(
         self,
@@ -82,6 +85,27 @@ class AsyncRemote:
                     event = await call.read()
         finally:
             call.cancel()
+
+    async def start(
+        self,
+        request: ExplainRequest,
+        *,
+        request_id: str,
+        labels: Mapping[str, str],
+        timeout: float | None = None,
+        files: Sequence[File] = (),
+    ) -> Any:
+        """Call StartExplanation; the request id makes repetitions safe."""
+        limit = self._connection.message_limit - LABELS_BYTES
+        pending = PendingRequest(request, files, max(0, limit))
+        return await self._call_with_uploads(
+            pending,
+            timeout,
+            lambda r, s: self._service.StartExplanation(
+                StartExplanationRequest(request=r, request_id=request_id, labels=labels),
+                **self._connection.call_options(s),
+            ),
+        )
 
     async def describe(
         self,

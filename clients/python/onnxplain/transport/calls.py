@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
 import grpc
@@ -13,6 +13,7 @@ from onnxplain.errors import ExplainError
 from onnxplain.progress import ProgressCallback, monotonic
 from onnxplain.transport.connection import Connection
 from onnxplain.transport.error_translation import translate_errors
+from onnxplain.transport.operation_calls import OperationMessages, RemoteOperations
 from onnxplain.transport.retry import Attempts
 from onnxplain.transport.uploads import File, PendingRequest, model_parts, table_parts
 from onnxplain.v1.explanation_service_pb2 import (
@@ -22,15 +23,23 @@ from onnxplain.v1.explanation_service_pb2 import (
     ExplainResponse,
     ExplainStreamRequest,
     ExplainStreamResponse,
+    StartExplanationRequest,
 )
 from onnxplain.v1.explanation_service_pb2_grpc import ExplanationServiceStub
 from onnxplain.v1.model_pb2 import Model
 
 _Response = TypeVar("_Response")
 
+LABELS_BYTES = 2**17
+"""Room for what a start adds to a request."""
+
 
 class Messages(Protocol):
     """Calls that take and return messages; every failure is an ExplainError."""
+
+    @property
+    def operations(self) -> OperationMessages:
+        """Calls about operations that were started."""
 
     def explain(
         self,
@@ -49,6 +58,17 @@ class Messages(Protocol):
         self, request: ExplainRequest, *, timeout: float | None = None, files: Sequence[File] = ()
     ) -> Iterator[ExplainStreamResponse]:
         """Explain with progress; leaving the loop early cancels the computation."""
+
+    def start(
+        self,
+        request: ExplainRequest,
+        *,
+        request_id: str,
+        labels: Mapping[str, str],
+        timeout: float | None = None,
+        files: Sequence[File] = (),
+    ) -> Any:
+        """Start an explanation, and return its google.longrunning.Operation."""
 
     def describe(
         self,
@@ -85,6 +105,7 @@ class Remote:
         self._connection = connection
         self._service = ExplanationServiceStub(channel)
         self._health = health_pb2_grpc.HealthStub(channel)
+        self.operations = RemoteOperations(channel, connection)
 
     def explain(
         self,
@@ -121,6 +142,27 @@ class Remote:
                     event = next(call, None)
         finally:
             call.cancel()
+
+    def start(
+        self,
+        request: ExplainRequest,
+        *,
+        request_id: str,
+        labels: Mapping[str, str],
+        timeout: float | None = None,
+        files: Sequence[File] = (),
+    ) -> Any:
+        """Call StartExplanation; the request id makes repetitions safe."""
+        limit = self._connection.message_limit - LABELS_BYTES
+        pending = PendingRequest(request, files, max(0, limit))
+        return self._call_with_uploads(
+            pending,
+            timeout,
+            lambda r, s: self._service.StartExplanation(
+                StartExplanationRequest(request=r, request_id=request_id, labels=labels),
+                **self._connection.call_options(s),
+            ),
+        )
 
     def describe(
         self,

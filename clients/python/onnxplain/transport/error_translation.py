@@ -12,6 +12,8 @@ from google.rpc import error_details_pb2, status_pb2
 
 from onnxplain.errors import ExplainError
 
+_CODES: dict[int, str] = {code.value[0]: code.name for code in grpc.StatusCode}
+
 _DETAILS_KEY = "grpc-status-details-bin"
 
 _Detail = TypeVar("_Detail", bound=Message)
@@ -32,14 +34,24 @@ def translate_errors(endpoint: str) -> Iterator[None]:
         raise _translate(error, endpoint) from error
 
 
+def error_of(status: Any) -> ExplainError:
+    """Return the error of a google.rpc.Status that is no answer of a call, but of an operation."""
+    return _error(status, _CODES.get(status.code, "UNKNOWN"), status.message)
+
+
 def _translate(error: Any, endpoint: str) -> ExplainError:
     status = _status(error)
     info = _detail(status, error_details_pb2.ErrorInfo())
-    violations = _detail(status, error_details_pb2.BadRequest()).field_violations
     code = error.code().name
     message = status.message or error.details() or "the call ended without a message"
     if not info.reason and code == "UNAVAILABLE":
         message = f"no answer from {endpoint}: {message}; check that a server listens there"
+    return _error(status, code, message)
+
+
+def _error(status: Any, code: str, message: str) -> ExplainError:
+    info = _detail(status, error_details_pb2.ErrorInfo())
+    violations = _detail(status, error_details_pb2.BadRequest()).field_violations
     field = violations[0].field if violations else ""
     return ExplainError(info.reason or code, message, field, code, _retry_seconds(status))
 

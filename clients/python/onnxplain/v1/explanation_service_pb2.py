@@ -22,6 +22,7 @@ _runtime_version.ValidateProtobufRuntimeVersion(
 _sym_db = _symbol_database.Default()
 
 
+from google.longrunning import operations_proto_pb2 as google_dot_longrunning_dot_operations__pb2
 from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb2
 from onnxplain.v1 import average_loss_pb2 as onnxplain_dot_v1_dot_average__loss__pb2
 from onnxplain.v1 import feature_vectors_pb2 as onnxplain_dot_v1_dot_feature__vectors__pb2
@@ -37,7 +38,7 @@ from onnxplain.v1 import table_pb2 as onnxplain_dot_v1_dot_table__pb2
 from onnxplain.v1 import upload_pb2 as onnxplain_dot_v1_dot_upload__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n&onnxplain/v1/explanation_service.proto\x12\x0connxplain.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fonnxplain/v1/average_loss.proto\x1a\"onnxplain/v1/feature_vectors.proto\x1a\x17onnxplain/v1/firm.proto\x1a\x35onnxplain/v1/individual_conditional_expectation.proto\x1a\x1fonnxplain/v1/interactions.proto\x1a\x18onnxplain/v1/model.proto\x1a%onnxplain/v1/partial_dependence.proto\x1a)onnxplain/v1/permutation_importance.proto\x1a\x17onnxplain/v1/plot.proto\x1a\x18onnxplain/v1/swarm.proto\x1a\x18onnxplain/v1/table.proto\x1a\x19onnxplain/v1/upload.proto\"\xd4\x05\n\x0e\x45xplainRequest\x12\"\n\x05model\x18\x01 \x01(\x0b\x32\x13.onnxplain.v1.Model\x12\"\n\x05table\x18\x02 \x01(\x0b\x32\x13.onnxplain.v1.Table\x12\x17\n\x0f\x66\x65\x61ture_columns\x18\x03 \x03(\t\x12\x15\n\rtarget_column\x18\x04 \x01(\t\x12\x15\n\rweight_column\x18\x05 \x01(\t\x12\x16\n\x0eoutput_indices\x18\x06 \x03(\x05\x12\x33\n\x05scale\x18\x07 \x01(\x0e\x32$.onnxplain.v1.ModelDescription.Scale\x12\x33\n\x06\x65ngine\x18\x08 \x01(\x0e\x32#.onnxplain.v1.ExplainRequest.Engine\x12\x16\n\trow_count\x18\t \x01(\x05H\x00\x88\x01\x01\x12\x11\n\x04seed\x18\n \x01(\x05H\x01\x88\x01\x01\x12,\n\x07methods\x18\x0b \x03(\x0b\x32\x1b.onnxplain.v1.MethodOptions\x12\x12\n\x05plots\x18\x0c \x01(\x08H\x02\x88\x01\x01\x12 \n\x18\x61llow_inconsistent_model\x18\r \x01(\x08\x12\x14\n\x0c\x63lass_labels\x18\x0e \x03(\t\x12\x12\n\nprediction\x18\x0f \x03(\t\x12\x12\n\nmodel_name\x18\x10 \x01(\t\x12\x0f\n\x07outputs\x18\x11 \x03(\t\x12\x1b\n\x0e\x62udget_seconds\x18\x12 \x01(\x01H\x03\x88\x01\x01\x12\'\n\x1a\x62udget_predicted_row_count\x18\x13 \x01(\x01H\x04\x88\x01\x01\":\n\x06\x45ngine\x12\x16\n\x12\x45NGINE_UNSPECIFIED\x10\x00\x12\t\n\x05TREES\x10\x01\x12\r\n\tBLACK_BOX\x10\x02\x42\x0c\n\n_row_countB\x07\n\x05_seedB\x08\n\x06_plotsB\x11\n\x0f_budget_secondsB\x1d\n\x1b_budget_predicted_row_count\"\x9f\x04\n\rMethodOptions\x12\x39\n\x0cinteractions\x18\x01 \x01(\x0b\x32!.onnxplain.v1.InteractionsOptionsH\x00\x12\x44\n\x12partial_dependence\x18\x02 \x01(\x0b\x32&.onnxplain.v1.PartialDependenceOptionsH\x00\x12\x63\n\"individual_conditional_expectation\x18\x03 \x01(\x0b\x32\x35.onnxplain.v1.IndividualConditionalExpectationOptionsH\x00\x12L\n\x16permutation_importance\x18\x04 \x01(\x0b\x32*.onnxplain.v1.PermutationImportanceOptionsH\x00\x12\x38\n\x0c\x61verage_loss\x18\x05 \x01(\x0b\x32 .onnxplain.v1.AverageLossOptionsH\x00\x12>\n\x0f\x66\x65\x61ture_vectors\x18\x06 \x01(\x0b\x32#.onnxplain.v1.FeatureVectorsOptionsH\x00\x12)\n\x04\x66irm\x18\x07 \x01(\x0b\x32\x19.onnxplain.v1.FirmOptionsH\x00\x12+\n\x05swarm\x18\x08 \x01(\x0b\x32\x1a.onnxplain.v1.SwarmOptionsH\x00\x42\x08\n\x06method\"\xc2\x01\n\x0f\x45xplainResponse\x12/\n\x0c\x65xplanations\x18\x01 \x03(\x0b\x32\x19.onnxplain.v1.Explanation\x12-\n\x05model\x18\x02 \x01(\x0b\x32\x1e.onnxplain.v1.ModelDescription\x12&\n\x07receipt\x18\x03 \x01(\x0b\x32\x15.onnxplain.v1.Receipt\x12\'\n\x08warnings\x18\x04 \x03(\x0b\x32\x15.onnxplain.v1.Warning\"\xc0\x05\n\x0b\x45xplanation\x12\x38\n\x0cinteractions\x18\x01 \x01(\x0b\x32 .onnxplain.v1.InteractionsResultH\x00\x12\x43\n\x12partial_dependence\x18\x02 \x01(\x0b\x32%.onnxplain.v1.PartialDependenceResultH\x00\x12\x62\n\"individual_conditional_expectation\x18\x03 \x01(\x0b\x32\x34.onnxplain.v1.IndividualConditionalExpectationResultH\x00\x12K\n\x16permutation_importance\x18\x04 \x01(\x0b\x32).onnxplain.v1.PermutationImportanceResultH\x00\x12\x37\n\x0c\x61verage_loss\x18\x05 \x01(\x0b\x32\x1f.onnxplain.v1.AverageLossResultH\x00\x12=\n\x0f\x66\x65\x61ture_vectors\x18\x06 \x01(\x0b\x32\".onnxplain.v1.FeatureVectorsResultH\x00\x12(\n\x04\x66irm\x18\x07 \x01(\x0b\x32\x18.onnxplain.v1.FirmResultH\x00\x12*\n\x05swarm\x18\x08 \x01(\x0b\x32\x19.onnxplain.v1.SwarmResultH\x00\x12!\n\x05plots\x18\n \x03(\x0b\x32\x12.onnxplain.v1.Plot\x12,\n\x07options\x18\x0b \x01(\x0b\x32\x1b.onnxplain.v1.MethodOptions\x12$\n\x04rows\x18\x0c \x01(\x0b\x32\x16.onnxplain.v1.RowsUsed\x12\x32\n\x0e\x63lass_pairings\x18\r \x03(\x0b\x32\x1a.onnxplain.v1.ClassPairingB\x08\n\x06result\"2\n\x0c\x43lassPairing\x12\r\n\x05label\x18\x01 \x01(\t\x12\x13\n\x0boutput_name\x18\x02 \x01(\t\"Y\n\x08RowsUsed\x12\x17\n\x0f\x64rawn_row_count\x18\x01 \x01(\x05\x12\x16\n\x0eused_row_count\x18\x02 \x01(\x05\x12\x0e\n\x06weight\x18\x03 \x01(\x01\x12\x0c\n\x04seed\x18\x04 \x01(\x05\"\x94\x04\n\x07Receipt\x12\x14\n\x0cmodel_digest\x18\x01 \x01(\t\x12\x14\n\x0ctable_digest\x18\x02 \x01(\t\x12\x0c\n\x04seed\x18\x03 \x01(\x05\x12\x11\n\trow_count\x18\x04 \x01(\x05\x12\x1b\n\x13predicted_row_count\x18\x05 \x01(\x01\x12\x17\n\x0f\x63\x61\x63he_hit_count\x18\x06 \x01(\x05\x12\x18\n\x10\x63\x61\x63he_miss_count\x18\x07 \x01(\x05\x12\x33\n\x06\x65ngine\x18\x08 \x01(\x0e\x32#.onnxplain.v1.ExplainRequest.Engine\x12\x15\n\rengine_reason\x18\t \x01(\t\x12\x16\n\x0eserver_version\x18\n \x01(\t\x12\x44\n\x10library_versions\x18\x0b \x03(\x0b\x32*.onnxplain.v1.Receipt.LibraryVersionsEntry\x12*\n\x07\x65lapsed\x18\x0c \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x12\n\nprediction\x18\r \x03(\t\x12\x36\n\x10overview_methods\x18\x0f \x03(\x0b\x32\x1c.onnxplain.v1.OverviewMethod\x12\x12\n\nmodel_name\x18\x0e \x01(\t\x1a\x36\n\x14LibraryVersionsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"D\n\x0eOverviewMethod\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x16\n\trow_count\x18\x02 \x01(\x05H\x00\x88\x01\x01\x42\x0c\n\n_row_count\"(\n\x07Warning\x12\x0c\n\x04\x63ode\x18\x01 \x01(\t\x12\x0f\n\x07message\x18\x02 \x01(\t\"E\n\x14\x45xplainStreamRequest\x12-\n\x07request\x18\x01 \x01(\x0b\x32\x1c.onnxplain.v1.ExplainRequest\"\x7f\n\x15\x45xplainStreamResponse\x12*\n\x08progress\x18\x01 \x01(\x0b\x32\x16.onnxplain.v1.ProgressH\x00\x12\x31\n\x08response\x18\x02 \x01(\x0b\x32\x1d.onnxplain.v1.ExplainResponseH\x00\x42\x07\n\x05\x65vent\")\n\x08Progress\x12\x0c\n\x04\x64one\x18\x01 \x01(\x01\x12\x0f\n\x07planned\x18\x02 \x01(\x01\":\n\x14\x44\x65scribeModelRequest\x12\"\n\x05model\x18\x01 \x01(\x0b\x32\x13.onnxplain.v1.Model\"F\n\x15\x44\x65scribeModelResponse\x12-\n\x05model\x18\x01 \x01(\x0b\x32\x1e.onnxplain.v1.ModelDescription2\xbe\x03\n\x12\x45xplanationService\x12\x46\n\x07\x45xplain\x12\x1c.onnxplain.v1.ExplainRequest\x1a\x1d.onnxplain.v1.ExplainResponse\x12Z\n\rExplainStream\x12\".onnxplain.v1.ExplainStreamRequest\x1a#.onnxplain.v1.ExplainStreamResponse0\x01\x12X\n\rDescribeModel\x12\".onnxplain.v1.DescribeModelRequest\x1a#.onnxplain.v1.DescribeModelResponse\x12T\n\x0bUploadModel\x12 .onnxplain.v1.UploadModelRequest\x1a!.onnxplain.v1.UploadModelResponse(\x01\x12T\n\x0bUploadTable\x12 .onnxplain.v1.UploadTableRequest\x1a!.onnxplain.v1.UploadTableResponse(\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n&onnxplain/v1/explanation_service.proto\x12\x0connxplain.v1\x1a#google/longrunning/operations.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fonnxplain/v1/average_loss.proto\x1a\"onnxplain/v1/feature_vectors.proto\x1a\x17onnxplain/v1/firm.proto\x1a\x35onnxplain/v1/individual_conditional_expectation.proto\x1a\x1fonnxplain/v1/interactions.proto\x1a\x18onnxplain/v1/model.proto\x1a%onnxplain/v1/partial_dependence.proto\x1a)onnxplain/v1/permutation_importance.proto\x1a\x17onnxplain/v1/plot.proto\x1a\x18onnxplain/v1/swarm.proto\x1a\x18onnxplain/v1/table.proto\x1a\x19onnxplain/v1/upload.proto\"\xd4\x05\n\x0e\x45xplainRequest\x12\"\n\x05model\x18\x01 \x01(\x0b\x32\x13.onnxplain.v1.Model\x12\"\n\x05table\x18\x02 \x01(\x0b\x32\x13.onnxplain.v1.Table\x12\x17\n\x0f\x66\x65\x61ture_columns\x18\x03 \x03(\t\x12\x15\n\rtarget_column\x18\x04 \x01(\t\x12\x15\n\rweight_column\x18\x05 \x01(\t\x12\x16\n\x0eoutput_indices\x18\x06 \x03(\x05\x12\x33\n\x05scale\x18\x07 \x01(\x0e\x32$.onnxplain.v1.ModelDescription.Scale\x12\x33\n\x06\x65ngine\x18\x08 \x01(\x0e\x32#.onnxplain.v1.ExplainRequest.Engine\x12\x16\n\trow_count\x18\t \x01(\x05H\x00\x88\x01\x01\x12\x11\n\x04seed\x18\n \x01(\x05H\x01\x88\x01\x01\x12,\n\x07methods\x18\x0b \x03(\x0b\x32\x1b.onnxplain.v1.MethodOptions\x12\x12\n\x05plots\x18\x0c \x01(\x08H\x02\x88\x01\x01\x12 \n\x18\x61llow_inconsistent_model\x18\r \x01(\x08\x12\x14\n\x0c\x63lass_labels\x18\x0e \x03(\t\x12\x12\n\nprediction\x18\x0f \x03(\t\x12\x12\n\nmodel_name\x18\x10 \x01(\t\x12\x0f\n\x07outputs\x18\x11 \x03(\t\x12\x1b\n\x0e\x62udget_seconds\x18\x12 \x01(\x01H\x03\x88\x01\x01\x12\'\n\x1a\x62udget_predicted_row_count\x18\x13 \x01(\x01H\x04\x88\x01\x01\":\n\x06\x45ngine\x12\x16\n\x12\x45NGINE_UNSPECIFIED\x10\x00\x12\t\n\x05TREES\x10\x01\x12\r\n\tBLACK_BOX\x10\x02\x42\x0c\n\n_row_countB\x07\n\x05_seedB\x08\n\x06_plotsB\x11\n\x0f_budget_secondsB\x1d\n\x1b_budget_predicted_row_count\"\x9f\x04\n\rMethodOptions\x12\x39\n\x0cinteractions\x18\x01 \x01(\x0b\x32!.onnxplain.v1.InteractionsOptionsH\x00\x12\x44\n\x12partial_dependence\x18\x02 \x01(\x0b\x32&.onnxplain.v1.PartialDependenceOptionsH\x00\x12\x63\n\"individual_conditional_expectation\x18\x03 \x01(\x0b\x32\x35.onnxplain.v1.IndividualConditionalExpectationOptionsH\x00\x12L\n\x16permutation_importance\x18\x04 \x01(\x0b\x32*.onnxplain.v1.PermutationImportanceOptionsH\x00\x12\x38\n\x0c\x61verage_loss\x18\x05 \x01(\x0b\x32 .onnxplain.v1.AverageLossOptionsH\x00\x12>\n\x0f\x66\x65\x61ture_vectors\x18\x06 \x01(\x0b\x32#.onnxplain.v1.FeatureVectorsOptionsH\x00\x12)\n\x04\x66irm\x18\x07 \x01(\x0b\x32\x19.onnxplain.v1.FirmOptionsH\x00\x12+\n\x05swarm\x18\x08 \x01(\x0b\x32\x1a.onnxplain.v1.SwarmOptionsH\x00\x42\x08\n\x06method\"\xc2\x01\n\x0f\x45xplainResponse\x12/\n\x0c\x65xplanations\x18\x01 \x03(\x0b\x32\x19.onnxplain.v1.Explanation\x12-\n\x05model\x18\x02 \x01(\x0b\x32\x1e.onnxplain.v1.ModelDescription\x12&\n\x07receipt\x18\x03 \x01(\x0b\x32\x15.onnxplain.v1.Receipt\x12\'\n\x08warnings\x18\x04 \x03(\x0b\x32\x15.onnxplain.v1.Warning\"\xc0\x05\n\x0b\x45xplanation\x12\x38\n\x0cinteractions\x18\x01 \x01(\x0b\x32 .onnxplain.v1.InteractionsResultH\x00\x12\x43\n\x12partial_dependence\x18\x02 \x01(\x0b\x32%.onnxplain.v1.PartialDependenceResultH\x00\x12\x62\n\"individual_conditional_expectation\x18\x03 \x01(\x0b\x32\x34.onnxplain.v1.IndividualConditionalExpectationResultH\x00\x12K\n\x16permutation_importance\x18\x04 \x01(\x0b\x32).onnxplain.v1.PermutationImportanceResultH\x00\x12\x37\n\x0c\x61verage_loss\x18\x05 \x01(\x0b\x32\x1f.onnxplain.v1.AverageLossResultH\x00\x12=\n\x0f\x66\x65\x61ture_vectors\x18\x06 \x01(\x0b\x32\".onnxplain.v1.FeatureVectorsResultH\x00\x12(\n\x04\x66irm\x18\x07 \x01(\x0b\x32\x18.onnxplain.v1.FirmResultH\x00\x12*\n\x05swarm\x18\x08 \x01(\x0b\x32\x19.onnxplain.v1.SwarmResultH\x00\x12!\n\x05plots\x18\n \x03(\x0b\x32\x12.onnxplain.v1.Plot\x12,\n\x07options\x18\x0b \x01(\x0b\x32\x1b.onnxplain.v1.MethodOptions\x12$\n\x04rows\x18\x0c \x01(\x0b\x32\x16.onnxplain.v1.RowsUsed\x12\x32\n\x0e\x63lass_pairings\x18\r \x03(\x0b\x32\x1a.onnxplain.v1.ClassPairingB\x08\n\x06result\"2\n\x0c\x43lassPairing\x12\r\n\x05label\x18\x01 \x01(\t\x12\x13\n\x0boutput_name\x18\x02 \x01(\t\"Y\n\x08RowsUsed\x12\x17\n\x0f\x64rawn_row_count\x18\x01 \x01(\x05\x12\x16\n\x0eused_row_count\x18\x02 \x01(\x05\x12\x0e\n\x06weight\x18\x03 \x01(\x01\x12\x0c\n\x04seed\x18\x04 \x01(\x05\"\x94\x04\n\x07Receipt\x12\x14\n\x0cmodel_digest\x18\x01 \x01(\t\x12\x14\n\x0ctable_digest\x18\x02 \x01(\t\x12\x0c\n\x04seed\x18\x03 \x01(\x05\x12\x11\n\trow_count\x18\x04 \x01(\x05\x12\x1b\n\x13predicted_row_count\x18\x05 \x01(\x01\x12\x17\n\x0f\x63\x61\x63he_hit_count\x18\x06 \x01(\x05\x12\x18\n\x10\x63\x61\x63he_miss_count\x18\x07 \x01(\x05\x12\x33\n\x06\x65ngine\x18\x08 \x01(\x0e\x32#.onnxplain.v1.ExplainRequest.Engine\x12\x15\n\rengine_reason\x18\t \x01(\t\x12\x16\n\x0eserver_version\x18\n \x01(\t\x12\x44\n\x10library_versions\x18\x0b \x03(\x0b\x32*.onnxplain.v1.Receipt.LibraryVersionsEntry\x12*\n\x07\x65lapsed\x18\x0c \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x12\n\nprediction\x18\r \x03(\t\x12\x36\n\x10overview_methods\x18\x0f \x03(\x0b\x32\x1c.onnxplain.v1.OverviewMethod\x12\x12\n\nmodel_name\x18\x0e \x01(\t\x1a\x36\n\x14LibraryVersionsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"D\n\x0eOverviewMethod\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x16\n\trow_count\x18\x02 \x01(\x05H\x00\x88\x01\x01\x42\x0c\n\n_row_count\"(\n\x07Warning\x12\x0c\n\x04\x63ode\x18\x01 \x01(\t\x12\x0f\n\x07message\x18\x02 \x01(\t\"E\n\x14\x45xplainStreamRequest\x12-\n\x07request\x18\x01 \x01(\x0b\x32\x1c.onnxplain.v1.ExplainRequest\"\x7f\n\x15\x45xplainStreamResponse\x12*\n\x08progress\x18\x01 \x01(\x0b\x32\x16.onnxplain.v1.ProgressH\x00\x12\x31\n\x08response\x18\x02 \x01(\x0b\x32\x1d.onnxplain.v1.ExplainResponseH\x00\x42\x07\n\x05\x65vent\")\n\x08Progress\x12\x0c\n\x04\x64one\x18\x01 \x01(\x01\x12\x0f\n\x07planned\x18\x02 \x01(\x01\"\xce\x01\n\x17StartExplanationRequest\x12-\n\x07request\x18\x01 \x01(\x0b\x32\x1c.onnxplain.v1.ExplainRequest\x12\x12\n\nrequest_id\x18\x02 \x01(\t\x12\x41\n\x06labels\x18\x03 \x03(\x0b\x32\x31.onnxplain.v1.StartExplanationRequest.LabelsEntry\x1a-\n\x0bLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"6\n\x16ReadExplanationRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0e\n\x06offset\x18\x02 \x01(\x01\"*\n\x17ReadExplanationResponse\x12\x0f\n\x07\x63ontent\x18\x01 \x01(\x0c\":\n\x14\x44\x65scribeModelRequest\x12\"\n\x05model\x18\x01 \x01(\x0b\x32\x13.onnxplain.v1.Model\"F\n\x15\x44\x65scribeModelResponse\x12-\n\x05model\x18\x01 \x01(\x0b\x32\x1e.onnxplain.v1.ModelDescription2\xfa\x04\n\x12\x45xplanationService\x12\x46\n\x07\x45xplain\x12\x1c.onnxplain.v1.ExplainRequest\x1a\x1d.onnxplain.v1.ExplainResponse\x12Z\n\rExplainStream\x12\".onnxplain.v1.ExplainStreamRequest\x1a#.onnxplain.v1.ExplainStreamResponse0\x01\x12X\n\x10StartExplanation\x12%.onnxplain.v1.StartExplanationRequest\x1a\x1d.google.longrunning.Operation\x12`\n\x0fReadExplanation\x12$.onnxplain.v1.ReadExplanationRequest\x1a%.onnxplain.v1.ReadExplanationResponse0\x01\x12X\n\rDescribeModel\x12\".onnxplain.v1.DescribeModelRequest\x1a#.onnxplain.v1.DescribeModelResponse\x12T\n\x0bUploadModel\x12 .onnxplain.v1.UploadModelRequest\x1a!.onnxplain.v1.UploadModelResponse(\x01\x12T\n\x0bUploadTable\x12 .onnxplain.v1.UploadTableRequest\x1a!.onnxplain.v1.UploadTableResponse(\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -46,38 +47,48 @@ if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_RECEIPT_LIBRARYVERSIONSENTRY']._loaded_options = None
   _globals['_RECEIPT_LIBRARYVERSIONSENTRY']._serialized_options = b'8\001'
-  _globals['_EXPLAINREQUEST']._serialized_start=483
-  _globals['_EXPLAINREQUEST']._serialized_end=1207
-  _globals['_EXPLAINREQUEST_ENGINE']._serialized_start=1066
-  _globals['_EXPLAINREQUEST_ENGINE']._serialized_end=1124
-  _globals['_METHODOPTIONS']._serialized_start=1210
-  _globals['_METHODOPTIONS']._serialized_end=1753
-  _globals['_EXPLAINRESPONSE']._serialized_start=1756
-  _globals['_EXPLAINRESPONSE']._serialized_end=1950
-  _globals['_EXPLANATION']._serialized_start=1953
-  _globals['_EXPLANATION']._serialized_end=2657
-  _globals['_CLASSPAIRING']._serialized_start=2659
-  _globals['_CLASSPAIRING']._serialized_end=2709
-  _globals['_ROWSUSED']._serialized_start=2711
-  _globals['_ROWSUSED']._serialized_end=2800
-  _globals['_RECEIPT']._serialized_start=2803
-  _globals['_RECEIPT']._serialized_end=3335
-  _globals['_RECEIPT_LIBRARYVERSIONSENTRY']._serialized_start=3281
-  _globals['_RECEIPT_LIBRARYVERSIONSENTRY']._serialized_end=3335
-  _globals['_OVERVIEWMETHOD']._serialized_start=3337
-  _globals['_OVERVIEWMETHOD']._serialized_end=3405
-  _globals['_WARNING']._serialized_start=3407
-  _globals['_WARNING']._serialized_end=3447
-  _globals['_EXPLAINSTREAMREQUEST']._serialized_start=3449
-  _globals['_EXPLAINSTREAMREQUEST']._serialized_end=3518
-  _globals['_EXPLAINSTREAMRESPONSE']._serialized_start=3520
-  _globals['_EXPLAINSTREAMRESPONSE']._serialized_end=3647
-  _globals['_PROGRESS']._serialized_start=3649
-  _globals['_PROGRESS']._serialized_end=3690
-  _globals['_DESCRIBEMODELREQUEST']._serialized_start=3692
-  _globals['_DESCRIBEMODELREQUEST']._serialized_end=3750
-  _globals['_DESCRIBEMODELRESPONSE']._serialized_start=3752
-  _globals['_DESCRIBEMODELRESPONSE']._serialized_end=3822
-  _globals['_EXPLANATIONSERVICE']._serialized_start=3825
-  _globals['_EXPLANATIONSERVICE']._serialized_end=4271
+  _globals['_STARTEXPLANATIONREQUEST_LABELSENTRY']._loaded_options = None
+  _globals['_STARTEXPLANATIONREQUEST_LABELSENTRY']._serialized_options = b'8\001'
+  _globals['_EXPLAINREQUEST']._serialized_start=520
+  _globals['_EXPLAINREQUEST']._serialized_end=1244
+  _globals['_EXPLAINREQUEST_ENGINE']._serialized_start=1103
+  _globals['_EXPLAINREQUEST_ENGINE']._serialized_end=1161
+  _globals['_METHODOPTIONS']._serialized_start=1247
+  _globals['_METHODOPTIONS']._serialized_end=1790
+  _globals['_EXPLAINRESPONSE']._serialized_start=1793
+  _globals['_EXPLAINRESPONSE']._serialized_end=1987
+  _globals['_EXPLANATION']._serialized_start=1990
+  _globals['_EXPLANATION']._serialized_end=2694
+  _globals['_CLASSPAIRING']._serialized_start=2696
+  _globals['_CLASSPAIRING']._serialized_end=2746
+  _globals['_ROWSUSED']._serialized_start=2748
+  _globals['_ROWSUSED']._serialized_end=2837
+  _globals['_RECEIPT']._serialized_start=2840
+  _globals['_RECEIPT']._serialized_end=3372
+  _globals['_RECEIPT_LIBRARYVERSIONSENTRY']._serialized_start=3318
+  _globals['_RECEIPT_LIBRARYVERSIONSENTRY']._serialized_end=3372
+  _globals['_OVERVIEWMETHOD']._serialized_start=3374
+  _globals['_OVERVIEWMETHOD']._serialized_end=3442
+  _globals['_WARNING']._serialized_start=3444
+  _globals['_WARNING']._serialized_end=3484
+  _globals['_EXPLAINSTREAMREQUEST']._serialized_start=3486
+  _globals['_EXPLAINSTREAMREQUEST']._serialized_end=3555
+  _globals['_EXPLAINSTREAMRESPONSE']._serialized_start=3557
+  _globals['_EXPLAINSTREAMRESPONSE']._serialized_end=3684
+  _globals['_PROGRESS']._serialized_start=3686
+  _globals['_PROGRESS']._serialized_end=3727
+  _globals['_STARTEXPLANATIONREQUEST']._serialized_start=3730
+  _globals['_STARTEXPLANATIONREQUEST']._serialized_end=3936
+  _globals['_STARTEXPLANATIONREQUEST_LABELSENTRY']._serialized_start=3891
+  _globals['_STARTEXPLANATIONREQUEST_LABELSENTRY']._serialized_end=3936
+  _globals['_READEXPLANATIONREQUEST']._serialized_start=3938
+  _globals['_READEXPLANATIONREQUEST']._serialized_end=3992
+  _globals['_READEXPLANATIONRESPONSE']._serialized_start=3994
+  _globals['_READEXPLANATIONRESPONSE']._serialized_end=4036
+  _globals['_DESCRIBEMODELREQUEST']._serialized_start=4038
+  _globals['_DESCRIBEMODELREQUEST']._serialized_end=4096
+  _globals['_DESCRIBEMODELRESPONSE']._serialized_start=4098
+  _globals['_DESCRIBEMODELRESPONSE']._serialized_end=4168
+  _globals['_EXPLANATIONSERVICE']._serialized_start=4171
+  _globals['_EXPLANATIONSERVICE']._serialized_end=4805
 # @@protoc_insertion_point(module_scope)

@@ -1,5 +1,6 @@
 import datetime
 
+from google.longrunning import operations_proto_pb2 as _operations_pb2
 from google.protobuf import duration_pb2 as _duration_pb2
 from onnxplain.v1 import average_loss_pb2 as _average_loss_pb2
 from onnxplain.v1 import feature_vectors_pb2 as _feature_vectors_pb2
@@ -230,6 +231,37 @@ class Progress(_message.Message):
     done: float
     planned: float
     def __init__(self, done: _Optional[float] = ..., planned: _Optional[float] = ...) -> None: ...
+
+class StartExplanationRequest(_message.Message):
+    __slots__ = ("request", "request_id", "labels")
+    class LabelsEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: str
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+    REQUEST_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    LABELS_FIELD_NUMBER: _ClassVar[int]
+    request: ExplainRequest
+    request_id: str
+    labels: _containers.ScalarMap[str, str]
+    def __init__(self, request: _Optional[_Union[ExplainRequest, _Mapping]] = ..., request_id: _Optional[str] = ..., labels: _Optional[_Mapping[str, str]] = ...) -> None: ...
+
+class ReadExplanationRequest(_message.Message):
+    __slots__ = ("name", "offset")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    OFFSET_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    offset: float
+    def __init__(self, name: _Optional[str] = ..., offset: _Optional[float] = ...) -> None: ...
+
+class ReadExplanationResponse(_message.Message):
+    __slots__ = ("content",)
+    CONTENT_FIELD_NUMBER: _ClassVar[int]
+    content: bytes
+    def __init__(self, content: _Optional[bytes] = ...) -> None: ...
 
 class DescribeModelRequest(_message.Message):
     __slots__ = ("model",)

@@ -3,6 +3,7 @@
 import grpc
 import warnings
 
+from google.longrunning import operations_proto_pb2 as google_dot_longrunning_dot_operations__pb2
 from onnxplain.v1 import explanation_service_pb2 as onnxplain_dot_v1_dot_explanation__service__pb2
 from onnxplain.v1 import upload_pb2 as onnxplain_dot_v1_dot_upload__pb2
 
@@ -47,6 +48,16 @@ class ExplanationServiceStub(object):
                 request_serializer=onnxplain_dot_v1_dot_explanation__service__pb2.ExplainStreamRequest.SerializeToString,
                 response_deserializer=onnxplain_dot_v1_dot_explanation__service__pb2.ExplainStreamResponse.FromString,
                 _registered_method=True)
+        self.StartExplanation = channel.unary_unary(
+                '/onnxplain.v1.ExplanationService/StartExplanation',
+                request_serializer=onnxplain_dot_v1_dot_explanation__service__pb2.StartExplanationRequest.SerializeToString,
+                response_deserializer=google_dot_longrunning_dot_operations__pb2.Operation.FromString,
+                _registered_method=True)
+        self.ReadExplanation = channel.unary_stream(
+                '/onnxplain.v1.ExplanationService/ReadExplanation',
+                request_serializer=onnxplain_dot_v1_dot_explanation__service__pb2.ReadExplanationRequest.SerializeToString,
+                response_deserializer=onnxplain_dot_v1_dot_explanation__service__pb2.ReadExplanationResponse.FromString,
+                _registered_method=True)
         self.DescribeModel = channel.unary_unary(
                 '/onnxplain.v1.ExplanationService/DescribeModel',
                 request_serializer=onnxplain_dot_v1_dot_explanation__service__pb2.DescribeModelRequest.SerializeToString,
@@ -78,6 +89,25 @@ class ExplanationServiceServicer(object):
 
     def ExplainStream(self, request, context):
         """The same, with progress on the way. The response is the last event.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def StartExplanation(self, request, context):
+        """Starts an explanation that outlives the connection: one of several servers
+        computes it, and keeps the answer for some time. The service
+        google.longrunning.Operations lists, awaits, cancels and deletes it; its
+        metadata is an OperationMetadata, its response an ExplainResponse. Refused
+        with OPERATIONS_DISABLED by a server without Redis, the setting `redis_url`.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ReadExplanation(self, request, context):
+        """Returns the answer of an operation that has SUCCEEDED, in parts: a serialised
+        ExplainResponse.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -117,6 +147,16 @@ def add_ExplanationServiceServicer_to_server(servicer, server):
                     servicer.ExplainStream,
                     request_deserializer=onnxplain_dot_v1_dot_explanation__service__pb2.ExplainStreamRequest.FromString,
                     response_serializer=onnxplain_dot_v1_dot_explanation__service__pb2.ExplainStreamResponse.SerializeToString,
+            ),
+            'StartExplanation': grpc.unary_unary_rpc_method_handler(
+                    servicer.StartExplanation,
+                    request_deserializer=onnxplain_dot_v1_dot_explanation__service__pb2.StartExplanationRequest.FromString,
+                    response_serializer=google_dot_longrunning_dot_operations__pb2.Operation.SerializeToString,
+            ),
+            'ReadExplanation': grpc.unary_stream_rpc_method_handler(
+                    servicer.ReadExplanation,
+                    request_deserializer=onnxplain_dot_v1_dot_explanation__service__pb2.ReadExplanationRequest.FromString,
+                    response_serializer=onnxplain_dot_v1_dot_explanation__service__pb2.ReadExplanationResponse.SerializeToString,
             ),
             'DescribeModel': grpc.unary_unary_rpc_method_handler(
                     servicer.DescribeModel,
@@ -190,6 +230,60 @@ class ExplanationService(object):
             '/onnxplain.v1.ExplanationService/ExplainStream',
             onnxplain_dot_v1_dot_explanation__service__pb2.ExplainStreamRequest.SerializeToString,
             onnxplain_dot_v1_dot_explanation__service__pb2.ExplainStreamResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def StartExplanation(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/onnxplain.v1.ExplanationService/StartExplanation',
+            onnxplain_dot_v1_dot_explanation__service__pb2.StartExplanationRequest.SerializeToString,
+            google_dot_longrunning_dot_operations__pb2.Operation.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ReadExplanation(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/onnxplain.v1.ExplanationService/ReadExplanation',
+            onnxplain_dot_v1_dot_explanation__service__pb2.ReadExplanationRequest.SerializeToString,
+            onnxplain_dot_v1_dot_explanation__service__pb2.ReadExplanationResponse.FromString,
             options,
             channel_credentials,
             insecure,

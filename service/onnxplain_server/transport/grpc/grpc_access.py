@@ -27,14 +27,18 @@ class AuthenticationInterceptor(grpc.ServerInterceptor):  # type: ignore[misc] #
 
     Serves every method as one with a stream of requests, because grpc reads a
     unary request before it calls the handler. On the wire there is no difference.
-    Methods of this service take such streams, see `ByteStreamInterceptor`.
+    Methods of these services take such streams, see `ByteStreamInterceptor`.
     """
 
     def __init__(
-        self, authenticator: Authenticator, prefix: str, metrics: Metrics, tracer: Tracer
+        self,
+        authenticator: Authenticator,
+        prefixes: tuple[str, ...],
+        metrics: Metrics,
+        tracer: Tracer,
     ) -> None:
         self._authenticator = authenticator
-        self._prefix = prefix
+        self._prefixes = prefixes
         self._metrics = metrics
         self._tracer = tracer
 
@@ -43,9 +47,10 @@ class AuthenticationInterceptor(grpc.ServerInterceptor):  # type: ignore[misc] #
         handler = continuation(details)
         if handler is None or details.method.startswith(_EXEMPT):
             return handler
-        method = details.method.removeprefix(self._prefix)
+        is_own = details.method.startswith(self._prefixes)
+        method = details.method.rpartition("/")[2] if is_own else details.method
         return _HANDLERS[handler.response_streaming](
-            partial(self._answer, handler=handler, method=method, is_own=method != details.method),
+            partial(self._answer, handler=handler, method=method, is_own=is_own),
             handler.request_deserializer,
             handler.response_serializer,
         )

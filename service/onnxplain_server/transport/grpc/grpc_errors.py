@@ -11,10 +11,10 @@ from google.protobuf.message import Message
 from google.rpc.error_details_pb2 import BadRequest, ErrorInfo, RequestInfo, RetryInfo
 from google.rpc.status_pb2 import Status
 from grpc_status import rpc_status
-from onnxplain.v1 import explanation_service_pb2
 
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.telemetry.tracing import Tracer
+from onnxplain_server.transport.grpc_methods import STREAMS, service_of
 from onnxplain_server.transport.metrics.request_metrics import Metrics
 from onnxplain_server.transport.request_log import NOBODY, OK, RequestRecord
 from onnxplain_server.transport.status import STATUS
@@ -22,10 +22,7 @@ from onnxplain_server.transport.status import STATUS
 DOMAIN = "onnxplain"
 REQUEST_ID = "x-request-id"
 
-_DESCRIPTOR = explanation_service_pb2.DESCRIPTOR.services_by_name["ExplanationService"]
-_SERVICE = _DESCRIPTOR.full_name
 _EXPLANATIONS = frozenset({"Explain", "ExplainStream"})
-_STREAMS = frozenset(rpc.name for rpc in _DESCRIPTOR.methods if rpc.server_streaming)
 
 
 def name_caller(context: grpc.ServicerContext, name: str) -> None:
@@ -48,13 +45,14 @@ def answering(
 ) -> Iterator[RequestRecord]:
     """Turn errors raised inside into a status; log, count and trace the request."""
     headers = {k: v for k, v in context.invocation_metadata() if isinstance(v, str)}
-    attributes = {"rpc.system": "grpc", "rpc.service": _SERVICE, "rpc.method": method}
-    trace = tracer.begin(f"{_SERVICE}/{method}", headers, attributes)
+    service = service_of(method)
+    attributes = {"rpc.system": "grpc", "rpc.service": service, "rpc.method": method}
+    trace = tracer.begin(f"{service}/{method}", headers, attributes)
     record, caller = RequestRecord(method, headers.get(REQUEST_ID), trace), _logged_caller(context)
     metrics.rpc_started(method)
     # Else with the answer: a proxy can replace a call without headers by another status, which
     # tells a client that its server has died, and to retry.
-    is_stream = method in _STREAMS
+    is_stream = method in STREAMS
     if is_stream:
         _send_request_id(context, record)
     try:

@@ -6,14 +6,15 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import grpc
+from google.longrunning.operations_pb2_grpc import add_OperationsServicer_to_server
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
-from onnxplain.v1 import explanation_service_pb2
 from onnxplain.v1.explanation_service_pb2_grpc import add_ExplanationServiceServicer_to_server
 
 from onnxplain_server.telemetry.tracing import UNTRACED, Tracer
 from onnxplain_server.transport.admission.authentication import Authenticator
 from onnxplain_server.transport.grpc.grpc_access import AuthenticationInterceptor
+from onnxplain_server.transport.grpc.grpc_operations import GrpcOperations
 from onnxplain_server.transport.grpc.grpc_service import ExplanationServicer
 from onnxplain_server.transport.grpc.grpc_tls import ServerCertificates, server_credentials
 from onnxplain_server.transport.grpc.health import HealthServicer
@@ -22,10 +23,18 @@ from onnxplain_server.transport.grpc.interceptors import (
     DedicatedThreadPools,
 )
 from onnxplain_server.transport.grpc.receiving import MessageReceiver
+from onnxplain_server.transport.grpc_methods import EXPLANATION_SERVICE, OPERATIONS_SERVICE
 from onnxplain_server.transport.metrics.request_metrics import Metrics
+from onnxplain_server.transport.operations.operation_calls import WAIT_LIMIT, OperationCalls
 from onnxplain_server.transport.service import Service
 
-SERVICE_NAME = explanation_service_pb2.DESCRIPTOR.services_by_name["ExplanationService"].full_name
+_PREFIXES = tuple(f"/{name}/" for name in (EXPLANATION_SERVICE, OPERATIONS_SERVICE))
+_LISTED = (
+    EXPLANATION_SERVICE,
+    OPERATIONS_SERVICE,
+    health.SERVICE_NAME,
+    reflection.SERVICE_NAME,
+)
 
 _SPARE_THREADS = 4
 _SPARE_STREAMS = 200
@@ -85,36 +94,32 @@ class GrpcServer:
         certificates: Callable[[], ServerCertificates] | None = None,
     ) -> None:
         self._health = HealthServicer()
-        self._calls = ByteStreamInterceptor(f"/{SERVICE_NAME}/")
+        self._calls = ByteStreamInterceptor(_PREFIXES)
         self._server = grpc.server(
-            ThreadPoolExecutor(thread_count + _SPARE_THREADS, "onnxplain-grpc"),
+            ThreadPoolExecutor(thread_count + WAIT_LIMIT + _SPARE_THREADS, "onnxplain-grpc"),
             interceptors=[
                 DedicatedThreadPools(("/grpc.health.", "/grpc.reflection.")),
                 self._calls,
-                AuthenticationInterceptor(authenticator, f"/{SERVICE_NAME}/", metrics, tracer),
+                AuthenticationInterceptor(authenticator, _PREFIXES, metrics, tracer),
             ],
             options=_options(message_bytes, response_bytes, longest_seconds, thread_count),
         )
         receiver = MessageReceiver(thread_count)
-        explanations = ExplanationServicer(
-            service,
-            metrics,
-            tracer,
-            receiver,
-            message_bytes=message_bytes,
-        )
+        operations = OperationCalls(service)
+        parts = (metrics, tracer, receiver, operations)
+        explanations = ExplanationServicer(service, *parts, message_bytes=message_bytes)
         add_ExplanationServiceServicer_to_server(explanations, self._server)
+        add_OperationsServicer_to_server(GrpcOperations(*parts), self._server)
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
         self.set_ready(service.ready)
-        names = (SERVICE_NAME, health.SERVICE_NAME, reflection.SERVICE_NAME)
-        reflection.enable_server_reflection(names, self._server)
+        reflection.enable_server_reflection(_LISTED, self._server)
         self.port = _bind(self._server, address, certificates)
         self._server.start()
 
     def set_ready(self, ready: bool) -> None:
         """Set the health status to SERVING or NOT_SERVING; calls are served in any case."""
         statuses = health_pb2.HealthCheckResponse
-        for name in (health.OVERALL_HEALTH, SERVICE_NAME):
+        for name in (health.OVERALL_HEALTH, EXPLANATION_SERVICE):
             self._health.set(name, statuses.SERVING if ready else statuses.NOT_SERVING)
 
     def announce_stop(self) -> None:

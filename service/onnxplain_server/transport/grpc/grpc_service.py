@@ -2,33 +2,30 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
-from typing import TypeVar
 
 import grpc
-from google.protobuf.message import DecodeError
-from onnxplain.v1.explanation_service_pb2 import ExplainStreamResponse
+from onnxplain.v1.explanation_service_pb2 import (
+    ExplainStreamResponse,
+    ReadExplanationRequest,
+    ReadExplanationResponse,
+)
 from onnxplain.v1.explanation_service_pb2_grpc import ExplanationServiceServicer
 from onnxplain.v1.upload_pb2 import UploadModelRequest, UploadTableRequest
 
-from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.request import Reply, ReplyFormat, ServiceMethod
-from onnxplain_server.telemetry.spans import Spans
 from onnxplain_server.telemetry.tracing import Tracer
-from onnxplain_server.transport.admission import caller_addresses
-from onnxplain_server.transport.admission.admission import Caller
 from onnxplain_server.transport.admission.ticket import Ticket
 from onnxplain_server.transport.grpc import grpc_uploads
-from onnxplain_server.transport.grpc.grpc_errors import answering, caller_name
+from onnxplain_server.transport.grpc.grpc_errors import answering
+from onnxplain_server.transport.grpc.grpc_messages import caller_of, parser
 from onnxplain_server.transport.grpc.receiving import MessageReceiver
 from onnxplain_server.transport.metrics.request_metrics import Metrics
+from onnxplain_server.transport.operations.operation_calls import OperationCalls
 from onnxplain_server.transport.service import Service
-from onnxplain_server.wire.protobuf_split import request_of_stream, split
-
-_Message = TypeVar("_Message", UploadModelRequest, UploadTableRequest)
+from onnxplain_server.wire.protobuf_split import request_of_stream, request_to_start, split
 
 
 class ExplanationServicer(ExplanationServiceServicer):
@@ -43,6 +40,7 @@ class ExplanationServicer(ExplanationServiceServicer):
     tracer : Tracer
     receiver : MessageReceiver
         Waits for messages.
+    operations : OperationCalls
     message_bytes : int
         Limit of a message.
     """
@@ -53,6 +51,7 @@ class ExplanationServicer(ExplanationServiceServicer):
         metrics: Metrics,
         tracer: Tracer,
         receiver: MessageReceiver,
+        operations: OperationCalls,
         *,
         message_bytes: int,
     ) -> None:
@@ -60,6 +59,7 @@ class ExplanationServicer(ExplanationServiceServicer):
         self._metrics = metrics
         self._tracer = tracer
         self._receiver = receiver
+        self._operations = operations
         self._message_bytes = message_bytes
 
     def Explain(  # noqa: N802 - the contract's name
@@ -84,6 +84,28 @@ class ExplanationServicer(ExplanationServiceServicer):
                     else:
                         yield ExplainStreamResponse(progress=event).SerializeToString()
 
+    def StartExplanation(  # noqa: N802 - the contract's name
+        self, requests: Iterator[bytes], context: grpc.ServicerContext
+    ) -> bytes:
+        """Serve this method of the contract."""
+        with self._admitted(context, "StartExplanation") as ticket:
+            self._operations.check_enabled()
+            content, start = request_to_start(self._only(requests, ticket))
+            parts = split(content, ServiceMethod.EXPLAIN)
+            operation = self._operations.start(parts, ticket, start.request_id, start.labels)
+            return bytes(operation.SerializeToString())
+
+    def ReadExplanation(  # noqa: N802 - the contract's name
+        self, requests: Iterator[bytes], context: grpc.ServicerContext
+    ) -> Iterator[bytes]:
+        """Serve this method of the contract."""
+        with self._admitted(context, "ReadExplanation") as ticket:
+            request = parser(ReadExplanationRequest)(self._only(requests, ticket))
+            for part in self._operations.response_parts(
+                ticket.caller.name, request.name, request.offset
+            ):
+                yield ReadExplanationResponse(content=part).SerializeToString()
+
     def DescribeModel(  # noqa: N802 - the contract's name
         self, requests: Iterator[bytes], context: grpc.ServicerContext
     ) -> bytes:
@@ -97,7 +119,7 @@ class ExplanationServicer(ExplanationServiceServicer):
     ) -> bytes:
         """Serve this method of the contract."""
         with self._admitted(context, "UploadModel") as ticket:
-            messages = map(_parser(UploadModelRequest), self._parts(requests, ticket))
+            messages = map(parser(UploadModelRequest), self._parts(requests, ticket))
             reply = self._service.upload_model(grpc_uploads.parts(messages), ticket)
             return reply.SerializeToString()
 
@@ -106,7 +128,7 @@ class ExplanationServicer(ExplanationServiceServicer):
     ) -> bytes:
         """Serve this method of the contract."""
         with self._admitted(context, "UploadTable") as ticket:
-            messages = map(_parser(UploadTableRequest), self._parts(requests, ticket))
+            messages = map(parser(UploadTableRequest), self._parts(requests, ticket))
             form, parts = grpc_uploads.table(messages)
             return self._service.upload_table(form, parts, ticket).SerializeToString()
 
@@ -125,27 +147,7 @@ class ExplanationServicer(ExplanationServiceServicer):
         with (
             answering(context, method, self._metrics, self._tracer) as record,
             self._service.admit(
-                replace(_caller(context, record.spans), usage=record.usage)
+                replace(caller_of(context, record.spans), usage=record.usage)
             ) as ticket,
         ):
             yield ticket
-
-
-def _parser(kind: type[_Message]) -> Callable[[bytes], _Message]:
-    """Return a parser of one kind of message; it raises INVALID_REQUEST."""
-
-    def parse(raw: bytes) -> _Message:
-        try:
-            return kind.FromString(raw)
-        except DecodeError:
-            message = f"the message cannot be decoded as {kind.__name__}"
-            raise ExplainError(Reason.INVALID_REQUEST, message) from None
-
-    return parse
-
-
-def _caller(context: grpc.ServicerContext, spans: Spans) -> Caller:
-    remaining = context.time_remaining()
-    seconds = math.inf if remaining is None else remaining
-    address = caller_addresses.of_peer(context.peer())
-    return Caller(caller_name(context), seconds, lambda: not context.is_active(), address, spans)

@@ -30,15 +30,15 @@ class DedicatedThreadPools(grpc.ServerInterceptor):  # type: ignore[misc] # grpc
 
 
 class ByteStreamInterceptor(grpc.ServerInterceptor):  # type: ignore[misc] # grpc ships no types
-    """Passes an iterator of serialised messages to every method of this service, unary ones too.
+    """Passes an iterator of serialised messages to every method of some services, unary ones too.
 
     So a method can refuse a request before it is read, where grpc would first wait
     for it on a thread; it decides what is parsed; and its replies are bytes, too. On
     the wire there is no difference.
     """
 
-    def __init__(self, prefix: str) -> None:
-        self._prefix = prefix
+    def __init__(self, prefixes: tuple[str, ...]) -> None:
+        self._prefixes = prefixes
         self._call_count = 0
         self._idle = threading.Condition()
 
@@ -48,9 +48,9 @@ class ByteStreamInterceptor(grpc.ServerInterceptor):  # type: ignore[misc] # grp
             self._idle.wait_for(lambda: self._call_count == 0, seconds)
 
     def intercept_service(self, continuation: Callable[[Any], Any], details: Any) -> Any:
-        """Return the method's handler; of this service, changed to a stream of requests."""
+        """Return the method's handler; of these services, changed to a stream of requests."""
         handler = continuation(details)
-        if handler is None or not details.method.startswith(self._prefix):
+        if handler is None or not details.method.startswith(self._prefixes):
             return handler
         kind = _kind(handler)
         answer = _each_reply if handler.response_streaming else _reply

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from onnxplain.v1 import explanation_service_pb2
 from onnxplain.v1.explanation_service_pb2 import MethodOptions
 from prometheus_client import (
     CollectorRegistry,
@@ -22,12 +21,11 @@ from prometheus_client.registry import Collector
 from onnxplain_server.core.errors import Reason
 from onnxplain_server.telemetry.spans import Span
 from onnxplain_server.transport.audit.ended_explanation import EndedExplanation, ExplanationSink
+from onnxplain_server.transport.grpc_methods import METHODS, service_of
 from onnxplain_server.transport.metrics.caller_metrics import CallerMetrics
 from onnxplain_server.transport.status import STATUS
 
 _SEVERAL = "several"
-
-_SERVICE = explanation_service_pb2.DESCRIPTOR.services_by_name["ExplanationService"]
 
 _METHODS = (*MethodOptions.DESCRIPTOR.fields_by_name, _SEVERAL)
 
@@ -123,13 +121,13 @@ class Metrics:
 
     def rpc_started(self, method: str) -> None:
         """Count the start of a call of a service method; other methods are not counted."""
-        if method not in _SERVICE.methods_by_name:
+        if method not in METHODS:
             return
         self._rpcs_started.labels(*_rpc(method)).inc()
 
     def rpc_ended(self, method: str, code: str, seconds: float) -> None:
         """Count the end of a call by its code, like "OK"."""
-        if method not in _SERVICE.methods_by_name:
+        if method not in METHODS:
             return
         self._rpcs.labels(*_rpc(method), code).inc()
         self._rpc_seconds.labels(*_rpc(method)).observe(seconds)
@@ -191,7 +189,7 @@ class Metrics:
     def _show_zeros(self) -> None:
         """Start all series at 0: rate() misses the first event of a new series."""
         codes = sorted({status.grpc.name for status in STATUS.values()} | {"OK"})
-        for rpc in (_rpc(method.name) for method in _SERVICE.methods):
+        for rpc in map(_rpc, METHODS):
             self._rpcs_started.labels(*rpc)
             self._rpc_seconds.labels(*rpc)
             for code in codes:
@@ -218,7 +216,7 @@ def known_method(method: str) -> str:
 
 
 def _rpc(method: str) -> tuple[str, str, str]:
-    descriptor = _SERVICE.methods_by_name[method]
+    descriptor = METHODS[method]
     match descriptor.client_streaming, descriptor.server_streaming:
         case False, False:
             kind = "unary"
@@ -228,4 +226,4 @@ def _rpc(method: str) -> tuple[str, str, str]:
             kind = "server_stream"
         case _:
             kind = "bidi_stream"
-    return kind, _SERVICE.full_name, method
+    return kind, service_of(method), method

@@ -1,4 +1,4 @@
-"""Operations: threads that claim stored requests, compute them as the service does, and end them.
+"""Operations: calls that store requests, and threads that claim them, compute them and end them.
 
-Read `executor`, `heartbeat`.
+Read `operation_calls`, `executor`, `heartbeat`.
 """

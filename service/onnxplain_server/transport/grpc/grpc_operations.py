@@ -1,0 +1,143 @@
+"""gRPC methods of google.longrunning.Operations, over explanations that were started."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TypeVar
+
+import grpc
+from google.longrunning.operations_pb2 import (
+    CancelOperationRequest,
+    DeleteOperationRequest,
+    GetOperationRequest,
+    ListOperationsRequest,
+    WaitOperationRequest,
+)
+from google.longrunning.operations_pb2_grpc import OperationsServicer
+from google.protobuf.empty_pb2 import Empty
+
+from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.telemetry.tracing import Tracer
+from onnxplain_server.transport.admission.ticket import Ticket
+from onnxplain_server.transport.grpc.grpc_errors import answering, caller_name
+from onnxplain_server.transport.grpc.grpc_messages import caller_of, parser
+from onnxplain_server.transport.grpc.receiving import MessageReceiver
+from onnxplain_server.transport.metrics.request_metrics import Metrics
+from onnxplain_server.transport.operations.operation_arguments import wait_seconds
+from onnxplain_server.transport.operations.operation_calls import OperationCalls
+
+_MESSAGE_BYTES = 2**16
+
+_Request = TypeVar(
+    "_Request",
+    CancelOperationRequest,
+    DeleteOperationRequest,
+    GetOperationRequest,
+    ListOperationsRequest,
+    WaitOperationRequest,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """Call of an authenticated caller."""
+
+    context: grpc.ServicerContext
+    requests: Iterator[bytes]
+    ticket: Ticket
+
+
+class GrpcOperations(OperationsServicer):  # type: ignore[misc] # its package ships no types
+    """google.longrunning.Operations, fed by `ByteStreamInterceptor`.
+
+    No call takes a ticket of the scheduler: they compute nothing, and answer an overloaded
+    server's callers too.
+
+    Parameters
+    ----------
+    metrics : Metrics
+    tracer : Tracer
+    receiver : MessageReceiver
+    calls : OperationCalls
+    """
+
+    def __init__(
+        self, metrics: Metrics, tracer: Tracer, receiver: MessageReceiver, calls: OperationCalls
+    ) -> None:
+        self._calls = calls
+        self._metrics = metrics
+        self._tracer = tracer
+        self._receiver = receiver
+
+    def GetOperation(  # noqa: N802 - the contract's name
+        self, requests: Iterator[bytes], context: grpc.ServicerContext
+    ) -> bytes:
+        """Serve this method of the contract."""
+        with self._answering(requests, context, "GetOperation") as call:
+            request = self._read(call, GetOperationRequest)
+            operation = self._calls.get(caller_name(context), request.name)
+            return bytes(operation.SerializeToString())
+
+    def ListOperations(  # noqa: N802 - the contract's name
+        self, requests: Iterator[bytes], context: grpc.ServicerContext
+    ) -> bytes:
+        """Serve this method of the contract."""
+        with self._answering(requests, context, "ListOperations") as call:
+            request = self._read(call, ListOperationsRequest)
+            if request.name not in {"", "operations"}:
+                message = f'the parent of operations is "operations", not "{request.name[:100]}"'
+                raise ExplainError(Reason.INVALID_REQUEST, message, "name")
+            page = self._calls.list(
+                caller_name(context), request.filter, request.page_size, request.page_token
+            )
+            return bytes(page.SerializeToString())
+
+    def WaitOperation(  # noqa: N802 - the contract's name
+        self, requests: Iterator[bytes], context: grpc.ServicerContext
+    ) -> bytes:
+        """Serve this method of the contract."""
+        with self._answering(requests, context, "WaitOperation") as call:
+            request = self._read(call, WaitOperationRequest)
+            timeout = request.timeout
+            seconds = timeout.seconds + timeout.nanos / 1e9 if request.HasField("timeout") else None
+            operation = self._calls.wait(
+                caller_name(context),
+                request.name,
+                wait_seconds(context.time_remaining(), seconds),
+                lambda: not context.is_active(),
+            )
+            return bytes(operation.SerializeToString())
+
+    def CancelOperation(  # noqa: N802 - the contract's name
+        self, requests: Iterator[bytes], context: grpc.ServicerContext
+    ) -> bytes:
+        """Serve this method of the contract."""
+        with self._answering(requests, context, "CancelOperation") as call:
+            self._calls.cancel(caller_name(context), self._read(call, CancelOperationRequest).name)
+            return Empty().SerializeToString()
+
+    def DeleteOperation(  # noqa: N802 - the contract's name
+        self, requests: Iterator[bytes], context: grpc.ServicerContext
+    ) -> bytes:
+        """Serve this method of the contract."""
+        with self._answering(requests, context, "DeleteOperation") as call:
+            self._calls.delete(caller_name(context), self._read(call, DeleteOperationRequest).name)
+            return Empty().SerializeToString()
+
+    @contextmanager
+    def _answering(
+        self, requests: Iterator[bytes], context: grpc.ServicerContext, method: str
+    ) -> Iterator[_Call]:
+        """Turn errors into the status of a call, and refuse all where nothing is stored."""
+        with answering(context, method, self._metrics, self._tracer) as record:
+            self._calls.check_enabled()
+            caller = caller_of(context, record.spans)
+            yield _Call(context, requests, Ticket(caller, threading.RLock()))
+
+    def _read(self, call: _Call, kind: type[_Request]) -> _Request:
+        content = self._receiver.only(call.requests, call.ticket, _MESSAGE_BYTES)
+        request: _Request = parser(kind)(content)
+        return request

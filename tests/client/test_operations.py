@@ -1,0 +1,178 @@
+"""Operations of the Python clients: in this process, and over a real server."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import onnxplain
+import pytest
+from onnxplain_server.__main__ import _blobs, _cache, _runner
+from onnxplain_server.adapters.runner.local_decoder import LocalDecoder
+from onnxplain_server.adapters.storage.memory_operations import MemoryOperations
+from onnxplain_server.config.loading import load
+from onnxplain_server.serve import Server
+
+IRIS = Path(__file__).parents[2] / "examples/iris"
+MODEL, ROWS = IRIS / "lightgbm.onnx", IRIS / "iris.csv"
+ASKED: dict[str, Any] = {
+    "feature_columns": ["sepal_length", "sepal_width", "petal_length", "petal_width"],
+    "target_column": "species",
+    "row_count": 20,
+}
+LOSS = onnxplain.AverageLoss(loss="MLOGLOSS")
+PATIENCE = 120.0
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    settings = load({"rest_port": 0, "grpc_port": 0, "metrics_port": 0})
+    running = Server(
+        *(settings, _runner(), _cache(), _blobs()),
+        decoder=LocalDecoder(),
+        operations=MemoryOperations(),
+    )
+    yield running
+    running.drain(0)
+
+
+@pytest.fixture(params=["local", "remote"])
+def client(request: pytest.FixtureRequest) -> Iterator[onnxplain.Client]:
+    if request.param == "local":
+        opened = onnxplain.local()
+    else:
+        server: Server = request.getfixturevalue("server")
+        opened = onnxplain.connect(f"127.0.0.1:{server.grpc_port}")
+    with opened:
+        yield opened
+
+
+def test_an_operation_gives_what_a_call_gives(client: onnxplain.Client) -> None:
+    told: list[tuple[float, float]] = []
+    operation = client.start(MODEL, ROWS, LOSS, labels={"team": "a"}, **ASKED)
+    is_done = operation.wait(timeout=PATIENCE, progress=lambda *step: told.append(step))
+    explanation = operation.result()
+    same = client.explain(MODEL, ROWS, LOSS, **ASKED)
+
+    assert is_done
+    assert explanation.average_loss.to_pandas().equals(same.average_loss.to_pandas())
+    assert (operation.state, operation.labels) == ("SUCCEEDED", {"team": "a"})
+    assert operation.methods == ("average_loss",)
+    assert operation.progress.done == (told[-1][0] if told else 0)
+    assert operation.expire_time - operation.create_time > timedelta(hours=20)
+    assert operation.name in repr(operation)
+
+
+def test_an_operation_is_found_again_by_name_and_by_filter(client: onnxplain.Client) -> None:
+    label = {"run": "found-again"}
+    started = [client.start(MODEL, ROWS, LOSS, seed=s, labels=label, **ASKED) for s in range(3)]
+    found = list(client.operations('labels.run = "found-again"'))
+
+    assert [one.name for one in found] == [one.name for one in reversed(started)]
+    assert client.operation(started[0].name).result(timeout=PATIENCE).average_loss
+    for one in started:
+        one.delete()
+    assert not list(client.operations('labels.run = "found-again"'))
+    with pytest.raises(onnxplain.ExplainError) as caught:
+        started[0].refresh()
+    assert caught.value.reason == "OPERATION_NOT_FOUND"
+
+
+def test_a_request_id_names_one_operation(client: onnxplain.Client) -> None:
+    first = client.start(MODEL, ROWS, LOSS, request_id="one", **ASKED)
+    again = client.start(MODEL, ROWS, LOSS, request_id="one", **ASKED)
+
+    assert first.name == again.name
+    with pytest.raises(onnxplain.ExplainError) as caught:
+        client.start(MODEL, ROWS, LOSS, request_id="one", seed=7, **ASKED)
+    assert caught.value.reason == "REQUEST_ID_IN_USE"
+    first.delete()
+
+
+def test_the_error_of_a_request_is_raised_by_the_result(client: onnxplain.Client) -> None:
+    operation = client.start(MODEL, ROWS, onnxplain.Interactions(features=["nope"]), **ASKED)
+
+    with pytest.raises(onnxplain.ExplainError) as caught:
+        operation.result(timeout=PATIENCE)
+    assert (caught.value.reason, caught.value.code) == ("UNKNOWN_FEATURE", "INVALID_ARGUMENT")
+    assert caught.value.field == "methods[0].interactions.features"
+    assert operation.state == "FAILED"
+
+
+def test_a_cancelled_operation_says_so(client: onnxplain.Client) -> None:
+    long = onnxplain.Interactions(pairwise_feature_count=4, threeway_feature_count=4)
+    asked = {**ASKED, "row_count": 150, "engine": "BLACK_BOX"}
+    others = [client.start(MODEL, ROWS, long, seed=s, **asked) for s in range(3)]
+    operation = client.start(MODEL, ROWS, long, seed=9, **asked)
+    operation.cancel()
+    for other in others:
+        other.delete()
+
+    assert operation.wait(timeout=PATIENCE, progress=False)
+    assert operation.state in {"CANCELLED", "SUCCEEDED"}
+    if operation.state == "CANCELLED":
+        with pytest.raises(onnxplain.ExplainError, match="cancelled"):
+            operation.result()
+
+
+def test_a_wait_of_no_time_returns(client: onnxplain.Client) -> None:
+    operation = client.start(MODEL, ROWS, LOSS, seed=11, **ASKED)
+
+    assert operation.wait(timeout=0, progress=False) == operation.is_done
+    operation.delete()
+
+
+def test_a_filter_that_cannot_be_read_is_an_error(client: onnxplain.Client) -> None:
+    with pytest.raises(onnxplain.ExplainError) as caught:
+        list(client.operations("colour = red"))
+    assert (caught.value.reason, caught.value.field) == ("INVALID_REQUEST", "filter")
+
+
+def test_a_large_request_names_its_files(server: Server) -> None:
+    with onnxplain.connect(f"127.0.0.1:{server.grpc_port}", message_limit=2**16) as client:
+        operation = client.start(MODEL, ROWS, LOSS, seed=12, **ASKED)
+        assert operation.wait(timeout=PATIENCE)
+        # Longer than this client's limit of a message.
+        assert operation.state == "SUCCEEDED"
+
+
+def test_coroutines_do_the_same(server: Server) -> None:
+    async def ask() -> tuple[Any, list[str], str]:
+        async with onnxplain.connect_async(f"127.0.0.1:{server.grpc_port}") as client:
+            operation = await client.start(
+                MODEL, ROWS, LOSS, seed=13, labels={"run": "async"}, **ASKED
+            )
+            found = [one.name async for one in client.operations("labels.run = async")]
+            again = await client.operation(operation.name)
+            explanation = await again.result(timeout=PATIENCE)
+            assert found == [operation.name]
+            await operation.refresh()
+            await operation.cancel()
+            await operation.delete()
+            return explanation.average_loss, found, operation.state
+
+    result, found, state = asyncio.run(ask())
+
+    assert result
+    assert re.fullmatch(r"operations/[0-9a-f]{32}", found[0])
+    assert state == "SUCCEEDED"
+
+
+def test_a_server_without_operations_names_the_setting() -> None:
+    settings = load({"rest_port": 0, "grpc_port": 0, "metrics_port": 0})
+    server = Server(*(settings, _runner(), _cache(), _blobs()), decoder=LocalDecoder())
+    with (
+        onnxplain.connect(f"127.0.0.1:{server.grpc_port}") as client,
+        pytest.raises(onnxplain.ExplainError, match="redis_url") as caught,
+    ):
+        client.start(MODEL, ROWS, LOSS, **ASKED)
+    server.drain(0)
+
+    assert (caught.value.reason, caught.value.code) == (
+        "OPERATIONS_DISABLED",
+        "FAILED_PRECONDITION",
+    )
