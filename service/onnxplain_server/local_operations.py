@@ -8,7 +8,7 @@ from typing import Any
 
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest, ExplainResponse
 
-from onnxplain_server.adapters.storage.memory_operations import MemoryOperations
+from onnxplain_server.adapters.storage.operations.memory_operations import MemoryOperations
 from onnxplain_server.core.operations import OperationLimits
 from onnxplain_server.core.request import ServiceMethod
 from onnxplain_server.local_errors import translated

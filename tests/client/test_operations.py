@@ -13,7 +13,7 @@ import onnxplain
 import pytest
 from onnxplain_server.__main__ import _blobs, _cache, _runner
 from onnxplain_server.adapters.runner.local_decoder import LocalDecoder
-from onnxplain_server.adapters.storage.memory_operations import MemoryOperations
+from onnxplain_server.adapters.storage.operations.memory_operations import MemoryOperations
 from onnxplain_server.config.loading import load
 from onnxplain_server.serve import Server
 

@@ -7,6 +7,7 @@
 package onnxplainv1
 
 import (
+	longrunningpb "cloud.google.com/go/longrunning/autogen/longrunningpb"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	durationpb "google.golang.org/protobuf/types/known/durationpb"
@@ -1461,6 +1462,180 @@ func (x *Progress) GetPlanned() float64 {
 	return 0
 }
 
+// Asks for an explanation whose answer is fetched later.
+type StartExplanationRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Required. What to explain. Uploaded files are copied, and may expire meanwhile.
+	Request *ExplainRequest `protobuf:"bytes,1,opt,name=request,proto3" json:"request,omitempty"`
+	// Optional. Name of this request, chosen by the caller: starting an equal
+	// request with the same name again returns the same operation, and another
+	// request is refused with REQUEST_ID_IN_USE. So a call can be repeated whose
+	// answer was lost. Letters, digits and `._:/+=-`. Default: each call starts an
+	// operation.
+	// At most 128 letters.
+	RequestId string `protobuf:"bytes,2,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	// Optional. Labels to find the operation by. Keys are 1 to 63 letters, digits
+	// and `_-./`; values have up to 255 letters.
+	// At most 64 entries.
+	Labels        map[string]string `protobuf:"bytes,3,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StartExplanationRequest) Reset() {
+	*x = StartExplanationRequest{}
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StartExplanationRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StartExplanationRequest) ProtoMessage() {}
+
+func (x *StartExplanationRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StartExplanationRequest.ProtoReflect.Descriptor instead.
+func (*StartExplanationRequest) Descriptor() ([]byte, []int) {
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *StartExplanationRequest) GetRequest() *ExplainRequest {
+	if x != nil {
+		return x.Request
+	}
+	return nil
+}
+
+func (x *StartExplanationRequest) GetRequestId() string {
+	if x != nil {
+		return x.RequestId
+	}
+	return ""
+}
+
+func (x *StartExplanationRequest) GetLabels() map[string]string {
+	if x != nil {
+		return x.Labels
+	}
+	return nil
+}
+
+// Asks for the answer of an operation.
+type ReadExplanationRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Required. `google.longrunning.Operation.name`.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Optional. Bytes to leave out, because an earlier call returned them; a whole
+	// number.
+	// At least 0; default: 0.
+	Offset        float64 `protobuf:"fixed64,2,opt,name=offset,proto3" json:"offset,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReadExplanationRequest) Reset() {
+	*x = ReadExplanationRequest{}
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReadExplanationRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReadExplanationRequest) ProtoMessage() {}
+
+func (x *ReadExplanationRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReadExplanationRequest.ProtoReflect.Descriptor instead.
+func (*ReadExplanationRequest) Descriptor() ([]byte, []int) {
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *ReadExplanationRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *ReadExplanationRequest) GetOffset() float64 {
+	if x != nil {
+		return x.Offset
+	}
+	return 0
+}
+
+// A part of the answer.
+type ReadExplanationResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The next bytes of the serialised ExplainResponse, at most 1 MiB.
+	Content       []byte `protobuf:"bytes,1,opt,name=content,proto3" json:"content,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReadExplanationResponse) Reset() {
+	*x = ReadExplanationResponse{}
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReadExplanationResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReadExplanationResponse) ProtoMessage() {}
+
+func (x *ReadExplanationResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReadExplanationResponse.ProtoReflect.Descriptor instead.
+func (*ReadExplanationResponse) Descriptor() ([]byte, []int) {
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *ReadExplanationResponse) GetContent() []byte {
+	if x != nil {
+		return x.Content
+	}
+	return nil
+}
+
 // Asks what a model takes and gives.
 type DescribeModelRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1472,7 +1647,7 @@ type DescribeModelRequest struct {
 
 func (x *DescribeModelRequest) Reset() {
 	*x = DescribeModelRequest{}
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[12]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1484,7 +1659,7 @@ func (x *DescribeModelRequest) String() string {
 func (*DescribeModelRequest) ProtoMessage() {}
 
 func (x *DescribeModelRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[12]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1497,7 +1672,7 @@ func (x *DescribeModelRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DescribeModelRequest.ProtoReflect.Descriptor instead.
 func (*DescribeModelRequest) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{12}
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *DescribeModelRequest) GetModel() *Model {
@@ -1518,7 +1693,7 @@ type DescribeModelResponse struct {
 
 func (x *DescribeModelResponse) Reset() {
 	*x = DescribeModelResponse{}
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[13]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1530,7 +1705,7 @@ func (x *DescribeModelResponse) String() string {
 func (*DescribeModelResponse) ProtoMessage() {}
 
 func (x *DescribeModelResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[13]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1543,7 +1718,7 @@ func (x *DescribeModelResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DescribeModelResponse.ProtoReflect.Descriptor instead.
 func (*DescribeModelResponse) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{13}
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *DescribeModelResponse) GetModel() *ModelDescription {
@@ -1557,7 +1732,7 @@ var File_onnxplain_v1_explanation_service_proto protoreflect.FileDescriptor
 
 const file_onnxplain_v1_explanation_service_proto_rawDesc = "" +
 	"\n" +
-	"&onnxplain/v1/explanation_service.proto\x12\fonnxplain.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fonnxplain/v1/average_loss.proto\x1a\"onnxplain/v1/feature_vectors.proto\x1a\x17onnxplain/v1/firm.proto\x1a5onnxplain/v1/individual_conditional_expectation.proto\x1a\x1fonnxplain/v1/interactions.proto\x1a\x18onnxplain/v1/model.proto\x1a%onnxplain/v1/partial_dependence.proto\x1a)onnxplain/v1/permutation_importance.proto\x1a\x17onnxplain/v1/plot.proto\x1a\x18onnxplain/v1/swarm.proto\x1a\x18onnxplain/v1/table.proto\x1a\x19onnxplain/v1/upload.proto\"\xb9\a\n" +
+	"&onnxplain/v1/explanation_service.proto\x12\fonnxplain.v1\x1a#google/longrunning/operations.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fonnxplain/v1/average_loss.proto\x1a\"onnxplain/v1/feature_vectors.proto\x1a\x17onnxplain/v1/firm.proto\x1a5onnxplain/v1/individual_conditional_expectation.proto\x1a\x1fonnxplain/v1/interactions.proto\x1a\x18onnxplain/v1/model.proto\x1a%onnxplain/v1/partial_dependence.proto\x1a)onnxplain/v1/permutation_importance.proto\x1a\x17onnxplain/v1/plot.proto\x1a\x18onnxplain/v1/swarm.proto\x1a\x18onnxplain/v1/table.proto\x1a\x19onnxplain/v1/upload.proto\"\xb9\a\n" +
 	"\x0eExplainRequest\x12)\n" +
 	"\x05model\x18\x01 \x01(\v2\x13.onnxplain.v1.ModelR\x05model\x12)\n" +
 	"\x05table\x18\x02 \x01(\v2\x13.onnxplain.v1.TableR\x05table\x12'\n" +
@@ -1670,14 +1845,29 @@ const file_onnxplain_v1_explanation_service_proto_rawDesc = "" +
 	"\x05event\"8\n" +
 	"\bProgress\x12\x12\n" +
 	"\x04done\x18\x01 \x01(\x01R\x04done\x12\x18\n" +
-	"\aplanned\x18\x02 \x01(\x01R\aplanned\"A\n" +
+	"\aplanned\x18\x02 \x01(\x01R\aplanned\"\xf6\x01\n" +
+	"\x17StartExplanationRequest\x126\n" +
+	"\arequest\x18\x01 \x01(\v2\x1c.onnxplain.v1.ExplainRequestR\arequest\x12\x1d\n" +
+	"\n" +
+	"request_id\x18\x02 \x01(\tR\trequestId\x12I\n" +
+	"\x06labels\x18\x03 \x03(\v21.onnxplain.v1.StartExplanationRequest.LabelsEntryR\x06labels\x1a9\n" +
+	"\vLabelsEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"D\n" +
+	"\x16ReadExplanationRequest\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
+	"\x06offset\x18\x02 \x01(\x01R\x06offset\"3\n" +
+	"\x17ReadExplanationResponse\x12\x18\n" +
+	"\acontent\x18\x01 \x01(\fR\acontent\"A\n" +
 	"\x14DescribeModelRequest\x12)\n" +
 	"\x05model\x18\x01 \x01(\v2\x13.onnxplain.v1.ModelR\x05model\"M\n" +
 	"\x15DescribeModelResponse\x124\n" +
-	"\x05model\x18\x01 \x01(\v2\x1e.onnxplain.v1.ModelDescriptionR\x05model2\xbe\x03\n" +
+	"\x05model\x18\x01 \x01(\v2\x1e.onnxplain.v1.ModelDescriptionR\x05model2\xfa\x04\n" +
 	"\x12ExplanationService\x12F\n" +
 	"\aExplain\x12\x1c.onnxplain.v1.ExplainRequest\x1a\x1d.onnxplain.v1.ExplainResponse\x12Z\n" +
 	"\rExplainStream\x12\".onnxplain.v1.ExplainStreamRequest\x1a#.onnxplain.v1.ExplainStreamResponse0\x01\x12X\n" +
+	"\x10StartExplanation\x12%.onnxplain.v1.StartExplanationRequest\x1a\x1d.google.longrunning.Operation\x12`\n" +
+	"\x0fReadExplanation\x12$.onnxplain.v1.ReadExplanationRequest\x1a%.onnxplain.v1.ReadExplanationResponse0\x01\x12X\n" +
 	"\rDescribeModel\x12\".onnxplain.v1.DescribeModelRequest\x1a#.onnxplain.v1.DescribeModelResponse\x12T\n" +
 	"\vUploadModel\x12 .onnxplain.v1.UploadModelRequest\x1a!.onnxplain.v1.UploadModelResponse(\x01\x12T\n" +
 	"\vUploadTable\x12 .onnxplain.v1.UploadTableRequest\x1a!.onnxplain.v1.UploadTableResponse(\x01B\xbf\x01\n" +
@@ -1696,7 +1886,7 @@ func file_onnxplain_v1_explanation_service_proto_rawDescGZIP() []byte {
 }
 
 var file_onnxplain_v1_explanation_service_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_onnxplain_v1_explanation_service_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
+var file_onnxplain_v1_explanation_service_proto_msgTypes = make([]protoimpl.MessageInfo, 19)
 var file_onnxplain_v1_explanation_service_proto_goTypes = []any{
 	(ExplainRequest_Engine)(0),                      // 0: onnxplain.v1.ExplainRequest.Engine
 	(*ExplainRequest)(nil),                          // 1: onnxplain.v1.ExplainRequest
@@ -1711,90 +1901,101 @@ var file_onnxplain_v1_explanation_service_proto_goTypes = []any{
 	(*ExplainStreamRequest)(nil),                    // 10: onnxplain.v1.ExplainStreamRequest
 	(*ExplainStreamResponse)(nil),                   // 11: onnxplain.v1.ExplainStreamResponse
 	(*Progress)(nil),                                // 12: onnxplain.v1.Progress
-	(*DescribeModelRequest)(nil),                    // 13: onnxplain.v1.DescribeModelRequest
-	(*DescribeModelResponse)(nil),                   // 14: onnxplain.v1.DescribeModelResponse
-	nil,                                             // 15: onnxplain.v1.Receipt.LibraryVersionsEntry
-	(*Model)(nil),                                   // 16: onnxplain.v1.Model
-	(*Table)(nil),                                   // 17: onnxplain.v1.Table
-	(ModelDescription_Scale)(0),                     // 18: onnxplain.v1.ModelDescription.Scale
-	(*InteractionsOptions)(nil),                     // 19: onnxplain.v1.InteractionsOptions
-	(*PartialDependenceOptions)(nil),                // 20: onnxplain.v1.PartialDependenceOptions
-	(*IndividualConditionalExpectationOptions)(nil), // 21: onnxplain.v1.IndividualConditionalExpectationOptions
-	(*PermutationImportanceOptions)(nil),            // 22: onnxplain.v1.PermutationImportanceOptions
-	(*AverageLossOptions)(nil),                      // 23: onnxplain.v1.AverageLossOptions
-	(*FeatureVectorsOptions)(nil),                   // 24: onnxplain.v1.FeatureVectorsOptions
-	(*FirmOptions)(nil),                             // 25: onnxplain.v1.FirmOptions
-	(*SwarmOptions)(nil),                            // 26: onnxplain.v1.SwarmOptions
-	(*ModelDescription)(nil),                        // 27: onnxplain.v1.ModelDescription
-	(*InteractionsResult)(nil),                      // 28: onnxplain.v1.InteractionsResult
-	(*PartialDependenceResult)(nil),                 // 29: onnxplain.v1.PartialDependenceResult
-	(*IndividualConditionalExpectationResult)(nil),  // 30: onnxplain.v1.IndividualConditionalExpectationResult
-	(*PermutationImportanceResult)(nil),             // 31: onnxplain.v1.PermutationImportanceResult
-	(*AverageLossResult)(nil),                       // 32: onnxplain.v1.AverageLossResult
-	(*FeatureVectorsResult)(nil),                    // 33: onnxplain.v1.FeatureVectorsResult
-	(*FirmResult)(nil),                              // 34: onnxplain.v1.FirmResult
-	(*SwarmResult)(nil),                             // 35: onnxplain.v1.SwarmResult
-	(*Plot)(nil),                                    // 36: onnxplain.v1.Plot
-	(*durationpb.Duration)(nil),                     // 37: google.protobuf.Duration
-	(*UploadModelRequest)(nil),                      // 38: onnxplain.v1.UploadModelRequest
-	(*UploadTableRequest)(nil),                      // 39: onnxplain.v1.UploadTableRequest
-	(*UploadModelResponse)(nil),                     // 40: onnxplain.v1.UploadModelResponse
-	(*UploadTableResponse)(nil),                     // 41: onnxplain.v1.UploadTableResponse
+	(*StartExplanationRequest)(nil),                 // 13: onnxplain.v1.StartExplanationRequest
+	(*ReadExplanationRequest)(nil),                  // 14: onnxplain.v1.ReadExplanationRequest
+	(*ReadExplanationResponse)(nil),                 // 15: onnxplain.v1.ReadExplanationResponse
+	(*DescribeModelRequest)(nil),                    // 16: onnxplain.v1.DescribeModelRequest
+	(*DescribeModelResponse)(nil),                   // 17: onnxplain.v1.DescribeModelResponse
+	nil,                                             // 18: onnxplain.v1.Receipt.LibraryVersionsEntry
+	nil,                                             // 19: onnxplain.v1.StartExplanationRequest.LabelsEntry
+	(*Model)(nil),                                   // 20: onnxplain.v1.Model
+	(*Table)(nil),                                   // 21: onnxplain.v1.Table
+	(ModelDescription_Scale)(0),                     // 22: onnxplain.v1.ModelDescription.Scale
+	(*InteractionsOptions)(nil),                     // 23: onnxplain.v1.InteractionsOptions
+	(*PartialDependenceOptions)(nil),                // 24: onnxplain.v1.PartialDependenceOptions
+	(*IndividualConditionalExpectationOptions)(nil), // 25: onnxplain.v1.IndividualConditionalExpectationOptions
+	(*PermutationImportanceOptions)(nil),            // 26: onnxplain.v1.PermutationImportanceOptions
+	(*AverageLossOptions)(nil),                      // 27: onnxplain.v1.AverageLossOptions
+	(*FeatureVectorsOptions)(nil),                   // 28: onnxplain.v1.FeatureVectorsOptions
+	(*FirmOptions)(nil),                             // 29: onnxplain.v1.FirmOptions
+	(*SwarmOptions)(nil),                            // 30: onnxplain.v1.SwarmOptions
+	(*ModelDescription)(nil),                        // 31: onnxplain.v1.ModelDescription
+	(*InteractionsResult)(nil),                      // 32: onnxplain.v1.InteractionsResult
+	(*PartialDependenceResult)(nil),                 // 33: onnxplain.v1.PartialDependenceResult
+	(*IndividualConditionalExpectationResult)(nil),  // 34: onnxplain.v1.IndividualConditionalExpectationResult
+	(*PermutationImportanceResult)(nil),             // 35: onnxplain.v1.PermutationImportanceResult
+	(*AverageLossResult)(nil),                       // 36: onnxplain.v1.AverageLossResult
+	(*FeatureVectorsResult)(nil),                    // 37: onnxplain.v1.FeatureVectorsResult
+	(*FirmResult)(nil),                              // 38: onnxplain.v1.FirmResult
+	(*SwarmResult)(nil),                             // 39: onnxplain.v1.SwarmResult
+	(*Plot)(nil),                                    // 40: onnxplain.v1.Plot
+	(*durationpb.Duration)(nil),                     // 41: google.protobuf.Duration
+	(*UploadModelRequest)(nil),                      // 42: onnxplain.v1.UploadModelRequest
+	(*UploadTableRequest)(nil),                      // 43: onnxplain.v1.UploadTableRequest
+	(*longrunningpb.Operation)(nil),                 // 44: google.longrunning.Operation
+	(*UploadModelResponse)(nil),                     // 45: onnxplain.v1.UploadModelResponse
+	(*UploadTableResponse)(nil),                     // 46: onnxplain.v1.UploadTableResponse
 }
 var file_onnxplain_v1_explanation_service_proto_depIdxs = []int32{
-	16, // 0: onnxplain.v1.ExplainRequest.model:type_name -> onnxplain.v1.Model
-	17, // 1: onnxplain.v1.ExplainRequest.table:type_name -> onnxplain.v1.Table
-	18, // 2: onnxplain.v1.ExplainRequest.scale:type_name -> onnxplain.v1.ModelDescription.Scale
+	20, // 0: onnxplain.v1.ExplainRequest.model:type_name -> onnxplain.v1.Model
+	21, // 1: onnxplain.v1.ExplainRequest.table:type_name -> onnxplain.v1.Table
+	22, // 2: onnxplain.v1.ExplainRequest.scale:type_name -> onnxplain.v1.ModelDescription.Scale
 	0,  // 3: onnxplain.v1.ExplainRequest.engine:type_name -> onnxplain.v1.ExplainRequest.Engine
 	2,  // 4: onnxplain.v1.ExplainRequest.methods:type_name -> onnxplain.v1.MethodOptions
-	19, // 5: onnxplain.v1.MethodOptions.interactions:type_name -> onnxplain.v1.InteractionsOptions
-	20, // 6: onnxplain.v1.MethodOptions.partial_dependence:type_name -> onnxplain.v1.PartialDependenceOptions
-	21, // 7: onnxplain.v1.MethodOptions.individual_conditional_expectation:type_name -> onnxplain.v1.IndividualConditionalExpectationOptions
-	22, // 8: onnxplain.v1.MethodOptions.permutation_importance:type_name -> onnxplain.v1.PermutationImportanceOptions
-	23, // 9: onnxplain.v1.MethodOptions.average_loss:type_name -> onnxplain.v1.AverageLossOptions
-	24, // 10: onnxplain.v1.MethodOptions.feature_vectors:type_name -> onnxplain.v1.FeatureVectorsOptions
-	25, // 11: onnxplain.v1.MethodOptions.firm:type_name -> onnxplain.v1.FirmOptions
-	26, // 12: onnxplain.v1.MethodOptions.swarm:type_name -> onnxplain.v1.SwarmOptions
+	23, // 5: onnxplain.v1.MethodOptions.interactions:type_name -> onnxplain.v1.InteractionsOptions
+	24, // 6: onnxplain.v1.MethodOptions.partial_dependence:type_name -> onnxplain.v1.PartialDependenceOptions
+	25, // 7: onnxplain.v1.MethodOptions.individual_conditional_expectation:type_name -> onnxplain.v1.IndividualConditionalExpectationOptions
+	26, // 8: onnxplain.v1.MethodOptions.permutation_importance:type_name -> onnxplain.v1.PermutationImportanceOptions
+	27, // 9: onnxplain.v1.MethodOptions.average_loss:type_name -> onnxplain.v1.AverageLossOptions
+	28, // 10: onnxplain.v1.MethodOptions.feature_vectors:type_name -> onnxplain.v1.FeatureVectorsOptions
+	29, // 11: onnxplain.v1.MethodOptions.firm:type_name -> onnxplain.v1.FirmOptions
+	30, // 12: onnxplain.v1.MethodOptions.swarm:type_name -> onnxplain.v1.SwarmOptions
 	4,  // 13: onnxplain.v1.ExplainResponse.explanations:type_name -> onnxplain.v1.Explanation
-	27, // 14: onnxplain.v1.ExplainResponse.model:type_name -> onnxplain.v1.ModelDescription
+	31, // 14: onnxplain.v1.ExplainResponse.model:type_name -> onnxplain.v1.ModelDescription
 	7,  // 15: onnxplain.v1.ExplainResponse.receipt:type_name -> onnxplain.v1.Receipt
 	9,  // 16: onnxplain.v1.ExplainResponse.warnings:type_name -> onnxplain.v1.Warning
-	28, // 17: onnxplain.v1.Explanation.interactions:type_name -> onnxplain.v1.InteractionsResult
-	29, // 18: onnxplain.v1.Explanation.partial_dependence:type_name -> onnxplain.v1.PartialDependenceResult
-	30, // 19: onnxplain.v1.Explanation.individual_conditional_expectation:type_name -> onnxplain.v1.IndividualConditionalExpectationResult
-	31, // 20: onnxplain.v1.Explanation.permutation_importance:type_name -> onnxplain.v1.PermutationImportanceResult
-	32, // 21: onnxplain.v1.Explanation.average_loss:type_name -> onnxplain.v1.AverageLossResult
-	33, // 22: onnxplain.v1.Explanation.feature_vectors:type_name -> onnxplain.v1.FeatureVectorsResult
-	34, // 23: onnxplain.v1.Explanation.firm:type_name -> onnxplain.v1.FirmResult
-	35, // 24: onnxplain.v1.Explanation.swarm:type_name -> onnxplain.v1.SwarmResult
-	36, // 25: onnxplain.v1.Explanation.plots:type_name -> onnxplain.v1.Plot
+	32, // 17: onnxplain.v1.Explanation.interactions:type_name -> onnxplain.v1.InteractionsResult
+	33, // 18: onnxplain.v1.Explanation.partial_dependence:type_name -> onnxplain.v1.PartialDependenceResult
+	34, // 19: onnxplain.v1.Explanation.individual_conditional_expectation:type_name -> onnxplain.v1.IndividualConditionalExpectationResult
+	35, // 20: onnxplain.v1.Explanation.permutation_importance:type_name -> onnxplain.v1.PermutationImportanceResult
+	36, // 21: onnxplain.v1.Explanation.average_loss:type_name -> onnxplain.v1.AverageLossResult
+	37, // 22: onnxplain.v1.Explanation.feature_vectors:type_name -> onnxplain.v1.FeatureVectorsResult
+	38, // 23: onnxplain.v1.Explanation.firm:type_name -> onnxplain.v1.FirmResult
+	39, // 24: onnxplain.v1.Explanation.swarm:type_name -> onnxplain.v1.SwarmResult
+	40, // 25: onnxplain.v1.Explanation.plots:type_name -> onnxplain.v1.Plot
 	2,  // 26: onnxplain.v1.Explanation.options:type_name -> onnxplain.v1.MethodOptions
 	6,  // 27: onnxplain.v1.Explanation.rows:type_name -> onnxplain.v1.RowsUsed
 	5,  // 28: onnxplain.v1.Explanation.class_pairings:type_name -> onnxplain.v1.ClassPairing
 	0,  // 29: onnxplain.v1.Receipt.engine:type_name -> onnxplain.v1.ExplainRequest.Engine
-	15, // 30: onnxplain.v1.Receipt.library_versions:type_name -> onnxplain.v1.Receipt.LibraryVersionsEntry
-	37, // 31: onnxplain.v1.Receipt.elapsed:type_name -> google.protobuf.Duration
+	18, // 30: onnxplain.v1.Receipt.library_versions:type_name -> onnxplain.v1.Receipt.LibraryVersionsEntry
+	41, // 31: onnxplain.v1.Receipt.elapsed:type_name -> google.protobuf.Duration
 	8,  // 32: onnxplain.v1.Receipt.overview_methods:type_name -> onnxplain.v1.OverviewMethod
 	1,  // 33: onnxplain.v1.ExplainStreamRequest.request:type_name -> onnxplain.v1.ExplainRequest
 	12, // 34: onnxplain.v1.ExplainStreamResponse.progress:type_name -> onnxplain.v1.Progress
 	3,  // 35: onnxplain.v1.ExplainStreamResponse.response:type_name -> onnxplain.v1.ExplainResponse
-	16, // 36: onnxplain.v1.DescribeModelRequest.model:type_name -> onnxplain.v1.Model
-	27, // 37: onnxplain.v1.DescribeModelResponse.model:type_name -> onnxplain.v1.ModelDescription
-	1,  // 38: onnxplain.v1.ExplanationService.Explain:input_type -> onnxplain.v1.ExplainRequest
-	10, // 39: onnxplain.v1.ExplanationService.ExplainStream:input_type -> onnxplain.v1.ExplainStreamRequest
-	13, // 40: onnxplain.v1.ExplanationService.DescribeModel:input_type -> onnxplain.v1.DescribeModelRequest
-	38, // 41: onnxplain.v1.ExplanationService.UploadModel:input_type -> onnxplain.v1.UploadModelRequest
-	39, // 42: onnxplain.v1.ExplanationService.UploadTable:input_type -> onnxplain.v1.UploadTableRequest
-	3,  // 43: onnxplain.v1.ExplanationService.Explain:output_type -> onnxplain.v1.ExplainResponse
-	11, // 44: onnxplain.v1.ExplanationService.ExplainStream:output_type -> onnxplain.v1.ExplainStreamResponse
-	14, // 45: onnxplain.v1.ExplanationService.DescribeModel:output_type -> onnxplain.v1.DescribeModelResponse
-	40, // 46: onnxplain.v1.ExplanationService.UploadModel:output_type -> onnxplain.v1.UploadModelResponse
-	41, // 47: onnxplain.v1.ExplanationService.UploadTable:output_type -> onnxplain.v1.UploadTableResponse
-	43, // [43:48] is the sub-list for method output_type
-	38, // [38:43] is the sub-list for method input_type
-	38, // [38:38] is the sub-list for extension type_name
-	38, // [38:38] is the sub-list for extension extendee
-	0,  // [0:38] is the sub-list for field type_name
+	1,  // 36: onnxplain.v1.StartExplanationRequest.request:type_name -> onnxplain.v1.ExplainRequest
+	19, // 37: onnxplain.v1.StartExplanationRequest.labels:type_name -> onnxplain.v1.StartExplanationRequest.LabelsEntry
+	20, // 38: onnxplain.v1.DescribeModelRequest.model:type_name -> onnxplain.v1.Model
+	31, // 39: onnxplain.v1.DescribeModelResponse.model:type_name -> onnxplain.v1.ModelDescription
+	1,  // 40: onnxplain.v1.ExplanationService.Explain:input_type -> onnxplain.v1.ExplainRequest
+	10, // 41: onnxplain.v1.ExplanationService.ExplainStream:input_type -> onnxplain.v1.ExplainStreamRequest
+	13, // 42: onnxplain.v1.ExplanationService.StartExplanation:input_type -> onnxplain.v1.StartExplanationRequest
+	14, // 43: onnxplain.v1.ExplanationService.ReadExplanation:input_type -> onnxplain.v1.ReadExplanationRequest
+	16, // 44: onnxplain.v1.ExplanationService.DescribeModel:input_type -> onnxplain.v1.DescribeModelRequest
+	42, // 45: onnxplain.v1.ExplanationService.UploadModel:input_type -> onnxplain.v1.UploadModelRequest
+	43, // 46: onnxplain.v1.ExplanationService.UploadTable:input_type -> onnxplain.v1.UploadTableRequest
+	3,  // 47: onnxplain.v1.ExplanationService.Explain:output_type -> onnxplain.v1.ExplainResponse
+	11, // 48: onnxplain.v1.ExplanationService.ExplainStream:output_type -> onnxplain.v1.ExplainStreamResponse
+	44, // 49: onnxplain.v1.ExplanationService.StartExplanation:output_type -> google.longrunning.Operation
+	15, // 50: onnxplain.v1.ExplanationService.ReadExplanation:output_type -> onnxplain.v1.ReadExplanationResponse
+	17, // 51: onnxplain.v1.ExplanationService.DescribeModel:output_type -> onnxplain.v1.DescribeModelResponse
+	45, // 52: onnxplain.v1.ExplanationService.UploadModel:output_type -> onnxplain.v1.UploadModelResponse
+	46, // 53: onnxplain.v1.ExplanationService.UploadTable:output_type -> onnxplain.v1.UploadTableResponse
+	47, // [47:54] is the sub-list for method output_type
+	40, // [40:47] is the sub-list for method input_type
+	40, // [40:40] is the sub-list for extension type_name
+	40, // [40:40] is the sub-list for extension extendee
+	0,  // [0:40] is the sub-list for field type_name
 }
 
 func init() { file_onnxplain_v1_explanation_service_proto_init() }
@@ -1846,7 +2047,7 @@ func file_onnxplain_v1_explanation_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_onnxplain_v1_explanation_service_proto_rawDesc), len(file_onnxplain_v1_explanation_service_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   15,
+			NumMessages:   19,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -23,7 +23,7 @@ from onnxplain.v1.explanation_service_pb2 import (
 from onnxplain.v1.firm_pb2 import FirmOptions
 from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.operations_pb2 import OperationMetadata
-from onnxplain_server.adapters.storage.memory_operations import MemoryOperations
+from onnxplain_server.adapters.storage.operations.memory_operations import MemoryOperations
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.operations import OperationLimits
 from onnxplain_server.transport.operations import operation_calls
