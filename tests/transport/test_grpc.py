@@ -198,6 +198,8 @@ def test_reflection_gives_the_contract(start, make_runner) -> None:
     assert [method.name for method in contract.service[0].method] == [
         "Explain",
         "ExplainStream",
+        "StartExplanation",
+        "ReadExplanation",
         "DescribeModel",
         "UploadModel",
         "UploadTable",
