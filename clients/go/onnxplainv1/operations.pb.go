@@ -111,7 +111,7 @@ type OperationMetadata struct {
 	AttemptCount int32 `protobuf:"varint,7,opt,name=attempt_count,json=attemptCount,proto3" json:"attempt_count,omitempty"`
 	// `StartExplanationRequest.labels`.
 	Labels map[string]string `protobuf:"bytes,8,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	// Names of the methods in MethodOptions, in their order; empty for an overview.
+	// Names of the methods in MethodOptions, sorted, each once; empty for an overview.
 	Methods []string `protobuf:"bytes,9,rep,name=methods,proto3" json:"methods,omitempty"`
 	// `StartExplanationRequest.request_id`.
 	RequestId string `protobuf:"bytes,10,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
