@@ -20,6 +20,7 @@ from onnxplain.v1.explanation_service_pb2 import (
     Progress,
 )
 from onnxplain.v1.model_pb2 import Model
+from onnxplain.v1.plan_pb2 import ExplanationPlan
 
 from onnxplain_server.adapters.runner.local_decoder import LocalDecoder
 from onnxplain_server.core.interfaces import BlobStore, Cache, Runner
@@ -113,6 +114,18 @@ class LocalMessages:
                 lambda whole: self.operations.start(whole, ticket, request_id, labels),
             )
 
+    def plan(
+        self,
+        request: ExplainRequest,
+        *,
+        timeout: float | None = None,
+        files: Sequence[File] = (),
+    ) -> ExplanationPlan:
+        """Plan an explanation without computing it."""
+        with self._admitted(timeout) as ticket:
+            reply = self._call_with_uploads(request, files, lambda whole: self._plan(whole, ticket))
+        return ExplanationPlan.FromString(reply.content)
+
     def describe(
         self,
         request: DescribeModelRequest,
@@ -149,6 +162,10 @@ class LocalMessages:
     def _events(self, request: ExplainRequest, ticket: Ticket) -> Events:
         parts = split(request.SerializeToString(), ServiceMethod.EXPLAIN)
         return self._service.events(parts, ticket, ReplyFormat.PROTOBUF)
+
+    def _plan(self, request: ExplainRequest, ticket: Ticket) -> Reply:
+        parts = split(request.SerializeToString(), ServiceMethod.EXPLAIN)
+        return self._service.plan(parts, ticket, ReplyFormat.PROTOBUF)
 
     def _describe(self, request: DescribeModelRequest, ticket: Ticket) -> Reply:
         parts = split(request.SerializeToString(), ServiceMethod.DESCRIBE)

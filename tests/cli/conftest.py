@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from onnxplain.v1 import explanation_service_pb2 as pb
-from onnxplain.v1 import interactions_pb2, partial_dependence_pb2, plot_pb2, table_pb2
+from onnxplain.v1 import interactions_pb2, partial_dependence_pb2, plan_pb2, plot_pb2, table_pb2
 from onnxplain_server import cli
 from onnxplain_server.core.interfaces import Blobs, CacheCounts, ComputationHost
 from onnxplain_server.core.request import Reply, ReplyFormat
@@ -26,6 +26,7 @@ class Parts:
         self.error: Exception | None = None
         self.during: Callable[[ComputationHost], None] = lambda _host: None
         self.request = pb.ExplainRequest()
+        self.planned = plan_pb2.ExplanationPlan()
         self.described = pb.DescribeModelRequest()
         self.settings: Mapping[str, object] | None = None
 
@@ -39,6 +40,17 @@ class Parts:
         self.request.ParseFromString(request)
         self._work(host)
         return encode(self.answer, reply_format, math.inf)
+
+    def plan(
+        self,
+        request: bytes,
+        blobs: Blobs,
+        host: ComputationHost,
+        reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
+    ) -> Reply:
+        self.request.ParseFromString(request)
+        self._work(host)
+        return encode(self.planned, reply_format, math.inf)
 
     def describe(
         self,

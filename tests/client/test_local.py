@@ -235,3 +235,33 @@ def test_without_the_servers_package_it_says_what_to_install(
     monkeypatch.setattr("onnxplain.in_process.entry_points", lambda **_: ())
     with pytest.raises(ImportError, match="pip install onnxplain-server"):
         onnxplain.local()
+
+
+def test_a_plan_tells_the_rows_that_are_then_predicted(client: onnxplain.Client) -> None:
+    methods = METHODS[1:]
+    plan = client.plan(MODEL, ROWS, *methods, **ASKED, engine="BLACK_BOX")
+    found = client.explain(MODEL, ROWS, *methods, **ASKED, engine="BLACK_BOX")
+
+    assert plan.predicted_row_count == found.receipt.predicted_row_count > 0
+    assert [method.name for method in plan.methods] == [
+        "individual_conditional_expectation",
+        "permutation_importance",
+        "average_loss",
+    ]
+    assert all(method.is_exact and method.engine == "BLACK_BOX" for method in plan.methods)
+    assert plan.answer_byte_count == pytest.approx(found.message.ByteSize(), rel=0.2)
+    assert json.loads(plan.to_json())["methods"][0]["engine"] == "BLACK_BOX"
+
+
+def test_trees_predict_nothing(client: onnxplain.Client) -> None:
+    plan = client.plan(
+        MODEL,
+        ROWS,
+        onnxplain.Interactions(),
+        feature_columns=FEATURES,
+        target_column="species",
+    )
+
+    (method,) = plan.methods
+    assert (method.engine, method.predicted_row_count, method.is_exact) == ("TREES", 0, True)
+    assert 0 < method.seconds[0] < method.seconds[1]

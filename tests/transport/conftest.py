@@ -23,6 +23,7 @@ from onnxplain.v1.explanation_service_pb2 import (
 )
 from onnxplain.v1.explanation_service_pb2_grpc import ExplanationServiceStub
 from onnxplain.v1.model_pb2 import ModelDescription
+from onnxplain.v1.plan_pb2 import ExplanationPlan, MethodPlan
 from onnxplain_server.adapters.runner.local_decoder import LocalDecoder
 from onnxplain_server.adapters.storage.memory_blobs import MemoryBlobs
 from onnxplain_server.adapters.storage.memory_cache import MemoryCache
@@ -64,6 +65,19 @@ class FakeRunner:
         self._do(host)
         response = ExplainResponse(receipt=Receipt(seed=self.requests[-1].seed))
         return encode(response, reply_format, math.inf)
+
+    def plan(
+        self,
+        request: bytes,
+        blobs: Blobs,
+        host: ComputationHost,
+        reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
+    ) -> Encoded:
+        """Plan one method for each row that is asked for."""
+        self.requests.append(as_sent(ExplainRequest.FromString(request), blobs))
+        self._do(host)
+        methods = [MethodPlan(row_count=self.requests[-1].row_count)]
+        return encode(ExplanationPlan(methods=methods), reply_format, math.inf)
 
     def describe(
         self,

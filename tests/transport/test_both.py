@@ -161,6 +161,17 @@ def test_the_same_request_arrives_by_both(start, make_runner) -> None:
     assert runner.requests == [request, request]
 
 
+def test_explanations_are_planned(start, make_runner) -> None:
+    client = start(make_runner())
+
+    plan = client.stub.PlanExplanation(ExplainRequest(row_count=12, model=Model(content=b"1")))
+    headers = {"Content-Type": "application/json"}
+    answer = client.rest("POST", "/v1/explanations:plan", '{"rowCount": 12}', headers)
+
+    assert plan.methods[0].row_count == 12
+    assert answer.json["methods"][0]["rowCount"] == 12
+
+
 def test_models_are_described(start, make_runner) -> None:
     client = start(make_runner())
 

@@ -41,6 +41,7 @@ def paths(comments: Mapping[str, str]) -> dict[str, dict[str, Operation]]:
 
     return {
         "/v1/explanations": {"post": _explain(rpc)},
+        "/v1/explanations:plan": {"post": _plan(rpc)},
         "/v1/models:describe": {"post": _describe(rpc)},
         "/v1/models": {"put": _upload(rpc("UploadModel"), "UploadModel", _MODEL)},
         "/v1/models/{model_id}": {"get": _describe_uploaded(rpc)},
@@ -56,6 +57,20 @@ def paths(comments: Mapping[str, str]) -> dict[str, dict[str, Operation]]:
 
 
 def _explain(rpc: Callable[[str], str]) -> Operation:
+    answer = _answer("ExplainResponse", "The explanations, or events where they are accepted.")
+    answer["content"]["text/event-stream"] = {"schema": _EVENTS}
+    text = f"{rpc('Explain')}\n\nWith `Accept: text/event-stream`: {rpc('ExplainStream')}"
+    return _call("Explain", "Explanations", text, answer, _explain_content())
+
+
+def _plan(rpc: Callable[[str], str]) -> Operation:
+    answer = _answer("ExplanationPlan", "The plan.")
+    text = rpc("PlanExplanation")
+    return _call("PlanExplanation", "Explanations", text, answer, _explain_content())
+
+
+def _explain_content() -> dict[str, Any]:
+    """Describe the bodies of a request for an explanation."""
     either = {"oneOf": [reference("ExplainRequest"), reference("ExplainRequestWithRows")]}
     form: Schema = {
         "type": "object",
@@ -69,7 +84,7 @@ def _explain(rpc: Callable[[str], str]) -> Operation:
         },
         "additionalProperties": False,
     }
-    content = {
+    return {
         "application/json": {"schema": either, "examples": {**EXPLAIN, **EXPLAIN_ROWS}},
         "multipart/form-data": {
             "schema": form,
@@ -81,10 +96,6 @@ def _explain(rpc: Callable[[str], str]) -> Operation:
             "examples": FILES_REQUEST,
         },
     }
-    answer = _answer("ExplainResponse", "The explanations, or events where they are accepted.")
-    answer["content"]["text/event-stream"] = {"schema": _EVENTS}
-    text = f"{rpc('Explain')}\n\nWith `Accept: text/event-stream`: {rpc('ExplainStream')}"
-    return _call("Explain", "Explanations", text, answer, content)
 
 
 def _describe(rpc: Callable[[str], str]) -> Operation:

@@ -1732,7 +1732,7 @@ var File_onnxplain_v1_explanation_service_proto protoreflect.FileDescriptor
 
 const file_onnxplain_v1_explanation_service_proto_rawDesc = "" +
 	"\n" +
-	"&onnxplain/v1/explanation_service.proto\x12\fonnxplain.v1\x1a#google/longrunning/operations.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fonnxplain/v1/average_loss.proto\x1a\"onnxplain/v1/feature_vectors.proto\x1a\x17onnxplain/v1/firm.proto\x1a5onnxplain/v1/individual_conditional_expectation.proto\x1a\x1fonnxplain/v1/interactions.proto\x1a\x18onnxplain/v1/model.proto\x1a%onnxplain/v1/partial_dependence.proto\x1a)onnxplain/v1/permutation_importance.proto\x1a\x17onnxplain/v1/plot.proto\x1a\x18onnxplain/v1/swarm.proto\x1a\x18onnxplain/v1/table.proto\x1a\x19onnxplain/v1/upload.proto\"\xb9\a\n" +
+	"&onnxplain/v1/explanation_service.proto\x12\fonnxplain.v1\x1a#google/longrunning/operations.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fonnxplain/v1/average_loss.proto\x1a\"onnxplain/v1/feature_vectors.proto\x1a\x17onnxplain/v1/firm.proto\x1a5onnxplain/v1/individual_conditional_expectation.proto\x1a\x1fonnxplain/v1/interactions.proto\x1a\x18onnxplain/v1/model.proto\x1a%onnxplain/v1/partial_dependence.proto\x1a)onnxplain/v1/permutation_importance.proto\x1a\x17onnxplain/v1/plan.proto\x1a\x17onnxplain/v1/plot.proto\x1a\x18onnxplain/v1/swarm.proto\x1a\x18onnxplain/v1/table.proto\x1a\x19onnxplain/v1/upload.proto\"\xb9\a\n" +
 	"\x0eExplainRequest\x12)\n" +
 	"\x05model\x18\x01 \x01(\v2\x13.onnxplain.v1.ModelR\x05model\x12)\n" +
 	"\x05table\x18\x02 \x01(\v2\x13.onnxplain.v1.TableR\x05table\x12'\n" +
@@ -1862,12 +1862,13 @@ const file_onnxplain_v1_explanation_service_proto_rawDesc = "" +
 	"\x14DescribeModelRequest\x12)\n" +
 	"\x05model\x18\x01 \x01(\v2\x13.onnxplain.v1.ModelR\x05model\"M\n" +
 	"\x15DescribeModelResponse\x124\n" +
-	"\x05model\x18\x01 \x01(\v2\x1e.onnxplain.v1.ModelDescriptionR\x05model2\xfa\x04\n" +
+	"\x05model\x18\x01 \x01(\v2\x1e.onnxplain.v1.ModelDescriptionR\x05model2\xca\x05\n" +
 	"\x12ExplanationService\x12F\n" +
 	"\aExplain\x12\x1c.onnxplain.v1.ExplainRequest\x1a\x1d.onnxplain.v1.ExplainResponse\x12Z\n" +
 	"\rExplainStream\x12\".onnxplain.v1.ExplainStreamRequest\x1a#.onnxplain.v1.ExplainStreamResponse0\x01\x12X\n" +
 	"\x10StartExplanation\x12%.onnxplain.v1.StartExplanationRequest\x1a\x1d.google.longrunning.Operation\x12`\n" +
-	"\x0fReadExplanation\x12$.onnxplain.v1.ReadExplanationRequest\x1a%.onnxplain.v1.ReadExplanationResponse0\x01\x12X\n" +
+	"\x0fReadExplanation\x12$.onnxplain.v1.ReadExplanationRequest\x1a%.onnxplain.v1.ReadExplanationResponse0\x01\x12N\n" +
+	"\x0fPlanExplanation\x12\x1c.onnxplain.v1.ExplainRequest\x1a\x1d.onnxplain.v1.ExplanationPlan\x12X\n" +
 	"\rDescribeModel\x12\".onnxplain.v1.DescribeModelRequest\x1a#.onnxplain.v1.DescribeModelResponse\x12T\n" +
 	"\vUploadModel\x12 .onnxplain.v1.UploadModelRequest\x1a!.onnxplain.v1.UploadModelResponse(\x01\x12T\n" +
 	"\vUploadTable\x12 .onnxplain.v1.UploadTableRequest\x1a!.onnxplain.v1.UploadTableResponse(\x01B\xbf\x01\n" +
@@ -1933,8 +1934,9 @@ var file_onnxplain_v1_explanation_service_proto_goTypes = []any{
 	(*UploadModelRequest)(nil),                      // 42: onnxplain.v1.UploadModelRequest
 	(*UploadTableRequest)(nil),                      // 43: onnxplain.v1.UploadTableRequest
 	(*longrunningpb.Operation)(nil),                 // 44: google.longrunning.Operation
-	(*UploadModelResponse)(nil),                     // 45: onnxplain.v1.UploadModelResponse
-	(*UploadTableResponse)(nil),                     // 46: onnxplain.v1.UploadTableResponse
+	(*ExplanationPlan)(nil),                         // 45: onnxplain.v1.ExplanationPlan
+	(*UploadModelResponse)(nil),                     // 46: onnxplain.v1.UploadModelResponse
+	(*UploadTableResponse)(nil),                     // 47: onnxplain.v1.UploadTableResponse
 }
 var file_onnxplain_v1_explanation_service_proto_depIdxs = []int32{
 	20, // 0: onnxplain.v1.ExplainRequest.model:type_name -> onnxplain.v1.Model
@@ -1981,18 +1983,20 @@ var file_onnxplain_v1_explanation_service_proto_depIdxs = []int32{
 	10, // 41: onnxplain.v1.ExplanationService.ExplainStream:input_type -> onnxplain.v1.ExplainStreamRequest
 	13, // 42: onnxplain.v1.ExplanationService.StartExplanation:input_type -> onnxplain.v1.StartExplanationRequest
 	14, // 43: onnxplain.v1.ExplanationService.ReadExplanation:input_type -> onnxplain.v1.ReadExplanationRequest
-	16, // 44: onnxplain.v1.ExplanationService.DescribeModel:input_type -> onnxplain.v1.DescribeModelRequest
-	42, // 45: onnxplain.v1.ExplanationService.UploadModel:input_type -> onnxplain.v1.UploadModelRequest
-	43, // 46: onnxplain.v1.ExplanationService.UploadTable:input_type -> onnxplain.v1.UploadTableRequest
-	3,  // 47: onnxplain.v1.ExplanationService.Explain:output_type -> onnxplain.v1.ExplainResponse
-	11, // 48: onnxplain.v1.ExplanationService.ExplainStream:output_type -> onnxplain.v1.ExplainStreamResponse
-	44, // 49: onnxplain.v1.ExplanationService.StartExplanation:output_type -> google.longrunning.Operation
-	15, // 50: onnxplain.v1.ExplanationService.ReadExplanation:output_type -> onnxplain.v1.ReadExplanationResponse
-	17, // 51: onnxplain.v1.ExplanationService.DescribeModel:output_type -> onnxplain.v1.DescribeModelResponse
-	45, // 52: onnxplain.v1.ExplanationService.UploadModel:output_type -> onnxplain.v1.UploadModelResponse
-	46, // 53: onnxplain.v1.ExplanationService.UploadTable:output_type -> onnxplain.v1.UploadTableResponse
-	47, // [47:54] is the sub-list for method output_type
-	40, // [40:47] is the sub-list for method input_type
+	1,  // 44: onnxplain.v1.ExplanationService.PlanExplanation:input_type -> onnxplain.v1.ExplainRequest
+	16, // 45: onnxplain.v1.ExplanationService.DescribeModel:input_type -> onnxplain.v1.DescribeModelRequest
+	42, // 46: onnxplain.v1.ExplanationService.UploadModel:input_type -> onnxplain.v1.UploadModelRequest
+	43, // 47: onnxplain.v1.ExplanationService.UploadTable:input_type -> onnxplain.v1.UploadTableRequest
+	3,  // 48: onnxplain.v1.ExplanationService.Explain:output_type -> onnxplain.v1.ExplainResponse
+	11, // 49: onnxplain.v1.ExplanationService.ExplainStream:output_type -> onnxplain.v1.ExplainStreamResponse
+	44, // 50: onnxplain.v1.ExplanationService.StartExplanation:output_type -> google.longrunning.Operation
+	15, // 51: onnxplain.v1.ExplanationService.ReadExplanation:output_type -> onnxplain.v1.ReadExplanationResponse
+	45, // 52: onnxplain.v1.ExplanationService.PlanExplanation:output_type -> onnxplain.v1.ExplanationPlan
+	17, // 53: onnxplain.v1.ExplanationService.DescribeModel:output_type -> onnxplain.v1.DescribeModelResponse
+	46, // 54: onnxplain.v1.ExplanationService.UploadModel:output_type -> onnxplain.v1.UploadModelResponse
+	47, // 55: onnxplain.v1.ExplanationService.UploadTable:output_type -> onnxplain.v1.UploadTableResponse
+	48, // [48:56] is the sub-list for method output_type
+	40, // [40:48] is the sub-list for method input_type
 	40, // [40:40] is the sub-list for extension type_name
 	40, // [40:40] is the sub-list for extension extendee
 	0,  // [0:40] is the sub-list for field type_name
@@ -2011,6 +2015,7 @@ func file_onnxplain_v1_explanation_service_proto_init() {
 	file_onnxplain_v1_model_proto_init()
 	file_onnxplain_v1_partial_dependence_proto_init()
 	file_onnxplain_v1_permutation_importance_proto_init()
+	file_onnxplain_v1_plan_proto_init()
 	file_onnxplain_v1_plot_proto_init()
 	file_onnxplain_v1_swarm_proto_init()
 	file_onnxplain_v1_table_proto_init()

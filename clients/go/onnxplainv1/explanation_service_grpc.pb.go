@@ -24,6 +24,7 @@ const (
 	ExplanationService_ExplainStream_FullMethodName    = "/onnxplain.v1.ExplanationService/ExplainStream"
 	ExplanationService_StartExplanation_FullMethodName = "/onnxplain.v1.ExplanationService/StartExplanation"
 	ExplanationService_ReadExplanation_FullMethodName  = "/onnxplain.v1.ExplanationService/ReadExplanation"
+	ExplanationService_PlanExplanation_FullMethodName  = "/onnxplain.v1.ExplanationService/PlanExplanation"
 	ExplanationService_DescribeModel_FullMethodName    = "/onnxplain.v1.ExplanationService/DescribeModel"
 	ExplanationService_UploadModel_FullMethodName      = "/onnxplain.v1.ExplanationService/UploadModel"
 	ExplanationService_UploadTable_FullMethodName      = "/onnxplain.v1.ExplanationService/UploadTable"
@@ -49,6 +50,10 @@ type ExplanationServiceClient interface {
 	// Returns the answer of an operation that has SUCCEEDED, in parts: a serialised
 	// ExplainResponse.
 	ReadExplanation(ctx context.Context, in *ReadExplanationRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[ReadExplanationResponse], error)
+	// Tells what an explanation would take, without computing it: rows to predict,
+	// seconds, memory, size of the answer, and cheaper options. Takes some tenths of
+	// a second; a slow model predicts some hundred rows for it.
+	PlanExplanation(ctx context.Context, in *ExplainRequest, opts ...grpc.CallOption) (*ExplanationPlan, error)
 	// Tells what a model takes and gives.
 	DescribeModel(ctx context.Context, in *DescribeModelRequest, opts ...grpc.CallOption) (*DescribeModelResponse, error)
 	// Keeps a model for some time, so that requests can name it by its id. Saves
@@ -124,6 +129,16 @@ func (c *explanationServiceClient) ReadExplanation(ctx context.Context, in *Read
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type ExplanationService_ReadExplanationClient = grpc.ServerStreamingClient[ReadExplanationResponse]
 
+func (c *explanationServiceClient) PlanExplanation(ctx context.Context, in *ExplainRequest, opts ...grpc.CallOption) (*ExplanationPlan, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ExplanationPlan)
+	err := c.cc.Invoke(ctx, ExplanationService_PlanExplanation_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *explanationServiceClient) DescribeModel(ctx context.Context, in *DescribeModelRequest, opts ...grpc.CallOption) (*DescribeModelResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(DescribeModelResponse)
@@ -180,6 +195,10 @@ type ExplanationServiceServer interface {
 	// Returns the answer of an operation that has SUCCEEDED, in parts: a serialised
 	// ExplainResponse.
 	ReadExplanation(*ReadExplanationRequest, grpc.ServerStreamingServer[ReadExplanationResponse]) error
+	// Tells what an explanation would take, without computing it: rows to predict,
+	// seconds, memory, size of the answer, and cheaper options. Takes some tenths of
+	// a second; a slow model predicts some hundred rows for it.
+	PlanExplanation(context.Context, *ExplainRequest) (*ExplanationPlan, error)
 	// Tells what a model takes and gives.
 	DescribeModel(context.Context, *DescribeModelRequest) (*DescribeModelResponse, error)
 	// Keeps a model for some time, so that requests can name it by its id. Saves
@@ -208,6 +227,9 @@ func (UnimplementedExplanationServiceServer) StartExplanation(context.Context, *
 }
 func (UnimplementedExplanationServiceServer) ReadExplanation(*ReadExplanationRequest, grpc.ServerStreamingServer[ReadExplanationResponse]) error {
 	return status.Error(codes.Unimplemented, "method ReadExplanation not implemented")
+}
+func (UnimplementedExplanationServiceServer) PlanExplanation(context.Context, *ExplainRequest) (*ExplanationPlan, error) {
+	return nil, status.Error(codes.Unimplemented, "method PlanExplanation not implemented")
 }
 func (UnimplementedExplanationServiceServer) DescribeModel(context.Context, *DescribeModelRequest) (*DescribeModelResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method DescribeModel not implemented")
@@ -297,6 +319,24 @@ func _ExplanationService_ReadExplanation_Handler(srv interface{}, stream grpc.Se
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type ExplanationService_ReadExplanationServer = grpc.ServerStreamingServer[ReadExplanationResponse]
 
+func _ExplanationService_PlanExplanation_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ExplainRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ExplanationServiceServer).PlanExplanation(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ExplanationService_PlanExplanation_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ExplanationServiceServer).PlanExplanation(ctx, req.(*ExplainRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _ExplanationService_DescribeModel_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(DescribeModelRequest)
 	if err := dec(in); err != nil {
@@ -343,6 +383,10 @@ var ExplanationService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "StartExplanation",
 			Handler:    _ExplanationService_StartExplanation_Handler,
+		},
+		{
+			MethodName: "PlanExplanation",
+			Handler:    _ExplanationService_PlanExplanation_Handler,
 		},
 		{
 			MethodName: "DescribeModel",

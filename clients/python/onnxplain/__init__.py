@@ -46,6 +46,7 @@ if TYPE_CHECKING:
         FeatureImportance,
         PermutationImportanceResult,
     )
+    from onnxplain.results.plans import ExplanationPlan, MethodPlan, PlanSaving
     from onnxplain.results.plots import Plot
     from onnxplain.results.provenance import (
         ClassPairing,
@@ -65,6 +66,7 @@ __all__ = [
     "ClassPairing",
     "Client",
     "ExplainError",
+    "ExplanationPlan",
     "Explanations",
     "FeatureImportance",
     "FeatureVectors",
@@ -83,6 +85,7 @@ __all__ = [
     "Interactions",
     "InteractionsResult",
     "Knockoffs",
+    "MethodPlan",
     "ModelDescription",
     "ModelInput",
     "ModelRef",
@@ -92,6 +95,7 @@ __all__ = [
     "PartialDependenceResult",
     "PermutationImportance",
     "PermutationImportanceResult",
+    "PlanSaving",
     "Plot",
     "Progress",
     "Receipt",
@@ -114,6 +118,7 @@ _MODULES = {
     "ClassPairing": "results.provenance",
     "Client": "client",
     "ExplainError": "errors",
+    "ExplanationPlan": "results.plans",
     "Explanations": "results.explanations",
     "FeatureImportance": "results.permutation_importance",
     "FeatureVectors": "requests.options.feature_vectors",
@@ -132,6 +137,7 @@ _MODULES = {
     "Interactions": "requests.options.interactions",
     "InteractionsResult": "results.interactions",
     "Knockoffs": "requests.options.feature_vectors",
+    "MethodPlan": "results.plans",
     "ModelDescription": "results.provenance",
     "ModelInput": "results.provenance",
     "ModelRef": "transport.uploads",
@@ -141,6 +147,7 @@ _MODULES = {
     "PartialDependenceResult": "results.partial_dependence",
     "PermutationImportance": "requests.options.permutation_importance",
     "PermutationImportanceResult": "results.permutation_importance",
+    "PlanSaving": "results.plans",
     "Plot": "results.plots",
     "Progress": "progress",
     "Receipt": "results.provenance",

@@ -17,6 +17,7 @@ from onnxplain.requests import RequestOptions, to_request
 from onnxplain.requests.forms import Method
 from onnxplain.requests.models import to_model, to_model_name
 from onnxplain.results.explanations import Explanations
+from onnxplain.results.plans import ExplanationPlan
 from onnxplain.results.provenance import ModelDescription
 from onnxplain.tables import to_table
 from onnxplain.transport.async_calls import AsyncRemote
@@ -180,6 +181,21 @@ class AsyncClient:
         with ShortTracebacks():
             async for message in self.messages.operations.pages(filter, timeout=timeout):
                 yield AsyncOperation(message, self.messages.operations)
+
+    async def plan(
+        self,
+        model: Any,
+        table: Any,
+        *methods: Method | str,
+        timeout: float | None = None,
+        **request: Unpack[RequestOptions],
+    ) -> ExplanationPlan:
+        """Tell what an explanation would take, without computing it; see `Client.plan`."""
+        __tracebackhide__ = True
+        message = await asyncio.to_thread(to_request, model, table, *methods, **request)
+        with ShortTracebacks():
+            plan = await self.messages.plan(message, timeout=timeout, files=files_of(model, table))
+        return ExplanationPlan.from_message(plan)
 
     async def describe(
         self,

@@ -15,6 +15,7 @@ from onnxplain.requests.arguments import ExplainCall
 from onnxplain.requests.forms import Method
 from onnxplain.requests.models import to_model, to_model_name
 from onnxplain.results.explanations import Explanations
+from onnxplain.results.plans import ExplanationPlan
 from onnxplain.results.provenance import ModelDescription
 from onnxplain.started import OperationsOfCaller
 from onnxplain.tables import to_table
@@ -166,6 +167,29 @@ class Client(ExplainCall, OperationsOfCaller):
                     yield Explanations(event.response)
                 else:
                     yield Progress(event.progress.done, event.progress.planned)
+
+    def plan(
+        self,
+        model: Any,
+        table: Any,
+        *methods: Method | str,
+        timeout: float | None = None,
+        **request: Unpack[RequestOptions],
+    ) -> ExplanationPlan:
+        """Tell what an explanation would take, without computing it.
+
+        Takes the arguments of `explain`.
+
+        Examples
+        --------
+        >>> plan = client.plan("model.onnx", frame, onnxplain.Interactions())
+        >>> plan.seconds, [saving.accuracy for saving in plan.savings]
+        """
+        __tracebackhide__ = True
+        message = to_request(model, table, *methods, **request)
+        with ShortTracebacks():
+            plan = self.messages.plan(message, timeout=timeout, files=files_of(model, table))
+        return ExplanationPlan.from_message(plan)
 
     def describe(self, model: Any, *, timeout: float | None = None) -> ModelDescription:
         """Describe the inputs and outputs of a model.

@@ -213,6 +213,15 @@ class Runner(Protocol):
             For every failure: a runner raises nothing else.
         """
 
+    def plan(
+        self,
+        request: bytes,
+        blobs: Blobs,
+        host: RequestHost,
+        reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
+    ) -> Reply:
+        """Answer a serialised ExplainRequest by an encoded ExplanationPlan, uncomputed."""
+
     def describe(
         self,
         request: bytes,

@@ -17,7 +17,6 @@ from onnxplain_server.core.model import Model, Note
 from onnxplain_server.core.rows import Features, feeds
 from onnxplain_server.core.table import sample_rows
 from onnxplain_server.effects.background import Background, unmerged
-from onnxplain_server.effects.black_box import BlackBox
 from onnxplain_server.effects.engine import Effects
 from onnxplain_server.effects.ledger import Ledger
 from onnxplain_server.effects.predictor import Predictor
@@ -81,19 +80,21 @@ def choose_engine(  # noqa: PLR0917 - the choice depends on all of these
     """
     predictor = Predictor(model, outputs, ledger, resources.batch_size, resources.threads)
     if question.engine is Engine.BLACK_BOX:
-        return _black_box(predictor, question, "it was asked for")
+        return _black_box(predictor, question, resources, "it was asked for")
     trees = resources.trees()
     if isinstance(trees, Refusal):
-        return _black_box(predictor, question, _why_no_trees(question, trees.reason))
+        return _black_box(predictor, question, resources, _why_no_trees(question, trees.reason))
     explained = _explained_trees(trees, model)
     if isinstance(explained, Refusal):
-        return _black_box(predictor, question, _why_no_trees(question, explained.reason))
+        return _black_box(predictor, question, resources, _why_no_trees(question, explained.reason))
 
     on = _tree_engine(explained.trees, model, outputs, question, resources, ledger)
     mismatch = _check_predictions(trees, _source(model), features, question, resources)
     if mismatch is not None:
         note = Note("TREES_DISAGREE", f"The trees engine was not used, because {mismatch.reason}.")
-        return _black_box(predictor, question, _why_no_trees(question, mismatch.reason), note)
+        return _black_box(
+            predictor, question, resources, _why_no_trees(question, mismatch.reason), note
+        )
     is_quadratic = isinstance(explained.trees, LinkedEnsemble)
     identity = _identity(question)
 
@@ -152,14 +153,16 @@ class _SilentHost:
         self._host.advance(0, 0)
 
 
-def _black_box(predictor: Predictor, question: Question, reason: str, *notes: Note) -> EngineChoice:
+def _black_box(
+    predictor: Predictor, question: Question, resources: Resources, reason: str, *notes: Note
+) -> EngineChoice:
     identity = _identity(question)
     return EngineChoice(
         Engine.BLACK_BOX,
         f"effects are computed by predicting with the model, because {reason}",
         notes,
         QUADRATIC_ROWS,
-        lambda background: BlackBox(predictor, background, identity),
+        lambda background: resources.black_box(predictor, background, identity),
         is_quadratic=True,
     )
 

@@ -8,7 +8,10 @@ from dataclasses import dataclass, field
 
 from onnxplain_server.core.interfaces import ComputationHost
 from onnxplain_server.core.model import Model
+from onnxplain_server.effects.background import Background
 from onnxplain_server.effects.batch_size import BatchSize
+from onnxplain_server.effects.black_box import BlackBox
+from onnxplain_server.effects.predictor import Predictor
 from onnxplain_server.trees.reading.ensemble import Ensemble
 from onnxplain_server.trees.reading.forest import Forest
 from onnxplain_server.trees.reading.links import LinkedEnsemble
@@ -67,6 +70,8 @@ class Resources:
         Shared by all requests on the loaded model.
     request_key : str
         Equal for equal requests on equal tables only; empty where that is not known.
+    black_box : callable (Predictor, Background, str) -> BlackBox
+        Makes the black-box engine: the real one, or its rehearsal.
     """
 
     host: ComputationHost
@@ -77,3 +82,4 @@ class Resources:
     margin: Callable[[], ClassMargin | Refusal] = _no_margin
     memo: TreeMemo = field(default_factory=TreeMemo)
     request_key: str = ""
+    black_box: Callable[[Predictor, Background, str], BlackBox] = BlackBox

@@ -95,7 +95,7 @@ def explain(
     ExplainError
         With the path of the request's field if one is to blame.
     """
-    _check(question)
+    check_question(question)
     if not question.methods:
         return _overview(BoundRequest(model, table, question, resources, rows_once=False))
     preparations = [preparation_of(options) for options in question.methods]
@@ -187,7 +187,7 @@ def _answer(
     )
 
 
-def _check(question: Question) -> None:
+def check_question(question: Question) -> None:
     """Refuse fields of the request that contradict each other."""
     check_target_given(question)
     check_prediction(question)

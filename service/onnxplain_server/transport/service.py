@@ -124,6 +124,15 @@ class Service:
         """
         return Events(ticket.control, partial(self._explain, request, ticket, reply_format))
 
+    def plan(
+        self, request: RequestParts | Body, ticket: Ticket, reply_format: ReplyFormat
+    ) -> Reply:
+        """Plan an explanation without computing it."""
+        with self._slot(ticket):
+            named = self._named(ServiceMethod.EXPLAIN, request, ticket)
+            host = self._context(named.ids, ticket)
+            return self._runner.plan(named.message, named.blobs, host, reply_format)
+
     def describe(
         self, request: RequestParts | Body, ticket: Ticket, reply_format: ReplyFormat
     ) -> Reply:

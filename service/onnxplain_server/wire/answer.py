@@ -52,6 +52,11 @@ def write_description(description: Description) -> model_pb2.ModelDescription:
     )
 
 
+def explanation_bytes(explanation: Explanation) -> int:
+    """Return the size of an explanation in a response."""
+    return _explanation(explanation).ByteSize()
+
+
 def _explanation(explanation: Explanation) -> service_pb2.Explanation:
     message = service_pb2.Explanation(
         plots=[_plot(plot) for plot in explanation.plots],

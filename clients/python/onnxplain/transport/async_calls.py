@@ -28,6 +28,7 @@ from onnxplain.v1.explanation_service_pb2 import (
 )
 from onnxplain.v1.explanation_service_pb2_grpc import ExplanationServiceStub
 from onnxplain.v1.model_pb2 import Model
+from onnxplain.v1.plan_pb2 import ExplanationPlan
 
 _Response = TypeVar("_Response")
 
@@ -106,6 +107,18 @@ class AsyncRemote:
                 **self._connection.call_options(s),
             ),
         )
+
+    async def plan(
+        self, request: ExplainRequest, *, timeout: float | None = None, files: Sequence[File] = ()
+    ) -> ExplanationPlan:
+        """Call PlanExplanation."""
+        pending = PendingRequest(request, files, self._connection.message_limit)
+        plan: ExplanationPlan = await self._call_with_uploads(
+            pending,
+            timeout,
+            lambda r, s: self._service.PlanExplanation(r, **self._connection.call_options(s)),
+        )
+        return plan
 
     async def describe(
         self,

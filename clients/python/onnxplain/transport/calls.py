@@ -27,6 +27,7 @@ from onnxplain.v1.explanation_service_pb2 import (
 )
 from onnxplain.v1.explanation_service_pb2_grpc import ExplanationServiceStub
 from onnxplain.v1.model_pb2 import Model
+from onnxplain.v1.plan_pb2 import ExplanationPlan
 
 _Response = TypeVar("_Response")
 
@@ -69,6 +70,11 @@ class Messages(Protocol):
         files: Sequence[File] = (),
     ) -> Any:
         """Start an explanation, and return its google.longrunning.Operation."""
+
+    def plan(
+        self, request: ExplainRequest, *, timeout: float | None = None, files: Sequence[File] = ()
+    ) -> ExplanationPlan:
+        """Plan an explanation without computing it."""
 
     def describe(
         self,
@@ -163,6 +169,18 @@ class Remote:
                 **self._connection.call_options(s),
             ),
         )
+
+    def plan(
+        self, request: ExplainRequest, *, timeout: float | None = None, files: Sequence[File] = ()
+    ) -> ExplanationPlan:
+        """Call PlanExplanation."""
+        pending = PendingRequest(request, files, self._connection.message_limit)
+        plan: ExplanationPlan = self._call_with_uploads(
+            pending,
+            timeout,
+            lambda r, s: self._service.PlanExplanation(r, **self._connection.call_options(s)),
+        )
+        return plan
 
     def describe(
         self,

@@ -10,6 +10,7 @@ from onnxplain.v1 import interactions_pb2 as _interactions_pb2
 from onnxplain.v1 import model_pb2 as _model_pb2
 from onnxplain.v1 import partial_dependence_pb2 as _partial_dependence_pb2
 from onnxplain.v1 import permutation_importance_pb2 as _permutation_importance_pb2
+from onnxplain.v1 import plan_pb2 as _plan_pb2
 from onnxplain.v1 import plot_pb2 as _plot_pb2
 from onnxplain.v1 import swarm_pb2 as _swarm_pb2
 from onnxplain.v1 import table_pb2 as _table_pb2

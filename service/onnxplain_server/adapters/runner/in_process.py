@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 import threading
 import time
@@ -20,10 +19,16 @@ from onnxplain.v1 import explanation_service_pb2 as service_pb2
 
 from onnxplain_server.adapters.onnx import OnnxModel, describe, load_described
 from onnxplain_server.adapters.runner.receipt import receipt, work_of
+from onnxplain_server.adapters.runner.request_parts import (
+    ModelFile,
+    model_file,
+    refuse_inconsistent,
+    request_key,
+)
 from onnxplain_server.adapters.runner.table_cache import TableCache
 from onnxplain_server.adapters.runner.timed_model import TimedModel
 from onnxplain_server.adapters.runner.uncached import UncachedHost
-from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.errors import ExplainError
 from onnxplain_server.core.interfaces import Blobs, ComputationHost
 from onnxplain_server.core.model import Description, Scale
 from onnxplain_server.core.model_limits import DEFAULT_LIMITS, ModelLimits
@@ -32,7 +37,6 @@ from onnxplain_server.core.rows import feeds
 from onnxplain_server.effects.background import merge
 from onnxplain_server.effects.batch_size import BatchSize
 from onnxplain_server.explain import (
-    Answer,
     BoundTable,
     ClassMargin,
     Question,
@@ -44,22 +48,13 @@ from onnxplain_server.telemetry.spans import current, span
 from onnxplain_server.trees.reading.ensemble import Ensemble
 from onnxplain_server.trees.reading.forest import Forest, read_forest
 from onnxplain_server.trees.reading.refusal import Refusal
-from onnxplain_server.wire import answer, question, reply
-from onnxplain_server.wire.blobs import identify
+from onnxplain_server.wire import answer, plan, question, reply
 from onnxplain_server.wire.protobuf_split import detach_table
 
 _NO_MARGIN = Refusal("what the model predicts is decided by neither trees nor linear scores")
 _CHECKED_ROWS = 16
 """Rows of the table that a model's consistency is checked on, each alone and among the others."""
 _CHECKED_TABLES = 16
-
-
-@dataclass(frozen=True, slots=True)
-class _ModelFile:
-    """Content of a model file, and the id that uploading it gives."""
-
-    content: bytes
-    identity: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +67,20 @@ class _Loaded:
     forest: Callable[[int | None], Forest | Refusal]
     memo: TreeMemo = field(default_factory=TreeMemo)
     checked: LRUCache[str, OnnxModel] = field(default_factory=lambda: LRUCache(_CHECKED_TABLES))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Asked:
+    """Request that was read, with its model loaded."""
+
+    message: service_pb2.ExplainRequest
+    file: ModelFile | None
+    loaded: _Loaded | None
+    table: BoundTable | None
+    question: Question
+    host: ComputationHost
+    key: str
+    table_digest: Callable[[], str]
 
 
 class InProcess:
@@ -116,47 +125,61 @@ class InProcess:
     ) -> Reply:
         """Answer a serialised ExplainRequest; see `Runner.explain`."""
         start = time.monotonic()
+        asked = self._read(request, blobs, host)
+        result = explain(*self._arguments(asked))
+        message = asked.message
+        with span("encode"):
+            response = answer.write(result)
+            if asked.loaded:
+                response.model.CopyFrom(answer.write_description(asked.loaded.description))
+            identity = asked.file.identity if asked.file else ""
+            response.receipt.MergeFrom(receipt(message, identity, asked.table_digest(), start))
+            work = work_of(message, response.receipt)
+            return reply.encode(response, reply_format, self._reply_bytes, work)
+
+    def plan(
+        self,
+        request: bytes,
+        blobs: Blobs,
+        host: ComputationHost,
+        reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
+    ) -> Reply:
+        """Plan a serialised ExplainRequest; see `Runner.plan`."""
+        from onnxplain_server.explain.planning.plan import plan_explanation
+
+        asked = self._read(request, blobs, host)
+        planned = plan_explanation(*self._arguments(asked), answer.explanation_bytes)
+        return reply.encode(plan.write(planned), reply_format, self._reply_bytes)
+
+    def _read(self, request: bytes, blobs: Blobs, host: ComputationHost) -> _Asked:
+        """Read a request, load its model and bind its table."""
         message = service_pb2.ExplainRequest()
         with span("decode"):
             envelope, table_file = detach_table(request)
             question.parse(envelope, message)
-            file = _model_file(message, blobs)
+            file = model_file(message, blobs)
             parsed = question.read(message)
             rows, table_digest = self._tables.read_sent(message, blobs, table_file)
         host.advance(0, 0)
         loaded = self._load(file, parsed.scale, host) if file else None
-        key = _request_key(request, message, blobs)
+        key = request_key(request, message, blobs)
         bound_table = BoundTable(rows, parsed, loaded.model if loaded else None) if rows else None
         if loaded and bound_table:
             loaded = replace(loaded, model=self._checked(loaded, bound_table, key))
         if loaded and (inconsistency := loaded.model.inconsistency):
-            _refuse_inconsistent(message, inconsistency)
+            refuse_inconsistent(message, inconsistency)
             host, loaded = UncachedHost(host), replace(loaded, memo=TreeMemo())
-        result = self._answer(file, loaded, bound_table, parsed, host, key=key)
-        with span("encode"):
-            response = answer.write(result)
-            if loaded:
-                response.model.CopyFrom(answer.write_description(loaded.description))
-            response.receipt.MergeFrom(
-                receipt(message, file.identity if file else "", table_digest(), start)
-            )
-            work = work_of(message, response.receipt)
-            return reply.encode(response, reply_format, self._reply_bytes, work)
+        return _Asked(message, file, loaded, bound_table, parsed, host, key, table_digest)
 
-    def _answer(
-        self,
-        file: _ModelFile | None,
-        loaded: _Loaded | None,
-        bound_table: BoundTable | None,
-        parsed: Question,
-        host: ComputationHost,
-        *,
-        key: str,
-    ) -> Answer:
+    def _arguments(
+        self, asked: _Asked
+    ) -> tuple[TimedModel | None, BoundTable | None, Question, Resources]:
+        """Return the arguments of the use cases."""
+        file, loaded, host = asked.file, asked.loaded, asked.host
         if file is None or loaded is None:
             no_trees = Refusal("there is no model")
             resources = Resources(host, BatchSize(), self._threads, lambda: no_trees)
-            return explain(None, bound_table, parsed, resources)
+            return None, asked.table, asked.question, resources
         resources = Resources(
             host,
             loaded.batch_size,
@@ -165,9 +188,9 @@ class InProcess:
             loaded.forest,
             lambda: self._margin(file, loaded.model, host),
             loaded.memo,
-            request_key=key,
+            request_key=asked.key,
         )
-        return explain(TimedModel(loaded.model, current()), bound_table, parsed, resources)
+        return TimedModel(loaded.model, current()), asked.table, asked.question, resources
 
     def describe(
         self,
@@ -192,7 +215,7 @@ class InProcess:
         self._tables.close()
 
     def _margin(
-        self, file: _ModelFile, model: OnnxModel, host: ComputationHost
+        self, file: ModelFile, model: OnnxModel, host: ComputationHost
     ) -> ClassMargin | Refusal:
         """Return the score that decides the class: the answer itself, or the margin before it."""
         if (margin := _as_margin(model, is_answer=True)) is not None:
@@ -229,7 +252,7 @@ class InProcess:
             loaded.checked.update({name: checked for name in (sample.digest, key) if name})
         return checked
 
-    def _load(self, file: _ModelFile, scale: Scale, host: ComputationHost) -> _Loaded:
+    def _load(self, file: ModelFile, scale: Scale, host: ComputationHost) -> _Loaded:
         """Return a loaded model from the LRU cache, or load it."""
         key = (file.identity, scale)
         with self._lock:
@@ -241,29 +264,6 @@ class InProcess:
             with self._lock:
                 self._models[key] = loaded
         return loaded
-
-
-def _model_file(message: service_pb2.ExplainRequest, blobs: Blobs) -> _ModelFile | None:
-    """Return the request's model; None where it has none."""
-    if not message.HasField("model"):
-        return None
-    content = question.model_content(message.model, blobs)
-    return _ModelFile(content, message.model.id or identify(content))
-
-
-def _request_key(request: bytes, message: service_pb2.ExplainRequest, blobs: Blobs) -> str:
-    """Digest a request that names its table by digest; empty for one that holds its table."""
-    blob = blobs.get(message.table.id)
-    return "" if blob is None else f"{blob.form}:{hashlib.sha256(request).hexdigest()}"
-
-
-def _refuse_inconsistent(message: service_pb2.ExplainRequest, inconsistency: str) -> None:
-    if not message.allow_inconsistent_model:
-        raise ExplainError(
-            Reason.INCONSISTENT_MODEL,
-            f"{inconsistency} Fix the model, or set allow_inconsistent_model to explain it anyway.",
-            "model",
-        )
 
 
 def _as_margin(model: OnnxModel, *, is_answer: bool) -> ClassMargin | None:

@@ -35,6 +35,17 @@ class ProcessTimed:
         with _timed(host):
             return self._runner.explain(request, blobs, host, reply_format)
 
+    def plan(
+        self,
+        request: bytes,
+        blobs: Blobs,
+        host: RequestHost,
+        reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
+    ) -> Reply:
+        """See `Runner.plan`."""
+        with _timed(host):
+            return self._runner.plan(request, blobs, host, reply_format)
+
     def describe(
         self,
         request: bytes,

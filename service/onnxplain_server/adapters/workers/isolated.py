@@ -100,6 +100,17 @@ class Isolated:
         pack = partial(arena_request.pack, request=request, blobs=blobs, reply_format=reply_format)
         return self._ask(FrameKind.EXPLAIN, pack, host)
 
+    def plan(
+        self,
+        request: bytes,
+        blobs: Blobs,
+        host: RequestHost,
+        reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
+    ) -> Reply:
+        """Plan a serialised ExplainRequest in a worker; see `Runner.plan`."""
+        pack = partial(arena_request.pack, request=request, blobs=blobs, reply_format=reply_format)
+        return self._ask(FrameKind.PLAN, pack, host)
+
     def describe(
         self,
         request: bytes,

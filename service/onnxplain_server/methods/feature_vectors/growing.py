@@ -125,6 +125,11 @@ def fit(task: LearningTask, growth: Growth, run: Run) -> Fit:
     return Fit(depths[best], float(means[best]))
 
 
+def validation_tree_count(growth: Growth) -> int:
+    """Return the number of trees that `fit` grows."""
+    return (1 if growth.depth else len(_DEPTHS)) * _FOLDS * _VALIDATION_TREES
+
+
 def _score(task: LearningTask, depth: int, train: Indices, test: Indices) -> float:
     """Train on some rows, and score on others."""
     training, held_out = task.take(train), task.take(test)

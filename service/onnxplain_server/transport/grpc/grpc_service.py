@@ -106,6 +106,14 @@ class ExplanationServicer(ExplanationServiceServicer):
             ):
                 yield ReadExplanationResponse(content=part).SerializeToString()
 
+    def PlanExplanation(  # noqa: N802 - the contract's name
+        self, requests: Iterator[bytes], context: grpc.ServicerContext
+    ) -> bytes:
+        """Serve this method of the contract."""
+        with self._admitted(context, "PlanExplanation") as ticket:
+            parts = split(self._only(requests, ticket), ServiceMethod.EXPLAIN)
+            return self._service.plan(parts, ticket, ReplyFormat.PROTOBUF).content
+
     def DescribeModel(  # noqa: N802 - the contract's name
         self, requests: Iterator[bytes], context: grpc.ServicerContext
     ) -> bytes:

@@ -89,6 +89,13 @@ def _explanations(service: Service) -> Blueprint:
             reply = service.explain(body, ticket, ReplyFormat.JSON)
             return _passed_on(reply, stack.pop_all())
 
+    @routes.post("/v1/explanations:plan")
+    def plan() -> Response:
+        with ExitStack() as stack:
+            ticket = stack.enter_context(service.admit(_caller()))
+            reply = service.plan(request_body.explanation(), ticket, ReplyFormat.JSON)
+            return _passed_on(reply, stack.pop_all())
+
     @routes.post("/v1/models:describe")
     def describe() -> Response:
         with ExitStack() as stack:

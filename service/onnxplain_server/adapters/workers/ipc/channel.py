@@ -27,6 +27,7 @@ class FrameKind(IntEnum):
     CACHE_VALUES = 4
     FLIGHT_ROLE = 5
     DECODE = 6
+    PLAN = 7
     READY = 16
     LOADING = 17
     LOADED = 18

@@ -37,6 +37,7 @@ def answerers(settings: WorkerSettings) -> Mapping[FrameKind, Answerer]:
     )
     return {
         FrameKind.EXPLAIN: partial(_answer, runner.explain),
+        FrameKind.PLAN: partial(_answer, runner.plan),
         FrameKind.DESCRIBE: partial(_answer, runner.describe),
     }
 

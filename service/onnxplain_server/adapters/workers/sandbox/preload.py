@@ -26,6 +26,7 @@ _MODULES = (
     "scipy.special",
     "onnxplain_server.explain.planning.budget",
     "onnxplain_server.explain.planning.overview",
+    "onnxplain_server.explain.planning.plan",
     "onnxplain_server.plots.interactions.comparison",
 )
 """Modules that are imported where they are used, and that not every warm-up request reaches."""

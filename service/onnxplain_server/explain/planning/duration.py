@@ -1,0 +1,209 @@
+"""Duration of a method, from short measurements: pace of predictions, and trials on few rows."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from onnxplain_server.effects.background import unmerged
+from onnxplain_server.effects.black_box import BlackBox
+from onnxplain_server.effects.curve_prediction import SweepRequest, row_shares_only
+from onnxplain_server.explain.bound_request import BoundRequest
+from onnxplain_server.explain.methods.interactions import prepare
+from onnxplain_server.explain.planning.pace import TimedRows, growth
+from onnxplain_server.explain.planning.rehearsal import RehearsalEnded, RehearsalHost
+from onnxplain_server.explain.registry import preparation_of
+from onnxplain_server.explain.task import Task
+from onnxplain_server.methods import interactions
+from onnxplain_server.methods.registry import Options, Result
+
+_PARTS = 8
+"""Calls of a measurement, side by side as those of a computation."""
+_CALL_ROWS = (1, 8, 32, 128, 512, 2_048)
+_ENOUGH_SECONDS = 0.02
+"""A measurement that took so long is not repeated on more rows."""
+_SWEEP_ROWS, _SWEPT_ROWS = 64_000, 2_000
+_FIRST_ROWS, _GROWTH = 100, 3
+"""Rows of the first trial, and how many times as many the next one has."""
+
+
+@dataclass(frozen=True, slots=True)
+class PredictionPace:
+    """Rows that are predicted in a second.
+
+    Attributes
+    ----------
+    rows : float
+        Of rows that are each given as a whole.
+    moved_rows : float
+        Of a background's rows with few features moved, with their averages.
+    """
+
+    rows: float
+    moved_rows: float
+
+
+def prediction_pace(request: BoundRequest) -> PredictionPace:
+    """Measure how fast the model predicts, on rows of the table, with no cache and no progress.
+
+    A few hundred rows tell the pace of a slow model, some ten thousand that of a fast one.
+    """
+    rows = _row_pace(request)
+    if _SWEEP_ROWS / rows > 5 * _ENOUGH_SECONDS:
+        return PredictionPace(rows, rows)
+    return PredictionPace(rows, _moved_row_pace(request))
+
+
+def _row_pace(request: BoundRequest) -> float:
+    sample, predictor, pace = request.sample, request.unplanned, 0.0
+    for count in _CALL_ROWS:
+        rows = np.resize(sample.rows, count)
+        background = unmerged(sample.features.take(rows), np.ones(count), rows)
+        start = time.perf_counter()
+        predictor.in_parallel(
+            lambda part: predictor.predict_rows(part.features, part.columns), [background] * _PARTS
+        )
+        seconds = max(time.perf_counter() - start, 1e-6)
+        pace = _PARTS * count / seconds
+        if seconds >= _ENOUGH_SECONDS:
+            break
+    return pace
+
+
+def _moved_row_pace(request: BoundRequest) -> float:
+    """Time the sweep of a feature; the second time, buffers and threads are there."""
+    drawn = request.sample.drawn[:_SWEPT_ROWS]
+    background = request.sample.merged(drawn)
+    engine = BlackBox(request.unplanned, background, "")
+    feature = int(np.argmax([len(levels) for levels in background.levels]))
+    values = background.columns[feature]
+    points = np.resize(values, max(1, _SWEEP_ROWS // len(background)))
+    shares = row_shares_only(background.weights, len(points))
+    sweep = SweepRequest((feature,), (points,), shares)
+    seconds = 0.0
+    for _ in range(2):
+        start = time.perf_counter()
+        engine.curve_predictor.sweep_all([sweep])
+        seconds = max(time.perf_counter() - start, 1e-6)
+    return len(points) * len(background) / seconds
+
+
+def additive_features(request: BoundRequest, pace: float) -> set[int]:
+    """Return the features that interact with no other on few rows, by the model's predictions.
+
+    Interactions of such features are 0 on all rows too, but for models that are constant almost
+    everywhere. None are known of a model too slow to try.
+    """
+    names = request.sample.features.names
+    rows = int(min(_TRIED_ROWS[1], math.sqrt(pace * _TRIED_SECONDS / len(names))))
+    if rows < _TRIED_ROWS[0] or len(names) < 2:
+        return set()
+    task = Task(request.trial(rows), "")
+    result = prepare(task, interactions.Options(pairwise_feature_count=0)).run()
+    return {
+        names.index(statistic.features[0])
+        for statistic in result.overall
+        if not np.any(statistic.numerators)
+    }
+
+
+_TRIED_ROWS, _TRIED_SECONDS = (10, 40), 0.05
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ExtrapolatedRun:
+    """Time of a method but for its predictions, told by trials on few of its rows.
+
+    Attributes
+    ----------
+    seconds : float
+    result : Result
+        Of the last trial.
+    """
+
+    seconds: float
+    result: Result
+
+
+# Long: most of it documents the parameters.
+def trial(
+    task: Task,
+    host: RehearsalHost,
+    options: Options,
+    row_count: int,
+    *,
+    seconds: float,
+    is_quadratic: bool,
+) -> ExtrapolatedRun | None:
+    """Run a method on ever more rows until it takes some time, and extrapolate.
+
+    Parameters
+    ----------
+    task : Task
+        On `host`, which ends a trial that takes too long.
+    row_count : int
+        Rows of the whole method; 0 for one that reads no rows: it then is run as it is.
+    seconds : float
+        Time after which no further trial begins.
+    is_quadratic : bool
+        Whether the time may grow with the square of the rows.
+
+    Returns
+    -------
+    ExtrapolatedRun or None
+        None for a method that reads no rows and takes more than four times `seconds`.
+    """
+    host.deadline = math.inf if row_count else time.monotonic() + 4 * seconds
+    times, result = list[TimedRows](), None
+    try:
+        for rows in _ladder(row_count):
+            start = time.perf_counter()
+            own = Task(task.request.trial(rows) if rows else task.request, task.path)
+            result = preparation_of(options).prepare(own, options).run()
+            times.append(TimedRows(max(rows, 1), max(time.perf_counter() - start, 1e-6)))
+            host.deadline = time.monotonic() + 4 * seconds
+            if len(times) > 1 and sum(each.seconds for each in times[1:]) > seconds:
+                break
+    except RehearsalEnded:
+        pass
+    finally:
+        host.deadline = math.inf
+    if result is None:
+        return None
+    return ExtrapolatedRun(
+        _extrapolated(times, max(row_count, 1), is_quadratic=is_quadratic), result
+    )
+
+
+def _ladder(row_count: int) -> Iterator[int]:
+    """Yield the rows of trials: the first ones twice, as the first run loads what it needs."""
+    rows = min(_FIRST_ROWS, row_count)
+    yield rows
+    while row_count:
+        yield rows
+        if rows >= row_count:
+            return
+        rows = min(_GROWTH * rows, row_count)
+
+
+def _extrapolated(times: Sequence[TimedRows], rows: int, *, is_quadratic: bool) -> float:
+    """Return the seconds on all rows: on a line through the last two trials, or a parabola."""
+    last = times[-1]
+    if last.rows >= rows:
+        return last.seconds
+    steps = [timed for timed in times if timed.rows < last.rows]
+    if not steps:
+        return last.seconds * rows / last.rows
+    if is_quadratic:
+        return growth(steps[-1], last).seconds(rows)
+    mean = last.seconds / last.rows
+    slope = (last.seconds - steps[-1].seconds) / (last.rows - steps[-1].rows)
+    return last.seconds + min(max(slope, _LEAST_SLOPE * mean), mean) * (rows - last.rows)
+
+
+_LEAST_SLOPE = 0.2
+"""Part of the mean time of a row that each further row takes at least."""

@@ -1,0 +1,235 @@
+"""Plan of an explanation: rows to predict, time, memory and size of its answer."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import NamedTuple
+
+from onnxplain_server.core.model import Model
+from onnxplain_server.explain.bound_request import BoundRequest
+from onnxplain_server.explain.planning.budget import fit_budget
+from onnxplain_server.explain.planning.duration import (
+    PredictionPace,
+    additive_features,
+    prediction_pace,
+    trial,
+)
+from onnxplain_server.explain.planning.explanation_plan import ExplanationPlan, MethodPlan
+from onnxplain_server.explain.planning.forest_duration import forest_seconds
+from onnxplain_server.explain.planning.memory import peak_bytes
+from onnxplain_server.explain.planning.overview import CURVE_COUNT, plan_overview
+from onnxplain_server.explain.planning.rehearsal import (
+    Rehearsal,
+    RehearsalHost,
+    costliest,
+    rehearse,
+)
+from onnxplain_server.explain.planning.rehearsed_engine import RehearsedBlackBox
+from onnxplain_server.explain.planning.savings import TimedPart, savings
+from onnxplain_server.explain.prepared_method import prepare_method
+from onnxplain_server.explain.question import Engine, Question
+from onnxplain_server.explain.registry import preparation_of
+from onnxplain_server.explain.resources import Resources
+from onnxplain_server.explain.sample import BoundTable
+from onnxplain_server.explain.task import Task
+from onnxplain_server.explain.use_case import Explanation, check_question
+from onnxplain_server.methods import feature_vectors, swarm
+from onnxplain_server.methods.registry import Options, Result, method_of
+from onnxplain_server.plots.registry import draw_all
+
+SizeOf = Callable[[Explanation], int]
+"""Bytes of an explanation in the answer."""
+
+_TRIAL_SECONDS = 0.12
+"""Time of the trials of all methods together."""
+_MOVING = {"interactions", "partial_dependence"}
+"""Methods that predict rows with few features moved."""
+
+
+class _Part(NamedTuple):
+    """A method, on rows of its own where an overview sets them."""
+
+    request: BoundRequest
+    options: Options
+    path: str
+
+
+def plan_explanation(
+    model: Model | None,
+    table: BoundTable | None,
+    question: Question,
+    resources: Resources,
+    size_of: SizeOf,
+) -> ExplanationPlan:
+    """Plan an explanation; arguments and errors are those of `explain`.
+
+    It takes some tenths of a second, and a model that is slow predicts some hundred rows.
+    """
+    check_question(question)
+    host, additive = RehearsalHost(resources.host), set[int]()
+    rows_once = bool(question.methods) and all(
+        preparation_of(options).rows_once for options in question.methods
+    )
+
+    def bound(own: Resources) -> BoundRequest:
+        return BoundRequest(model, table, question, replace(own, host=host), rows_once=rows_once)
+
+    engine = partial(RehearsedBlackBox, additive=additive)
+    request = bound(replace(resources, black_box=engine))
+    parts = _parts(request, lambda: bound(resources))
+    pace = prediction_pace(request) if _may_predict(request) else None
+    if pace and any(method_of(part.options).name == "interactions" for part in parts):
+        additive |= additive_features(bound(resources), pace.rows)
+    rehearsals = [_rehearse(part, host) for part in parts]
+    measuring = _Measuring(host, pace, size_of, _TRIAL_SECONDS / len(parts))
+    methods = tuple(map(measuring.method, parts, rehearsals))
+    answer_bytes = sum(method.answer_bytes or 0 for method in methods)
+    timed = [
+        TimedPart(p.request, p.options, p.path, r.job.cost, method.seconds, method.row_count)
+        for p, r, method in zip(parts, rehearsals, methods, strict=True)
+    ]
+    return ExplanationPlan(methods, peak_bytes(request, methods, answer_bytes), savings(timed))
+
+
+def _parts(request: BoundRequest, real: Callable[[], BoundRequest]) -> Sequence[_Part]:
+    """Return the methods requested, or those of an overview with the first features' curves."""
+    question, methods = request.question, request.question.methods
+    if methods and (question.budget_seconds or question.budget_predicted_row_count):
+        return list(_within_budget(request, real()))
+    if methods:
+        return [
+            _Part(request, options, f"methods[{i}].{method_of(options).name}")
+            for i, options in enumerate(methods)
+        ]
+    request.require_model()
+    overview = plan_overview(request)
+    has_target = bool(request.question.target_column)
+    parts = [*overview.losses(None), *overview.importances()] if has_target else []
+    parts += overview.pairs()
+    curves = overview.curves(overview.names[:CURVE_COUNT])
+    return [
+        _Part(
+            request if part.row_count is None else request.with_row_count(part.row_count),
+            part.options,
+            method_of(part.options).name,
+        )
+        for part in (*parts, *([curves] if curves else ()))
+    ]
+
+
+def _within_budget(request: BoundRequest, real: BoundRequest) -> Iterator[_Part]:
+    """Yield the methods on the rows that their budget allows."""
+    prepared = [
+        prepare_method(real, options, f"methods[{i}].{method_of(options).name}")
+        for i, options in enumerate(request.question.methods)
+    ]
+    for method in fit_budget(real, prepared)[0]:
+        rows = method.request.question.row_count
+        own = request if rows is None else request.with_row_count(rows)
+        yield _Part(own, method.job.options, method.path)
+
+
+def _may_predict(request: BoundRequest) -> bool:
+    """Return whether there are rows to predict for another engine than trees."""
+    if not request.has_model or request.given_table is None:
+        return False
+    if any(method_of(options).name == "sequences" for options in request.question.methods):
+        return False
+    is_searched = any(method_of(options).name == "swarm" for options in request.question.methods)
+    return is_searched or request.tabular_choice.engine is Engine.BLACK_BOX
+
+
+def _rehearse(part: _Part, host: RehearsalHost) -> Rehearsal:
+    request, options = part.request, part.options
+    if request.has_model and request.given_table is not None:
+        names = request.sample.features.names
+        options = costliest(options, len(names), len(request.output_indices))
+    return rehearse(request, host, options, part.path)
+
+
+class _Measuring(NamedTuple):
+    """Measurement of the methods of a request.
+
+    Attributes
+    ----------
+    host : RehearsalHost
+    pace : PredictionPace or None
+        None where nothing is predicted.
+    size_of : callable (Explanation) -> int
+    seconds : float
+        Time for the trials of a method.
+    """
+
+    host: RehearsalHost
+    pace: PredictionPace | None
+    size_of: SizeOf
+    seconds: float
+
+    def method(self, part: _Part, rehearsal: Rehearsal) -> MethodPlan:
+        """Return the plan of a method."""
+        job, choice = rehearsal.job, part.request.choice
+        rows = job.rows.drawn if job.rows else 0
+        other, result = self._without_predictions(part, rehearsal, rows)
+        size, drawing = self._size(rehearsal, result, plots=part.request.question.plots)
+        return MethodPlan(
+            method_of(job.options).name,
+            job.options,
+            choice.engine if choice else None,
+            choice.reason if choice else "",
+            rows,
+            rehearsal.predicted,
+            rehearsal.cached,
+            rehearsal.is_exact,
+            self._prediction_seconds(rehearsal),
+            other + drawing,
+            size,
+        )
+
+    def _prediction_seconds(self, rehearsal: Rehearsal) -> float:
+        if self.pace is None:
+            return 0.0
+        is_moving = method_of(rehearsal.job.options).name in _MOVING
+        return rehearsal.predicted / (self.pace.moved_rows if is_moving else self.pace.rows)
+
+    def _without_predictions(
+        self, part: _Part, rehearsal: Rehearsal, rows: int
+    ) -> tuple[float, Result | None]:
+        """Return the seconds of all but predictions, and a result of the right size, if known."""
+        if rehearsal.seconds is not None:
+            return rehearsal.seconds, rehearsal.result
+        options, request = rehearsal.job.options, part.request
+        name, choice = method_of(options).name, request.choice
+        if isinstance(options, feature_vectors.Options) and not _is_of_model(options):
+            return forest_seconds(request, options, rows), None
+        if name == "sequences" or getattr(options, "search", None) in _TRYING:
+            return 0.0, None  # next to nothing beside the predictions
+        is_quadratic = name == "interactions" and choice is not None and choice.is_quadratic
+        task = Task(request, part.path)
+        tried = trial(
+            task, self.host, part.options, rows, seconds=self.seconds, is_quadratic=is_quadratic
+        )
+        return (tried.seconds, tried.result) if tried else (_UNKNOWN_SECONDS, None)
+
+    def _size(
+        self, rehearsal: Rehearsal, result: Result | None, *, plots: bool
+    ) -> tuple[int | None, float]:
+        """Return the bytes of an explanation, and the seconds of drawing and writing it."""
+        if result is None:
+            return None, 0.0
+        start, job = time.perf_counter(), rehearsal.job
+        drawn = draw_all([result])[0] if plots else ()
+        size = self.size_of(Explanation(job.options, result, drawn, job.rows, job.pairings))
+        return size, time.perf_counter() - start
+
+
+def _is_of_model(options: feature_vectors.Options) -> bool:
+    return options.source is feature_vectors.PathSource.MODEL
+
+
+_TRYING = {swarm.Search.PUBLISHED, swarm.Search.DIFFERENTIAL_EVOLUTION}
+"""Searches of swarm that predict each candidate."""
+_UNKNOWN_SECONDS = 10 * _TRIAL_SECONDS
+"""Of a method of which not even a trial on few rows ended in time."""

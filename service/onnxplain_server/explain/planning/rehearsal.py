@@ -1,0 +1,212 @@
+"""Rehearsal of a method: which rows it would predict, by its own code, with no call of the model.
+
+Numbers that the cache has are read, numbers that are made up never reach it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
+from typing import Any
+
+from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.interfaces import ComputationHost
+from onnxplain_server.explain.bound_request import BoundRequest
+from onnxplain_server.explain.question import Engine
+from onnxplain_server.explain.registry import preparation_of
+from onnxplain_server.explain.task import Job, Task
+from onnxplain_server.methods import firm, interactions
+from onnxplain_server.methods.registry import Options, Result, method_of
+
+_CANCELLING = {Reason.CANCELLED, Reason.DEADLINE_EXCEEDED}
+
+
+class RehearsalEnded(Exception):  # noqa: N818 - a signal
+    """All is known that the rehearsal was for, or its time is over."""
+
+
+class RehearsalHost:
+    """`ComputationHost` that reads the cache of another one, and keeps what is written to itself.
+
+    Parameters
+    ----------
+    host : ComputationHost
+        Can cancel the rehearsal; progress is not reported to it.
+
+    Attributes
+    ----------
+    done, planned : float
+        Rows that were predicted or found in the cache, and those planned.
+    deadline : float
+        Monotonic time at which the rehearsal is ended.
+    ends_when_spent : bool
+        Whether it is ended once all planned rows are done.
+    ends_at_miss : bool
+        Whether it is ended once a number is not in the cache.
+    """
+
+    def __init__(self, host: ComputationHost) -> None:
+        self._host = host
+        self._entries: dict[str, bytes] = {}
+        self.done = 0.0
+        self.planned = 0.0
+        self.deadline = float("inf")
+        self.ends_when_spent = False
+        self.ends_at_miss = False
+
+    def advance(self, done: float, planned: float) -> None:
+        """End the rehearsal when it is time to."""
+        self._host.advance(0, 0)
+        self.done, self.planned = done, planned
+        is_spent = self.ends_when_spent and done >= planned > 0
+        if is_spent or time.monotonic() > self.deadline:
+            raise RehearsalEnded
+
+    def single_flight(self, _name: str) -> AbstractContextManager[bool]:
+        """Never wait."""
+        return nullcontext(True)
+
+    def cache_get(self, names: Sequence[str]) -> Sequence[bytes | None]:
+        """Return the numbers made up here, or else those of the other host."""
+        missing = [name for name in names if name not in self._entries]
+        found = dict(zip(missing, self._host.cache_get(missing) if missing else (), strict=True))
+        if self.ends_at_miss and None in found.values():
+            raise RehearsalEnded
+        return [self._entries.get(name) or found.get(name) for name in names]
+
+    def cache_put(self, entries: Mapping[str, bytes]) -> None:
+        """Keep numbers for this rehearsal."""
+        self._entries.update(entries)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rehearsal:
+    """A method of a request without the predictions.
+
+    Attributes
+    ----------
+    job : Job
+    predicted, cached : int
+        Rows to predict, and rows whose predictions the cache has.
+    is_exact : bool
+        Whether `predicted` is exact; otherwise, it is an upper bound.
+    seconds : float or None
+        Time of all but predictions; None if it did not run to its end.
+    result : Result or None
+        Of the right size, with made-up numbers; None if it did not run to its end.
+    """
+
+    job: Job[Any]
+    predicted: int
+    cached: int
+    is_exact: bool
+    seconds: float | None = None
+    result: Result | None = None
+
+
+_TO_ITS_END = (
+    "average_loss",
+    "individual_conditional_expectation",
+    "interactions",
+    "partial_dependence",
+    "permutation_importance",
+)
+"""Methods that do little beside predicting."""
+_MOST_SECONDS = 1.0
+"""A rehearsal that takes longer, by many repetitions, is ended, and its bound is told."""
+
+
+def rehearse(request: BoundRequest, host: RehearsalHost, options: Options, path: str) -> Rehearsal:
+    """Rehearse a method.
+
+    Parameters
+    ----------
+    request : BoundRequest
+        With the rehearsed engine, on `host`; shared by the methods of a request.
+
+    Raises
+    ------
+    ExplainError
+        As preparing the method raises it.
+    """
+    start = time.monotonic()
+    before = request.ledger.predicted
+    job = preparation_of(options).prepare(Task(request, path), options)
+    name = method_of(options).name
+    is_tree = request.choice is not None and request.choice.engine is Engine.TREES
+    if is_tree and name != "swarm":
+        return _on_trees(host, job, start)
+    if job.cost == 0 or name in {"swarm", "sequences"} or _has_other_predictions(job.options):
+        unplanned = request.ledger.predicted - before
+        return Rehearsal(job, job.cost + unplanned, 0, is_exact=job.cost == 0)
+    return _counted(request, host, job, name, start, before)
+
+
+def _has_other_predictions(options: Options) -> bool:
+    """Return whether FIRM predicts more than each row once."""
+    if not isinstance(options, firm.Options):
+        return False
+    is_closed_form = options.estimator in {firm.Estimator.GAUSSIAN, firm.Estimator.TAYLOR}
+    return bool(options.contrasts) or is_closed_form
+
+
+def _on_trees(host: RehearsalHost, job: Job[Any], start: float) -> Rehearsal:
+    """Trees predict nothing; where the cache has all numbers, the method is done at once."""
+    if method_of(job.options).name not in _TO_ITS_END:
+        return Rehearsal(job, 0, 0, is_exact=True)
+    host.ends_at_miss, host.deadline = True, time.monotonic() + _MOST_SECONDS
+    try:
+        result = job.run()
+    except RehearsalEnded:
+        return Rehearsal(job, 0, 0, is_exact=True)
+    finally:
+        host.ends_at_miss, host.deadline = False, float("inf")
+    return Rehearsal(job, 0, 0, True, time.monotonic() - start, result)
+
+
+def _counted(  # noqa: PLR0917 - state of one rehearsal
+    request: BoundRequest, host: RehearsalHost, job: Job[Any], name: str, start: float, before: int
+) -> Rehearsal:
+    """Run a job on the rehearsed engine, and count."""
+    ledger, done = request.ledger, host.done
+    bound = ledger.predicted - before + job.cost
+    prepared = ledger.predicted
+    ledger.reserve(job.cost)
+    host.ends_when_spent = name not in _TO_ITS_END
+    host.deadline = time.monotonic() + _MOST_SECONDS
+    result = None
+    try:
+        result = job.run()
+    except RehearsalEnded:
+        if time.monotonic() > host.deadline:
+            return Rehearsal(job, bound, 0, is_exact=False)
+    except ExplainError as error:
+        if error.reason in _CANCELLING:
+            raise
+        return Rehearsal(job, bound, 0, is_exact=False)  # made-up numbers did not suit
+    finally:
+        host.ends_when_spent, host.deadline = False, float("inf")
+        ledger.release(int(host.planned - host.done))
+    predicted = ledger.predicted - before
+    cached = int(host.done - done) - (ledger.predicted - prepared)
+    seconds = None if result is None else time.monotonic() - start
+    return Rehearsal(job, predicted, max(cached, 0), _is_exact(job.options), seconds, result)
+
+
+def _is_exact(options: Options) -> bool:
+    """Return whether the rows do not depend on the features that interact: these make pairs."""
+    return not isinstance(options, interactions.Options) or not options.pairwise_feature_count
+
+
+def costliest(options: Options, feature_count: int, output_count: int) -> Options:
+    """Return options that rehearse most groups: each output may choose other features."""
+    if not isinstance(options, interactions.Options):
+        return options
+    count = len(options.features) or feature_count
+    return replace(
+        options,
+        pairwise_feature_count=min(options.pairwise_feature_count * output_count, count),
+        threeway_feature_count=min(options.threeway_feature_count * output_count, count),
+    )
