@@ -105,19 +105,15 @@ class Server:
         tracer: Tracer = UNTRACED,
         operations: OperationStore | None = None,
     ) -> None:
-        self._scheduler = Scheduler(
-            settings.running_count, settings.waiting_count, settings.extra_count
-        )
+        counts = settings.running_count, settings.waiting_count, settings.extra_count
+        self._scheduler = scheduler = Scheduler(*counts)
         access = build_access(settings)
-        state = StateCollector(self._scheduler, cache, store)
-        metrics = build_metrics(
-            settings, (state, access.state, OperationCollector(operations), *collectors)
-        )
-        limits, scheduler = request_limits(settings), self._scheduler
+        state = StateCollector(scheduler, cache, store), OperationCollector(operations)
+        metrics = build_metrics(settings, (*state, access.state, *collectors))
         service = Service(
             *(runner, cache, store),
             decoder=decoder,
-            limits=limits,
+            limits=request_limits(settings),
             scheduler=scheduler,
             metrics=metrics,
             ready=ready,
@@ -125,18 +121,16 @@ class Server:
         )
         with ExitStack() as opened:
             self._close_audit = opened.callback(begin_audit(settings, metrics))
-            threads = self._scheduler.thread_count
-            shared = _Shared(settings, service, metrics, access, tracer, threads)
+            shared = _Shared(settings, service, metrics, access, tracer, scheduler.thread_count)
             self._rest = _rest(shared)
             opened.callback(self._rest.stop, 0)
             self._grpc = _grpc(shared)
             opened.callback(self._grpc.stop, 0, 0)
             self._metrics = _metrics(settings, metrics)
             opened.pop_all()
-        self._executor = _executor(settings, service, self._scheduler)
+        self._executor = _executor(settings, service, scheduler)
         self._readiness = ReadinessWatcher(lambda: service.ready, self._grpc.set_ready)
-        self.rest_port = self._rest.port
-        self.grpc_port = self._grpc.port
+        self.rest_port, self.grpc_port = self._rest.port, self._grpc.port
         self.metrics_port = self._metrics.port
 
     def drain(self, seconds: float) -> bool:
@@ -193,9 +187,7 @@ def run(
     """
     # waitress logs every disconnect; the request log has them already.
     logging.getLogger("waitress").setLevel(logging.WARNING)
-    wait_signal = server_process.catch_signals()
-    server_process.allow_connections()
-    server_process.return_memory()
+    wait_signal = server_process.prepare()
     server = Server(
         *(settings, runner, cache, store, collectors),
         decoder=decoder,
@@ -211,10 +203,14 @@ def run(
     ended = server.drain(settings.grace_seconds)
     LOG.info("stopped after %.1f s", time.monotonic() - start)
     if not ended:
-        LOG.warning("work that could not be stopped was left behind")
-        logging.shutdown()
-        # Python would wait for the threads of that work, possibly for ever.
-        os._exit(0)
+        _leave_behind()
+
+
+def _leave_behind() -> None:
+    """End at once: Python would wait for the threads of that work, possibly for ever."""
+    LOG.warning("work that could not be stopped was left behind")
+    logging.shutdown()
+    os._exit(0)
 
 
 def _executor(

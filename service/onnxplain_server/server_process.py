@@ -17,6 +17,14 @@ _M_MMAP_THRESHOLD = -3
 _MAPPED_BYTES = 2**17
 
 
+def prepare() -> Callable[[], None]:
+    """Prepare this process to serve; return a function that waits for SIGTERM or SIGINT."""
+    wait_signal = catch_signals()
+    allow_connections()
+    return_memory()
+    return wait_signal
+
+
 def catch_signals() -> Callable[[], None]:
     """Handle SIGTERM and SIGINT; return a function that waits for the first of them."""
     woken, waker = socket.socketpair()

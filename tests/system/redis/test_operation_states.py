@@ -1,0 +1,262 @@
+"""States of operations against a model of them: two replicas' stores on one Redis, in any order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    Bundle,
+    RuleBasedStateMachine,
+    consumes,
+    invariant,
+    rule,
+    run_state_machine_as_test,
+)
+from onnxplain_server.adapters.storage.operations import redis_operation_scripts
+from onnxplain_server.adapters.storage.operations.redis_operations import RedisOperations
+from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.operation_store import Claim, OperationStore, Renewal
+from onnxplain_server.core.operations import NewOperation, OperationLimits, OperationState
+
+PENDING, RUNNING, SUCCEEDED = (
+    OperationState.PENDING,
+    OperationState.RUNNING,
+    OperationState.SUCCEEDED,
+)
+LEASE, KEPT, RUNNING_LIMIT, SECONDS = 10, 4, 2, 10_000
+
+OWNERS = st.sampled_from(["ada", "bob"])
+STORES = st.integers(0, 1)
+
+
+@dataclass
+class Expected:
+    """What the model says of an operation."""
+
+    owner: str
+    request: bytes
+    request_id: str
+    state: OperationState = PENDING
+    claims: list[int] = field(default_factory=list)
+    lease_end: float = 0.0
+    attempts: int = 0
+    crashes: int = 0
+    is_cancelled: bool = False
+    response: bytes = b""
+    place: tuple[int, int] = (0, 0)
+
+
+class OperationStates(RuleBasedStateMachine):
+    """Rules that a replica or a caller may follow at any time; the model checks each answer."""
+
+    known = Bundle("known")
+    claims = Bundle("claims")
+
+    stores: tuple[OperationStore, ...] = ()
+    admin: Any = None
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.admin.flushall()
+        self.now = 1_000.0
+        self.expected: dict[str, Expected] = {}
+        self.turns: dict[str, int] = {}
+        self.count = 0
+        self.pass_time(0)
+
+    @rule(seconds=st.sampled_from([1, LEASE]))
+    def pass_time(self, seconds: float) -> None:
+        self.now += seconds
+        self.admin.set("test-clock", self.now)
+
+    @rule(
+        target=known,
+        store=STORES,
+        owner=OWNERS,
+        request=st.sampled_from([b"a", b"b"]),
+        request_id=st.sampled_from(["", "x"]),
+    )
+    def start(self, store: int, owner: str, request: bytes, request_id: str) -> str:
+        own = self.of(owner)
+        earlier = [i for i, e in own.items() if request_id and e.request_id == request_id]
+        reason = None
+        if earlier and own[earlier[0]].request != request:
+            reason = Reason.REQUEST_ID_IN_USE
+        elif not earlier and len(own) == KEPT:
+            reason = Reason.QUOTA_EXCEEDED
+        new = NewOperation(request, request_id=request_id)
+        if reason is not None:
+            with pytest.raises(ExplainError) as caught:
+                self.stores[store].start(owner, new)
+            assert caught.value.reason is reason
+            return ""
+        found = self.stores[store].start(owner, new)
+        if earlier:
+            assert found.id == earlier[0]
+        else:
+            self.count += 1
+            place = (0, self.count)
+            self.expected[found.id] = Expected(owner, request, request_id, place=place)
+        return found.id
+
+    @rule(target=claims, store=STORES)
+    def claim(self, store: int) -> Claim | None:
+        claim = self.stores[store].claim(str(store))
+        abandoned = {
+            i for i, e in self.expected.items() if e.state is RUNNING and e.lease_end <= self.now
+        }
+        if abandoned:
+            assert claim is not None
+            assert claim.operation.id in abandoned
+        else:
+            assert (None if claim is None else claim.operation.id) == self.next_in_turn()
+        if claim is None:
+            return None
+        expected = self.expected[claim.operation.id]
+        assert claim.request is not None
+        assert claim.request.request == expected.request
+        assert claim.token > max(expected.claims, default=0)
+        expected.claims.append(claim.token)
+        expected.state, expected.lease_end = RUNNING, self.now + LEASE
+        expected.attempts += 1
+        if not abandoned:
+            self.count += 1
+            self.turns[expected.owner] = self.count
+        return claim
+
+    def next_in_turn(self) -> str | None:
+        """Return the id that the model hands out next."""
+        ranks = {}
+        for i, e in self.expected.items():
+            count = sum(o.state is RUNNING for o in self.of(e.owner).values())
+            if e.state is PENDING and count < RUNNING_LIMIT:
+                head = min(o.place for o in self.of(e.owner).values() if o.state is PENDING)
+                if e.place == head:
+                    ranks[i] = (count, self.turns.get(e.owner, 0))
+        if not ranks:
+            return None
+        # The first of equals is the oldest.
+        return min(ranks, key=ranks.__getitem__)
+
+    @rule(store=STORES, claim=claims)
+    def renew(self, store: int, claim: Claim | None) -> None:
+        if claim is None:
+            return
+        answer = self.stores[store].renew(claim, 3, 10)
+        expected = self.held(claim)
+        if expected is None:
+            assert answer is Renewal.LOST
+        else:
+            assert answer is (Renewal.CANCEL if expected.is_cancelled else Renewal.OK)
+            expected.lease_end = self.now + LEASE
+
+    @rule(
+        store=STORES,
+        claim=consumes(claims),
+        state=st.sampled_from([SUCCEEDED, OperationState.FAILED, OperationState.CANCELLED]),
+    )
+    def finish(self, store: int, claim: Claim | None, state: OperationState) -> None:
+        if claim is None:
+            return
+        response = f"answer {claim.token}".encode() if state is SUCCEEDED else b""
+        is_ended = self.stores[store].finish(claim, state, response=response, error=b"e")
+        expected = self.held(claim)
+        assert is_ended == (expected is not None)
+        if expected is not None:
+            expected.state, expected.response = state, response
+
+    @rule(store=STORES, claim=consumes(claims), is_crash=st.booleans())
+    def release(self, store: int, claim: Claim | None, is_crash: bool) -> None:
+        if claim is None:
+            return
+        is_released = self.stores[store].release(claim, is_crash=is_crash)
+        expected = self.held(claim)
+        assert is_released == (expected is not None)
+        if expected is not None:
+            self.count += 1
+            expected.state, expected.place = PENDING, (-self.count, 0)
+            expected.attempts -= not is_crash
+            expected.crashes += is_crash
+
+    @rule(store=STORES, name=known, owner=OWNERS)
+    def cancel(self, store: int, name: str, owner: str) -> None:
+        found = self.stores[store].cancel(owner, name)
+        expected = self.of(owner).get(name)
+        assert (found is None) == (expected is None)
+        if expected is not None and not expected.state.is_terminal:
+            expected.is_cancelled = True
+            if expected.state is PENDING:
+                expected.state = OperationState.CANCELLED
+
+    @rule(store=STORES, name=known, owner=OWNERS)
+    def delete(self, store: int, name: str, owner: str) -> None:
+        is_known = name in self.of(owner)
+        assert self.stores[store].delete(owner, name) == is_known
+        if is_known:
+            del self.expected[name]
+            if not self.of(owner):
+                self.turns.pop(owner, None)
+
+    @invariant()
+    def both_stores_show_what_is_expected(self) -> None:
+        for store in self.stores:
+            for owner in ("ada", "bob"):
+                own = self.of(owner)
+                listed, _ = store.list(owner)
+                assert [each.id for each in listed] == list(own)[::-1]
+                for each in listed:
+                    self.check(store, each, own[each.id])
+        counts = self.stores[0].counts()
+        for state, count in counts.states.items():
+            assert count == sum(e.state is state for e in self.expected.values())
+        kept = (
+            len(e.response if e.state.is_terminal else e.request) for e in self.expected.values()
+        )
+        assert counts.byte_count == sum(kept)
+
+    def check(self, store: OperationStore, found: Any, expected: Expected) -> None:
+        """Compare an operation with its model."""
+        assert found.state is expected.state
+        assert found.attempt_count == expected.attempts
+        assert found.crash_count == expected.crashes
+        assert found.is_cancel_requested == expected.is_cancelled
+        response = store.read_response(expected.owner, found.id, 0, 99)
+        assert response == (expected.response if expected.state is SUCCEEDED else None)
+
+    def of(self, owner: str) -> dict[str, Expected]:
+        """Return the operations of an owner, oldest first."""
+        return {i: e for i, e in self.expected.items() if e.owner == owner}
+
+    def held(self, claim: Claim) -> Expected | None:
+        """Return the operation of a claim that holds."""
+        expected = self.expected.get(claim.operation.id)
+        if expected is None or expected.state is not RUNNING:
+            return None
+        return expected if expected.claims[-1] == claim.token else None
+
+
+def test_two_replicas_agree_with_the_model(
+    redis_server, link_to: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = redis_operation_scripts._text
+    clock = "{call('GET', 'test-clock'), 0}"
+    monkeypatch.setattr(
+        redis_operation_scripts, "_text", lambda name: text(name).replace("call('TIME')", clock)
+    )
+    limits = OperationLimits(
+        seconds=SECONDS, kept_count=KEPT, running_count=RUNNING_LIMIT, lease_seconds=LEASE
+    )
+    stores = tuple(
+        RedisOperations(link_to(redis_server.url), b"secret of the tests", limits) for _ in range(2)
+    )
+    monkeypatch.setattr(OperationStates, "stores", stores)
+    monkeypatch.setattr(OperationStates, "admin", redis_server.admin)
+
+    run_state_machine_as_test(
+        OperationStates, settings=settings(max_examples=60, stateful_step_count=50)
+    )
