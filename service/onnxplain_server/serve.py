@@ -27,6 +27,7 @@ from onnxplain_server.transport.metrics.operation_metrics import OperationCollec
 from onnxplain_server.transport.metrics.request_metrics import Metrics
 from onnxplain_server.transport.metrics.state_metrics import StateCollector
 from onnxplain_server.transport.operations.executor import OperationExecutor
+from onnxplain_server.transport.operations.operation_calls import WAIT_LIMIT
 from onnxplain_server.transport.readiness import ReadinessWatcher
 from onnxplain_server.transport.rest.origin_policy import OriginPolicy
 from onnxplain_server.transport.rest.rest_access import header_check
@@ -264,7 +265,7 @@ def _rest(shared: _Shared) -> RestServer:
         "REST",
         settings.rest_host or settings.host,
         settings.rest_port,
-        thread_count=shared.thread_count,
+        thread_count=shared.thread_count + (WAIT_LIMIT if shared.service.operations else 0),
         body_limits=BodyLimits(byte_limit, uploads),
         count_refused=shared.metrics.rejected,
         explanation_ended=shared.metrics.explanation_ended,

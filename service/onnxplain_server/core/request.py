@@ -8,10 +8,11 @@ from enum import Enum
 
 
 class ServiceMethod(Enum):
-    """ServiceMethod of the service that computes."""
+    """Method of the service that computes; ANSWER decodes a stored ExplainResponse."""
 
     EXPLAIN = "explain"
     DESCRIBE = "describe"
+    ANSWER = "answer"
 
 
 class ReplyFormat(Enum):

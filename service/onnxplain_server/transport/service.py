@@ -173,6 +173,12 @@ class Service:
             )
         return reply
 
+    def encode_answer(self, parts: Callable[[], Iterable[bytes]], ticket: Ticket) -> bytes:
+        """Encode a stored ExplainResponse as JSON, in a decoder: a worker has written it."""
+        body = Body(ServiceMethod.ANSWER, "", parts)
+        with self._slot(ticket):
+            return self._decoder.decode(body, self._context(RequestIds(), ticket)).envelope
+
     def upload_model(self, parts: Iterable[bytes], ticket: Ticket) -> UploadModelResponse:
         """Store a model for later requests."""
         return UploadModelResponse(id=self._uploads.put_model(parts, ticket.caller))

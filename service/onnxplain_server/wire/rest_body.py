@@ -9,7 +9,12 @@ import io
 from collections.abc import Callable, Mapping
 from typing import TypeVar
 
-from onnxplain.v1.explanation_service_pb2 import DescribeModelRequest, ExplainRequest
+from google.protobuf.message import DecodeError
+from onnxplain.v1.explanation_service_pb2 import (
+    DescribeModelRequest,
+    ExplainRequest,
+    ExplainResponse,
+)
 from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.table_pb2 import Table
 from werkzeug.datastructures import FileStorage, MultiDict
@@ -30,7 +35,7 @@ _Part = TypeVar("_Part")
 
 
 def decode(method: ServiceMethod, media_type: str, content: bytes) -> RequestParts:
-    """Decode a body and split it.
+    """Decode a body and split it; a stored answer becomes JSON, in the envelope.
 
     Parameters
     ----------
@@ -44,6 +49,8 @@ def decode(method: ServiceMethod, media_type: str, content: bytes) -> RequestPar
     ExplainError
         INVALID_REQUEST, INVALID_TABLE, WRONG_TYPE or INVALID_MODEL.
     """
+    if method is ServiceMethod.ANSWER:
+        return RequestParts(canonical.encode(_answer(content)).encode())
     kind, parameters = parse_options_header(media_type)
     if kind == FORM:
         form = _Form(content, parameters.get("boundary", ""))
@@ -51,6 +58,13 @@ def decode(method: ServiceMethod, media_type: str, content: bytes) -> RequestPar
     if method is ServiceMethod.EXPLAIN:
         return _split(rest_request.from_json(content))
     return _split(canonical.decode(content, DescribeModelRequest))
+
+
+def _answer(content: bytes) -> ExplainResponse:
+    try:
+        return ExplainResponse.FromString(content)
+    except DecodeError:
+        raise ExplainError(Reason.INTERNAL, "the stored answer cannot be decoded") from None
 
 
 class _Form:

@@ -96,21 +96,28 @@ class OperationCalls:
         """Return an operation with its response; OPERATION_NOT_FOUND."""
         return self._with_response(caller, self._find(caller, name))
 
-    def state(self, caller: str, name: str) -> OperationMessage:
-        """Return an operation without its response; OPERATION_NOT_FOUND."""
-        return to_message(self._find(caller, name))
+    def check_answer(self, caller: str, name: str) -> None:
+        """Raise as `response_parts` does where an operation has no answer."""
+        _check_succeeded(self._find(caller, name))
 
     def wait(
         self, caller: str, name: str, seconds: float, is_disconnected: Callable[[], bool]
     ) -> OperationMessage:
         """Return an operation with its response as soon as it ends, or after some seconds."""
+        operation = self.wait_end(caller, name, seconds, is_disconnected)
+        return self._with_response(caller, operation)
+
+    def wait_end(
+        self, caller: str, name: str, seconds: float, is_disconnected: Callable[[], bool]
+    ) -> Operation:
+        """Return an operation as soon as it ends, or after some seconds."""
         operation = self._find(caller, name)
         if self._waits.acquire(blocking=False):
             try:
                 operation = self._wait(caller, operation, seconds, is_disconnected)
             finally:
                 self._waits.release()
-        return self._with_response(caller, operation)
+        return operation
 
     def follow(self, caller: str, name: str) -> Iterator[OperationMessage]:
         """Yield an operation without its response at each change, until its end.

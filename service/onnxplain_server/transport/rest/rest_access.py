@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import math
+import time
 from typing import cast
 
 from flask import Flask, g, request
 
 from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.telemetry.spans import Span
+from onnxplain_server.transport.admission import caller_addresses
+from onnxplain_server.transport.admission.admission import Caller
 from onnxplain_server.transport.admission.authentication import Authenticator, Credentials
 from onnxplain_server.transport.rest import request_handling
 from onnxplain_server.transport.rest.request_parser import HeaderCheck
+from onnxplain_server.transport.rest.request_timeout import TIMEOUT, milliseconds
+from onnxplain_server.transport.rest.waitress_channel import REQUEST_START
 
 
 def install(app: Flask, authenticator: Authenticator) -> None:
@@ -52,3 +59,25 @@ def header_check(app: Flask, authenticator: Authenticator) -> HeaderCheck:
 def caller_name() -> str:
     """Return the caller of the current request; AttributeError if it was not authenticated."""
     return cast("str", g.caller)
+
+
+def caller() -> Caller:
+    """Return the authenticated caller of the current request."""
+    is_disconnected = request.environ.get("waitress.client_disconnected", lambda: False)
+    address = caller_addresses.network(request.remote_addr or "")
+    record = request_handling.current().record
+    start = request.environ.get(REQUEST_START, time.monotonic())
+    received = Span("receive", start, time.monotonic())
+    record.spans.add([received])
+    name, seconds = caller_name(), _seconds()
+    return Caller(name, seconds, is_disconnected, address, record.spans, start, record.usage)
+
+
+def _seconds() -> float:
+    header = request.headers.get(TIMEOUT)
+    if header is None:
+        return math.inf
+    if (count := milliseconds(header)) is None:
+        message = f'{TIMEOUT} must be a positive whole number of milliseconds, not "{header[:40]}"'
+        raise ExplainError(Reason.INVALID_REQUEST, message)
+    return count / 1000

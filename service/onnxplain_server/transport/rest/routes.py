@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import math
 import sys
-import time
 from contextlib import ExitStack
 from importlib.metadata import version
 
 from flask import Blueprint, Flask, Response, request
 from google.protobuf.message import Message
 
-from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.request import Reply, ReplyFormat, RequestFile, RequestParts
-from onnxplain_server.telemetry.spans import Span
 from onnxplain_server.telemetry.tracing import UNTRACED, Tracer
-from onnxplain_server.transport.admission import caller_addresses
-from onnxplain_server.transport.admission.admission import Caller
 from onnxplain_server.transport.admission.authentication import ALLOW_ALL, Authenticator
 from onnxplain_server.transport.metrics.request_metrics import Metrics
+from onnxplain_server.transport.operations.operation_calls import OperationCalls
 from onnxplain_server.transport.rest import (
     cross_origin,
     request_body,
@@ -27,9 +22,8 @@ from onnxplain_server.transport.rest import (
     server_sent_events,
 )
 from onnxplain_server.transport.rest.openapi_page import create_docs
+from onnxplain_server.transport.rest.operation_routes import is_async, operation_routes, start
 from onnxplain_server.transport.rest.origin_policy import OWN_ORIGIN, OriginPolicy
-from onnxplain_server.transport.rest.request_timeout import TIMEOUT, milliseconds
-from onnxplain_server.transport.rest.waitress_channel import REQUEST_START
 from onnxplain_server.transport.service import Service
 from onnxplain_server.wire import canonical
 from onnxplain_server.wire.media_types import JSON
@@ -66,21 +60,25 @@ def create_app(
     request_handling.install(app, metrics, tracer)
     cross_origin.install(app, origin_policy)
     rest_access.install(app, authenticator)
-    for routes in (_explanations, _uploads, _probes):
-        app.register_blueprint(routes(service))
+    calls = OperationCalls(service)
+    for routes in (_explanations(service, calls), _uploads(service), _probes(service)):
+        app.register_blueprint(routes)
+    app.register_blueprint(operation_routes(service, calls))
     app.register_blueprint(_version())
     app.register_blueprint(create_docs())
     return app
 
 
-def _explanations(service: Service) -> Blueprint:
+def _explanations(service: Service, calls: OperationCalls) -> Blueprint:
     routes = Blueprint("explanations", "onnxplain")
 
     @routes.post("/v1/explanations")
     def explain() -> Response:
+        if is_async():
+            return start(service, calls)
         with ExitStack() as stack:
             is_stream = server_sent_events.is_accepted()
-            ticket = stack.enter_context(service.admit(_caller()))
+            ticket = stack.enter_context(service.admit(rest_access.caller()))
             body = request_body.explanation()
             if is_stream:
                 events = service.events(body, ticket, ReplyFormat.JSON)
@@ -99,14 +97,14 @@ def _explanations(service: Service) -> Blueprint:
     @routes.post("/v1/models:describe")
     def describe() -> Response:
         with ExitStack() as stack:
-            ticket = stack.enter_context(service.admit(_caller()))
+            ticket = stack.enter_context(service.admit(rest_access.caller()))
             reply = service.describe(request_body.description(), ticket, ReplyFormat.JSON)
             return _passed_on(reply, stack.pop_all())
 
     @routes.get("/v1/models/<model_id>")
     def describe_uploaded(model_id: str) -> Response:
         with ExitStack() as stack:
-            ticket = stack.enter_context(service.admit(_caller()))
+            ticket = stack.enter_context(service.admit(rest_access.caller()))
             named = RequestParts(b"", RequestFile(blob_id=model_id))
             return _passed_on(service.describe(named, ticket, ReplyFormat.JSON), stack.pop_all())
 
@@ -119,13 +117,13 @@ def _uploads(service: Service) -> Blueprint:
     @routes.put("/v1/models")
     def upload_model() -> Response:
         _lift_body_limit()
-        with service.admit(_caller()) as ticket:
+        with service.admit(rest_access.caller()) as ticket:
             return _json(service.upload_model(request_body.model_parts(), ticket))
 
     @routes.put("/v1/tables")
     def upload_table() -> Response:
         _lift_body_limit()
-        with service.admit(_caller()) as ticket:
+        with service.admit(rest_access.caller()) as ticket:
             return _json(service.upload_table(*request_body.table_parts(), ticket))
 
     return routes
@@ -175,24 +173,3 @@ def _passed_on(reply: Reply, stack: ExitStack) -> Response:
     response.content_length = reply.byte_count
     response.call_on_close(stack.close)
     return response
-
-
-def _caller() -> Caller:
-    is_disconnected = request.environ.get("waitress.client_disconnected", lambda: False)
-    address = caller_addresses.network(request.remote_addr or "")
-    record = request_handling.current().record
-    start = request.environ.get(REQUEST_START, time.monotonic())
-    received = Span("receive", start, time.monotonic())
-    record.spans.add([received])
-    name, seconds = rest_access.caller_name(), _seconds()
-    return Caller(name, seconds, is_disconnected, address, record.spans, start, record.usage)
-
-
-def _seconds() -> float:
-    header = request.headers.get(TIMEOUT)
-    if header is None:
-        return math.inf
-    if (count := milliseconds(header)) is None:
-        message = f'{TIMEOUT} must be a positive whole number of milliseconds, not "{header[:40]}"'
-        raise ExplainError(Reason.INVALID_REQUEST, message)
-    return count / 1000

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack
+from typing import Any
 
 from flask import Response, request
 from werkzeug.exceptions import NotAcceptable
@@ -35,6 +36,25 @@ def respond(events: Events, stack: ExitStack) -> Response:
     response.headers["X-Accel-Buffering"] = "no"
     response.call_on_close(stack.close)
     return response
+
+
+def respond_messages(name: str, messages: Iterator[Any]) -> Response:
+    """Stream messages as events of one name; an error is the last event."""
+    response = Response(
+        _message_lines(name, messages, request_handling.current()), mimetype=_EVENTS
+    )
+    response.headers["X-Accel-Buffering"] = "no"
+    return response
+
+
+def _message_lines(
+    name: str, messages: Iterator[Any], exchange: request_handling.Exchange
+) -> Iterator[bytes]:
+    try:
+        for message in messages:
+            yield _event(name, canonical.encode(message))
+    except Exception as error:  # noqa: BLE001 - the border: `presentable` hides it
+        yield _event("error", problems.encode(exchange.problem_of(error)))
 
 
 def _lines(events: Events, exchange: request_handling.Exchange) -> Iterator[bytes]:

@@ -34,6 +34,7 @@ def load() -> None:
     """Decode a body of each kind once: decoders cannot open files, and so import nothing later."""
     rest_body.decode(ServiceMethod.EXPLAIN, "application/json", _DOCUMENT)
     rest_body.decode(ServiceMethod.EXPLAIN, "multipart/form-data; boundary=b", _FORM)
+    rest_body.decode(ServiceMethod.ANSWER, "", b"")
     for document in _REFUSED:
         with suppress(ExplainError):
             rest_body.decode(ServiceMethod.EXPLAIN, "application/json", document)

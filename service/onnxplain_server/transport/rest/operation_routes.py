@@ -1,0 +1,145 @@
+"""REST routes of operations: explanations that are started, followed, and fetched later."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from flask import Blueprint, Response, request
+
+from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.transport.operations.operation_arguments import wait_seconds
+from onnxplain_server.transport.operations.operation_calls import OperationCalls
+from onnxplain_server.transport.operations.operation_messages import operation_name, to_message
+from onnxplain_server.transport.rest import (
+    request_body,
+    rest_access,
+    server_sent_events,
+)
+from onnxplain_server.transport.service import Service
+from onnxplain_server.wire import canonical
+from onnxplain_server.wire.media_types import JSON
+
+_ASYNC = "respond-async"
+_SECONDS = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,9})?)s?")
+_NUMBER = re.compile(r"[0-9]{1,9}")
+
+
+def is_async() -> bool:
+    """Return whether the request prefers to be answered before it is computed (RFC 7240)."""
+    preferences = ",".join(request.headers.getlist("Prefer")).split(",")
+    return any(each.partition(";")[0].strip().lower() == _ASYNC for each in preferences)
+
+
+def start(service: Service, calls: OperationCalls) -> Response:
+    """Start the explanation that the current request asks for: 202 with its location."""
+    with service.admit(rest_access.caller()) as ticket:
+        calls.check_enabled()
+        body = request_body.explanation()
+        request_id = request.args.get("request_id", "")
+        operation = calls.start(body, ticket, request_id, _labels())
+    response = _json(canonical.encode(operation), 202)
+    response.headers["Location"] = f"/v1/{operation.name}"
+    if is_async():
+        response.headers["Preference-Applied"] = _ASYNC
+    return response
+
+
+def operation_routes(service: Service, calls: OperationCalls) -> Blueprint:
+    """Make the routes."""
+    routes = Blueprint("operations", "onnxplain")
+
+    @routes.post("/v1/explanations:start")
+    def start_explanation() -> Response:
+        return start(service, calls)
+
+    @routes.get("/v1/operations")
+    def list_operations() -> Response:
+        page = calls.list(
+            rest_access.caller_name(),
+            request.args.get("filter", ""),
+            _page_size(),
+            request.args.get("page_token", ""),
+        )
+        return _json(canonical.encode(page))
+
+    @routes.get("/v1/operations/<operation_id>")
+    def get_operation(operation_id: str) -> Response:
+        caller, name = rest_access.caller(), operation_name(operation_id)
+        if server_sent_events.is_accepted():
+            events = calls.follow(caller.name, name)
+            return server_sent_events.respond_messages("operation", _begun(events))
+        seconds = _wait(caller.seconds)
+        operation = calls.wait_end(caller.name, name, seconds, caller.is_disconnected)
+        return _json(canonical.encode(to_message(operation)))
+
+    @routes.post("/v1/operations/<operation_id>:cancel")
+    def cancel_operation(operation_id: str) -> Response:
+        calls.cancel(rest_access.caller_name(), operation_name(operation_id))
+        return _json("{}")
+
+    @routes.delete("/v1/operations/<operation_id>")
+    def delete_operation(operation_id: str) -> Response:
+        calls.delete(rest_access.caller_name(), operation_name(operation_id))
+        return _json("{}")
+
+    @routes.get("/v1/operations/<operation_id>/result")
+    def get_result(operation_id: str) -> Response:
+        name = operation_name(operation_id)
+        with service.admit(rest_access.caller()) as ticket:
+            calls.check_answer(ticket.caller.name, name)
+            content = service.encode_answer(
+                lambda: calls.response_parts(ticket.caller.name, name), ticket
+            )
+        return Response(content, mimetype=JSON)
+
+    return routes
+
+
+def _begun(events: Iterator[object]) -> Iterator[object]:
+    """Take the first event, so that errors before it are the status of the response."""
+    first = next(events)
+
+    def rest() -> Iterator[object]:
+        yield first
+        yield from events
+
+    return rest()
+
+
+def _labels() -> dict[str, str]:
+    """Return the labels of the parameters `label`, each KEY=VALUE."""
+    labels: dict[str, str] = {}
+    for text in request.args.getlist("label"):
+        key, equals, value = text.partition("=")
+        if not equals or key in labels:
+            problem = "is no KEY=VALUE" if not equals else "has a key that stands twice"
+            raise _invalid(f'the label "{text[:100]}" {problem}', "label")
+        labels[key] = value
+    return labels
+
+
+def _page_size() -> int:
+    text = request.args.get("page_size", "0")
+    if not _NUMBER.fullmatch(text):
+        raise _invalid(f'page_size must be a whole number, not "{text[:40]}"', "page_size")
+    return int(text)
+
+
+def _wait(remaining: float) -> float:
+    """Return the seconds of the parameter `wait`, within the request's time; 0 without it."""
+    text = request.args.get("wait")
+    if text is None:
+        return 0.0
+    match = _SECONDS.fullmatch(text)
+    if match is None:
+        raise _invalid(f'wait must be seconds, like 30s, not "{text[:40]}"', "wait")
+    return wait_seconds(remaining, float(match[1]))
+
+
+def _json(text: str, status: int = 200) -> Response:
+    return Response(text, status, mimetype=JSON)
+
+
+def _invalid(message: str, field: str) -> ExplainError:
+    return ExplainError(Reason.INVALID_REQUEST, message, field)

@@ -1,0 +1,186 @@
+"""Operations over REST: started, followed, listed, cancelled, and their answers."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from onnxplain_server.adapters.storage.operations.memory_operations import MemoryOperations
+from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.operations import OperationLimits
+
+JSON = {"Content-Type": "application/json"}
+
+
+@pytest.fixture
+def serve(start, make_runner) -> Callable[..., Any]:
+    """Start a server over some work, with operations."""
+
+    def begin(work=lambda _host: None) -> Any:
+        store = MemoryOperations(OperationLimits(lease_seconds=0.5))
+        return start(make_runner(work), operations=store)
+
+    return begin
+
+
+def started(client: Any, query: str = "", seed: int = 3) -> str:
+    body = json.dumps({"seed": seed})
+    reply = client.rest("POST", f"/v1/explanations:start{query}", body, JSON)
+    assert reply.status == 202
+    assert reply.headers["Location"] == f"/v1/{reply.json['name']}"
+    return reply.headers["Location"]
+
+
+def ended(client: Any, path: str) -> dict[str, Any]:
+    operation: dict[str, Any] = {"done": False}
+    while not operation["done"]:
+        operation = client.rest("GET", f"{path}?wait=30s").json
+    return operation
+
+
+def test_an_operation_is_started_awaited_and_has_its_answer(serve) -> None:
+    client = serve()
+    path = started(client, "?request_id=a&label=team=risk&label=run=1%3D2")
+    operation = ended(client, path)
+    result = client.rest("GET", f"{path}/result")
+
+    assert operation["metadata"]["state"] == "SUCCEEDED"
+    assert operation["metadata"]["labels"] == {"team": "risk", "run": "1=2"}
+    assert operation["metadata"]["requestId"] == "a"
+    assert operation["metadata"]["@type"].endswith("onnxplain.v1.OperationMetadata")
+    assert "response" not in operation
+    assert (result.status, result.json["receipt"]["seed"]) == (200, 3)
+    assert client.post({"seed": 3}).json["receipt"]["seed"] == 3
+
+
+def test_an_explanation_may_be_preferred_as_an_operation(serve) -> None:
+    client = serve()
+    reply = client.post({"seed": 4}, Prefer="wait=1, Respond-Async")
+    path = reply.headers["Location"]
+
+    assert reply.status == 202
+    assert reply.headers["Preference-Applied"] == "respond-async"
+    ended(client, path)
+    assert client.rest("GET", f"{path}/result").json["receipt"]["seed"] == 4
+
+
+def test_events_tell_each_change_and_the_end(serve) -> None:
+    go = threading.Event()
+
+    def work(host) -> None:
+        host.advance(5, 10)
+        assert go.wait(120)
+
+    client = serve(work)
+    path = started(client)
+    threading.Timer(1.5, go.set).start()
+    reply = client.rest("GET", path, headers={"Accept": "text/event-stream"})
+    events = reply.body.decode().strip().split("\n\n")
+    states = [json.loads(event.partition("data: ")[2])["metadata"]["state"] for event in events]
+
+    assert all(event.startswith("event: operation\n") for event in events)
+    assert states[-1] == "SUCCEEDED"
+    assert set(states) <= {"PENDING", "RUNNING", "SUCCEEDED"}
+    assert len(set(events)) == len(events) > 1
+
+
+def test_an_operation_that_runs_has_no_answer_and_can_be_cancelled(serve, endless) -> None:
+    client = serve(endless)
+    path = started(client)
+    early = client.rest("GET", f"{path}/result")
+    cancelled = client.rest("POST", f"{path}:cancel")
+    operation = ended(client, path)
+    late = client.rest("GET", f"{path}/result")
+
+    assert (early.status, early.json["reason"]) == (409, "OPERATION_NOT_DONE")
+    assert (cancelled.status, cancelled.json) == (200, {})
+    assert operation["metadata"]["state"] == "CANCELLED"
+    assert operation["error"]["code"] == 1
+    assert (late.status, late.json["reason"]) == (499, "CANCELLED")
+
+
+def test_the_result_of_a_failed_operation_is_its_problem(serve) -> None:
+    def work(_host) -> None:
+        raise ExplainError(Reason.MISSING_COLUMN, "no x", "table")
+
+    client = serve(work)
+    path = started(client)
+    operation = ended(client, path)
+    result = client.rest("GET", f"{path}/result")
+
+    assert operation["error"]["message"] == "no x"
+    assert (result.status, result.json["reason"]) == (400, "MISSING_COLUMN")
+    assert result.json["errors"][0]["field"] == "table"
+
+
+def test_a_list_has_pages_of_what_its_filter_matches(serve) -> None:
+    client = serve()
+    paths = [started(client, f"?label=even={seed % 2 == 0}", seed) for seed in range(5)]
+    query = "/v1/operations?filter=labels.even%20%3D%20True&page_size=2"
+    first = client.rest("GET", query).json
+    second = client.rest("GET", f"{query}&page_token={first['nextPageToken']}").json
+    names = [each["name"] for page in (first, second) for each in page["operations"]]
+
+    assert [f"/v1/{name}" for name in names] == [paths[4], paths[2], paths[0]]
+    assert second["nextPageToken"] == ""
+
+
+def test_a_deleted_operation_does_not_exist(serve) -> None:
+    client = serve()
+    path = started(client)
+
+    assert client.rest("DELETE", path).status == 200
+    for method, place in (
+        ("GET", path),
+        ("GET", f"{path}/result"),
+        ("DELETE", path),
+        ("POST", f"{path}:cancel"),
+    ):
+        reply = client.rest(method, place)
+        assert (reply.status, reply.json["reason"]) == (404, "OPERATION_NOT_FOUND")
+    events = client.rest("GET", path, headers={"Accept": "text/event-stream"})
+    assert events.status == 404
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "field"),
+    [
+        ("GET", "/v1/operations?filter=x", "filter"),
+        ("GET", "/v1/operations?page_size=x", "page_size"),
+        ("GET", "/v1/operations?page_token=x", "page_token"),
+        ("GET", "/v1/operations/1?wait=soon", "wait"),
+        ("POST", "/v1/explanations:start?label=x", "label"),
+        ("POST", "/v1/explanations:start?label=a=1&label=a=2", "label"),
+        ("POST", "/v1/explanations:start?request_id=a%20b", "request_id"),
+    ],
+)
+def test_malformed_parameters_are_refused(serve, method: str, path: str, field: str) -> None:
+    client = serve()
+    reply = client.rest(method, path, "{}" if method == "POST" else None, JSON)
+
+    assert (reply.status, reply.json["reason"]) == (400, "INVALID_REQUEST")
+    assert reply.json["errors"][0]["field"] == field
+
+
+def test_a_request_id_names_one_operation(serve) -> None:
+    client = serve()
+    first, again = (started(client, "?request_id=a") for _ in range(2))
+    other = client.rest("POST", "/v1/explanations:start?request_id=a", '{"seed": 4}', JSON)
+
+    assert first == again
+    assert (other.status, other.json["reason"]) == (409, "REQUEST_ID_IN_USE")
+
+
+def test_a_server_without_a_store_names_the_setting(start, make_runner) -> None:
+    client = start(make_runner())
+    for method, path in (
+        ("POST", "/v1/explanations:start"),
+        ("GET", "/v1/operations"),
+        ("GET", "/v1/operations/1"),
+    ):
+        reply = client.rest(method, path, "{}" if method == "POST" else None, JSON)
+        assert (reply.status, reply.json["reason"]) == (400, "OPERATIONS_DISABLED")
+        assert "redis_url" in reply.json["detail"]
