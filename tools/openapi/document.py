@@ -8,10 +8,10 @@ from importlib.metadata import version
 from typing import Any
 
 from onnxplain.v1 import explanation_service_pb2 as service_pb2
-from onnxplain.v1 import upload_pb2
+from onnxplain.v1 import operations_pb2, upload_pb2
 
 from tools.contract.limits import Limits
-from tools.openapi import problems, rows
+from tools.openapi import operation_routes, problems, rows
 from tools.openapi.routes import paths
 from tools.openapi.schemas import Schemas
 
@@ -29,6 +29,7 @@ TAKEN: list[Any] = [
 GIVEN: list[Any] = [
     service_pb2.ExplainResponse.DESCRIPTOR,
     service_pb2.Progress.DESCRIPTOR,
+    operations_pb2.OperationMetadata.DESCRIPTOR,
     service_pb2.DescribeModelResponse.DESCRIPTOR,
     upload_pb2.UploadModelResponse.DESCRIPTOR,
     upload_pb2.UploadTableResponse.DESCRIPTOR,
@@ -38,6 +39,7 @@ _HEADERS: dict[str, tuple[str, dict[str, Any]]] = {
     "X-Request-Id": ("The id of the request; stands in the server's log.", {"type": "string"}),
     "Retry-After": ("Seconds after which to ask again.", {"type": "integer", "minimum": 0}),
     "WWW-Authenticate": ("How to say who calls.", {"type": "string"}),
+    "Location": ("Path of the operation.", {"type": "string"}),
     "ETag": ("Identity of the content, for `If-None-Match`.", {"type": "string"}),
 }
 
@@ -46,6 +48,7 @@ _PARAMETERS: dict[str, tuple[str, dict[str, Any]]] = {
         "How long the client waits, in milliseconds; capped by the server.",
         {"type": "integer", "minimum": 1, "maximum": 999_999_999_999, "examples": [60_000]},
     ),
+    "Prefer": ("`respond-async` starts an operation.", {"type": "string"}),
     "X-Request-Id": (
         "An id to find the request by: up to 128 letters, digits and `._:/+=-`; or it is replaced.",
         {"type": "string"},
@@ -73,6 +76,7 @@ def document(comments: Mapping[str, str], limits: Mapping[str, Limits]) -> dict[
                 **schemas,
                 **rows.components(schemas["ExplainRequest"]),
                 **problems.schemas(),
+                **operation_routes.components(schemas),
             },
             "responses": problems.responses(),
             "headers": {name: _described(*parts) for name, parts in _HEADERS.items()},

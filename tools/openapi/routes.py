@@ -7,7 +7,7 @@ from typing import Any
 
 from onnxplain_server.wire.media_types import TABLE_TYPES
 
-from tools.openapi import problems
+from tools.openapi import operation_routes, problems
 from tools.openapi.examples import DESCRIBE, EXPLAIN, EXPLAIN_ROWS, FILES_REQUEST
 from tools.openapi.values import Schema, reference
 
@@ -39,9 +39,11 @@ def paths(comments: Mapping[str, str]) -> dict[str, dict[str, Operation]]:
     def rpc(name: str) -> str:
         return comments[f"{_SERVICE}.{name}"]
 
+    explain = _explain(rpc)
     return {
-        "/v1/explanations": {"post": _explain(rpc)},
+        "/v1/explanations": {"post": explain},
         "/v1/explanations:plan": {"post": _plan(rpc)},
+        **operation_routes.paths(_call, explain),
         "/v1/models:describe": {"post": _describe(rpc)},
         "/v1/models": {"put": _upload(rpc("UploadModel"), "UploadModel", _MODEL)},
         "/v1/models/{model_id}": {"get": _describe_uploaded(rpc)},
@@ -59,8 +61,18 @@ def paths(comments: Mapping[str, str]) -> dict[str, dict[str, Operation]]:
 def _explain(rpc: Callable[[str], str]) -> Operation:
     answer = _answer("ExplainResponse", "The explanations, or events where they are accepted.")
     answer["content"]["text/event-stream"] = {"schema": _EVENTS}
-    text = f"{rpc('Explain')}\n\nWith `Accept: text/event-stream`: {rpc('ExplainStream')}"
-    return _call("Explain", "Explanations", text, answer, _explain_content())
+    text = (
+        f"{rpc('Explain')}\n\nWith `Accept: text/event-stream`: {rpc('ExplainStream')}\n\n"
+        "With `Prefer: respond-async`: starts an operation, as `POST /v1/explanations:start`."
+    )
+    content = _explain_content()
+    operation = _call("Explain", "Explanations", text, answer, content, is_stream=True)
+    operation["parameters"] += [
+        {"$ref": "#/components/parameters/Prefer"},
+        *operation_routes.start_parameters(),
+    ]
+    operation["responses"] |= {"202": operation_routes.accepted(), **problems.references([409])}
+    return operation
 
 
 def _plan(rpc: Callable[[str], str]) -> Operation:
@@ -139,11 +151,17 @@ def _upload(text: str, name: str, kinds: tuple[str, ...]) -> Operation:
 
 
 def _call(
-    name: str, tag: str, text: str, answer: Operation, content: dict[str, Any] | None
+    name: str,
+    tag: str,
+    text: str,
+    answer: Operation,
+    content: dict[str, Any] | None,
+    *,
+    is_stream: bool = False,
 ) -> Operation:
     """Describe a route that does work, and can refuse it for any reason."""
     # 409 is of operations that are started.
-    refused = set(problems.statuses()) - {409} - ({406} if name != "Explain" else set())
+    refused = set(problems.statuses()) - {409} - (set() if is_stream else {406})
     if content is None:
         refused -= {411, 415, 507}
     operation = {

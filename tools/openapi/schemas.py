@@ -13,7 +13,7 @@ from tools.openapi import bounds, values
 from tools.openapi.values import Schema, component, enum, nullable, reference
 
 _NO_LIMITS: Mapping[str, Any] = MappingProxyType({})
-_DURATION = "google.protobuf.Duration"
+_TIMES = frozenset({"google.protobuf.Duration", "google.protobuf.Timestamp"})
 _ONE_OF_JSON = {
     FieldDescriptor.TYPE_MESSAGE: "object",
     FieldDescriptor.TYPE_BYTES: "string",
@@ -129,7 +129,7 @@ def _reachable(kinds: Iterable[Descriptor]) -> Iterator[Descriptor]:
     waiting, seen = list(kinds), set()
     while waiting:
         kind = waiting.pop(0)
-        if kind.full_name in seen or kind.full_name == _DURATION:
+        if kind.full_name in seen or kind.full_name in _TIMES:
             continue
         seen.add(kind.full_name)
         if not kind.GetOptions().map_entry:

@@ -42,7 +42,19 @@ DURATION: Schema = {
     "pattern": r"^-?[0-9]+(\.[0-9]{1,9})?s$",
 }
 
-COMPONENTS = {"Digits": DIGITS, "Double": DOUBLE, "Duration": DURATION, "Number": NUMBER}
+TIMESTAMP: Schema = {
+    "description": "Time in UTC, as RFC 3339 has it.",
+    "type": "string",
+    "format": "date-time",
+}
+
+COMPONENTS = {
+    "Digits": DIGITS,
+    "Double": DOUBLE,
+    "Duration": DURATION,
+    "Number": NUMBER,
+    "Timestamp": TIMESTAMP,
+}
 
 _LETTER = "[A-Za-z0-9+/_-]"
 _BASE64 = rf"^({_LETTER}{{4}})*({_LETTER}{{2}}(==)?|{_LETTER}{{3}}=?)?$"
