@@ -8,7 +8,7 @@ from importlib.metadata import version
 from typing import Any
 
 from onnxplain.v1 import explanation_service_pb2 as service_pb2
-from onnxplain.v1 import operations_pb2, upload_pb2
+from onnxplain.v1 import operations_pb2, plan_pb2, upload_pb2
 
 from tools.contract.limits import Limits
 from tools.openapi import operation_routes, problems, rows
@@ -29,6 +29,7 @@ TAKEN: list[Any] = [
 GIVEN: list[Any] = [
     service_pb2.ExplainResponse.DESCRIPTOR,
     service_pb2.Progress.DESCRIPTOR,
+    plan_pb2.ExplanationPlan.DESCRIPTOR,
     operations_pb2.OperationMetadata.DESCRIPTOR,
     service_pb2.DescribeModelResponse.DESCRIPTOR,
     upload_pb2.UploadModelResponse.DESCRIPTOR,

@@ -292,6 +292,8 @@ def test_waits_end_when_the_server_stops(start, make_runner, endless) -> None:
     operations = OperationsStub(client.channel)
     name = client.stub.StartExplanation(request()).name
     wait = operations.WaitOperation.future(longrunning.WaitOperationRequest(name=name))
-    threading.Thread(target=client.server.drain, args=(5,)).start()
+    draining = threading.Thread(target=client.server.drain, args=(5,))
+    draining.start()
 
     assert not wait.result(120).done
+    draining.join()

@@ -45,6 +45,7 @@ def start(service: Service, calls: OperationCalls) -> Response:
     return response
 
 
+# Long: it holds all of its routes.
 def operation_routes(service: Service, calls: OperationCalls) -> Blueprint:
     """Make the routes."""
     routes = Blueprint("operations", "onnxplain")

@@ -90,7 +90,7 @@ def _explanations(service: Service, calls: OperationCalls) -> Blueprint:
     @routes.post("/v1/explanations:plan")
     def plan() -> Response:
         with ExitStack() as stack:
-            ticket = stack.enter_context(service.admit(_caller()))
+            ticket = stack.enter_context(service.admit(rest_access.caller()))
             reply = service.plan(request_body.explanation(), ticket, ReplyFormat.JSON)
             return _passed_on(reply, stack.pop_all())
 
