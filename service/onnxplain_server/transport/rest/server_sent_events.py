@@ -40,26 +40,34 @@ def respond(events: Events, stack: ExitStack) -> Response:
 
 def respond_messages(name: str, messages: Iterator[Any]) -> Response:
     """Stream messages as events of one name; an error is the last event."""
-    lines = (_event(name, canonical.encode(message)) for message in messages)
-    response = Response(_until_error(lines, request_handling.current()), mimetype=_EVENTS)
+    lines = _message_lines(name, messages, request_handling.current())
+    response = Response(lines, mimetype=_EVENTS)
     response.headers["X-Accel-Buffering"] = "no"
     return response
 
 
-def _lines(events: Events) -> Iterator[bytes]:
-    for event in events:
-        if isinstance(event, Reply):
-            yield from (b"event: response\ndata: ", *event.parts, b"\n\n")
-        else:
-            yield _event("progress", canonical.encode(event))
-
-
-def _until_error(lines: Iterator[bytes], exchange: request_handling.Exchange) -> Iterator[bytes]:
-    """Yield lines; an error ends them as an event."""
+def _message_lines(
+    name: str, messages: Iterator[Any], exchange: request_handling.Exchange
+) -> Iterator[bytes]:
     try:
-        yield from lines
+        for message in messages:
+            yield _event(name, canonical.encode(message))
+    except Exception as error:  # noqa: BLE001 - the border: `presentable` hides it
+        problem = exchange.problem_of(error)
+        yield _event("error", problems.encode(problem))
+
+
+def _lines(events: Events, exchange: request_handling.Exchange) -> Iterator[bytes]:
+    try:
+        for event in events:
+            if isinstance(event, Reply):
+                yield from (b"event: response\ndata: ", *event.parts, b"\n\n")
+            else:
+                yield _event("progress", canonical.encode(event))
     except Exception as error:  # noqa: BLE001 - the border: `presentable` hides it
         yield _event("error", problems.encode(exchange.problem_of(error)))
+    else:
+        exchange.outcome = ""
 
 
 def _event(name: str, data: str) -> bytes:
