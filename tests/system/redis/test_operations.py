@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import onnxplain
 import pytest
+from google.rpc.error_details_pb2 import ErrorInfo
+from google.rpc.status_pb2 import Status
 from onnxplain.requests.arguments import to_request
 from onnxplain.v1.explanation_service_pb2 import ExplainResponse
 from onnxplain_server.adapters.storage.memory_blobs import MemoryBlobs
@@ -122,3 +127,67 @@ def test_another_replica_ends_what_a_lost_one_computed(
     assert found.attempt_count == (2 if end is signal.SIGKILL else 1)
     assert results(answer(store, found)) == results(answer(store, whole))
     assert store.counts().resumed_count == (end is signal.SIGKILL)
+
+
+@pytest.mark.slow
+def test_a_request_whose_worker_dies_twice_fails(
+    replica, store: RedisOperations, network: bytes, rows: Rows, soon
+) -> None:
+    server = replica(quarantine_seconds=1)
+    new = new_operation(network, head(rows, ROW_COUNT), onnxplain.Interactions())
+    operation = store.start(OWNER, new)
+    for crash_count in range(2):
+        assert soon(lambda count=crash_count: begun(store, operation, count))
+        while begun(store, operation, crash_count):
+            for worker in server.workers() - server.children():
+                with suppress(ProcessLookupError):
+                    os.kill(worker, signal.SIGKILL)
+            time.sleep(0.1)
+    found = ended(store, operation)
+
+    assert found.state is OperationState.FAILED
+    assert found.error is not None
+    info = ErrorInfo()
+    assert Status.FromString(found.error).details[0].Unpack(info)
+    assert info.reason == "WORKER_DIED"
+    assert (found.attempt_count, found.crash_count) == (2, 1)
+
+
+def begun(store: RedisOperations, operation: Operation, crash_count: int) -> bool:
+    """Return whether an attempt computes after so many crashes."""
+    found = store.get(OWNER, operation.id)
+    assert found is not None
+    is_running = found.state is OperationState.RUNNING and found.done > 0
+    return is_running and found.crash_count == crash_count
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", ["flush", "restart", "freeze"])
+def test_what_redis_does_meanwhile_leaves_no_operation_behind(
+    replica, store: RedisOperations, redis_server, network: bytes, rows: Rows, soon, fault: str
+) -> None:
+    """Lost ones are gone, a replica that computes one stops, and new ones are computed."""
+    server = replica()
+    new = new_operation(network, head(rows, ROW_COUNT), onnxplain.Interactions())
+    operation = store.start(OWNER, new)
+    running(store, operation, 0.1, soon)
+    match fault:
+        case "flush":
+            redis_server.admin.flushall()
+        case "restart":
+            redis_server.kill()
+            redis_server.start()
+        case "freeze":
+            redis_server.freeze()
+            time.sleep(2 * LEASE)
+            redis_server.thaw()
+    if fault == "freeze":
+        assert ended(store, operation).state is OperationState.SUCCEEDED
+    else:
+        assert soon(lambda: store.get(OWNER, operation.id) is None)
+        assert soon(lambda: not server.computes())
+    fresh = ended(store, store.start(OWNER, new))
+
+    assert fresh.state is OperationState.SUCCEEDED
+    assert answer(store, fresh).receipt.seed == 0
+    assert store.counts().states[OperationState.RUNNING] == 0
