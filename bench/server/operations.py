@@ -65,9 +65,7 @@ def _measure(store: RedisOperations, server: Server, names: Sequence[str]) -> No
     print(f"{len(ended)} operations of {CALLERS} callers in {seconds:.1f} s")
     for kind in ("get", "list"):
         _show(kind, [seconds for name, seconds in asked if name == kind])
-    print(
-        f"begun operations of a caller before those of another: {_lead(ended)} more   (fair: 1 or 2)"
-    )
+    print(f"a caller was ahead of another by {_lead(ended)} operations at most   (fair: 1 or 2)")
     for each in ended:
         store.delete(each.owner, each.id)
     print(f"bytes kept after deletion: {store.counts().byte_count}   (0)")
