@@ -178,6 +178,7 @@ def _stores(settings: Settings) -> _Stores:
     cache = _cache(settings.cache_bytes)
     blobs = _blobs(settings.upload_bytes, settings.upload_seconds)
     from onnxplain_server.config.redis_settings import (  # noqa: PLC0415
+        operation_limits,
         redis_address,
         signing_secret,
     )
@@ -196,7 +197,7 @@ def _stores(settings: Settings) -> _Stores:
     return _Stores(
         shared.cache(cache, settings.cache_seconds),
         shared.blobs(blobs, settings.upload_seconds),
-        shared.operations(settings.operation_limits()),
+        shared.operations(operation_limits(settings)),
     )
 
 

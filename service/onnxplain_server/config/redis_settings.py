@@ -1,4 +1,4 @@
-"""Address of Redis and the secret that signs its values, each from a setting or from a file."""
+"""Redis by settings: its address, the secret that signs its values, the limits of operations."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pydantic import SecretStr
 from onnxplain_server.config.setting_names import PREFIX, SettingsError, variable_and_flag
 from onnxplain_server.config.setting_types import redis_url
 from onnxplain_server.config.settings import Settings
+from onnxplain_server.core.operations import OperationLimits
 
 # A shorter secret could be guessed from one signed value.
 _SECRET_BYTES = 16
@@ -59,6 +60,17 @@ def redis_address(settings: Settings) -> str | None:
         return redis_url(SecretStr(content)).get_secret_value()
     except ValueError as error:
         raise SettingsError(f"{file_names}: its content {error}") from None
+
+
+def operation_limits(settings: Settings) -> OperationLimits:
+    """Return the limits of the store of operations."""
+    return OperationLimits(
+        byte_count=settings.operations_bytes,
+        seconds=settings.operations_seconds,
+        kept_count=settings.operations_kept_count,
+        running_count=settings.operations_running_count,
+        lease_seconds=settings.operations_lease_seconds,
+    )
 
 
 def _read_secret(name: str, file: Path) -> bytes:

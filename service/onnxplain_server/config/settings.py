@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Literal
 
 from pydantic import ByteSize, Field, SecretStr
-from pydantic_settings import SettingsConfigDict
+from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from onnxplain_server.config.operation_settings import OperationSettings
 from onnxplain_server.config.setting_names import PREFIX
 from onnxplain_server.config.setting_types import (
     Algorithms,
@@ -36,7 +35,7 @@ def core_count(quota_file: Path = Path("/sys/fs/cgroup/cpu.max")) -> int:
     return int(min(affinity or 1, quota))
 
 
-class Settings(OperationSettings):
+class Settings(BaseSettings):
     """Settings of the server. Sizes are bytes, or texts like "64MiB"."""
 
     model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, extra="forbid")
@@ -218,6 +217,40 @@ class Settings(OperationSettings):
     cache_secret_file: Path | None = Field(None, description="File with the cache secret.")
     cache_seconds: float = Field(
         86_400.0, description="How long Redis keeps cached numbers.", ge=1, le=31_536_000
+    )
+    operations_bytes: ByteSize = Field(
+        ByteSize(2**30),
+        description="Space in Redis for requests and responses of operations; for more, the oldest"
+        " responses of the caller with most bytes are forgotten.",
+        ge=0,
+    )
+    operations_seconds: float = Field(
+        86_400.0,
+        description="How long operations are kept after their end, and how long they wait for a "
+        "server.",
+        ge=60,
+        le=31_536_000,
+    )
+    operations_max_seconds: float = Field(
+        86_400.0,
+        description="Longest time for an attempt to compute an operation.",
+        gt=0,
+        le=31_536_000,
+    )
+    operations_kept_count: int = Field(
+        1_000, description="Most operations that are kept for one caller.", ge=1, le=100_000
+    )
+    operations_running_count: int = Field(
+        1_000,
+        description="Most operations of one caller that run at the same time, on all servers.",
+        ge=1,
+        le=100_000,
+    )
+    operations_lease_seconds: float = Field(
+        15.0,
+        description="Silence of a server after which others take over its operations.",
+        ge=1,
+        le=3_600,
     )
     grace_seconds: float = Field(
         25.0,
