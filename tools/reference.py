@@ -23,9 +23,11 @@ from onnxplain_server.config.setting_names import PREFIX, flag
 from onnxplain_server.config.settings import Settings
 from onnxplain_server.core.errors import Reason
 from onnxplain_server.report.registry import of_method
+from onnxplain_server.transport.admission.quotas import NO_QUOTAS
 from onnxplain_server.transport.admission.scheduler import Scheduler
 from onnxplain_server.transport.audit.audit_line import FIELDS
 from onnxplain_server.transport.metrics.operation_metrics import OperationCollector
+from onnxplain_server.transport.metrics.quota_metrics import QuotaState
 from onnxplain_server.transport.metrics.request_metrics import Metrics
 from onnxplain_server.transport.metrics.state_metrics import StateCollector
 from onnxplain_server.transport.status import STATUS
@@ -102,6 +104,7 @@ def metrics() -> str:
     counted = Metrics(callers=["caller"])
     state = StateCollector(Scheduler(1, 0), MemoryCache(0, Signer(b"")), MemoryBlobs(0, 0))
     counted.registry.register(state)
+    counted.registry.register(QuotaState(NO_QUOTAS))
     certificates = WatchedFiles([], lambda _contents: CertificateFiles(b"", b"", None, 0))
     counted.registry.register(OperationCollector(None))
     counted.registry.register(AccessState(WatchedFiles([], len), certificates))

@@ -57,9 +57,10 @@ func (a *attempts) pause(ctx context.Context, err *Error) *Error {
 // mayPass tells whether the same request may succeed later.
 func mayPass(err *Error) bool {
 	// Without a time to come back, the latter is a message over the limit, now
-	// and always.
+	// and always. A quota has room after minutes: the caller decides whether to
+	// wait for them.
 	return err.Code == codes.Unavailable || wasCut(err) ||
-		(err.Code == codes.ResourceExhausted && err.RetryAfter > 0)
+		(err.Code == codes.ResourceExhausted && err.RetryAfter > 0 && err.Reason != "QUOTA_EXCEEDED")
 }
 
 // wasCut tells whether a server that closed has ended the call without a word

@@ -85,6 +85,18 @@ func TestThereIsNoPauseBeyondTheDeadline(t *testing.T) {
 	}
 }
 
+func TestAQuotaIsNotWaitedFor(t *testing.T) {
+	service := newFake()
+	service.refuse = failing(1, refusal(codes.ResourceExhausted, "QUOTA_EXCEEDED", "later", after(time.Hour)))
+
+	_, err := service.client(t).Explain(context.Background(), model, table, nil, method)
+
+	var told *onnxplain.Error
+	if !errors.As(err, &told) || told.Reason != "QUOTA_EXCEEDED" || told.RetryAfter != time.Hour {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestWhoLeavesInAPauseIsNotHeldUp(t *testing.T) {
 	service := newFake()
 	service.refuse = failing(9, refusal(codes.ResourceExhausted, "OVERLOADED", "later", after(time.Hour)))

@@ -14,6 +14,7 @@ from onnxplain_server import cli
 from onnxplain_server.core.interfaces import BlobStore, Cache, Decoder, Runner
 from onnxplain_server.core.model_limits import ModelLimits
 from onnxplain_server.core.operation_store import OperationStore
+from onnxplain_server.core.quotas import QuotaStore
 from onnxplain_server.telemetry.tracing import UNTRACED, Tracer
 
 if TYPE_CHECKING:
@@ -167,11 +168,12 @@ def _blobs(byte_limit: int = _UPLOAD_BYTES, seconds: float = math.inf) -> Memory
 
 @dataclass(frozen=True, slots=True)
 class _Stores:
-    """Stores of a server; without Redis, none for operations."""
+    """Stores of a server; without Redis, none for operations, and quotas are its own."""
 
     cache: Cache
     blobs: BlobStore
     operations: OperationStore | None = None
+    quotas: QuotaStore | None = None
 
 
 def _stores(settings: Settings) -> _Stores:
@@ -198,6 +200,7 @@ def _stores(settings: Settings) -> _Stores:
         shared.cache(cache, settings.cache_seconds),
         shared.blobs(blobs, settings.upload_seconds),
         shared.operations(operation_limits(settings)),
+        shared.quotas(),
     )
 
 
@@ -222,6 +225,7 @@ def _serve(flags: Mapping[str, object]) -> None:
             ready=server_runner.ready,
             tracer=tracer,
             operations=stores.operations,
+            quotas=stores.quotas,
         )
 
 

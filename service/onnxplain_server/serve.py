@@ -13,11 +13,12 @@ from dataclasses import dataclass
 
 from prometheus_client.registry import Collector
 
-from onnxplain_server import server_process
+from onnxplain_server import server_process, usage
 from onnxplain_server.access import Access, build_access
 from onnxplain_server.config.settings import Settings
 from onnxplain_server.core.interfaces import BlobStore, Cache, Decoder, Runner
 from onnxplain_server.core.operation_store import OperationStore
+from onnxplain_server.core.quotas import QuotaStore
 from onnxplain_server.telemetry.tracing import UNTRACED, Tracer
 from onnxplain_server.transport.admission.scheduler import Scheduler
 from onnxplain_server.transport.admission.size_limits import BodyLimits
@@ -34,7 +35,6 @@ from onnxplain_server.transport.rest.rest_access import header_check
 from onnxplain_server.transport.rest.rest_server import RestServer
 from onnxplain_server.transport.rest.routes import create_app
 from onnxplain_server.transport.service import Service
-from onnxplain_server.usage import begin_audit, build_metrics, request_limits
 
 LOG = logging.getLogger(__name__)
 
@@ -84,6 +84,8 @@ class Server:
         Traces the requests.
     operations : OperationStore, optional
         Keeps the operations; without it, none can be started.
+    quotas : QuotaStore, optional
+        Counts what callers use; without it, each server counts for itself.
 
     Raises
     ------
@@ -105,23 +107,26 @@ class Server:
         ready: Callable[[], bool] = lambda: True,
         tracer: Tracer = UNTRACED,
         operations: OperationStore | None = None,
+        quotas: QuotaStore | None = None,
     ) -> None:
         counts = settings.running_count, settings.waiting_count, settings.extra_count
         self._scheduler = scheduler = Scheduler(*counts)
         access = build_access(settings)
+        quota = usage.build_quotas(settings, quotas)
         state = StateCollector(scheduler, cache, store), OperationCollector(operations)
-        metrics = build_metrics(settings, (*state, access.state, *collectors))
+        metrics = usage.build_metrics(settings, quota, (*state, access.state, *collectors))
         service = Service(
             *(runner, cache, store),
             decoder=decoder,
-            limits=request_limits(settings),
+            limits=usage.request_limits(settings),
             scheduler=scheduler,
             metrics=metrics,
             ready=ready,
             operations=operations,
+            quotas=quota,
         )
         with ExitStack() as opened:
-            self._close_audit = opened.callback(begin_audit(settings, metrics))
+            self._close_audit = opened.callback(usage.begin_audit(settings, metrics))
             shared = _Shared(settings, service, metrics, access, tracer, scheduler.thread_count)
             self._rest = _rest(shared)
             opened.callback(self._rest.stop, 0)
@@ -178,6 +183,7 @@ def run(
     ready: Callable[[], bool] = lambda: True,
     tracer: Tracer = UNTRACED,
     operations: OperationStore | None = None,
+    quotas: QuotaStore | None = None,
 ) -> None:
     """Serve until SIGTERM or SIGINT, then drain. Call it on the main thread.
 
@@ -195,6 +201,7 @@ def run(
         ready=ready,
         tracer=tracer,
         operations=operations,
+        quotas=quotas,
     )
     gc.freeze()  # otherwise each full collection stops all requests for 100 ms
     LOG.info("metrics on %s:%d, REST on %s:%d, gRPC on %s:%d", *_addresses(settings, server))
@@ -226,10 +233,9 @@ def _executor(
 
 
 def _addresses(settings: Settings, server: Server) -> tuple[str | int, ...]:
-    rest_host = settings.rest_host or settings.host
     return (
         *(settings.host, server.metrics_port),
-        *(rest_host, server.rest_port),
+        *(settings.rest_host or settings.host, server.rest_port),
         *(settings.host, server.grpc_port),
     )
 

@@ -6,10 +6,14 @@ from collections.abc import Callable, Iterable
 
 from prometheus_client.registry import Collector
 
+from onnxplain_server.adapters.storage.memory_quotas import MemoryQuotas
 from onnxplain_server.config.setting_names import SettingsError, variable_and_flag
 from onnxplain_server.config.settings import Settings
+from onnxplain_server.core.quotas import QuotaStore
 from onnxplain_server.transport.admission.admission import RequestLimits
+from onnxplain_server.transport.admission.quotas import NO_QUOTAS, QuotaLimits, Quotas
 from onnxplain_server.transport.audit.audit_file import AuditFile
+from onnxplain_server.transport.metrics.quota_metrics import QuotaState
 from onnxplain_server.transport.metrics.request_metrics import Metrics
 
 
@@ -23,10 +27,18 @@ def request_limits(settings: Settings) -> RequestLimits:
     )
 
 
-def build_metrics(settings: Settings, collectors: Iterable[Collector]) -> Metrics:
+def build_quotas(settings: Settings, store: QuotaStore | None) -> Quotas:
+    """Make the quotas of callers, which a store counts; without one, this server for itself."""
+    rows, seconds = settings.quota_predicted_rows, settings.quota_processor_seconds
+    if rows is seconds is None:
+        return NO_QUOTAS
+    return Quotas(QuotaLimits(rows, seconds), store or MemoryQuotas())
+
+
+def build_metrics(settings: Settings, quotas: Quotas, collectors: Iterable[Collector]) -> Metrics:
     """Make the metrics of a server, with further collectors."""
     callers = settings.metrics_callers
-    return Metrics(*collectors, callers=callers.split(",") if callers else ())
+    return Metrics(*collectors, QuotaState(quotas), callers=callers.split(",") if callers else ())
 
 
 def begin_audit(settings: Settings, metrics: Metrics) -> Callable[[], None]:

@@ -55,8 +55,10 @@ export class Attempts {
 
 /** Whether the same request may succeed later. */
 function mayPass(error: ExplainError): boolean {
-  // Without a time to come back this is a message over the limit, now and always.
-  if (error.code === "RESOURCE_EXHAUSTED") return error.retryAfterMs !== undefined;
+  // Without a time to come back this is a message over the limit, now and always. A quota has room
+  // after minutes: the caller decides whether to wait for them.
+  if (error.code === "RESOURCE_EXHAUSTED")
+    return error.retryAfterMs !== undefined && error.reason !== "QUOTA_EXCEEDED";
   return error.code === "UNAVAILABLE" || wasCut(error);
 }
 

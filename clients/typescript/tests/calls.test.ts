@@ -121,6 +121,17 @@ test("what exceeds a message is named by its id, the largest file first, and the
   assert.deepEqual(server.asked[1]?.body, Buffer.from(table));
 });
 
+test("a quota is not waited for", async () => {
+  using server = await answering(problem(429, "QUOTA_EXCEEDED", "", "3600"), EXPLAINED);
+
+  await assert.rejects(
+    connect(server.url).explain({ methods: METHODS }),
+    (error: ExplainError) => error.reason === "QUOTA_EXCEEDED" && error.retryAfterMs === 3_600_000,
+  );
+
+  assert.equal(server.asked.length, 1);
+});
+
 for (const passing of [
   problem(429, "OVERLOADED", "", "0"),
   problem(503, "UNAVAILABLE", "", "0"),

@@ -85,6 +85,20 @@ class Settings(BaseSettings):
         description="Callers that metrics of usage show by name, such as token:team-a,token:team-b;"
         " all others count as other. By default, no metric names a caller.",
     )
+    quota_predicted_rows: float | None = Field(
+        None,
+        description="Rows that each caller may have predicted per hour, on all servers of one"
+        " Redis. By default, no limit.",
+        ge=1,
+        le=1e15,
+    )
+    quota_processor_seconds: float | None = Field(
+        None,
+        description="Processor seconds of workers that each caller may use per hour, on all servers"
+        " of one Redis. By default, no limit.",
+        gt=0,
+        le=1e9,
+    )
     max_message_bytes: MessageSize = Field(
         ByteSize(64 * 2**20),
         description="Largest gRPC message received, and REST body; uploads may be larger.",

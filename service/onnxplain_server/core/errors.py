@@ -63,10 +63,20 @@ class ExplainError(Exception):
         chose: unprintable characters are escaped here, and long messages are cut.
     field : str
         Path of the request's field, like "methods[0].interactions.features"; may be empty.
+    retry_seconds : float or None
+        When the same request may succeed, where that is known.
     """
 
-    def __init__(self, reason: Reason, message: str, field: str = "") -> None:
+    def __init__(
+        self,
+        reason: Reason,
+        message: str,
+        field: str = "",
+        *,
+        retry_seconds: float | None = None,
+    ) -> None:
         self.reason = reason
+        self.retry_seconds = retry_seconds
         self.message = printable(message, _MESSAGE_BYTE_LIMIT)
         self.field = printable(field, _FIELD_BYTE_LIMIT)
         super().__init__(self.message)

@@ -25,6 +25,7 @@ from onnxplain_server.transport.admission.admission import (
     RequestLimits,
     create_context,
 )
+from onnxplain_server.transport.admission.quotas import NO_QUOTAS, Quotas
 from onnxplain_server.transport.admission.request_context import RequestContext
 from onnxplain_server.transport.admission.scheduler import Scheduler
 from onnxplain_server.transport.admission.size_limits import SizeLimit
@@ -64,6 +65,8 @@ class Service:
         Whether the runner can compute now.
     operations : OperationStore, optional
         Without it, no operations can be started.
+    quotas : Quotas
+        Limit what callers use per hour.
     """
 
     def __init__(
@@ -78,8 +81,10 @@ class Service:
         metrics: Metrics,
         ready: Callable[[], bool] = lambda: True,
         operations: OperationStore | None = None,
+        quotas: Quotas = NO_QUOTAS,
     ) -> None:
         self.operations = operations
+        self.quotas = quotas
         self._ready = ready
         self._runner = runner
         self._decoder = decoder
@@ -210,7 +215,7 @@ class Service:
         progress: Callable[[float, float], None],
     ) -> Reply:
         start = time.monotonic()
-        host = self._context(named.ids, ticket, progress)
+        host = self._context(named.ids, ticket, progress, ticket.reserve_rows)
         usage, spans = ticket.caller.usage, ticket.caller.spans
         usage.read(named.ids.model, named.ids.table, method_names(named.message))
         try:
@@ -242,6 +247,7 @@ class Service:
         ids: RequestIds,
         ticket: Ticket,
         progress: Callable[[float, float], None] = _ignore,
+        reserve_rows: Callable[[float], None] = _ignore,
     ) -> RequestContext:
         return create_context(
             ids,
@@ -250,14 +256,17 @@ class Service:
             cache=self._cache,
             limits=self._limits,
             progress=progress,
+            reserve_rows=reserve_rows,
         )
 
     @contextmanager
     def _slot(self, ticket: Ticket) -> Iterator[None]:
-        """Hold a slot of the scheduler, and measure waiting and computing."""
+        """Charge the caller, hold a slot of the scheduler, and measure waiting and computing."""
         spans = ticket.caller.spans
         try:
             with ExitStack() as stack, spans.collecting():
+                charge = stack.enter_context(self.quotas.charged(ticket.caller))
+                ticket.reserve_rows = charge.plan
                 with span("queue"):
                     stack.enter_context(self._scheduler.acquire(ticket))
                 stack.enter_context(span("compute"))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
 from grpc import StatusCode
 
-from onnxplain_server.core.errors import Reason
+from onnxplain_server.core.errors import ExplainError, Reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +24,14 @@ class Status:
 _INVALID = Status(StatusCode.INVALID_ARGUMENT, 400)
 _TOO_LARGE = Status(StatusCode.RESOURCE_EXHAUSTED, 413)
 _PRECONDITION = Status(StatusCode.FAILED_PRECONDITION, 400)
+
+
+def retry_seconds(error: ExplainError) -> int | None:
+    """Return after how many seconds a retry may succeed; None where none may, or nobody knows."""
+    if error.retry_seconds is not None:
+        return math.ceil(error.retry_seconds)
+    return STATUS[error.reason].retry_seconds
+
 
 STATUS: Mapping[Reason, Status] = MappingProxyType(
     {

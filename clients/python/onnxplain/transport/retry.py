@@ -59,8 +59,9 @@ class Attempts:
 def _is_transient(error: ExplainError) -> bool:
     """Tell whether the same request may succeed later."""
     if error.code == "RESOURCE_EXHAUSTED":
-        # Without RetryInfo this is a message over the limit, which no retry cures.
-        return error.retry_seconds is not None
+        # Without RetryInfo this is a message over the limit, which no retry cures. A quota has
+        # room after minutes: the caller decides whether to wait for them.
+        return error.retry_seconds is not None and error.reason != "QUOTA_EXCEEDED"
     return error.code == "UNAVAILABLE" or _was_cut(error)
 
 

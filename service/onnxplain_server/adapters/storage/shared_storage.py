@@ -1,4 +1,4 @@
-"""Shared storage of replicas in one Redis: cache, uploaded files and operations."""
+"""Shared storage of replicas in one Redis: cache, uploaded files, operations and quotas."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from onnxplain_server.adapters.storage.layered_blobs import LayeredBlobs
 from onnxplain_server.adapters.storage.layered_cache import LayeredCache
 from onnxplain_server.adapters.storage.memory_blobs import MemoryBlobs
 from onnxplain_server.adapters.storage.memory_cache import MemoryCache
+from onnxplain_server.adapters.storage.memory_quotas import MemoryQuotas
 from onnxplain_server.adapters.storage.operations.redis_operations import RedisOperations
 from onnxplain_server.adapters.storage.redis_blobs import RedisBlobs
 from onnxplain_server.adapters.storage.redis_cache import RedisCache
 from onnxplain_server.adapters.storage.redis_connection import RedisConnection
+from onnxplain_server.adapters.storage.redis_quotas import RedisQuotas
 from onnxplain_server.adapters.storage.signing import Signer
 from onnxplain_server.core.operations import OperationLimits
 
@@ -50,6 +52,10 @@ class SharedStorage:
         """Build a store of uploaded files, with the same byte limit in Redis as in memory."""
         back = RedisBlobs(self._connection, self._signer, front.byte_limit, seconds)
         return LayeredBlobs(front, back)
+
+    def quotas(self) -> RedisQuotas:
+        """Build a store of quotas, with one of this process behind it."""
+        return RedisQuotas(self._connection, MemoryQuotas())
 
     def operations(self, limits: OperationLimits) -> RedisOperations:
         """Build a store of operations, on a connection of its own."""

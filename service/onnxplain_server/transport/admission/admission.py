@@ -118,6 +118,7 @@ def create_context(
     cache: Cache,
     limits: RequestLimits,
     progress: Callable[[float, float], None],
+    reserve_rows: Callable[[float], None] = lambda _row_count: None,
 ) -> RequestContext:
     """Make the context of a computation; its keys are derived from what this process hashed."""
     model_key = ":".join((_SCHEMA, _sha256(caller.name.encode()), ids.model))
@@ -130,6 +131,7 @@ def create_context(
         caller_key=caller.key,
         row_limit=limits.row_count,
         usage=caller.usage,
+        reserve_rows=reserve_rows,
     )
 
 

@@ -40,6 +40,8 @@ class RequestContext:
         Maximum number of planned rows.
     usage : Usage or None
         Told of progress and processor time.
+    reserve_rows : callable (row count) -> None
+        See `Ticket`.
     """
 
     def __init__(
@@ -53,18 +55,20 @@ class RequestContext:
         caller_key: Hashable = "",
         row_limit: float = math.inf,
         usage: Usage | None = None,
+        reserve_rows: Callable[[float], None] = lambda _row_count: None,
     ) -> None:
         self.model_key = model_key
         self.caller_key = caller_key
         self._row_limit = row_limit
         self._usage = usage or Usage()
+        self._reserve_rows = reserve_rows
         self._cache = cache
         self._prefix = prefix
         self.control = control
         self._progress = progress
 
     def advance(self, done: float, planned: float) -> None:
-        """Report progress and check the deadline and the row limit."""
+        """Report progress, and check the deadline, the row limit and the quota."""
         self._usage.done_row_count = max(self._usage.done_row_count, done)
         self.control.check(f"after {done:,.0f} of {planned:,.0f} planned rows")
         if planned > self._row_limit:
@@ -74,6 +78,7 @@ class RequestContext:
                 f"allows {self._row_limit:,.0f}. Ask for fewer rows (row_count), features or grid "
                 "points",
             )
+        self._reserve_rows(planned)
         self._progress(done, planned)
 
     def count_processor(self, seconds: float) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from enum import Enum, auto
 
 from onnxplain_server.core.errors import Reason
@@ -40,6 +41,8 @@ class Ticket:
     control : RequestControl
         Deadline and cancellation of the request.
     stage : Stage
+    reserve_rows : callable (row count) -> None
+        Called with each plan of the computation; raises QUOTA_EXCEEDED.
     wakeup : Condition
         Notified when the waiting request should look again whether it is next.
     """
@@ -49,6 +52,7 @@ class Ticket:
         self.control = RequestControl(caller.seconds, caller.is_disconnected, caller.start)
         self.wakeup = threading.Condition(lock)
         self.stage = Stage.READING
+        self.reserve_rows: Callable[[float], None] = lambda _row_count: None
 
     @property
     def caller_key(self) -> CallerKey:

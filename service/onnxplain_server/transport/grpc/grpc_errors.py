@@ -17,7 +17,7 @@ from onnxplain_server.telemetry.tracing import Tracer
 from onnxplain_server.transport.grpc_methods import STREAMS, service_of
 from onnxplain_server.transport.metrics.request_metrics import Metrics
 from onnxplain_server.transport.request_log import NOBODY, OK, RequestRecord
-from onnxplain_server.transport.status import STATUS
+from onnxplain_server.transport.status import STATUS, retry_seconds
 
 DOMAIN = "onnxplain"
 REQUEST_ID = "x-request-id"
@@ -135,5 +135,5 @@ def _details(error: ExplainError, request_id: str) -> Iterator[Message]:
     if error.field:
         violation = BadRequest.FieldViolation(field=error.field, description=error.message)
         yield BadRequest(field_violations=[violation])
-    if (seconds := STATUS[error.reason].retry_seconds) is not None:
+    if (seconds := retry_seconds(error)) is not None:
         yield RetryInfo(retry_delay={"seconds": seconds})

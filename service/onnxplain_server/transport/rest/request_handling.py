@@ -14,7 +14,7 @@ from onnxplain_server.transport.metrics.request_metrics import Metrics, known_me
 from onnxplain_server.transport.request_log import NOBODY, OK, RequestRecord
 from onnxplain_server.transport.rest import headers, problems
 from onnxplain_server.transport.rest.request_parser import is_explanation
-from onnxplain_server.transport.status import STATUS
+from onnxplain_server.transport.status import retry_seconds
 
 _REQUEST_ID = "X-Request-Id"
 
@@ -35,6 +35,7 @@ class Exchange:
         self.record = RequestRecord(f"{request.method} {self.path}", client_id, self._trace(tracer))
         self.record.usage.received_byte_count = request.content_length or 0
         self.outcome = ""
+        self.retry_seconds: int | None = None
         self.caller = NOBODY
 
     def problem_of(self, error: Exception) -> dict[str, Any]:
@@ -76,6 +77,7 @@ class Exchange:
             detail = error.description or error.name
             return problems.http_problem(error.code, detail, self.record.request_id, self.path)
         presentable = self.record.presentable(error)
+        self.retry_seconds = retry_seconds(presentable)
         return problems.problem(presentable, self.record.request_id, self.path)
 
 
@@ -106,9 +108,8 @@ def _answer(error: Exception) -> Response:
     if response.status_code == HTTPStatus.UNAUTHORIZED:
         sent = "Authorization" in request.headers
         response.headers["WWW-Authenticate"] = headers.challenge(document["detail"], sent=sent)
-    for status in STATUS.values():
-        if status.http == document["status"] and status.retry_seconds is not None:
-            response.headers["Retry-After"] = str(status.retry_seconds)
+    if (seconds := current().retry_seconds) is not None:
+        response.headers["Retry-After"] = str(seconds)
     return response
 
 

@@ -59,9 +59,11 @@ final class Attempts {
     }
 
     private static boolean mayPass(ExplainException error) {
-        // Without a time to come back, this is a message over the limit, now and always.
+        // Without a time to come back, this is a message over the limit, now and always. A quota has room after
+        // minutes: the caller decides whether to wait for them.
         boolean busy = error.getCode() == Code.RESOURCE_EXHAUSTED
-                && error.getRetryAfter().isPresent();
+                && error.getRetryAfter().isPresent()
+                && !error.getReason().equals("QUOTA_EXCEEDED");
         return busy || error.getCode() == Code.UNAVAILABLE || wasCut(error);
     }
 
