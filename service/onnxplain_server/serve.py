@@ -95,6 +95,7 @@ class Server:
         If a file of a setting cannot be used.
     """
 
+    # Long: it is given the parts of a server, and connects them in their order.
     def __init__(
         self,
         settings: Settings,
@@ -109,8 +110,7 @@ class Server:
         operations: OperationStore | None = None,
         quotas: QuotaStore | None = None,
     ) -> None:
-        counts = settings.running_count, settings.waiting_count, settings.extra_count
-        self._scheduler = scheduler = Scheduler(*counts)
+        self._scheduler = scheduler = usage.build_scheduler(settings)
         access = build_access(settings)
         quota = usage.build_quotas(settings, quotas)
         state = StateCollector(scheduler, cache, store), OperationCollector(operations)
@@ -136,8 +136,8 @@ class Server:
             opened.pop_all()
         self._executor = _executor(settings, service, scheduler)
         self._readiness = ReadinessWatcher(lambda: service.ready, self._grpc.set_ready)
-        self.rest_port, self.grpc_port = self._rest.port, self._grpc.port
-        self.metrics_port = self._metrics.port
+        servers = self._rest, self._grpc, self._metrics
+        self.rest_port, self.grpc_port, self.metrics_port = (server.port for server in servers)
 
     def drain(self, seconds: float) -> bool:
         """Drain gracefully: refuse new work, let running work finish in time, then close.

@@ -1,4 +1,4 @@
-"""Limits, metrics and audit log built from settings: what callers may use, and what they used."""
+"""Scheduler, limits, quotas, metrics and audit log built from settings: what callers may use."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from onnxplain_server.config.settings import Settings
 from onnxplain_server.core.quotas import QuotaStore
 from onnxplain_server.transport.admission.admission import RequestLimits
 from onnxplain_server.transport.admission.quotas import NO_QUOTAS, QuotaLimits, Quotas
+from onnxplain_server.transport.admission.scheduler import Scheduler
 from onnxplain_server.transport.audit.audit_file import AuditFile
 from onnxplain_server.transport.metrics.quota_metrics import QuotaState
 from onnxplain_server.transport.metrics.request_metrics import Metrics
@@ -25,6 +26,11 @@ def request_limits(settings: Settings) -> RequestLimits:
         settings.max_seconds,
         settings.max_planned_rows,
     )
+
+
+def build_scheduler(settings: Settings) -> Scheduler:
+    """Make the scheduler of requests."""
+    return Scheduler(settings.running_count, settings.waiting_count, settings.extra_count)
 
 
 def build_quotas(settings: Settings, store: QuotaStore | None) -> Quotas:
