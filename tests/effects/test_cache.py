@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from itertools import combinations
 from typing import Any
 
@@ -101,7 +102,7 @@ def test_single_effects_are_predicted_again_after_a_curve(make) -> None:
     later = engine(make, host)
     effects = singles(later, [0])
 
-    assert later.ledger.hits == 1
+    assert later.ledger.hits == 2  # F_j, and the predictions of the rows
     np.testing.assert_allclose(effects, singles(engine(make, make.host()), [0]), rtol=1e-12)
 
 
@@ -200,6 +201,23 @@ def test_another_feature_or_other_points_are_cache_misses(make) -> None:
     assert later.ledger.hits == 0
 
 
+def names_read(make, host) -> set[str]:
+    """Return the names of the cached numbers that a repeated request reads."""
+    read: set[str] = set()
+
+    class Watching(make.host):  # type: ignore[misc]
+        def cache_get(self, names, byte_limit=math.inf):
+            read.update(names)
+            return super().cache_get(names, byte_limit)
+
+    watching = Watching()
+    watching.values = host.values
+    later = engine(make, watching)
+    later.effects.outputs()
+    singles(later)
+    return read
+
+
 @pytest.mark.parametrize(
     "damage",
     [
@@ -215,8 +233,11 @@ def test_a_damaged_number_is_computed_again(make, damage) -> None:
     host = make.host()
     expected = singles(engine(make, host))
     whole = dict(host.values)
+    read = names_read(make, host)
 
     for name, value in whole.items():
+        if name not in read:  # predictions that only larger groups use
+            continue
         host.values = whole | {name: damage(value)}
         later = engine(make, host)
         later.effects.outputs()

@@ -1020,9 +1020,18 @@ type Receipt struct {
 	// methods.
 	OverviewMethods []*OverviewMethod `protobuf:"bytes,15,rep,name=overview_methods,json=overviewMethods,proto3" json:"overview_methods,omitempty"`
 	// `ExplainRequest.model_name`, as it was sent.
-	ModelName     string `protobuf:"bytes,14,opt,name=model_name,json=modelName,proto3" json:"model_name,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	ModelName string `protobuf:"bytes,14,opt,name=model_name,json=modelName,proto3" json:"model_name,omitempty"`
+	// Operators of the model, as in `ModelDescription.operators`, whose rounding in
+	// the runtime may depend on how many rows a call has, which the server
+	// learns from the speed of the model. Empty: an equal request has the same
+	// numbers to the last bit, however it is cut into calls, on however many
+	// threads, and where it was ended and begun again, with the same versions on a
+	// processor of the same kind. Else predictions may differ by a rounding of the
+	// model's own arithmetic, for float about 1e-7 of the largest; averages over
+	// rows by less.
+	SizeDependentOperators []string `protobuf:"bytes,16,rep,name=size_dependent_operators,json=sizeDependentOperators,proto3" json:"size_dependent_operators,omitempty"`
+	unknownFields          protoimpl.UnknownFields
+	sizeCache              protoimpl.SizeCache
 }
 
 func (x *Receipt) Reset() {
@@ -1158,6 +1167,13 @@ func (x *Receipt) GetModelName() string {
 		return x.ModelName
 	}
 	return ""
+}
+
+func (x *Receipt) GetSizeDependentOperators() []string {
+	if x != nil {
+		return x.SizeDependentOperators
+	}
+	return nil
 }
 
 // A method of an overview.
@@ -1805,7 +1821,7 @@ const file_onnxplain_v1_explanation_service_proto_rawDesc = "" +
 	"\x0fdrawn_row_count\x18\x01 \x01(\x05R\rdrawnRowCount\x12$\n" +
 	"\x0eused_row_count\x18\x02 \x01(\x05R\fusedRowCount\x12\x16\n" +
 	"\x06weight\x18\x03 \x01(\x01R\x06weight\x12\x12\n" +
-	"\x04seed\x18\x04 \x01(\x05R\x04seed\"\xe3\x05\n" +
+	"\x04seed\x18\x04 \x01(\x05R\x04seed\"\x9d\x06\n" +
 	"\aReceipt\x12!\n" +
 	"\fmodel_digest\x18\x01 \x01(\tR\vmodelDigest\x12!\n" +
 	"\ftable_digest\x18\x02 \x01(\tR\vtableDigest\x12\x12\n" +
@@ -1825,7 +1841,8 @@ const file_onnxplain_v1_explanation_service_proto_rawDesc = "" +
 	"prediction\x12G\n" +
 	"\x10overview_methods\x18\x0f \x03(\v2\x1c.onnxplain.v1.OverviewMethodR\x0foverviewMethods\x12\x1d\n" +
 	"\n" +
-	"model_name\x18\x0e \x01(\tR\tmodelName\x1aB\n" +
+	"model_name\x18\x0e \x01(\tR\tmodelName\x128\n" +
+	"\x18size_dependent_operators\x18\x10 \x03(\tR\x16sizeDependentOperators\x1aB\n" +
 	"\x14LibraryVersionsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"T\n" +

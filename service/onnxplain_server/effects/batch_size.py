@@ -5,17 +5,24 @@ from __future__ import annotations
 import math
 import threading
 
-_SIZES = (1_000, 2_000, 4_000, 8_000, 16_000)
+ALIGNMENT = 16
+"""Rows that stay together in a call. The runtime computes rows in groups of up to 16, and a single
+row or the rest of a group by other instructions, whose last bits may differ: while calls are cut at
+multiples of 16, each row is in the same group whatever the size of the calls."""
+
+_SIZES = (1_024, 2_048, 4_096, 8_192, 16_384)
 _TRIALS = 8
 _MAX_SECONDS = 0.05
 _TOLERANCE = 1.03
+_MOST_RECORDED = 100_000
+"""Rows per second whose predictions are recorded: up to some hundred kilobytes per output."""
 
 
 class BatchSize:
     """Batch size of a loaded model: the fastest per row among the sizes tried.
 
     The trials are calls of real requests, so learning costs nothing. Calls last about 50 ms at
-    most, since a computation can be cancelled between calls only.
+    most, or as long as 16 rows, since a computation can be cancelled between calls only.
     """
 
     LARGEST = _SIZES[-1]
@@ -30,6 +37,11 @@ class BatchSize:
     def is_settled(self) -> bool:
         """True once it is learned: durations no longer count."""
         return self._settled is not None
+
+    @property
+    def is_slow(self) -> bool:
+        """True where a second's predictions of one thread are few enough to record each."""
+        return 0 < self.rows_in(1.0) <= _MOST_RECORDED
 
     def current(self) -> int:
         """Return the number of rows of the next call."""
@@ -64,4 +76,29 @@ class BatchSize:
         limit = _TOLERANCE * min(row_seconds.values())
         best = max(size for size, seconds in row_seconds.items() if seconds <= limit)
         self._row_seconds = row_seconds[best]
-        return max(1, min(best, int(_MAX_SECONDS / row_seconds[best])))
+        return _aligned(min(best, int(_MAX_SECONDS / row_seconds[best])))
+
+
+def _aligned(rows: int) -> int:
+    """Round down to a multiple of the alignment, at least one."""
+    return max(ALIGNMENT, rows // ALIGNMENT * ALIGNMENT)
+
+
+def next_call(start: int, stop: int, size: int) -> slice:
+    """Return the rows of the next call, from `start` on.
+
+    Calls end at multiples of the alignment, counted from the first row of the piece. The rest of
+    the last group is predicted with the group before it: it is in one call with 16 rows at least,
+    if the piece has so many.
+
+    Parameters
+    ----------
+    start : int
+        First row that is not predicted, a multiple of the alignment.
+    stop : int
+        Number of rows of the piece.
+    size : int
+        Current batch size.
+    """
+    end = start + _aligned(size)
+    return slice(start, stop if stop - end < ALIGNMENT else end)

@@ -11,7 +11,6 @@ import numpy as np
 from onnxplain_server.core.arrays import Array, Cube, Indices, Matrix, Vector
 from onnxplain_server.effects.background import Background, combine, sum_by_code
 from onnxplain_server.effects.curve_prediction import (
-    CurvePlan,
     CurvePredictor,
     SweepRequest,
     row_shares_only,
@@ -20,6 +19,8 @@ from onnxplain_server.effects.effect_cache import CacheKey, EffectCache
 from onnxplain_server.effects.engine import Joint, Single, pure_effect
 from onnxplain_server.effects.hybrid_rows import HybridRows
 from onnxplain_server.effects.predictor import Predictor
+from onnxplain_server.effects.recording.averages_cache import AveragesCache
+from onnxplain_server.effects.recording.journal import Journal
 from onnxplain_server.effects.rounding import prediction_rounding
 from onnxplain_server.effects.row_predictions import RowPredictions
 from onnxplain_server.effects.sweep import Averages, Shares
@@ -51,6 +52,9 @@ class BlackBox:
     """
 
     def __init__(self, predictor: Predictor, background: Background, scale: str) -> None:
+        outputs = ",".join(predictor.output_keys)
+        scope = f"{scale}\n{background.digest}\n{outputs}"
+        predictor = predictor.recording_in(Journal(predictor.ledger, scope))
         self._predictor = predictor
         self._background = background
         self._scale = scale
@@ -60,7 +64,7 @@ class BlackBox:
         self.unused = predictor.unused(len(background.columns))
         self.curve_predictor = CurvePredictor(predictor, background, self._cache, self.unused)
         self._rows = RowPredictions(predictor, background, self._cache)
-        self._hybrids = HybridRows(predictor, background, self._rows.get)
+        self._hybrids = HybridRows(predictor, background, self._cache, self._rows.get_unplanned)
         self._effects: dict[tuple[int, ...], Matrix] = {}
 
     @property
@@ -95,10 +99,14 @@ class BlackBox:
         return prediction_rounding(self.outputs(), self._predictor.roundings)
 
     def single(self, features: Sequence[int], weights: Matrix | None = None) -> Iterator[Single]:
-        cached = self._cached_singles(features) if weights is None else {}
+        used = [j for j in features if j not in self.unused]
+        cache = AveragesCache(self._cache, self._predictor.batch_size, weights)
+        entries = cache.get_pairs([self._single_keys(j) for j in used])
+        cached = {j: entry for j, entry in zip(used, entries, strict=True) if entry is not None}
         own = self._background.weights if weights is None else weights
+        hybrid = {j for j in features if self._is_hybrid((j,))}
         swept = self._sweeps(
-            self._over_levels(j, own) for j in features if j not in self.unused and j not in cached
+            self._over_levels(j, own, is_hybrid=j in hybrid) for j in used if j not in cached
         )
         for j in features:
             if j in self.unused:
@@ -109,30 +117,13 @@ class BlackBox:
             else:
                 averages = next(swept)
                 single = self._single(j, averages)
-                if weights is None:
-                    self._put_single(j, averages)
+                cache.put_pair(self._single_keys(j), averages, self.cost((j,)))
             self._effects[j,] = single.own
             yield single
 
     def _single_keys(self, feature: int) -> tuple[CacheKey, CacheKey]:
         own = self.curve_predictor.key((feature,), (self._background.levels[feature],))
         return own, CacheKey(f"others {feature}", len(self._background))
-
-    def _cached_singles(self, features: Sequence[int]) -> dict[int, Averages]:
-        """Look up F at each feature's values and F of all other features, in one round trip."""
-        used = [j for j in features if j not in self.unused]
-        entries = self._cache.get([key for j in used for key in self._single_keys(j)])
-        pairs = zip(used, entries[::2], entries[1::2], strict=True)
-        return {
-            j: Averages(points, rows)
-            for j, points, rows in pairs
-            if points is not None and rows is not None
-        }
-
-    def _put_single(self, feature: int, averages: Averages) -> None:
-        own, others = self._single_keys(feature)
-        self._cache.put(own, averages.points)
-        self._cache.put(others, averages.rows)
 
     def _single(self, feature: int, averages: Averages) -> Single:
         """Return the effect at the rows, from that at the feature's values."""
@@ -147,25 +138,27 @@ class BlackBox:
         own = np.broadcast_to(averages[..., None, :], shape)
         return Single(feature, own, np.broadcast_to(outputs, shape))
 
-    def _over_levels(self, feature: int, weights: Array) -> SweepRequest:
+    def _over_levels(self, feature: int, weights: Array, *, is_hybrid: bool) -> SweepRequest:
         """Ask for a sweep of a feature over its own values."""
         row_shares = weights / weights.sum(axis=-1, keepdims=True)
         shares = Shares(sum_by_code(row_shares, self._background.codes[feature]), row_shares)
-        return SweepRequest((feature,), (self._background.levels[feature],), shares)
+        return SweepRequest((feature,), (self._background.levels[feature],), shares, is_hybrid)
 
     def _sweeps(self, requests: Iterable[SweepRequest]) -> Iterator[Averages]:
-        """Sweep over the rows' combinations of values, by `HybridRows` where cheaper."""
         return self.curve_predictor.sweeps(requests, self._sweep_hybrids)
 
-    def _sweep_hybrids(self, request: SweepRequest) -> Averages | None:
-        """Sweep by `HybridRows`; None where that is not cheaper."""
+    def _sweep_hybrids(self, request: SweepRequest) -> Averages:
         group = tuple(request.features)
-        merged, _ = self._background.merge_ignoring([*group, *self.unused])
-        if not self._hybrids.pays(group, len(request.grid[0]) * len(merged)):
-            return None
         averages = self._hybrids.sweep(group, request.shares)
         self.curve_predictor.check(averages.points, group, request.grid)
         return averages
+
+    def _is_hybrid(self, group: tuple[int, ...]) -> bool:
+        """Return whether `HybridRows` sweeps the rows' combinations of values of a group."""
+        if not group or self.unused.intersection(group):
+            return False
+        ignored = [*group, *self.unused]
+        return self._hybrids.choose(group, lambda: len(self._background.merge_ignoring(ignored)[0]))
 
     def joint(
         self, groups: Sequence[tuple[int, ...]], weights: Matrix | None = None
@@ -189,8 +182,13 @@ class BlackBox:
             tuple(columns[j][first] for j in group)
             for group, (first, _) in zip(groups, combined, strict=True)
         ]
-        keys = [self.curve_predictor.key(g, grid) for g, grid in zip(groups, grids, strict=True)]
-        cached = self._cache.get(keys) if weights is None else [None] * len(keys)
+        hybrid = [self._is_hybrid(group) for group in groups]
+        keys = [
+            self.curve_predictor.key(g, grid, is_hybrid=is_hybrid)
+            for g, grid, is_hybrid in zip(groups, grids, hybrid, strict=True)
+        ]
+        cache = AveragesCache(self._cache, self._predictor.batch_size, weights)
+        cached = cache.get(keys)
         # The plan assumed all combinations of values; release those that no row has.
         self.release(
             sum(
@@ -200,8 +198,8 @@ class BlackBox:
         )
         own = self._background.weights if weights is None else weights
         swept = self._sweeps(
-            SweepRequest(group, grid, row_shares_only(own, len(grid[0])))
-            for group, grid, values in zip(groups, grids, cached, strict=True)
+            SweepRequest(group, grid, row_shares_only(own, len(grid[0])), is_hybrid)
+            for group, grid, is_hybrid, values in zip(groups, grids, hybrid, cached, strict=True)
             if values is None
         )
         for group, grid, key, (_, inverse), values in zip(
@@ -209,11 +207,10 @@ class BlackBox:
         ):
             if values is not None:
                 self._predictor.ledger.spend(self.cost(group, len(grid[0])), 0)
-                yield values[inverse]
+                yield values[..., inverse, :]
                 continue
             points = next(swept).points
-            if weights is None:
-                self._cache.put(key, points)
+            cache.put(key, points, self.cost(group, len(grid[0])))
             yield points[..., inverse, :]
 
     def _joint_unused(self, group: tuple[int, ...]) -> Joint:
@@ -243,12 +240,13 @@ class BlackBox:
 
     def curves(self, requests: Sequence[tuple[Sequence[int], Sequence[Array]]]) -> Iterator[Matrix]:
         plans = [self.curve_predictor.plan(features, points) for features, points in requests]
-        self.release(sum(map(_duplicate_count, plans)) * len(self._background))
+        self.release(sum(plan.duplicate_count for plan in plans) * len(self._background))
         cached = iter(self._cache.get([plan.key for plan in plans if plan.key]))
         known = [next(cached) if plan.key else None for plan in plans]
-        swept = self.curve_predictor.sweeps(
-            plan.request(self._background.weights)
-            for plan, points in zip(plans, known, strict=True)
+        hybrid = [self._is_hybrid(plan.group_over(self._background.levels)) for plan in plans]
+        swept = self._sweeps(
+            plan.request(self._background.weights, is_hybrid=is_hybrid)
+            for plan, points, is_hybrid in zip(plans, known, hybrid, strict=True)
             if plan.key and points is None
         )
         for plan, points in zip(plans, known, strict=True):
@@ -287,11 +285,7 @@ class BlackBox:
         if cached is not None:
             self._predictor.ledger.spend(rows, 0)
             return cached.reshape(shape)
-        values = compute()
-        cache.put(key, values.reshape(-1, 1))
+        with self._predictor.unit():
+            values = compute()
+            cache.put(key, values.reshape(-1, 1))
         return values
-
-
-def _duplicate_count(plan: CurvePlan) -> int:
-    """Count the points of a curve that repeat others."""
-    return len(plan.inverse) - len(plan.grid[0]) if plan.key else 0

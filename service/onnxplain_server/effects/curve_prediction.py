@@ -20,7 +20,7 @@ from onnxplain_server.effects.effect_cache import CacheKey, EffectCache
 from onnxplain_server.effects.predictor import Predictor, check_finite
 from onnxplain_server.effects.sweep import Averages, Shares, Sweep, Sweeper, run_sweeps
 
-_BLOCK_ROWS = 16_000
+_BLOCK_ROWS = 16_384
 """Hybrid rows per block, which bounds memory."""
 
 _SECONDS_TOGETHER = 0.25
@@ -29,11 +29,18 @@ _SECONDS_TOGETHER = 0.25
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SweepRequest:
-    """Features to move over a grid, one (n_points,) array each, and the weights of averages."""
+    """Features to move over a grid, one (n_points,) array each, and the weights of averages.
+
+    Attributes
+    ----------
+    is_hybrid : bool
+        Whether the points are the rows' own, and `HybridRows` sweeps them.
+    """
 
     features: Sequence[int]
     grid: Sequence[Array]
     shares: Shares
+    is_hybrid: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,9 +62,22 @@ class CurvePlan:
     key: CacheKey | None
     inverse: Indices
 
-    def request(self, weights: Array) -> SweepRequest:
+    @property
+    def duplicate_count(self) -> int:
+        """Number of points that repeat others."""
+        return len(self.inverse) - len(self.grid[0]) if self.key else 0
+
+    def group_over(self, levels: Sequence[Array]) -> tuple[int, ...]:
+        """Return its feature if it has the points of `single`, whose numbers it shares; else ()."""
+        has_levels = len(self.features) == 1 and np.array_equal(
+            self.grid[0], levels[self.features[0]]
+        )
+        return self.features if has_levels else ()
+
+    def request(self, weights: Array, *, is_hybrid: bool) -> SweepRequest:
         """Ask for its averages over rows of these weights."""
-        return SweepRequest(self.features, self.grid, row_shares_only(weights, len(self.grid[0])))
+        shares = row_shares_only(weights, len(self.grid[0]))
+        return SweepRequest(self.features, self.grid, shares, is_hybrid)
 
 
 class CurvePredictor:
@@ -101,10 +121,16 @@ class CurvePredictor:
             values.dtype == object or bool(np.isfinite(values).all())
         )
 
-    def key(self, features: Sequence[int], grid: Sequence[Array]) -> CacheKey:
-        """Return the cache key of partial dependence at points, one (n_points,) array each."""
+    def key(
+        self, features: Sequence[int], grid: Sequence[Array], *, is_hybrid: bool = False
+    ) -> CacheKey:
+        """Return the cache key of partial dependence at points, one (n_points,) array each.
+
+        Sweeps of groups by `HybridRows` add up in another order: they have keys of their own.
+        """
         points = hashlib.sha256(b"".join(fingerprint(values) for values in grid)).hexdigest()
-        return CacheKey(f"curve {tuple(features)} {points}", len(grid[0]))
+        kind = "hybrid curve" if is_hybrid else "curve"
+        return CacheKey(f"{kind} {tuple(features)} {points}", len(grid[0]))
 
     def sweep(self, features: Sequence[int], grid: Sequence[Array], shares: Shares) -> Averages:
         """Sweep over a grid, with rows merged that differ in moved and unused features only."""
@@ -113,18 +139,18 @@ class CurvePredictor:
     def sweeps(
         self,
         requests: Iterable[SweepRequest],
-        otherwise: Callable[[SweepRequest], Averages | None] = lambda _request: None,
+        hybrid: Callable[[SweepRequest], Averages],
     ) -> Iterator[Averages]:
         """Sweep over several grids, short sweeps side by side, so that no thread waits at each end.
 
         Parameters
         ----------
-        otherwise : callable (SweepRequest) -> Averages or None
-            Computes the averages in another way; None where a sweep is cheaper.
+        hybrid : callable (SweepRequest) -> Averages
+            Sweeps where `SweepRequest.is_hybrid`.
         """
         waiting: list[SweepRequest] = []
         for request in requests:
-            averages = otherwise(request)
+            averages = hybrid(request) if request.is_hybrid else None
             if averages is None:
                 waiting.append(request)
             rows = sum(len(each.grid[0]) * each.shares.rows.size for each in waiting)
@@ -138,11 +164,12 @@ class CurvePredictor:
     def sweep_all(self, requests: Sequence[SweepRequest]) -> list[Averages]:
         """Sweep over several grids side by side."""
         merges = [self._merge(request) for request in requests]
-        averages = run_sweeps(self._predictor, [sweep for sweep, _ in merges])
+        with self._predictor.unit():
+            averages = run_sweeps(self._predictor, [sweep for sweep, _ in merges])
         for request, each in zip(requests, averages, strict=True):
             self.check(each.points, request.features, request.grid)
         return [
-            Averages(each.points, each.rows[..., inverse, :])
+            Averages(each.points, each.rows[..., inverse, :]).in_order()
             for each, (_, inverse) in zip(averages, merges, strict=True)
         ]
 
@@ -185,8 +212,9 @@ class CurvePredictor:
         key = CacheKey(f"individual {tuple(features)} {digest}", n * n_points)
         predictions = self._cache.get([key])[0]
         if predictions is None:
-            predictions = self._predict_individual(features, points)
-            self._cache.put(key, predictions)
+            with self._predictor.unit():
+                predictions = self._predict_individual(features, points)
+                self._cache.put(key, predictions)
         else:
             self._predictor.ledger.spend(n * n_points, 0)
         return predictions.reshape(n, n_points, predictions.shape[1])

@@ -12,7 +12,7 @@ import numpy as np
 from onnxplain_server.core.arrays import Matrix
 from onnxplain_server.effects.ledger import Ledger
 
-_VERSION = "1"
+_VERSION = "2"
 """Version of the numbers: raise it when a change of code changes the numbers of a key."""
 
 

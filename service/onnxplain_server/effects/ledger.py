@@ -98,6 +98,14 @@ class Ledger:
         """Store arrays in the cache."""
         self._host.cache_put({name: pack(array) for name, array in arrays.items()})
 
+    def get_bytes(self, names: Sequence[str]) -> Sequence[bytes | None]:
+        """Look values up that are no effects: they count neither as hits nor as misses."""
+        return self._host.cache_get(names)
+
+    def put_bytes(self, entries: Mapping[str, bytes]) -> None:
+        """Store values that are no effects."""
+        self._host.cache_put(entries)
+
 
 class _Unplanned(Ledger):
     """Ledger that reports predicted rows to another one, without progress or cache.
@@ -123,4 +131,10 @@ class _Unplanned(Ledger):
         return [None] * len(names)
 
     def cache_put(self, arrays: Mapping[str, Matrix]) -> None:
+        """Store nothing."""
+
+    def get_bytes(self, names: Sequence[str]) -> Sequence[bytes | None]:
+        return [None] * len(names)
+
+    def put_bytes(self, entries: Mapping[str, bytes]) -> None:
         """Store nothing."""

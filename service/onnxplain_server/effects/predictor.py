@@ -6,6 +6,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -16,8 +17,14 @@ from onnxplain_server.core.model import Model
 from onnxplain_server.core.rows import Features, feeds
 from onnxplain_server.core.table import listed
 from onnxplain_server.effects.background import Background
-from onnxplain_server.effects.batch_size import BatchSize
+from onnxplain_server.effects.batch_size import BatchSize, next_call
 from onnxplain_server.effects.ledger import Ledger
+from onnxplain_server.effects.recording.journal import Journal
+from onnxplain_server.effects.recording.recorded_rows import (
+    content_of,
+    record_slices,
+    unknown_stretches,
+)
 
 _T = TypeVar("_T")
 _R = TypeVar("_R")
@@ -36,15 +43,18 @@ class Predictor:
         Shared by all computations on the loaded model.
     threads : ThreadPoolExecutor
         Runs calls in parallel; each call uses one thread.
+    journal : Journal or None
+        Records the predictions of slow models, call by call.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0917 - its parts
         self,
         model: Model,
         outputs: Indices,
         ledger: Ledger,
         batch_size: BatchSize,
         threads: ThreadPoolExecutor,
+        journal: Journal | None = None,
     ) -> None:
         self._model = model
         self._outputs = outputs
@@ -55,6 +65,7 @@ class Predictor:
         self._has_failed = False
         self.batch_size = batch_size
         self.ledger = ledger
+        self.journal = journal
 
     @property
     def output_names(self) -> tuple[str, ...]:
@@ -74,6 +85,27 @@ class Predictor:
     def unused(self, n_features: int) -> frozenset[int]:
         """Return features that the selected outputs certainly ignore; see `Model.unused`."""
         return self._model.unused(n_features, self._outputs)
+
+    def recording_in(self, journal: Journal) -> Predictor:
+        """Return the same predictor with a journal."""
+        return Predictor(
+            self._model, self._outputs, self.ledger, self.batch_size, self._threads, journal
+        )
+
+    def unit(self) -> AbstractContextManager[None]:
+        """Run a piece of work whose number is cached at its end; see `Journal.unit`."""
+        return nullcontext() if self.journal is None else self.journal.unit()
+
+    def unplanned(self) -> Predictor:
+        """Return the same predictor for rows outside the plan: they count as predicted only."""
+        return Predictor(
+            self._model,
+            self._outputs,
+            self.ledger.unplanned(),
+            self.batch_size,
+            self._threads,
+            self.journal,
+        )
 
     def of(self, model: Model) -> Predictor:
         """Return a predictor of all outputs of another model, with the same ledger and threads."""
@@ -114,15 +146,64 @@ class Predictor:
 
     def predict_rows(self, features: Features, columns: Sequence[Array]) -> Matrix:
         """Predict any number of rows, given as cast columns (n,), in batches: (n, n_outputs)."""
-        n, start = len(columns[0]), 0
-        parts: list[Matrix] = []
-        while start < n:
-            size = self.batch_size.current()
-            batch = [column[start : start + size] for column in columns]
-            predictions = self.predict(feeds(features, batch), len(batch[0]), size)
-            parts.append(predictions.astype(np.float64))
-            start += size
-        return np.concatenate(parts)
+
+        def call(rows: slice, size: int) -> Array:
+            batch = [column[rows] for column in columns]
+            return self.predict(feeds(features, batch), len(batch[0]), size)
+
+        into = np.empty((len(columns[0]), len(self._outputs)))
+        self.fill(into, call, columns)
+        return into
+
+    def fill(
+        self, into: Matrix, call: Callable[[slice, int], Array], columns: Sequence[Array]
+    ) -> None:
+        """Predict a piece of rows in batches, but for those that the journal has.
+
+        Parameters
+        ----------
+        into : (n, n_outputs)
+            Where the predictions go.
+        call : callable (slice, int) -> (n_rows_of_slice, n_outputs)
+            Predicts rows of the piece in one call; takes the current batch size too.
+        columns : arrays of n rows each
+            All that the rows' predictions depend on beside the model.
+        """
+        stretches: Iterable[slice] = [slice(0, len(into))]
+        if self.journal is not None and self.journal.has_records:
+            restored = self._restore(self.journal, into, columns)
+            stretches = unknown_stretches(len(into), restored)
+        for stretch in stretches:
+            start = recorded = stretch.start
+            while start < stretch.stop:
+                size = self.batch_size.current()
+                rows = next_call(start, stretch.stop, size)
+                into[rows] = call(rows, size)
+                start = rows.stop
+                if self.journal is not None and self.batch_size.is_slow:
+                    recorded = self._record(self.journal, into[:start], columns, recorded)
+
+    def _restore(
+        self, journal: Journal, into: Matrix, columns: Sequence[Array]
+    ) -> Callable[[slice], bool]:
+        """Return a function that copies the predictions of a record, where there is one."""
+
+        def restored(rows: slice) -> bool:
+            values = journal.get(content_of(columns, rows))
+            if values is None:
+                return False
+            into[rows] = values
+            self.ledger.spend(rows.stop - rows.start, 0)
+            return True
+
+        return restored
+
+    def _record(self, journal: Journal, done: Matrix, columns: Sequence[Array], start: int) -> int:
+        """Record complete groups of predicted rows from `start` on; return the first one left."""
+        for rows in record_slices(start, len(columns[0]), len(done)):
+            journal.put(content_of(columns, rows), done[rows].copy())
+            start = rows.stop
+        return start
 
     def in_parallel(self, function: Callable[[_T], _R], parts: Iterable[_T]) -> list[_R]:
         """Run a function on parts in the thread pool; results are in the order of the parts.

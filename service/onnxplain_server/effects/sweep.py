@@ -5,17 +5,22 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from onnxplain_server.core.arrays import Array, Cube
-from onnxplain_server.effects.background import Background
+from onnxplain_server.effects.background import Background, fingerprint
 from onnxplain_server.effects.batch_size import BatchSize
 from onnxplain_server.effects.predictor import Predictor
+from onnxplain_server.effects.recording.journal import Journal, digest
 from onnxplain_server.effects.tile import Tile
+from onnxplain_server.effects.weighted_mean import over_points, over_rows
 
 _MAX_PARTS = 32
-_ANY_NUMBERS = np.errstate(invalid="ignore")
+_BLOCK_CELLS = 1 << 22
+"""Numbers in the rows of a block, which bounds the memory of wide tables."""
+ANY_NUMBERS = np.errstate(invalid="ignore")
 """Predictions of opposite infinities average to NaN, which the predictor refuses."""
 
 
@@ -34,6 +39,10 @@ class Averages:
 
     points: Array
     rows: Array
+
+    def in_order(self) -> Averages:
+        """Return the same numbers as the cache returns them: sums over them follow the memory."""
+        return Averages(np.ascontiguousarray(self.points), np.ascontiguousarray(self.rows))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,12 +71,7 @@ class Sweeper:
         self._background = background
         self._tiles: list[Tile] = []
 
-    @property
-    def row_count(self) -> int:
-        """Number of rows of the background."""
-        return len(self._background)
-
-    @_ANY_NUMBERS
+    @ANY_NUMBERS
     def sweep(
         self, features: Sequence[int], points: Sequence[Array], shares: Shares, span: slice
     ) -> Averages:
@@ -80,65 +84,47 @@ class Sweeper:
         shares : Shares
             Of the whole grid.
         """
-        n, length = len(self._background), points_per_block(len(self._background))
+        n, length = len(self._background), self.points_per_block
         averages = []
         rows = np.zeros((*shares.points.shape[:-1], n, len(self._predictor.output_names)))
+        has_point_shares = bool(shares.points.any())
         for start in range(0, len(points[0]), length):
             predicted = self._block(features, [p[start : start + length] for p in points])
             first = span.start + start
             block = shares.points[..., first : first + len(predicted)]
             averages.append(over_rows(shares.rows, predicted))
-            rows += over_points(block, predicted)
+            if has_point_shares:
+                rows += over_points(block, predicted)
         return Averages(np.concatenate(averages, axis=-2), rows)
 
     def _block(self, features: Sequence[int], points: Sequence[Array]) -> Cube:
         """Predict all rows at some grid points: (n_points, n_rows, n_outputs)."""
         count, n = len(points[0]), len(self._background)
         predicted = np.empty((count, n, len(self._predictor.output_names)))
-        tile, start = self._borrow(), 0
-        while start < count:
-            size = self._predictor.batch_size.current()
-            if tile.size != size:
-                tile = Tile(self._predictor, self._background, size)
-            stop = min(start + tile.copies, count)
-            into = predicted[start:stop].reshape((stop - start) * n, -1)
-            tile.predict(features, [p[start:stop] for p in points], into)
-            start = stop
+        tile = self._borrow(count)
+        tile.predict(features, points, predicted.reshape(count * n, -1))
         self._tiles.append(tile)
         return predicted
 
-    def _borrow(self) -> Tile:
+    def _borrow(self, copies: int) -> Tile:
         """Take a tile that no other thread uses; list operations are atomic."""
         try:
-            return self._tiles.pop()
+            tile = self._tiles.pop()
         except IndexError:
-            size = self._predictor.batch_size.current()
-            return Tile(self._predictor, self._background, size)
+            return Tile(self._predictor, self._background, copies)
+        return tile if tile.copies >= copies else Tile(self._predictor, self._background, copies)
+
+    @property
+    def points_per_block(self) -> int:
+        """Number of grid points that are predicted before their averages are taken.
+
+        It depends on rows and columns alone, and so does the order of sums.
+        """
+        width = len(self._background.columns)
+        return max(1, min(BatchSize.LARGEST, _BLOCK_CELLS // width) // len(self._background))
 
 
-def points_per_block(n_rows: int) -> int:
-    """Return how many grid points are predicted before their averages are taken.
-
-    It does not depend on the batch size, so that sums keep their order.
-    """
-    return max(1, BatchSize.LARGEST // n_rows)
-
-
-@_ANY_NUMBERS
-def over_rows(shares: Array, predicted: Cube) -> Array:
-    """Average (n_points, n_rows, n_outputs) over rows; replicates come first."""
-    averages: Array = shares @ predicted
-    return averages if shares.ndim == 1 else averages.swapaxes(0, 1)
-
-
-@_ANY_NUMBERS
-def over_points(shares: Array, predicted: Cube) -> Array:
-    """Average (n_points, n_rows, n_outputs) over points; replicates come first."""
-    averages = shares @ predicted.reshape(len(predicted), -1)
-    return averages.reshape(*shares.shape[:-1], *predicted.shape[1:])
-
-
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Sweep:
     """Averages over the rows of a sweeper and over a grid, for `run_sweeps`.
 
@@ -157,12 +143,23 @@ class Sweep:
     points: Sequence[Array]
     shares: Shares
 
+    @cached_property
+    def content(self) -> bytes:
+        """Digest of all that its averages depend on beside model and rows."""
+        arrays = (*self.points, self.shares.points, self.shares.rows)
+        return digest([f"sweep {tuple(self.features)}".encode(), *map(fingerprint, arrays)])
+
+    @property
+    def row_count(self) -> int:
+        """Number of rows of the background."""
+        return int(self.shares.rows.shape[-1])
+
     def spans(self) -> list[slice]:
         """Cut the grid into parts for the threads, each of whole blocks.
 
         Parts do not depend on the number of threads, so that sums keep their order.
         """
-        n_points, block = len(self.points[0]), points_per_block(self.sweeper.row_count)
+        n_points, block = len(self.points[0]), self.sweeper.points_per_block
         length = math.ceil(n_points / _MAX_PARTS / block) * block
         return [slice(start, min(start + length, n_points)) for start in range(0, n_points, length)]
 
@@ -175,11 +172,32 @@ class Sweep:
 def run_sweeps(predictor: Predictor, sweeps: Sequence[Sweep]) -> list[Averages]:
     """Run sweeps side by side, so that no thread waits for the last part of each of them."""
     jobs = [(sweep, span) for sweep in sweeps for span in sweep.spans()]
-    parts = iter(predictor.in_parallel(lambda job: job[0].part(job[1]), jobs))
+
+    def run(job: tuple[Sweep, slice]) -> Averages:
+        sweep, span = job
+        journal = predictor.journal
+        return sweep.part(span) if journal is None else _journaled(predictor, journal, sweep, span)
+
+    parts = iter(predictor.in_parallel(run, jobs))
     return [_join([next(parts) for _ in sweep.spans()]) for sweep in sweeps]
 
 
-@_ANY_NUMBERS
+def _journaled(predictor: Predictor, journal: Journal, sweep: Sweep, span: slice) -> Averages:
+    """Compute a part of a sweep, or take it from the journal."""
+    place = f"{span.start} {span.stop}".encode()
+    keys = [digest([sweep.content, place, kind]) for kind in (b"points", b"rows")]
+    if journal.has_records:
+        points, rows = map(journal.get, keys)
+        if points is not None and rows is not None:
+            predictor.ledger.spend((span.stop - span.start) * sweep.row_count, 0)
+            return Averages(points, rows)
+    with journal.part() as recorded:
+        averages = sweep.part(span)
+    journal.replace(recorded, dict(zip(keys, (averages.points, averages.rows), strict=True)))
+    return averages
+
+
+@ANY_NUMBERS
 def _join(parts: Sequence[Averages]) -> Averages:
     """Join the parts of a sweep, in the order of the grid."""
     total = np.zeros_like(parts[0].rows)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -10,29 +10,31 @@ from onnxplain_server.core.arrays import Array, Matrix
 from onnxplain_server.effects.background import Background
 from onnxplain_server.effects.predictor import Predictor
 
+_MOST_BOUND = 64
+"""Calls that are bound at a time: more are of so few rows each that binding takes no share."""
+
 
 class Tile:
-    """Hybrid rows of one call: copies of the background with some features replaced.
+    """Hybrid rows of one block: copies of the background with some features replaced.
 
     Parameters
     ----------
     predictor : Predictor
     background : Background
-    size : int
-        Batch size: as many copies are made as fit, at least one.
+    copies : int
+        Most points of a block: one copy of the background each.
 
     Attributes
     ----------
-    size : int
     copies : int
     """
 
-    def __init__(self, predictor: Predictor, background: Background, size: int) -> None:
-        self.size = size
-        self.copies = max(1, size // len(background))
+    def __init__(self, predictor: Predictor, background: Background, copies: int) -> None:
+        self.copies = copies
+        self._predictor = predictor
         self._background = background
-        buffers = self._allocate()
-        self._call = predictor.on_buffers(buffers)
+        self._buffers = self._allocate()
+        self._calls: dict[tuple[int, int], Callable[[slice, int], Array]] = {}
         self._replaced: tuple[int, ...] = ()
         for feature in range(len(self._columns)):
             self._restore(feature)
@@ -63,9 +65,21 @@ class Tile:
             Where the predictions go, point by point.
         """
         self._replace(features, values)
-        for start in range(0, len(into), self.size):
-            call = slice(start, min(start + self.size, len(into)))
-            into[call] = self._call(call, self.size)
+        columns = [buffer[: len(into)] for buffer in self._buffers.values()]
+        self._predictor.fill(into, self._call, columns)
+
+    def _call(self, rows: slice, size: int) -> Array:
+        return self._bound(rows)(slice(0, rows.stop - rows.start), size)
+
+    def _bound(self, rows: slice) -> Callable[[slice, int], Array]:
+        """Return the call of some rows: bound once, since binding costs as much as many rows."""
+        place = rows.start, rows.stop
+        if place not in self._calls:
+            if len(self._calls) == _MOST_BOUND:
+                self._calls.clear()
+            views = {name: buffer[rows] for name, buffer in self._buffers.items()}
+            self._calls[place] = self._predictor.on_buffers(views)
+        return self._calls[place]
 
     def _replace(self, features: Sequence[int], values: Sequence[Array]) -> None:
         for feature in self._replaced:

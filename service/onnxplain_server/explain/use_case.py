@@ -72,6 +72,11 @@ class Answer:
     overview_methods: tuple[tuple[str, int | None], ...] = ()
 
     @property
+    def has_predictions(self) -> bool:
+        """Return whether numbers depend on predictions of the model, also on cached ones."""
+        return self.engine is Engine.BLACK_BOX or self.predicted_row_count > 0
+
+    @property
     def row_count(self) -> int:
         """Largest number of rows that a method drew."""
         counts = (e.rows.drawn for e in self.explanations if e.rows)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from google.protobuf import json_format
@@ -78,6 +79,7 @@ def receipt(message: Receipt) -> list[Fact]:
         Fact("rows predicted", f"{message.predicted_row_count:,.0f}"),
         Fact("found in cache", f"{message.cache_hit_count:,} of {lookup_count:,} effects"),
         Fact("engine", f"{engine}: {_text(message.engine_reason)}" if engine else ""),
+        Fact("may round by call size", _operators(message.size_dependent_operators)),
         Fact("time", f"{message.elapsed.ToTimedelta().total_seconds():.1f} s"),
         Fact("model", shorten(_text(message.model_digest), _DIGEST_LENGTH) or "none"),
         Fact("table", shorten(_text(message.table_digest), _DIGEST_LENGTH)),
@@ -85,6 +87,10 @@ def receipt(message: Receipt) -> list[Fact]:
         *(Fact(_text(name), _text(v)) for name, v in sorted(message.library_versions.items())),
     ]
     return [fact for fact in facts if fact.value]
+
+
+def _operators(names: Sequence[str]) -> str:
+    return "; ".join(map(_text, names))
 
 
 def title(explanation: Explanation) -> str:

@@ -155,7 +155,7 @@ class RowsUsed(_message.Message):
     def __init__(self, drawn_row_count: _Optional[int] = ..., used_row_count: _Optional[int] = ..., weight: _Optional[float] = ..., seed: _Optional[int] = ...) -> None: ...
 
 class Receipt(_message.Message):
-    __slots__ = ("model_digest", "table_digest", "seed", "row_count", "predicted_row_count", "cache_hit_count", "cache_miss_count", "engine", "engine_reason", "server_version", "library_versions", "elapsed", "prediction", "overview_methods", "model_name")
+    __slots__ = ("model_digest", "table_digest", "seed", "row_count", "predicted_row_count", "cache_hit_count", "cache_miss_count", "engine", "engine_reason", "server_version", "library_versions", "elapsed", "prediction", "overview_methods", "model_name", "size_dependent_operators")
     class LibraryVersionsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -178,6 +178,7 @@ class Receipt(_message.Message):
     PREDICTION_FIELD_NUMBER: _ClassVar[int]
     OVERVIEW_METHODS_FIELD_NUMBER: _ClassVar[int]
     MODEL_NAME_FIELD_NUMBER: _ClassVar[int]
+    SIZE_DEPENDENT_OPERATORS_FIELD_NUMBER: _ClassVar[int]
     model_digest: str
     table_digest: str
     seed: int
@@ -193,7 +194,8 @@ class Receipt(_message.Message):
     prediction: _containers.RepeatedScalarFieldContainer[str]
     overview_methods: _containers.RepeatedCompositeFieldContainer[OverviewMethod]
     model_name: str
-    def __init__(self, model_digest: _Optional[str] = ..., table_digest: _Optional[str] = ..., seed: _Optional[int] = ..., row_count: _Optional[int] = ..., predicted_row_count: _Optional[float] = ..., cache_hit_count: _Optional[int] = ..., cache_miss_count: _Optional[int] = ..., engine: _Optional[_Union[ExplainRequest.Engine, str]] = ..., engine_reason: _Optional[str] = ..., server_version: _Optional[str] = ..., library_versions: _Optional[_Mapping[str, str]] = ..., elapsed: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., prediction: _Optional[_Iterable[str]] = ..., overview_methods: _Optional[_Iterable[_Union[OverviewMethod, _Mapping]]] = ..., model_name: _Optional[str] = ...) -> None: ...
+    size_dependent_operators: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, model_digest: _Optional[str] = ..., table_digest: _Optional[str] = ..., seed: _Optional[int] = ..., row_count: _Optional[int] = ..., predicted_row_count: _Optional[float] = ..., cache_hit_count: _Optional[int] = ..., cache_miss_count: _Optional[int] = ..., engine: _Optional[_Union[ExplainRequest.Engine, str]] = ..., engine_reason: _Optional[str] = ..., server_version: _Optional[str] = ..., library_versions: _Optional[_Mapping[str, str]] = ..., elapsed: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., prediction: _Optional[_Iterable[str]] = ..., overview_methods: _Optional[_Iterable[_Union[OverviewMethod, _Mapping]]] = ..., model_name: _Optional[str] = ..., size_dependent_operators: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class OverviewMethod(_message.Message):
     __slots__ = ("name", "row_count")

@@ -11,6 +11,7 @@ import numpy as np
 from onnx import ModelProto
 
 from onnxplain_server.adapters.onnx.analysis.affine import is_affine
+from onnxplain_server.adapters.onnx.analysis.call_size import size_dependent_operators
 from onnxplain_server.adapters.onnx.analysis.precision import FLOAT32, roundings
 from onnxplain_server.adapters.onnx.analysis.reachable_columns import read_reach
 from onnxplain_server.adapters.onnx.analysis.trees import read_trees
@@ -121,6 +122,11 @@ class OnnxModel:
             return is_affine(self._proto)
         except Exception:  # noqa: BLE001 - a model that the runtime loads may still be inconsistent
             return False
+
+    @cached_property
+    def size_dependent_operators(self) -> tuple[str, ...]:
+        """Operators whose rounding may depend on the number of rows in a call, sorted."""
+        return size_dependent_operators(self._proto)
 
     @cached_property
     def roundings(self) -> Vector:

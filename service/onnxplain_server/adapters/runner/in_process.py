@@ -132,6 +132,9 @@ class InProcess:
             response = answer.write(result)
             if asked.loaded:
                 response.model.CopyFrom(answer.write_description(asked.loaded.description))
+                if result.has_predictions:
+                    operators = asked.loaded.model.size_dependent_operators
+                    response.receipt.size_dependent_operators.extend(operators)
             identity = asked.file.identity if asked.file else ""
             response.receipt.MergeFrom(receipt(message, identity, asked.table_digest(), start))
             work = work_of(message, response.receipt)

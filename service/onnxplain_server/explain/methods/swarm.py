@@ -21,6 +21,7 @@ from onnxplain_server.explain.methods.swarm_search import (
 from onnxplain_server.explain.output_choice import requested_outputs
 from onnxplain_server.explain.row_counts import SEARCHED_ROWS
 from onnxplain_server.explain.sample import Sample
+from onnxplain_server.explain.single_flight_key import single_flight_key
 from onnxplain_server.explain.task import Job, Task
 from onnxplain_server.methods import swarm, target
 from onnxplain_server.methods.classes import ClassPairing
@@ -174,7 +175,9 @@ def _problem(
     moved = _moved_classes(truth, options, outputs, requested, task.path)
     single_rows = np.searchsorted(rows, task.sample.positions(options.row_indices))
     names = outputs if truth.classes is not None else ()
-    moved_rows = MovedRowPredictor(task.request.predictor, task.request.unplanned, background)
+    scope = single_flight_key(background, outputs, task.question, options)
+    request = task.request
+    moved_rows = MovedRowPredictor(request.predictor, request.unplanned, background, scope)
     steps = factory(moved_rows, background) if factory else None
     return Problem(background, moved_rows, truth, names, moved, single_rows, steps)
 

@@ -144,7 +144,7 @@ def _linear_steps(
 
     def make(moved_rows: MovedRowPredictor, background: Background) -> StepReader:
         predictor = request.unplanned.of(model)
-        scores = MovedRowPredictor(predictor, predictor, background)
+        scores = MovedRowPredictor(predictor, predictor, background, "class scores")
         return LinearStepReader(scores, moved_rows, background.columns, dtype, limit)
 
     return make

@@ -48,7 +48,8 @@ class RehearsedBlackBox(BlackBox):
         self._additive = additive
         self.curve_predictor = _RehearsedCurves(predictor, background, self._cache, self.unused)
         self._rows = _RehearsedRows(predictor, background, self._cache)
-        self._hybrids = _RehearsedHybrids(predictor, background, self._rows.get)
+        outputs = self._rows.get_unplanned
+        self._hybrids = _RehearsedHybrids(predictor, background, self._cache, outputs)
 
     def restrict(self, background: Background) -> RehearsedBlackBox:
         return RehearsedBlackBox(self._predictor, background, self._scale, self._additive)
@@ -67,7 +68,7 @@ class _RehearsedCurves(CurvePredictor):
 
     def _made_up(self, request: SweepRequest) -> Averages:
         sweep, inverse = self._merge(request)
-        _spend(self._predictor, len(request.grid[0]) * sweep.sweeper.row_count)
+        _spend(self._predictor, len(request.grid[0]) * sweep.row_count)
         level_counts = [len(self._background.levels[j]) for j in request.features]
         share = min(1.0, float(np.prod(level_counts)) / max(len(self._background), 1))
         amplitude = _WEAKEST + (_STRONGEST - _WEAKEST) * share
@@ -89,18 +90,18 @@ class _RehearsedCurves(CurvePredictor):
 
 
 class _RehearsedRows(RowPredictions):
-    def _predict(self) -> Matrix:
-        _spend(self._predictor, len(self._background))
-        return _noise((len(self._background), len(self._predictor.output_names)))
+    def _predict(self, predictor: Predictor) -> Matrix:
+        _spend(predictor, len(self._background))
+        return _noise((len(self._background), len(predictor.output_names)))
 
 
 class _RehearsedHybrids(HybridRows):
-    def _block(self, group: tuple[int, ...], at: Indices) -> Cube:
+    def _block(self, group: tuple[int, ...], at: Indices, predictor: Predictor) -> Cube:
         new = self._new(group, at)
         rows = int(new.sum())
-        _spend(self._predictor, rows)
-        self._predictor.ledger.release(new.size - rows)
-        return _noise((*new.shape, len(self._predictor.output_names)))
+        _spend(predictor, rows)
+        predictor.ledger.release(new.size - rows)
+        return _noise((*new.shape, len(predictor.output_names)))
 
 
 def _spend(predictor: Predictor, rows: int) -> None:

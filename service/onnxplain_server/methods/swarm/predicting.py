@@ -10,14 +10,15 @@ import numpy as np
 
 from onnxplain_server.core.arrays import Array, Indices, Matrix
 from onnxplain_server.core.rows import feeds
-from onnxplain_server.effects.background import Background
+from onnxplain_server.effects.background import Background, fingerprint
 from onnxplain_server.effects.batch_size import BatchSize
 from onnxplain_server.effects.predictor import Predictor, check_finite, describe_rows
+from onnxplain_server.effects.recording.journal import Journal, digest
 from onnxplain_server.methods.swarm.cohorts import Cohort
 from onnxplain_server.methods.swarm.perturbation import Move
 from onnxplain_server.methods.swarm.scoring import Tally
 
-_SPAN = 2_000
+_SPAN = 2_048
 """Rows per task of the thread pool; smaller tasks spread over more threads."""
 
 
@@ -41,10 +42,15 @@ class MovedRowPredictor:
         The same, for rows outside the plan.
     background : Background
         All rows.
+    scope : str
+        All that scores of moved rows depend on beside the moves, for the journal.
     """
 
-    def __init__(self, predictor: Predictor, unplanned: Predictor, background: Background) -> None:
-        self._predictor = predictor
+    def __init__(
+        self, predictor: Predictor, unplanned: Predictor, background: Background, scope: str
+    ) -> None:
+        self.journal = Journal(predictor.ledger, scope)
+        self._predictor = predictor.recording_in(self.journal)
         self._unplanned = unplanned
         self._background = background
         self._matrix = _as_matrix(background)
@@ -99,7 +105,22 @@ class MovedRowPredictor:
         return np.concatenate(self._unplanned.in_parallel(part, spans))
 
     def tallies(self, cohort: Cohort, tasks: Sequence[MovedFeature]) -> Tally:
-        """Predict all tasks in batches, and tally the predictions: one weight per task."""
+        """Predict all tasks in batches, and tally the predictions: one weight per task.
+
+        The journal keeps the tally to the end of the request: a later attempt searches as before,
+        and finds what it scores.
+        """
+        key = _content(cohort, tasks)
+        recorded = self.journal.get(key)
+        if recorded is not None:
+            return Tally(recorded[:, :-1], recorded[:, -1])
+        with self.journal.parts() as predictions:
+            tally = self._predict_tally(cohort, tasks)
+        joined = np.column_stack([tally.counts, tally.losses])
+        self.journal.replace(predictions, {key: joined})
+        return tally
+
+    def _predict_tally(self, cohort: Cohort, tasks: Sequence[MovedFeature]) -> Tally:
         n = len(cohort)
         labels = np.zeros((len(tasks), n), dtype=np.int32)
         losses = np.zeros((len(tasks), n))
@@ -128,21 +149,21 @@ class MovedRowPredictor:
         self, rows: Indices, pieces: Sequence[tuple[slice, int, Array]], predictor: Predictor
     ) -> Matrix:
         """Predict rows with pieces of columns replaced."""
-        parts, start = [], 0
-        while start < len(rows):
-            size = predictor.batch_size.current()
-            stop = min(start + size, len(rows))
-            inputs = self._inputs(rows[start:stop], pieces, start)
-            parts.append(predictor.predict(inputs, stop - start, size))
-            start = stop
+        whole = self._inputs(rows, pieces)
+        predicted = np.empty((len(rows), len(predictor.output_names)))
+
+        def call(part: slice, size: int) -> Array:
+            inputs = {name: values[part] for name, values in whole.items()}
+            return predictor.predict(inputs, part.stop - part.start, size)
+
+        predictor.fill(predicted, call, list(whole.values()))
         if predictor is self._predictor:
             with self._lock:
                 self._predicted += len(rows)
-        predicted = np.concatenate(parts).astype(np.float64)
         return check_finite(predicted, self._describe(rows, pieces))
 
     def _inputs(
-        self, rows: Indices, pieces: Sequence[tuple[slice, int, Array]], start: int
+        self, rows: Indices, pieces: Sequence[tuple[slice, int, Array]]
     ) -> Mapping[str, Array]:
         background = self._background
         name = background.features.matrix
@@ -152,10 +173,7 @@ class MovedRowPredictor:
         else:
             columns = [column[rows] for column in background.columns]
         for span, feature, values in pieces:
-            low, high = max(span.start - start, 0), min(span.stop - start, len(rows))
-            if low < high:
-                first = low + start - span.start
-                columns[feature][low:high] = values[first : first + high - low]
+            columns[feature][span] = values
         return {name: whole} if self._matrix is not None else feeds(background.features, columns)
 
     def _describe(
@@ -175,6 +193,17 @@ class MovedRowPredictor:
             )
 
         return message
+
+
+def _content(cohort: Cohort, tasks: Sequence[MovedFeature]) -> bytes:
+    """Digest the rows, true values, features and weights of a tally; the scope tells the rest."""
+    truth = cohort.truth
+    arrays = (cohort.rows, truth.actual, truth.weights)
+    expression = truth.expression.fingerprint if truth.expression else b""
+    features = [task.feature for task in tasks]
+    weights = np.array([task.weight for task in tasks], dtype=np.float64)
+    name = f"tally {cohort.name!r} {cohort.number} {cohort.row_index} {features}"
+    return digest([name.encode(), expression, *map(fingerprint, (*arrays, weights))])
 
 
 def _as_matrix(background: Background) -> Array | None:
