@@ -6,7 +6,7 @@ set -euo pipefail
 folder=$1 seconds=$2 target=$3
 mkdir -p "$folder/logs" "$folder/found"
 log=$folder/logs/$target
-if nice .venv-fuzz/bin/python tests/fuzz/one.py "$target" "$folder/seeds/$target" \
+if nice timeout --kill-after=10 "$((seconds + 600))" .venv-fuzz/bin/python tests/fuzz/one.py "$target" "$folder/seeds/$target" \
     -max_total_time="$seconds" -timeout=20 -rss_limit_mb=4096 -max_len=65536 \
     -artifact_prefix="$folder/found/$target-" > "$log" 2>&1; then
   printf '%-15s %s\n' "$target" "$(grep '^Done ' "$log")"
