@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import onnxplain
 import typer
@@ -50,6 +51,11 @@ class Connection:
     certificate_file: Path | None = None
     key_file: Path | None = None
     allow_unencrypted_token: bool = False
+
+    @classmethod
+    def from_flags(cls, flags: Mapping[str, Any]) -> Connection:
+        """Take the connection flags out of all flags of a command."""
+        return cls(**{field.name: flags[field.name] for field in fields(cls)})
 
     def open(self, endpoint: str, timeout: float | None) -> onnxplain.Client:
         """Open a client; a usage error if the flags contradict each other."""

@@ -90,6 +90,17 @@ def _apply(flags: Mapping[str, Any], request: ExplainRequest) -> None:
     request.MergeFrom(canonical.to_message(present, ExplainRequest))
 
 
+def flags_of(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of the request that flags of `explain` set."""
+    known = set(ExplainRequest.DESCRIPTOR.fields_by_name) - {"model", "table"}
+    return {
+        **{name: value for name, value in given.items() if name in known},
+        "feature_columns": split(given["feature_columns"] or []),
+        "class_labels": split(given["class_labels"] or []),
+        **output_choice(given["output_indices"] or [], given["outputs"] or []),
+    }
+
+
 def names(context: typer.Context, paths: Mapping[str, str | None]) -> Names:
     """Return the names that the user of `explain` knows the request by.
 

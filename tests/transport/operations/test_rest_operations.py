@@ -31,7 +31,7 @@ def started(client: Any, query: str = "", seed: int = 3) -> str:
     reply = client.rest("POST", f"/v1/explanations:start{query}", body, JSON)
     assert reply.status == 202
     assert reply.headers["Location"] == f"/v1/{reply.json['name']}"
-    return reply.headers["Location"]
+    return str(reply.headers["Location"])
 
 
 def ended(client: Any, path: str) -> dict[str, Any]:
