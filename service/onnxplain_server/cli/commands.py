@@ -30,6 +30,8 @@ SUMMARIES: Mapping[str, str] = MappingProxyType(
 )
 """First sentence of each command's help, by its name; module and function have that name too."""
 
+_LONG_RUNNING = {"start", "wait", "operations"}
+
 _HELP_FLAGS = {"help_option_names": ["-h", "--help"]}
 
 
@@ -45,7 +47,8 @@ class LazyGroup(TyperGroup):
 @cache
 def command(name: str) -> Any:
     """Import a command; what typer makes of its function, with all flags."""
-    module = import_module(f"{__package__}.{name}")
+    folder = "long_running." if name in _LONG_RUNNING else ""
+    module = import_module(f"{__package__}.{folder}{name}")
     single = typer.Typer(
         add_completion=False,
         pretty_exceptions_enable=False,

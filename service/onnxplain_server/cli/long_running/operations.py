@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Action(Enum):
-    """What to do with operations."""
+    """Action on operations."""
 
     LIST = "list"
     GET = "get"

@@ -1,0 +1,1 @@
+"""Commands about operations: explanations that a server computes and keeps."""
