@@ -1,4 +1,4 @@
-"""Recipes of long-running explanations: the script runs, the others are what their programs read."""
+"""Recipes of long-running explanations: the script runs, others are what programs read."""
 
 from __future__ import annotations
 
