@@ -200,6 +200,11 @@ func (f *fake) keep(next func() ([]byte, error)) (string, error) {
 func (f *fake) serve(listener net.Listener) *grpc.Server {
 	server := grpc.NewServer()
 	onnxplainv1.RegisterExplanationServiceServer(server, f)
+	return start(server, listener)
+}
+
+// start serves health besides, until the test is over.
+func start(server *grpc.Server, listener net.Listener) *grpc.Server {
 	grpc_health_v1.RegisterHealthServer(server, health.NewServer())
 	go func() {
 		if err := server.Serve(listener); err != nil {
@@ -214,6 +219,14 @@ func (f *fake) client(t *testing.T, options ...onnxplain.Option) *onnxplain.Clie
 	t.Helper()
 	listener := bufconn.Listen(1 << 20)
 	server := f.serve(listener)
+	return connected(t, listener, server, options...)
+}
+
+// connected connects to a server in memory.
+func connected(
+	t *testing.T, listener *bufconn.Listener, server *grpc.Server, options ...onnxplain.Option,
+) *onnxplain.Client {
+	t.Helper()
 	t.Cleanup(server.Stop)
 	dial := func(ctx context.Context, _ string) (net.Conn, error) { return listener.DialContext(ctx) }
 	options = append(options, onnxplain.WithDialOptions(grpc.WithContextDialer(dial)))
