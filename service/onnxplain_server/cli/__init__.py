@@ -1,6 +1,6 @@
 """Command line `onnxplain`: turns files and flags into a request, and prints or stores the answer.
 
-Read `commands`, `explain`, `request`, `methods`, `backend`, `output`. Commands call a runner or a
+Read `commands`, `explain`, `requests`, `backend`, `output`. Commands call a runner or a
 server and compute nothing themselves. Standard output has only the answer.
 
 Lazy imports: the module of a command is imported when the command is called.

@@ -17,6 +17,7 @@ from onnxplain.v1.explanation_service_pb2 import (
     ExplainRequest,
     ExplainResponse,
 )
+from onnxplain.v1.plan_pb2 import ExplanationPlan
 
 from onnxplain_server.cli.connection import Connection
 from onnxplain_server.cli.parts import ServiceParts
@@ -40,6 +41,9 @@ class Backend(Protocol):
 
     def explain(self, request: ExplainRequest, on_progress: OnProgress) -> ExplainResponse:
         """Compute an explanation."""
+
+    def plan(self, request: ExplainRequest) -> ExplanationPlan:
+        """Plan an explanation without computing it."""
 
     def describe(self, request: DescribeModelRequest) -> DescribeModelResponse:
         """Describe the inputs and outputs of a model."""
@@ -81,6 +85,13 @@ class LocalBackend:
             reply = runner.explain(request.SerializeToString(), NO_BLOBS, call)
         return ExplainResponse.FromString(reply.content)
 
+    def plan(self, request: ExplainRequest) -> ExplanationPlan:
+        """Plan an explanation without computing it."""
+        with _rare_collection(), _interruptible(self._seconds) as control:
+            call = self._call(control, _ignore)
+            reply = self._parts.runner().plan(request.SerializeToString(), NO_BLOBS, call)
+        return ExplanationPlan.FromString(reply.content)
+
     def describe(self, request: DescribeModelRequest) -> DescribeModelResponse:
         """Describe the inputs and outputs of a model."""
         with _rare_collection(), _interruptible(self._seconds) as control:
@@ -108,6 +119,11 @@ class RemoteBackend:
         """Compute an explanation."""
         with self._connect() as client:
             return client.messages.explain(request, progress=on_progress)
+
+    def plan(self, request: ExplainRequest) -> ExplanationPlan:
+        """Plan an explanation without computing it."""
+        with self._connect() as client:
+            return client.messages.plan(request)
 
     def describe(self, request: DescribeModelRequest) -> DescribeModelResponse:
         """Describe the inputs and outputs of a model."""

@@ -14,6 +14,7 @@ from typer.core import TyperCommand, TyperGroup
 SUMMARIES: Mapping[str, str] = MappingProxyType(
     {
         "explain": "Explain MODEL on the rows of TABLE: by an overview, or by the methods named.",
+        "plan": "Tell what explaining MODEL on the rows of TABLE would take, without computing it.",
         "options": "List the methods, or the options of METHOD for `explain --set`.",
         "describe": "Describe the inputs and outputs of MODEL.",
         "plot": "Render a plot of an answer; as HTML and without a name, the whole answer.",

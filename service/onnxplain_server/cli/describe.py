@@ -8,7 +8,7 @@ import typer
 from onnxplain.v1.explanation_service_pb2 import DescribeModelRequest
 from onnxplain.v1.model_pb2 import Model
 
-from onnxplain_server.cli import backend, files, request
+from onnxplain_server.cli import backend, files
 from onnxplain_server.cli.connection import (
     AllowUnencryptedToken,
     CaFile,
@@ -22,6 +22,7 @@ from onnxplain_server.cli.failure import in_short
 from onnxplain_server.cli.output.error_lines import Names
 from onnxplain_server.cli.output.formats import DEFAULT_OUTPUT, DescriptionOutput, is_for_terminal
 from onnxplain_server.cli.output.formatting import formatted_description
+from onnxplain_server.cli.requests import request
 
 
 def describe(

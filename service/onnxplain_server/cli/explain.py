@@ -3,17 +3,22 @@
 The function is long because typer makes one flag from each parameter.
 """
 
+# ruff: noqa: ARG001 - `asked` and MethodCommand read flags from the context
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Annotated, Any
 
+import onnxplain
 import typer
+from onnxplain.progress import spell_time
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest
 from onnxplain.v1.model_pb2 import ModelDescription
 
-from onnxplain_server.cli import backend, files, methods, request
+from onnxplain_server.cli import backend, files
 from onnxplain_server.cli.connection import (
     AllowUnencryptedToken,
     CaFile,
@@ -26,7 +31,9 @@ from onnxplain_server.cli.connection import (
 from onnxplain_server.cli.failure import UsageFault, in_short
 from onnxplain_server.cli.output import formatting, progress
 from onnxplain_server.cli.output.formats import DEFAULT_OUTPUT, Output, is_for_terminal
+from onnxplain_server.cli.requests import methods, request
 from onnxplain_server.core import contract_limits
+from onnxplain_server.core.errors import ExplainError
 from onnxplain_server.report import renderer
 
 COMMAND_CLASS = methods.MethodCommand
@@ -92,7 +99,7 @@ def explain(
             help="ExplainRequest as canonical JSON, without model and table. Flags override it.",
         ),
     ] = None,
-    method: Annotated[  # noqa: ARG001 - MethodCommand reads it, in its order
+    method: Annotated[
         list[str] | None,
         typer.Option(
             metavar="NAME",
@@ -100,7 +107,7 @@ def explain(
             "[default: an overview]",
         ),
     ] = None,
-    set_: Annotated[  # noqa: ARG001 - likewise
+    set_: Annotated[
         list[str] | None,
         typer.Option(
             "--set",
@@ -237,35 +244,55 @@ def explain(
 
     onnxplain explain rows.csv --method feature_vectors --target-column price
     """
-    flags = {
-        "feature_columns": request.split(feature_columns or []),
-        "target_column": target_column,
-        "weight_column": weight_column,
-        **request.output_choice(output_indices or [], outputs or []),
-        "prediction": prediction or [],
-        "scale": scale,
-        "engine": engine,
-        "budget_seconds": budget_seconds,
-        "budget_predicted_row_count": budget_predicted_row_count,
-        "row_count": row_count,
-        "seed": seed,
-        "class_labels": request.split(class_labels or []),
-        "model_name": model_name,
-        "plots": plots,
-        "allow_inconsistent_model": allow_inconsistent_model,
-    }
-    connection = Connection(
-        token_file, tls, ca_file, certificate_file, key_file, allow_unencrypted_token
-    )
-    typed = {"model": model, "table": table, "request": request_file}
-    with in_short(request.names(context, typed)):
+    with asked(context) as (chosen, message):
         if output is Output.HTML:
             renderer.require()  # before the computation, which may take long
-        message = request.build(model, table, request_file, methods.from_context(context), flags)
-        chosen = backend.choose(context.obj, endpoint, timeout, connection)
+        warn_of_long_work(chosen, message)
         with files.destination(output_file) as write:
             with progress.bar() as on_progress:
                 answer = chosen.explain(message, on_progress)
             name = Path(model or table or "").name
             to_terminal = is_for_terminal(output_file)
             write(formatting.formatted(answer, output, name, to_terminal=to_terminal))
+
+
+_FLAGS = (
+    *("target_column", "weight_column", "scale", "engine", "budget_seconds"),
+    *("budget_predicted_row_count", "row_count", "seed", "model_name", "plots"),
+    "allow_inconsistent_model",
+)
+_CONNECTION = (
+    *("token_file", "tls", "ca_file", "certificate_file", "key_file"),
+    "allow_unencrypted_token",
+)
+
+
+@contextmanager
+def asked(context: typer.Context) -> Iterator[tuple[backend.Backend, ExplainRequest]]:
+    """Yield the backend and the request that the flags of `explain` ask for; tell errors short."""
+    given = context.params
+    flags = {name: given[name] for name in _FLAGS} | {
+        "prediction": given["prediction"] or [],
+        "feature_columns": request.split(given["feature_columns"] or []),
+        "class_labels": request.split(given["class_labels"] or []),
+        **request.output_choice(given["output_indices"] or [], given["outputs"] or []),
+    }
+    connection = Connection(*(given[name] for name in _CONNECTION))
+    model, table, file = (given[name] for name in ("model", "table", "request_file"))
+    with in_short(request.names(context, {"model": model, "table": table, "request": file})):
+        message = request.build(model, table, file, methods.from_context(context), flags)
+        yield backend.choose(context.obj, given["endpoint"], given["timeout"], connection), message
+
+
+def warn_of_long_work(chosen: backend.Backend, message: ExplainRequest) -> None:
+    """Tell on a terminal that an explanation would take over a minute."""
+    if not sys.stderr.isatty():
+        return
+    with suppress(ExplainError, onnxplain.ExplainError):  # computing it raises it too
+        seconds = chosen.plan(message).seconds
+        if seconds.high > _LONG_SECONDS:
+            text = f"this takes about {spell_time(seconds.low)} to {spell_time(seconds.high)}"
+            typer.echo(f"{text}; `onnxplain plan` tells how to make it shorter", err=True)
+
+
+_LONG_SECONDS = 60

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from onnxplain.v1.explanation_service_pb2 import DescribeModelResponse, ExplainResponse
+from onnxplain.v1.plan_pb2 import ExplanationPlan
 
 from onnxplain_server.cli.output.formats import DescriptionOutput, Output
 from onnxplain_server.wire import canonical
@@ -35,6 +36,15 @@ def formatted(
 
             text = page.of_response(answer, model_name)
     return text.encode()
+
+
+def formatted_plan(plan: ExplanationPlan, *, as_json: bool, to_terminal: bool) -> bytes:
+    """Format a plan: as a table, or as JSON."""
+    if as_json:
+        return (canonical.encode(plan, indent=2) + "\n").encode()
+    from onnxplain_server.cli.output import tables
+
+    return tables.of_plan(plan, to_terminal=to_terminal).encode()
 
 
 def formatted_description(

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import io
 
+from onnxplain.progress import spell_time
 from onnxplain.v1.explanation_service_pb2 import ExplainResponse
 from onnxplain.v1.model_pb2 import ModelDescription
+from onnxplain.v1.plan_pb2 import ExplanationPlan, SecondsInterval
 from rich import box
 from rich.console import Console, RenderableType
 from rich.measure import Measurement
@@ -48,6 +50,43 @@ def of_model(model: ModelDescription, *, to_terminal: bool) -> str:
     for name, value in facts.model(model):
         table.add_row(name, Text(value))
     return _rendered([table], to_terminal=to_terminal)
+
+
+def of_plan(plan: ExplanationPlan, *, to_terminal: bool) -> str:
+    """Format the methods of a plan, its sums, and the options that would make it shorter."""
+    table = Table(box=box.SIMPLE_HEAD)
+    table.add_column("method")
+    table.add_column("engine")
+    for title in ("rows", "to predict", "in the cache", "time"):
+        table.add_column(title, justify="right")
+    for method in plan.methods:
+        bound = "" if method.is_exact else "at most "
+        table.add_row(
+            method.name,
+            method.engine,
+            f"{method.row_count:,}",
+            f"{bound}{method.predicted_row_count:,.0f}",
+            f"{method.cached_row_count:,.0f}",
+            _span(method.seconds),
+        )
+    sums = f"Time: {_span(plan.seconds)} · memory: {_megabytes(plan.memory_byte_count)}"
+    if plan.HasField("answer_byte_count"):
+        sums += f" · answer: {_megabytes(plan.answer_byte_count)}"
+    savings = [
+        Text(f"{s.field} {s.value:,} leaves {s.time_share:.0%} of the time. {s.accuracy}", "dim")
+        for s in plan.savings
+    ]
+    return _rendered([table, Text(sums), *savings], to_terminal=to_terminal)
+
+
+def _span(seconds: SecondsInterval) -> str:
+    if seconds.high < 1:
+        return f"{seconds.low:.2g} to {seconds.high:.2g} s"
+    return f"{spell_time(seconds.low)} to {spell_time(seconds.high)}"
+
+
+def _megabytes(count: float) -> str:
+    return f"{count / 1e6:,.2g} MB"
 
 
 def _finding(finding: Finding) -> list[RenderableType]:

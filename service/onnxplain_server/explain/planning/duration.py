@@ -21,13 +21,13 @@ from onnxplain_server.explain.task import Task
 from onnxplain_server.methods import interactions
 from onnxplain_server.methods.registry import Options, Result
 
-_PARTS = 8
+_PARTS = 4
 """Calls of a measurement, side by side as those of a computation."""
-_CALL_ROWS = (1, 8, 32, 128, 512, 2_048)
-_ENOUGH_SECONDS = 0.02
-"""A measurement that took so long is not repeated on more rows."""
+_CALL_ROWS = (1, 16, 128, 1_000)
+_MOST_SECONDS = 0.12
+"""Time that a measurement may take."""
 _SWEEP_ROWS, _SWEPT_ROWS = 64_000, 2_000
-_FIRST_ROWS, _GROWTH = 100, 3
+_FIRST_ROWS, _GROWTH = 30, 4
 """Rows of the first trial, and how many times as many the next one has."""
 
 
@@ -47,31 +47,46 @@ class PredictionPace:
     moved_rows: float
 
 
-def prediction_pace(request: BoundRequest) -> PredictionPace:
+def prediction_pace(request: BoundRequest, *, is_moving: bool) -> PredictionPace:
     """Measure how fast the model predicts, on rows of the table, with no cache and no progress.
 
     A few hundred rows tell the pace of a slow model, some ten thousand that of a fast one.
+
+    Parameters
+    ----------
+    is_moving : bool
+        Whether the pace of moved rows matters too.
     """
     rows = _row_pace(request)
-    if _SWEEP_ROWS / rows > 5 * _ENOUGH_SECONDS:
+    if not is_moving or _SWEEP_ROWS / rows > _MOST_SECONDS / 2:
         return PredictionPace(rows, rows)
     return PredictionPace(rows, _moved_row_pace(request))
 
 
 def _row_pace(request: BoundRequest) -> float:
-    sample, predictor, pace = request.sample, request.unplanned, 0.0
+    """Time ever larger calls, up to those of a computation, as long as that takes little time."""
+    sample, predictor, times = request.sample, request.unplanned, list[TimedRows]()
     for count in _CALL_ROWS:
+        if len(times) > 1 and _next_seconds(times, _PARTS * count) > _MOST_SECONDS:
+            break
         rows = np.resize(sample.rows, count)
         background = unmerged(sample.features.take(rows), np.ones(count), rows)
-        start = time.perf_counter()
-        predictor.in_parallel(
-            lambda part: predictor.predict_rows(part.features, part.columns), [background] * _PARTS
-        )
-        seconds = max(time.perf_counter() - start, 1e-6)
-        pace = _PARTS * count / seconds
-        if seconds >= _ENOUGH_SECONDS:
-            break
-    return pace
+        seconds = math.inf
+        for _ in range(1 if times else 2):  # the first call of all may be slow
+            start = time.perf_counter()
+            predictor.in_parallel(
+                lambda part: predictor.predict_rows(part.features, part.columns),
+                [background] * _PARTS,
+            )
+            seconds = min(seconds, max(time.perf_counter() - start, 1e-6))
+        times.append(TimedRows(_PARTS * count, seconds))
+    return times[-1].rows / times[-1].seconds
+
+
+def _next_seconds(times: Sequence[TimedRows], rows: int) -> float:
+    """Return the time of more rows, without what the calls take for themselves."""
+    before, last = times[-2:]
+    return rows * max(last.seconds - before.seconds, 0.0) / (last.rows - before.rows)
 
 
 def _moved_row_pace(request: BoundRequest) -> float:
@@ -166,7 +181,8 @@ def trial(
             result = preparation_of(options).prepare(own, options).run()
             times.append(TimedRows(max(rows, 1), max(time.perf_counter() - start, 1e-6)))
             host.deadline = time.monotonic() + 4 * seconds
-            if len(times) > 1 and sum(each.seconds for each in times[1:]) > seconds:
+            has_two_sizes = rows > times[0].rows
+            if has_two_sizes and sum(each.seconds for each in times[1:]) > seconds:
                 break
     except RehearsalEnded:
         pass

@@ -9,6 +9,8 @@ from onnxplain_server.explain.planning.savings import Saving
 from onnxplain_server.explain.question import Engine
 from onnxplain_server.methods.registry import Options
 
+_REQUEST_SECONDS = 0.003
+"""Reading a request, binding its table, and writing the receipt."""
 _SPREAD = 1.6
 """Factor between the estimated time and either end of its interval."""
 
@@ -90,7 +92,7 @@ class ExplanationPlan:
     @property
     def seconds(self) -> Interval:
         """Time of the computation."""
-        return _around(sum(method.seconds for method in self.methods))
+        return _around(_REQUEST_SECONDS + sum(method.seconds for method in self.methods))
 
     @property
     def answer_bytes(self) -> int | None:

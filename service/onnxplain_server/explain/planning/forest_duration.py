@@ -14,7 +14,9 @@ from onnxplain_server.methods.feature_vectors.growing import validation_tree_cou
 
 _DEPTH, _TREES = 8, 3
 _ROWS = 2_000
-"""Most rows of a trial; the time of a tree is taken to be proportional beyond."""
+"""Most rows of a trial, and of the cross-validation."""
+_TRAINING_SHARE = 2 / 3
+"""Part of the rows that trees of the cross-validation are grown on."""
 _PATH_SECONDS = 5e-6
 """Reading a path of a tree: it does not depend on the rows."""
 
@@ -41,11 +43,12 @@ def forest_seconds(request: BoundRequest, options: Options, row_count: int) -> f
     task.tree(1, random)  # loads what the first tree needs
     start = time.perf_counter()
     leaves = [task.tree(depth, random).get_n_leaves() for _ in range(_TREES)]
-    tree_seconds = (time.perf_counter() - start) / _TREES * max(1.0, row_count / len(rows))
+    row_seconds = (time.perf_counter() - start) / _TREES / len(rows)
     forests = 1 + options.repeat_count + (options.knockoffs is not None)
     sentences = options.growth.sentence_count * forests
-    trees = validation_tree_count(options.growth) + sentences / float(np.mean(leaves))
-    return trees * tree_seconds + sentences * _PATH_SECONDS
+    grown = sentences / float(np.mean(leaves)) * row_count
+    validated = validation_tree_count(options.growth) * min(row_count, _ROWS) * _TRAINING_SHARE
+    return (grown + validated) * row_seconds + sentences * _PATH_SECONDS
 
 
 def _response(columns: Sequence[Array], *, is_classes: bool) -> Array:

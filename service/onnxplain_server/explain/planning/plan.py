@@ -43,7 +43,7 @@ from onnxplain_server.plots.registry import draw_all
 SizeOf = Callable[[Explanation], int]
 """Bytes of an explanation in the answer."""
 
-_TRIAL_SECONDS = 0.12
+_TRIAL_SECONDS = 0.08
 """Time of the trials of all methods together."""
 _MOVING = {"interactions", "partial_dependence"}
 """Methods that predict rows with few features moved."""
@@ -80,8 +80,11 @@ def plan_explanation(
     engine = partial(RehearsedBlackBox, additive=additive)
     request = bound(replace(resources, black_box=engine))
     parts = _parts(request, lambda: bound(resources))
-    pace = prediction_pace(request) if _may_predict(request) else None
-    if pace and any(method_of(part.options).name == "interactions" for part in parts):
+    names = {method_of(part.options).name for part in parts}
+    pace = None
+    if _may_predict(request):
+        pace = prediction_pace(request, is_moving=bool(names & _MOVING))
+    if pace and "interactions" in names:
         additive |= additive_features(bound(resources), pace.rows)
     rehearsals = [_rehearse(part, host) for part in parts]
     measuring = _Measuring(host, pace, size_of, _TRIAL_SECONDS / len(parts))
@@ -204,8 +207,9 @@ class _Measuring(NamedTuple):
         name, choice = method_of(options).name, request.choice
         if isinstance(options, feature_vectors.Options) and not _is_of_model(options):
             return forest_seconds(request, options, rows), None
-        if name == "sequences" or getattr(options, "search", None) in _TRYING:
-            return 0.0, None  # next to nothing beside the predictions
+        is_tried = getattr(options, "search", None) in _TRYING and rehearsal.predicted > rows
+        if name == "sequences" or is_tried:
+            return rehearsal.predicted * _TRIED_ROW_SECONDS, None
         is_quadratic = name == "interactions" and choice is not None and choice.is_quadratic
         task = Task(request, part.path)
         tried = trial(
@@ -231,5 +235,7 @@ def _is_of_model(options: feature_vectors.Options) -> bool:
 
 _TRYING = {swarm.Search.PUBLISHED, swarm.Search.DIFFERENTIAL_EVOLUTION}
 """Searches of swarm that predict each candidate."""
+_TRIED_ROW_SECONDS = 5e-7
+"""Moving a row of a search, and comparing its prediction."""
 _UNKNOWN_SECONDS = 10 * _TRIAL_SECONDS
 """Of a method of which not even a trial on few rows ended in time."""

@@ -17,8 +17,8 @@ from onnxplain.v1.table_pb2 import Table
 from onnxplain_server.cli import files
 from onnxplain_server.cli.failure import CommandError, UsageFault
 from onnxplain_server.cli.files import STANDARD_INPUT
-from onnxplain_server.cli.methods import METHOD_NAMES
 from onnxplain_server.cli.output.error_lines import Names
+from onnxplain_server.cli.requests.methods import METHOD_NAMES
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.wire import canonical
 

@@ -1,0 +1,164 @@
+"""Plans beside what came: predicted rows, seconds, and the time of making the plan.
+
+Run it in parts, each of which adds its rows to `plans.csv`, and write the page last:
+
+    python -m bench.accuracy.plans network boosting ...
+    python -m bench.accuracy.plans --page
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnxplain
+
+from bench.shared.commands import ROOT
+from bench.shared.ensembles import boosting, forest, rows, target, to_onnx
+from bench.shared.neighbours import gaussian_process, nearest_neighbours
+from bench.shared.network import network
+
+TABLE = Path(__file__).with_name("plans.csv")
+PAGE = ROOT / "docs" / "studies" / "plans.md"
+_FIELDS = (
+    *("model", "method", "width", "rows", "engine", "planned_rows", "rows_exact", "real_rows"),
+    *("low", "high", "real_seconds", "plan_seconds"),
+)
+
+MODELS: Mapping[str, Callable[[int], bytes]] = {
+    "linear": lambda width: network(widths=(width, 1)),
+    "network": lambda width: network(widths=(width, 64, 64, 1)),
+    "boosting": lambda width: to_onnx(boosting(100, 4, width)).SerializeToString(),
+    "random forest": lambda width: to_onnx(forest(50, width, 2_000)).SerializeToString(),
+    "nearest neighbours": nearest_neighbours,
+    "Gaussian process": gaussian_process,
+}
+_SLOW = {"nearest neighbours", "Gaussian process"}
+SIZES = ((6, 1_000), (12, 4_000))
+"""Features, and rows of the table."""
+
+
+def requests(model: str) -> Iterator[tuple[str, Any, dict[str, Any]]]:
+    """Yield name, options and more of each request for a model."""
+    few = {"row_count": 150} if model in _SLOW else {}
+    yield "interactions", onnxplain.Interactions(), few
+    yield "partial_dependence", onnxplain.PartialDependence(), {}
+    yield (
+        "individual_conditional_expectation",
+        onnxplain.IndividualConditionalExpectation(curve_count=50),
+        {},
+    )
+    yield "permutation_importance", onnxplain.PermutationImportance(), few
+    yield "average_loss", onnxplain.AverageLoss(), {}
+    yield "firm", onnxplain.Firm(), {}
+    yield "feature_vectors", onnxplain.FeatureVectors(source="SURROGATE"), {}
+    settings: dict[str, Any] = {"particle_count": 10, "iteration_count": 5, "restart_count": 2}
+    search = onnxplain.Swarm(loss="SQUARED_ERROR", search="PUBLISHED", **settings)
+    yield "swarm", search, {"row_count": 40 if model in _SLOW else 200}
+
+
+def measure(model: str, width: int, count: int) -> Iterator[dict[str, Any]]:
+    """Plan and compute each request with a client of its own, whose cache is empty."""
+    content, drawn = MODELS[model](width), rows(count, width)
+    table = {f"x{j}": drawn[:, j] for j in range(width)} | {"y": target(drawn)}
+    for name, options, more in requests(model):
+        asked = {"target_column": "y", **more}
+        with onnxplain.local() as client:
+            client.explain(
+                content, table, "average_loss", progress=False, seed=9, **{**asked, "row_count": 20}
+            )  # loads the model
+            start = time.perf_counter()
+            plan = client.plan(content, table, options, **asked)
+            planning = time.perf_counter() - start
+            start = time.perf_counter()
+            found = client.explain(content, table, options, progress=False, **asked)
+            real = time.perf_counter() - start
+        (method,) = plan.methods
+        values = (
+            *(model, name, width, count, method.engine, int(method.predicted_row_count)),
+            *(method.is_exact, int(found.receipt.predicted_row_count)),
+            *(*plan.seconds, real, planning),
+        )
+        yield dict(zip(_FIELDS, values, strict=True))
+
+
+def main(models: list[str]) -> None:
+    """Measure models, and add to the table; the first request of each kind is for warming up."""
+    for model in models:
+        for width, count in SIZES:
+            for row in measure(model, width, count):
+                is_new = not TABLE.exists()
+                with TABLE.open("a", newline="") as file:
+                    writer = csv.DictWriter(file, _FIELDS)
+                    if is_new:
+                        writer.writeheader()
+                    writer.writerow(row)
+                print(row, flush=True)
+
+
+def counts(table: list[dict[str, str]]) -> Mapping[str, float]:
+    """Return the shares of plans that hold what the page claims."""
+    ratios = [_seconds_ratio(row) for row in table]
+    return {
+        "count": len(table),
+        "exact": sum(row["planned_rows"] == row["real_rows"] for row in table),
+        "bounded": sum(1 <= _rows_ratio(row) <= 1.2 for row in table),
+        "below": sum(_rows_ratio(row) < 1 for row in table),
+        "factor_two": sum(0.5 <= ratio <= 2 for ratio in ratios),
+        "in_interval": sum(
+            float(row["low"]) <= float(row["real_seconds"]) <= float(row["high"]) for row in table
+        ),
+        "quick": sum(
+            float(row["plan_seconds"]) < max(0.3, 0.01 * float(row["real_seconds"]))
+            for row in table
+        ),
+    }
+
+
+def _rows_ratio(row: Mapping[str, str]) -> float:
+    planned, real = int(row["planned_rows"]), int(row["real_rows"])
+    return planned / real if real else float(planned == 0)
+
+
+def _seconds_ratio(row: Mapping[str, str]) -> float:
+    return math.sqrt(float(row["low"]) * float(row["high"])) / float(row["real_seconds"])
+
+
+_HEAD = (
+    "| Model | Method | Features | Rows | Planned rows | Predicted rows | Planned seconds | "
+    "Seconds | Time of the plan |"
+)
+
+
+def _line(row: Mapping[str, str]) -> str:
+    return (
+        f"| {row['model']} | {row['method']} | {row['width']} | {int(row['rows']):,} | "
+        f"{int(row['planned_rows']):,} | {int(row['real_rows']):,} | "
+        f"{float(row['low']):.2g} to {float(row['high']):.2g} | "
+        f"{float(row['real_seconds']):.2g} | {float(row['plan_seconds']):.2g} |"
+    )
+
+
+def page() -> None:
+    """Write the table of the page, and its counts."""
+    with TABLE.open(newline="") as file:
+        table = list(csv.DictReader(file))
+    facts = counts(table)
+    lines = [_HEAD, "|---|---|---:|---:|---:|---:|---:|---:|---:|", *map(_line, table)]
+    summary = [f"- {name}: {value} of {facts['count']}" for name, value in facts.items()][1:]
+    before, rest = PAGE.read_text().split("<!-- plans -->")
+    after = rest.split("<!-- end -->")[1]
+    body = "\n".join([*summary, "", *lines])
+    PAGE.write_text(f"{before}<!-- plans -->\n\n{body}\n\n<!-- end -->{after}")
+    ratios = np.sort([_seconds_ratio(row) for row in table])
+    print(facts, np.quantile(ratios, [0.05, 0.25, 0.5, 0.75, 0.95]).round(2))
+
+
+if __name__ == "__main__":
+    page() if sys.argv[1:] == ["--page"] else main(sys.argv[1:])

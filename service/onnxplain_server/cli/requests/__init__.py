@@ -1,0 +1,1 @@
+"""Requests of commands: `request` builds them from files and flags, `methods` reads `--method`."""
