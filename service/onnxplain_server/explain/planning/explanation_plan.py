@@ -11,7 +11,7 @@ from onnxplain_server.methods.registry import Options
 
 _REQUEST_SECONDS = 0.003
 """Reading a request, binding its table, and writing the receipt."""
-_SPREAD = 1.6
+_SPREAD = 2.0
 """Factor between the estimated time and either end of its interval."""
 
 
