@@ -11,10 +11,10 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from onnxplain_server.cli import methods, request
 from onnxplain_server.cli.connection import Connection
 from onnxplain_server.cli.explain import explain
 from onnxplain_server.cli.failure import UsageFault, in_short
+from onnxplain_server.cli.requests import methods, request
 
 COMMAND_CLASS = methods.MethodCommand
 
