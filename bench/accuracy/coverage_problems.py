@@ -63,7 +63,7 @@ class FunctionModel:
         return lambda rows: self.predict({name: buffers[name][rows] for name in buffers})
 
 
-_POOL = ThreadPoolExecutor(1)
+POOL = ThreadPoolExecutor(1)
 _BATCH_SIZE = BatchSize()
 
 
@@ -73,7 +73,7 @@ def run(function: Callable[[Any], Any], parts: Any) -> list[Any]:
 
 def effects(function: Function, rows: Matrix) -> BlackBox:
     predictor = Predictor(
-        FunctionModel(function), np.arange(1), Ledger(NullHost()), _BATCH_SIZE, _POOL
+        FunctionModel(function), np.arange(1), Ledger(NullHost()), _BATCH_SIZE, POOL
     )
     return BlackBox(
         predictor, engines.background(rows.astype(np.float32), FEATURES, merged=False), "RESPONSE"

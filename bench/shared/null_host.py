@@ -16,5 +16,7 @@ class NullHost:
 
     def cache_put(self, entries: object) -> None: ...
 
+    def publish(self, part: bytes) -> None: ...
+
     def single_flight(self, _name: str) -> AbstractContextManager[bool]:
         return nullcontext(True)

@@ -161,7 +161,7 @@ class LocalMessages:
 
     def _events(self, request: ExplainRequest, ticket: Ticket) -> Events:
         parts = split(request.SerializeToString(), ServiceMethod.EXPLAIN)
-        return self._service.events(parts, ticket, ReplyFormat.PROTOBUF)
+        return self._service.events(parts, ticket, ReplyFormat.EVENT)
 
     def _plan(self, request: ExplainRequest, ticket: Ticket) -> Reply:
         parts = split(request.SerializeToString(), ServiceMethod.EXPLAIN)
@@ -196,10 +196,10 @@ class LocalMessages:
             yield ticket
 
 
-def _message(event: Progress | Reply) -> ExplainStreamResponse:
-    if isinstance(event, Reply):
-        return ExplainStreamResponse(response=ExplainResponse.FromString(event.content))
-    return ExplainStreamResponse(progress=event)
+def _message(event: Progress | bytes | Reply) -> ExplainStreamResponse:
+    if isinstance(event, Progress):
+        return ExplainStreamResponse(progress=event)
+    return ExplainStreamResponse.FromString(event.content if isinstance(event, Reply) else event)
 
 
 def _ignore(_done: float, _planned: float) -> None:

@@ -43,6 +43,7 @@ PUBLIC = [
     "PartialDependence",
     "PartialDependenceCurve",
     "PartialDependenceResult",
+    "PartialExplanation",
     "PermutationImportance",
     "PermutationImportanceResult",
     "PlanSaving",

@@ -283,6 +283,7 @@ def test_every_field_of_the_request_can_be_given() -> None:
         outputs=["yes"],
         budget_seconds=10,
         budget_predicted_row_count=1e6,
+        partial=True,
     )
 
     assert sorted(field.name for field, _ in request.ListFields()) == sorted(

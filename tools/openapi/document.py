@@ -29,6 +29,7 @@ TAKEN: list[Any] = [
 GIVEN: list[Any] = [
     service_pb2.ExplainResponse.DESCRIPTOR,
     service_pb2.Progress.DESCRIPTOR,
+    service_pb2.PartialExplanation.DESCRIPTOR,
     plan_pb2.ExplanationPlan.DESCRIPTOR,
     operations_pb2.OperationMetadata.DESCRIPTOR,
     service_pb2.DescribeModelResponse.DESCRIPTOR,

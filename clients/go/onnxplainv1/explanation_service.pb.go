@@ -189,8 +189,14 @@ type ExplainRequest struct {
 	// not count, since nothing is predicted. Default: no limit.
 	// In [1, 1e15]; default: no limit.
 	BudgetPredictedRowCount *float64 `protobuf:"fixed64,19,opt,name=budget_predicted_row_count,json=budgetPredictedRowCount,proto3,oneof" json:"budget_predicted_row_count,omitempty"`
-	unknownFields           protoimpl.UnknownFields
-	sizeCache               protoimpl.SizeCache
+	// Optional. Whether a stream also gives what is finished so far, as
+	// `PartialExplanation`: each method once it is finished, and interactions of
+	// models that are predicted from a sixteenth and a quarter of their rows before, as far as
+	// these are 100 rows or more; that predicts about a fifteenth more. Refused where the answer is no stream.
+	// Default: false.
+	Partial       bool `protobuf:"varint,20,opt,name=partial,proto3" json:"partial,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ExplainRequest) Reset() {
@@ -354,6 +360,13 @@ func (x *ExplainRequest) GetBudgetPredictedRowCount() float64 {
 		return *x.BudgetPredictedRowCount
 	}
 	return 0
+}
+
+func (x *ExplainRequest) GetPartial() bool {
+	if x != nil {
+		return x.Partial
+	}
+	return false
 }
 
 // One method with its options.
@@ -1341,6 +1354,7 @@ type ExplainStreamResponse struct {
 	//
 	//	*ExplainStreamResponse_Progress
 	//	*ExplainStreamResponse_Response
+	//	*ExplainStreamResponse_Partial
 	Event         isExplainStreamResponse_Event `protobuf_oneof:"event"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1401,6 +1415,15 @@ func (x *ExplainStreamResponse) GetResponse() *ExplainResponse {
 	return nil
 }
 
+func (x *ExplainStreamResponse) GetPartial() *PartialExplanation {
+	if x != nil {
+		if x, ok := x.Event.(*ExplainStreamResponse_Partial); ok {
+			return x.Partial
+		}
+	}
+	return nil
+}
+
 type isExplainStreamResponse_Event interface {
 	isExplainStreamResponse_Event()
 }
@@ -1415,9 +1438,91 @@ type ExplainStreamResponse_Response struct {
 	Response *ExplainResponse `protobuf:"bytes,2,opt,name=response,proto3,oneof"`
 }
 
+type ExplainStreamResponse_Partial struct {
+	// What is finished so far, where `ExplainRequest.partial` is set.
+	Partial *PartialExplanation `protobuf:"bytes,3,opt,name=partial,proto3,oneof"`
+}
+
 func (*ExplainStreamResponse_Progress) isExplainStreamResponse_Event() {}
 
 func (*ExplainStreamResponse_Response) isExplainStreamResponse_Event() {}
+
+func (*ExplainStreamResponse_Partial) isExplainStreamResponse_Event() {}
+
+// Part of an answer that is not finished.
+type PartialExplanation struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Index of the explanation in the answer.
+	Index int32 `protobuf:"varint,1,opt,name=index,proto3" json:"index,omitempty"`
+	// The explanation. One that is not final has no plots; `rows` tells on how many
+	// rows it is computed, and its statistics have intervals.
+	Explanation *Explanation `protobuf:"bytes,2,opt,name=explanation,proto3" json:"explanation,omitempty"`
+	// Whether the answer will have the same explanation. Otherwise it comes from a random sample of the answer's
+	// rows, and is no answer: the intervals tell how far the final values may be.
+	IsFinal bool `protobuf:"varint,3,opt,name=is_final,json=isFinal,proto3" json:"is_final,omitempty"`
+	// Warnings of the method.
+	Warnings      []*Warning `protobuf:"bytes,4,rep,name=warnings,proto3" json:"warnings,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PartialExplanation) Reset() {
+	*x = PartialExplanation{}
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PartialExplanation) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PartialExplanation) ProtoMessage() {}
+
+func (x *PartialExplanation) ProtoReflect() protoreflect.Message {
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PartialExplanation.ProtoReflect.Descriptor instead.
+func (*PartialExplanation) Descriptor() ([]byte, []int) {
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *PartialExplanation) GetIndex() int32 {
+	if x != nil {
+		return x.Index
+	}
+	return 0
+}
+
+func (x *PartialExplanation) GetExplanation() *Explanation {
+	if x != nil {
+		return x.Explanation
+	}
+	return nil
+}
+
+func (x *PartialExplanation) GetIsFinal() bool {
+	if x != nil {
+		return x.IsFinal
+	}
+	return false
+}
+
+func (x *PartialExplanation) GetWarnings() []*Warning {
+	if x != nil {
+		return x.Warnings
+	}
+	return nil
+}
 
 // How far a computation is.
 type Progress struct {
@@ -1436,7 +1541,7 @@ type Progress struct {
 
 func (x *Progress) Reset() {
 	*x = Progress{}
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[11]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1448,7 +1553,7 @@ func (x *Progress) String() string {
 func (*Progress) ProtoMessage() {}
 
 func (x *Progress) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[11]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1461,7 +1566,7 @@ func (x *Progress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Progress.ProtoReflect.Descriptor instead.
 func (*Progress) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{11}
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Progress) GetDone() float64 {
@@ -1500,7 +1605,7 @@ type StartExplanationRequest struct {
 
 func (x *StartExplanationRequest) Reset() {
 	*x = StartExplanationRequest{}
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[12]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1512,7 +1617,7 @@ func (x *StartExplanationRequest) String() string {
 func (*StartExplanationRequest) ProtoMessage() {}
 
 func (x *StartExplanationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[12]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1525,7 +1630,7 @@ func (x *StartExplanationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StartExplanationRequest.ProtoReflect.Descriptor instead.
 func (*StartExplanationRequest) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{12}
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *StartExplanationRequest) GetRequest() *ExplainRequest {
@@ -1564,7 +1669,7 @@ type ReadExplanationRequest struct {
 
 func (x *ReadExplanationRequest) Reset() {
 	*x = ReadExplanationRequest{}
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[13]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1576,7 +1681,7 @@ func (x *ReadExplanationRequest) String() string {
 func (*ReadExplanationRequest) ProtoMessage() {}
 
 func (x *ReadExplanationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[13]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1589,7 +1694,7 @@ func (x *ReadExplanationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadExplanationRequest.ProtoReflect.Descriptor instead.
 func (*ReadExplanationRequest) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{13}
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ReadExplanationRequest) GetName() string {
@@ -1617,7 +1722,7 @@ type ReadExplanationResponse struct {
 
 func (x *ReadExplanationResponse) Reset() {
 	*x = ReadExplanationResponse{}
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[14]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1629,7 +1734,7 @@ func (x *ReadExplanationResponse) String() string {
 func (*ReadExplanationResponse) ProtoMessage() {}
 
 func (x *ReadExplanationResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[14]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1642,7 +1747,7 @@ func (x *ReadExplanationResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadExplanationResponse.ProtoReflect.Descriptor instead.
 func (*ReadExplanationResponse) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{14}
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ReadExplanationResponse) GetContent() []byte {
@@ -1663,7 +1768,7 @@ type DescribeModelRequest struct {
 
 func (x *DescribeModelRequest) Reset() {
 	*x = DescribeModelRequest{}
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[15]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1675,7 +1780,7 @@ func (x *DescribeModelRequest) String() string {
 func (*DescribeModelRequest) ProtoMessage() {}
 
 func (x *DescribeModelRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[15]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1688,7 +1793,7 @@ func (x *DescribeModelRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DescribeModelRequest.ProtoReflect.Descriptor instead.
 func (*DescribeModelRequest) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{15}
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *DescribeModelRequest) GetModel() *Model {
@@ -1709,7 +1814,7 @@ type DescribeModelResponse struct {
 
 func (x *DescribeModelResponse) Reset() {
 	*x = DescribeModelResponse{}
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[16]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1721,7 +1826,7 @@ func (x *DescribeModelResponse) String() string {
 func (*DescribeModelResponse) ProtoMessage() {}
 
 func (x *DescribeModelResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[16]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1734,7 +1839,7 @@ func (x *DescribeModelResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DescribeModelResponse.ProtoReflect.Descriptor instead.
 func (*DescribeModelResponse) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{16}
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *DescribeModelResponse) GetModel() *ModelDescription {
@@ -1748,7 +1853,7 @@ var File_onnxplain_v1_explanation_service_proto protoreflect.FileDescriptor
 
 const file_onnxplain_v1_explanation_service_proto_rawDesc = "" +
 	"\n" +
-	"&onnxplain/v1/explanation_service.proto\x12\fonnxplain.v1\x1a#google/longrunning/operations.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fonnxplain/v1/average_loss.proto\x1a\"onnxplain/v1/feature_vectors.proto\x1a\x17onnxplain/v1/firm.proto\x1a5onnxplain/v1/individual_conditional_expectation.proto\x1a\x1fonnxplain/v1/interactions.proto\x1a\x18onnxplain/v1/model.proto\x1a%onnxplain/v1/partial_dependence.proto\x1a)onnxplain/v1/permutation_importance.proto\x1a\x17onnxplain/v1/plan.proto\x1a\x17onnxplain/v1/plot.proto\x1a\x18onnxplain/v1/swarm.proto\x1a\x18onnxplain/v1/table.proto\x1a\x19onnxplain/v1/upload.proto\"\xb9\a\n" +
+	"&onnxplain/v1/explanation_service.proto\x12\fonnxplain.v1\x1a#google/longrunning/operations.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fonnxplain/v1/average_loss.proto\x1a\"onnxplain/v1/feature_vectors.proto\x1a\x17onnxplain/v1/firm.proto\x1a5onnxplain/v1/individual_conditional_expectation.proto\x1a\x1fonnxplain/v1/interactions.proto\x1a\x18onnxplain/v1/model.proto\x1a%onnxplain/v1/partial_dependence.proto\x1a)onnxplain/v1/permutation_importance.proto\x1a\x17onnxplain/v1/plan.proto\x1a\x17onnxplain/v1/plot.proto\x1a\x18onnxplain/v1/swarm.proto\x1a\x18onnxplain/v1/table.proto\x1a\x19onnxplain/v1/upload.proto\"\xd3\a\n" +
 	"\x0eExplainRequest\x12)\n" +
 	"\x05model\x18\x01 \x01(\v2\x13.onnxplain.v1.ModelR\x05model\x12)\n" +
 	"\x05table\x18\x02 \x01(\v2\x13.onnxplain.v1.TableR\x05table\x12'\n" +
@@ -1772,7 +1877,8 @@ const file_onnxplain_v1_explanation_service_proto_rawDesc = "" +
 	"model_name\x18\x10 \x01(\tR\tmodelName\x12\x18\n" +
 	"\aoutputs\x18\x11 \x03(\tR\aoutputs\x12*\n" +
 	"\x0ebudget_seconds\x18\x12 \x01(\x01H\x03R\rbudgetSeconds\x88\x01\x01\x12@\n" +
-	"\x1abudget_predicted_row_count\x18\x13 \x01(\x01H\x04R\x17budgetPredictedRowCount\x88\x01\x01\":\n" +
+	"\x1abudget_predicted_row_count\x18\x13 \x01(\x01H\x04R\x17budgetPredictedRowCount\x88\x01\x01\x12\x18\n" +
+	"\apartial\x18\x14 \x01(\bR\apartial\":\n" +
 	"\x06Engine\x12\x16\n" +
 	"\x12ENGINE_UNSPECIFIED\x10\x00\x12\t\n" +
 	"\x05TREES\x10\x01\x12\r\n" +
@@ -1855,11 +1961,17 @@ const file_onnxplain_v1_explanation_service_proto_rawDesc = "" +
 	"\x04code\x18\x01 \x01(\tR\x04code\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\"N\n" +
 	"\x14ExplainStreamRequest\x126\n" +
-	"\arequest\x18\x01 \x01(\v2\x1c.onnxplain.v1.ExplainRequestR\arequest\"\x93\x01\n" +
+	"\arequest\x18\x01 \x01(\v2\x1c.onnxplain.v1.ExplainRequestR\arequest\"\xd1\x01\n" +
 	"\x15ExplainStreamResponse\x124\n" +
 	"\bprogress\x18\x01 \x01(\v2\x16.onnxplain.v1.ProgressH\x00R\bprogress\x12;\n" +
-	"\bresponse\x18\x02 \x01(\v2\x1d.onnxplain.v1.ExplainResponseH\x00R\bresponseB\a\n" +
-	"\x05event\"8\n" +
+	"\bresponse\x18\x02 \x01(\v2\x1d.onnxplain.v1.ExplainResponseH\x00R\bresponse\x12<\n" +
+	"\apartial\x18\x03 \x01(\v2 .onnxplain.v1.PartialExplanationH\x00R\apartialB\a\n" +
+	"\x05event\"\xb5\x01\n" +
+	"\x12PartialExplanation\x12\x14\n" +
+	"\x05index\x18\x01 \x01(\x05R\x05index\x12;\n" +
+	"\vexplanation\x18\x02 \x01(\v2\x19.onnxplain.v1.ExplanationR\vexplanation\x12\x19\n" +
+	"\bis_final\x18\x03 \x01(\bR\aisFinal\x121\n" +
+	"\bwarnings\x18\x04 \x03(\v2\x15.onnxplain.v1.WarningR\bwarnings\"8\n" +
 	"\bProgress\x12\x12\n" +
 	"\x04done\x18\x01 \x01(\x01R\x04done\x12\x18\n" +
 	"\aplanned\x18\x02 \x01(\x01R\aplanned\"\xf6\x01\n" +
@@ -1904,7 +2016,7 @@ func file_onnxplain_v1_explanation_service_proto_rawDescGZIP() []byte {
 }
 
 var file_onnxplain_v1_explanation_service_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_onnxplain_v1_explanation_service_proto_msgTypes = make([]protoimpl.MessageInfo, 19)
+var file_onnxplain_v1_explanation_service_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
 var file_onnxplain_v1_explanation_service_proto_goTypes = []any{
 	(ExplainRequest_Engine)(0),                      // 0: onnxplain.v1.ExplainRequest.Engine
 	(*ExplainRequest)(nil),                          // 1: onnxplain.v1.ExplainRequest
@@ -1918,105 +2030,109 @@ var file_onnxplain_v1_explanation_service_proto_goTypes = []any{
 	(*Warning)(nil),                                 // 9: onnxplain.v1.Warning
 	(*ExplainStreamRequest)(nil),                    // 10: onnxplain.v1.ExplainStreamRequest
 	(*ExplainStreamResponse)(nil),                   // 11: onnxplain.v1.ExplainStreamResponse
-	(*Progress)(nil),                                // 12: onnxplain.v1.Progress
-	(*StartExplanationRequest)(nil),                 // 13: onnxplain.v1.StartExplanationRequest
-	(*ReadExplanationRequest)(nil),                  // 14: onnxplain.v1.ReadExplanationRequest
-	(*ReadExplanationResponse)(nil),                 // 15: onnxplain.v1.ReadExplanationResponse
-	(*DescribeModelRequest)(nil),                    // 16: onnxplain.v1.DescribeModelRequest
-	(*DescribeModelResponse)(nil),                   // 17: onnxplain.v1.DescribeModelResponse
-	nil,                                             // 18: onnxplain.v1.Receipt.LibraryVersionsEntry
-	nil,                                             // 19: onnxplain.v1.StartExplanationRequest.LabelsEntry
-	(*Model)(nil),                                   // 20: onnxplain.v1.Model
-	(*Table)(nil),                                   // 21: onnxplain.v1.Table
-	(ModelDescription_Scale)(0),                     // 22: onnxplain.v1.ModelDescription.Scale
-	(*InteractionsOptions)(nil),                     // 23: onnxplain.v1.InteractionsOptions
-	(*PartialDependenceOptions)(nil),                // 24: onnxplain.v1.PartialDependenceOptions
-	(*IndividualConditionalExpectationOptions)(nil), // 25: onnxplain.v1.IndividualConditionalExpectationOptions
-	(*PermutationImportanceOptions)(nil),            // 26: onnxplain.v1.PermutationImportanceOptions
-	(*AverageLossOptions)(nil),                      // 27: onnxplain.v1.AverageLossOptions
-	(*FeatureVectorsOptions)(nil),                   // 28: onnxplain.v1.FeatureVectorsOptions
-	(*FirmOptions)(nil),                             // 29: onnxplain.v1.FirmOptions
-	(*SwarmOptions)(nil),                            // 30: onnxplain.v1.SwarmOptions
-	(*ModelDescription)(nil),                        // 31: onnxplain.v1.ModelDescription
-	(*InteractionsResult)(nil),                      // 32: onnxplain.v1.InteractionsResult
-	(*PartialDependenceResult)(nil),                 // 33: onnxplain.v1.PartialDependenceResult
-	(*IndividualConditionalExpectationResult)(nil),  // 34: onnxplain.v1.IndividualConditionalExpectationResult
-	(*PermutationImportanceResult)(nil),             // 35: onnxplain.v1.PermutationImportanceResult
-	(*AverageLossResult)(nil),                       // 36: onnxplain.v1.AverageLossResult
-	(*FeatureVectorsResult)(nil),                    // 37: onnxplain.v1.FeatureVectorsResult
-	(*FirmResult)(nil),                              // 38: onnxplain.v1.FirmResult
-	(*SwarmResult)(nil),                             // 39: onnxplain.v1.SwarmResult
-	(*Plot)(nil),                                    // 40: onnxplain.v1.Plot
-	(*durationpb.Duration)(nil),                     // 41: google.protobuf.Duration
-	(*UploadModelRequest)(nil),                      // 42: onnxplain.v1.UploadModelRequest
-	(*UploadTableRequest)(nil),                      // 43: onnxplain.v1.UploadTableRequest
-	(*longrunningpb.Operation)(nil),                 // 44: google.longrunning.Operation
-	(*ExplanationPlan)(nil),                         // 45: onnxplain.v1.ExplanationPlan
-	(*UploadModelResponse)(nil),                     // 46: onnxplain.v1.UploadModelResponse
-	(*UploadTableResponse)(nil),                     // 47: onnxplain.v1.UploadTableResponse
+	(*PartialExplanation)(nil),                      // 12: onnxplain.v1.PartialExplanation
+	(*Progress)(nil),                                // 13: onnxplain.v1.Progress
+	(*StartExplanationRequest)(nil),                 // 14: onnxplain.v1.StartExplanationRequest
+	(*ReadExplanationRequest)(nil),                  // 15: onnxplain.v1.ReadExplanationRequest
+	(*ReadExplanationResponse)(nil),                 // 16: onnxplain.v1.ReadExplanationResponse
+	(*DescribeModelRequest)(nil),                    // 17: onnxplain.v1.DescribeModelRequest
+	(*DescribeModelResponse)(nil),                   // 18: onnxplain.v1.DescribeModelResponse
+	nil,                                             // 19: onnxplain.v1.Receipt.LibraryVersionsEntry
+	nil,                                             // 20: onnxplain.v1.StartExplanationRequest.LabelsEntry
+	(*Model)(nil),                                   // 21: onnxplain.v1.Model
+	(*Table)(nil),                                   // 22: onnxplain.v1.Table
+	(ModelDescription_Scale)(0),                     // 23: onnxplain.v1.ModelDescription.Scale
+	(*InteractionsOptions)(nil),                     // 24: onnxplain.v1.InteractionsOptions
+	(*PartialDependenceOptions)(nil),                // 25: onnxplain.v1.PartialDependenceOptions
+	(*IndividualConditionalExpectationOptions)(nil), // 26: onnxplain.v1.IndividualConditionalExpectationOptions
+	(*PermutationImportanceOptions)(nil),            // 27: onnxplain.v1.PermutationImportanceOptions
+	(*AverageLossOptions)(nil),                      // 28: onnxplain.v1.AverageLossOptions
+	(*FeatureVectorsOptions)(nil),                   // 29: onnxplain.v1.FeatureVectorsOptions
+	(*FirmOptions)(nil),                             // 30: onnxplain.v1.FirmOptions
+	(*SwarmOptions)(nil),                            // 31: onnxplain.v1.SwarmOptions
+	(*ModelDescription)(nil),                        // 32: onnxplain.v1.ModelDescription
+	(*InteractionsResult)(nil),                      // 33: onnxplain.v1.InteractionsResult
+	(*PartialDependenceResult)(nil),                 // 34: onnxplain.v1.PartialDependenceResult
+	(*IndividualConditionalExpectationResult)(nil),  // 35: onnxplain.v1.IndividualConditionalExpectationResult
+	(*PermutationImportanceResult)(nil),             // 36: onnxplain.v1.PermutationImportanceResult
+	(*AverageLossResult)(nil),                       // 37: onnxplain.v1.AverageLossResult
+	(*FeatureVectorsResult)(nil),                    // 38: onnxplain.v1.FeatureVectorsResult
+	(*FirmResult)(nil),                              // 39: onnxplain.v1.FirmResult
+	(*SwarmResult)(nil),                             // 40: onnxplain.v1.SwarmResult
+	(*Plot)(nil),                                    // 41: onnxplain.v1.Plot
+	(*durationpb.Duration)(nil),                     // 42: google.protobuf.Duration
+	(*UploadModelRequest)(nil),                      // 43: onnxplain.v1.UploadModelRequest
+	(*UploadTableRequest)(nil),                      // 44: onnxplain.v1.UploadTableRequest
+	(*longrunningpb.Operation)(nil),                 // 45: google.longrunning.Operation
+	(*ExplanationPlan)(nil),                         // 46: onnxplain.v1.ExplanationPlan
+	(*UploadModelResponse)(nil),                     // 47: onnxplain.v1.UploadModelResponse
+	(*UploadTableResponse)(nil),                     // 48: onnxplain.v1.UploadTableResponse
 }
 var file_onnxplain_v1_explanation_service_proto_depIdxs = []int32{
-	20, // 0: onnxplain.v1.ExplainRequest.model:type_name -> onnxplain.v1.Model
-	21, // 1: onnxplain.v1.ExplainRequest.table:type_name -> onnxplain.v1.Table
-	22, // 2: onnxplain.v1.ExplainRequest.scale:type_name -> onnxplain.v1.ModelDescription.Scale
+	21, // 0: onnxplain.v1.ExplainRequest.model:type_name -> onnxplain.v1.Model
+	22, // 1: onnxplain.v1.ExplainRequest.table:type_name -> onnxplain.v1.Table
+	23, // 2: onnxplain.v1.ExplainRequest.scale:type_name -> onnxplain.v1.ModelDescription.Scale
 	0,  // 3: onnxplain.v1.ExplainRequest.engine:type_name -> onnxplain.v1.ExplainRequest.Engine
 	2,  // 4: onnxplain.v1.ExplainRequest.methods:type_name -> onnxplain.v1.MethodOptions
-	23, // 5: onnxplain.v1.MethodOptions.interactions:type_name -> onnxplain.v1.InteractionsOptions
-	24, // 6: onnxplain.v1.MethodOptions.partial_dependence:type_name -> onnxplain.v1.PartialDependenceOptions
-	25, // 7: onnxplain.v1.MethodOptions.individual_conditional_expectation:type_name -> onnxplain.v1.IndividualConditionalExpectationOptions
-	26, // 8: onnxplain.v1.MethodOptions.permutation_importance:type_name -> onnxplain.v1.PermutationImportanceOptions
-	27, // 9: onnxplain.v1.MethodOptions.average_loss:type_name -> onnxplain.v1.AverageLossOptions
-	28, // 10: onnxplain.v1.MethodOptions.feature_vectors:type_name -> onnxplain.v1.FeatureVectorsOptions
-	29, // 11: onnxplain.v1.MethodOptions.firm:type_name -> onnxplain.v1.FirmOptions
-	30, // 12: onnxplain.v1.MethodOptions.swarm:type_name -> onnxplain.v1.SwarmOptions
+	24, // 5: onnxplain.v1.MethodOptions.interactions:type_name -> onnxplain.v1.InteractionsOptions
+	25, // 6: onnxplain.v1.MethodOptions.partial_dependence:type_name -> onnxplain.v1.PartialDependenceOptions
+	26, // 7: onnxplain.v1.MethodOptions.individual_conditional_expectation:type_name -> onnxplain.v1.IndividualConditionalExpectationOptions
+	27, // 8: onnxplain.v1.MethodOptions.permutation_importance:type_name -> onnxplain.v1.PermutationImportanceOptions
+	28, // 9: onnxplain.v1.MethodOptions.average_loss:type_name -> onnxplain.v1.AverageLossOptions
+	29, // 10: onnxplain.v1.MethodOptions.feature_vectors:type_name -> onnxplain.v1.FeatureVectorsOptions
+	30, // 11: onnxplain.v1.MethodOptions.firm:type_name -> onnxplain.v1.FirmOptions
+	31, // 12: onnxplain.v1.MethodOptions.swarm:type_name -> onnxplain.v1.SwarmOptions
 	4,  // 13: onnxplain.v1.ExplainResponse.explanations:type_name -> onnxplain.v1.Explanation
-	31, // 14: onnxplain.v1.ExplainResponse.model:type_name -> onnxplain.v1.ModelDescription
+	32, // 14: onnxplain.v1.ExplainResponse.model:type_name -> onnxplain.v1.ModelDescription
 	7,  // 15: onnxplain.v1.ExplainResponse.receipt:type_name -> onnxplain.v1.Receipt
 	9,  // 16: onnxplain.v1.ExplainResponse.warnings:type_name -> onnxplain.v1.Warning
-	32, // 17: onnxplain.v1.Explanation.interactions:type_name -> onnxplain.v1.InteractionsResult
-	33, // 18: onnxplain.v1.Explanation.partial_dependence:type_name -> onnxplain.v1.PartialDependenceResult
-	34, // 19: onnxplain.v1.Explanation.individual_conditional_expectation:type_name -> onnxplain.v1.IndividualConditionalExpectationResult
-	35, // 20: onnxplain.v1.Explanation.permutation_importance:type_name -> onnxplain.v1.PermutationImportanceResult
-	36, // 21: onnxplain.v1.Explanation.average_loss:type_name -> onnxplain.v1.AverageLossResult
-	37, // 22: onnxplain.v1.Explanation.feature_vectors:type_name -> onnxplain.v1.FeatureVectorsResult
-	38, // 23: onnxplain.v1.Explanation.firm:type_name -> onnxplain.v1.FirmResult
-	39, // 24: onnxplain.v1.Explanation.swarm:type_name -> onnxplain.v1.SwarmResult
-	40, // 25: onnxplain.v1.Explanation.plots:type_name -> onnxplain.v1.Plot
+	33, // 17: onnxplain.v1.Explanation.interactions:type_name -> onnxplain.v1.InteractionsResult
+	34, // 18: onnxplain.v1.Explanation.partial_dependence:type_name -> onnxplain.v1.PartialDependenceResult
+	35, // 19: onnxplain.v1.Explanation.individual_conditional_expectation:type_name -> onnxplain.v1.IndividualConditionalExpectationResult
+	36, // 20: onnxplain.v1.Explanation.permutation_importance:type_name -> onnxplain.v1.PermutationImportanceResult
+	37, // 21: onnxplain.v1.Explanation.average_loss:type_name -> onnxplain.v1.AverageLossResult
+	38, // 22: onnxplain.v1.Explanation.feature_vectors:type_name -> onnxplain.v1.FeatureVectorsResult
+	39, // 23: onnxplain.v1.Explanation.firm:type_name -> onnxplain.v1.FirmResult
+	40, // 24: onnxplain.v1.Explanation.swarm:type_name -> onnxplain.v1.SwarmResult
+	41, // 25: onnxplain.v1.Explanation.plots:type_name -> onnxplain.v1.Plot
 	2,  // 26: onnxplain.v1.Explanation.options:type_name -> onnxplain.v1.MethodOptions
 	6,  // 27: onnxplain.v1.Explanation.rows:type_name -> onnxplain.v1.RowsUsed
 	5,  // 28: onnxplain.v1.Explanation.class_pairings:type_name -> onnxplain.v1.ClassPairing
 	0,  // 29: onnxplain.v1.Receipt.engine:type_name -> onnxplain.v1.ExplainRequest.Engine
-	18, // 30: onnxplain.v1.Receipt.library_versions:type_name -> onnxplain.v1.Receipt.LibraryVersionsEntry
-	41, // 31: onnxplain.v1.Receipt.elapsed:type_name -> google.protobuf.Duration
+	19, // 30: onnxplain.v1.Receipt.library_versions:type_name -> onnxplain.v1.Receipt.LibraryVersionsEntry
+	42, // 31: onnxplain.v1.Receipt.elapsed:type_name -> google.protobuf.Duration
 	8,  // 32: onnxplain.v1.Receipt.overview_methods:type_name -> onnxplain.v1.OverviewMethod
 	1,  // 33: onnxplain.v1.ExplainStreamRequest.request:type_name -> onnxplain.v1.ExplainRequest
-	12, // 34: onnxplain.v1.ExplainStreamResponse.progress:type_name -> onnxplain.v1.Progress
+	13, // 34: onnxplain.v1.ExplainStreamResponse.progress:type_name -> onnxplain.v1.Progress
 	3,  // 35: onnxplain.v1.ExplainStreamResponse.response:type_name -> onnxplain.v1.ExplainResponse
-	1,  // 36: onnxplain.v1.StartExplanationRequest.request:type_name -> onnxplain.v1.ExplainRequest
-	19, // 37: onnxplain.v1.StartExplanationRequest.labels:type_name -> onnxplain.v1.StartExplanationRequest.LabelsEntry
-	20, // 38: onnxplain.v1.DescribeModelRequest.model:type_name -> onnxplain.v1.Model
-	31, // 39: onnxplain.v1.DescribeModelResponse.model:type_name -> onnxplain.v1.ModelDescription
-	1,  // 40: onnxplain.v1.ExplanationService.Explain:input_type -> onnxplain.v1.ExplainRequest
-	10, // 41: onnxplain.v1.ExplanationService.ExplainStream:input_type -> onnxplain.v1.ExplainStreamRequest
-	13, // 42: onnxplain.v1.ExplanationService.StartExplanation:input_type -> onnxplain.v1.StartExplanationRequest
-	14, // 43: onnxplain.v1.ExplanationService.ReadExplanation:input_type -> onnxplain.v1.ReadExplanationRequest
-	1,  // 44: onnxplain.v1.ExplanationService.PlanExplanation:input_type -> onnxplain.v1.ExplainRequest
-	16, // 45: onnxplain.v1.ExplanationService.DescribeModel:input_type -> onnxplain.v1.DescribeModelRequest
-	42, // 46: onnxplain.v1.ExplanationService.UploadModel:input_type -> onnxplain.v1.UploadModelRequest
-	43, // 47: onnxplain.v1.ExplanationService.UploadTable:input_type -> onnxplain.v1.UploadTableRequest
-	3,  // 48: onnxplain.v1.ExplanationService.Explain:output_type -> onnxplain.v1.ExplainResponse
-	11, // 49: onnxplain.v1.ExplanationService.ExplainStream:output_type -> onnxplain.v1.ExplainStreamResponse
-	44, // 50: onnxplain.v1.ExplanationService.StartExplanation:output_type -> google.longrunning.Operation
-	15, // 51: onnxplain.v1.ExplanationService.ReadExplanation:output_type -> onnxplain.v1.ReadExplanationResponse
-	45, // 52: onnxplain.v1.ExplanationService.PlanExplanation:output_type -> onnxplain.v1.ExplanationPlan
-	17, // 53: onnxplain.v1.ExplanationService.DescribeModel:output_type -> onnxplain.v1.DescribeModelResponse
-	46, // 54: onnxplain.v1.ExplanationService.UploadModel:output_type -> onnxplain.v1.UploadModelResponse
-	47, // 55: onnxplain.v1.ExplanationService.UploadTable:output_type -> onnxplain.v1.UploadTableResponse
-	48, // [48:56] is the sub-list for method output_type
-	40, // [40:48] is the sub-list for method input_type
-	40, // [40:40] is the sub-list for extension type_name
-	40, // [40:40] is the sub-list for extension extendee
-	0,  // [0:40] is the sub-list for field type_name
+	12, // 36: onnxplain.v1.ExplainStreamResponse.partial:type_name -> onnxplain.v1.PartialExplanation
+	4,  // 37: onnxplain.v1.PartialExplanation.explanation:type_name -> onnxplain.v1.Explanation
+	9,  // 38: onnxplain.v1.PartialExplanation.warnings:type_name -> onnxplain.v1.Warning
+	1,  // 39: onnxplain.v1.StartExplanationRequest.request:type_name -> onnxplain.v1.ExplainRequest
+	20, // 40: onnxplain.v1.StartExplanationRequest.labels:type_name -> onnxplain.v1.StartExplanationRequest.LabelsEntry
+	21, // 41: onnxplain.v1.DescribeModelRequest.model:type_name -> onnxplain.v1.Model
+	32, // 42: onnxplain.v1.DescribeModelResponse.model:type_name -> onnxplain.v1.ModelDescription
+	1,  // 43: onnxplain.v1.ExplanationService.Explain:input_type -> onnxplain.v1.ExplainRequest
+	10, // 44: onnxplain.v1.ExplanationService.ExplainStream:input_type -> onnxplain.v1.ExplainStreamRequest
+	14, // 45: onnxplain.v1.ExplanationService.StartExplanation:input_type -> onnxplain.v1.StartExplanationRequest
+	15, // 46: onnxplain.v1.ExplanationService.ReadExplanation:input_type -> onnxplain.v1.ReadExplanationRequest
+	1,  // 47: onnxplain.v1.ExplanationService.PlanExplanation:input_type -> onnxplain.v1.ExplainRequest
+	17, // 48: onnxplain.v1.ExplanationService.DescribeModel:input_type -> onnxplain.v1.DescribeModelRequest
+	43, // 49: onnxplain.v1.ExplanationService.UploadModel:input_type -> onnxplain.v1.UploadModelRequest
+	44, // 50: onnxplain.v1.ExplanationService.UploadTable:input_type -> onnxplain.v1.UploadTableRequest
+	3,  // 51: onnxplain.v1.ExplanationService.Explain:output_type -> onnxplain.v1.ExplainResponse
+	11, // 52: onnxplain.v1.ExplanationService.ExplainStream:output_type -> onnxplain.v1.ExplainStreamResponse
+	45, // 53: onnxplain.v1.ExplanationService.StartExplanation:output_type -> google.longrunning.Operation
+	16, // 54: onnxplain.v1.ExplanationService.ReadExplanation:output_type -> onnxplain.v1.ReadExplanationResponse
+	46, // 55: onnxplain.v1.ExplanationService.PlanExplanation:output_type -> onnxplain.v1.ExplanationPlan
+	18, // 56: onnxplain.v1.ExplanationService.DescribeModel:output_type -> onnxplain.v1.DescribeModelResponse
+	47, // 57: onnxplain.v1.ExplanationService.UploadModel:output_type -> onnxplain.v1.UploadModelResponse
+	48, // 58: onnxplain.v1.ExplanationService.UploadTable:output_type -> onnxplain.v1.UploadTableResponse
+	51, // [51:59] is the sub-list for method output_type
+	43, // [43:51] is the sub-list for method input_type
+	43, // [43:43] is the sub-list for extension type_name
+	43, // [43:43] is the sub-list for extension extendee
+	0,  // [0:43] is the sub-list for field type_name
 }
 
 func init() { file_onnxplain_v1_explanation_service_proto_init() }
@@ -2062,6 +2178,7 @@ func file_onnxplain_v1_explanation_service_proto_init() {
 	file_onnxplain_v1_explanation_service_proto_msgTypes[10].OneofWrappers = []any{
 		(*ExplainStreamResponse_Progress)(nil),
 		(*ExplainStreamResponse_Response)(nil),
+		(*ExplainStreamResponse_Partial)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -2069,7 +2186,7 @@ func file_onnxplain_v1_explanation_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_onnxplain_v1_explanation_service_proto_rawDesc), len(file_onnxplain_v1_explanation_service_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   19,
+			NumMessages:   20,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from onnxplain.async_operations import AsyncOperation
     from onnxplain.client import Client, connect
     from onnxplain.errors import ExplainError
+    from onnxplain.events import PartialExplanation
     from onnxplain.in_process import local
     from onnxplain.operations import Operation
     from onnxplain.progress import Progress
@@ -93,6 +94,7 @@ __all__ = [
     "PartialDependence",
     "PartialDependenceCurve",
     "PartialDependenceResult",
+    "PartialExplanation",
     "PermutationImportance",
     "PermutationImportanceResult",
     "PlanSaving",
@@ -145,6 +147,7 @@ _MODULES = {
     "PartialDependence": "requests.options.partial_dependence",
     "PartialDependenceCurve": "results.partial_dependence",
     "PartialDependenceResult": "results.partial_dependence",
+    "PartialExplanation": "events",
     "PermutationImportance": "requests.options.permutation_importance",
     "PermutationImportanceResult": "results.permutation_importance",
     "PlanSaving": "results.plans",

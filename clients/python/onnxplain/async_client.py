@@ -12,7 +12,8 @@ import grpc
 
 from onnxplain.async_operations import AsyncOperation
 from onnxplain.errors import ShortTracebacks
-from onnxplain.progress import Progress, ProgressCallback, progress_callback
+from onnxplain.events import StreamEvent, refuse_partial, to_stream_event
+from onnxplain.progress import ProgressCallback, progress_callback
 from onnxplain.requests import RequestOptions, to_request
 from onnxplain.requests.forms import Method
 from onnxplain.requests.models import to_model, to_model_name
@@ -115,6 +116,7 @@ class AsyncClient:
         __tracebackhide__ = True
         message = await asyncio.to_thread(to_request, model, table, *methods, **request)
         files = files_of(model, table)
+        refuse_partial(message)
         with ShortTracebacks(), progress_callback(progress) as callback:
             response = await self.messages.explain(
                 message, timeout=timeout, progress=callback, files=files
@@ -128,17 +130,14 @@ class AsyncClient:
         *methods: Method | str,
         timeout: float | None = None,
         **request: Unpack[RequestOptions],
-    ) -> AsyncGenerator[Progress | Explanations]:
+    ) -> AsyncGenerator[StreamEvent]:
         """Explain a model and yield progress; see `Client.explain_stream`."""
         __tracebackhide__ = True
         message = await asyncio.to_thread(to_request, model, table, *methods, **request)
         files = files_of(model, table)
         with ShortTracebacks():
             async for event in self.messages.explain_stream(message, timeout=timeout, files=files):
-                if event.HasField("response"):
-                    yield Explanations(event.response)
-                else:
-                    yield Progress(event.progress.done, event.progress.planned)
+                yield to_stream_event(event)
 
     async def start(
         self,

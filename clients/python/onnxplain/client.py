@@ -9,7 +9,8 @@ from typing import Any, Unpack
 import grpc
 
 from onnxplain.errors import ShortTracebacks
-from onnxplain.progress import Progress, ProgressCallback, progress_callback
+from onnxplain.events import StreamEvent, refuse_partial, to_stream_event
+from onnxplain.progress import ProgressCallback, progress_callback
 from onnxplain.requests import RequestOptions, to_request
 from onnxplain.requests.arguments import ExplainCall
 from onnxplain.requests.forms import Method
@@ -135,6 +136,7 @@ class Client(ExplainCall, OperationsOfCaller):
         timeout: float | None,
         progress: ProgressCallback | bool,
     ) -> Explanations:
+        refuse_partial(request)
         with progress_callback(progress) as callback:
             response = self.messages.explain(
                 request, timeout=timeout, progress=callback, files=files
@@ -148,8 +150,8 @@ class Client(ExplainCall, OperationsOfCaller):
         *methods: Method | str,
         timeout: float | None = None,
         **request: Unpack[RequestOptions],
-    ) -> Generator[Progress | Explanations]:
-        """Explain a model and yield progress; the explanations come last.
+    ) -> Generator[StreamEvent]:
+        """Explain a model and yield progress, and parts if asked for; the explanations come last.
 
         Takes the arguments of `explain`. Leaving the loop early cancels the computation.
 
@@ -163,10 +165,7 @@ class Client(ExplainCall, OperationsOfCaller):
         files = files_of(model, table)
         with ShortTracebacks():
             for event in self.messages.explain_stream(message, timeout=timeout, files=files):
-                if event.HasField("response"):
-                    yield Explanations(event.response)
-                else:
-                    yield Progress(event.progress.done, event.progress.planned)
+                yield to_stream_event(event)
 
     def plan(
         self,

@@ -13,6 +13,7 @@ import {
   ExplainResponseSchema,
   type ExplainStreamResponse,
   ExplainStreamResponseSchema,
+  PartialExplanationSchema,
   ProgressSchema,
 } from "./gen/onnxplain/v1/explanation_service_pb.js";
 import {
@@ -156,6 +157,10 @@ function eventOf({ event, data }: ServerEvent): ExplainStreamResponse {
     case "progress": {
       const value = fromJsonString(ProgressSchema, data, LENIENT);
       return create(ExplainStreamResponseSchema, { event: { case: "progress", value } });
+    }
+    case "partial": {
+      const value = fromJsonString(PartialExplanationSchema, data, LENIENT);
+      return create(ExplainStreamResponseSchema, { event: { case: "partial", value } });
     }
     case "error":
       throw toError(data, 500);

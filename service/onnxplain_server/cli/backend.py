@@ -22,6 +22,7 @@ from onnxplain.v1.plan_pb2 import ExplanationPlan
 from onnxplain_server.cli.connection import Connection
 from onnxplain_server.cli.parts import ServiceParts
 from onnxplain_server.core.interfaces import NO_BLOBS
+from onnxplain_server.transport.admission.follower import Follower
 from onnxplain_server.transport.admission.request_context import RequestContext
 from onnxplain_server.transport.admission.request_control import RequestControl
 
@@ -104,7 +105,7 @@ class LocalBackend:
         self, control: RequestControl, on_progress: Callable[[float, float], None]
     ) -> RequestContext:
         # No prefix: the cache is not shared with other callers.
-        return RequestContext(control, self._parts.cache(), "", on_progress)
+        return RequestContext(control, self._parts.cache(), "", Follower(on_progress))
 
 
 class RemoteBackend:

@@ -29,6 +29,7 @@ class ExplainRequest:
     model_name = Limits(default=None, max_items=255)
     budget_seconds = Limits(default=60.0, min=1.0, max=86_400.0)
     budget_predicted_row_count = Limits(default=None, min=1.0, max=1_000_000_000_000_000.0)
+    partial = Limits(default=False)
 
 
 class FeatureVectorsOptions:

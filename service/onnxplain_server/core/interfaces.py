@@ -52,7 +52,14 @@ class ComputationHost(Protocol):
         """Offer numbers to the cache, which may drop them."""
 
 
-class RequestHost(ComputationHost, Protocol):
+class AnswerHost(ComputationHost, Protocol):
+    """Host of an answer: takes parts of it on the way."""
+
+    def publish(self, part: bytes) -> None:
+        """Publish part of an answer that is not finished, encoded as an event."""
+
+
+class RequestHost(AnswerHost, Protocol):
     """Host of a request in a runner: adds the keys for sharing processes and processor time."""
 
     @property

@@ -26,11 +26,24 @@ class ReplyFormat(Enum):
         The serialised message as the last event of a stream, ExplainStreamResponse.
     JSON
         Canonical JSON in UTF-8, on one line.
+    JSON_EVENT
+        The same as the last event of a stream.
     """
 
     PROTOBUF = "protobuf"
     EVENT = "event"
     JSON = "json"
+    JSON_EVENT = "json_event"
+
+    @property
+    def is_json(self) -> bool:
+        """Return whether replies are JSON."""
+        return self in {ReplyFormat.JSON, ReplyFormat.JSON_EVENT}
+
+    @property
+    def is_stream(self) -> bool:
+        """Return whether the reply is the last event of a stream."""
+        return self in {ReplyFormat.EVENT, ReplyFormat.JSON_EVENT}
 
 
 @dataclass(frozen=True, slots=True, eq=False)

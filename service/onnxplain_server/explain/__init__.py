@@ -4,10 +4,12 @@ Read `use_case`, then `bound_request`, `engine_choice`, `sample`, and `methods/`
 method. It neither reads or writes messages nor knows of transport, processes or files.
 """
 
+from onnxplain_server.explain.explanation import Explanation
+from onnxplain_server.explain.partial import PartialExplanation
 from onnxplain_server.explain.question import Engine, Question
 from onnxplain_server.explain.resources import ClassMargin, Resources
 from onnxplain_server.explain.sample import BoundTable, RowsUsed
-from onnxplain_server.explain.use_case import Answer, Explanation, explain
+from onnxplain_server.explain.use_case import Answer, explain
 from onnxplain_server.trees.tree_memo import TreeMemo
 
 __all__ = [
@@ -16,6 +18,7 @@ __all__ = [
     "ClassMargin",
     "Engine",
     "Explanation",
+    "PartialExplanation",
     "Question",
     "Resources",
     "RowsUsed",

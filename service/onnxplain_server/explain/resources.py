@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from onnxplain_server.core.interfaces import ComputationHost
 from onnxplain_server.core.model import Model
@@ -17,6 +18,9 @@ from onnxplain_server.trees.reading.forest import Forest
 from onnxplain_server.trees.reading.links import LinkedEnsemble
 from onnxplain_server.trees.reading.refusal import Refusal
 from onnxplain_server.trees.tree_memo import TreeMemo
+
+if TYPE_CHECKING:
+    from onnxplain_server.explain.partial import PartialExplanation
 
 
 def _no_trees(_width: int | None) -> Refusal:
@@ -72,6 +76,8 @@ class Resources:
         Equal for equal requests on equal tables only; empty where that is not known.
     black_box : callable (Predictor, Background, str) -> BlackBox
         Makes the black-box engine: the real one, or its rehearsal.
+    publish : callable (PartialExplanation) -> None, or None
+        Takes parts of the answer on the way; None where nobody asked for them.
     """
 
     host: ComputationHost
@@ -83,3 +89,4 @@ class Resources:
     memo: TreeMemo = field(default_factory=TreeMemo)
     request_key: str = ""
     black_box: Callable[[Predictor, Background, str], BlackBox] = BlackBox
+    publish: Callable[[PartialExplanation], None] | None = None

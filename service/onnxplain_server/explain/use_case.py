@@ -10,46 +10,24 @@ from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Model, Note
 from onnxplain_server.explain.bound_request import BoundRequest
 from onnxplain_server.explain.class_labels import check_target_given
+from onnxplain_server.explain.explanation import (
+    Explanation,
+    explanations_of,
+    method_notes,
+    naming_of,
+)
+from onnxplain_server.explain.partial import PartialAnswer
 from onnxplain_server.explain.prediction.checks import check_prediction
 from onnxplain_server.explain.prepared_method import PreparedMethod, prepare_method
 from onnxplain_server.explain.question import Engine, Question
 from onnxplain_server.explain.registry import preparation_of
 from onnxplain_server.explain.resources import Resources
-from onnxplain_server.explain.sample import BoundTable, RowsUsed, rows_drawn
+from onnxplain_server.explain.sample import BoundTable, rows_drawn
 from onnxplain_server.explain.task import Job
-from onnxplain_server.methods.classes import ClassPairing
-from onnxplain_server.methods.registry import Options, Result, method_of
-from onnxplain_server.plots.elements.chart import Plot
-from onnxplain_server.plots.elements.class_names import with_classes
-from onnxplain_server.plots.elements.naming import Naming, output_labels
-from onnxplain_server.plots.registry import draw_all
-from onnxplain_server.telemetry.spans import span
+from onnxplain_server.methods.registry import Result, method_of
 
 if TYPE_CHECKING:
     from onnxplain_server.explain.planning.overview import OverviewPlan, Part
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Explanation:
-    """Answer of one method of a request.
-
-    Attributes
-    ----------
-    options : Options
-        After defaults.
-    result : Result
-    plots : tuple of Plot
-    rows : RowsUsed or None
-        Rows of the table that the result is computed on; None if it needs none.
-    pairings : tuple of ClassPairing
-        Classes of the target, each with the output that scores it.
-    """
-
-    options: Options
-    result: Result
-    plots: tuple[Plot, ...]
-    rows: RowsUsed | None
-    pairings: tuple[ClassPairing, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -113,7 +91,8 @@ def explain(
     ]
     sized, notes = _within_budget(request, prepared)
     _reserve(request, sum(method.job.cost for method in sized))
-    answer = _answer(request, sized, [method.run() for method in sized])
+    partial = PartialAnswer(request)
+    answer = _answer(request, sized, [partial.run(method) for method in sized])
     return replace(answer, notes=(*answer.notes, *notes))
 
 
@@ -144,14 +123,15 @@ def _overview(request: BoundRequest) -> Answer:
     parts = [*_losses(request, plan), *plan.pairs()]
     prepared = [_prepare_part(request, part) for part in parts]
     _reserve(request, sum(method.job.cost for method in prepared) + plan.curve_cost)
-    results = [method.run() for method in prepared]
+    partial = PartialAnswer(request)
+    results = [partial.run(method) for method in prepared]
 
     curves = plan.curves(most_important(results, plan.names))
     if curves is not None:
         parts.append(curves)
         prepared.append(_prepare_part(request, curves))
         request.ledger.release(plan.curve_cost - prepared[-1].job.cost)
-        results.append(prepared[-1].run())
+        results.append(partial.run(prepared[-1]))
     methods = tuple((method_of(part.options).name, part.row_count) for part in parts)
     answer = _answer(request, prepared, results)
     notes = plan.notes(parts, has_target=bool(request.question.target_column))
@@ -182,8 +162,8 @@ def _answer(
     jobs = [method.job for method in prepared]
     choice = request.choice
     return Answer(
-        _explanations(jobs, results, _naming(request, jobs), plots=request.question.plots),
-        (*_request_notes(request, jobs), *_method_notes(jobs, results)),
+        explanations_of(jobs, results, naming_of(request, jobs), plots=request.question.plots),
+        (*_request_notes(request, jobs), *method_notes(jobs, results)),
         request.ledger.predicted,
         request.ledger.hits,
         request.ledger.misses,
@@ -215,35 +195,6 @@ def _check_alone(is_alone: Sequence[bool]) -> None:
         )
 
 
-def _explanations(
-    jobs: Sequence[Job[Any]], results: Sequence[Result], naming: Naming, *, plots: bool
-) -> tuple[Explanation, ...]:
-    drawn_plots = _draw(results, naming, plots=plots)
-    return tuple(
-        Explanation(job.options, result, with_classes(drawn, job.pairings), job.rows, job.pairings)
-        for job, result, drawn in zip(jobs, results, drawn_plots, strict=True)
-    )
-
-
-def _draw(results: Sequence[Result], naming: Naming, *, plots: bool) -> Sequence[tuple[Plot, ...]]:
-    if not plots:
-        return [()] * len(results)
-    with span("draw"):
-        return draw_all(results, naming)
-
-
-def _naming(request: BoundRequest, jobs: Sequence[Job[Any]]) -> Naming:
-    """Return the names of the model and its outputs in plots."""
-    model, question = request.given_model, request.question
-    if model is None or question.prediction:
-        return Naming(question.model_name)
-    pairings = list(dict.fromkeys(pairing for job in jobs for pairing in job.pairings))
-    labels = output_labels(
-        model.output_names, are_classes=model.has_class_scores, pairings=pairings
-    )
-    return Naming(question.model_name, labels)
-
-
 def _request_notes(request: BoundRequest, jobs: Sequence[Job[Any]]) -> Iterator[Note]:
     """Return the warnings about model, engine and table, if any method used them."""
     if request.is_model_used:
@@ -255,10 +206,3 @@ def _request_notes(request: BoundRequest, jobs: Sequence[Job[Any]]) -> Iterator[
         counts = [(method_of(job.options).name, job.rows.drawn) for job in jobs if job.rows]
         yield from rows_drawn(counts, len(sample.rows), sample.seed)
         yield from sample.notes()
-
-
-def _method_notes(jobs: Sequence[Job[Any]], results: Sequence[Result]) -> Iterator[Note]:
-    """Return the warnings of methods, each once."""
-    pairs = zip(jobs, results, strict=True)
-    notes = (note for job, result in pairs for note in (*job.notes, *job.remarks(result)))
-    yield from dict.fromkeys(notes)

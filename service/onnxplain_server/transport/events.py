@@ -1,31 +1,33 @@
-"""Events of a streamed explanation: its progress, then its reply."""
+"""Events of a streamed explanation: its progress and parts, then its reply."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from queue import SimpleQueue
 from typing import Any, TypeAlias
 
 from onnxplain.v1.explanation_service_pb2 import Progress
 
 from onnxplain_server.core.request import Reply
+from onnxplain_server.transport.admission.follower import Follower
 from onnxplain_server.transport.admission.request_control import RequestControl
 from onnxplain_server.transport.progress import LatestProgress
 
 _EVENT_SECONDS = 0.1
 
-_Explain: TypeAlias = Callable[[Callable[[], None], Callable[[float, float], None]], Reply]
+_Explain: TypeAlias = Callable[[Callable[[], None], Follower], Reply]
 
 
 class Events:
-    """Iterator over progress and, last, the reply; the explanation runs on a thread of its own.
+    """Iterator over progress, parts and, last, the reply; the explanation has its own thread.
 
     Parameters
     ----------
     control : RequestControl
         Cancelled when the events are closed.
-    explain : callable (begin, progress) -> Reply
-        Calls `begin` when its request is decoded, and `progress` at every step.
+    explain : callable (begin, follower) -> Reply
+        Calls `begin` when its request is decoded, and tells the follower progress and parts.
 
     Raises
     ------
@@ -36,10 +38,13 @@ class Events:
     def __init__(self, control: RequestControl, explain: _Explain) -> None:
         self._control = control
         self._latest = LatestProgress()
+        self._parts: SimpleQueue[bytes] = SimpleQueue()
         self._thread = ThreadPoolExecutor(1, "onnxplain-stream")
         begun: Future[bool] = Future()
         self._reply: Future[Reply] = self._thread.submit(
-            explain, lambda: begun.set_result(True), self._latest.advance
+            explain,
+            lambda: begun.set_result(True),
+            Follower(self._latest.advance, self._parts.put),
         )
         first: list[Future[Any]] = [begun, self._reply]
         wait(first, return_when=FIRST_COMPLETED)
@@ -48,14 +53,16 @@ class Events:
             self._thread.shutdown()
             self._reply.result()
 
-    def __iter__(self) -> Iterator[Progress | Reply]:
-        """Yield the events; raise the error of the explanation."""
+    def __iter__(self) -> Iterator[Progress | bytes | Reply]:
+        """Yield progress, encoded parts and the reply; raise the error of the explanation."""
         try:
             is_running = True
             while is_running:
                 is_running = bool(wait([self._reply], _EVENT_SECONDS).not_done)
                 if (progress := self._latest.take()) is not None:
                     yield progress
+                while not self._parts.empty():
+                    yield self._parts.get()
             yield self._reply.result()
         finally:
             self.close()

@@ -25,6 +25,7 @@ from onnxplain_server.transport.admission.admission import (
     RequestLimits,
     create_context,
 )
+from onnxplain_server.transport.admission.follower import NOBODY, Follower, ignore
 from onnxplain_server.transport.admission.quotas import NO_QUOTAS, Quotas
 from onnxplain_server.transport.admission.request_context import RequestContext
 from onnxplain_server.transport.admission.scheduler import Scheduler
@@ -38,8 +39,8 @@ from onnxplain_server.transport.uploads import NamedRequest, Uploads
 from onnxplain_server.wire.protobuf_split import method_names
 
 
-def _ignore(*_progress: float) -> None:
-    """Discard progress."""
+def _nothing() -> None:
+    """Do nothing."""
 
 
 class Service:
@@ -118,12 +119,12 @@ class Service:
         self, request: RequestParts | Body, ticket: Ticket, reply_format: ReplyFormat
     ) -> Reply:
         """Compute an explanation."""
-        return self._explain(request, ticket, reply_format, _ignore, _ignore)
+        return self._explain(request, ticket, reply_format, _nothing, NOBODY)
 
     def events(
         self, request: RequestParts | Body, ticket: Ticket, reply_format: ReplyFormat
     ) -> Events:
-        """Begin an explanation; return its progress, and the reply as the last event.
+        """Begin an explanation; return its progress and parts, and the reply as the last event.
 
         Errors before the computation begins are raised here, later ones by the events.
         """
@@ -164,7 +165,7 @@ class Service:
         start, outcome = time.monotonic(), Reason.INTERNAL.name
         try:
             with self._slot(ticket):
-                reply = self._compute(named, ticket, reply_format, progress)
+                reply = self._compute(named, ticket, reply_format, Follower(progress))
             outcome = OK
         except ExplainError as error:
             outcome = error.reason.name
@@ -200,22 +201,22 @@ class Service:
         ticket: Ticket,
         reply_format: ReplyFormat,
         begin: Callable[[], None],
-        progress: Callable[[float, float], None],
+        follower: Follower,
     ) -> Reply:
         with self._slot(ticket):
             named = self._named(ServiceMethod.EXPLAIN, request, ticket)
             begin()
-            return self._compute(named, ticket, reply_format, progress)
+            return self._compute(named, ticket, reply_format, follower)
 
     def _compute(
         self,
         named: NamedRequest,
         ticket: Ticket,
         reply_format: ReplyFormat,
-        progress: Callable[[float, float], None],
+        follower: Follower,
     ) -> Reply:
         start = time.monotonic()
-        host = self._context(named.ids, ticket, progress, ticket.reserve_rows)
+        host = self._context(named.ids, ticket, follower, ticket.reserve_rows)
         usage, spans = ticket.caller.usage, ticket.caller.spans
         usage.read(named.ids.model, named.ids.table, method_names(named.message))
         try:
@@ -246,8 +247,8 @@ class Service:
         self,
         ids: RequestIds,
         ticket: Ticket,
-        progress: Callable[[float, float], None] = _ignore,
-        reserve_rows: Callable[[float], None] = _ignore,
+        follower: Follower = NOBODY,
+        reserve_rows: Callable[[float], None] = ignore,
     ) -> RequestContext:
         return create_context(
             ids,
@@ -255,7 +256,7 @@ class Service:
             ticket.control,
             cache=self._cache,
             limits=self._limits,
-            progress=progress,
+            follower=follower,
             reserve_rows=reserve_rows,
         )
 

@@ -8,7 +8,7 @@ from onnxplain.v1 import explanation_service_pb2 as service_pb2
 from onnxplain.v1 import model_pb2, plot_pb2
 
 from onnxplain_server.core.model import Description
-from onnxplain_server.explain import Answer, Explanation, RowsUsed
+from onnxplain_server.explain import Answer, Explanation, PartialExplanation, RowsUsed
 from onnxplain_server.plots.elements.chart import Plot
 from onnxplain_server.wire import method_options, method_results
 
@@ -30,6 +30,16 @@ def write(answer: Answer) -> service_pb2.ExplainResponse:
             ],
         ),
         warnings=[service_pb2.Warning(code=n.code, message=n.message) for n in answer.notes],
+    )
+
+
+def write_partial(partial: PartialExplanation) -> service_pb2.PartialExplanation:
+    """Write part of an answer that is not finished."""
+    return service_pb2.PartialExplanation(
+        index=partial.index,
+        explanation=_explanation(partial.explanation),
+        is_final=partial.is_final,
+        warnings=[service_pb2.Warning(code=n.code, message=n.message) for n in partial.notes],
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from google.protobuf.message import EncodeError, Message
+from onnxplain.v1.explanation_service_pb2 import ExplainStreamResponse, PartialExplanation
 
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.request import NO_WORK, Reply, ReplyFormat, Work
@@ -33,7 +34,7 @@ def encode(
         RESPONSE_TOO_LARGE, OUT_OF_MEMORY.
     """
     # JSON takes at least half as much: "1.0, " for a number of eight bytes.
-    least = message.ByteSize() / (2 if reply_format is ReplyFormat.JSON else 1)
+    least = message.ByteSize() / (2 if reply_format.is_json else 1)
     _check_size(least, byte_limit, "at least ")
     try:
         content = _encode(message, reply_format)
@@ -48,8 +49,15 @@ def encode(
     return Reply((content,), work)
 
 
+def encode_partial(message: PartialExplanation, reply_format: ReplyFormat) -> bytes:
+    """Encode part of an answer as an event of a stream."""
+    if reply_format.is_json:
+        return canonical.encode(message).encode()
+    return bytes(ExplainStreamResponse(partial=message).SerializeToString())
+
+
 def _encode(message: Message, reply_format: ReplyFormat) -> bytes:
-    if reply_format is ReplyFormat.JSON:
+    if reply_format.is_json:
         return canonical.encode(message).encode()
     content = bytes(message.SerializeToString())
     return response_event(content) if reply_format is ReplyFormat.EVENT else content

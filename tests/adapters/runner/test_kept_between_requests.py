@@ -133,7 +133,6 @@ class Answers:
             RequestControl(600),
             cache=self._cache,
             limits=LIMITS,
-            progress=lambda _done, _planned: None,
         )
         blobs = {ids.model: Blob("onnx", asked.content), ids.table: Blob("csv", asked.csv)}
         return ExplainResponse.FromString(self._runner.explain(asked.message, blobs, host).content)

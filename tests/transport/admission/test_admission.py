@@ -49,9 +49,7 @@ def call_of(cache: MemoryCache, uploads: Uploads) -> CallOf:
         caller = Caller(name, math.inf, lambda: False)
         named = uploads.name(ServiceMethod.EXPLAIN, RequestParts(b"", model, table), caller)
         control = RequestControl(60.0)
-        return create_context(
-            named.ids, caller, control, cache=cache, limits=LIMITS, progress=lambda *_: None
-        )
+        return create_context(named.ids, caller, control, cache=cache, limits=LIMITS)
 
     return make
 

@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 import pytest
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import CacheCounts
+from onnxplain_server.transport.admission.follower import Follower
 from onnxplain_server.transport.admission.request_context import RequestContext
 from onnxplain_server.transport.admission.request_control import RequestControl
 
@@ -35,7 +36,10 @@ class Drawer:
 def test_progress_is_passed_on() -> None:
     heard = []
     call = RequestContext(
-        RequestControl(60), Drawer(), "", lambda done, planned: heard.append((done, planned))
+        RequestControl(60),
+        Drawer(),
+        "",
+        Follower(lambda done, planned: heard.append((done, planned))),
     )
 
     call.advance(1, 10)
@@ -47,7 +51,7 @@ def test_progress_is_passed_on() -> None:
 def test_past_its_deadline_a_call_ends_and_tells_how_far_it_came() -> None:
     heard: list[float] = []
     call = RequestContext(
-        RequestControl(-1), Drawer(), "", lambda done, _planned: heard.append(done)
+        RequestControl(-1), Drawer(), "", Follower(lambda done, _planned: heard.append(done))
     )
 
     with pytest.raises(ExplainError) as end:
@@ -61,7 +65,7 @@ def test_past_its_deadline_a_call_ends_and_tells_how_far_it_came() -> None:
 def test_a_plan_beyond_the_limit_is_refused_before_a_row_is_done() -> None:
     heard: list[tuple[float, float]] = []
     call = RequestContext(
-        RequestControl(60), Drawer(), "", lambda *told: heard.append(told), row_limit=10
+        RequestControl(60), Drawer(), "", Follower(lambda *told: heard.append(told)), row_limit=10
     )
     call.advance(0, 10)
 

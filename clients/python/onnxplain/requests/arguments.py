@@ -123,6 +123,11 @@ class RequestOptions(TypedDict, total=False):
         Rows that the model may predict for the methods, likewise. Some thousand rows that check the
         model and measure its pace come on top. Rows that the model's trees evaluate do not count,
         since nothing is predicted. Default: no limit. In [1, 1e15]; default: no limit.
+    partial : bool
+        Whether a stream also gives what is finished so far, as `PartialExplanation`: each method
+        once it is finished, and interactions of models that are predicted from a sixteenth and a
+        quarter of their rows before, as far as these are 100 rows or more; that predicts about a
+        fifteenth more. Refused where the answer is no stream. Default: False.
     """
 
     feature_columns: Sequence[str]
@@ -141,6 +146,7 @@ class RequestOptions(TypedDict, total=False):
     outputs: str | Sequence[str]
     budget_seconds: float | None
     budget_predicted_row_count: float | None
+    partial: bool
 
 
 def to_request(
@@ -163,6 +169,7 @@ def to_request(
     outputs: str | Sequence[str] = (),
     budget_seconds: float | None = None,
     budget_predicted_row_count: float | None = None,
+    partial: bool = False,
 ) -> ExplainRequest:
     """Write a request; see `Client.explain` for the arguments."""
     return ExplainRequest(
@@ -187,6 +194,7 @@ def to_request(
         outputs=to_output_names(outputs),
         budget_seconds=budget_seconds,
         budget_predicted_row_count=budget_predicted_row_count,
+        partial=partial,
     )
 
 
@@ -214,6 +222,7 @@ class ExplainCall(ABC):
         outputs: str | Sequence[str] = (),
         budget_seconds: float | None = None,
         budget_predicted_row_count: float | None = None,
+        partial: bool = False,
         timeout: float | None = None,
         progress: ProgressCallback | bool = True,
     ) -> Explanations:
@@ -309,6 +318,11 @@ class ExplainCall(ABC):
             Rows that the model may predict for the methods, likewise. Some thousand rows that check
             the model and measure its pace come on top. Rows that the model's trees evaluate do not
             count, since nothing is predicted. Default: no limit. In [1, 1e15]; default: no limit.
+        partial : bool
+            Whether a stream also gives what is finished so far, as `PartialExplanation`: each
+            method once it is finished, and interactions of models that are predicted from a
+            sixteenth and a quarter of their rows before, as far as these are 100 rows or more; that
+            predicts about a fifteenth more. Refused where the answer is no stream. Default: False.
         timeout : float, optional
             Seconds. Default: the client's.
         progress : bool or callable (done, planned)
@@ -353,6 +367,7 @@ class ExplainCall(ABC):
             outputs=outputs,
             budget_seconds=budget_seconds,
             budget_predicted_row_count=budget_predicted_row_count,
+            partial=partial,
         )
         with ShortTracebacks():
             return self._explain(request, files_of(model, table), timeout, progress)

@@ -288,7 +288,8 @@ def read_event(event: ExplainStreamResponse, callback: ProgressCallback) -> Expl
     """Return the response if the event is one; otherwise report the progress."""
     if event.HasField("response"):
         return event.response
-    callback(event.progress.done, event.progress.planned)
+    if event.HasField("progress"):
+        callback(event.progress.done, event.progress.planned)
     return None
 
 

@@ -25,7 +25,7 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class ExplainRequest(_message.Message):
-    __slots__ = ("model", "table", "feature_columns", "target_column", "weight_column", "output_indices", "scale", "engine", "row_count", "seed", "methods", "plots", "allow_inconsistent_model", "class_labels", "prediction", "model_name", "outputs", "budget_seconds", "budget_predicted_row_count")
+    __slots__ = ("model", "table", "feature_columns", "target_column", "weight_column", "output_indices", "scale", "engine", "row_count", "seed", "methods", "plots", "allow_inconsistent_model", "class_labels", "prediction", "model_name", "outputs", "budget_seconds", "budget_predicted_row_count", "partial")
     class Engine(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
         __slots__ = ()
         ENGINE_UNSPECIFIED: _ClassVar[ExplainRequest.Engine]
@@ -53,6 +53,7 @@ class ExplainRequest(_message.Message):
     OUTPUTS_FIELD_NUMBER: _ClassVar[int]
     BUDGET_SECONDS_FIELD_NUMBER: _ClassVar[int]
     BUDGET_PREDICTED_ROW_COUNT_FIELD_NUMBER: _ClassVar[int]
+    PARTIAL_FIELD_NUMBER: _ClassVar[int]
     model: _model_pb2.Model
     table: _table_pb2.Table
     feature_columns: _containers.RepeatedScalarFieldContainer[str]
@@ -72,7 +73,8 @@ class ExplainRequest(_message.Message):
     outputs: _containers.RepeatedScalarFieldContainer[str]
     budget_seconds: float
     budget_predicted_row_count: float
-    def __init__(self, model: _Optional[_Union[_model_pb2.Model, _Mapping]] = ..., table: _Optional[_Union[_table_pb2.Table, _Mapping]] = ..., feature_columns: _Optional[_Iterable[str]] = ..., target_column: _Optional[str] = ..., weight_column: _Optional[str] = ..., output_indices: _Optional[_Iterable[int]] = ..., scale: _Optional[_Union[_model_pb2.ModelDescription.Scale, str]] = ..., engine: _Optional[_Union[ExplainRequest.Engine, str]] = ..., row_count: _Optional[int] = ..., seed: _Optional[int] = ..., methods: _Optional[_Iterable[_Union[MethodOptions, _Mapping]]] = ..., plots: bool = ..., allow_inconsistent_model: bool = ..., class_labels: _Optional[_Iterable[str]] = ..., prediction: _Optional[_Iterable[str]] = ..., model_name: _Optional[str] = ..., outputs: _Optional[_Iterable[str]] = ..., budget_seconds: _Optional[float] = ..., budget_predicted_row_count: _Optional[float] = ...) -> None: ...
+    partial: bool
+    def __init__(self, model: _Optional[_Union[_model_pb2.Model, _Mapping]] = ..., table: _Optional[_Union[_table_pb2.Table, _Mapping]] = ..., feature_columns: _Optional[_Iterable[str]] = ..., target_column: _Optional[str] = ..., weight_column: _Optional[str] = ..., output_indices: _Optional[_Iterable[int]] = ..., scale: _Optional[_Union[_model_pb2.ModelDescription.Scale, str]] = ..., engine: _Optional[_Union[ExplainRequest.Engine, str]] = ..., row_count: _Optional[int] = ..., seed: _Optional[int] = ..., methods: _Optional[_Iterable[_Union[MethodOptions, _Mapping]]] = ..., plots: bool = ..., allow_inconsistent_model: bool = ..., class_labels: _Optional[_Iterable[str]] = ..., prediction: _Optional[_Iterable[str]] = ..., model_name: _Optional[str] = ..., outputs: _Optional[_Iterable[str]] = ..., budget_seconds: _Optional[float] = ..., budget_predicted_row_count: _Optional[float] = ..., partial: bool = ...) -> None: ...
 
 class MethodOptions(_message.Message):
     __slots__ = ("interactions", "partial_dependence", "individual_conditional_expectation", "permutation_importance", "average_loss", "feature_vectors", "firm", "swarm")
@@ -220,12 +222,26 @@ class ExplainStreamRequest(_message.Message):
     def __init__(self, request: _Optional[_Union[ExplainRequest, _Mapping]] = ...) -> None: ...
 
 class ExplainStreamResponse(_message.Message):
-    __slots__ = ("progress", "response")
+    __slots__ = ("progress", "response", "partial")
     PROGRESS_FIELD_NUMBER: _ClassVar[int]
     RESPONSE_FIELD_NUMBER: _ClassVar[int]
+    PARTIAL_FIELD_NUMBER: _ClassVar[int]
     progress: Progress
     response: ExplainResponse
-    def __init__(self, progress: _Optional[_Union[Progress, _Mapping]] = ..., response: _Optional[_Union[ExplainResponse, _Mapping]] = ...) -> None: ...
+    partial: PartialExplanation
+    def __init__(self, progress: _Optional[_Union[Progress, _Mapping]] = ..., response: _Optional[_Union[ExplainResponse, _Mapping]] = ..., partial: _Optional[_Union[PartialExplanation, _Mapping]] = ...) -> None: ...
+
+class PartialExplanation(_message.Message):
+    __slots__ = ("index", "explanation", "is_final", "warnings")
+    INDEX_FIELD_NUMBER: _ClassVar[int]
+    EXPLANATION_FIELD_NUMBER: _ClassVar[int]
+    IS_FINAL_FIELD_NUMBER: _ClassVar[int]
+    WARNINGS_FIELD_NUMBER: _ClassVar[int]
+    index: int
+    explanation: Explanation
+    is_final: bool
+    warnings: _containers.RepeatedCompositeFieldContainer[Warning]
+    def __init__(self, index: _Optional[int] = ..., explanation: _Optional[_Union[Explanation, _Mapping]] = ..., is_final: bool = ..., warnings: _Optional[_Iterable[_Union[Warning, _Mapping]]] = ...) -> None: ...
 
 class Progress(_message.Message):
     __slots__ = ("done", "planned")

@@ -18,6 +18,7 @@ from onnx import ModelProto
 from onnxplain.v1 import explanation_service_pb2 as service_pb2
 
 from onnxplain_server.adapters.onnx import OnnxModel, describe, load_described
+from onnxplain_server.adapters.runner.publisher import publisher
 from onnxplain_server.adapters.runner.receipt import receipt, work_of
 from onnxplain_server.adapters.runner.request_parts import (
     ModelFile,
@@ -29,7 +30,7 @@ from onnxplain_server.adapters.runner.table_cache import TableCache
 from onnxplain_server.adapters.runner.timed_model import TimedModel
 from onnxplain_server.adapters.runner.uncached import UncachedHost
 from onnxplain_server.core.errors import ExplainError
-from onnxplain_server.core.interfaces import Blobs, ComputationHost
+from onnxplain_server.core.interfaces import AnswerHost, Blobs, ComputationHost
 from onnxplain_server.core.model import Description, Scale
 from onnxplain_server.core.model_limits import DEFAULT_LIMITS, ModelLimits
 from onnxplain_server.core.request import Reply, ReplyFormat
@@ -120,14 +121,16 @@ class InProcess:
         self,
         request: bytes,
         blobs: Blobs,
-        host: ComputationHost,
+        host: AnswerHost,
         reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
     ) -> Reply:
         """Answer a serialised ExplainRequest; see `Runner.explain`."""
         start = time.monotonic()
         asked = self._read(request, blobs, host)
-        result = explain(*self._arguments(asked))
         message = asked.message
+        publish = publisher(message, host, reply_format)
+        model, table, question, resources = self._arguments(asked)
+        result = explain(model, table, question, replace(resources, publish=publish))
         with span("encode"):
             response = answer.write(result)
             if asked.loaded:

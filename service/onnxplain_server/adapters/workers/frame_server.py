@@ -40,7 +40,7 @@ class FrameServer:
         self._monitor = monitor
         self._flight = ExitStack()
         self._read_start = channel.read_count
-        self._put_bytes = self._load_count = self._spans_count = 0
+        self._put_bytes = self._load_count = self._spans_count = self._part_count = 0
 
     def __enter__(self) -> FrameServer:
         return self
@@ -83,6 +83,8 @@ class FrameServer:
                 self._join_flight(payloads.unpack_names(frame.payload))
             case FrameKind.FLIGHT_LEAVE:
                 self._flight.close()
+            case FrameKind.PART:
+                self._publish(frame.payload)
             case FrameKind.SPANS:
                 self._add_spans(frame.payload)
             case _:
@@ -116,6 +118,12 @@ class FrameServer:
             self._monitor.host.single_flight(names[0])
         )
         self._channel.send(Frame(FrameKind.FLIGHT_ROLE, self._call, b"1" * is_leader), self.tick)
+
+    def _publish(self, part: bytes) -> None:
+        self._part_count += 1
+        if self._part_count > limits.PART_COUNT_LIMIT:
+            raise MalformedError
+        self._monitor.host.publish(part)
 
     def _add_spans(self, packed: bytes) -> None:
         """Add the worker's spans, which it sends once, before its answer."""

@@ -38,7 +38,7 @@ class RemoteHost:
         self._planned = 0.0
         self._cancelled = False
         self._pending_puts = bytearray()
-        self._pending_count = self._put_bytes = 0
+        self._pending_count = self._put_bytes = self._part_count = 0
 
     def advance(self, done: float, planned: float) -> None:
         """Report progress every 20 ms and for each new plan; raise CANCELLED when cancelled."""
@@ -86,6 +86,13 @@ class RemoteHost:
                 if self._put_bytes + charge <= limits.PUT_BYTE_LIMIT:
                     self._put_bytes += charge
                     self._buffer(payloads.pack_entries({name: value}))
+
+    def publish(self, part: bytes) -> None:
+        """Send part of the answer to the parent; it is dropped if it exceeds a limit."""
+        with self._lock:
+            if len(part) <= limits.PART_BYTE_LIMIT and self._part_count < limits.PART_COUNT_LIMIT:
+                self._part_count += 1
+                self._send(FrameKind.PART, part)
 
     def flush(self) -> None:
         """Queue the buffered values before the next frame; called at the end of the request."""

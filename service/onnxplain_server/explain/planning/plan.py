@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from onnxplain_server.core.model import Model
 from onnxplain_server.explain.bound_request import BoundRequest
+from onnxplain_server.explain.explanation import Explanation
 from onnxplain_server.explain.planning.budget import fit_budget
 from onnxplain_server.explain.planning.duration import (
     PredictionPace,
@@ -35,7 +36,7 @@ from onnxplain_server.explain.registry import preparation_of
 from onnxplain_server.explain.resources import Resources
 from onnxplain_server.explain.sample import BoundTable
 from onnxplain_server.explain.task import Task
-from onnxplain_server.explain.use_case import Explanation, check_question
+from onnxplain_server.explain.use_case import check_question
 from onnxplain_server.methods import feature_vectors, swarm
 from onnxplain_server.methods.registry import Options, Result, method_of
 from onnxplain_server.plots.registry import draw_all

@@ -15,6 +15,7 @@ from typing import TypeAlias
 from onnxplain_server.core.interfaces import Cache
 from onnxplain_server.telemetry.spans import Spans
 from onnxplain_server.transport.admission.authentication import ANONYMOUS
+from onnxplain_server.transport.admission.follower import NOBODY, Follower
 from onnxplain_server.transport.admission.request_context import RequestContext
 from onnxplain_server.transport.admission.request_control import RequestControl
 from onnxplain_server.transport.admission.size_limits import SizeLimit
@@ -117,7 +118,7 @@ def create_context(
     *,
     cache: Cache,
     limits: RequestLimits,
-    progress: Callable[[float, float], None],
+    follower: Follower = NOBODY,
     reserve_rows: Callable[[float], None] = lambda _row_count: None,
 ) -> RequestContext:
     """Make the context of a computation; its keys are derived from what this process hashed."""
@@ -126,7 +127,7 @@ def create_context(
         control,
         cache,
         f"{model_key}:{ids.table_form}:{ids.table}:",
-        progress,
+        follower,
         model_key=model_key,
         caller_key=caller.key,
         row_limit=limits.row_count,

@@ -10,6 +10,7 @@ from contextlib import ExitStack, contextmanager
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import Cache
 from onnxplain_server.telemetry.spans import span
+from onnxplain_server.transport.admission.follower import NOBODY, Follower
 from onnxplain_server.transport.admission.request_control import RequestControl
 from onnxplain_server.transport.audit.usage import Usage
 
@@ -30,8 +31,7 @@ class RequestContext:
     prefix : str
         Put in front of every cache key, so that a computation can neither read nor
         overwrite the numbers of another caller, model or table.
-    progress : callable (done, planned) -> None
-        Called at every step; must be quick and thread-safe.
+    follower : Follower
     model_key : str
         See `RequestHost.model_key`.
     caller_key : hashable
@@ -49,7 +49,7 @@ class RequestContext:
         control: RequestControl,
         cache: Cache,
         prefix: str,
-        progress: Callable[[float, float], None] = lambda _done, _planned: None,
+        follower: Follower = NOBODY,
         *,
         model_key: str = "",
         caller_key: Hashable = "",
@@ -65,7 +65,7 @@ class RequestContext:
         self._cache = cache
         self._prefix = prefix
         self.control = control
-        self._progress = progress
+        self._progress, self.publish = follower
 
     def advance(self, done: float, planned: float) -> None:
         """Report progress, and check the deadline, the row limit and the quota."""

@@ -81,6 +81,8 @@ class ExplanationServicer(ExplanationServiceServicer):
                 for event in events:
                     if isinstance(event, Reply):
                         yield event.content
+                    elif isinstance(event, bytes):
+                        yield event
                     else:
                         yield ExplainStreamResponse(progress=event).SerializeToString()
 

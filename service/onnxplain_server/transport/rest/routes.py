@@ -81,7 +81,7 @@ def _explanations(service: Service, calls: OperationCalls) -> Blueprint:
             ticket = stack.enter_context(service.admit(rest_access.caller()))
             body = request_body.explanation()
             if is_stream:
-                events = service.events(body, ticket, ReplyFormat.JSON)
+                events = service.events(body, ticket, ReplyFormat.JSON_EVENT)
                 stack.callback(events.close)
                 return server_sent_events.respond(events, stack.pop_all())
             reply = service.explain(body, ticket, ReplyFormat.JSON)

@@ -1,4 +1,4 @@
-"""Server-sent events: progress, then the response or an error as the last event."""
+"""Server-sent events: progress, parts of the answer, and last the response or an error."""
 
 from __future__ import annotations
 
@@ -62,6 +62,8 @@ def _lines(events: Events, exchange: request_handling.Exchange) -> Iterator[byte
         for event in events:
             if isinstance(event, Reply):
                 yield from (b"event: response\ndata: ", *event.parts, b"\n\n")
+            elif isinstance(event, bytes):
+                yield b"event: partial\ndata: " + event + b"\n\n"
             else:
                 yield _event("progress", canonical.encode(event))
     except Exception as error:  # noqa: BLE001 - the border: `presentable` hides it

@@ -40,6 +40,7 @@ class FrameKind(IntEnum):
     ANSWERED = 25
     SPANS = 26
     UNABLE = 27
+    PART = 28
 
 
 _LENGTH_BYTES = 8
@@ -61,6 +62,7 @@ FROM_WORKER: Mapping[FrameKind, int] = {
     FrameKind.ANSWERED: limits.ANSWER_HEADER_BYTE_LIMIT,
     FrameKind.SPANS: 2**17,
     FrameKind.UNABLE: 0,
+    FrameKind.PART: limits.PART_BYTE_LIMIT,
 }
 """Kinds of frames that the parent takes, each with the bytes of its largest payload.
 

@@ -29,6 +29,9 @@ ENTRY_BYTES = 2_048
 ANSWER_HEADER_BYTE_LIMIT = 1_024
 """Header of an answer; the answer itself goes through shared memory."""
 
+PART_BYTE_LIMIT, PART_COUNT_LIMIT = 4 * 2**20, 256
+"""Length of a part of an answer, and parts of one request; others are not published."""
+
 LOAD_COUNT_LIMIT = 16
 """Models that one request may load: its own, with and without a link."""
 

@@ -61,6 +61,9 @@ class NullHost:
     def advance(self, done: float, planned: float) -> None:
         """Do nothing: nobody cancels a warm-up."""
 
+    def publish(self, part: bytes) -> None:
+        """Drop it."""
+
     def single_flight(self, _name: str) -> AbstractContextManager[bool]:
         """Never wait."""
         return nullcontext(True)

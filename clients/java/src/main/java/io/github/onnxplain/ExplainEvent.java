@@ -1,7 +1,7 @@
 package io.github.onnxplain;
 
 /**
- * What an explanation on its way tells: {@link Progress}, and at last the {@link Answer}.
+ * What an explanation on its way tells: {@link Progress}, {@link Partial} if asked for, and at last the {@link Answer}.
  *
  * <pre>{@code
  * if (event instanceof ExplainEvent.Answer answer) {
@@ -17,6 +17,15 @@ public sealed interface ExplainEvent {
      * @param planned rows planned: an upper bound, which never rises
      */
     record Progress(double done, double planned) implements ExplainEvent {}
+
+    /**
+     * Part of an answer that is not finished; see the request's {@code partial}.
+     *
+     * @param index index of the explanation in the answer
+     * @param explanations the explanation alone, with its warnings
+     * @param isFinal whether the answer will have the same explanation; otherwise it is from some of the rows
+     */
+    record Partial(int index, Explanations explanations, boolean isFinal) implements ExplainEvent {}
 
     /**
      * The results; the last event.

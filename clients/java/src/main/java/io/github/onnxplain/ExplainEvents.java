@@ -1,6 +1,8 @@
 package io.github.onnxplain;
 
+import io.github.onnxplain.v1.ExplainResponse;
 import io.github.onnxplain.v1.ExplainStreamResponse;
+import io.github.onnxplain.v1.PartialExplanation;
 import java.util.Iterator;
 import java.util.NoSuchElementException;
 import java.util.Optional;
@@ -81,6 +83,14 @@ public final class ExplainEvents implements Iterable<ExplainEvent>, AutoCloseabl
     }
 
     private static ExplainEvent read(ExplainStreamResponse event) {
+        if (event.hasPartial()) {
+            PartialExplanation part = event.getPartial();
+            ExplainResponse alone = ExplainResponse.newBuilder()
+                    .addExplanations(part.getExplanation())
+                    .addAllWarnings(part.getWarningsList())
+                    .build();
+            return new ExplainEvent.Partial(part.getIndex(), new Explanations(alone), part.getIsFinal());
+        }
         return event.hasResponse()
                 ? new ExplainEvent.Answer(new Explanations(event.getResponse()))
                 : new ExplainEvent.Progress(

@@ -1,0 +1,79 @@
+"""Explanation: the result of one method with its options, rows and plots."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from onnxplain_server.core.model import Note
+from onnxplain_server.explain.bound_request import BoundRequest
+from onnxplain_server.explain.sample import RowsUsed
+from onnxplain_server.explain.task import Job
+from onnxplain_server.methods.classes import ClassPairing
+from onnxplain_server.methods.registry import Options, Result
+from onnxplain_server.plots.elements.chart import Plot
+from onnxplain_server.plots.elements.class_names import with_classes
+from onnxplain_server.plots.elements.naming import Naming, output_labels
+from onnxplain_server.plots.registry import draw_all
+from onnxplain_server.telemetry.spans import span
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Explanation:
+    """Answer of one method of a request.
+
+    Attributes
+    ----------
+    options : Options
+        After defaults.
+    result : Result
+    plots : tuple of Plot
+    rows : RowsUsed or None
+        Rows of the table that the result is computed on; None if it needs none.
+    pairings : tuple of ClassPairing
+        Classes of the target, each with the output that scores it.
+    """
+
+    options: Options
+    result: Result
+    plots: tuple[Plot, ...]
+    rows: RowsUsed | None
+    pairings: tuple[ClassPairing, ...] = ()
+
+
+def explanations_of(
+    jobs: Sequence[Job[Any]], results: Sequence[Result], naming: Naming, *, plots: bool
+) -> tuple[Explanation, ...]:
+    """Put results together with what their jobs tell, and draw them."""
+    drawn_plots = _draw(results, naming, plots=plots)
+    return tuple(
+        Explanation(job.options, result, with_classes(drawn, job.pairings), job.rows, job.pairings)
+        for job, result, drawn in zip(jobs, results, drawn_plots, strict=True)
+    )
+
+
+def _draw(results: Sequence[Result], naming: Naming, *, plots: bool) -> Sequence[tuple[Plot, ...]]:
+    if not plots:
+        return [()] * len(results)
+    with span("draw"):
+        return draw_all(results, naming)
+
+
+def naming_of(request: BoundRequest, jobs: Sequence[Job[Any]]) -> Naming:
+    """Return the names of the model and its outputs in plots."""
+    model, question = request.given_model, request.question
+    if model is None or question.prediction:
+        return Naming(question.model_name)
+    pairings = list(dict.fromkeys(pairing for job in jobs for pairing in job.pairings))
+    labels = output_labels(
+        model.output_names, are_classes=model.has_class_scores, pairings=pairings
+    )
+    return Naming(question.model_name, labels)
+
+
+def method_notes(jobs: Sequence[Job[Any]], results: Sequence[Result]) -> Iterator[Note]:
+    """Return the warnings of methods, each once."""
+    pairs = zip(jobs, results, strict=True)
+    notes = (note for job, result in pairs for note in (*job.notes, *job.remarks(result)))
+    yield from dict.fromkeys(notes)
