@@ -28,7 +28,8 @@ _PROBES = {
 
 _EVENTS: Schema = {
     "description": "Server-sent events: `progress` with a Progress, and where asked for "
-    "`partial` with a PartialExplanation, any number of times; then "`response` with an ExplainResponse, or `error` with a Problem.",
+    "`partial` with a PartialExplanation, any number of times; then `response` with an "
+    "ExplainResponse, or `error` with a Problem.",
     "type": "string",
 }
 
