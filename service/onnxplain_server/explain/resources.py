@@ -20,7 +20,7 @@ from onnxplain_server.trees.reading.refusal import Refusal
 from onnxplain_server.trees.tree_memo import TreeMemo
 
 if TYPE_CHECKING:
-    from onnxplain_server.explain.partial import PartialExplanation
+    from onnxplain_server.explain.answers.partial import PartialExplanation
 
 
 def _no_trees(_width: int | None) -> Refusal:

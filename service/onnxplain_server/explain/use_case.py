@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Model, Note
-from onnxplain_server.explain.bound_request import BoundRequest
-from onnxplain_server.explain.class_labels import check_target_given
-from onnxplain_server.explain.explanation import (
+from onnxplain_server.explain.answers.explanation import (
     Explanation,
     explanations_of,
     method_notes,
     naming_of,
 )
-from onnxplain_server.explain.partial import PartialAnswer
+from onnxplain_server.explain.answers.partial import PartialAnswer
+from onnxplain_server.explain.bound_request import BoundRequest
+from onnxplain_server.explain.class_labels import check_target_given
 from onnxplain_server.explain.prediction.checks import check_prediction
 from onnxplain_server.explain.prepared_method import PreparedMethod, prepare_method
 from onnxplain_server.explain.question import Engine, Question

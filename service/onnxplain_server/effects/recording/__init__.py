@@ -1,4 +1,4 @@
-"""What a computation leaves in the cache for a later attempt: finished effects, unfinished work.
+"""Records of a computation in the cache for later attempts: finished effects, unfinished work.
 
 Read `journal` first. Nothing here predicts, and no name of a record or number depends on time.
 """

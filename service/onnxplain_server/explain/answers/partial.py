@@ -12,13 +12,13 @@ from dataclasses import dataclass, replace
 
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Note
-from onnxplain_server.explain.bound_request import BoundRequest
-from onnxplain_server.explain.explanation import (
+from onnxplain_server.explain.answers.explanation import (
     Explanation,
     explanations_of,
     method_notes,
     naming_of,
 )
+from onnxplain_server.explain.bound_request import BoundRequest
 from onnxplain_server.explain.prepared_method import PreparedMethod, prepare_method
 from onnxplain_server.explain.question import Engine
 from onnxplain_server.methods.registry import Options, Result, method_of

@@ -1,0 +1,1 @@
+"""Explanations of a request, finished and partial: read `explanation`, `partial`."""
