@@ -58,6 +58,8 @@ def reachable(kind: Any, seen: dict[str, Any]) -> dict[str, Any]:
 
 
 REQUESTED = reachable(service_pb2.ExplainRequest.DESCRIPTOR, {})
+TAKEN = reachable(service_pb2.ReadExplanationRequest.DESCRIPTOR, dict(REQUESTED))
+TAKEN = reachable(service_pb2.StartExplanationRequest.DESCRIPTOR, TAKEN)
 
 
 def table() -> dict[str, dict[str, Limits[Any]]]:
@@ -82,7 +84,7 @@ def test_every_number_of_a_request_has_limits() -> None:
 
 def test_limits_are_those_of_fields() -> None:
     for kind, limits in table().items():
-        assert limits.keys() <= set(REQUESTED[f"onnxplain.v1.{kind}"].fields_by_name)
+        assert limits.keys() <= set(TAKEN[f"onnxplain.v1.{kind}"].fields_by_name)
 
 
 def test_every_default_is_in_its_own_limits() -> None:
