@@ -93,7 +93,7 @@ test-all: $(ENV) $(NOTEBOOK_ENV) $(MODELS_ENV) $(EXPORT_ENV) $(BUF_ENV) ## Run a
 chart: $(CHART_TOOLS) $(ENV) ## The Helm chart renders what Kubernetes takes, for all values in its ci/
 	@unformatted=$$($$($(GO) env GOROOT)/bin/gofmt -l tools/kubernetes); [ -z "$$unformatted" ] || { echo "gofmt -w $$unformatted" >&2; exit 1; }
 	cd tools/kubernetes && CGO_ENABLED=0 $(GO) vet ./...
-	$(BIN)/pytest deploy/tests --ignore deploy/tests/image --ignore deploy/tests/release
+	$(BIN)/pytest deploy/tests --ignore deploy/tests/image --ignore deploy/tests/arm64 --ignore deploy/tests/release
 
 # Namespaces of their own: nothing outside is reached, and nothing outlives the tests.
 CLUSTER_PYTEST = CONTROL_PLANE=$(CURDIR)/tools/kubernetes/bin-$(1) unshare --net --mount --pid --fork --kill-child --mount-proc \
@@ -466,8 +466,9 @@ STAND_IN := localhost/python:3.11-stand-in
 TEST_BUILDAH := buildah --storage-driver vfs --root $(CURDIR)/build/containers --runroot $(CURDIR)/build/containers/run
 
 .PHONY: image
-image: ## Build the image with buildah, without Docker: IMAGE, BASE_IMAGE, BUILD_IMAGE, BUILDAH
-	tools/image.sh $(IMAGE) build/image
+image: ## Build the image with buildah, without Docker: IMAGE, BASE_IMAGE, BUILD_IMAGE, BUILDAH, and ARCH=arm64 for that processor
+	@$(if $(ARCH),$(PYTHON) -m tools.emulation $(ARCH))
+	tools/image.sh $(IMAGE) build/image $(ARCH:%=--arch %)
 
 .PHONY: stand-in
 stand-in: ## Make the bases for `make image` where no registry can be reached, by debootstrap
@@ -481,6 +482,19 @@ test-image: $(ENV) image-on-stand-in ## Build the image on a stand-in, and run i
 image-on-stand-in: build/containers/.base
 	BUILDAH='$(TEST_BUILDAH)' BASE_IMAGE=$(STAND_IN) BUILD_IMAGE=$(STAND_IN)-build \
 		tools/image.sh $(IMAGE) build/image
+
+.PHONY: test-arm64
+test-arm64: $(ENV) build/containers/.base-arm64 ## Build the image for arm64 on a stand-in, by emulation, and compare an answer of it; an hour
+	@$(PYTHON) -m tools.emulation arm64
+	BUILDAH='$(TEST_BUILDAH)' BASE_IMAGE=$(STAND_IN)-arm64 BUILD_IMAGE=$(STAND_IN)-arm64-build \
+		tools/image.sh $(IMAGE)-arm64 build/image-arm64 --arch arm64
+	BUILDAH='$(TEST_BUILDAH)' TEST_IMAGE=$(IMAGE)-arm64 $(BIN)/pytest deploy/tests/arm64
+
+build/containers/.base-arm64: tools/stand_in.sh tools/debian_root.sh
+	mkdir -p $(@D)
+	@$(PYTHON) -m tools.emulation arm64
+	ARCH=arm64 BUILDAH='$(TEST_BUILDAH)' tools/stand_in.sh $(STAND_IN)-arm64
+	@touch $@
 
 build/containers/.base: tools/stand_in.sh tools/debian_root.sh
 	mkdir -p $(@D)

@@ -29,6 +29,7 @@ PACKAGES = {
     "javac": "openjdk-17-jdk-headless",
     "mvn": "maven",
     "promtool": "prometheus",
+    "qemu-aarch64-static": "qemu-user-static binfmt-support",
     "redis-server": "redis-server",
     "skopeo": "skopeo",
 }

@@ -15,6 +15,8 @@ class Case:
     resolution: str = "highest"
     """As uv has it: `highest`, or `lowest-direct`, the lowest that pyproject.toml allows."""
     demands: Sequence[str] = ()
+    image: str = ""
+    """Processor, by Debian's name, that the image is built for and run on by emulation, instead."""
 
 
 CASES = (
@@ -27,6 +29,7 @@ CASES = (
     Case("onnxruntime, last minor", demands=("onnxruntime==1.32.*",)),
     Case("onnxruntime, one before", demands=("onnxruntime==1.31.*",)),
     Case("onnxruntime, two before", demands=("onnxruntime==1.30.*",)),
+    Case("arm64, emulated", image="arm64"),
 )
 
 SHOWN = ("numpy", "onnxruntime", "protobuf", "grpcio", "pyarrow", "scikit-learn")
