@@ -10,19 +10,22 @@ from __future__ import annotations
 import platform
 import subprocess
 import sys
+from pathlib import Path
 
 from tools import programs
 
 MACHINES = {"amd64": "x86_64", "arm64": "aarch64"}
 """Linux's names of processors by Debian's."""
 
+_REGISTERED = Path("/proc/sys/fs/binfmt_misc")
+
 
 def main() -> None:
     """Let the kernel run programs for a processor."""
     machine = MACHINES[sys.argv[1]]
-    if machine == platform.machine():
-        return
     emulator = f"qemu-{machine}"
+    if machine == platform.machine() or (_REGISTERED / emulator).exists():
+        return
     programs.install([f"{emulator}-static"])
     if programs.missing([f"{emulator}-static"]):
         raise SystemExit(f"{emulator}-static not found: {programs.advice(f'{emulator}-static')}")

@@ -51,7 +51,7 @@ def test_the_image_is_for_arm64(image: Image) -> None:
 
 def test_an_answer_has_the_numbers_of_this_machine(image: Image, tmp_path: Path) -> None:
     copy_example(tmp_path / "miami")
-    command = [Path(sys.executable).with_name("onnxplain"), "explain", *QUESTION]
+    command = [str(Path(sys.executable).with_name("onnxplain")), "explain", *QUESTION]
     expected = json.loads(subprocess.check_output(command, cwd=tmp_path / "miami"))
 
     actual = json.loads(
