@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import platform
 import re
 import shutil
 import subprocess
@@ -91,7 +90,7 @@ def _run_image(case: Case) -> dict[str, object]:
         check=False,
     )
     parts = ROOT / f"build/image-{case.image}/sbom.cdx.json"
-    versions = {"Python": case.python}
+    versions = {"Processor": case.image, "Python": case.python}
     if parts.exists():
         components = json.loads(parts.read_text(encoding="utf-8"))["components"]
         versions |= {each["name"]: each["version"] for each in components if each["name"] in SHOWN}
@@ -139,7 +138,7 @@ def _install(case: Case, python: str, environment: Path) -> None:
 def _versions(environment: Path) -> Mapping[str, str]:
     program = (
         "import json, platform; from importlib.metadata import version;"
-        f"print(json.dumps({{'Python': platform.python_version()}}"
+        "print(json.dumps({'Processor': platform.machine(), 'Python': platform.python_version()}"
         f" | {{name: version(name) for name in {SHOWN}}}))"
     )
     printed = subprocess.check_output([environment / "bin/python", "-c", program], text=True)  # noqa: S603 - our own words
@@ -149,7 +148,7 @@ def _versions(environment: Path) -> Mapping[str, str]:
 
 def page(known: Mapping[str, Mapping[str, object]]) -> str:
     """Return the page: a row for each case."""
-    columns = ("Python", *SHOWN)
+    columns = ("Processor", "Python", *SHOWN)
     lines = [
         f"| Environment | {' | '.join(columns)} | Tests |",
         f"| --- |{' --- |' * (len(columns) + 1)}",
@@ -159,8 +158,7 @@ def page(known: Mapping[str, Mapping[str, object]]) -> str:
         assert isinstance(versions, Mapping)  # noqa: S101 - as written above
         cells = [str(versions.get(column, "–")) for column in columns]
         lines.append(f"| {name} | {' | '.join(cells)} | {each['outcome']} |")
-    machine = f"{platform.system()} on {platform.machine()}"
-    return HEAD + "\n".join(lines) + f"\n\nMeasured on {machine}.\n"
+    return HEAD + "\n".join(lines) + "\n"
 
 
 if __name__ == "__main__":
