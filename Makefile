@@ -467,8 +467,7 @@ TEST_BUILDAH := buildah --storage-driver vfs --root $(CURDIR)/build/containers -
 
 .PHONY: image
 image: ## Build the image with buildah, without Docker: IMAGE, BASE_IMAGE, BUILD_IMAGE, BUILDAH, and ARCH=arm64 for that processor
-	@$(if $(ARCH),$(PYTHON) -m tools.emulation $(ARCH))
-	tools/image.sh $(IMAGE) build/image $(ARCH:%=--arch %)
+	$(ARCH:%=tools/emulated.sh %) tools/image.sh $(IMAGE) build/image $(ARCH:%=--arch %)
 
 .PHONY: stand-in
 stand-in: ## Make the bases for `make image` where no registry can be reached, by debootstrap
@@ -484,16 +483,14 @@ image-on-stand-in: build/containers/.base
 		tools/image.sh $(IMAGE) build/image
 
 .PHONY: test-arm64
-test-arm64: $(ENV) build/containers/.base-arm64 ## Build the image for arm64 on a stand-in, by emulation, and compare an answer of it; an hour
-	@$(PYTHON) -m tools.emulation arm64
+test-arm64: $(ENV) build/containers/.base-arm64 ## Build the image for arm64 on a stand-in, by emulation, and compare an answer of it
 	BUILDAH='$(TEST_BUILDAH)' BASE_IMAGE=$(STAND_IN)-arm64 BUILD_IMAGE=$(STAND_IN)-arm64-build \
-		tools/image.sh $(IMAGE)-arm64 build/image-arm64 --arch arm64
+		tools/emulated.sh arm64 tools/image.sh $(IMAGE)-arm64 build/image-arm64 --arch arm64
 	BUILDAH='$(TEST_BUILDAH)' TEST_IMAGE=$(IMAGE)-arm64 $(BIN)/pytest deploy/tests/arm64
 
 build/containers/.base-arm64: tools/stand_in.sh tools/debian_root.sh
 	mkdir -p $(@D)
-	@$(PYTHON) -m tools.emulation arm64
-	ARCH=arm64 BUILDAH='$(TEST_BUILDAH)' tools/stand_in.sh $(STAND_IN)-arm64
+	ARCH=arm64 BUILDAH='$(TEST_BUILDAH)' tools/emulated.sh arm64 tools/stand_in.sh $(STAND_IN)-arm64
 	@touch $@
 
 build/containers/.base: tools/stand_in.sh tools/debian_root.sh
