@@ -19,7 +19,7 @@ from onnxplain_server.adapters.access.tokens import token_line
 _CLAIMS = {"iss": ISSUER, "aud": AUDIENCE, "exp": 2**33, "nbf": 1, "iat": 1.5, "sub": "ada"}
 
 
-def corpus() -> Mapping[str, list[bytes]]:
+def corpus() -> dict[str, list[bytes]]:
     """Return what each target reads well."""
     elsewhere = ec.generate_private_key(ec.SECP256R1())
     return {

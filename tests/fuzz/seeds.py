@@ -80,9 +80,17 @@ def corpus() -> Mapping[str, list[bytes]]:
     ]
     found["http"] += list(_HEADS)
     found["model"] += [(_MODELS / f"{name}.onnx").read_bytes() for name in _MODEL_NAMES]
-    for target, seeds in credential_seeds.corpus().items():
+    for target, seeds in (credential_seeds.corpus() | _operations()).items():
         found[target] += seeds
     return found
+
+
+def _operations() -> dict[str, list[bytes]]:
+    head = b"token\n1\ncreated\n5\nexpires\n9\nattempts\n1\ncrashes\n0\nnumber\n4\nstate\n"
+    tail = b"\nstarted\n6\nended\n7\ndone\n1e3\nplanned\n2\nresponse_bytes\n8\nerror\nx"
+    records = [head + b"pending", head + b"succeeded" + tail]
+    beyond_all_floats = records[0].replace(b"5", b"9" * 400)
+    return {"page_token": [b"123"], "operation_record": [*records, beyond_all_floats]}
 
 
 def _files() -> Iterator[bytes]:

@@ -7,6 +7,7 @@ from contextlib import suppress
 from functools import partial
 
 import credential_targets
+import operation_targets
 import outer_targets
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest
 from onnxplain.v1.table_pb2 import Table
@@ -155,5 +156,7 @@ TARGETS: Mapping[str, Callable[[bytes], None]] = {
         credential_targets.discovery,
         credential_targets.certificate,
         credential_targets.token_file,
+        operation_targets.page_token,
+        operation_targets.operation_record,
     )
 }

@@ -80,7 +80,7 @@ class OperationRecordFormat:
         chosen: dict[str, Any] = json.loads(payload)
         try:
             return self._record(operation_id, fields, chosen)
-        except (KeyError, ValueError):
+        except (KeyError, OverflowError, ValueError):
             return None
 
     def _record(
