@@ -31,7 +31,9 @@ COMPILERS = {
     f"onnxplain_server.trees.kernels.{name}" for name in ("ahead_of_time", "compile_cache", "jit")
 }
 """A program of its own; and what kernels need where none are compiled ahead of time."""
-OF_THE_SERVER = {f"onnxplain_server.core.{name}" for name in ("operation_store", "operations")}
+OF_THE_SERVER = {
+    f"onnxplain_server.core.{name}" for name in ("operation_store", "operations", "quotas")
+}
 """Only the serving process uses them."""
 LATE = f"""
 import importlib, pkgutil, sys

@@ -12,6 +12,7 @@ from hostile.base import Hostile, model, node
 from onnxplain_server.adapters.workers import worker_process as worker_module
 from onnxplain_server.adapters.workers.isolated import Isolated
 from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.transport.admission.follower import Follower
 
 GOOD = model([node("Neg", "X")]).SerializeToString()
 LOOP = greedy.loop(2**62).SerializeToString()
@@ -133,7 +134,9 @@ def test_too_many_planned_rows_are_refused_before_they_start_with_the_number(
     runner: Isolated, own
 ) -> None:
     told: list[tuple[float, float]] = []
-    call = own.call(row_limit=10, progress=lambda done, planned: told.append((done, planned)))
+    call = own.call(
+        row_limit=10, follower=Follower(lambda done, planned: told.append((done, planned)))
+    )
 
     with pytest.raises(ExplainError, match=r"up to 18 rows; this server allows 10\.") as refused:
         runner.explain(own.request(GOOD), {}, call)

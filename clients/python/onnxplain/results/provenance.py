@@ -169,6 +169,9 @@ class Receipt:
     overview_methods : tuple of (str, int or None)
         Name of each method of an overview and its `row_count`, None for the method's default;
         empty where the request named methods.
+    size_dependent_operators : tuple of str
+        Operators of the model whose rounding may depend on how many rows a call has; empty where
+        a repetition gives the same bits.
     """
 
     model_digest: str
@@ -186,6 +189,7 @@ class Receipt:
     prediction: tuple[str, ...] = ()
     model_name: str = ""
     overview_methods: tuple[tuple[str, int | None], ...] = ()
+    size_dependent_operators: tuple[str, ...] = ()
 
     @classmethod
     def from_message(cls, message: explanation_service_pb2.Receipt) -> Receipt:

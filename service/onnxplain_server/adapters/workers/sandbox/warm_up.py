@@ -61,6 +61,9 @@ class NullHost:
     def advance(self, done: float, planned: float) -> None:
         """Do nothing: nobody cancels a warm-up."""
 
+    def count_processor(self, seconds: float) -> None:
+        """Forget it."""
+
     def publish(self, part: bytes) -> None:
         """Drop it."""
 
