@@ -99,7 +99,9 @@ def _become_worker(
         die_with_parent(parent)
         _close_all_but(end, arena)
         os.nice(WORKER_NICENESS)
-        worker_loop.run(socket.socket(fileno=end), arena, settings, program)
+        # Closed by the exit alone: a parent that sees it closed kills what has not ended yet.
+        connection = socket.socket(fileno=end)
+        worker_loop.run(connection, arena, settings, program)
         status = 0
     finally:
         os._exit(status)
