@@ -85,6 +85,7 @@ export class Client<Path = never> {
   async explain(input: ExplainInput<Path>, options: ExplainOptions = {}): Promise<Explanations> {
     const { onProgress, ...call } = options;
     const { request, sources } = await toRequest(input, this.opener);
+    if (request.partial) throw new TypeError("partial: only explainStream gives partial answers");
     const tell = onProgress && rising(onProgress);
     const ask = (fit: ExplainRequest, left: CallOptions) =>
       tell ? followed(this.wire.explainStream(fit, left), tell) : this.wire.explain(fit, left);

@@ -196,13 +196,35 @@ public final class ExplainCall {
         }
 
         /**
-         * Sets the time that an overview may take, about; only without methods.
+         * Sets the time that the methods may take, about; what does not fit is on fewer rows.
          *
-         * @param seconds at least 1; default: 60
+         * @param seconds at least 1; default: 60 for an overview, no limit for methods
          * @return this builder
          */
         public Builder budgetSeconds(double seconds) {
             request.setBudgetSeconds(seconds);
+            return this;
+        }
+
+        /**
+         * Sets the rows that the model may predict for the methods; what does not fit is on fewer rows.
+         *
+         * @param count at least 1; default: no limit
+         * @return this builder
+         */
+        public Builder budgetPredictedRowCount(double count) {
+            request.setBudgetPredictedRowCount(count);
+            return this;
+        }
+
+        /**
+         * Sets whether a stream also gives what is finished so far, as {@link ExplainEvent.Partial}.
+         *
+         * @param partial default: false
+         * @return this builder
+         */
+        public Builder partial(boolean partial) {
+            request.setPartial(partial);
             return this;
         }
 

@@ -69,6 +69,9 @@ public final class OnnxplainClient implements AutoCloseable {
      * @return what completes with the results, or an {@link ExplainException}; to cancel it cancels the computation
      */
     public CompletableFuture<Explanations> explainAsync(ExplainCall call) {
+        if (call.request().getPartial()) {
+            throw new IllegalArgumentException("only explainStream gives partial answers");
+        }
         Parcel<ExplainRequest> parcel = parcel(call);
         return calls.run(call.timeout(), exchange -> {
             CompletableFuture<ExplainResponse> answer = call.progress() == null
