@@ -127,9 +127,10 @@ class PredictionClock:
     def __init__(self, row_seconds: float) -> None:
         self.now = 0.0
         self.row_seconds = row_seconds
+        self.call_seconds = 0.0
 
     def function(self, a, b, c, d):
-        self.now += len(a) * self.row_seconds
+        self.now += len(a) * self.row_seconds + self.call_seconds
         return function(a, b, c, d)
 
 
@@ -158,6 +159,17 @@ def test_methods_take_most_of_the_time_and_no_more(make, clock, methods, seconds
     assert not is_reduced or clock.now >= 0.5 * seconds
     if methods == METHODS[:1]:
         assert is_reduced, "it takes 250 s on 500 rows"
+
+
+def test_a_constant_part_of_trials_does_not_hide_the_square_of_the_rows(make, clock) -> None:
+    clock.call_seconds = 0.02
+
+    answer = make.answer(
+        model_of(make, clock.function), make.table(TABLE), METHODS[0], budget_seconds=10.0
+    )
+
+    assert 30 <= answer.row_count < 500
+    assert clock.now <= 10
 
 
 def test_a_time_that_is_too_short_is_refused_with_one_that_is_not(make, clock) -> None:

@@ -101,7 +101,7 @@ def _within_seconds(trials: TimeTrials, most: Size) -> Size:
         rows = trials.rows_within(Size(most.row_count, is_brief))
         if rows >= enough:
             return Size(rows, is_brief)
-    if trials.fits(enough):
+    if trials.fits(Size(enough, is_brief=True)):
         return Size(enough, is_brief=True)
     needed = _two_digits_up(trials.seconds_needed(Size(enough, is_brief=True)))
     raise _too_small("budget_seconds", f"take about {needed:,} s", needed, enough)

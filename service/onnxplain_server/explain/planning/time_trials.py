@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import time
+from bisect import bisect_right
 from functools import cached_property
 
 from onnxplain_server.core.errors import ExplainError, Reason
@@ -42,6 +44,7 @@ class TimeTrials:
         self._budget = budget
         self._start = time.perf_counter()
         self._growth: TimeGrowth | None = None
+        self._measured = math.inf
         self._tried: list[Options] = []
 
     def rows_within(self, most: Size) -> int:
@@ -54,7 +57,7 @@ class TimeTrials:
         """
         options = [method.job.options for method in self._methods.at(most)]
         if options == self._tried:  # Nothing is repeated less often.
-            return self._rows_in_time(most.row_count)
+            return self._rows_in_time(most)
         self._tried = options
         rows, few, many = self._first_rows(most), None, None
         if not rows:
@@ -63,23 +66,24 @@ class TimeTrials:
         while rows:
             few, many = many, self._time(Size(rows, most.is_brief)) or many
             if many is not None:
-                self._growth = estimate = growth(few or many, many)
-                if estimate.seconds(most.row_count) * _SURE <= self._remaining:
+                self._growth = growth(few or many, many)
+                self._measured = self._pace_of(many, most)
+                if self._seconds(most) * _SURE <= self._remaining:
                     return most.row_count
             rows = self._next_rows(rows, many, most.row_count)
         if many is None:
             return most.row_count  # whose own error tells what is missing
-        return self._rows_in_time(most.row_count)
+        return self._rows_in_time(most)
 
-    def fits(self, row_count: int) -> bool:
+    def fits(self, size: Size) -> bool:
         """Return whether the methods are expected to take the remaining time at most."""
-        if self._growth is None:
-            return False
-        return self._growth.seconds(row_count) * _PLANNED_SHARE <= self._remaining
+        return self._growth is not None and (
+            self._seconds(size) * _PLANNED_SHARE <= self._remaining
+        )
 
     def seconds_needed(self, size: Size) -> float:
         """Return a budget that is expected to reach for trials, and methods at a size."""
-        expected = self._growth.seconds(size.row_count) if self._growth else 0.0
+        expected = self._seconds(size) if self._growth else 0.0
         if predicted := self._predicted(size):
             expected = max(expected, predicted / self._pace)
         return max(expected, self._budget) / (_PLANNED_SHARE * (1 - _TRIALS_SHARE))
@@ -93,8 +97,27 @@ class TimeTrials:
         """Seconds of the budget that can be planned with."""
         return _PLANNED_SHARE * max(self._budget - self._elapsed, 1e-6)
 
-    def _rows_in_time(self, most: int) -> int:
-        return min(most, int(self._growth.rows_within(self._remaining))) if self._growth else 0
+    def _seconds(self, size: Size) -> float:
+        """Extrapolate to a size: by the growth of the trials, and by the rows to predict.
+
+        A constant part of short trials hides the square of the rows; the rows to predict do not.
+        """
+        grown = self._growth.seconds(size.row_count) if self._growth else 0.0
+        return max(grown, self._predicted(size) / self._measured)
+
+    def _pace_of(self, trial: TimedRows, most: Size) -> float:
+        """Return the rows that a trial predicted in a second; infinite if it predicted none."""
+        predicted = self._predicted(Size(trial.rows, most.is_brief))
+        return predicted / trial.seconds if predicted else math.inf
+
+    def _rows_in_time(self, most: Size) -> int:
+        if self._growth is None:
+            return 0
+        rows = min(most.row_count, int(self._growth.rows_within(self._remaining)))
+        sizes = range(1, rows + 1)
+        return bisect_right(
+            sizes, self._remaining, key=lambda count: self._seconds(Size(count, most.is_brief))
+        )
 
     def _first_rows(self, most: Size) -> int:
         """Return the rows of the first trial: so few that slow predictions are a small part."""
