@@ -137,11 +137,10 @@ def test_a_request_whose_worker_dies_twice_fails(
     new = new_operation(network, head(rows, ROW_COUNT), onnxplain.Interactions())
     operation = store.start(OWNER, new)
     for crash_count in range(2):
-        assert soon(lambda count=crash_count: begun(store, operation, count))
-        while begun(store, operation, crash_count):
-            for worker in server.workers() - server.children():
-                with suppress(ProcessLookupError):
-                    os.kill(worker, signal.SIGKILL)
+        assert soon(lambda count=crash_count: begun(store, operation, count)), store.get(
+            OWNER, operation.id
+        )
+        while kill_workers(server, lambda count=crash_count: begun(store, operation, count)):
             time.sleep(0.1)
     found = ended(store, operation)
 
@@ -151,6 +150,19 @@ def test_a_request_whose_worker_dies_twice_fails(
     assert Status.FromString(found.error).details[0].Unpack(info)
     assert info.reason == "WORKER_DIED"
     assert (found.attempt_count, found.crash_count) == (2, 1)
+
+
+def kill_workers(server: Any, is_due: Callable[[], bool]) -> bool:
+    """Kill the workers if it is due. The server stands still, so a retry is not killed as well."""
+    server.process.send_signal(signal.SIGSTOP)
+    try:
+        due = is_due()
+        for worker in server.workers() - server.children() if due else ():
+            with suppress(ProcessLookupError):
+                os.kill(worker, signal.SIGKILL)
+    finally:
+        server.process.send_signal(signal.SIGCONT)
+    return due
 
 
 def begun(store: RedisOperations, operation: Operation, crash_count: int) -> bool:
