@@ -189,10 +189,10 @@ type ExplainRequest struct {
 	// not count, since nothing is predicted. Default: no limit.
 	// In [1, 1e15]; default: no limit.
 	BudgetPredictedRowCount *float64 `protobuf:"fixed64,19,opt,name=budget_predicted_row_count,json=budgetPredictedRowCount,proto3,oneof" json:"budget_predicted_row_count,omitempty"`
-	// Optional. Whether a stream also gives what is finished so far, as
+	// Optional. Whether a stream or an operation also gives what is finished so far, as
 	// `PartialExplanation`: each method once it is finished, and interactions of
 	// models that are predicted from a sixteenth and a quarter of their rows before, as far as
-	// these are 100 rows or more; that predicts about a fifteenth more. Refused where the answer is no stream.
+	// these are 100 rows or more; that predicts about a fifteenth more. Refused by Explain and PlanExplanation.
 	// Default: false.
 	Partial       bool `protobuf:"varint,20,opt,name=partial,proto3" json:"partial,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -1757,6 +1757,52 @@ func (x *ReadExplanationResponse) GetContent() []byte {
 	return nil
 }
 
+// Asks for what an operation has finished so far.
+type ReadPartialExplanationsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Required. `google.longrunning.Operation.name`.
+	Name          string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReadPartialExplanationsRequest) Reset() {
+	*x = ReadPartialExplanationsRequest{}
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReadPartialExplanationsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReadPartialExplanationsRequest) ProtoMessage() {}
+
+func (x *ReadPartialExplanationsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReadPartialExplanationsRequest.ProtoReflect.Descriptor instead.
+func (*ReadPartialExplanationsRequest) Descriptor() ([]byte, []int) {
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *ReadPartialExplanationsRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
 // Asks what a model takes and gives.
 type DescribeModelRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1768,7 +1814,7 @@ type DescribeModelRequest struct {
 
 func (x *DescribeModelRequest) Reset() {
 	*x = DescribeModelRequest{}
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[16]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1780,7 +1826,7 @@ func (x *DescribeModelRequest) String() string {
 func (*DescribeModelRequest) ProtoMessage() {}
 
 func (x *DescribeModelRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[16]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1793,7 +1839,7 @@ func (x *DescribeModelRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DescribeModelRequest.ProtoReflect.Descriptor instead.
 func (*DescribeModelRequest) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{16}
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *DescribeModelRequest) GetModel() *Model {
@@ -1814,7 +1860,7 @@ type DescribeModelResponse struct {
 
 func (x *DescribeModelResponse) Reset() {
 	*x = DescribeModelResponse{}
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[17]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1826,7 +1872,7 @@ func (x *DescribeModelResponse) String() string {
 func (*DescribeModelResponse) ProtoMessage() {}
 
 func (x *DescribeModelResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[17]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1839,7 +1885,7 @@ func (x *DescribeModelResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DescribeModelResponse.ProtoReflect.Descriptor instead.
 func (*DescribeModelResponse) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{17}
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *DescribeModelResponse) GetModel() *ModelDescription {
@@ -1987,16 +2033,19 @@ const file_onnxplain_v1_explanation_service_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
 	"\x06offset\x18\x02 \x01(\x01R\x06offset\"3\n" +
 	"\x17ReadExplanationResponse\x12\x18\n" +
-	"\acontent\x18\x01 \x01(\fR\acontent\"A\n" +
+	"\acontent\x18\x01 \x01(\fR\acontent\"4\n" +
+	"\x1eReadPartialExplanationsRequest\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\"A\n" +
 	"\x14DescribeModelRequest\x12)\n" +
 	"\x05model\x18\x01 \x01(\v2\x13.onnxplain.v1.ModelR\x05model\"M\n" +
 	"\x15DescribeModelResponse\x124\n" +
-	"\x05model\x18\x01 \x01(\v2\x1e.onnxplain.v1.ModelDescriptionR\x05model2\xca\x05\n" +
+	"\x05model\x18\x01 \x01(\v2\x1e.onnxplain.v1.ModelDescriptionR\x05model2\xb7\x06\n" +
 	"\x12ExplanationService\x12F\n" +
 	"\aExplain\x12\x1c.onnxplain.v1.ExplainRequest\x1a\x1d.onnxplain.v1.ExplainResponse\x12Z\n" +
 	"\rExplainStream\x12\".onnxplain.v1.ExplainStreamRequest\x1a#.onnxplain.v1.ExplainStreamResponse0\x01\x12X\n" +
 	"\x10StartExplanation\x12%.onnxplain.v1.StartExplanationRequest\x1a\x1d.google.longrunning.Operation\x12`\n" +
-	"\x0fReadExplanation\x12$.onnxplain.v1.ReadExplanationRequest\x1a%.onnxplain.v1.ReadExplanationResponse0\x01\x12N\n" +
+	"\x0fReadExplanation\x12$.onnxplain.v1.ReadExplanationRequest\x1a%.onnxplain.v1.ReadExplanationResponse0\x01\x12k\n" +
+	"\x17ReadPartialExplanations\x12,.onnxplain.v1.ReadPartialExplanationsRequest\x1a .onnxplain.v1.PartialExplanation0\x01\x12N\n" +
 	"\x0fPlanExplanation\x12\x1c.onnxplain.v1.ExplainRequest\x1a\x1d.onnxplain.v1.ExplanationPlan\x12X\n" +
 	"\rDescribeModel\x12\".onnxplain.v1.DescribeModelRequest\x1a#.onnxplain.v1.DescribeModelResponse\x12T\n" +
 	"\vUploadModel\x12 .onnxplain.v1.UploadModelRequest\x1a!.onnxplain.v1.UploadModelResponse(\x01\x12T\n" +
@@ -2016,7 +2065,7 @@ func file_onnxplain_v1_explanation_service_proto_rawDescGZIP() []byte {
 }
 
 var file_onnxplain_v1_explanation_service_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_onnxplain_v1_explanation_service_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
+var file_onnxplain_v1_explanation_service_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
 var file_onnxplain_v1_explanation_service_proto_goTypes = []any{
 	(ExplainRequest_Engine)(0),                      // 0: onnxplain.v1.ExplainRequest.Engine
 	(*ExplainRequest)(nil),                          // 1: onnxplain.v1.ExplainRequest
@@ -2035,72 +2084,73 @@ var file_onnxplain_v1_explanation_service_proto_goTypes = []any{
 	(*StartExplanationRequest)(nil),                 // 14: onnxplain.v1.StartExplanationRequest
 	(*ReadExplanationRequest)(nil),                  // 15: onnxplain.v1.ReadExplanationRequest
 	(*ReadExplanationResponse)(nil),                 // 16: onnxplain.v1.ReadExplanationResponse
-	(*DescribeModelRequest)(nil),                    // 17: onnxplain.v1.DescribeModelRequest
-	(*DescribeModelResponse)(nil),                   // 18: onnxplain.v1.DescribeModelResponse
-	nil,                                             // 19: onnxplain.v1.Receipt.LibraryVersionsEntry
-	nil,                                             // 20: onnxplain.v1.StartExplanationRequest.LabelsEntry
-	(*Model)(nil),                                   // 21: onnxplain.v1.Model
-	(*Table)(nil),                                   // 22: onnxplain.v1.Table
-	(ModelDescription_Scale)(0),                     // 23: onnxplain.v1.ModelDescription.Scale
-	(*InteractionsOptions)(nil),                     // 24: onnxplain.v1.InteractionsOptions
-	(*PartialDependenceOptions)(nil),                // 25: onnxplain.v1.PartialDependenceOptions
-	(*IndividualConditionalExpectationOptions)(nil), // 26: onnxplain.v1.IndividualConditionalExpectationOptions
-	(*PermutationImportanceOptions)(nil),            // 27: onnxplain.v1.PermutationImportanceOptions
-	(*AverageLossOptions)(nil),                      // 28: onnxplain.v1.AverageLossOptions
-	(*FeatureVectorsOptions)(nil),                   // 29: onnxplain.v1.FeatureVectorsOptions
-	(*FirmOptions)(nil),                             // 30: onnxplain.v1.FirmOptions
-	(*SwarmOptions)(nil),                            // 31: onnxplain.v1.SwarmOptions
-	(*ModelDescription)(nil),                        // 32: onnxplain.v1.ModelDescription
-	(*InteractionsResult)(nil),                      // 33: onnxplain.v1.InteractionsResult
-	(*PartialDependenceResult)(nil),                 // 34: onnxplain.v1.PartialDependenceResult
-	(*IndividualConditionalExpectationResult)(nil),  // 35: onnxplain.v1.IndividualConditionalExpectationResult
-	(*PermutationImportanceResult)(nil),             // 36: onnxplain.v1.PermutationImportanceResult
-	(*AverageLossResult)(nil),                       // 37: onnxplain.v1.AverageLossResult
-	(*FeatureVectorsResult)(nil),                    // 38: onnxplain.v1.FeatureVectorsResult
-	(*FirmResult)(nil),                              // 39: onnxplain.v1.FirmResult
-	(*SwarmResult)(nil),                             // 40: onnxplain.v1.SwarmResult
-	(*Plot)(nil),                                    // 41: onnxplain.v1.Plot
-	(*durationpb.Duration)(nil),                     // 42: google.protobuf.Duration
-	(*UploadModelRequest)(nil),                      // 43: onnxplain.v1.UploadModelRequest
-	(*UploadTableRequest)(nil),                      // 44: onnxplain.v1.UploadTableRequest
-	(*longrunningpb.Operation)(nil),                 // 45: google.longrunning.Operation
-	(*ExplanationPlan)(nil),                         // 46: onnxplain.v1.ExplanationPlan
-	(*UploadModelResponse)(nil),                     // 47: onnxplain.v1.UploadModelResponse
-	(*UploadTableResponse)(nil),                     // 48: onnxplain.v1.UploadTableResponse
+	(*ReadPartialExplanationsRequest)(nil),          // 17: onnxplain.v1.ReadPartialExplanationsRequest
+	(*DescribeModelRequest)(nil),                    // 18: onnxplain.v1.DescribeModelRequest
+	(*DescribeModelResponse)(nil),                   // 19: onnxplain.v1.DescribeModelResponse
+	nil,                                             // 20: onnxplain.v1.Receipt.LibraryVersionsEntry
+	nil,                                             // 21: onnxplain.v1.StartExplanationRequest.LabelsEntry
+	(*Model)(nil),                                   // 22: onnxplain.v1.Model
+	(*Table)(nil),                                   // 23: onnxplain.v1.Table
+	(ModelDescription_Scale)(0),                     // 24: onnxplain.v1.ModelDescription.Scale
+	(*InteractionsOptions)(nil),                     // 25: onnxplain.v1.InteractionsOptions
+	(*PartialDependenceOptions)(nil),                // 26: onnxplain.v1.PartialDependenceOptions
+	(*IndividualConditionalExpectationOptions)(nil), // 27: onnxplain.v1.IndividualConditionalExpectationOptions
+	(*PermutationImportanceOptions)(nil),            // 28: onnxplain.v1.PermutationImportanceOptions
+	(*AverageLossOptions)(nil),                      // 29: onnxplain.v1.AverageLossOptions
+	(*FeatureVectorsOptions)(nil),                   // 30: onnxplain.v1.FeatureVectorsOptions
+	(*FirmOptions)(nil),                             // 31: onnxplain.v1.FirmOptions
+	(*SwarmOptions)(nil),                            // 32: onnxplain.v1.SwarmOptions
+	(*ModelDescription)(nil),                        // 33: onnxplain.v1.ModelDescription
+	(*InteractionsResult)(nil),                      // 34: onnxplain.v1.InteractionsResult
+	(*PartialDependenceResult)(nil),                 // 35: onnxplain.v1.PartialDependenceResult
+	(*IndividualConditionalExpectationResult)(nil),  // 36: onnxplain.v1.IndividualConditionalExpectationResult
+	(*PermutationImportanceResult)(nil),             // 37: onnxplain.v1.PermutationImportanceResult
+	(*AverageLossResult)(nil),                       // 38: onnxplain.v1.AverageLossResult
+	(*FeatureVectorsResult)(nil),                    // 39: onnxplain.v1.FeatureVectorsResult
+	(*FirmResult)(nil),                              // 40: onnxplain.v1.FirmResult
+	(*SwarmResult)(nil),                             // 41: onnxplain.v1.SwarmResult
+	(*Plot)(nil),                                    // 42: onnxplain.v1.Plot
+	(*durationpb.Duration)(nil),                     // 43: google.protobuf.Duration
+	(*UploadModelRequest)(nil),                      // 44: onnxplain.v1.UploadModelRequest
+	(*UploadTableRequest)(nil),                      // 45: onnxplain.v1.UploadTableRequest
+	(*longrunningpb.Operation)(nil),                 // 46: google.longrunning.Operation
+	(*ExplanationPlan)(nil),                         // 47: onnxplain.v1.ExplanationPlan
+	(*UploadModelResponse)(nil),                     // 48: onnxplain.v1.UploadModelResponse
+	(*UploadTableResponse)(nil),                     // 49: onnxplain.v1.UploadTableResponse
 }
 var file_onnxplain_v1_explanation_service_proto_depIdxs = []int32{
-	21, // 0: onnxplain.v1.ExplainRequest.model:type_name -> onnxplain.v1.Model
-	22, // 1: onnxplain.v1.ExplainRequest.table:type_name -> onnxplain.v1.Table
-	23, // 2: onnxplain.v1.ExplainRequest.scale:type_name -> onnxplain.v1.ModelDescription.Scale
+	22, // 0: onnxplain.v1.ExplainRequest.model:type_name -> onnxplain.v1.Model
+	23, // 1: onnxplain.v1.ExplainRequest.table:type_name -> onnxplain.v1.Table
+	24, // 2: onnxplain.v1.ExplainRequest.scale:type_name -> onnxplain.v1.ModelDescription.Scale
 	0,  // 3: onnxplain.v1.ExplainRequest.engine:type_name -> onnxplain.v1.ExplainRequest.Engine
 	2,  // 4: onnxplain.v1.ExplainRequest.methods:type_name -> onnxplain.v1.MethodOptions
-	24, // 5: onnxplain.v1.MethodOptions.interactions:type_name -> onnxplain.v1.InteractionsOptions
-	25, // 6: onnxplain.v1.MethodOptions.partial_dependence:type_name -> onnxplain.v1.PartialDependenceOptions
-	26, // 7: onnxplain.v1.MethodOptions.individual_conditional_expectation:type_name -> onnxplain.v1.IndividualConditionalExpectationOptions
-	27, // 8: onnxplain.v1.MethodOptions.permutation_importance:type_name -> onnxplain.v1.PermutationImportanceOptions
-	28, // 9: onnxplain.v1.MethodOptions.average_loss:type_name -> onnxplain.v1.AverageLossOptions
-	29, // 10: onnxplain.v1.MethodOptions.feature_vectors:type_name -> onnxplain.v1.FeatureVectorsOptions
-	30, // 11: onnxplain.v1.MethodOptions.firm:type_name -> onnxplain.v1.FirmOptions
-	31, // 12: onnxplain.v1.MethodOptions.swarm:type_name -> onnxplain.v1.SwarmOptions
+	25, // 5: onnxplain.v1.MethodOptions.interactions:type_name -> onnxplain.v1.InteractionsOptions
+	26, // 6: onnxplain.v1.MethodOptions.partial_dependence:type_name -> onnxplain.v1.PartialDependenceOptions
+	27, // 7: onnxplain.v1.MethodOptions.individual_conditional_expectation:type_name -> onnxplain.v1.IndividualConditionalExpectationOptions
+	28, // 8: onnxplain.v1.MethodOptions.permutation_importance:type_name -> onnxplain.v1.PermutationImportanceOptions
+	29, // 9: onnxplain.v1.MethodOptions.average_loss:type_name -> onnxplain.v1.AverageLossOptions
+	30, // 10: onnxplain.v1.MethodOptions.feature_vectors:type_name -> onnxplain.v1.FeatureVectorsOptions
+	31, // 11: onnxplain.v1.MethodOptions.firm:type_name -> onnxplain.v1.FirmOptions
+	32, // 12: onnxplain.v1.MethodOptions.swarm:type_name -> onnxplain.v1.SwarmOptions
 	4,  // 13: onnxplain.v1.ExplainResponse.explanations:type_name -> onnxplain.v1.Explanation
-	32, // 14: onnxplain.v1.ExplainResponse.model:type_name -> onnxplain.v1.ModelDescription
+	33, // 14: onnxplain.v1.ExplainResponse.model:type_name -> onnxplain.v1.ModelDescription
 	7,  // 15: onnxplain.v1.ExplainResponse.receipt:type_name -> onnxplain.v1.Receipt
 	9,  // 16: onnxplain.v1.ExplainResponse.warnings:type_name -> onnxplain.v1.Warning
-	33, // 17: onnxplain.v1.Explanation.interactions:type_name -> onnxplain.v1.InteractionsResult
-	34, // 18: onnxplain.v1.Explanation.partial_dependence:type_name -> onnxplain.v1.PartialDependenceResult
-	35, // 19: onnxplain.v1.Explanation.individual_conditional_expectation:type_name -> onnxplain.v1.IndividualConditionalExpectationResult
-	36, // 20: onnxplain.v1.Explanation.permutation_importance:type_name -> onnxplain.v1.PermutationImportanceResult
-	37, // 21: onnxplain.v1.Explanation.average_loss:type_name -> onnxplain.v1.AverageLossResult
-	38, // 22: onnxplain.v1.Explanation.feature_vectors:type_name -> onnxplain.v1.FeatureVectorsResult
-	39, // 23: onnxplain.v1.Explanation.firm:type_name -> onnxplain.v1.FirmResult
-	40, // 24: onnxplain.v1.Explanation.swarm:type_name -> onnxplain.v1.SwarmResult
-	41, // 25: onnxplain.v1.Explanation.plots:type_name -> onnxplain.v1.Plot
+	34, // 17: onnxplain.v1.Explanation.interactions:type_name -> onnxplain.v1.InteractionsResult
+	35, // 18: onnxplain.v1.Explanation.partial_dependence:type_name -> onnxplain.v1.PartialDependenceResult
+	36, // 19: onnxplain.v1.Explanation.individual_conditional_expectation:type_name -> onnxplain.v1.IndividualConditionalExpectationResult
+	37, // 20: onnxplain.v1.Explanation.permutation_importance:type_name -> onnxplain.v1.PermutationImportanceResult
+	38, // 21: onnxplain.v1.Explanation.average_loss:type_name -> onnxplain.v1.AverageLossResult
+	39, // 22: onnxplain.v1.Explanation.feature_vectors:type_name -> onnxplain.v1.FeatureVectorsResult
+	40, // 23: onnxplain.v1.Explanation.firm:type_name -> onnxplain.v1.FirmResult
+	41, // 24: onnxplain.v1.Explanation.swarm:type_name -> onnxplain.v1.SwarmResult
+	42, // 25: onnxplain.v1.Explanation.plots:type_name -> onnxplain.v1.Plot
 	2,  // 26: onnxplain.v1.Explanation.options:type_name -> onnxplain.v1.MethodOptions
 	6,  // 27: onnxplain.v1.Explanation.rows:type_name -> onnxplain.v1.RowsUsed
 	5,  // 28: onnxplain.v1.Explanation.class_pairings:type_name -> onnxplain.v1.ClassPairing
 	0,  // 29: onnxplain.v1.Receipt.engine:type_name -> onnxplain.v1.ExplainRequest.Engine
-	19, // 30: onnxplain.v1.Receipt.library_versions:type_name -> onnxplain.v1.Receipt.LibraryVersionsEntry
-	42, // 31: onnxplain.v1.Receipt.elapsed:type_name -> google.protobuf.Duration
+	20, // 30: onnxplain.v1.Receipt.library_versions:type_name -> onnxplain.v1.Receipt.LibraryVersionsEntry
+	43, // 31: onnxplain.v1.Receipt.elapsed:type_name -> google.protobuf.Duration
 	8,  // 32: onnxplain.v1.Receipt.overview_methods:type_name -> onnxplain.v1.OverviewMethod
 	1,  // 33: onnxplain.v1.ExplainStreamRequest.request:type_name -> onnxplain.v1.ExplainRequest
 	13, // 34: onnxplain.v1.ExplainStreamResponse.progress:type_name -> onnxplain.v1.Progress
@@ -2109,27 +2159,29 @@ var file_onnxplain_v1_explanation_service_proto_depIdxs = []int32{
 	4,  // 37: onnxplain.v1.PartialExplanation.explanation:type_name -> onnxplain.v1.Explanation
 	9,  // 38: onnxplain.v1.PartialExplanation.warnings:type_name -> onnxplain.v1.Warning
 	1,  // 39: onnxplain.v1.StartExplanationRequest.request:type_name -> onnxplain.v1.ExplainRequest
-	20, // 40: onnxplain.v1.StartExplanationRequest.labels:type_name -> onnxplain.v1.StartExplanationRequest.LabelsEntry
-	21, // 41: onnxplain.v1.DescribeModelRequest.model:type_name -> onnxplain.v1.Model
-	32, // 42: onnxplain.v1.DescribeModelResponse.model:type_name -> onnxplain.v1.ModelDescription
+	21, // 40: onnxplain.v1.StartExplanationRequest.labels:type_name -> onnxplain.v1.StartExplanationRequest.LabelsEntry
+	22, // 41: onnxplain.v1.DescribeModelRequest.model:type_name -> onnxplain.v1.Model
+	33, // 42: onnxplain.v1.DescribeModelResponse.model:type_name -> onnxplain.v1.ModelDescription
 	1,  // 43: onnxplain.v1.ExplanationService.Explain:input_type -> onnxplain.v1.ExplainRequest
 	10, // 44: onnxplain.v1.ExplanationService.ExplainStream:input_type -> onnxplain.v1.ExplainStreamRequest
 	14, // 45: onnxplain.v1.ExplanationService.StartExplanation:input_type -> onnxplain.v1.StartExplanationRequest
 	15, // 46: onnxplain.v1.ExplanationService.ReadExplanation:input_type -> onnxplain.v1.ReadExplanationRequest
-	1,  // 47: onnxplain.v1.ExplanationService.PlanExplanation:input_type -> onnxplain.v1.ExplainRequest
-	17, // 48: onnxplain.v1.ExplanationService.DescribeModel:input_type -> onnxplain.v1.DescribeModelRequest
-	43, // 49: onnxplain.v1.ExplanationService.UploadModel:input_type -> onnxplain.v1.UploadModelRequest
-	44, // 50: onnxplain.v1.ExplanationService.UploadTable:input_type -> onnxplain.v1.UploadTableRequest
-	3,  // 51: onnxplain.v1.ExplanationService.Explain:output_type -> onnxplain.v1.ExplainResponse
-	11, // 52: onnxplain.v1.ExplanationService.ExplainStream:output_type -> onnxplain.v1.ExplainStreamResponse
-	45, // 53: onnxplain.v1.ExplanationService.StartExplanation:output_type -> google.longrunning.Operation
-	16, // 54: onnxplain.v1.ExplanationService.ReadExplanation:output_type -> onnxplain.v1.ReadExplanationResponse
-	46, // 55: onnxplain.v1.ExplanationService.PlanExplanation:output_type -> onnxplain.v1.ExplanationPlan
-	18, // 56: onnxplain.v1.ExplanationService.DescribeModel:output_type -> onnxplain.v1.DescribeModelResponse
-	47, // 57: onnxplain.v1.ExplanationService.UploadModel:output_type -> onnxplain.v1.UploadModelResponse
-	48, // 58: onnxplain.v1.ExplanationService.UploadTable:output_type -> onnxplain.v1.UploadTableResponse
-	51, // [51:59] is the sub-list for method output_type
-	43, // [43:51] is the sub-list for method input_type
+	17, // 47: onnxplain.v1.ExplanationService.ReadPartialExplanations:input_type -> onnxplain.v1.ReadPartialExplanationsRequest
+	1,  // 48: onnxplain.v1.ExplanationService.PlanExplanation:input_type -> onnxplain.v1.ExplainRequest
+	18, // 49: onnxplain.v1.ExplanationService.DescribeModel:input_type -> onnxplain.v1.DescribeModelRequest
+	44, // 50: onnxplain.v1.ExplanationService.UploadModel:input_type -> onnxplain.v1.UploadModelRequest
+	45, // 51: onnxplain.v1.ExplanationService.UploadTable:input_type -> onnxplain.v1.UploadTableRequest
+	3,  // 52: onnxplain.v1.ExplanationService.Explain:output_type -> onnxplain.v1.ExplainResponse
+	11, // 53: onnxplain.v1.ExplanationService.ExplainStream:output_type -> onnxplain.v1.ExplainStreamResponse
+	46, // 54: onnxplain.v1.ExplanationService.StartExplanation:output_type -> google.longrunning.Operation
+	16, // 55: onnxplain.v1.ExplanationService.ReadExplanation:output_type -> onnxplain.v1.ReadExplanationResponse
+	12, // 56: onnxplain.v1.ExplanationService.ReadPartialExplanations:output_type -> onnxplain.v1.PartialExplanation
+	47, // 57: onnxplain.v1.ExplanationService.PlanExplanation:output_type -> onnxplain.v1.ExplanationPlan
+	19, // 58: onnxplain.v1.ExplanationService.DescribeModel:output_type -> onnxplain.v1.DescribeModelResponse
+	48, // 59: onnxplain.v1.ExplanationService.UploadModel:output_type -> onnxplain.v1.UploadModelResponse
+	49, // 60: onnxplain.v1.ExplanationService.UploadTable:output_type -> onnxplain.v1.UploadTableResponse
+	52, // [52:61] is the sub-list for method output_type
+	43, // [43:52] is the sub-list for method input_type
 	43, // [43:43] is the sub-list for extension type_name
 	43, // [43:43] is the sub-list for extension extendee
 	0,  // [0:43] is the sub-list for field type_name
@@ -2186,7 +2238,7 @@ func file_onnxplain_v1_explanation_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_onnxplain_v1_explanation_service_proto_rawDesc), len(file_onnxplain_v1_explanation_service_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   20,
+			NumMessages:   21,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

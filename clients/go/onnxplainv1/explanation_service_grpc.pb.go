@@ -20,14 +20,15 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	ExplanationService_Explain_FullMethodName          = "/onnxplain.v1.ExplanationService/Explain"
-	ExplanationService_ExplainStream_FullMethodName    = "/onnxplain.v1.ExplanationService/ExplainStream"
-	ExplanationService_StartExplanation_FullMethodName = "/onnxplain.v1.ExplanationService/StartExplanation"
-	ExplanationService_ReadExplanation_FullMethodName  = "/onnxplain.v1.ExplanationService/ReadExplanation"
-	ExplanationService_PlanExplanation_FullMethodName  = "/onnxplain.v1.ExplanationService/PlanExplanation"
-	ExplanationService_DescribeModel_FullMethodName    = "/onnxplain.v1.ExplanationService/DescribeModel"
-	ExplanationService_UploadModel_FullMethodName      = "/onnxplain.v1.ExplanationService/UploadModel"
-	ExplanationService_UploadTable_FullMethodName      = "/onnxplain.v1.ExplanationService/UploadTable"
+	ExplanationService_Explain_FullMethodName                 = "/onnxplain.v1.ExplanationService/Explain"
+	ExplanationService_ExplainStream_FullMethodName           = "/onnxplain.v1.ExplanationService/ExplainStream"
+	ExplanationService_StartExplanation_FullMethodName        = "/onnxplain.v1.ExplanationService/StartExplanation"
+	ExplanationService_ReadExplanation_FullMethodName         = "/onnxplain.v1.ExplanationService/ReadExplanation"
+	ExplanationService_ReadPartialExplanations_FullMethodName = "/onnxplain.v1.ExplanationService/ReadPartialExplanations"
+	ExplanationService_PlanExplanation_FullMethodName         = "/onnxplain.v1.ExplanationService/PlanExplanation"
+	ExplanationService_DescribeModel_FullMethodName           = "/onnxplain.v1.ExplanationService/DescribeModel"
+	ExplanationService_UploadModel_FullMethodName             = "/onnxplain.v1.ExplanationService/UploadModel"
+	ExplanationService_UploadTable_FullMethodName             = "/onnxplain.v1.ExplanationService/UploadTable"
 )
 
 // ExplanationServiceClient is the client API for ExplanationService service.
@@ -50,6 +51,10 @@ type ExplanationServiceClient interface {
 	// Returns the answer of an operation that has SUCCEEDED, in parts: a serialised
 	// ExplainResponse.
 	ReadExplanation(ctx context.Context, in *ReadExplanationRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[ReadExplanationResponse], error)
+	// Returns what an operation that was started with `ExplainRequest.partial` has
+	// finished so far: the latest partial explanation of each method, in their order.
+	// None where the operation was not, or has no part yet.
+	ReadPartialExplanations(ctx context.Context, in *ReadPartialExplanationsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[PartialExplanation], error)
 	// Tells what an explanation would take, without computing it: rows to predict,
 	// seconds, memory, size of the answer, and cheaper options. Takes some tenths of
 	// a second; a slow model predicts some hundred rows for it.
@@ -129,6 +134,25 @@ func (c *explanationServiceClient) ReadExplanation(ctx context.Context, in *Read
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type ExplanationService_ReadExplanationClient = grpc.ServerStreamingClient[ReadExplanationResponse]
 
+func (c *explanationServiceClient) ReadPartialExplanations(ctx context.Context, in *ReadPartialExplanationsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[PartialExplanation], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &ExplanationService_ServiceDesc.Streams[2], ExplanationService_ReadPartialExplanations_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[ReadPartialExplanationsRequest, PartialExplanation]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type ExplanationService_ReadPartialExplanationsClient = grpc.ServerStreamingClient[PartialExplanation]
+
 func (c *explanationServiceClient) PlanExplanation(ctx context.Context, in *ExplainRequest, opts ...grpc.CallOption) (*ExplanationPlan, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ExplanationPlan)
@@ -151,7 +175,7 @@ func (c *explanationServiceClient) DescribeModel(ctx context.Context, in *Descri
 
 func (c *explanationServiceClient) UploadModel(ctx context.Context, opts ...grpc.CallOption) (grpc.ClientStreamingClient[UploadModelRequest, UploadModelResponse], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &ExplanationService_ServiceDesc.Streams[2], ExplanationService_UploadModel_FullMethodName, cOpts...)
+	stream, err := c.cc.NewStream(ctx, &ExplanationService_ServiceDesc.Streams[3], ExplanationService_UploadModel_FullMethodName, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -164,7 +188,7 @@ type ExplanationService_UploadModelClient = grpc.ClientStreamingClient[UploadMod
 
 func (c *explanationServiceClient) UploadTable(ctx context.Context, opts ...grpc.CallOption) (grpc.ClientStreamingClient[UploadTableRequest, UploadTableResponse], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &ExplanationService_ServiceDesc.Streams[3], ExplanationService_UploadTable_FullMethodName, cOpts...)
+	stream, err := c.cc.NewStream(ctx, &ExplanationService_ServiceDesc.Streams[4], ExplanationService_UploadTable_FullMethodName, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -195,6 +219,10 @@ type ExplanationServiceServer interface {
 	// Returns the answer of an operation that has SUCCEEDED, in parts: a serialised
 	// ExplainResponse.
 	ReadExplanation(*ReadExplanationRequest, grpc.ServerStreamingServer[ReadExplanationResponse]) error
+	// Returns what an operation that was started with `ExplainRequest.partial` has
+	// finished so far: the latest partial explanation of each method, in their order.
+	// None where the operation was not, or has no part yet.
+	ReadPartialExplanations(*ReadPartialExplanationsRequest, grpc.ServerStreamingServer[PartialExplanation]) error
 	// Tells what an explanation would take, without computing it: rows to predict,
 	// seconds, memory, size of the answer, and cheaper options. Takes some tenths of
 	// a second; a slow model predicts some hundred rows for it.
@@ -227,6 +255,9 @@ func (UnimplementedExplanationServiceServer) StartExplanation(context.Context, *
 }
 func (UnimplementedExplanationServiceServer) ReadExplanation(*ReadExplanationRequest, grpc.ServerStreamingServer[ReadExplanationResponse]) error {
 	return status.Error(codes.Unimplemented, "method ReadExplanation not implemented")
+}
+func (UnimplementedExplanationServiceServer) ReadPartialExplanations(*ReadPartialExplanationsRequest, grpc.ServerStreamingServer[PartialExplanation]) error {
+	return status.Error(codes.Unimplemented, "method ReadPartialExplanations not implemented")
 }
 func (UnimplementedExplanationServiceServer) PlanExplanation(context.Context, *ExplainRequest) (*ExplanationPlan, error) {
 	return nil, status.Error(codes.Unimplemented, "method PlanExplanation not implemented")
@@ -319,6 +350,17 @@ func _ExplanationService_ReadExplanation_Handler(srv interface{}, stream grpc.Se
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type ExplanationService_ReadExplanationServer = grpc.ServerStreamingServer[ReadExplanationResponse]
 
+func _ExplanationService_ReadPartialExplanations_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(ReadPartialExplanationsRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(ExplanationServiceServer).ReadPartialExplanations(m, &grpc.GenericServerStream[ReadPartialExplanationsRequest, PartialExplanation]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type ExplanationService_ReadPartialExplanationsServer = grpc.ServerStreamingServer[PartialExplanation]
+
 func _ExplanationService_PlanExplanation_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(ExplainRequest)
 	if err := dec(in); err != nil {
@@ -402,6 +444,11 @@ var ExplanationService_ServiceDesc = grpc.ServiceDesc{
 		{
 			StreamName:    "ReadExplanation",
 			Handler:       _ExplanationService_ReadExplanation_Handler,
+			ServerStreams: true,
+		},
+		{
+			StreamName:    "ReadPartialExplanations",
+			Handler:       _ExplanationService_ReadPartialExplanations_Handler,
 			ServerStreams: true,
 		},
 		{

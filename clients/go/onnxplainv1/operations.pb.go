@@ -122,8 +122,14 @@ type OperationMetadata struct {
 	// Size of the answer in bytes, as ReadExplanation returns it; a whole number;
 	// 0 before SUCCEEDED.
 	ResponseByteCount float64 `protobuf:"fixed64,13,opt,name=response_byte_count,json=responseByteCount,proto3" json:"response_byte_count,omitempty"`
-	unknownFields     protoimpl.UnknownFields
-	sizeCache         protoimpl.SizeCache
+	// What it takes, as planned when its computation began, without
+	// `remaining_quota`; unset before. List leaves it out.
+	Plan *ExplanationPlan `protobuf:"bytes,14,opt,name=plan,proto3" json:"plan,omitempty"`
+	// How often a partial explanation was stored, where `ExplainRequest.partial` is
+	// set; ReadPartialExplanations returns the latest of each method.
+	PartialCount  int32 `protobuf:"varint,15,opt,name=partial_count,json=partialCount,proto3" json:"partial_count,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *OperationMetadata) Reset() {
@@ -247,11 +253,25 @@ func (x *OperationMetadata) GetResponseByteCount() float64 {
 	return 0
 }
 
+func (x *OperationMetadata) GetPlan() *ExplanationPlan {
+	if x != nil {
+		return x.Plan
+	}
+	return nil
+}
+
+func (x *OperationMetadata) GetPartialCount() int32 {
+	if x != nil {
+		return x.PartialCount
+	}
+	return 0
+}
+
 var File_onnxplain_v1_operations_proto protoreflect.FileDescriptor
 
 const file_onnxplain_v1_operations_proto_rawDesc = "" +
 	"\n" +
-	"\x1donnxplain/v1/operations.proto\x12\fonnxplain.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a&onnxplain/v1/explanation_service.proto\"\xb4\x06\n" +
+	"\x1donnxplain/v1/operations.proto\x12\fonnxplain.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a&onnxplain/v1/explanation_service.proto\x1a\x17onnxplain/v1/plan.proto\"\x8c\a\n" +
 	"\x11OperationMetadata\x12;\n" +
 	"\x05state\x18\x01 \x01(\x0e2%.onnxplain.v1.OperationMetadata.StateR\x05state\x12;\n" +
 	"\vcreate_time\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
@@ -270,7 +290,9 @@ const file_onnxplain_v1_operations_proto_rawDesc = "" +
 	" \x01(\tR\trequestId\x12%\n" +
 	"\x0erequest_digest\x18\v \x01(\tR\rrequestDigest\x12)\n" +
 	"\x10cancel_requested\x18\f \x01(\bR\x0fcancelRequested\x12.\n" +
-	"\x13response_byte_count\x18\r \x01(\x01R\x11responseByteCount\x1a9\n" +
+	"\x13response_byte_count\x18\r \x01(\x01R\x11responseByteCount\x121\n" +
+	"\x04plan\x18\x0e \x01(\v2\x1d.onnxplain.v1.ExplanationPlanR\x04plan\x12#\n" +
+	"\rpartial_count\x18\x0f \x01(\x05R\fpartialCount\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"b\n" +
@@ -304,6 +326,7 @@ var file_onnxplain_v1_operations_proto_goTypes = []any{
 	nil,                           // 2: onnxplain.v1.OperationMetadata.LabelsEntry
 	(*timestamppb.Timestamp)(nil), // 3: google.protobuf.Timestamp
 	(*Progress)(nil),              // 4: onnxplain.v1.Progress
+	(*ExplanationPlan)(nil),       // 5: onnxplain.v1.ExplanationPlan
 }
 var file_onnxplain_v1_operations_proto_depIdxs = []int32{
 	0, // 0: onnxplain.v1.OperationMetadata.state:type_name -> onnxplain.v1.OperationMetadata.State
@@ -313,11 +336,12 @@ var file_onnxplain_v1_operations_proto_depIdxs = []int32{
 	3, // 4: onnxplain.v1.OperationMetadata.expire_time:type_name -> google.protobuf.Timestamp
 	4, // 5: onnxplain.v1.OperationMetadata.progress:type_name -> onnxplain.v1.Progress
 	2, // 6: onnxplain.v1.OperationMetadata.labels:type_name -> onnxplain.v1.OperationMetadata.LabelsEntry
-	7, // [7:7] is the sub-list for method output_type
-	7, // [7:7] is the sub-list for method input_type
-	7, // [7:7] is the sub-list for extension type_name
-	7, // [7:7] is the sub-list for extension extendee
-	0, // [0:7] is the sub-list for field type_name
+	5, // 7: onnxplain.v1.OperationMetadata.plan:type_name -> onnxplain.v1.ExplanationPlan
+	8, // [8:8] is the sub-list for method output_type
+	8, // [8:8] is the sub-list for method input_type
+	8, // [8:8] is the sub-list for extension type_name
+	8, // [8:8] is the sub-list for extension extendee
+	0, // [0:8] is the sub-list for field type_name
 }
 
 func init() { file_onnxplain_v1_operations_proto_init() }
@@ -326,6 +350,7 @@ func file_onnxplain_v1_operations_proto_init() {
 		return
 	}
 	file_onnxplain_v1_explanation_service_proto_init()
+	file_onnxplain_v1_plan_proto_init()
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{

@@ -44,9 +44,11 @@ type ExplanationPlan struct {
 	AnswerByteCount *float64 `protobuf:"fixed64,6,opt,name=answer_byte_count,json=answerByteCount,proto3,oneof" json:"answer_byte_count,omitempty"`
 	// Changes of the request each of which alone would at least halve the time,
 	// the smallest change of each option.
-	Savings       []*PlanSaving `protobuf:"bytes,7,rep,name=savings,proto3" json:"savings,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Savings []*PlanSaving `protobuf:"bytes,7,rep,name=savings,proto3" json:"savings,omitempty"`
+	// What the caller may still use; unset where the server does not limit it.
+	RemainingQuota *RemainingQuota `protobuf:"bytes,8,opt,name=remaining_quota,json=remainingQuota,proto3" json:"remaining_quota,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *ExplanationPlan) Reset() {
@@ -128,6 +130,70 @@ func (x *ExplanationPlan) GetSavings() []*PlanSaving {
 	return nil
 }
 
+func (x *ExplanationPlan) GetRemainingQuota() *RemainingQuota {
+	if x != nil {
+		return x.RemainingQuota
+	}
+	return nil
+}
+
+// What a caller may still use of a server, when it was asked. What was used more
+// than an hour ago no longer counts.
+type RemainingQuota struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Rows that the model may predict; a whole number. Unset without a limit. A
+	// request whose plan has more is refused with QUOTA_EXCEEDED.
+	PredictedRowCount *float64 `protobuf:"fixed64,1,opt,name=predicted_row_count,json=predictedRowCount,proto3,oneof" json:"predicted_row_count,omitempty"`
+	// Processor time, in seconds. Unset without a limit.
+	ProcessorSeconds *float64 `protobuf:"fixed64,2,opt,name=processor_seconds,json=processorSeconds,proto3,oneof" json:"processor_seconds,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
+}
+
+func (x *RemainingQuota) Reset() {
+	*x = RemainingQuota{}
+	mi := &file_onnxplain_v1_plan_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RemainingQuota) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RemainingQuota) ProtoMessage() {}
+
+func (x *RemainingQuota) ProtoReflect() protoreflect.Message {
+	mi := &file_onnxplain_v1_plan_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RemainingQuota.ProtoReflect.Descriptor instead.
+func (*RemainingQuota) Descriptor() ([]byte, []int) {
+	return file_onnxplain_v1_plan_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *RemainingQuota) GetPredictedRowCount() float64 {
+	if x != nil && x.PredictedRowCount != nil {
+		return *x.PredictedRowCount
+	}
+	return 0
+}
+
+func (x *RemainingQuota) GetProcessorSeconds() float64 {
+	if x != nil && x.ProcessorSeconds != nil {
+		return *x.ProcessorSeconds
+	}
+	return 0
+}
+
 // What one method of a request would take.
 type MethodPlan struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -160,7 +226,7 @@ type MethodPlan struct {
 
 func (x *MethodPlan) Reset() {
 	*x = MethodPlan{}
-	mi := &file_onnxplain_v1_plan_proto_msgTypes[1]
+	mi := &file_onnxplain_v1_plan_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -172,7 +238,7 @@ func (x *MethodPlan) String() string {
 func (*MethodPlan) ProtoMessage() {}
 
 func (x *MethodPlan) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_plan_proto_msgTypes[1]
+	mi := &file_onnxplain_v1_plan_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -185,7 +251,7 @@ func (x *MethodPlan) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MethodPlan.ProtoReflect.Descriptor instead.
 func (*MethodPlan) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_plan_proto_rawDescGZIP(), []int{1}
+	return file_onnxplain_v1_plan_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *MethodPlan) GetName() string {
@@ -264,7 +330,7 @@ type SecondsInterval struct {
 
 func (x *SecondsInterval) Reset() {
 	*x = SecondsInterval{}
-	mi := &file_onnxplain_v1_plan_proto_msgTypes[2]
+	mi := &file_onnxplain_v1_plan_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -276,7 +342,7 @@ func (x *SecondsInterval) String() string {
 func (*SecondsInterval) ProtoMessage() {}
 
 func (x *SecondsInterval) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_plan_proto_msgTypes[2]
+	mi := &file_onnxplain_v1_plan_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -289,7 +355,7 @@ func (x *SecondsInterval) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SecondsInterval.ProtoReflect.Descriptor instead.
 func (*SecondsInterval) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_plan_proto_rawDescGZIP(), []int{2}
+	return file_onnxplain_v1_plan_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *SecondsInterval) GetLow() float64 {
@@ -324,7 +390,7 @@ type PlanSaving struct {
 
 func (x *PlanSaving) Reset() {
 	*x = PlanSaving{}
-	mi := &file_onnxplain_v1_plan_proto_msgTypes[3]
+	mi := &file_onnxplain_v1_plan_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -336,7 +402,7 @@ func (x *PlanSaving) String() string {
 func (*PlanSaving) ProtoMessage() {}
 
 func (x *PlanSaving) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_plan_proto_msgTypes[3]
+	mi := &file_onnxplain_v1_plan_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -349,7 +415,7 @@ func (x *PlanSaving) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlanSaving.ProtoReflect.Descriptor instead.
 func (*PlanSaving) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_plan_proto_rawDescGZIP(), []int{3}
+	return file_onnxplain_v1_plan_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *PlanSaving) GetField() string {
@@ -384,7 +450,7 @@ var File_onnxplain_v1_plan_proto protoreflect.FileDescriptor
 
 const file_onnxplain_v1_plan_proto_rawDesc = "" +
 	"\n" +
-	"\x17onnxplain/v1/plan.proto\x12\fonnxplain.v1\"\xff\x02\n" +
+	"\x17onnxplain/v1/plan.proto\x12\fonnxplain.v1\"\xc6\x03\n" +
 	"\x0fExplanationPlan\x122\n" +
 	"\amethods\x18\x01 \x03(\v2\x18.onnxplain.v1.MethodPlanR\amethods\x12.\n" +
 	"\x13predicted_row_count\x18\x02 \x01(\x01R\x11predictedRowCount\x12(\n" +
@@ -392,8 +458,14 @@ const file_onnxplain_v1_plan_proto_rawDesc = "" +
 	"\aseconds\x18\x04 \x01(\v2\x1d.onnxplain.v1.SecondsIntervalR\aseconds\x12*\n" +
 	"\x11memory_byte_count\x18\x05 \x01(\x01R\x0fmemoryByteCount\x12/\n" +
 	"\x11answer_byte_count\x18\x06 \x01(\x01H\x00R\x0fanswerByteCount\x88\x01\x01\x122\n" +
-	"\asavings\x18\a \x03(\v2\x18.onnxplain.v1.PlanSavingR\asavingsB\x14\n" +
-	"\x12_answer_byte_count\"\xef\x02\n" +
+	"\asavings\x18\a \x03(\v2\x18.onnxplain.v1.PlanSavingR\asavings\x12E\n" +
+	"\x0fremaining_quota\x18\b \x01(\v2\x1c.onnxplain.v1.RemainingQuotaR\x0eremainingQuotaB\x14\n" +
+	"\x12_answer_byte_count\"\xa5\x01\n" +
+	"\x0eRemainingQuota\x123\n" +
+	"\x13predicted_row_count\x18\x01 \x01(\x01H\x00R\x11predictedRowCount\x88\x01\x01\x120\n" +
+	"\x11processor_seconds\x18\x02 \x01(\x01H\x01R\x10processorSeconds\x88\x01\x01B\x16\n" +
+	"\x14_predicted_row_countB\x14\n" +
+	"\x12_processor_seconds\"\xef\x02\n" +
 	"\n" +
 	"MethodPlan\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
@@ -430,23 +502,25 @@ func file_onnxplain_v1_plan_proto_rawDescGZIP() []byte {
 	return file_onnxplain_v1_plan_proto_rawDescData
 }
 
-var file_onnxplain_v1_plan_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
+var file_onnxplain_v1_plan_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
 var file_onnxplain_v1_plan_proto_goTypes = []any{
 	(*ExplanationPlan)(nil), // 0: onnxplain.v1.ExplanationPlan
-	(*MethodPlan)(nil),      // 1: onnxplain.v1.MethodPlan
-	(*SecondsInterval)(nil), // 2: onnxplain.v1.SecondsInterval
-	(*PlanSaving)(nil),      // 3: onnxplain.v1.PlanSaving
+	(*RemainingQuota)(nil),  // 1: onnxplain.v1.RemainingQuota
+	(*MethodPlan)(nil),      // 2: onnxplain.v1.MethodPlan
+	(*SecondsInterval)(nil), // 3: onnxplain.v1.SecondsInterval
+	(*PlanSaving)(nil),      // 4: onnxplain.v1.PlanSaving
 }
 var file_onnxplain_v1_plan_proto_depIdxs = []int32{
-	1, // 0: onnxplain.v1.ExplanationPlan.methods:type_name -> onnxplain.v1.MethodPlan
-	2, // 1: onnxplain.v1.ExplanationPlan.seconds:type_name -> onnxplain.v1.SecondsInterval
-	3, // 2: onnxplain.v1.ExplanationPlan.savings:type_name -> onnxplain.v1.PlanSaving
-	2, // 3: onnxplain.v1.MethodPlan.seconds:type_name -> onnxplain.v1.SecondsInterval
-	4, // [4:4] is the sub-list for method output_type
-	4, // [4:4] is the sub-list for method input_type
-	4, // [4:4] is the sub-list for extension type_name
-	4, // [4:4] is the sub-list for extension extendee
-	0, // [0:4] is the sub-list for field type_name
+	2, // 0: onnxplain.v1.ExplanationPlan.methods:type_name -> onnxplain.v1.MethodPlan
+	3, // 1: onnxplain.v1.ExplanationPlan.seconds:type_name -> onnxplain.v1.SecondsInterval
+	4, // 2: onnxplain.v1.ExplanationPlan.savings:type_name -> onnxplain.v1.PlanSaving
+	1, // 3: onnxplain.v1.ExplanationPlan.remaining_quota:type_name -> onnxplain.v1.RemainingQuota
+	3, // 4: onnxplain.v1.MethodPlan.seconds:type_name -> onnxplain.v1.SecondsInterval
+	5, // [5:5] is the sub-list for method output_type
+	5, // [5:5] is the sub-list for method input_type
+	5, // [5:5] is the sub-list for extension type_name
+	5, // [5:5] is the sub-list for extension extendee
+	0, // [0:5] is the sub-list for field type_name
 }
 
 func init() { file_onnxplain_v1_plan_proto_init() }
@@ -456,13 +530,14 @@ func file_onnxplain_v1_plan_proto_init() {
 	}
 	file_onnxplain_v1_plan_proto_msgTypes[0].OneofWrappers = []any{}
 	file_onnxplain_v1_plan_proto_msgTypes[1].OneofWrappers = []any{}
+	file_onnxplain_v1_plan_proto_msgTypes[2].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_onnxplain_v1_plan_proto_rawDesc), len(file_onnxplain_v1_plan_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   4,
+			NumMessages:   5,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -124,10 +124,11 @@ class RequestOptions(TypedDict, total=False):
         model and measure its pace come on top. Rows that the model's trees evaluate do not count,
         since nothing is predicted. Default: no limit. In [1, 1e15]; default: no limit.
     partial : bool
-        Whether a stream also gives what is finished so far, as `PartialExplanation`: each method
-        once it is finished, and interactions of models that are predicted from a sixteenth and a
-        quarter of their rows before, as far as these are 100 rows or more; that predicts about a
-        fifteenth more. Refused where the answer is no stream. Default: False.
+        Whether a stream or an operation also gives what is finished so far, as
+        `PartialExplanation`: each method once it is finished, and interactions of models that are
+        predicted from a sixteenth and a quarter of their rows before, as far as these are 100 rows
+        or more; that predicts about a fifteenth more. Refused by Explain and PlanExplanation.
+        Default: False.
     """
 
     feature_columns: Sequence[str]
@@ -319,10 +320,11 @@ class ExplainCall(ABC):
             the model and measure its pace come on top. Rows that the model's trees evaluate do not
             count, since nothing is predicted. Default: no limit. In [1, 1e15]; default: no limit.
         partial : bool
-            Whether a stream also gives what is finished so far, as `PartialExplanation`: each
-            method once it is finished, and interactions of models that are predicted from a
-            sixteenth and a quarter of their rows before, as far as these are 100 rows or more; that
-            predicts about a fifteenth more. Refused where the answer is no stream. Default: False.
+            Whether a stream or an operation also gives what is finished so far, as
+            `PartialExplanation`: each method once it is finished, and interactions of models that
+            are predicted from a sixteenth and a quarter of their rows before, as far as these are
+            100 rows or more; that predicts about a fifteenth more. Refused by Explain and
+            PlanExplanation. Default: False.
         timeout : float, optional
             Seconds. Default: the client's.
         progress : bool or callable (done, planned)

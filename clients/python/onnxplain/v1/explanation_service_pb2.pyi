@@ -282,6 +282,12 @@ class ReadExplanationResponse(_message.Message):
     content: bytes
     def __init__(self, content: _Optional[bytes] = ...) -> None: ...
 
+class ReadPartialExplanationsRequest(_message.Message):
+    __slots__ = ("name",)
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    def __init__(self, name: _Optional[str] = ...) -> None: ...
+
 class DescribeModelRequest(_message.Message):
     __slots__ = ("model",)
     MODEL_FIELD_NUMBER: _ClassVar[int]

@@ -59,6 +59,11 @@ class ExplanationServiceStub(object):
                 request_serializer=onnxplain_dot_v1_dot_explanation__service__pb2.ReadExplanationRequest.SerializeToString,
                 response_deserializer=onnxplain_dot_v1_dot_explanation__service__pb2.ReadExplanationResponse.FromString,
                 _registered_method=True)
+        self.ReadPartialExplanations = channel.unary_stream(
+                '/onnxplain.v1.ExplanationService/ReadPartialExplanations',
+                request_serializer=onnxplain_dot_v1_dot_explanation__service__pb2.ReadPartialExplanationsRequest.SerializeToString,
+                response_deserializer=onnxplain_dot_v1_dot_explanation__service__pb2.PartialExplanation.FromString,
+                _registered_method=True)
         self.PlanExplanation = channel.unary_unary(
                 '/onnxplain.v1.ExplanationService/PlanExplanation',
                 request_serializer=onnxplain_dot_v1_dot_explanation__service__pb2.ExplainRequest.SerializeToString,
@@ -119,6 +124,15 @@ class ExplanationServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ReadPartialExplanations(self, request, context):
+        """Returns what an operation that was started with `ExplainRequest.partial` has
+        finished so far: the latest partial explanation of each method, in their order.
+        None where the operation was not, or has no part yet.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def PlanExplanation(self, request, context):
         """Tells what an explanation would take, without computing it: rows to predict,
         seconds, memory, size of the answer, and cheaper options. Takes some tenths of
@@ -172,6 +186,11 @@ def add_ExplanationServiceServicer_to_server(servicer, server):
                     servicer.ReadExplanation,
                     request_deserializer=onnxplain_dot_v1_dot_explanation__service__pb2.ReadExplanationRequest.FromString,
                     response_serializer=onnxplain_dot_v1_dot_explanation__service__pb2.ReadExplanationResponse.SerializeToString,
+            ),
+            'ReadPartialExplanations': grpc.unary_stream_rpc_method_handler(
+                    servicer.ReadPartialExplanations,
+                    request_deserializer=onnxplain_dot_v1_dot_explanation__service__pb2.ReadPartialExplanationsRequest.FromString,
+                    response_serializer=onnxplain_dot_v1_dot_explanation__service__pb2.PartialExplanation.SerializeToString,
             ),
             'PlanExplanation': grpc.unary_unary_rpc_method_handler(
                     servicer.PlanExplanation,
@@ -304,6 +323,33 @@ class ExplanationService(object):
             '/onnxplain.v1.ExplanationService/ReadExplanation',
             onnxplain_dot_v1_dot_explanation__service__pb2.ReadExplanationRequest.SerializeToString,
             onnxplain_dot_v1_dot_explanation__service__pb2.ReadExplanationResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ReadPartialExplanations(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/onnxplain.v1.ExplanationService/ReadPartialExplanations',
+            onnxplain_dot_v1_dot_explanation__service__pb2.ReadPartialExplanationsRequest.SerializeToString,
+            onnxplain_dot_v1_dot_explanation__service__pb2.PartialExplanation.FromString,
             options,
             channel_credentials,
             insecure,

@@ -24,9 +24,10 @@ _sym_db = _symbol_database.Default()
 
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 from onnxplain.v1 import explanation_service_pb2 as onnxplain_dot_v1_dot_explanation__service__pb2
+from onnxplain.v1 import plan_pb2 as onnxplain_dot_v1_dot_plan__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1donnxplain/v1/operations.proto\x12\x0connxplain.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a&onnxplain/v1/explanation_service.proto\"\x8e\x05\n\x11OperationMetadata\x12\x34\n\x05state\x18\x01 \x01(\x0e\x32%.onnxplain.v1.OperationMetadata.State\x12/\n\x0b\x63reate_time\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12.\n\nstart_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12,\n\x08\x65nd_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0b\x65xpire_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12(\n\x08progress\x18\x06 \x01(\x0b\x32\x16.onnxplain.v1.Progress\x12\x15\n\rattempt_count\x18\x07 \x01(\x05\x12;\n\x06labels\x18\x08 \x03(\x0b\x32+.onnxplain.v1.OperationMetadata.LabelsEntry\x12\x0f\n\x07methods\x18\t \x03(\t\x12\x12\n\nrequest_id\x18\n \x01(\t\x12\x16\n\x0erequest_digest\x18\x0b \x01(\t\x12\x18\n\x10\x63\x61ncel_requested\x18\x0c \x01(\x08\x12\x1b\n\x13response_byte_count\x18\r \x01(\x01\x1a-\n\x0bLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"b\n\x05State\x12\x15\n\x11STATE_UNSPECIFIED\x10\x00\x12\x0b\n\x07PENDING\x10\x01\x12\x0b\n\x07RUNNING\x10\x02\x12\r\n\tSUCCEEDED\x10\x03\x12\n\n\x06\x46\x41ILED\x10\x04\x12\r\n\tCANCELLED\x10\x05\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1donnxplain/v1/operations.proto\x12\x0connxplain.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a&onnxplain/v1/explanation_service.proto\x1a\x17onnxplain/v1/plan.proto\"\xd2\x05\n\x11OperationMetadata\x12\x34\n\x05state\x18\x01 \x01(\x0e\x32%.onnxplain.v1.OperationMetadata.State\x12/\n\x0b\x63reate_time\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12.\n\nstart_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12,\n\x08\x65nd_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0b\x65xpire_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12(\n\x08progress\x18\x06 \x01(\x0b\x32\x16.onnxplain.v1.Progress\x12\x15\n\rattempt_count\x18\x07 \x01(\x05\x12;\n\x06labels\x18\x08 \x03(\x0b\x32+.onnxplain.v1.OperationMetadata.LabelsEntry\x12\x0f\n\x07methods\x18\t \x03(\t\x12\x12\n\nrequest_id\x18\n \x01(\t\x12\x16\n\x0erequest_digest\x18\x0b \x01(\t\x12\x18\n\x10\x63\x61ncel_requested\x18\x0c \x01(\x08\x12\x1b\n\x13response_byte_count\x18\r \x01(\x01\x12+\n\x04plan\x18\x0e \x01(\x0b\x32\x1d.onnxplain.v1.ExplanationPlan\x12\x15\n\rpartial_count\x18\x0f \x01(\x05\x1a-\n\x0bLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"b\n\x05State\x12\x15\n\x11STATE_UNSPECIFIED\x10\x00\x12\x0b\n\x07PENDING\x10\x01\x12\x0b\n\x07RUNNING\x10\x02\x12\r\n\tSUCCEEDED\x10\x03\x12\n\n\x06\x46\x41ILED\x10\x04\x12\r\n\tCANCELLED\x10\x05\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -35,10 +36,10 @@ if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_OPERATIONMETADATA_LABELSENTRY']._loaded_options = None
   _globals['_OPERATIONMETADATA_LABELSENTRY']._serialized_options = b'8\001'
-  _globals['_OPERATIONMETADATA']._serialized_start=121
-  _globals['_OPERATIONMETADATA']._serialized_end=775
-  _globals['_OPERATIONMETADATA_LABELSENTRY']._serialized_start=630
-  _globals['_OPERATIONMETADATA_LABELSENTRY']._serialized_end=675
-  _globals['_OPERATIONMETADATA_STATE']._serialized_start=677
-  _globals['_OPERATIONMETADATA_STATE']._serialized_end=775
+  _globals['_OPERATIONMETADATA']._serialized_start=146
+  _globals['_OPERATIONMETADATA']._serialized_end=868
+  _globals['_OPERATIONMETADATA_LABELSENTRY']._serialized_start=723
+  _globals['_OPERATIONMETADATA_LABELSENTRY']._serialized_end=768
+  _globals['_OPERATIONMETADATA_STATE']._serialized_start=770
+  _globals['_OPERATIONMETADATA_STATE']._serialized_end=868
 # @@protoc_insertion_point(module_scope)

@@ -2,6 +2,7 @@ import datetime
 
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from onnxplain.v1 import explanation_service_pb2 as _explanation_service_pb2
+from onnxplain.v1 import plan_pb2 as _plan_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from google.protobuf import descriptor as _descriptor
@@ -12,7 +13,7 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class OperationMetadata(_message.Message):
-    __slots__ = ("state", "create_time", "start_time", "end_time", "expire_time", "progress", "attempt_count", "labels", "methods", "request_id", "request_digest", "cancel_requested", "response_byte_count")
+    __slots__ = ("state", "create_time", "start_time", "end_time", "expire_time", "progress", "attempt_count", "labels", "methods", "request_id", "request_digest", "cancel_requested", "response_byte_count", "plan", "partial_count")
     class State(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
         __slots__ = ()
         STATE_UNSPECIFIED: _ClassVar[OperationMetadata.State]
@@ -47,6 +48,8 @@ class OperationMetadata(_message.Message):
     REQUEST_DIGEST_FIELD_NUMBER: _ClassVar[int]
     CANCEL_REQUESTED_FIELD_NUMBER: _ClassVar[int]
     RESPONSE_BYTE_COUNT_FIELD_NUMBER: _ClassVar[int]
+    PLAN_FIELD_NUMBER: _ClassVar[int]
+    PARTIAL_COUNT_FIELD_NUMBER: _ClassVar[int]
     state: OperationMetadata.State
     create_time: _timestamp_pb2.Timestamp
     start_time: _timestamp_pb2.Timestamp
@@ -60,4 +63,6 @@ class OperationMetadata(_message.Message):
     request_digest: str
     cancel_requested: bool
     response_byte_count: float
-    def __init__(self, state: _Optional[_Union[OperationMetadata.State, str]] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., start_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., end_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., expire_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., progress: _Optional[_Union[_explanation_service_pb2.Progress, _Mapping]] = ..., attempt_count: _Optional[int] = ..., labels: _Optional[_Mapping[str, str]] = ..., methods: _Optional[_Iterable[str]] = ..., request_id: _Optional[str] = ..., request_digest: _Optional[str] = ..., cancel_requested: bool = ..., response_byte_count: _Optional[float] = ...) -> None: ...
+    plan: _plan_pb2.ExplanationPlan
+    partial_count: int
+    def __init__(self, state: _Optional[_Union[OperationMetadata.State, str]] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., start_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., end_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., expire_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., progress: _Optional[_Union[_explanation_service_pb2.Progress, _Mapping]] = ..., attempt_count: _Optional[int] = ..., labels: _Optional[_Mapping[str, str]] = ..., methods: _Optional[_Iterable[str]] = ..., request_id: _Optional[str] = ..., request_digest: _Optional[str] = ..., cancel_requested: bool = ..., response_byte_count: _Optional[float] = ..., plan: _Optional[_Union[_plan_pb2.ExplanationPlan, _Mapping]] = ..., partial_count: _Optional[int] = ...) -> None: ...

@@ -24,7 +24,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17onnxplain/v1/plan.proto\x12\x0connxplain.v1\"\x9f\x02\n\x0f\x45xplanationPlan\x12)\n\x07methods\x18\x01 \x03(\x0b\x32\x18.onnxplain.v1.MethodPlan\x12\x1b\n\x13predicted_row_count\x18\x02 \x01(\x01\x12\x18\n\x10\x63\x61\x63hed_row_count\x18\x03 \x01(\x01\x12.\n\x07seconds\x18\x04 \x01(\x0b\x32\x1d.onnxplain.v1.SecondsInterval\x12\x19\n\x11memory_byte_count\x18\x05 \x01(\x01\x12\x1e\n\x11\x61nswer_byte_count\x18\x06 \x01(\x01H\x00\x88\x01\x01\x12)\n\x07savings\x18\x07 \x03(\x0b\x32\x18.onnxplain.v1.PlanSavingB\x14\n\x12_answer_byte_count\"\x83\x02\n\nMethodPlan\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0e\n\x06\x65ngine\x18\x02 \x01(\t\x12\x15\n\rengine_reason\x18\x03 \x01(\t\x12\x11\n\trow_count\x18\x04 \x01(\x05\x12\x1b\n\x13predicted_row_count\x18\x05 \x01(\x01\x12\x10\n\x08is_exact\x18\x06 \x01(\x08\x12\x18\n\x10\x63\x61\x63hed_row_count\x18\x07 \x01(\x01\x12.\n\x07seconds\x18\x08 \x01(\x0b\x32\x1d.onnxplain.v1.SecondsInterval\x12\x1e\n\x11\x61nswer_byte_count\x18\t \x01(\x01H\x00\x88\x01\x01\x42\x14\n\x12_answer_byte_count\",\n\x0fSecondsInterval\x12\x0b\n\x03low\x18\x01 \x01(\x01\x12\x0c\n\x04high\x18\x02 \x01(\x01\"P\n\nPlanSaving\x12\r\n\x05\x66ield\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x05\x12\x12\n\ntime_share\x18\x03 \x01(\x01\x12\x10\n\x08\x61\x63\x63uracy\x18\x04 \x01(\tb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17onnxplain/v1/plan.proto\x12\x0connxplain.v1\"\xd6\x02\n\x0f\x45xplanationPlan\x12)\n\x07methods\x18\x01 \x03(\x0b\x32\x18.onnxplain.v1.MethodPlan\x12\x1b\n\x13predicted_row_count\x18\x02 \x01(\x01\x12\x18\n\x10\x63\x61\x63hed_row_count\x18\x03 \x01(\x01\x12.\n\x07seconds\x18\x04 \x01(\x0b\x32\x1d.onnxplain.v1.SecondsInterval\x12\x19\n\x11memory_byte_count\x18\x05 \x01(\x01\x12\x1e\n\x11\x61nswer_byte_count\x18\x06 \x01(\x01H\x00\x88\x01\x01\x12)\n\x07savings\x18\x07 \x03(\x0b\x32\x18.onnxplain.v1.PlanSaving\x12\x35\n\x0fremaining_quota\x18\x08 \x01(\x0b\x32\x1c.onnxplain.v1.RemainingQuotaB\x14\n\x12_answer_byte_count\"\x80\x01\n\x0eRemainingQuota\x12 \n\x13predicted_row_count\x18\x01 \x01(\x01H\x00\x88\x01\x01\x12\x1e\n\x11processor_seconds\x18\x02 \x01(\x01H\x01\x88\x01\x01\x42\x16\n\x14_predicted_row_countB\x14\n\x12_processor_seconds\"\x83\x02\n\nMethodPlan\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0e\n\x06\x65ngine\x18\x02 \x01(\t\x12\x15\n\rengine_reason\x18\x03 \x01(\t\x12\x11\n\trow_count\x18\x04 \x01(\x05\x12\x1b\n\x13predicted_row_count\x18\x05 \x01(\x01\x12\x10\n\x08is_exact\x18\x06 \x01(\x08\x12\x18\n\x10\x63\x61\x63hed_row_count\x18\x07 \x01(\x01\x12.\n\x07seconds\x18\x08 \x01(\x0b\x32\x1d.onnxplain.v1.SecondsInterval\x12\x1e\n\x11\x61nswer_byte_count\x18\t \x01(\x01H\x00\x88\x01\x01\x42\x14\n\x12_answer_byte_count\",\n\x0fSecondsInterval\x12\x0b\n\x03low\x18\x01 \x01(\x01\x12\x0c\n\x04high\x18\x02 \x01(\x01\"P\n\nPlanSaving\x12\r\n\x05\x66ield\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x05\x12\x12\n\ntime_share\x18\x03 \x01(\x01\x12\x10\n\x08\x61\x63\x63uracy\x18\x04 \x01(\tb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -32,11 +32,13 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'onnxplain.v1.plan_pb2', _gl
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_EXPLANATIONPLAN']._serialized_start=42
-  _globals['_EXPLANATIONPLAN']._serialized_end=329
-  _globals['_METHODPLAN']._serialized_start=332
-  _globals['_METHODPLAN']._serialized_end=591
-  _globals['_SECONDSINTERVAL']._serialized_start=593
-  _globals['_SECONDSINTERVAL']._serialized_end=637
-  _globals['_PLANSAVING']._serialized_start=639
-  _globals['_PLANSAVING']._serialized_end=719
+  _globals['_EXPLANATIONPLAN']._serialized_end=384
+  _globals['_REMAININGQUOTA']._serialized_start=387
+  _globals['_REMAININGQUOTA']._serialized_end=515
+  _globals['_METHODPLAN']._serialized_start=518
+  _globals['_METHODPLAN']._serialized_end=777
+  _globals['_SECONDSINTERVAL']._serialized_start=779
+  _globals['_SECONDSINTERVAL']._serialized_end=823
+  _globals['_PLANSAVING']._serialized_start=825
+  _globals['_PLANSAVING']._serialized_end=905
 # @@protoc_insertion_point(module_scope)

@@ -7,7 +7,7 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class ExplanationPlan(_message.Message):
-    __slots__ = ("methods", "predicted_row_count", "cached_row_count", "seconds", "memory_byte_count", "answer_byte_count", "savings")
+    __slots__ = ("methods", "predicted_row_count", "cached_row_count", "seconds", "memory_byte_count", "answer_byte_count", "savings", "remaining_quota")
     METHODS_FIELD_NUMBER: _ClassVar[int]
     PREDICTED_ROW_COUNT_FIELD_NUMBER: _ClassVar[int]
     CACHED_ROW_COUNT_FIELD_NUMBER: _ClassVar[int]
@@ -15,6 +15,7 @@ class ExplanationPlan(_message.Message):
     MEMORY_BYTE_COUNT_FIELD_NUMBER: _ClassVar[int]
     ANSWER_BYTE_COUNT_FIELD_NUMBER: _ClassVar[int]
     SAVINGS_FIELD_NUMBER: _ClassVar[int]
+    REMAINING_QUOTA_FIELD_NUMBER: _ClassVar[int]
     methods: _containers.RepeatedCompositeFieldContainer[MethodPlan]
     predicted_row_count: float
     cached_row_count: float
@@ -22,7 +23,16 @@ class ExplanationPlan(_message.Message):
     memory_byte_count: float
     answer_byte_count: float
     savings: _containers.RepeatedCompositeFieldContainer[PlanSaving]
-    def __init__(self, methods: _Optional[_Iterable[_Union[MethodPlan, _Mapping]]] = ..., predicted_row_count: _Optional[float] = ..., cached_row_count: _Optional[float] = ..., seconds: _Optional[_Union[SecondsInterval, _Mapping]] = ..., memory_byte_count: _Optional[float] = ..., answer_byte_count: _Optional[float] = ..., savings: _Optional[_Iterable[_Union[PlanSaving, _Mapping]]] = ...) -> None: ...
+    remaining_quota: RemainingQuota
+    def __init__(self, methods: _Optional[_Iterable[_Union[MethodPlan, _Mapping]]] = ..., predicted_row_count: _Optional[float] = ..., cached_row_count: _Optional[float] = ..., seconds: _Optional[_Union[SecondsInterval, _Mapping]] = ..., memory_byte_count: _Optional[float] = ..., answer_byte_count: _Optional[float] = ..., savings: _Optional[_Iterable[_Union[PlanSaving, _Mapping]]] = ..., remaining_quota: _Optional[_Union[RemainingQuota, _Mapping]] = ...) -> None: ...
+
+class RemainingQuota(_message.Message):
+    __slots__ = ("predicted_row_count", "processor_seconds")
+    PREDICTED_ROW_COUNT_FIELD_NUMBER: _ClassVar[int]
+    PROCESSOR_SECONDS_FIELD_NUMBER: _ClassVar[int]
+    predicted_row_count: float
+    processor_seconds: float
+    def __init__(self, predicted_row_count: _Optional[float] = ..., processor_seconds: _Optional[float] = ...) -> None: ...
 
 class MethodPlan(_message.Message):
     __slots__ = ("name", "engine", "engine_reason", "row_count", "predicted_row_count", "is_exact", "cached_row_count", "seconds", "answer_byte_count")
