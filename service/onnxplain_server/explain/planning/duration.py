@@ -24,6 +24,7 @@ from onnxplain_server.methods.registry import Options, Result
 _PARTS = 4
 """Calls of a measurement, side by side as those of a computation."""
 _CALL_ROWS = (1, 16, 128, 1_000)
+_REPEATS = 2
 _MOST_SECONDS = 0.12
 """Time that a measurement may take."""
 _SWEEP_ROWS, _SWEPT_ROWS = 64_000, 2_000
@@ -72,13 +73,15 @@ def _row_pace(request: BoundRequest) -> float:
         rows = np.resize(sample.rows, count)
         background = unmerged(sample.features.take(rows), np.ones(count), rows)
         seconds = math.inf
-        for _ in range(1 if times else 2):  # the first call of all may be slow
+        for _ in range(_REPEATS):  # the first call of a size gets its memory, which takes time
             start = time.perf_counter()
             predictor.in_parallel(
                 lambda part: predictor.predict_rows(part.features, part.columns),
                 [background] * _PARTS,
             )
             seconds = min(seconds, max(time.perf_counter() - start, 1e-6))
+            if times and seconds > _MOST_SECONDS / _REPEATS:
+                break
         times.append(TimedRows(_PARTS * count, seconds))
     return times[-1].rows / times[-1].seconds
 
@@ -176,11 +179,14 @@ def trial(
     times, result = list[TimedRows](), None
     try:
         for rows in _ladder(row_count):
-            start = time.perf_counter()
             own = Task(task.request.trial(rows) if rows else task.request, task.path)
-            result = preparation_of(options).prepare(own, options).run()
-            times.append(TimedRows(max(rows, 1), max(time.perf_counter() - start, 1e-6)))
-            host.deadline = time.monotonic() + 4 * seconds
+            for _ in range(_REPEATS):
+                start = time.perf_counter()
+                result = preparation_of(options).prepare(own, options).run()
+                times.append(TimedRows(max(rows, 1), max(time.perf_counter() - start, 1e-6)))
+                host.deadline = time.monotonic() + 4 * seconds
+                if not row_count or not _loaded_something(times):
+                    break
             has_two_sizes = rows > times[0].rows
             if has_two_sizes and sum(each.seconds for each in times[1:]) > seconds:
                 break
@@ -196,19 +202,24 @@ def trial(
 
 
 def _ladder(row_count: int) -> Iterator[int]:
-    """Yield the rows of trials: the first ones twice, as the first run loads what it needs."""
+    """Yield the rows of trials."""
     rows = min(_FIRST_ROWS, row_count)
     yield rows
-    while row_count:
-        yield rows
-        if rows >= row_count:
-            return
+    while rows < row_count:
         rows = min(_GROWTH * rows, row_count)
+        yield rows
+
+
+def _loaded_something(times: Sequence[TimedRows]) -> bool:
+    """Return whether the last run was the first, or took more time per row than one before."""
+    *before, last = times
+    least = min((timed.seconds / timed.rows for timed in before), default=0.0)
+    return last.seconds / last.rows > least
 
 
 def _extrapolated(times: Sequence[TimedRows], rows: int, *, is_quadratic: bool) -> float:
     """Return the seconds on all rows: on a line through the last two trials, or a parabola."""
-    last = times[-1]
+    last = min(times, key=lambda timed: (-timed.rows, timed.seconds))
     if last.rows >= rows:
         return last.seconds
     steps = [timed for timed in times if timed.rows < last.rows]
@@ -221,5 +232,5 @@ def _extrapolated(times: Sequence[TimedRows], rows: int, *, is_quadratic: bool) 
     return last.seconds + min(max(slope, _LEAST_SLOPE * mean), mean) * (rows - last.rows)
 
 
-_LEAST_SLOPE = 0.2
+_LEAST_SLOPE = 0.05
 """Part of the mean time of a row that each further row takes at least."""

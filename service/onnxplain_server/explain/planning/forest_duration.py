@@ -10,9 +10,12 @@ import numpy as np
 from onnxplain_server.core.arrays import Array
 from onnxplain_server.explain.bound_request import BoundRequest
 from onnxplain_server.methods.feature_vectors import Options, TrainingData, positions
-from onnxplain_server.methods.feature_vectors.growing import validation_tree_count
+from onnxplain_server.methods.feature_vectors.growing import (
+    LearningTask,
+    validation_tree_count,
+)
 
-_DEPTH, _TREES = 8, 3
+_DEPTH, _TREES = 8, 8
 _ROWS = 2_000
 """Most rows of a trial, and of the cross-validation."""
 _TRAINING_SHARE = 2 / 3
@@ -41,14 +44,19 @@ def forest_seconds(request: BoundRequest, options: Options, row_count: int) -> f
     task, _ = data.task()
     depth, random = options.growth.depth or _DEPTH, np.random.default_rng(0)
     task.tree(1, random)  # loads what the first tree needs
+    seeds = random.integers(2**31, size=_TREES)
     start = time.perf_counter()
-    leaves = [task.tree(depth, random).get_n_leaves() for _ in range(_TREES)]
+    leaves = request.block_pool.run(lambda seed: _leaf_count(task, depth, seed), seeds)
     row_seconds = (time.perf_counter() - start) / _TREES / len(rows)
     forests = 1 + options.repeat_count + (options.knockoffs is not None)
     sentences = options.growth.sentence_count * forests
     grown = sentences / float(np.mean(leaves)) * row_count
     validated = validation_tree_count(options.growth) * min(row_count, _ROWS) * _TRAINING_SHARE
     return (grown + validated) * row_seconds + sentences * _PATH_SECONDS
+
+
+def _leaf_count(task: LearningTask, depth: int, seed: int) -> int:
+    return int(task.tree(depth, np.random.default_rng(seed)).get_n_leaves())
 
 
 def _response(columns: Sequence[Array], *, is_classes: bool) -> Array:
