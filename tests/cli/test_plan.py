@@ -7,7 +7,13 @@ from types import SimpleNamespace
 
 import pytest
 from onnxplain.v1 import explanation_service_pb2 as pb
-from onnxplain.v1.plan_pb2 import ExplanationPlan, MethodPlan, PlanSaving, SecondsInterval
+from onnxplain.v1.plan_pb2 import (
+    ExplanationPlan,
+    MethodPlan,
+    PlanSaving,
+    RemainingQuota,
+    SecondsInterval,
+)
 from onnxplain_server.cli import explain
 from onnxplain_server.cli.commands import command
 from typer.testing import Result
@@ -38,6 +44,26 @@ def test_a_plan_is_json_where_asked_for(run: Run, parts, model: Path, table: Pat
 
     assert document["methods"][0]["predictedRowCount"] == 4_000_500
     assert document["seconds"] == {"low": 40.0, "high": 100.0}
+
+
+def test_a_plan_tells_what_the_caller_may_still_use(run: Run, parts, model, table) -> None:
+    quota = RemainingQuota(predicted_row_count=1_500_000, processor_seconds=12.25)
+    parts.planned.MergeFrom(ExplanationPlan(remaining_quota=quota))
+    limited = run("plan", model, table).stdout
+    document = json.loads(run("plan", model, table, "--json").stdout)
+    parts.planned.remaining_quota.ClearField("predicted_row_count")
+    timed = run("plan", model, table).stdout
+    parts.planned.ClearField("remaining_quota")
+    unlimited = run("plan", model, table).stdout
+
+    both = "The server still allows 1,500,000 rows to predict and 12.2 s of processor time."
+    assert both in " ".join(limited.split())
+    assert document["remainingQuota"] == {
+        "predictedRowCount": 1_500_000.0,
+        "processorSeconds": 12.25,
+    }
+    assert "The server still allows 12.2 s of processor time." in timed
+    assert "still allows" not in unlimited
 
 
 def test_its_flags_are_those_of_explain() -> None:

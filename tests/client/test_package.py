@@ -50,6 +50,7 @@ PUBLIC = [
     "Plot",
     "Progress",
     "Receipt",
+    "RemainingQuota",
     "RowsUsed",
     "Swarm",
     "SwarmEffect",

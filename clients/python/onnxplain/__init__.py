@@ -47,7 +47,7 @@ if TYPE_CHECKING:
         FeatureImportance,
         PermutationImportanceResult,
     )
-    from onnxplain.results.plans import ExplanationPlan, MethodPlan, PlanSaving
+    from onnxplain.results.plans import ExplanationPlan, MethodPlan, PlanSaving, RemainingQuota
     from onnxplain.results.plots import Plot
     from onnxplain.results.provenance import (
         ClassPairing,
@@ -101,6 +101,7 @@ __all__ = [
     "Plot",
     "Progress",
     "Receipt",
+    "RemainingQuota",
     "RowsUsed",
     "Swarm",
     "SwarmEffect",
@@ -154,6 +155,7 @@ _MODULES = {
     "Plot": "results.plots",
     "Progress": "progress",
     "Receipt": "results.provenance",
+    "RemainingQuota": "results.plans",
     "RowsUsed": "results.provenance",
     "Swarm": "requests.options.swarm",
     "SwarmEffect": "results.swarm",

@@ -36,6 +36,7 @@ from onnxplain_server.transport.events import Events
 from onnxplain_server.transport.metrics.request_metrics import Metrics
 from onnxplain_server.transport.request_log import OK
 from onnxplain_server.transport.uploads import NamedRequest, Uploads
+from onnxplain_server.wire.plan import with_remaining_quota
 from onnxplain_server.wire.protobuf_split import method_names
 
 
@@ -137,7 +138,10 @@ class Service:
         with self._slot(ticket):
             named = self._named(ServiceMethod.EXPLAIN, request, ticket)
             host = self._context(named.ids, ticket)
-            return self._runner.plan(named.message, named.blobs, host, reply_format)
+            reply = self._runner.plan(named.message, named.blobs, host, reply_format)
+        # Behind the slot: what planning used is counted.
+        remaining = self.quotas.remaining(ticket.caller).message()
+        return reply if remaining is None else with_remaining_quota(reply, remaining, reply_format)
 
     def describe(
         self, request: RequestParts | Body, ticket: Ticket, reply_format: ReplyFormat

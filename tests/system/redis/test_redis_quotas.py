@@ -23,6 +23,8 @@ from onnxplain_server.core.quotas import (
     Reservation,
     Shortage,
 )
+from onnxplain_server.transport.admission.admission import Caller
+from onnxplain_server.transport.admission.quotas import QuotaLimits, Quotas
 
 Link = Callable[..., RedisConnection]
 
@@ -47,6 +49,18 @@ STEPS = st.lists(
     ),
     max_size=20,
 )
+
+
+def test_another_server_tells_what_remains(redis_server, link_to: Link) -> None:
+    first, second = (
+        Quotas(QuotaLimits(LIMIT, 10), RedisQuotas(link_to(redis_server.url), MemoryQuotas()))
+        for _ in range(2)
+    )
+    ada = Caller("ada", 1, lambda: False)
+    with first.charged(ada):
+        ada.usage.predicted_row_count, ada.usage.processor_seconds = 25, 2.5
+
+    assert second.remaining(ada) == QuotaLimits(75, 7.5)
 
 
 def test_redis_and_memory_grant_and_count_the_same(redis_server, link_to: Link) -> None:

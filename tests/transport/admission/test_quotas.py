@@ -17,6 +17,7 @@ from onnxplain.v1.explanation_service_pb2 import (
     ExplainStreamRequest,
 )
 from onnxplain.v1.model_pb2 import Model
+from onnxplain.v1.plan_pb2 import RemainingQuota
 from onnxplain_server.adapters.storage.memory_quotas import MemoryQuotas
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.transport.admission.admission import Caller
@@ -182,3 +183,40 @@ def test_without_quotas_nothing_is_refused(start, make_runner) -> None:
 
     for _ in range(3):
         client.stub.Explain(ExplainRequest())
+
+
+def plan_over_rest(client):
+    headers = {"Content-Type": "application/json"}
+    return client.rest("POST", "/v1/explanations:plan", '{"rowCount": 12}', headers).json
+
+
+def test_a_plan_tells_what_the_caller_may_still_use(start, make_runner) -> None:
+    limits = {"quota_predicted_rows": 100, "quota_processor_seconds": 10}
+    work = Working(60, 1.25)
+    work.failure = Reason.PREDICTION_FAILED  # then they count as predicted
+    client = start(make_runner(work), **limits)
+    assert fail(lambda: client.stub.Explain(ExplainRequest()))[0] == "PREDICTION_FAILED"
+    work.row_count, work.failure = 0, None
+    plan = client.stub.PlanExplanation(ExplainRequest(row_count=12))
+    document = plan_over_rest(client)
+
+    # Each plan takes time too.
+    assert plan.remaining_quota == RemainingQuota(predicted_row_count=40, processor_seconds=7.5)
+    assert document["remainingQuota"] == {"predictedRowCount": 40.0, "processorSeconds": 6.25}
+    assert plan.methods[0].row_count == document["methods"][0]["rowCount"] == 12
+
+
+def test_a_plan_tells_a_limit_alone(start, make_runner) -> None:
+    client = start(make_runner(), quota_predicted_rows=100)
+    with onnxplain.connect(f"127.0.0.1:{client.server.grpc_port}") as connected:
+        plan = connected.plan(b"a model", {"x": [1.0]}, onnxplain.Interactions())
+
+    assert plan.remaining_quota == onnxplain.RemainingQuota(100, None)
+    assert plan_over_rest(client)["remainingQuota"] == {"predictedRowCount": 100.0}
+
+
+def test_without_quotas_a_plan_tells_none(start, make_runner) -> None:
+    client = start(make_runner())
+
+    assert not client.stub.PlanExplanation(ExplainRequest()).HasField("remaining_quota")
+    assert "remainingQuota" not in plan_over_rest(client)

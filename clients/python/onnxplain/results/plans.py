@@ -68,6 +68,24 @@ class PlanSaving:
 
 
 @dataclass(frozen=True, slots=True)
+class RemainingQuota:
+    """What a caller may still use of a server, when it was asked.
+
+    What was used more than an hour ago no longer counts.
+
+    Attributes
+    ----------
+    predicted_row_count : float or None
+        Rows that the model may predict; None without a limit.
+    processor_seconds : float or None
+        Processor time; None without a limit.
+    """
+
+    predicted_row_count: float | None
+    processor_seconds: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class ExplanationPlan:
     """Plan of an explanation; made by `Client.plan`.
 
@@ -85,6 +103,8 @@ class ExplanationPlan:
         Estimate of the size of the answer; None where it is not known without computing.
     savings : tuple of PlanSaving
         Changes each of which alone would at least halve the time.
+    remaining_quota : RemainingQuota or None
+        What the caller may still use; None where the server does not limit it.
     message : plan_pb2.ExplanationPlan
         The plan as the contract has it.
     """
@@ -96,6 +116,7 @@ class ExplanationPlan:
     memory_byte_count: float
     answer_byte_count: float | None
     savings: tuple[PlanSaving, ...]
+    remaining_quota: RemainingQuota | None
     message: plan_pb2.ExplanationPlan = field(repr=False)
 
     @classmethod
@@ -108,6 +129,7 @@ class ExplanationPlan:
             seconds=_interval(message.seconds),
             answer_byte_count=_answer_bytes(message),
             savings=tuple(read(PlanSaving, saving) for saving in message.savings),
+            remaining_quota=_remaining(message),
             message=message,
         )
 
@@ -122,6 +144,16 @@ def _method(message: plan_pb2.MethodPlan) -> MethodPlan:
         message,
         seconds=_interval(message.seconds),
         answer_byte_count=_answer_bytes(message),
+    )
+
+
+def _remaining(message: plan_pb2.ExplanationPlan) -> RemainingQuota | None:
+    if not message.HasField("remaining_quota"):
+        return None
+    quota = message.remaining_quota
+    return RemainingQuota(
+        quota.predicted_row_count if quota.HasField("predicted_row_count") else None,
+        quota.processor_seconds if quota.HasField("processor_seconds") else None,
     )
 
 

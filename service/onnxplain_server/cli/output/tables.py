@@ -7,7 +7,7 @@ import io
 from onnxplain.progress import spell_time
 from onnxplain.v1.explanation_service_pb2 import ExplainResponse
 from onnxplain.v1.model_pb2 import ModelDescription
-from onnxplain.v1.plan_pb2 import ExplanationPlan, SecondsInterval
+from onnxplain.v1.plan_pb2 import ExplanationPlan, RemainingQuota, SecondsInterval
 from rich import box
 from rich.console import Console, RenderableType
 from rich.measure import Measurement
@@ -72,6 +72,8 @@ def of_plan(plan: ExplanationPlan, *, to_terminal: bool) -> str:
     sums = f"Time: {_span(plan.seconds)} · memory: {_megabytes(plan.memory_byte_count)}"
     if plan.HasField("answer_byte_count"):
         sums += f" · answer: {_megabytes(plan.answer_byte_count)}"
+    if plan.HasField("remaining_quota"):
+        sums += f"\n{_remaining(plan.remaining_quota)}"
     savings = [
         Text(f"{s.field} {s.value:,} leaves {s.time_share:.0%} of the time. {s.accuracy}", "dim")
         for s in plan.savings
@@ -83,6 +85,15 @@ def _span(seconds: SecondsInterval) -> str:
     if seconds.high < 1:
         return f"{seconds.low:.2g} to {seconds.high:.2g} s"
     return f"{spell_time(seconds.low)} to {spell_time(seconds.high)}"
+
+
+def _remaining(quota: RemainingQuota) -> str:
+    parts = []
+    if quota.HasField("predicted_row_count"):
+        parts.append(f"{quota.predicted_row_count:,.0f} rows to predict")
+    if quota.HasField("processor_seconds"):
+        parts.append(f"{quota.processor_seconds:,.1f} s of processor time")
+    return f"The server still allows {' and '.join(parts)}."
 
 
 def _megabytes(count: float) -> str:

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from onnxplain.v1.plan_pb2 import RemainingQuota
+
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.quotas import QuotaStore, Reservation, Shortage
 from onnxplain_server.transport.admission.admission import Caller, CallerKey
@@ -32,6 +34,13 @@ class QuotaLimits:
 
     row_count: float | None = None
     processor_seconds: float | None = None
+
+    def message(self) -> RemainingQuota | None:
+        """Return them as the contract has what remains; None without limits."""
+        if self.row_count is None and self.processor_seconds is None:
+            return None
+        rows = None if self.row_count is None else math.floor(self.row_count)
+        return RemainingQuota(predicted_row_count=rows, processor_seconds=self.processor_seconds)
 
 
 class Quotas:
