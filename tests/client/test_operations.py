@@ -67,6 +67,24 @@ def test_an_operation_gives_what_a_call_gives(client: onnxplain.Client) -> None:
     assert operation.name in repr(operation)
 
 
+def test_an_operation_has_the_plan_of_its_request(client: onnxplain.Client) -> None:
+    asked: dict[str, Any] = ASKED | {"row_count": 21, "engine": "BLACK_BOX"}
+    curves = onnxplain.PartialDependence(features=["petal_width"])
+    plan = client.plan(MODEL, ROWS, curves, **asked)
+    operation = client.start(MODEL, ROWS, curves, **asked)
+    operation.wait(timeout=PATIENCE, progress=False)
+    [listed] = [each for each in client.operations() if each.name == operation.name]
+    answer = operation.result()
+
+    assert operation.plan is not None
+    assert operation.plan.remaining_quota is None
+    assert listed.plan is None
+    # Planning leaves nothing in the cache: the rows are predicted by the computation.
+    rows = plan.predicted_row_count, operation.plan.predicted_row_count
+    assert rows == (answer.receipt.predicted_row_count,) * 2
+    assert rows[0] > 21
+
+
 def test_an_operation_is_found_again_by_name_and_by_filter(client: onnxplain.Client) -> None:
     label = {"run": "found-again"}
     started = [client.start(MODEL, ROWS, LOSS, seed=s, labels=label, **ASKED) for s in range(3)]

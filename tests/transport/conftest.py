@@ -47,6 +47,9 @@ class FakeRunner:
 
     def __init__(self, work: Callable[[ComputationHost], None] = lambda _host: None) -> None:
         self.work = work
+        self.plan_of_operation: Callable[[ComputationHost], ExplanationPlan] = lambda _host: (
+            ExplanationPlan()
+        )
         self.requests: list[ExplainRequest] = []
         self.blobs: list[Blobs] = []
         self.started = threading.Semaphore(0)
@@ -73,7 +76,9 @@ class FakeRunner:
         host: ComputationHost,
         reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
     ) -> Encoded:
-        """Plan one method for each row that is asked for."""
+        """Plan one method for each row that is asked for; an operation, as a test says."""
+        if reply_format is ReplyFormat.KEPT:
+            return encode(self.plan_of_operation(host), reply_format, math.inf)
         self.requests.append(as_sent(ExplainRequest.FromString(request), blobs))
         self._do(host)
         methods = [MethodPlan(row_count=self.requests[-1].row_count)]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from onnxplain.errors import ExplainError, ShortTracebacks
 from onnxplain.progress import Progress, ProgressCallback, progress_callback
 from onnxplain.results.explanations import Explanations
+from onnxplain.results.plans import ExplanationPlan
 from onnxplain.transport.error_translation import error_of
 from onnxplain.v1.explanation_service_pb2 import ExplainResponse
 from onnxplain.v1.operations_pb2 import OperationMetadata
@@ -67,6 +68,12 @@ class OperationView:
     def error(self) -> ExplainError | None:
         """Error of one that FAILED or was CANCELLED."""
         return error_of(self.message.error) if self.message.HasField("error") else None
+
+    @property
+    def plan(self) -> ExplanationPlan | None:
+        """Plan of its computation; None before it begins, and from `Client.operations`."""
+        is_planned = self.metadata.HasField("plan")
+        return ExplanationPlan.from_message(self.metadata.plan) if is_planned else None
 
     @property
     def labels(self) -> Mapping[str, str]:

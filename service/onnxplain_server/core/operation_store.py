@@ -71,7 +71,7 @@ class OperationStore(Protocol):
         """
 
     def get(self, owner: str, operation_id: str) -> Operation | None:
-        """Return an operation."""
+        """Return an operation, with its plan."""
 
     def list(
         self,
@@ -81,6 +81,8 @@ class OperationStore(Protocol):
         page_token: str = "",
     ) -> tuple[Sequence[Operation], str]:
         """Return a page of matching operations, newest first, and the token of the next one.
+
+        Their plans are left out.
 
         Raises
         ------
@@ -100,8 +102,13 @@ class OperationStore(Protocol):
     def read_response(self, owner: str, operation_id: str, offset: int, size: int) -> bytes | None:
         """Return part of the serialised ExplainResponse; None without a valid one."""
 
+    def read_parts(self, owner: str, operation_id: str) -> Sequence[bytes] | None:
+        """Return the kept parts of an answer by ascending index; None without the operation."""
+
     def claim(self, consumer: str) -> Claim | None:
         """Claim an operation whose consumer is gone; or the next PENDING one, in fair turns.
+
+        It comes with its plan.
 
         The turn is that of the owner with the fewest running operations, and among these of
         the one served longest ago.
@@ -109,6 +116,15 @@ class OperationStore(Protocol):
 
     def renew(self, claim: Claim, done: float, planned: float) -> Renewal:
         """Report life and progress."""
+
+    def keep_plan(self, claim: Claim, plan: bytes) -> bool:
+        """Keep a plan with the operation; False if the claim is lost, or there is no room."""
+
+    def keep_part(self, claim: Claim, index: int, part: bytes) -> bool:
+        """Keep part of the answer in place of one with the same index; False as `keep_plan`.
+
+        SUCCEEDED operations lose their parts. Others lose them where new bytes need the room.
+        """
 
     def finish(
         self, claim: Claim, state: OperationState, *, response: bytes = b"", error: bytes = b""
@@ -121,10 +137,17 @@ class OperationStore(Protocol):
             QUOTA_EXCEEDED if the response does not fit; the claim still holds.
         """
 
-    def release(self, claim: Claim, *, is_crash: bool = False) -> bool:
+    def release(self, claim: Claim, *, is_crash: bool = False, seconds: float = 0.0) -> bool:
         """Put the operation back at the head of its owner's queue.
 
         No attempt is counted, except for a request that crashed its worker.
+
+        Parameters
+        ----------
+        claim : Claim
+        is_crash : bool
+        seconds : float
+            Time for which the operation stays out of the queue; then it takes its old place.
         """
 
     def counts(self) -> OperationCounts:

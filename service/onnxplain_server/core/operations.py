@@ -58,7 +58,9 @@ class Operation:
     error : bytes or None
         Serialised google.rpc.Status of a FAILED or CANCELLED operation.
     plan : bytes
-        Serialised plan; may be empty.
+        Serialised ExplanationPlan; empty where none is kept, and in lists.
+    part_count : int
+        Times that a part of the answer was kept.
     response_byte_count : int
     """
 
@@ -80,6 +82,7 @@ class Operation:
     is_cancel_requested: bool = False
     error: bytes | None = None
     plan: bytes = b""
+    part_count: int = 0
     response_byte_count: int = 0
 
 
@@ -97,7 +100,7 @@ class NewOperation:
         Sender, in whose name the request is computed.
     model_id, table_id, table_form : str
         Ids of the files and format of the table; empty without one.
-    request_id, labels, method_names, plan
+    request_id, labels, method_names
         See `Operation`.
     """
 
@@ -111,7 +114,6 @@ class NewOperation:
     request_id: str = ""
     labels: Mapping[str, str] = field(default_factory=dict)
     method_names: tuple[str, ...] = ()
-    plan: bytes = b""
 
     @property
     def byte_count(self) -> int:
@@ -131,7 +133,7 @@ class OperationLimits:
     Attributes
     ----------
     byte_count : int
-        Requests, files and responses of all operations together.
+        Requests, files, plans, parts of answers and responses of all operations together.
     seconds : float
         How long an operation is kept after its end.
     kept_count : int
@@ -162,7 +164,7 @@ class OperationCounts:
     resumed_count : int
         Operations that a consumer took over from one that was gone.
     byte_count : int
-        Requests, files and responses.
+        Requests, files, plans, parts of answers and responses.
     """
 
     states: Mapping[OperationState, int]

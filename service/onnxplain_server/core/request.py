@@ -8,11 +8,12 @@ from enum import Enum
 
 
 class ServiceMethod(Enum):
-    """Method of the service that computes; ANSWER decodes a stored ExplainResponse."""
+    """Method of the service that computes; ANSWER and PARTS decode what operations keep."""
 
     EXPLAIN = "explain"
     DESCRIBE = "describe"
     ANSWER = "answer"
+    PARTS = "parts"
 
 
 class ReplyFormat(Enum):
@@ -28,12 +29,15 @@ class ReplyFormat(Enum):
         Canonical JSON in UTF-8, on one line.
     JSON_EVENT
         The same as the last event of a stream.
+    KEPT
+        The serialised message, of which an operation keeps parts before.
     """
 
     PROTOBUF = "protobuf"
     EVENT = "event"
     JSON = "json"
     JSON_EVENT = "json_event"
+    KEPT = "kept"
 
     @property
     def is_json(self) -> bool:
@@ -41,9 +45,9 @@ class ReplyFormat(Enum):
         return self in {ReplyFormat.JSON, ReplyFormat.JSON_EVENT}
 
     @property
-    def is_stream(self) -> bool:
-        """Return whether the reply is the last event of a stream."""
-        return self in {ReplyFormat.EVENT, ReplyFormat.JSON_EVENT}
+    def has_parts(self) -> bool:
+        """Return whether parts of the answer may come before the reply."""
+        return self in {ReplyFormat.EVENT, ReplyFormat.JSON_EVENT, ReplyFormat.KEPT}
 
 
 @dataclass(frozen=True, slots=True, eq=False)

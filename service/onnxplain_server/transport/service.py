@@ -34,14 +34,21 @@ from onnxplain_server.transport.admission.ticket import Ticket
 from onnxplain_server.transport.audit.ended_explanation import EndedExplanation
 from onnxplain_server.transport.events import Events
 from onnxplain_server.transport.metrics.request_metrics import Metrics
+from onnxplain_server.transport.operations.attempt_plan import plan_ahead
 from onnxplain_server.transport.request_log import OK
 from onnxplain_server.transport.uploads import NamedRequest, Uploads
-from onnxplain_server.wire.plan import with_remaining_quota
 from onnxplain_server.wire.protobuf_split import method_names
+from onnxplain_server.wire.reply import with_remaining_quota
 
 
 def _nothing() -> None:
     """Do nothing."""
+
+
+def _tell_usage(named: NamedRequest, ticket: Ticket) -> None:
+    """Tell the usage what the request names."""
+    names = method_names(named.message)
+    ticket.caller.usage.read(named.ids.model, named.ids.table, names)
 
 
 class Service:
@@ -161,15 +168,21 @@ class Service:
         self,
         named: NamedRequest,
         ticket: Ticket,
-        reply_format: ReplyFormat,
-        progress: Callable[[float, float], None],
+        follower: Follower,
         operation: str,
+        keep_plan: Callable[[bytes], None] | None = None,
     ) -> Reply:
-        """Compute an explanation whose files are named, as an attempt at an operation."""
+        """Compute an explanation whose files are named, as an attempt at an operation.
+
+        With `keep_plan`, it is planned first; see `plan_ahead`.
+        """
         start, outcome = time.monotonic(), Reason.INTERNAL.name
         try:
             with self._slot(ticket):
-                reply = self._compute(named, ticket, reply_format, Follower(progress))
+                if keep_plan is not None:
+                    _tell_usage(named, ticket)
+                    plan_ahead(partial(self._plan_kept, named, ticket), ticket.caller, keep_plan)
+                reply = self._compute(named, ticket, ReplyFormat.KEPT, follower)
             outcome = OK
         except ExplainError as error:
             outcome = error.reason.name
@@ -222,7 +235,7 @@ class Service:
         start = time.monotonic()
         host = self._context(named.ids, ticket, follower, ticket.reserve_rows)
         usage, spans = ticket.caller.usage, ticket.caller.spans
-        usage.read(named.ids.model, named.ids.table, method_names(named.message))
+        _tell_usage(named, ticket)
         try:
             reply = self._runner.explain(named.message, named.blobs, host, reply_format)
         except ExplainError:
@@ -237,6 +250,11 @@ class Service:
             spans.recorded_trace,
         )
         return reply
+
+    def _plan_kept(self, named: NamedRequest, ticket: Ticket, caller: Caller) -> Reply:
+        """Plan an operation in the name of a caller, which counts it apart from the operation."""
+        host = self._context(named.ids, ticket, caller=caller)
+        return self._runner.plan(named.message, named.blobs, host, ReplyFormat.KEPT)
 
     def _named(
         self, method: ServiceMethod, request: RequestParts | Body, ticket: Ticket
@@ -253,10 +271,11 @@ class Service:
         ticket: Ticket,
         follower: Follower = NOBODY,
         reserve_rows: Callable[[float], None] = ignore,
+        caller: Caller | None = None,
     ) -> RequestContext:
         return create_context(
             ids,
-            ticket.caller,
+            caller or ticket.caller,
             ticket.control,
             cache=self._cache,
             limits=self._limits,

@@ -6,9 +6,6 @@ from typing import TYPE_CHECKING
 
 from onnxplain.v1 import plan_pb2
 
-from onnxplain_server.core.request import Reply, ReplyFormat
-from onnxplain_server.wire import canonical
-
 if TYPE_CHECKING:
     from onnxplain_server.explain.planning.explanation_plan import (
         ExplanationPlan,
@@ -36,24 +33,6 @@ def write(plan: ExplanationPlan) -> plan_pb2.ExplanationPlan:
             for saving in plan.savings
         ],
     )
-
-
-def with_remaining_quota(
-    reply: Reply, remaining: plan_pb2.RemainingQuota, reply_format: ReplyFormat
-) -> Reply:
-    """Add to an encoded plan what its caller may still use, without reading it.
-
-    A worker has written it. It always has fields, of which `remaining_quota` is the last.
-    """
-    if reply_format.is_json:
-        field = plan_pb2.ExplanationPlan.DESCRIPTOR.fields_by_name["remaining_quota"].json_name
-        start = reply.content.removesuffix(b"}")
-        parts = start, f', "{field}": {canonical.encode(remaining)}}}'.encode()
-    else:
-        # Parsers merge messages that follow each other.
-        added = plan_pb2.ExplanationPlan(remaining_quota=remaining)
-        parts = reply.content, added.SerializeToString()
-    return Reply(parts, reply.work)
 
 
 def _method(method: MethodPlan) -> plan_pb2.MethodPlan:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from google.protobuf.message import EncodeError, Message
 from onnxplain.v1.explanation_service_pb2 import ExplainStreamResponse, PartialExplanation
+from onnxplain.v1.plan_pb2 import ExplanationPlan, RemainingQuota
 
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.request import NO_WORK, Reply, ReplyFormat, Work
 from onnxplain_server.wire import canonical
+from onnxplain_server.wire.kept_parts import pack_part
 from onnxplain_server.wire.protobuf_split import response_event
 
 
@@ -50,10 +52,30 @@ def encode(
 
 
 def encode_partial(message: PartialExplanation, reply_format: ReplyFormat) -> bytes:
-    """Encode part of an answer as an event of a stream."""
+    """Encode part of an answer as an event of a stream, or for an operation to keep."""
     if reply_format.is_json:
         return canonical.encode(message).encode()
+    if reply_format is ReplyFormat.KEPT:
+        return pack_part(message)
     return bytes(ExplainStreamResponse(partial=message).SerializeToString())
+
+
+def with_remaining_quota(
+    reply: Reply, remaining: RemainingQuota, reply_format: ReplyFormat
+) -> Reply:
+    """Add to an encoded plan what its caller may still use, without reading it.
+
+    A worker has written it. It always has fields, of which `remaining_quota` is the last.
+    """
+    if reply_format.is_json:
+        field = ExplanationPlan.DESCRIPTOR.fields_by_name["remaining_quota"].json_name
+        start = reply.content.removesuffix(b"}")
+        parts = start, f', "{field}": {canonical.encode(remaining)}}}'.encode()
+    else:
+        # Parsers merge messages that follow each other.
+        added = ExplanationPlan(remaining_quota=remaining)
+        parts = reply.content, added.SerializeToString()
+    return Reply(parts, reply.work)
 
 
 def _encode(message: Message, reply_format: ReplyFormat) -> bytes:

@@ -41,6 +41,7 @@ class Expected:
     owner: str
     request: bytes
     request_id: str
+    number: int
     state: OperationState = PENDING
     claims: list[int] = field(default_factory=list)
     lease_end: float = 0.0
@@ -48,6 +49,10 @@ class Expected:
     crashes: int = 0
     is_cancelled: bool = False
     response: bytes = b""
+    plan: bytes = b""
+    parts: dict[int, bytes] = field(default_factory=dict)
+    part_count: int = 0
+    return_time: float = 0.0
     place: tuple[int, int] = (0, 0)
 
 
@@ -101,7 +106,7 @@ class OperationStates(RuleBasedStateMachine):
         else:
             self.count += 1
             place = (0, self.count)
-            self.expected[found.id] = Expected(owner, request, request_id, place=place)
+            self.expected[found.id] = Expected(owner, request, request_id, self.count, place=place)
         return found.id
 
     @rule(target=claims, store=STORES)
@@ -121,6 +126,7 @@ class OperationStates(RuleBasedStateMachine):
         assert claim.request is not None
         assert claim.request.request == expected.request
         assert claim.token > max(expected.claims, default=0)
+        assert claim.operation.plan == expected.plan
         expected.claims.append(claim.token)
         expected.state, expected.lease_end = RUNNING, self.now + LEASE
         expected.attempts += 1
@@ -134,14 +140,43 @@ class OperationStates(RuleBasedStateMachine):
         ranks = {}
         for i, e in self.expected.items():
             count = sum(o.state is RUNNING for o in self.of(e.owner).values())
-            if e.state is PENDING and count < RUNNING_LIMIT:
-                head = min(o.place for o in self.of(e.owner).values() if o.state is PENDING)
+            if self.is_ready(e) and count < RUNNING_LIMIT:
+                head = min(o.place for o in self.of(e.owner).values() if self.is_ready(o))
                 if e.place == head:
                     ranks[i] = (count, self.turns.get(e.owner, 0))
         if not ranks:
             return None
         # The first of equals is the oldest.
         return min(ranks, key=ranks.__getitem__)
+
+    def is_ready(self, expected: Expected) -> bool:
+        return expected.state is PENDING and expected.return_time <= self.now
+
+    @rule(store=STORES, claim=claims, plan=st.sampled_from([b"", b"plan", b"longer plan"]))
+    def keep_plan(self, store: int, claim: Claim | None, plan: bytes) -> None:
+        if claim is None:
+            return
+        is_kept = self.stores[store].keep_plan(claim, plan)
+        expected = self.held(claim)
+        assert is_kept == (expected is not None)
+        if expected is not None:
+            expected.plan = plan
+
+    @rule(
+        store=STORES,
+        claim=claims,
+        index=st.sampled_from([0, 1, 10]),
+        part=st.sampled_from([b"few rows", b"all of the rows"]),
+    )
+    def keep_part(self, store: int, claim: Claim | None, index: int, part: bytes) -> None:
+        if claim is None:
+            return
+        is_kept = self.stores[store].keep_part(claim, index, part)
+        expected = self.held(claim)
+        assert is_kept == (expected is not None)
+        if expected is not None:
+            expected.parts[index] = part
+            expected.part_count += 1
 
     @rule(store=STORES, claim=claims)
     def renew(self, store: int, claim: Claim | None) -> None:
@@ -169,17 +204,26 @@ class OperationStates(RuleBasedStateMachine):
         assert is_ended == (expected is not None)
         if expected is not None:
             expected.state, expected.response = state, response
+            if state is SUCCEEDED:
+                expected.parts = {}
 
-    @rule(store=STORES, claim=consumes(claims), is_crash=st.booleans())
-    def release(self, store: int, claim: Claim | None, is_crash: bool) -> None:
+    @rule(
+        store=STORES,
+        claim=consumes(claims),
+        is_crash=st.booleans(),
+        seconds=st.sampled_from([0, 5]),
+    )
+    def release(self, store: int, claim: Claim | None, is_crash: bool, seconds: float) -> None:
         if claim is None:
             return
-        is_released = self.stores[store].release(claim, is_crash=is_crash)
+        is_released = self.stores[store].release(claim, is_crash=is_crash, seconds=seconds)
         expected = self.held(claim)
         assert is_released == (expected is not None)
         if expected is not None:
             self.count += 1
-            expected.state, expected.place = PENDING, (-self.count, 0)
+            expected.state = PENDING
+            expected.place = (0, expected.number) if seconds else (-self.count, 0)
+            expected.return_time = self.now + seconds
             expected.attempts -= not is_crash
             expected.crashes += is_crash
 
@@ -215,7 +259,10 @@ class OperationStates(RuleBasedStateMachine):
         for state, count in counts.states.items():
             assert count == sum(e.state is state for e in self.expected.values())
         kept = (
-            len(e.response if e.state.is_terminal else e.request) for e in self.expected.values()
+            len(e.response if e.state.is_terminal else e.request)
+            + len(e.plan)
+            + sum(map(len, e.parts.values()))
+            for e in self.expected.values()
         )
         assert counts.byte_count == sum(kept)
 
@@ -225,6 +272,12 @@ class OperationStates(RuleBasedStateMachine):
         assert found.attempt_count == expected.attempts
         assert found.crash_count == expected.crashes
         assert found.is_cancel_requested == expected.is_cancelled
+        shown = store.get(expected.owner, found.id)
+        assert shown is not None
+        assert (found.plan, shown.plan) == (b"", expected.plan)
+        assert found.part_count == expected.part_count
+        parts = [part for _, part in sorted(expected.parts.items())]
+        assert store.read_parts(expected.owner, found.id) == parts
         response = store.read_response(expected.owner, found.id, 0, 99)
         assert response == (expected.response if expected.state is SUCCEEDED else None)
 

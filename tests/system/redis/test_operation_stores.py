@@ -301,3 +301,125 @@ def test_counts_tell_the_age_of_the_oldest_pending_operation(make_store, clock: 
     assert before.oldest_pending_seconds == 10
     assert after.oldest_pending_seconds == 5
     assert after.states[OperationState.RUNNING] == after.states[OperationState.PENDING] == 1
+
+
+def test_a_plan_stays_with_its_operation_and_out_of_lists(make_store) -> None:
+    store = make_store()
+    operation = store.start("ada", NewOperation(b"a", request_id="x"))
+    assert store.keep_plan(claimed(store), b"plan")
+    shown = [
+        store.get("ada", operation.id),
+        store.wait("ada", operation.id, 0),
+        store.start("ada", NewOperation(b"a", request_id="x")),
+    ]
+    [listed], _ = store.list("ada")
+
+    assert [each and each.plan for each in shown] == [b"plan"] * 3
+    assert listed.plan == b""
+    assert store.counts().byte_count == 5
+
+
+def test_a_later_attempt_has_the_plan_and_the_parts_of_those_before(
+    make_store, clock: Clock
+) -> None:
+    store = make_store(lease_seconds=10)
+    operation = store.start("ada", NewOperation(b"a"))
+    first = claimed(store)
+    assert store.keep_plan(first, b"plan")
+    assert store.keep_part(first, 10, b"eleventh")
+    assert store.keep_part(first, 2, b"third, of few rows")
+    clock.advance(10)
+    second = claimed(store)
+
+    assert not store.keep_plan(first, b"late")
+    assert not store.keep_part(first, 2, b"late")
+    assert store.keep_part(second, 2, b"third")
+    assert second.operation.plan == b"plan"
+    assert store.read_parts("ada", operation.id) == [b"third", b"eleventh"]
+    assert store.read_parts("bob", operation.id) is None
+    shown = store.get("ada", operation.id)
+    assert shown is not None
+    assert (shown.plan, shown.part_count) == (b"plan", 3)
+
+
+@pytest.mark.parametrize(
+    ("state", "parts"),
+    [(SUCCEEDED, []), (FAILED, [b"part"]), (OperationState.CANCELLED, [b"part"])],
+)
+def test_parts_are_kept_where_there_is_no_answer(make_store, state, parts) -> None:
+    store = make_store()
+    operation = store.start("ada", NewOperation(b"a"))
+    claim = claimed(store)
+    store.keep_part(claim, 0, b"part")
+    assert store.finish(claim, state, response=b"r" * (state is SUCCEEDED))
+
+    assert store.read_parts("ada", operation.id) == parts
+    assert store.counts().byte_count == (1 if state is SUCCEEDED else 4)
+
+
+def test_parts_of_a_cancelled_pending_operation_are_kept(make_store) -> None:
+    store = make_store()
+    operation = store.start("ada", NewOperation(b"a"))
+    claim = claimed(store)
+    store.keep_part(claim, 0, b"part")
+    store.release(claim)
+    store.cancel("ada", operation.id)
+
+    assert store.read_parts("ada", operation.id) == [b"part"]
+    assert store.counts().byte_count == 4
+    assert store.delete("ada", operation.id)
+    assert store.counts().byte_count == 0
+
+
+def test_parts_go_where_others_need_the_room_and_their_operations_stay(make_store) -> None:
+    store = make_store(byte_count=100)
+    failed = store.start("ada", NewOperation(b"a"))
+    claim = claimed(store)
+    assert store.keep_part(claim, 0, b"p" * 50)
+    store.finish(claim, FAILED, error=b"e")
+    running = store.start("ada", NewOperation(b"b"))
+    claim = claimed(store)
+    assert store.keep_part(claim, 0, b"p" * 40)
+    store.start("bob", NewOperation(b"b" * 20))
+    first = [store.read_parts("ada", each.id) for each in (failed, running)]
+    store.start("bob", NewOperation(b"b" * 70))
+    second = store.read_parts("ada", running.id)
+
+    assert first == [[], [b"p" * 40]]
+    assert second == []
+    assert (store.get("ada", failed.id) or failed).error == b"e"
+    assert not store.keep_part(claim, 0, b"p" * 20)
+    assert store.keep_part(claim, 0, b"p" * 9)
+    assert store.counts().byte_count == 100
+
+
+def test_an_operation_that_is_put_back_for_some_time_takes_its_old_place_then(
+    make_store, clock: Clock
+) -> None:
+    store = make_store()
+    first, second, third = (store.start("ada", NewOperation(bytes([n]))).id for n in range(3))
+    assert store.release(claimed(store), seconds=10)
+    assert store.release(claimed(store), seconds=5)
+    others = [claimed(store).operation.id]
+    none = store.claim("c")
+    clock.advance(4)
+    assert store.claim("c") is None
+    clock.advance(6)
+    returned = [claimed(store).operation for _ in range(2)]
+
+    assert (others, none) == ([third], None)
+    assert [each.id for each in returned] == [first, second]
+    assert [each.attempt_count for each in returned] == [1, 1]
+
+
+def test_an_operation_that_waits_can_be_cancelled(make_store, clock: Clock) -> None:
+    store = make_store()
+    operation = store.start("ada", NewOperation(b"a"))
+    assert store.release(claimed(store), seconds=10)
+    pending = store.counts().states[OperationState.PENDING]
+    store.cancel("ada", operation.id)
+    clock.advance(10)
+
+    assert pending == 1
+    assert store.claim("c") is None
+    assert store.counts().states[OperationState.CANCELLED] == 1

@@ -56,7 +56,6 @@ def test_bytes_come_back_as_they_were(store: RedisOperations, size: int) -> None
         *(b"request", blobs, "ada", "10.0.0.0", "m", "t", "csv", "r1"),
         labels={"team": "ä"},
         method_names=("firm",),
-        plan=b"\x00plan",
     )
     operation = store.start("ada", new)
     claim = claimed(store)
@@ -92,6 +91,54 @@ def test_a_damaged_response_is_none(store: RedisOperations, redis_server, loss: 
 
     assert store.read_response("ada", operations[0].id, 0, 3 * MIB) is None
     assert store.read_response("ada", operations[1].id, 0, 3 * MIB) == b"r" * 2 * MIB
+
+
+@pytest.mark.parametrize("loss", ["change", "remove", "swap"])
+def test_damaged_plans_and_parts_are_left_out(
+    store: RedisOperations, redis_server, loss: str
+) -> None:
+    operation = store.start("ada", NewOperation(b"a"))
+    claim, admin = claimed(store), redis_server.admin
+    store.keep_plan(claim, b"plan")
+    for index in range(2):
+        store.keep_part(claim, index, b"part" * MIB)
+    plan, first, *_, other = [
+        *keys(redis_server, f"part:{operation.id}:attached-plan"),
+        *keys(redis_server, f"part:{operation.id}:attached-0"),
+        *keys(redis_server, f"part:{operation.id}:attached-1"),
+    ]
+    for key in (plan, first):
+        match loss:
+            case "change":
+                admin.setrange(key, 50, b"x")
+            case "remove":
+                admin.delete(key)
+            case "swap":
+                admin.set(key, admin.get(other))
+    shown = store.get("ada", operation.id)
+
+    assert shown is not None
+    assert shown.plan == b""
+    assert store.read_parts("ada", operation.id) == [b"part" * MIB]
+
+
+def test_keys_of_replaced_and_dropped_parts_are_deleted(
+    store: RedisOperations, redis_server
+) -> None:
+    operation = store.start("ada", NewOperation(b"a"))
+    claim = claimed(store)
+    for _ in range(3):
+        store.keep_part(claim, 0, b"part" * MIB)
+    replaced = keys(redis_server, f"part:{operation.id}:attached")
+    store.keep_plan(claim, b"plan")
+    store.finish(claim, SUCCEEDED, response=b"r")
+    ended = keys(redis_server, f"part:{operation.id}")
+    assert not store.keep_part(claim, 0, b"late")
+    assert store.delete("ada", operation.id)
+
+    assert len(replaced) == 5  # of 1 MiB with its signature
+    assert len(ended) == 2
+    assert keys(redis_server, "part") == []
 
 
 def test_a_damaged_request_is_told_and_a_damaged_record_ends(
@@ -163,6 +210,9 @@ def test_without_an_answer_of_redis_every_call_ends_with_an_error(
         lambda: store.read_response("ada", operation.id, 0, 1),
         lambda: store.claim("c"),
         lambda: store.renew(claim, 0, 0),
+        lambda: store.keep_plan(claim, b"p"),
+        lambda: store.keep_part(claim, 0, b"p"),
+        lambda: store.read_parts("ada", operation.id),
         lambda: store.finish(claim, SUCCEEDED, response=b"r"),
         lambda: store.release(claim),
         store.counts,
@@ -182,6 +232,8 @@ def test_in_a_full_redis_a_response_without_memory_fails_and_all_else_goes_on(
 
     with pytest.raises(OperationStoreError):
         store.start("ada", NewOperation(b"c"))
+    assert not store.keep_plan(claim, b"p")
+    assert not store.keep_part(claim, 0, b"p")
     assert store.renew(claim, 1, 2) is Renewal.OK
     with pytest.raises(ExplainError) as caught:
         store.finish(claim, SUCCEEDED, response=b"r")
@@ -228,7 +280,10 @@ def test_nothing_stays_without_a_time_to_live(redis_server, link: RedisConnectio
     store.finish(claimed(store), SUCCEEDED, response=b"r")
     claim = claimed(store)
     store.renew(claim, 1, 2)
+    store.keep_plan(claim, b"plan")
+    store.keep_part(claim, 0, b"part")
     store.release(claim)
+    store.release(claimed(store), seconds=5)
 
     found = keys(redis_server)
     assert len(found) > 12
@@ -261,6 +316,9 @@ def test_the_rights_of_the_chart_s_user_suffice(
     operation = store.start("ada", NewOperation(b"a"))
     claim = claimed(store)
     assert store.renew(claim, 1, 2) is Renewal.OK
+    assert store.keep_plan(claim, b"")
+    assert store.keep_part(claim, 0, b"part")
+    assert store.read_parts("ada", operation.id) == [b"part"]
     assert store.release(claim)
     assert store.finish(claimed(store), SUCCEEDED, response=b"r")
     assert store.list("ada")[0][0].id == operation.id

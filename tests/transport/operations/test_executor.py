@@ -9,9 +9,11 @@ import pytest
 from google.rpc.error_details_pb2 import ErrorInfo
 from google.rpc.status_pb2 import Status
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest, ExplainResponse
+from onnxplain.v1.plan_pb2 import ExplanationPlan, MethodPlan, RemainingQuota
 from onnxplain_server.adapters.runner.local_decoder import LocalDecoder
 from onnxplain_server.adapters.storage.memory_blobs import MemoryBlobs
 from onnxplain_server.adapters.storage.memory_cache import MemoryCache
+from onnxplain_server.adapters.storage.memory_quotas import MemoryQuotas
 from onnxplain_server.adapters.storage.operations.memory_operations import MemoryOperations
 from onnxplain_server.adapters.storage.signing import Signer
 from onnxplain_server.core.errors import ExplainError, Reason
@@ -23,16 +25,28 @@ from onnxplain_server.core.operations import (
     OperationLimits,
     OperationState,
 )
-from onnxplain_server.transport.admission.admission import RequestLimits
+from onnxplain_server.telemetry.spans import span
+from onnxplain_server.transport.admission.admission import Caller, RequestLimits
+from onnxplain_server.transport.admission.quotas import NO_QUOTAS, QuotaLimits, Quotas
 from onnxplain_server.transport.admission.scheduler import Scheduler
 from onnxplain_server.transport.audit.ended_explanation import EndedExplanation, ExplanationSink
 from onnxplain_server.transport.metrics.request_metrics import Metrics
+from onnxplain_server.transport.operations.attempt_plan import PLAN_BYTES
 from onnxplain_server.transport.operations.executor import ATTEMPT_LIMIT, OperationExecutor
 from onnxplain_server.transport.service import Service
 
 PATIENCE = 120.0
 
 REQUEST = NewOperation(ExplainRequest(seed=7).SerializeToString(), caller_name="ada")
+
+
+class Clock:
+    """Time that passes when a test says so."""
+
+    now = 1_000_000.0
+
+    def __call__(self) -> float:
+        return self.now
 
 
 @pytest.fixture
@@ -44,17 +58,22 @@ def execute(make_runner) -> Iterator[Callable[..., Scheduler]]:
         store: OperationStore,
         work: Callable[[ComputationHost], None],
         sink: ExplanationSink = lambda _explanation: None,
+        plan: Callable[[ComputationHost], ExplanationPlan] = lambda _host: ExplanationPlan(),
+        quotas: Quotas = NO_QUOTAS,
     ) -> Scheduler:
         scheduler, metrics = Scheduler(2, 2), Metrics()
         metrics.on_explanation(sink)
+        runner = make_runner(work)
+        runner.plan_of_operation = plan
         service = Service(
-            make_runner(work),
+            runner,
             MemoryCache(0, Signer(b"")),
             MemoryBlobs(0, 1),
             decoder=LocalDecoder(),
             limits=RequestLimits(1, 1, 60.0),
             scheduler=scheduler,
             metrics=metrics,
+            quotas=quotas,
         )
         executor = OperationExecutor(store, service, scheduler, thread_count=2)
         executors.append((executor, scheduler))
@@ -232,6 +251,133 @@ def test_a_response_without_room_fails_the_operation(execute) -> None:
     store = MemoryOperations(OperationLimits(byte_count=REQUEST.byte_count))
     operation = store.start("ada", REQUEST)
     execute(store, lambda _host: None)
+    found = ended(store, operation)
+
+    assert (found.state, reason(found)) == (OperationState.FAILED, "QUOTA_EXCEEDED")
+
+
+def planned(host: ComputationHost) -> ExplanationPlan:
+    """Work as planning does, which must not count as the explanation's."""
+    host.advance(0, 0)
+    host.count_processor(0.5)
+    with span("predict", rows=300.0):
+        pass
+    quota = RemainingQuota(predicted_row_count=9)
+    return ExplanationPlan(methods=[MethodPlan(name="firm")], remaining_quota=quota)
+
+
+def test_the_first_attempt_plans_and_later_ones_do_not(execute) -> None:
+    store = MemoryOperations()
+    lines: list[EndedExplanation] = []
+    operation = store.start("ada", REQUEST)
+    plans: list[bytes] = []
+    attempts = iter([Reason.UNAVAILABLE, Reason.WORKER_DIED])
+
+    def plan(host: ComputationHost) -> ExplanationPlan:
+        found = planned(host)
+        plans.append(found.SerializeToString())
+        return found
+
+    def work(host: ComputationHost) -> None:
+        host.count_processor(1.0)
+        shown = store.get("ada", operation.id)
+        assert shown is not None
+        assert ExplanationPlan.FromString(shown.plan) == ExplanationPlan(
+            methods=[MethodPlan(name="firm")]
+        )
+        if (failure := next(attempts, None)) is not None:
+            raise ExplainError(failure, "not now")
+
+    execute(store, work, lines.append, plan)
+    found = ended(store, operation)
+
+    assert found.state is OperationState.SUCCEEDED
+    assert len(plans) == 1
+    assert store.list("ada")[0][0].plan == b""
+    # Its processor time counts, its rows do not.
+    assert [(e.usage.processor_seconds, e.usage.predicted_row_count) for e in lines] == [
+        (1.5, 0),
+        (1.0, 0),
+        (1.0, 0),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("failure", "state"),
+    [
+        (ExplainError(Reason.MISSING_COLUMN, "no x", "table"), "FAILED"),
+        (ExplainError(Reason.WORKER_DIED, "died"), "SUCCEEDED"),
+        (ExplainError(Reason.NON_FINITE_PREDICTION, "nan"), "SUCCEEDED"),
+        (ZeroDivisionError("no reason"), "SUCCEEDED"),
+    ],
+)
+def test_only_an_invalid_request_fails_by_its_plan(execute, failure: Exception, state: str) -> None:
+    store = MemoryOperations()
+    lines: list[EndedExplanation] = []
+    calls: list[int] = []
+    operation = store.start("ada", REQUEST)
+
+    def plan(host: ComputationHost) -> ExplanationPlan:
+        planned(host)
+        raise failure
+
+    execute(store, lambda _host: calls.append(1), lines.append, plan)
+    found = ended(store, operation)
+
+    assert (found.state.name, found.plan, found.attempt_count) == (state, b"", 1)
+    assert bool(calls) == (state == "SUCCEEDED")
+    if state == "FAILED":
+        assert reason(found) == "MISSING_COLUMN"
+    assert [e.usage.predicted_row_count for e in lines] == [0]
+
+
+def test_a_plan_that_is_too_large_is_left_out(execute) -> None:
+    store = MemoryOperations()
+    operation = store.start("ada", REQUEST)
+    large = ExplanationPlan(methods=[MethodPlan(engine_reason="x" * PLAN_BYTES)])
+    execute(store, lambda _host: None, plan=lambda _host: large)
+    found = ended(store, operation)
+
+    assert (found.state, found.plan) == (OperationState.SUCCEEDED, b"")
+
+
+@pytest.mark.parametrize("limit", ["rows", "seconds"])
+def test_an_operation_without_quota_waits_until_there_is_room(execute, limit: str) -> None:
+    clock = Clock()
+    store = MemoryOperations(clock=clock)
+    quotas = Quotas(
+        QuotaLimits(100, None) if limit == "rows" else QuotaLimits(None, 10), MemoryQuotas(clock)
+    )
+    ada = Caller("ada", 1, lambda: False)
+    with quotas.charged(ada):
+        ada.usage.predicted_row_count, ada.usage.processor_seconds = 60, 60
+    operation = store.start("ada", REQUEST)
+    lines: list[EndedExplanation] = []
+    is_refused = threading.Event()
+
+    def sink(explanation: EndedExplanation) -> None:
+        lines.append(explanation)
+        is_refused.set()
+
+    execute(store, lambda host: host.advance(0, 60), sink, quotas=quotas)
+    assert is_refused.wait(PATIENCE)
+    while (store.get("ada", operation.id) or operation).state is not OperationState.PENDING:
+        threading.Event().wait(0.01)
+    clock.now += 3_000
+    waiting = store.claim("other")
+    clock.now += 661
+    found = ended(store, operation)
+
+    assert waiting is None
+    assert (found.state, found.attempt_count) == (OperationState.SUCCEEDED, 1)
+    assert [e.outcome for e in lines] == ["QUOTA_EXCEEDED", "OK"]
+
+
+def test_an_operation_beyond_the_whole_quota_fails(execute) -> None:
+    store = MemoryOperations()
+    operation = store.start("ada", REQUEST)
+    quotas = Quotas(QuotaLimits(100, None), MemoryQuotas())
+    execute(store, lambda host: host.advance(0, 101), quotas=quotas)
     found = ended(store, operation)
 
     assert (found.state, reason(found)) == (OperationState.FAILED, "QUOTA_EXCEEDED")

@@ -69,7 +69,7 @@ class PlanSaving:
 
 @dataclass(frozen=True, slots=True)
 class RemainingQuota:
-    """What a caller may still use of a server, when it was asked.
+    """Rows and processor time that a caller might still use, when the server was asked.
 
     What was used more than an hour ago no longer counts.
 

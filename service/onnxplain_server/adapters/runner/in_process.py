@@ -18,7 +18,7 @@ from onnx import ModelProto
 from onnxplain.v1 import explanation_service_pb2 as service_pb2
 
 from onnxplain_server.adapters.onnx import OnnxModel, describe, load_described
-from onnxplain_server.adapters.runner.publisher import publisher
+from onnxplain_server.adapters.runner.publisher import publisher, refuse_parts
 from onnxplain_server.adapters.runner.receipt import receipt, work_of
 from onnxplain_server.adapters.runner.request_parts import (
     ModelFile,
@@ -126,7 +126,7 @@ class InProcess:
     ) -> Reply:
         """Answer a serialised ExplainRequest; see `Runner.explain`."""
         start = time.monotonic()
-        asked = self._read(request, blobs, host)
+        asked = self._read(request, blobs, host, reply_format)
         message = asked.message
         publish = publisher(message, host, reply_format)
         model, table, question, resources = self._arguments(asked)
@@ -153,16 +153,19 @@ class InProcess:
         """Plan a serialised ExplainRequest; see `Runner.plan`."""
         from onnxplain_server.explain.planning.plan import plan_explanation
 
-        asked = self._read(request, blobs, host)
+        asked = self._read(request, blobs, host, reply_format)
         planned = plan_explanation(*self._arguments(asked), answer.explanation_bytes)
         return reply.encode(plan.write(planned), reply_format, self._reply_bytes)
 
-    def _read(self, request: bytes, blobs: Blobs, host: ComputationHost) -> _Asked:
+    def _read(
+        self, request: bytes, blobs: Blobs, host: ComputationHost, reply_format: ReplyFormat
+    ) -> _Asked:
         """Read a request, load its model and bind its table."""
         message = service_pb2.ExplainRequest()
         with span("decode"):
             envelope, table_file = detach_table(request)
             question.parse(envelope, message)
+            refuse_parts(message, reply_format)
             file = model_file(message, blobs)
             parsed = question.read(message)
             rows, table_digest = self._tables.read_sent(message, blobs, table_file)

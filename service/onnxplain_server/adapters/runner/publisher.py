@@ -13,25 +13,23 @@ from onnxplain_server.explain import PartialExplanation
 from onnxplain_server.wire import answer, reply
 
 
+def refuse_parts(message: service_pb2.ExplainRequest, reply_format: ReplyFormat) -> None:
+    """Raise INVALID_OPTION for parts of an answer where only the answer is returned."""
+    if message.partial and not reply_format.has_parts:
+        raise ExplainError(
+            Reason.INVALID_OPTION,
+            "only a stream or an operation has room for partial answers: call ExplainStream or "
+            "StartExplanation, or accept text/event-stream",
+            "partial",
+        )
+
+
 def publisher(
     message: service_pb2.ExplainRequest, host: AnswerHost, reply_format: ReplyFormat
 ) -> Callable[[PartialExplanation], None] | None:
-    """Return what publishes parts of the answer to the host; None if none are asked for.
-
-    Raises
-    ------
-    ExplainError
-        INVALID_OPTION where the answer is no stream.
-    """
+    """Return what publishes parts of the answer to the host; None if none are asked for."""
     if not message.partial:
         return None
-    if not reply_format.is_stream:
-        raise ExplainError(
-            Reason.INVALID_OPTION,
-            "only a stream has room for partial answers: call ExplainStream, or accept "
-            "text/event-stream",
-            "partial",
-        )
 
     def publish(part: PartialExplanation) -> None:
         host.publish(reply.encode_partial(answer.write_partial(part), reply_format))

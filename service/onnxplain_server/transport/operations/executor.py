@@ -22,12 +22,13 @@ from onnxplain_server.core.operation_store import (
     Renewal,
 )
 from onnxplain_server.core.operations import NewOperation, OperationState
-from onnxplain_server.core.request import ReplyFormat
 from onnxplain_server.transport.admission.admission import Caller, RequestIds
+from onnxplain_server.transport.admission.follower import Follower
 from onnxplain_server.transport.admission.scheduler import Scheduler
 from onnxplain_server.transport.admission.ticket import Ticket
 from onnxplain_server.transport.grpc.grpc_errors import error_status
 from onnxplain_server.transport.operations.heartbeat import Heartbeat
+from onnxplain_server.transport.operations.keeper import Keeper
 from onnxplain_server.transport.service import Service
 from onnxplain_server.transport.uploads import NamedRequest
 
@@ -49,12 +50,13 @@ _NOT_NOW = {Reason.OVERLOADED, Reason.UNAVAILABLE}
 
 @dataclass(frozen=True, slots=True)
 class _Outcome:
-    """End of an attempt: a state with its bytes; None puts the operation back."""
+    """End of an attempt: a state with its bytes; None puts the operation back, for some time."""
 
     state: OperationState | None
     response: bytes = b""
     error: bytes = b""
     is_crash: bool = False
+    seconds: float = 0.0
 
 
 class OperationExecutor:
@@ -144,8 +146,10 @@ class OperationExecutor:
     def _attempt(self, claim: Claim, request: NewOperation, ticket: Ticket) -> None:
         operation, start = claim.operation, time.monotonic()
         heartbeat = Heartbeat(self._store, claim, ticket.control)
-        with heartbeat.beating():
-            outcome = self._compute(claim, request, ticket, heartbeat.advance)
+        keeper = Keeper(self._store, claim)
+        with heartbeat.beating(), keeper.keeping():
+            follower = Follower(heartbeat.advance, keeper.take)
+            outcome = self._compute(claim, request, ticket, follower, keeper.keep_plan)
         if heartbeat.answer is Renewal.LOST:
             LOG.info("operation %s was deleted or taken over", operation.id)
             return
@@ -163,18 +167,21 @@ class OperationExecutor:
         claim: Claim,
         request: NewOperation,
         ticket: Ticket,
-        progress: Callable[[float, float], None],
+        follower: Follower,
+        keep_plan: Callable[[bytes], None],
     ) -> _Outcome:
+        operation = claim.operation
+        is_planned = operation.attempt_count > 1 or bool(operation.plan)
         ids = RequestIds(request.model_id, request.table_id, request.table_form)
         named = NamedRequest(request.request, request.blobs, ids)
         try:
             reply = self._service.compute(
-                named, ticket, ReplyFormat.PROTOBUF, progress, claim.operation.id
+                named, ticket, follower, operation.id, None if is_planned else keep_plan
             )
         except ExplainError as error:
-            return _after(error, claim)
+            return _after(error, claim, self._store.limits.seconds)
         except Exception:
-            LOG.exception("operation %s failed unexpectedly", claim.operation.id)
+            LOG.exception("operation %s failed unexpectedly", operation.id)
             message = "the server failed; its log has details under the operation's id"
             return _ended(ExplainError(Reason.INTERNAL, message))
         return _Outcome(OperationState.SUCCEEDED, response=reply.content)
@@ -195,7 +202,7 @@ class OperationExecutor:
 
     def _store_outcome(self, claim: Claim, outcome: _Outcome) -> None:
         if outcome.state is None:
-            self._store.release(claim, is_crash=outcome.is_crash)
+            self._store.release(claim, is_crash=outcome.is_crash, seconds=outcome.seconds)
             return
         try:
             self._store.finish(claim, outcome.state, response=outcome.response, error=outcome.error)
@@ -222,10 +229,13 @@ def _lost() -> ExplainError:
     return ExplainError(Reason.INTERNAL, message)
 
 
-def _after(error: ExplainError, claim: Claim) -> _Outcome:
+def _after(error: ExplainError, claim: Claim, kept_seconds: float) -> _Outcome:
     """Return what follows from the failure of an attempt."""
     if error.reason in _NOT_NOW:
         return _Outcome(None)
+    if error.reason is Reason.QUOTA_EXCEEDED and error.retry_seconds is not None:
+        # An operation that waits must not expire meanwhile.
+        return _Outcome(None, seconds=min(error.retry_seconds, kept_seconds / 2))
     if error.reason is Reason.WORKER_DIED and claim.operation.crash_count + 1 < CRASH_LIMIT:
         return _Outcome(None, is_crash=True)
     return _ended(error)

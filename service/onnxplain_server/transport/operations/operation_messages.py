@@ -7,6 +7,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from google.rpc.status_pb2 import Status
 from onnxplain.v1.explanation_service_pb2 import ExplainResponse, Progress
 from onnxplain.v1.operations_pb2 import OperationMetadata
+from onnxplain.v1.plan_pb2 import ExplanationPlan
 
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.operations import Operation, OperationState
@@ -66,6 +67,8 @@ def _metadata(operation: Operation) -> OperationMetadata:
         request_digest=operation.request_digest,
         cancel_requested=operation.is_cancel_requested,
         response_byte_count=operation.response_byte_count,
+        plan=ExplanationPlan.FromString(operation.plan) if operation.plan else None,
+        partial_count=operation.part_count,
     )
 
 

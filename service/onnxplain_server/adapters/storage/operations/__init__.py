@@ -2,5 +2,5 @@
 
 Read `memory_operations` with `memory_operation_records` first; then `redis_operations` with
 `redis_operation_scripts`, which runs the files in `lua/`, `redis_operation_records`, which packs
-and signs, and `redis_operation_parts`, which splits bytes.
+and signs, `redis_attachments` and `redis_operation_parts`, which splits bytes.
 """

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from collections import Counter, OrderedDict, deque
+from collections import Counter, OrderedDict
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from onnxplain_server.core.operations import (
     NewOperation,
@@ -28,6 +28,15 @@ class OperationRecord:
     new : NewOperation or None
         The request; None after the end.
     response : bytes
+    plan : bytes
+    parts : dict of int to bytes
+        Of the answer, by index.
+    age : int
+        Grows with every record whose bytes may go: the smallest goes first.
+    place : int
+        In its owner's queue: the smallest is next.
+    return_time : float
+        Time before which nobody may claim it.
     token : int
         Of the latest claim.
     lease_end : float
@@ -38,13 +47,24 @@ class OperationRecord:
     number: int
     new: NewOperation | None
     response: bytes = b""
+    plan: bytes = b""
+    parts: dict[int, bytes] = field(default_factory=dict)
+    age: int = 0
+    place: int = 0
+    return_time: float = 0.0
     token: int = 0
     lease_end: float = 0.0
 
     @property
     def byte_count(self) -> int:
-        """Size of request, files and response."""
-        return len(self.response) + (self.new.byte_count if self.new else 0)
+        """Size of request, files, plan, parts and response."""
+        later = len(self.plan) + sum(map(len, self.parts.values())) + len(self.response)
+        return later + (self.new.byte_count if self.new else 0)
+
+    @property
+    def shown(self) -> Operation:
+        """Operation with its plan."""
+        return replace(self.operation, plan=self.plan)
 
 
 class OperationRecords:
@@ -66,7 +86,7 @@ class OperationRecords:
         self._records: dict[str, OperationRecord] = {}
         # By owner, oldest first.
         self._owned: dict[str, OrderedDict[str, OperationRecord]] = {}
-        self._queues: dict[str, deque[OperationRecord]] = {}
+        self._queues: dict[str, list[OperationRecord]] = {}
         self._running: dict[str, OperationRecord] = {}
         self._turns: dict[str, int] = {}
         self._numbers = itertools.count(1)
@@ -89,19 +109,22 @@ class OperationRecords:
 
     def add(self, operation: Operation, new: NewOperation) -> None:
         """Add a PENDING operation at the end of its owner's queue."""
-        record = OperationRecord(operation, next(self._numbers), new)
+        number = next(self._numbers)
+        record = OperationRecord(operation, number, new, place=number)
         self._records[operation.id] = record
         self._owned.setdefault(operation.owner, OrderedDict())[operation.id] = record
-        self._queues.setdefault(operation.owner, deque()).append(record)
+        self._queues.setdefault(operation.owner, []).append(record)
 
     def set_running(self, record: OperationRecord) -> None:
         """Record that a consumer has it; it is in no queue."""
         self._running[record.operation.id] = record
 
-    def put_back(self, record: OperationRecord) -> None:
-        """Put a running operation at the head of its owner's queue."""
+    def put_back(self, record: OperationRecord, return_time: float | None) -> None:
+        """Put a running operation at the head of its owner's queue, or to its old place later."""
         del self._running[record.operation.id]
-        self._queues.setdefault(record.operation.owner, deque()).appendleft(record)
+        record.return_time = return_time or 0.0
+        record.place = -next(self._numbers) if return_time is None else record.number
+        self._queues.setdefault(record.operation.owner, []).append(record)
 
     def set_ended(self, record: OperationRecord) -> None:
         """Record that nobody has to compute it."""
@@ -116,19 +139,30 @@ class OperationRecords:
         self.resumed_count += record is not None
         return record
 
-    def take_next(self) -> OperationRecord | None:
+    def take_next(self, now: float) -> OperationRecord | None:
         """Take the next operation from the queue of the owner whose turn it is."""
         running = Counter(record.operation.owner for record in self._running.values())
-        owners = [
-            owner
+        heads = [
+            min(ready, key=lambda record: record.place)
             for owner, queue in self._queues.items()
-            if queue and running[owner] < self._limits.running_count
+            if running[owner] < self._limits.running_count
+            and (ready := [record for record in queue if record.return_time <= now])
         ]
-        if not owners:
+        if not heads:
             return None
-        owner = min(owners, key=lambda each: (running[each], self._turns.get(each, 0)))
-        self._turns[owner] = next(self._numbers)
-        return self._queues[owner].popleft()
+
+        def turn(record: OperationRecord) -> tuple[int, int]:
+            owner = record.operation.owner
+            return running[owner], self._turns.get(owner, 0)
+
+        head = min(heads, key=turn)
+        self._turns[head.operation.owner] = next(self._numbers)
+        self._queues[head.operation.owner].remove(head)
+        return head
+
+    def mark_evictable(self, record: OperationRecord) -> None:
+        """Record that bytes came that may go where others need the room."""
+        record.age = next(self._numbers)
 
     def forget(self, record: OperationRecord) -> None:
         """Remove all of an operation."""
@@ -142,27 +176,31 @@ class OperationRecords:
             self._turns.pop(owner, None)
 
     def make_room(self, owner: str, size: int, freed_count: int = 0) -> None:
-        """Forget ended operations until new bytes fit, or raise QUOTA_EXCEEDED.
+        """Drop what may go until new bytes fit, or raise QUOTA_EXCEEDED.
 
-        The owner with most bytes that has ended ones loses its oldest; the new bytes
-        count as those of `owner`. `freed_count` bytes will be free afterwards.
+        The owner with most bytes loses succeeded operations, and parts of other answers,
+        oldest first; the new bytes count as those of `owner`. `freed_count` bytes will be free
+        afterwards.
         """
         limit = self._limits.byte_count + freed_count
         while self.byte_count + size > limit:
             victim = self._oldest_of_largest(owner, size) if size <= limit else None
             if victim is None:
                 raise no_room(size, self._limits.byte_count)
-            self.forget(victim)
+            if victim.operation.state is OperationState.SUCCEEDED:
+                self.forget(victim)
+            else:
+                victim.parts.clear()
 
     def _oldest_of_largest(self, owner: str, size: int) -> OperationRecord | None:
         byte_counts = Counter({owner: size})
-        ended = []
+        evictable = []
         for record in self:
             byte_counts[record.operation.owner] += record.byte_count
-            if record.operation.state is OperationState.SUCCEEDED:
-                ended.append(record)
+            if record.operation.state is OperationState.SUCCEEDED or record.parts:
+                evictable.append(record)
         return max(
-            ended,
-            key=lambda each: (byte_counts[each.operation.owner], -(each.operation.end_time or 0)),
+            evictable,
+            key=lambda each: (byte_counts[each.operation.owner], -each.age),
             default=None,
         )

@@ -15,6 +15,7 @@ from onnxplain_server.adapters.storage.operations.memory_operation_records impor
     OperationRecords,
 )
 from onnxplain_server.adapters.storage.operations.page_token import last_number
+from onnxplain_server.core.errors import ExplainError
 from onnxplain_server.core.operation_store import Claim, Renewal
 from onnxplain_server.core.operations import (
     NewOperation,
@@ -32,8 +33,7 @@ _RUNNING, _PENDING = OperationState.RUNNING, OperationState.PENDING
 class MemoryOperations:
     """`OperationStore` of this process; safe for threads.
 
-    Without room for new bytes, the ended operations of the owner with most bytes are
-    forgotten, oldest first.
+    Without room for new bytes, others go: see `OperationRecords.make_room`.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class MemoryOperations:
             self._purge()
             earlier = self._by_request_id(owner, new.request_id)
             if earlier is not None:
-                return check_same(earlier.operation, new.digest())
+                return check_same(earlier.shown, new.digest())
             if len(self._records.owned(owner)) >= self.limits.kept_count:
                 raise too_many(self.limits.kept_count)
             self._records.make_room(owner, new.byte_count)
@@ -72,7 +72,6 @@ class MemoryOperations:
                 method_names=new.method_names,
                 create_time=now,
                 expire_time=now + self.limits.seconds,
-                plan=new.plan,
             )
             self._records.add(operation, new)
             return operation
@@ -81,7 +80,7 @@ class MemoryOperations:
         """Return an operation."""
         with self._changed:
             record = self._find(owner, operation_id)
-            return None if record is None else record.operation
+            return None if record is None else record.shown
 
     def list(
         self,
@@ -142,14 +141,20 @@ class MemoryOperations:
                 return None
             return record.response[offset : offset + size]
 
+    def read_parts(self, owner: str, operation_id: str) -> Sequence[bytes] | None:
+        """Return the kept parts of an answer."""
+        with self._changed:
+            record = self._find(owner, operation_id)
+            return None if record is None else [part for _, part in sorted(record.parts.items())]
+
     def claim(self, consumer: str) -> Claim | None:  # noqa: ARG002 - this process is the consumer
         """Claim an operation; see `OperationStore.claim`."""
         with self._changed:
             self._purge()
-            record = self._records.abandoned(self._clock()) or self._records.take_next()
+            now = self._clock()
+            record = self._records.abandoned(now) or self._records.take_next(now)
             if record is None:
                 return None
-            now = self._clock()
             record.token = next(self._tokens)
             record.lease_end = now + self.limits.lease_seconds
             record.operation = replace(
@@ -162,7 +167,7 @@ class MemoryOperations:
                 attempt_count=record.operation.attempt_count + 1,
             )
             self._records.set_running(record)
-            return Claim(record.operation, record.token, record.new)
+            return Claim(record.shown, record.token, record.new)
 
     def renew(self, claim: Claim, done: float, planned: float) -> Renewal:
         """Report life and progress."""
@@ -178,6 +183,25 @@ class MemoryOperations:
             )
             return Renewal.CANCEL if record.operation.is_cancel_requested else Renewal.OK
 
+    def keep_plan(self, claim: Claim, plan: bytes) -> bool:
+        """Keep a plan with the operation; see `OperationStore.keep_plan`."""
+        with self._changed:
+            record = self._with_room(claim, len(plan))
+            if record is not None:
+                record.plan = plan
+            return record is not None
+
+    def keep_part(self, claim: Claim, index: int, part: bytes) -> bool:
+        """Keep part of the answer; see `OperationStore.keep_part`."""
+        with self._changed:
+            record = self._with_room(claim, len(part))
+            if record is None:
+                return False
+            record.parts[index] = part
+            record.operation = replace(record.operation, part_count=record.operation.part_count + 1)
+            self._records.mark_evictable(record)
+            return True
+
     def finish(
         self, claim: Claim, state: OperationState, *, response: bytes = b"", error: bytes = b""
     ) -> bool:
@@ -186,14 +210,17 @@ class MemoryOperations:
             record = self._claimed(claim)
             if record is None:
                 return False
+            if state is OperationState.SUCCEEDED:
+                record.parts.clear()
+                self._records.mark_evictable(record)
             freed_count = record.new.byte_count if record.new else 0
             self._records.make_room(record.operation.owner, len(response), freed_count)
             record.response = response
             self._end(record, state, error)
             return True
 
-    def release(self, claim: Claim, *, is_crash: bool = False) -> bool:
-        """Put the operation back at the head of its owner's queue."""
+    def release(self, claim: Claim, *, is_crash: bool = False, seconds: float = 0.0) -> bool:
+        """Put the operation back; see `OperationStore.release`."""
         with self._changed:
             record = self._claimed(claim)
             if record is None:
@@ -206,7 +233,7 @@ class MemoryOperations:
                 attempt_count=operation.attempt_count - (not is_crash),
                 crash_count=operation.crash_count + is_crash,
             )
-            self._records.put_back(record)
+            self._records.put_back(record, self._clock() + seconds if seconds > 0 else None)
             return True
 
     def counts(self) -> OperationCounts:
@@ -241,6 +268,16 @@ class MemoryOperations:
         if record is None or record.operation.state is not _RUNNING:
             return None
         return record if record.token == claim.token else None
+
+    def _with_room(self, claim: Claim, size: int) -> OperationRecord | None:
+        """Return the record of a claim that holds, if so many bytes more fit."""
+        record = self._claimed(claim)
+        if record is not None:
+            try:
+                self._records.make_room(record.operation.owner, size)
+            except ExplainError:
+                return None
+        return record
 
     def _end(self, record: OperationRecord, state: OperationState, error: bytes = b"") -> None:
         now = self._clock()

@@ -5,8 +5,8 @@ Whoever can write to Redis can end operations, but can make none, and change no 
 
 from __future__ import annotations
 
-import base64
 import json
+import re
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,6 +16,9 @@ from onnxplain_server.adapters.storage.operations.redis_operation_scripts import
 from onnxplain_server.adapters.storage.signing import Signer
 from onnxplain_server.core.interfaces import Blob
 from onnxplain_server.core.operations import NewOperation, Operation, OperationState
+
+_ATTACHED = re.compile(r"attached:(\S+)")
+_PLACE = re.compile(rb"(\S+) [0-9]+ ([0-9]{1,15})")
 
 _HEAD = struct.Struct("<I")
 
@@ -35,12 +38,16 @@ class RedisOperationRecord:
         Of the latest claim.
     request_size : int
         Bytes of the packed request; see `pack_request`.
+    attached : mapping of str to (str, int)
+        Kind and size of the bytes that came later, by name: "plan", or the index of a part of
+        the answer.
     """
 
     operation: Operation
     number: int
     token: int
     request_size: int
+    attached: Mapping[str, tuple[str, int]]
 
 
 class OperationRecordFormat:
@@ -62,7 +69,6 @@ class OperationRecordFormat:
             "request_digest": new.digest(),
             "labels": dict(new.labels),
             "method_names": list(new.method_names),
-            "plan": base64.b64encode(new.plan).decode(),
             "request_size": request_size,
         }
         return self._signer.sign(_name(operation_id, "record"), json.dumps(chosen).encode())
@@ -106,10 +112,11 @@ class OperationRecordFormat:
             crash_count=int(fields["crashes"]),
             is_cancel_requested="is_cancel_requested" in fields,
             error=self._signer.verify(_name(operation_id, f"error{token}"), error),
-            plan=base64.b64decode(chosen["plan"]),
+            part_count=int(fields.get("part_count", 0)),
             response_byte_count=int(fields.get("response_bytes", 0)),
         )
-        return RedisOperationRecord(operation, int(fields["number"]), token, chosen["request_size"])
+        number, size = int(fields["number"]), chosen["request_size"]
+        return RedisOperationRecord(operation, number, token, size, _attached(fields))
 
 
 def pack_request(new: NewOperation) -> bytes:
@@ -150,7 +157,6 @@ def unpack_request(packed: bytes, operation: Operation) -> NewOperation:
         operation.request_id,
         operation.labels,
         operation.method_names,
-        operation.plan,
     )
 
 
@@ -159,6 +165,15 @@ def _fields(reply: object) -> dict[str, bytes]:
     items = [checked(item, bytes) for item in checked(reply, list)]
     names = [name.decode(errors="replace") for name in items[::2]]
     return dict(zip(names, items[1::2], strict=False))
+
+
+def _attached(fields: Mapping[str, bytes]) -> dict[str, tuple[str, int]]:
+    found = {}
+    for field, content in fields.items():
+        name, place = _ATTACHED.fullmatch(field), _PLACE.fullmatch(content)
+        if name and place:
+            found[name[1]] = place[1].decode(errors="replace"), int(place[2])
+    return found
 
 
 def _time(fields: Mapping[str, bytes], name: str) -> float | None:

@@ -19,7 +19,7 @@ from onnxplain_server.core.operations import OperationLimits
 
 _NAMES = (
     *("start", "get", "list", "cancel", "delete"),
-    *("claim", "renew", "finish", "release", "counts"),
+    *("claim", "renew", "attach", "finish", "release", "counts"),
 )
 
 _Result = TypeVar("_Result")

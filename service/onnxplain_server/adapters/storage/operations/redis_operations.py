@@ -11,12 +11,14 @@ from __future__ import annotations
 import hashlib
 import hmac
 import logging
+import math
 import secrets
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from onnxplain_server.adapters.storage.operations.page_token import last_number
+from onnxplain_server.adapters.storage.operations.redis_attachments import RedisAttachments
 from onnxplain_server.adapters.storage.operations.redis_operation_parts import (
     OperationParts,
     part_count,
@@ -55,13 +57,7 @@ _BATCH = 100
 _POLL_SECONDS = (0.05, 0.5)
 """First and longest pause of a wait."""
 
-_STATES = (
-    OperationState.PENDING,
-    OperationState.RUNNING,
-    OperationState.SUCCEEDED,
-    OperationState.FAILED,
-    OperationState.CANCELLED,
-)
+_STATES = tuple(OperationState)
 """In the order of counts.lua."""
 
 _SUCCEEDED = OperationState.SUCCEEDED
@@ -91,6 +87,7 @@ class RedisOperations:
         self._scripts = OperationScripts(connection, prefix, self.limits)
         self._parts = OperationParts(self._scripts, prefix, signer)
         self._format = OperationRecordFormat(signer)
+        self._attachments = RedisAttachments(self._scripts, self._parts)
 
     def start(self, owner: str, new: NewOperation) -> Operation:
         """Store a new operation; see `OperationStore.start`."""
@@ -98,7 +95,7 @@ class RedisOperations:
         # An earlier operation, or a refusal, costs no bytes.
         earlier = self._try_start(operation_id, owner, new, len(packed), is_trial=True)
         if earlier is not None:
-            return check_same(earlier, new.digest())
+            return check_same(self._attachments.with_plan(earlier), new.digest())
         self._parts.write(operation_id, "request", packed)
         # Parts are not dropped where Redis does not answer: it may have added the operation.
         try:
@@ -108,14 +105,14 @@ class RedisOperations:
             raise
         if started is None:
             raise OperationStoreError("Redis answered without the new operation")
-        if started.id != operation_id:
+        if started.operation.id != operation_id:
             self._drop(operation_id, "request", len(packed))
-        return check_same(started, new.digest())
+        return check_same(self._attachments.with_plan(started), new.digest())
 
     def get(self, owner: str, operation_id: str) -> Operation | None:
         """Return an operation."""
         record = self._record("get", owner, operation_id)
-        return None if record is None else record.operation
+        return None if record is None else self._attachments.with_plan(record)
 
     def list(
         self,
@@ -142,10 +139,12 @@ class RedisOperations:
         end = time.monotonic() + seconds
         pause, longest = _POLL_SECONDS
         while True:
-            operation = self.get(owner, operation_id)
+            record = self._record("get", owner, operation_id)
             remaining = end - time.monotonic()
-            if operation is None or operation.state.is_terminal or remaining <= 0:
-                return operation
+            if record is None:
+                return None
+            if record.operation.state.is_terminal or remaining <= 0:
+                return self._attachments.with_plan(record)
             time.sleep(min(pause, remaining))
             pause = min(2 * pause, longest)
 
@@ -169,6 +168,11 @@ class RedisOperations:
             LOG.warning("the response of operation %s is lost or damaged", operation_id)
         return response
 
+    def read_parts(self, owner: str, operation_id: str) -> Sequence[bytes] | None:
+        """Return the kept parts of an answer."""
+        record = self._record("get", owner, operation_id)
+        return None if record is None else self._attachments.parts(record)
+
     def claim(self, consumer: str) -> Claim | None:
         """Claim an operation; see `OperationStore.claim`."""
         match checked(self._scripts.run("claim"), list):
@@ -184,18 +188,27 @@ class RedisOperations:
         LOG.debug("operation %s is claimed by %s", operation_id, consumer)
         bare = Claim(record.operation, record.token, None)
         try:
+            operation = self._attachments.with_plan(record)
             packed = self._parts.read(operation_id, "request", record.request_size)
         except OperationStoreError:
             with suppress(OperationStoreError):
                 self.release(bare)
             raise
-        request = None if packed is None else unpack_request(packed, record.operation)
-        return Claim(record.operation, record.token, request)
+        request = None if packed is None else unpack_request(packed, operation)
+        return Claim(operation, record.token, request)
 
     def renew(self, claim: Claim, done: float, planned: float) -> Renewal:
         """Report life and progress."""
         reply = self._scripts.run("renew", claim.operation.id, claim.token, done, planned)
         return Renewal(checked(reply, bytes).decode())
+
+    def keep_plan(self, claim: Claim, plan: bytes) -> bool:
+        """Keep a plan with the operation; see `OperationStore.keep_plan`."""
+        return self._attachments.keep_plan(claim, plan)
+
+    def keep_part(self, claim: Claim, index: int, part: bytes) -> bool:
+        """Keep part of the answer; see `OperationStore.keep_part`."""
+        return self._attachments.keep_part(claim, index, part)
 
     def finish(
         self, claim: Claim, state: OperationState, *, response: bytes = b"", error: bytes = b""
@@ -214,9 +227,10 @@ class RedisOperations:
             raise no_room(len(response), self.limits.byte_count)
         return reply == b"ok"
 
-    def release(self, claim: Claim, *, is_crash: bool = False) -> bool:
-        """Put the operation back at the head of its owner's queue."""
-        reply = self._scripts.run("release", claim.operation.id, claim.token, int(is_crash))
+    def release(self, claim: Claim, *, is_crash: bool = False, seconds: float = 0.0) -> bool:
+        """Put the operation back; see `OperationStore.release`."""
+        arguments = claim.token, int(is_crash), math.ceil(1000 * seconds)
+        reply = self._scripts.run("release", claim.operation.id, *arguments)
         return checked(reply, bytes) == b"ok"
 
     def counts(self) -> OperationCounts:
@@ -237,7 +251,7 @@ class RedisOperations:
 
     def _try_start(
         self, operation_id: str, owner: str, new: NewOperation, size: int, *, is_trial: bool
-    ) -> Operation | None:
+    ) -> RedisOperationRecord | None:
         """Return the new or the earlier operation; None if a trial found no reason against it."""
         reply = self._scripts.run(
             "start",
@@ -251,8 +265,7 @@ class RedisOperations:
             case [b"full"]:
                 raise no_room(new.byte_count, self.limits.byte_count)
             case [_, bytes() as name, fields]:
-                record = self._format.read(name.decode(), fields)
-                return None if record is None else record.operation
+                return self._format.read(name.decode(), fields)
             case _:
                 return None
 

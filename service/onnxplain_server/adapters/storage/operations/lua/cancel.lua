@@ -10,6 +10,6 @@ if state == 'pending' or state == 'running' then
 end
 if state == 'pending' then
   finish(id, owner, 'cancelled')
-  set_size(id, owner, 0)
+  set_size(id, owner, attached_size(id))
 end
 return shown(id)

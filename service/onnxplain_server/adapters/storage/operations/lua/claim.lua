@@ -9,6 +9,17 @@ local function abandoned()
   end
 end
 
+local function return_delayed()
+  for _, id in ipairs(call('ZRANGEBYSCORE', key('delayed'), '-inf', now, 'LIMIT', 0, PURGE_COUNT)) do
+    call('ZREM', key('delayed'), id)
+    if read(id, 'state') == 'pending' then
+      enqueue(id, owner_of(id), read(id, 'number'))
+    else
+      forget(id)
+    end
+  end
+end
+
 local function head(owner)
   for _, id in ipairs(call('ZRANGE', key('queue', owner), 0, -1)) do
     if read(id, 'state') == 'pending' then
@@ -56,6 +67,7 @@ end
 
 allow_when_full()
 purge()
+return_delayed()
 local id = abandoned() or next_in_turn()
 if not id then
   return {}

@@ -3,7 +3,7 @@
 -- Every script gets the prefix of the keys, then the limits, then its own arguments.
 --
 --   record:ID            hash, one per operation
---   part:ID:KIND:NUMBER  signed parts of requests and responses
+--   part:ID:KIND:NUMBER  signed parts of requests, responses and what is attached to operations
 --   owners, sizes        hashes, by id
 --   bytes, total         sorted set by owner, and the sum
 --   expiry               sorted set of all ids, by the time at which they are forgotten
@@ -11,7 +11,8 @@
 --   succeeded, failed, cancelled   sorted sets of ids, by their end
 --   owned:OWNER          sorted set of ids, by number
 --   queue:OWNER          sorted set of pending ids, the next one first
---   succeeded:OWNER      sorted set of ids, in the order of their ends
+--   delayed              sorted set of pending ids in no queue, by the time at which they return
+--   evictable:OWNER      sorted set of ids with bytes that may go, in the order of their coming
 --   requests:OWNER       hash of ids, by request id
 --   waiting, turns       owners with pending operations; sorted set of owners, by their last turn
 --   number, resumed      counters
@@ -66,8 +67,12 @@ local function next_number()
   return number
 end
 
+local function size_of(id)
+  return tonumber(call('HGET', key('sizes'), id) or '0')
+end
+
 local function set_size(id, owner, size)
-  local change = integer(size - tonumber(call('HGET', key('sizes'), id) or '0'))
+  local change = integer(size - size_of(id))
   if size > 0 then
     write('HSET', key('sizes'), id, integer(size))
   else
@@ -90,6 +95,43 @@ local function drop_parts(id, kind, count)
   end
 end
 
+-- The plan, and parts of the answer: fields 'attached:NAME' of the record, with kind, count and size.
+local function attachments(id)
+  local found, fields = {}, call('HGETALL', key('record', id))
+  for i = 1, #fields, 2 do
+    local name = string.match(fields[i], '^attached:(.+)$')
+    local kind, count, size = string.match(fields[i + 1], '^(%S+) (%d+) (%d+)$')
+    if name and kind then
+      found[#found + 1] = {name = name, kind = kind, count = tonumber(count), size = tonumber(size)}
+    end
+  end
+  return found
+end
+
+local function attached_size(id)
+  local sum = 0
+  for _, each in ipairs(attachments(id)) do
+    sum = sum + each.size
+  end
+  return sum
+end
+
+local function detach(id, owner, attachment)
+  drop_parts(id, attachment.kind, attachment.count)
+  call('HDEL', key('record', id), 'attached:' .. attachment.name)
+  set_size(id, owner, size_of(id) - attachment.size)
+end
+
+-- All but the plan.
+local function detach_parts(id, owner)
+  for _, each in ipairs(attachments(id)) do
+    if each.name ~= 'plan' then
+      detach(id, owner, each)
+    end
+  end
+  call('ZREM', key('evictable', owner), id)
+end
+
 local function enqueue(id, owner, score)
   write('ZADD', key('queue', owner), score, id)
   write('SADD', key('waiting'), owner)
@@ -99,6 +141,7 @@ end
 local function dequeue(id, owner)
   call('ZREM', key('queue', owner), id)
   call('ZREM', key('pending'), id)
+  call('ZREM', key('delayed'), id)
   if call('EXISTS', key('queue', owner)) == 0 then
     call('SREM', key('waiting'), owner)
   end
@@ -113,11 +156,14 @@ local function forget(id)
   end
   drop_parts(id, 'request', call('HGET', record, 'request_parts'))
   drop_parts(id, response_kind(read(id, 'token') or ''), call('HGET', record, 'response_parts'))
+  for _, each in ipairs(attachments(id)) do
+    drop_parts(id, each.kind, each.count)
+  end
   dequeue(id, owner)
   for _, name in ipairs({'running', 'succeeded', 'failed', 'cancelled', 'expiry'}) do
     call('ZREM', key(name), id)
   end
-  call('ZREM', key('succeeded', owner), id)
+  call('ZREM', key('evictable', owner), id)
   call('ZREM', key('owned', owner), id)
   if call('EXISTS', key('owned', owner)) == 0 then
     call('ZREM', key('turns'), owner)
@@ -154,31 +200,40 @@ end
 
 local function set_expiry(id)
   keep_parts(id, 'request', tonumber(read(id, 'request_parts') or '0'))
+  for _, each in ipairs(attachments(id)) do
+    keep_parts(id, each.kind, each.count)
+  end
   call('HSET', key('record', id), 'expires', integer(now + keep_ms))
   call('PEXPIRE', key('record', id), integer(keep_ms + SLACK_MS))
   write('ZADD', key('expiry'), integer(now + keep_ms), id)
 end
 
--- Forgets succeeded operations of whoever has most bytes, oldest first, until new bytes fit.
+-- Until new bytes fit, whoever has most bytes loses succeeded operations and parts of other answers,
+-- oldest first.
 local function make_room(owner, size, freed)
   local limit = byte_limit + freed
   while tonumber(call('GET', key('total')) or '0') + size > limit do
     if size > limit then
       return false
     end
-    local victim, most = nil, -1
+    local victim, victim_owner, most = nil, nil, -1
     local owners = call('ZREVRANGE', key('bytes'), 0, -1, 'WITHSCORES')
     for i = 1, #owners, 2 do
       local bytes = tonumber(owners[i + 1]) + (owners[i] == owner and size or 0)
-      local oldest = bytes > most and call('ZRANGE', key('succeeded', owners[i]), 0, 0)[1]
+      local oldest = bytes > most and call('ZRANGE', key('evictable', owners[i]), 0, 0)[1]
       if oldest then
-        victim, most = oldest, bytes
+        victim, victim_owner, most = oldest, owners[i], bytes
       end
     end
     if not victim then
       return false
     end
-    forget(victim)
+    local state = read(victim, 'state')
+    if state and state ~= 'succeeded' then
+      detach_parts(victim, victim_owner)
+    else
+      forget(victim)
+    end
   end
   return true
 end
@@ -190,7 +245,7 @@ local function finish(id, owner, state)
   call('HSET', key('record', id), 'state', state, 'ended', integer(now), 'request_parts', 0)
   write('ZADD', key(state), integer(now), id)
   if state == 'succeeded' then
-    write('ZADD', key('succeeded', owner), next_number(), id)
+    write('ZADD', key('evictable', owner), next_number(), id)
   end
   set_expiry(id)
 end

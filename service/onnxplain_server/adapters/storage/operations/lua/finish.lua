@@ -10,12 +10,15 @@ if not is_held(id, token) then
   return read(id, 'state') == state and read(id, 'response_bytes') == ARGV[10] and 'ok' or 'ended'
 end
 local owner = owner_of(id)
-if not make_room(owner, size, tonumber(call('HGET', key('sizes'), id) or '0')) then
+if state == 'succeeded' then
+  detach_parts(id, owner)
+end
+if not make_room(owner, size, size_of(id) - attached_size(id)) then
   return 'full'
 end
 call('HSET', key('record', id), 'response_parts', part_count, 'response_bytes', integer(size),
   'error', error_status, 'ended_by', token)
 keep_parts(id, response_kind(token), tonumber(part_count))
-set_size(id, owner, size)
+set_size(id, owner, size + attached_size(id))
 finish(id, owner, state)
 return 'ok'

@@ -5,8 +5,9 @@ if not is_kept(id, owner) then
 end
 local state = read(id, 'state')
 if state == 'pending' then
-  if not call('ZSCORE', key('queue', owner), id) or not call('ZSCORE', key('pending'), id)
-      or call('SISMEMBER', key('waiting'), owner) == 0 then
+  local is_delayed = call('ZSCORE', key('delayed'), id)
+  if not is_delayed and (not call('ZSCORE', key('queue', owner), id)
+      or not call('ZSCORE', key('pending'), id) or call('SISMEMBER', key('waiting'), owner) == 0) then
     enqueue(id, owner, read(id, 'number'))
   end
 elseif state == 'running' and not call('ZSCORE', key('running'), id) then
