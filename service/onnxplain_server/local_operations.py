@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from onnxplain.v1.explanation_service_pb2 import ExplainRequest, ExplainResponse
+from onnxplain.v1.explanation_service_pb2 import (
+    ExplainRequest,
+    ExplainResponse,
+    PartialExplanation,
+)
 
 from onnxplain_server.adapters.storage.operations.memory_operations import MemoryOperations
 from onnxplain_server.core.operations import OperationLimits
@@ -110,6 +114,12 @@ class LocalOperations:
             return ExplainResponse.FromString(
                 b"".join(self._calls.response_parts(LOCAL_CALLER, name))
             )
+
+    def partials(self, name: str, *, timeout: float | None = None) -> Sequence[PartialExplanation]:  # noqa: ARG002 - of servers
+        """Return what an operation has finished so far."""
+        with translated():
+            parts = self._calls.parts(LOCAL_CALLER, name)
+        return [PartialExplanation.FromString(part) for part in parts]
 
     def close(self) -> None:
         """Wait a little for the threads, whose work has been cancelled."""

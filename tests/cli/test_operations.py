@@ -5,14 +5,18 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from onnxplain.v1.explanation_service_pb2 import PartialExplanation
 from onnxplain_server.adapters.runner.local_decoder import LocalDecoder
 from onnxplain_server.adapters.storage.memory_blobs import MemoryBlobs
 from onnxplain_server.adapters.storage.operations.memory_operations import MemoryOperations
 from onnxplain_server.config.loading import load
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.serve import Server
+from onnxplain_server.transport.admission.follower import ignore
+from onnxplain_server.wire.kept_parts import pack_part
 from typer.testing import Result
 
 Run = Callable[..., Result]
@@ -60,6 +64,27 @@ def test_a_failed_operation_ends_the_wait_with_its_error(
 
     assert waited.exit_code == 1
     assert "MISSING_COLUMN" in waited.stderr.splitlines()[-1]
+
+
+def test_what_an_operation_has_so_far_is_a_document_a_line(
+    run: Run, parts, model: Path, table: Path, endpoint: str
+) -> None:
+    told = [PartialExplanation(index=index, is_final=True) for index in range(2)]
+
+    def publish(host: Any) -> None:
+        if host.publish is not ignore:  # the computation, and not its plan
+            for part in told:
+                host.publish(pack_part(part))
+            raise ExplainError(Reason.PREDICTION_FAILED, "no")
+
+    parts.during = publish
+    name = run("start", model, table, *ASK, "--endpoint", endpoint).stdout.strip()
+    waited = run("wait", name, "--endpoint", endpoint)
+    shown = run("operations", "partials", name, "--endpoint", endpoint)
+
+    assert waited.exit_code == 1
+    assert [json.loads(line)["index"] for line in shown.stdout.splitlines()] == [0, 1]
+    assert shown.exit_code == 0
 
 
 def test_operations_are_cancelled_and_deleted(

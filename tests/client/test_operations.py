@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import timedelta
+from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import onnxplain
 import pytest
+from onnxplain.requests import to_request
 from onnxplain_server.__main__ import _blobs, _cache, _runner
 from onnxplain_server.adapters.runner.local_decoder import LocalDecoder
 from onnxplain_server.adapters.storage.operations.memory_operations import MemoryOperations
 from onnxplain_server.config.loading import load
+from onnxplain_server.local import LocalMessages
 from onnxplain_server.serve import Server
+from onnxplain_server.wire import canonical
 
 IRIS = Path(__file__).parents[2] / "examples/iris"
 MODEL, ROWS = IRIS / "lightgbm.onnx", IRIS / "iris.csv"
@@ -135,6 +142,98 @@ def test_a_cancelled_operation_says_so(client: onnxplain.Client) -> None:
     if operation.state == "CANCELLED":
         with pytest.raises(onnxplain.ExplainError, match="cancelled"):
             operation.result()
+
+
+def long_rows() -> dict[str, list[float]]:
+    """Return so many rows that interactions take minutes."""
+    random = np.random.default_rng(1)
+    return {name: random.uniform(0, 7, 3_000).tolist() for name in ASKED["feature_columns"]}
+
+
+LONG: dict[str, Any] = {"row_count": 3_000, "engine": "BLACK_BOX", "partial": True}
+CURVE = onnxplain.PartialDependence(features=["petal_width"])
+PAIRS = onnxplain.Interactions(pairwise_feature_count=4, threeway_feature_count=4)
+
+
+def test_an_operation_gives_what_it_has_so_far(client: onnxplain.Client) -> None:
+    rows = long_rows()
+    operation = client.start(MODEL, rows, CURVE, PAIRS, **LONG)
+    before = operation.partials()
+    while not operation.partial_count:
+        assert not operation.refresh().is_done
+    [curve, *samples] = operation.partials()
+    operation.cancel()
+    operation.wait(timeout=PATIENCE, progress=False)
+    kept = operation.partials()
+    same = client.explain(MODEL, rows, CURVE, **LONG | {"partial": False})
+
+    assert before == ()
+    assert (curve.index, curve.is_final) == (0, True)
+    assert [(part.index, part.is_final) for part in samples] in ([], [(1, False)])
+    alone = curve.explanations.message.explanations[0]
+    assert alone == same.message.explanations[0]
+    assert operation.state == "CANCELLED"
+    assert kept[0].explanations.message.explanations[0] == alone
+    operation.delete()
+    with pytest.raises(onnxplain.ExplainError, match="no operation"):
+        operation.partials()
+
+
+def test_the_answer_of_an_operation_with_parts_is_that_without(client: onnxplain.Client) -> None:
+    asked = ASKED | {"row_count": 22}
+    operation = client.start(MODEL, ROWS, CURVE, LOSS, partial=True, **asked)
+    answer = operation.result()
+    same = client.explain(MODEL, ROWS, CURVE, LOSS, **asked)
+    operation.refresh()
+
+    assert answer.message.explanations == same.message.explanations
+    assert operation.partial_count >= 1
+    assert operation.partials() == ()
+
+
+def test_only_streams_and_operations_have_parts(client: onnxplain.Client) -> None:
+    for call in (client.explain, client.plan):
+        with pytest.raises(ValueError, match="explain_stream and start"):
+            call(MODEL, ROWS, LOSS, partial=True, **ASKED)
+    request = to_request(MODEL, ROWS, LOSS, partial=True, **ASKED)
+    for message in (client.messages.explain, client.messages.plan):
+        if message == client.messages.explain and isinstance(client.messages, LocalMessages):
+            continue  # it has its progress by a stream
+        with pytest.raises(onnxplain.ExplainError) as caught:
+            message(request)
+        assert (caught.value.reason, caught.value.field) == ("INVALID_OPTION", "partial")
+
+
+def test_coroutines_give_parts_too(server: Server) -> None:
+    async def ask() -> list[int]:
+        async with onnxplain.connect_async(f"127.0.0.1:{server.grpc_port}") as client:
+            operation = await client.start(MODEL, long_rows(), CURVE, PAIRS, **LONG)
+            while not operation.partial_count:
+                await operation.refresh()
+            parts = await operation.partials()
+            await operation.delete()
+            return [part.index for part in parts if part.is_final]
+
+    assert asyncio.run(ask()) == [0]
+
+
+def test_parts_over_rest_are_those_of_grpc(server: Server) -> None:
+    with onnxplain.connect(f"127.0.0.1:{server.grpc_port}") as client:
+        operation = client.start(MODEL, long_rows(), CURVE, PAIRS, **LONG)
+        while not operation.partial_count:
+            operation.refresh()
+        operation.cancel()
+        operation.wait(timeout=PATIENCE, progress=False)
+        connection = HTTPConnection("127.0.0.1", server.rest_port)
+        with closing(connection):
+            connection.request("GET", f"/v1/{operation.name}/partials")
+            answer = connection.getresponse()
+            document = json.loads(answer.read())
+        parts = client.messages.operations.partials(operation.name)
+
+    assert answer.status == 200
+    assert document == {"partials": [json.loads(canonical.encode(part)) for part in parts]}
+    assert len(parts) >= 1
 
 
 def test_a_wait_of_no_time_returns(client: onnxplain.Client) -> None:

@@ -28,6 +28,7 @@ STREAMED = {
     "google.longrunning.Operation",
     "ReadExplanationRequest",
     "ReadExplanationResponse",
+    "ReadPartialExplanationsRequest",
     "StartExplanationRequest",
     "ExplainStreamRequest",
     "ExplainStreamResponse",

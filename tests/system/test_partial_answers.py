@@ -54,7 +54,7 @@ def test_a_stream_gives_parts_where_they_are_asked_for(client, network, rows) ->
 
 
 def test_only_streams_have_parts(client, network, rows) -> None:
-    with pytest.raises(ValueError, match="explain_stream"):
+    with pytest.raises(ValueError, match="explain_stream and start"):
         client.explain(network, rows, onnxplain.Interactions(), partial=True)
 
 

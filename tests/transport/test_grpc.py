@@ -200,6 +200,7 @@ def test_reflection_gives_the_contract(start, make_runner) -> None:
         "ExplainStream",
         "StartExplanation",
         "ReadExplanation",
+        "ReadPartialExplanations",
         "PlanExplanation",
         "DescribeModel",
         "UploadModel",

@@ -57,7 +57,9 @@ def paths(call: _Describe, start: _Operation) -> dict[str, dict[str, _Operation]
     cancel = call("CancelOperation", _TAG, _TEXTS["cancel"], empty, None)
     delete = call("DeleteOperation", _TAG, _TEXTS["delete"], empty, None)
     read = call("ReadExplanation", _TAG, _TEXTS["result"], result, None)
-    named = (get, cancel, delete, read)
+    partials = answer("PartialExplanations", "The parts.")
+    parts = call("ReadPartialExplanations", _TAG, _TEXTS["partials"], partials, None)
+    named = (get, cancel, delete, read, parts)
     for each in named:
         each["parameters"].insert(0, _ID)
     return {
@@ -69,6 +71,7 @@ def paths(call: _Describe, start: _Operation) -> dict[str, dict[str, _Operation]
         },
         "/v1/operations/{operation_id}:cancel": {"post": _with_conflict(cancel)},
         "/v1/operations/{operation_id}/result": {"get": _with_conflict(read)},
+        "/v1/operations/{operation_id}/partials": {"get": _with_conflict(parts)},
     }
 
 
@@ -158,6 +161,17 @@ def components(schemas: Mapping[str, Schema]) -> dict[str, Schema]:
             },
             ["operations", "nextPageToken"],
         ),
+        "PartialExplanations": _object(
+            "What an operation has finished so far.",
+            {
+                "partials": {
+                    "description": "The latest part of each method, in their order.",
+                    "type": "array",
+                    "items": reference("PartialExplanation"),
+                },
+            },
+            ["partials"],
+        ),
         "Empty": _object("Nothing.", {}, []),
     }
 
@@ -209,6 +223,9 @@ _TEXTS = {
     "get": "Returns the state of an operation, at once, after its end, or as events.",
     "cancel": "Cancels an operation. Nothing happens if it has ended.",
     "delete": "Forgets an operation with its answer, and ends it if it runs.",
+    "partials": "Returns what an operation that was started with `partial` has finished so far. Of "
+    "one that has FAILED or was CANCELLED, it returns what there was; of one that has SUCCEEDED, "
+    "nothing: its answer has everything.",
     "result": "Returns the answer of an operation that has SUCCEEDED; the problem of one that has "
     "FAILED.",
 }

@@ -8,6 +8,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from onnxplain.errors import ShortTracebacks
+from onnxplain.events import PartialExplanation, to_partial
 from onnxplain.operations import STEP_SECONDS, OperationView, pause_after, report, response_of
 from onnxplain.progress import ProgressCallback, progress_callback
 from onnxplain.results.explanations import Explanations
@@ -67,6 +68,12 @@ class AsyncOperation(OperationView):
             await self.wait(timeout=timeout, progress=progress)
         with ShortTracebacks():
             return Explanations(response_of(self) or await self._calls.read(self.name))
+
+    async def partials(self, *, timeout: float | None = None) -> tuple[PartialExplanation, ...]:
+        """Return what is finished so far; see `Operation.partials`."""
+        __tracebackhide__ = True
+        with ShortTracebacks():
+            return tuple(map(to_partial, await self._calls.partials(self.name, timeout=timeout)))
 
     async def cancel(self, *, timeout: float | None = None) -> None:
         """Ask the server to end it; see `Operation.cancel`."""

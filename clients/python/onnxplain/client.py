@@ -186,6 +186,7 @@ class Client(ExplainCall, OperationsOfCaller):
         """
         __tracebackhide__ = True
         message = to_request(model, table, *methods, **request)
+        refuse_partial(message)
         with ShortTracebacks():
             plan = self.messages.plan(message, timeout=timeout, files=files_of(model, table))
         return ExplanationPlan.from_message(plan)

@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 from onnxplain.progress import Progress
 from onnxplain.results.explanations import Explanations
+from onnxplain.v1 import explanation_service_pb2 as pb
 from onnxplain.v1.explanation_service_pb2 import (
     ExplainRequest,
     ExplainResponse,
@@ -43,13 +44,19 @@ def to_stream_event(event: ExplainStreamResponse) -> StreamEvent:
     if event.HasField("response"):
         return Explanations(event.response)
     if event.HasField("partial"):
-        part = event.partial
-        alone = ExplainResponse(explanations=[part.explanation], warnings=part.warnings)
-        return PartialExplanation(part.index, Explanations(alone), part.is_final)
+        return to_partial(event.partial)
     return Progress(event.progress.done, event.progress.planned)
+
+
+def to_partial(part: pb.PartialExplanation) -> PartialExplanation:
+    """Return a partial explanation of the contract as callers see it."""
+    alone = ExplainResponse(explanations=[part.explanation], warnings=part.warnings)
+    return PartialExplanation(part.index, Explanations(alone), part.is_final)
 
 
 def refuse_partial(request: ExplainRequest) -> None:
     """Raise ValueError for a request of parts where only the answer is returned."""
     if request.partial:
-        raise ValueError("partial: only explain_stream gives partial answers; call that")
+        raise ValueError(
+            "partial: only explain_stream and start give partial answers; call one of them"
+        )

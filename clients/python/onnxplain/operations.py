@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from onnxplain.errors import ExplainError, ShortTracebacks
+from onnxplain.events import PartialExplanation, to_partial
 from onnxplain.progress import Progress, ProgressCallback, progress_callback
 from onnxplain.results.explanations import Explanations
 from onnxplain.results.plans import ExplanationPlan
@@ -74,6 +75,11 @@ class OperationView:
         """Plan of its computation; None before it begins, and from `Client.operations`."""
         is_planned = self.metadata.HasField("plan")
         return ExplanationPlan.from_message(self.metadata.plan) if is_planned else None
+
+    @property
+    def partial_count(self) -> int:
+        """Times that a partial explanation was stored: it grows when there are new `partials`."""
+        return int(self.metadata.partial_count)
 
     @property
     def labels(self) -> Mapping[str, str]:
@@ -165,6 +171,23 @@ class Operation(OperationView):
             self.wait(timeout=timeout, progress=progress)
         with ShortTracebacks():
             return Explanations(response_of(self) or self._calls.read(self.name))
+
+    def partials(self, *, timeout: float | None = None) -> tuple[PartialExplanation, ...]:
+        """Return what is finished so far, the latest of each method, in their order.
+
+        Empty for an operation that was started without `partial`, or has no part yet. One that
+        SUCCEEDED has its answer only; one that FAILED or was CANCELLED keeps its parts.
+
+        Examples
+        --------
+        >>> operation = client.start("model.onnx", frame, partial=True)
+        >>> while not operation.wait(timeout=30):
+        ...     for part in operation.partials():
+        ...         print(part.index, part.is_final, part.explanations)
+        """
+        __tracebackhide__ = True
+        with ShortTracebacks():
+            return tuple(map(to_partial, self._calls.partials(self.name, timeout=timeout)))
 
     def cancel(self, *, timeout: float | None = None) -> None:
         """Ask the server to end it; `wait` for the end. Nothing happens if it has ended."""

@@ -37,18 +37,11 @@ from onnxplain_server.transport.metrics.request_metrics import Metrics
 from onnxplain_server.transport.operations.attempt_plan import plan_ahead
 from onnxplain_server.transport.request_log import OK
 from onnxplain_server.transport.uploads import NamedRequest, Uploads
-from onnxplain_server.wire.protobuf_split import method_names
 from onnxplain_server.wire.reply import with_remaining_quota
 
 
 def _nothing() -> None:
     """Do nothing."""
-
-
-def _tell_usage(named: NamedRequest, ticket: Ticket) -> None:
-    """Tell the usage what the request names."""
-    names = method_names(named.message)
-    ticket.caller.usage.read(named.ids.model, named.ids.table, names)
 
 
 class Service:
@@ -180,7 +173,7 @@ class Service:
         try:
             with self._slot(ticket):
                 if keep_plan is not None:
-                    _tell_usage(named, ticket)
+                    named.tell(ticket.caller.usage)
                     plan_ahead(partial(self._plan_kept, named, ticket), ticket.caller, keep_plan)
                 reply = self._compute(named, ticket, ReplyFormat.KEPT, follower)
             outcome = OK
@@ -196,9 +189,11 @@ class Service:
             )
         return reply
 
-    def encode_answer(self, parts: Callable[[], Iterable[bytes]], ticket: Ticket) -> bytes:
-        """Encode a stored ExplainResponse as JSON, in a decoder: a worker has written it."""
-        body = Body(ServiceMethod.ANSWER, "", parts)
+    def encode_kept(
+        self, kind: ServiceMethod, parts: Callable[[], Iterable[bytes]], ticket: Ticket
+    ) -> bytes:
+        """Encode what an operation keeps as JSON, in a decoder: a worker has written it."""
+        body = Body(kind, "", parts)
         with self._slot(ticket):
             return self._decoder.decode(body, self._context(RequestIds(), ticket)).envelope
 
@@ -235,7 +230,7 @@ class Service:
         start = time.monotonic()
         host = self._context(named.ids, ticket, follower, ticket.reserve_rows)
         usage, spans = ticket.caller.usage, ticket.caller.spans
-        _tell_usage(named, ticket)
+        named.tell(ticket.caller.usage)
         try:
             reply = self._runner.explain(named.message, named.blobs, host, reply_format)
         except ExplainError:

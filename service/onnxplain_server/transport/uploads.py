@@ -19,7 +19,9 @@ from onnxplain_server.core.interfaces import Blob, Blobs, BlobStore
 from onnxplain_server.core.request import RequestFile, RequestParts, ServiceMethod
 from onnxplain_server.transport.admission.admission import Caller, RequestIds, RequestLimits
 from onnxplain_server.transport.admission.size_limits import SizeLimit
+from onnxplain_server.transport.audit.usage import Usage
 from onnxplain_server.wire.blobs import check_id, identify, not_found
+from onnxplain_server.wire.protobuf_split import method_names
 
 _MODEL_FORM = "onnx"
 _FILE_FIELDS = {_MODEL_FORM: "content"}
@@ -42,6 +44,10 @@ class NamedRequest:
     message: bytes
     blobs: Blobs
     ids: RequestIds
+
+    def tell(self, usage: Usage) -> None:
+        """Tell a usage what it names."""
+        usage.read(self.ids.model, self.ids.table, method_names(self.message))
 
 
 class Uploads:

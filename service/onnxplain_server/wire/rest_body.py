@@ -14,6 +14,7 @@ from onnxplain.v1.explanation_service_pb2 import (
     DescribeModelRequest,
     ExplainRequest,
     ExplainResponse,
+    PartialExplanation,
 )
 from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.table_pb2 import Table
@@ -25,6 +26,8 @@ from werkzeug.http import parse_options_header
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.request import RequestFile, RequestParts, ServiceMethod
 from onnxplain_server.wire import canonical, rest_request
+from onnxplain_server.wire.canonical import AnyMessage
+from onnxplain_server.wire.kept_parts import separate_parts
 from onnxplain_server.wire.media_types import CHARSETS, FORM
 from onnxplain_server.wire.rest_request import File
 
@@ -35,7 +38,7 @@ _Part = TypeVar("_Part")
 
 
 def decode(method: ServiceMethod, media_type: str, content: bytes) -> RequestParts:
-    """Decode a body and split it; a stored answer becomes JSON, in the envelope.
+    """Decode a body and split it; what operations keep becomes JSON, in the envelope.
 
     Parameters
     ----------
@@ -50,7 +53,9 @@ def decode(method: ServiceMethod, media_type: str, content: bytes) -> RequestPar
         INVALID_REQUEST, INVALID_TABLE, WRONG_TYPE or INVALID_MODEL.
     """
     if method is ServiceMethod.ANSWER:
-        return RequestParts(canonical.encode(_answer(content)).encode())
+        return RequestParts(canonical.encode(_kept(content, ExplainResponse)).encode())
+    if method is ServiceMethod.PARTS:
+        return RequestParts(_partials(content))
     kind, parameters = parse_options_header(media_type)
     if kind == FORM:
         form = _Form(content, parameters.get("boundary", ""))
@@ -60,11 +65,24 @@ def decode(method: ServiceMethod, media_type: str, content: bytes) -> RequestPar
     return _split(canonical.decode(content, DescribeModelRequest))
 
 
-def _answer(content: bytes) -> ExplainResponse:
+def _partials(content: bytes) -> bytes:
     try:
-        return ExplainResponse.FromString(content)
+        separated = list(separate_parts(content))
+    except ValueError:
+        raise _damaged() from None
+    parts = [canonical.encode(_kept(part, PartialExplanation)) for part in separated]
+    return f'{{"partials": [{", ".join(parts)}]}}'.encode()
+
+
+def _kept(content: bytes, kind: type[AnyMessage]) -> AnyMessage:
+    try:
+        return kind.FromString(content)
     except DecodeError:
-        raise ExplainError(Reason.INTERNAL, "the stored answer cannot be decoded") from None
+        raise _damaged() from None
+
+
+def _damaged() -> ExplainError:
+    return ExplainError(Reason.INTERNAL, "the stored answer cannot be decoded")
 
 
 class _Form:

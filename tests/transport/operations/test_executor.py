@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 from google.rpc.error_details_pb2 import ErrorInfo
 from google.rpc.status_pb2 import Status
-from onnxplain.v1.explanation_service_pb2 import ExplainRequest, ExplainResponse
+from onnxplain.v1.explanation_service_pb2 import (
+    ExplainRequest,
+    ExplainResponse,
+    Explanation,
+    MethodOptions,
+    PartialExplanation,
+)
+from onnxplain.v1.firm_pb2 import FirmOptions
 from onnxplain.v1.plan_pb2 import ExplanationPlan, MethodPlan, RemainingQuota
 from onnxplain_server.adapters.runner.local_decoder import LocalDecoder
 from onnxplain_server.adapters.storage.memory_blobs import MemoryBlobs
@@ -18,7 +26,7 @@ from onnxplain_server.adapters.storage.operations.memory_operations import Memor
 from onnxplain_server.adapters.storage.signing import Signer
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import ComputationHost
-from onnxplain_server.core.operation_store import OperationStore
+from onnxplain_server.core.operation_store import Claim, OperationStore, OperationStoreError
 from onnxplain_server.core.operations import (
     NewOperation,
     Operation,
@@ -33,7 +41,9 @@ from onnxplain_server.transport.audit.ended_explanation import EndedExplanation,
 from onnxplain_server.transport.metrics.request_metrics import Metrics
 from onnxplain_server.transport.operations.attempt_plan import PLAN_BYTES
 from onnxplain_server.transport.operations.executor import ATTEMPT_LIMIT, OperationExecutor
+from onnxplain_server.transport.operations.keeper import PART_BYTES, PARTS_BYTES
 from onnxplain_server.transport.service import Service
+from onnxplain_server.wire.kept_parts import pack_part
 
 PATIENCE = 120.0
 
@@ -381,3 +391,90 @@ def test_an_operation_beyond_the_whole_quota_fails(execute) -> None:
     found = ended(store, operation)
 
     assert (found.state, reason(found)) == (OperationState.FAILED, "QUOTA_EXCEEDED")
+
+
+def packed(index: int, size: int = 0) -> bytes:
+    option = FirmOptions(features=["x" * size])
+    explanation = Explanation(options=MethodOptions(firm=option))
+    return pack_part(PartialExplanation(index=index, explanation=explanation))
+
+
+def indices(store: OperationStore, operation: Operation) -> list[int]:
+    parts = store.read_parts("ada", operation.id)
+    assert parts is not None
+    return [PartialExplanation.FromString(part).index for part in parts]
+
+
+def test_parts_are_stored_while_it_runs_and_go_when_it_has_an_answer(execute) -> None:
+    store = MemoryOperations()
+    operation = store.start("ada", REQUEST)
+    seen: list[list[int]] = []
+
+    def work(host: Any) -> None:
+        for index in (1, 0, 1):
+            host.publish(packed(index))
+        while len(indices(store, operation)) < 2:
+            threading.Event().wait(0.01)
+        seen.append(indices(store, operation))
+
+    execute(store, work)
+    found = ended(store, operation)
+
+    assert seen == [[0, 1]]
+    assert found.state is OperationState.SUCCEEDED
+    assert 2 <= found.part_count <= 3
+    assert indices(store, operation) == []
+
+
+@pytest.mark.parametrize("reason_", [Reason.PREDICTION_FAILED, Reason.CANCELLED])
+def test_what_ends_without_an_answer_keeps_its_last_parts(execute, reason_: Reason) -> None:
+    store = MemoryOperations()
+    operation = store.start("ada", REQUEST)
+
+    def work(host: Any) -> None:
+        host.publish(packed(0))
+        raise ExplainError(reason_, "no")
+
+    execute(store, work)
+    found = ended(store, operation)
+
+    assert found.state is not OperationState.SUCCEEDED
+    assert (found.part_count, indices(store, operation)) == (1, [0])
+
+
+def test_parts_that_are_too_large_are_left_out(execute) -> None:
+    store = MemoryOperations()
+    operation = store.start("ada", REQUEST)
+
+    def work(host: Any) -> None:
+        for part in (b"", packed(0, PART_BYTES), packed(100)):
+            host.publish(part)
+        for index in range(1 + PARTS_BYTES // (PART_BYTES // 2)):
+            host.publish(packed(index, PART_BYTES // 2))
+        host.publish(packed(101, PART_BYTES // 2))
+        host.publish(packed(102))
+        raise ExplainError(Reason.PREDICTION_FAILED, "no")
+
+    execute(store, work)
+    ended(store, operation)
+    found = indices(store, operation)
+    size = sum(map(len, store.read_parts("ada", operation.id) or ()))
+
+    assert found == [*range(PARTS_BYTES // (PART_BYTES // 2)), 100, 102]
+    assert size <= PARTS_BYTES
+
+
+def test_a_store_that_does_not_answer_costs_plan_and_parts_only(execute) -> None:
+    class Silent(MemoryOperations):
+        def keep_plan(self, claim: Claim, plan: bytes) -> bool:
+            raise OperationStoreError("silent")
+
+        def keep_part(self, claim: Claim, index: int, part: bytes) -> bool:
+            raise OperationStoreError("silent")
+
+    store = Silent()
+    operation = store.start("ada", REQUEST)
+    execute(store, lambda host: host.publish(packed(0)))
+    found = ended(store, operation)
+
+    assert (found.state, found.plan, found.part_count) == (OperationState.SUCCEEDED, b"", 0)

@@ -18,6 +18,7 @@ from onnxplain.v1.explanation_service_pb2 import (
     ExplainResponse,
     MethodOptions,
     ReadExplanationRequest,
+    ReadPartialExplanationsRequest,
     StartExplanationRequest,
 )
 from onnxplain.v1.firm_pb2 import FirmOptions
@@ -241,6 +242,7 @@ def test_a_deleted_operation_does_not_exist(serve) -> None:
         lambda: operations.CancelOperation(longrunning.CancelOperationRequest(name=name)),
         lambda: operations.DeleteOperation(longrunning.DeleteOperationRequest(name=name)),
         lambda: list(stub.ReadExplanation(ReadExplanationRequest(name=name))),
+        lambda: list(stub.ReadPartialExplanations(ReadPartialExplanationsRequest(name=name))),
     ):
         assert reason(call) == ("NOT_FOUND", "OPERATION_NOT_FOUND")
 

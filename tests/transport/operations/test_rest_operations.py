@@ -128,6 +128,15 @@ def test_a_list_has_pages_of_what_its_filter_matches(serve) -> None:
     assert second["nextPageToken"] == ""
 
 
+def test_an_operation_without_parts_has_none(serve) -> None:
+    client = serve()
+    path = started(client)
+    ended(client, path)
+    reply = client.rest("GET", f"{path}/partials")
+
+    assert (reply.status, reply.json) == (200, {"partials": []})
+
+
 def test_a_deleted_operation_does_not_exist(serve) -> None:
     client = serve()
     path = started(client)
@@ -136,6 +145,7 @@ def test_a_deleted_operation_does_not_exist(serve) -> None:
     for method, place in (
         ("GET", path),
         ("GET", f"{path}/result"),
+        ("GET", f"{path}/partials"),
         ("DELETE", path),
         ("POST", f"{path}:cancel"),
     ):
@@ -180,6 +190,7 @@ def test_a_server_without_a_store_names_the_setting(start, make_runner) -> None:
         ("POST", "/v1/explanations:start"),
         ("GET", "/v1/operations"),
         ("GET", "/v1/operations/1"),
+        ("GET", "/v1/operations/1/partials"),
     ):
         reply = client.rest(method, path, "{}" if method == "POST" else None, JSON)
         assert (reply.status, reply.json["reason"]) == (400, "OPERATIONS_DISABLED")

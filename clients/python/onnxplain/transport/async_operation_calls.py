@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from typing import Any, TypeVar
 
 import grpc
@@ -14,7 +14,12 @@ from google.protobuf.duration_pb2 import Duration
 from onnxplain.errors import ExplainError
 from onnxplain.transport.connection import Connection
 from onnxplain.transport.error_translation import translate_errors
-from onnxplain.v1.explanation_service_pb2 import ExplainResponse, ReadExplanationRequest
+from onnxplain.v1.explanation_service_pb2 import (
+    ExplainResponse,
+    PartialExplanation,
+    ReadExplanationRequest,
+    ReadPartialExplanationsRequest,
+)
 from onnxplain.v1.explanation_service_pb2_grpc import ExplanationServiceStub
 
 _Response = TypeVar("_Response")
@@ -81,6 +86,19 @@ class AsyncRemoteOperations:
 
         await self._retry(timeout, read_rest)
         return ExplainResponse.FromString(bytes(content))
+
+    async def partials(
+        self, name: str, *, timeout: float | None = None
+    ) -> Sequence[PartialExplanation]:
+        """Call ReadPartialExplanations."""
+        request = ReadPartialExplanationsRequest(name=name)
+
+        async def read(seconds: float | None) -> Sequence[PartialExplanation]:
+            options = self._connection.call_options(seconds)
+            parts = self._service.ReadPartialExplanations(request, **options)
+            return [part async for part in parts]
+
+        return await self._retry(timeout, read)
 
     def _unary(self, method: Any, request: Any) -> Callable[[float | None], Awaitable[Any]]:
         return lambda seconds: method(request, **self._connection.call_options(seconds))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol, TypeVar
 
 import grpc
@@ -14,7 +14,12 @@ from google.protobuf.duration_pb2 import Duration
 from onnxplain.errors import ExplainError
 from onnxplain.transport.connection import Connection
 from onnxplain.transport.error_translation import translate_errors
-from onnxplain.v1.explanation_service_pb2 import ExplainResponse, ReadExplanationRequest
+from onnxplain.v1.explanation_service_pb2 import (
+    ExplainResponse,
+    PartialExplanation,
+    ReadExplanationRequest,
+    ReadPartialExplanationsRequest,
+)
 from onnxplain.v1.explanation_service_pb2_grpc import ExplanationServiceStub
 
 _Response = TypeVar("_Response")
@@ -45,6 +50,9 @@ class OperationMessages(Protocol):
 
     def read(self, name: str, *, timeout: float | None = None) -> ExplainResponse:
         """Return the answer of an operation, however large."""
+
+    def partials(self, name: str, *, timeout: float | None = None) -> Sequence[PartialExplanation]:
+        """Return what an operation has finished so far, in the order of its methods."""
 
 
 class RemoteOperations:
@@ -105,6 +113,16 @@ class RemoteOperations:
 
         self._retry(timeout, read_rest)
         return ExplainResponse.FromString(bytes(content))
+
+    def partials(self, name: str, *, timeout: float | None = None) -> Sequence[PartialExplanation]:
+        """Call ReadPartialExplanations."""
+        request = ReadPartialExplanationsRequest(name=name)
+
+        def read(seconds: float | None) -> Sequence[PartialExplanation]:
+            options = self._connection.call_options(seconds)
+            return tuple(self._service.ReadPartialExplanations(request, **options))
+
+        return self._retry(timeout, read)
 
     def _unary(self, method: Any, request: Any) -> Callable[[float | None], Any]:
         return lambda seconds: method(request, **self._connection.call_options(seconds))

@@ -32,6 +32,7 @@ class Action(Enum):
     GET = "get"
     CANCEL = "cancel"
     DELETE = "delete"
+    PARTIALS = "partials"
 
 
 # Long: typer makes one flag from each parameter.
@@ -64,7 +65,7 @@ def operations(
     key_file: KeyFile = None,
     allow_unencrypted_token: AllowUnencryptedToken = False,
 ) -> None:
-    """List your operations at a server; or get, cancel or delete some.
+    """List your operations at a server; or get, cancel or delete some, or print partial answers.
 
     onnxplain operations --filter 'done = false'
 
@@ -103,6 +104,11 @@ def _delete(client: Client, names: list[str], _query: str) -> Iterator[str]:
     yield from ()
 
 
+def _partials(client: Client, names: list[str], _query: str) -> Iterator[str]:
+    for name in names:
+        yield from map(canonical.encode, client.messages.operations.partials(name))
+
+
 def _line(operation: Operation) -> str:
     """Return the columns of an operation, separated by tabs."""
     done, planned = operation.progress.done, operation.progress.planned
@@ -118,4 +124,5 @@ _ACTIONS: dict[Action, Callable[[Client, list[str], str], Iterator[str]]] = {
     Action.GET: _get,
     Action.CANCEL: _cancel,
     Action.DELETE: _delete,
+    Action.PARTIALS: _partials,
 }

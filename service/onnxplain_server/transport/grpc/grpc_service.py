@@ -11,6 +11,7 @@ from onnxplain.v1.explanation_service_pb2 import (
     ExplainStreamResponse,
     ReadExplanationRequest,
     ReadExplanationResponse,
+    ReadPartialExplanationsRequest,
 )
 from onnxplain.v1.explanation_service_pb2_grpc import ExplanationServiceServicer
 from onnxplain.v1.upload_pb2 import UploadModelRequest, UploadTableRequest
@@ -107,6 +108,14 @@ class ExplanationServicer(ExplanationServiceServicer):
                 ticket.caller.name, request.name, request.offset
             ):
                 yield ReadExplanationResponse(content=part).SerializeToString()
+
+    def ReadPartialExplanations(  # noqa: N802 - the contract's name
+        self, requests: Iterator[bytes], context: grpc.ServicerContext
+    ) -> Iterator[bytes]:
+        """Serve this method of the contract."""
+        with self._admitted(context, "ReadPartialExplanations") as ticket:
+            request = parser(ReadPartialExplanationsRequest)(self._only(requests, ticket))
+            yield from self._operations.parts(ticket.caller.name, request.name)
 
     def PlanExplanation(  # noqa: N802 - the contract's name
         self, requests: Iterator[bytes], context: grpc.ServicerContext

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import NoReturn
 
@@ -186,6 +186,14 @@ class OperationCalls:
             message = f"offset must be a whole number from 0 to {size:,}, the size of the answer"
             raise ExplainError(Reason.INVALID_REQUEST, message, "offset")
         return self._parts(operation, int(offset))
+
+    def parts(self, caller: str, name: str) -> Sequence[bytes]:
+        """Return the serialised PartialExplanations of an operation, in the order of methods."""
+        with _reachable():
+            parts = self._store.read_parts(owner_key(caller), operation_id(name))
+        if parts is None:
+            raise _not_found(name)
+        return parts
 
     @property
     def _store(self) -> OperationStore:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from flask import Blueprint, Response, request
 
 from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.request import ServiceMethod
 from onnxplain_server.transport.operations.operation_arguments import wait_seconds
 from onnxplain_server.transport.operations.operation_calls import OperationCalls
 from onnxplain_server.transport.operations.operation_messages import operation_name, to_message
@@ -18,6 +19,7 @@ from onnxplain_server.transport.rest import (
 )
 from onnxplain_server.transport.service import Service
 from onnxplain_server.wire import canonical
+from onnxplain_server.wire.kept_parts import join_parts
 from onnxplain_server.wire.media_types import JSON
 
 _ASYNC = "respond-async"
@@ -89,9 +91,18 @@ def operation_routes(service: Service, calls: OperationCalls) -> Blueprint:
         name = operation_name(operation_id)
         with service.admit(rest_access.caller()) as ticket:
             calls.check_answer(ticket.caller.name, name)
-            content = service.encode_answer(
-                lambda: calls.response_parts(ticket.caller.name, name), ticket
+            content = service.encode_kept(
+                ServiceMethod.ANSWER,
+                lambda: calls.response_parts(ticket.caller.name, name),
+                ticket,
             )
+        return Response(content, mimetype=JSON)
+
+    @routes.get("/v1/operations/<operation_id>/partials")
+    def get_partials(operation_id: str) -> Response:
+        with service.admit(rest_access.caller()) as ticket:
+            parts = calls.parts(ticket.caller.name, operation_name(operation_id))
+            content = service.encode_kept(ServiceMethod.PARTS, lambda: join_parts(parts), ticket)
         return Response(content, mimetype=JSON)
 
     return routes

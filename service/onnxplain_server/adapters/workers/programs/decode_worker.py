@@ -35,6 +35,7 @@ def load() -> None:
     rest_body.decode(ServiceMethod.EXPLAIN, "application/json", _DOCUMENT)
     rest_body.decode(ServiceMethod.EXPLAIN, "multipart/form-data; boundary=b", _FORM)
     rest_body.decode(ServiceMethod.ANSWER, "", b"")
+    rest_body.decode(ServiceMethod.PARTS, "", bytes(4))
     for document in _REFUSED:
         with suppress(ExplainError):
             rest_body.decode(ServiceMethod.EXPLAIN, "application/json", document)
