@@ -14,7 +14,8 @@ import pytest
 from google.rpc.error_details_pb2 import ErrorInfo
 from google.rpc.status_pb2 import Status
 from onnxplain.requests.arguments import to_request
-from onnxplain.v1.explanation_service_pb2 import ExplainResponse
+from onnxplain.v1.explanation_service_pb2 import ExplainResponse, PartialExplanation
+from onnxplain.v1.plan_pb2 import ExplanationPlan
 from onnxplain_server.adapters.storage.memory_blobs import MemoryBlobs
 from onnxplain_server.adapters.storage.operations.redis_operations import RedisOperations
 from onnxplain_server.core.operations import (
@@ -43,10 +44,10 @@ def head(rows: Rows, count: int) -> Rows:
     return {name: values[:count] for name, values in rows.items()}
 
 
-def new_operation(model: bytes, rows: Rows, *methods: Any) -> NewOperation:
+def new_operation(model: bytes, rows: Rows, *methods: Any, partial: bool = False) -> NewOperation:
     """Make the operation of a request, as a server does."""
     message = to_request(
-        model, rows, *methods, row_count=ROW_COUNT, plots=False
+        model, rows, *methods, row_count=ROW_COUNT, plots=False, partial=partial
     ).SerializeToString()
     caller = Caller("", 1.0, lambda: False)
     uploads = Uploads(MemoryBlobs(2**30, 1), RequestLimits(2**30, 2**30, 1.0))
@@ -127,6 +128,37 @@ def test_another_replica_ends_what_a_lost_one_computed(
     assert found.attempt_count == (2 if end is signal.SIGKILL else 1)
     assert results(answer(store, found)) == results(answer(store, whole))
     assert store.counts().resumed_count == (end is signal.SIGKILL)
+
+
+@pytest.mark.slow
+def test_plan_and_parts_outlive_the_replica_that_made_them(
+    replica, store: RedisOperations, network: bytes, rows: Rows, soon
+) -> None:
+    replicas = replica(grace_seconds=0), replica(grace_seconds=0)
+    methods = onnxplain.PartialDependence(features=["x0"]), onnxplain.Interactions()
+    few = head(rows, ROW_COUNT)
+    operation = store.start(OWNER, new_operation(network, few, *methods, partial=True))
+    assert soon(lambda: len(store.read_parts(OWNER, operation.id) or ()) == 2)
+    before = store.get(OWNER, operation.id)
+    parts = store.read_parts(OWNER, operation.id)
+    next(each for each in replicas if each.computes()).process.kill()
+    left = store.get(OWNER, operation.id)
+    found = ended(store, operation)
+    whole = ended(store, store.start(OWNER, new_operation(network, few, *methods)))
+
+    assert before is not None
+    assert left is not None
+    assert parts is not None
+    plan = ExplanationPlan.FromString(before.plan)
+    assert [method.name for method in plan.methods] == ["partial_dependence", "interactions"]
+    assert left.plan == found.plan == before.plan
+    curve, sample = (PartialExplanation.FromString(part) for part in parts)
+    assert (curve.index, curve.is_final, sample.index) == (0, True, 1)
+    assert curve.explanation == answer(store, found).explanations[0]
+    assert (found.state, found.attempt_count) == (OperationState.SUCCEEDED, 2)
+    assert results(answer(store, found)) == results(answer(store, whole))
+    assert store.read_parts(OWNER, operation.id) == []
+    assert found.part_count > before.part_count >= 2
 
 
 @pytest.mark.slow
