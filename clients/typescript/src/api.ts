@@ -1,11 +1,13 @@
 /** What both entries have. */
 
-export type { Client, ExplainOptions } from "./client.js";
+export type { Client, ExplainOptions, StartOptions } from "./client.js";
 export { ExplainError } from "./errors.js";
 export type { Explanation, Explanations, Plot } from "./explanations.js";
 export * as v1 from "./gen/v1.js";
 export type { ModelInput, TableInput } from "./inputs.js";
 export type { Method, MethodName, ResultOf } from "./methods.js";
+export type { Operation, OperationState, Progress, WaitOptions } from "./operations/operation.js";
+export type { PartialExplanation } from "./partials.js";
 export type { ExplainEvent, ProgressCallback } from "./progress.js";
 export type { Code, Reason } from "./reasons.js";
 export { ModelRef, TableRef } from "./references.js";

@@ -1,14 +1,9 @@
 /** Where gRPC's errors become this client's: once, and nowhere else. */
 
-import type { Duration } from "@bufbuild/protobuf/wkt";
 import { Code as ConnectCode, ConnectError } from "@connectrpc/connect";
-import { ExplainError, ended, unanswered } from "./errors.js";
-import {
-  BadRequestSchema,
-  ErrorInfoSchema,
-  RetryInfoSchema,
-} from "./gen/google/rpc/error_details_pb.js";
-import type { Code } from "./reasons.js";
+import { errorOf, type FindDetail, reasonIn } from "./details.js";
+import { ended, unanswered } from "./errors.js";
+import { type Code, codeName } from "./reasons.js";
 
 /**
  * Turn a failure of a call into an ExplainError.
@@ -27,17 +22,12 @@ export function toExplainError(
   if (signal?.aborted) return ended("CANCELLED", signal.reason);
   const failure = ConnectError.from(error);
   const code = codeOf(failure);
-  const reason = failure.findDetails(ErrorInfoSchema)[0]?.reason;
-  if (reason === undefined && code === "UNAVAILABLE") {
+  const find: FindDetail = (schema) => failure.findDetails(schema)[0];
+  if (reasonIn(find) === undefined && code === "UNAVAILABLE") {
     return unanswered(endpoint, failure.rawMessage, error);
   }
-  return new ExplainError(failure.rawMessage || "the call ended without a message", {
-    reason: reason ?? code,
-    code,
-    field: failure.findDetails(BadRequestSchema)[0]?.fieldViolations[0]?.field ?? "",
-    retryAfterMs: milliseconds(failure.findDetails(RetryInfoSchema)[0]?.retryDelay),
-    cause: error,
-  });
+  const message = failure.rawMessage || "the call ended without a message";
+  return errorOf(message, code, find, error);
 }
 
 /** The name of a code. A connection that broke has none of its own, or one no server of ours says. */
@@ -46,8 +36,7 @@ function codeOf(failure: ConnectError): Code {
   if (failure.code === ConnectCode.Aborted || [...chain(failure)].some(isOfNode)) {
     return "UNAVAILABLE";
   }
-  const words = ConnectCode[failure.code].replace(/(?<=[a-z])[A-Z]/g, "_$&");
-  return words.toUpperCase() as Code;
+  return codeName(failure.code);
 }
 
 /** What went wrong on this side: a file that cannot be read, a token that is none. */
@@ -66,8 +55,4 @@ function* chain(error: unknown): Generator<Error> {
 /** Whether it is Node's: of a name, a connection, or a certificate. */
 function isOfNode(error: Error): boolean {
   return "code" in error && typeof error.code === "string";
-}
-
-function milliseconds(delay: Duration | undefined): number | undefined {
-  return delay && 1_000 * Number(delay.seconds) + delay.nanos / 1e6;
 }

@@ -9,7 +9,10 @@ import {
   type ExplainRequest,
 } from "./gen/onnxplain/v1/explanation_service_pb.js";
 import type { ModelDescription } from "./gen/onnxplain/v1/model_pb.js";
+import type { ExplanationPlan } from "./gen/onnxplain/v1/plan_pb.js";
 import { type ModelInput, type TableInput, tableSource, toModel } from "./inputs.js";
+import { OperationCalls } from "./operations/calls.js";
+import { checkedName, Operation } from "./operations/operation.js";
 import {
   begin,
   type ExplainEvent,
@@ -31,6 +34,18 @@ export interface ExplainOptions extends CallOptions {
   readonly onProgress?: ProgressCallback | undefined;
 }
 
+/** Options of `Client.start`. */
+export interface StartOptions extends CallOptions {
+  /**
+   * Name of the request: an equal request with the same name starts nothing new, but returns the
+   * same operation. Default: a random one.
+   */
+  readonly requestId?: string | undefined;
+
+  /** For the filter of `Client.operations`. */
+  readonly labels?: Readonly<Record<string, string>> | undefined;
+}
+
 /**
  * Explains models; calls can run side by side. `connect` makes one.
  *
@@ -39,6 +54,7 @@ export interface ExplainOptions extends CallOptions {
  */
 export class Client<Path = never> {
   private readonly delivery: Delivery;
+  private readonly calls: OperationCalls;
 
   /**
    * @param wire closed with the client
@@ -51,6 +67,7 @@ export class Client<Path = never> {
     private readonly opener: Opener,
   ) {
     this.delivery = new Delivery(wire, terms);
+    this.calls = new OperationCalls(wire.operations, this.delivery);
   }
 
   /**
@@ -85,7 +102,9 @@ export class Client<Path = never> {
   async explain(input: ExplainInput<Path>, options: ExplainOptions = {}): Promise<Explanations> {
     const { onProgress, ...call } = options;
     const { request, sources } = await toRequest(input, this.opener);
-    if (request.partial) throw new TypeError("partial: only explainStream gives partial answers");
+    if (request.partial) {
+      throw new TypeError("partial: only explainStream and start give partial answers");
+    }
     const tell = onProgress && rising(onProgress);
     const ask = (fit: ExplainRequest, left: CallOptions) =>
       tell ? followed(this.wire.explainStream(fit, left), tell) : this.wire.explain(fit, left);
@@ -118,6 +137,84 @@ export class Client<Path = never> {
       yield* told(await this.delivery.deliver(request, sources, attempts, ask));
     } finally {
       release();
+    }
+  }
+
+  /**
+   * Tell what an explanation would take, without computing it.
+   *
+   * @example
+   * ```ts
+   * const plan = await client.plan({ model, table, methods: [{ interactions: {} }] });
+   * console.log(plan.predictedRowCount, plan.seconds?.high);
+   * for (const saving of plan.savings) console.log(saving.field, saving.value, saving.accuracy);
+   * ```
+   */
+  async plan(input: ExplainInput<Path>, options: CallOptions = {}): Promise<ExplanationPlan> {
+    const { request, sources } = await toRequest(input, this.opener);
+    const ask = (fit: ExplainRequest, left: CallOptions) => this.wire.plan(fit, left);
+    return this.delivery.during(options, (attempts) =>
+      this.delivery.deliver(request, sources, attempts, ask),
+    );
+  }
+
+  /**
+   * Start an explanation that the server computes and keeps. It outlives this client:
+   * `operation` finds it again by its name. A server without Redis refuses with
+   * OPERATIONS_DISABLED. The options are of this call, not of the explanation.
+   *
+   * @example
+   * ```ts
+   * const operation = await client.start({ model, table, methods }, { labels: { team: "risk" } });
+   * const found = await operation.result();
+   * ```
+   */
+  async start(input: ExplainInput<Path>, options: StartOptions = {}): Promise<Operation> {
+    const { requestId = randomName(), labels = {}, ...call } = options;
+    const { request, sources } = await toRequest(input, this.opener);
+    const ask = (fit: ExplainRequest, left: CallOptions) =>
+      this.wire.start(fit, { requestId, labels }, left);
+    return this.delivery.during(call, async (attempts) => {
+      return new Operation(
+        await this.delivery.deliver(request, sources, attempts, ask),
+        this.calls,
+      );
+    });
+  }
+
+  /**
+   * Find an operation again, by its name.
+   *
+   * @example
+   * ```ts
+   * const operation = await client.operation("operations/5f0c9e");
+   * if (operation.isDone) await report(await operation.result());
+   * ```
+   */
+  async operation(name: string, options: CallOptions = {}): Promise<Operation> {
+    return new Operation(await this.calls.get(checkedName(name), options), this.calls);
+  }
+
+  /**
+   * The operations of this caller, newest first, without their answers.
+   *
+   * @param filter conditions joined by AND, with = and !=, of state, done, method, request_id and
+   *   labels.KEY
+   * @param options hold for each page
+   *
+   * @example
+   * ```ts
+   * for await (const operation of client.operations('done = false AND labels.team = "risk"')) {
+   *   await operation.cancel();
+   * }
+   * ```
+   */
+  async *operations(
+    filter = "",
+    options: CallOptions = {},
+  ): AsyncGenerator<Operation, void, undefined> {
+    for await (const message of this.calls.all(filter, options)) {
+      yield new Operation(message, this.calls);
     }
   }
 
@@ -190,4 +287,12 @@ export class Client<Path = never> {
   health(options: CallOptions = {}): Promise<Health> {
     return this.delivery.during(options, (attempts) => this.wire.health(leftOf(attempts)));
   }
+}
+
+/** Makes repetitions of a start safe whose answer was lost. */
+function randomName(): string {
+  // `randomUUID` is missing in pages without TLS.
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) =>
+    byte.toString(16).padStart(2, "0"),
+  ).join("");
 }

@@ -39,6 +39,11 @@ export class Delivery {
     return call(attempts).finally(release);
   }
 
+  /** Make a call that has no files, again until it is answered. */
+  ask<Answer>(options: CallOptions, call: (left: CallOptions) => Promise<Answer>): Promise<Answer> {
+    return this.during(options, (attempts) => persist(attempts, call));
+  }
+
   /** Make a call with the request; upload what the server has no longer. */
   async deliver<R extends Request, Answer>(
     request: R,

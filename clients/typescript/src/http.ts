@@ -1,9 +1,10 @@
 /** The calls of the service by fetch, over its REST mapping. */
 
-import { create, type DescMessage, fromJsonString, type MessageShape } from "@bufbuild/protobuf";
+import { create, fromJsonString } from "@bufbuild/protobuf";
 import { type Content, describeBody, explainBody, modelBody, tableBody } from "./bodies.js";
-import { Deadline } from "./deadline.js";
-import { events, type ServerEvent } from "./events.js";
+import type { ServerEvent } from "./events.js";
+import { type Fetching, LENIENT, type Sent } from "./fetching.js";
+import { type Operation, OperationSchema } from "./gen/google/longrunning/operations_pb.js";
 import {
   type DescribeModelRequest,
   type DescribeModelResponse,
@@ -16,136 +17,81 @@ import {
   PartialExplanationSchema,
   ProgressSchema,
 } from "./gen/onnxplain/v1/explanation_service_pb.js";
+import { type ExplanationPlan, ExplanationPlanSchema } from "./gen/onnxplain/v1/plan_pb.js";
 import {
   UploadModelResponseSchema,
   UploadTableResponseSchema,
 } from "./gen/onnxplain/v1/upload_pb.js";
-import { problemOf, toError } from "./problems.js";
-import { collect, read } from "./sources.js";
+import { RestOperations } from "./operations/rest.js";
+import { toError } from "./problems.js";
+import { collect } from "./sources.js";
 import type { TableFile } from "./tables.js";
 import type { CallOptions } from "./terms.js";
-import type { Health, Wire } from "./wire.js";
-
-// Answers of newer servers may say more.
-const LENIENT = { ignoreUnknownFields: true };
-
-const JSON_TYPE = "application/json";
-const EVENTS_TYPE = "text/event-stream";
-
-/** Where a call goes, and what with. */
-interface Sent extends Content {
-  readonly route: string;
-  readonly method: "POST" | "PUT";
-  readonly accept: string;
-}
+import type { Health, Identity, Wire } from "./wire.js";
 
 /** Messages to a server by REST. */
 export class RestWire implements Wire {
-  /**
-   * @param base address of the server; routes are relative to it
-   * @param authorization makes the header of each call
-   */
-  constructor(
-    private readonly base: URL,
-    private readonly authorization: (() => Promise<string>) | undefined,
-  ) {}
+  readonly operations: RestOperations;
+
+  constructor(private readonly calls: Fetching) {
+    this.operations = new RestOperations(calls);
+  }
 
   explain(request: ExplainRequest, call: CallOptions): Promise<ExplainResponse> {
     const sent = post("v1/explanations", explainBody(request));
-    return this.asked(sent, ExplainResponseSchema, call);
+    return this.calls.message(sent, ExplainResponseSchema, call);
   }
 
-  async *explainStream(
+  explainStream(request: ExplainRequest, call: CallOptions): AsyncGenerator<ExplainStreamResponse> {
+    return this.calls.events(post("v1/explanations", explainBody(request)), call, eventOf);
+  }
+
+  plan(request: ExplainRequest, call: CallOptions): Promise<ExplanationPlan> {
+    const sent = post("v1/explanations:plan", explainBody(request));
+    return this.calls.message(sent, ExplanationPlanSchema, call);
+  }
+
+  start(
     request: ExplainRequest,
+    { requestId, labels }: Identity,
     call: CallOptions,
-  ): AsyncGenerator<ExplainStreamResponse> {
-    const sent = { ...post("v1/explanations", explainBody(request)), accept: EVENTS_TYPE };
-    const shown = await this.shown();
-    const deadline = new Deadline(call, this.base.host);
-    try {
-      const response = await this.fetched(sent, shown, deadline);
-      if (response.body === null) return;
-      for await (const event of events(read(response.body))) yield eventOf(event);
-    } catch (error) {
-      throw deadline.told(error);
-    } finally {
-      deadline.leave();
-    }
+  ): Promise<Operation> {
+    const query = new URLSearchParams({ request_id: requestId });
+    for (const [key, value] of Object.entries(labels)) query.append("label", `${key}=${value}`);
+    const sent = post(`v1/explanations:start?${query}`, explainBody(request));
+    return this.calls.message(sent, OperationSchema, call);
   }
 
   describe(request: DescribeModelRequest, call: CallOptions): Promise<DescribeModelResponse> {
     const sent = post("v1/models:describe", describeBody(request));
-    return this.asked(sent, DescribeModelResponseSchema, call);
+    return this.calls.message(sent, DescribeModelResponseSchema, call);
   }
 
   async uploadModel(content: AsyncIterable<Uint8Array>, call: CallOptions): Promise<string> {
     const sent = put("v1/models", modelBody(await collect(content)));
-    return (await this.asked(sent, UploadModelResponseSchema, call)).id;
+    return (await this.calls.message(sent, UploadModelResponseSchema, call)).id;
   }
 
   async uploadTable(file: TableFile, call: CallOptions): Promise<string> {
     const sent = put("v1/tables", tableBody(file.format, await collect(file.content)));
-    return (await this.asked(sent, UploadTableResponseSchema, call)).id;
+    return (await this.calls.message(sent, UploadTableResponseSchema, call)).id;
   }
 
   async health(call: CallOptions): Promise<Health> {
-    const deadline = new Deadline(call, this.base.host);
-    try {
-      const response = await fetch(new URL("readyz", this.base), { signal: deadline.signal });
-      return response.ok ? "SERVING" : "NOT_SERVING";
-    } catch (error) {
-      throw deadline.told(error);
-    } finally {
-      deadline.leave();
-    }
+    return (await this.calls.isOk("readyz", call)) ? "SERVING" : "NOT_SERVING";
   }
 
   close(): void {
     // Connections are the platform's own; calls are ended by their signals.
   }
-
-  private async asked<Answer extends DescMessage>(
-    sent: Sent,
-    answer: Answer,
-    call: CallOptions,
-  ): Promise<MessageShape<Answer>> {
-    const shown = await this.shown();
-    const deadline = new Deadline(call, this.base.host);
-    try {
-      const response = await this.fetched(sent, shown, deadline);
-      return fromJsonString(answer, await response.text(), LENIENT);
-    } catch (error) {
-      throw deadline.told(error);
-    } finally {
-      deadline.leave();
-    }
-  }
-
-  /** What shows who calls. */
-  private async shown(): Promise<Record<string, string>> {
-    return this.authorization === undefined ? {} : { Authorization: await this.authorization() };
-  }
-
-  private async fetched(
-    { route, method, accept, body, type }: Sent,
-    shown: Record<string, string>,
-    deadline: Deadline,
-  ): Promise<Response> {
-    const headers = new Headers({ Accept: accept, ...shown, ...deadline.headers });
-    if (type !== undefined) headers.set("Content-Type", type);
-    const { signal } = deadline;
-    const response = await fetch(new URL(route, this.base), { method, headers, body, signal });
-    if (!response.ok) throw await problemOf(response);
-    return response;
-  }
 }
 
 function post(route: string, content: Content): Sent {
-  return { route, method: "POST", accept: JSON_TYPE, ...content };
+  return { route, method: "POST", ...content };
 }
 
 function put(route: string, content: Content): Sent {
-  return { route, method: "PUT", accept: JSON_TYPE, ...content };
+  return { route, method: "PUT", ...content };
 }
 
 function eventOf({ event, data }: ServerEvent): ExplainStreamResponse {

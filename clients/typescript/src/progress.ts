@@ -1,13 +1,12 @@
 /** Streams of events: progress on the way, the answer at the end. */
 
-import { create } from "@bufbuild/protobuf";
 import { ExplainError } from "./errors.js";
 import { Explanations } from "./explanations.js";
-import {
-  type ExplainResponse,
-  ExplainResponseSchema,
-  type ExplainStreamResponse,
+import type {
+  ExplainResponse,
+  ExplainStreamResponse,
 } from "./gen/onnxplain/v1/explanation_service_pb.js";
+import { type PartialExplanation, toPartial } from "./partials.js";
 
 /** Told how many rows are predicted, of how many at most. */
 export type ProgressCallback = (done: number, planned: number) => void;
@@ -15,15 +14,7 @@ export type ProgressCallback = (done: number, planned: number) => void;
 /** What `Client.explainStream` gives: progress and parts on the way, the explanations at the end. */
 export type ExplainEvent =
   | { readonly type: "progress"; readonly done: number; readonly planned: number }
-  | {
-      readonly type: "partial";
-      /** Index of the explanation in the answer. */
-      readonly index: number;
-      /** The explanation alone, with its warnings. */
-      readonly explanations: Explanations;
-      /** Whether the answer will have the same explanation; otherwise it is from some of the rows. */
-      readonly isFinal: boolean;
-    }
+  | ({ readonly type: "partial" } & PartialExplanation)
   | { readonly type: "explanations"; readonly explanations: Explanations };
 
 /** Tell progress only where it is one: a call that is made again begins anew. */
@@ -81,14 +72,7 @@ function eventOf({ event }: ExplainStreamResponse): ExplainEvent | undefined {
   if (event.case === "response") {
     return { type: "explanations", explanations: new Explanations(event.value) };
   }
-  if (event.case === "partial") {
-    const { index, explanation, warnings, isFinal } = event.value;
-    const alone = create(ExplainResponseSchema, {
-      explanations: explanation ? [explanation] : [],
-      warnings,
-    });
-    return { type: "partial", index, explanations: new Explanations(alone), isFinal };
-  }
+  if (event.case === "partial") return { type: "partial", ...toPartial(event.value) };
   if (event.case !== "progress") return undefined;
   return { type: "progress", done: event.value.done, planned: event.value.planned };
 }

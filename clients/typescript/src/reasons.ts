@@ -1,23 +1,32 @@
 /** Why a call failed: the service's vocabulary, and gRPC's. */
 
+/** Names of gRPC's codes in the order of their numbers, from 1. */
+const CODE_NAMES = [
+  "CANCELLED",
+  "UNKNOWN",
+  "INVALID_ARGUMENT",
+  "DEADLINE_EXCEEDED",
+  "NOT_FOUND",
+  "ALREADY_EXISTS",
+  "PERMISSION_DENIED",
+  "RESOURCE_EXHAUSTED",
+  "FAILED_PRECONDITION",
+  "ABORTED",
+  "OUT_OF_RANGE",
+  "UNIMPLEMENTED",
+  "INTERNAL",
+  "UNAVAILABLE",
+  "DATA_LOSS",
+  "UNAUTHENTICATED",
+] as const;
+
 /** Names of gRPC's codes. */
-export type Code =
-  | "ABORTED"
-  | "ALREADY_EXISTS"
-  | "CANCELLED"
-  | "DATA_LOSS"
-  | "DEADLINE_EXCEEDED"
-  | "FAILED_PRECONDITION"
-  | "INTERNAL"
-  | "INVALID_ARGUMENT"
-  | "NOT_FOUND"
-  | "OUT_OF_RANGE"
-  | "PERMISSION_DENIED"
-  | "RESOURCE_EXHAUSTED"
-  | "UNAUTHENTICATED"
-  | "UNAVAILABLE"
-  | "UNIMPLEMENTED"
-  | "UNKNOWN";
+export type Code = (typeof CODE_NAMES)[number];
+
+/** The name of a code of gRPC by its number. */
+export function codeName(number: number): Code {
+  return CODE_NAMES[number - 1] ?? "UNKNOWN";
+}
 
 /** The code that comes with each reason; REST tells only the reason. */
 export const CODES = {

@@ -17,6 +17,7 @@
  */
 
 import { Client } from "./client.js";
+import { Fetching } from "./fetching.js";
 import { RestWire } from "./http.js";
 import { authorization } from "./security.js";
 import { type ConnectOptions, Terms } from "./terms.js";
@@ -37,7 +38,7 @@ export * from "./api.js";
 export function connect(url: string | URL = origin(), options: ConnectOptions = {}): Client {
   // Routes are below the address, whether it ends with "/" or not.
   const base = new URL(String(url).replace(/\/*$/, "/"));
-  const wire = new RestWire(base, authorization(base, options));
+  const wire = new RestWire(new Fetching(base, authorization(base, options)));
   return new Client(wire, new Terms(options), refuse);
 }
 

@@ -71,7 +71,8 @@ function wasCut(error: ExplainError): boolean {
   return error.code === "CANCELLED" && error.message === "CANCELLED";
 }
 
-function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
+/** Wait; it ends early, with an error, where the caller leaves. */
+export function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     const leave = () => {
       clearTimeout(timer);

@@ -26,14 +26,15 @@ export function sourceOf(input: unknown, elsewhere: Opener): Source {
 /** Read a whole file. */
 export async function collect(parts: AsyncIterable<Uint8Array>): Promise<Uint8Array<ArrayBuffer>> {
   const kept: Uint8Array[] = [];
-  let size = 0;
-  for await (const part of parts) {
-    kept.push(part);
-    size += part.length;
-  }
-  const whole = new Uint8Array(size);
+  for await (const part of parts) kept.push(part);
+  return joined(kept);
+}
+
+/** Put parts together. */
+export function joined(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+  const whole = new Uint8Array(parts.reduce((size, part) => size + part.length, 0));
   let filled = 0;
-  for (const part of kept) {
+  for (const part of parts) {
     whole.set(part, filled);
     filled += part.length;
   }
@@ -75,7 +76,7 @@ export async function peek(
   while (head.length < count) {
     const next = await rest.next();
     if (next.done) break;
-    head = head.length === 0 ? next.value : joined(head, next.value);
+    head = head.length === 0 ? next.value : joined([head, next.value]);
   }
   return { head, all: chained(head, rest) };
 }
@@ -108,13 +109,6 @@ async function* chained(
   } finally {
     await rest.return?.();
   }
-}
-
-function joined(first: Uint8Array, second: Uint8Array): Uint8Array<ArrayBuffer> {
-  const both = new Uint8Array(first.length + second.length);
-  both.set(first);
-  both.set(second, first.length);
-  return both;
 }
 
 function isAsyncIterable(input: unknown): input is AsyncIterable<Uint8Array> {

@@ -1,5 +1,6 @@
 /** One attempt at each call of the service; every failure is an ExplainError. */
 
+import type { Operation } from "./gen/google/longrunning/operations_pb.js";
 import type {
   DescribeModelRequest,
   DescribeModelResponse,
@@ -7,18 +8,36 @@ import type {
   ExplainResponse,
   ExplainStreamResponse,
 } from "./gen/onnxplain/v1/explanation_service_pb.js";
+import type { ExplanationPlan } from "./gen/onnxplain/v1/plan_pb.js";
+import type { OperationWire } from "./operations/wire.js";
 import type { TableFile } from "./tables.js";
 import type { CallOptions } from "./terms.js";
 
 /** Whether a server takes requests. */
 export type Health = "SERVING" | "NOT_SERVING" | "SERVICE_UNKNOWN" | "UNKNOWN";
 
+/** What an explanation that is started is called by. */
+export interface Identity {
+  /** Name of the request. */
+  readonly requestId: string;
+
+  /** For filters. */
+  readonly labels: Readonly<Record<string, string>>;
+}
+
 /** Messages to a server, by gRPC or by REST. */
 export interface Wire {
+  /** Calls about operations. */
+  readonly operations: OperationWire;
+
   explain(request: ExplainRequest, call: CallOptions): Promise<ExplainResponse>;
 
   /** Whoever leaves the loop cancels the computation. */
   explainStream(request: ExplainRequest, call: CallOptions): AsyncIterable<ExplainStreamResponse>;
+
+  plan(request: ExplainRequest, call: CallOptions): Promise<ExplanationPlan>;
+
+  start(request: ExplainRequest, identity: Identity, call: CallOptions): Promise<Operation>;
 
   describe(request: DescribeModelRequest, call: CallOptions): Promise<DescribeModelResponse>;
 
