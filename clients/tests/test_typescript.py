@@ -6,11 +6,11 @@ import json
 import os
 import subprocess
 import tarfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from harness import Server, serving
+from harness import Server, running_redis, serving
 
 
 @pytest.fixture(scope="module")
@@ -19,9 +19,17 @@ def package(root: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def small() -> Iterator[Server]:
-    """A server whose limit for tables a test can exceed, and that takes the example's model."""
-    with serving(max_table_bytes=8 * 2**20, max_planned_rows=1e10) as running:
+def small(
+    program: Callable[[str], str], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Server]:
+    """A server with operations, whose limit for tables a test can exceed."""
+    folder = tmp_path_factory.mktemp("redis")
+    # The example's model takes many rows.
+    settings = {"max_table_bytes": 8 * 2**20, "max_planned_rows": 1e10, "cache_secret": "s" * 32}
+    with (
+        running_redis(program("redis-server"), folder) as url,
+        serving(redis_url=url, **settings) as running,
+    ):
         yield running
 
 

@@ -80,6 +80,18 @@ test("the example of the README draws in a page", async () => {
   await page.close();
 });
 
+test("an operation is started, awaited and read in a page", async () => {
+  const page = await open();
+  await page.setInputFiles("#model", MODEL);
+  const examplesOfPages = await examples("js");
+
+  await page.addScriptTag({ type: "module", content: examplesOfPages[1] ?? assert.fail() });
+
+  await page.waitForFunction(() => document.querySelector("output")?.value !== "");
+  assert.match((await page.textContent("output")) ?? "", /^age x bmi$/);
+  await page.close();
+});
+
 test("a refusal is shown with its reason", async () => {
   const page = await open();
   await choose(page);

@@ -40,11 +40,17 @@ test("the first example prints the interactions", async () => {
   assert.match(await printed(first), /^age x bmi \[ /);
 });
 
-test("the example of an error prints reason and field", async () => {
+test("the example of an operation prints its plan and its answer", async () => {
   const [, second = ""] = await examples("ts");
 
+  assert.match(await printed(second), /^\d+ rows to predict\nSUCCEEDED 2\n$/);
+});
+
+test("the example of an error prints reason and field", async () => {
+  const [, , third = ""] = await examples("ts");
+
   const reason = "UNKNOWN_FEATURE methods[0].interactions.features 'agee' is no feature";
-  assert.ok((await printed(second)).startsWith(reason));
+  assert.ok((await printed(third)).startsWith(reason));
 });
 
 test("the example program names the strongest interaction of Miami's houses", async () => {
