@@ -100,6 +100,7 @@ for (const [name, open] of Object.entries(CLIENTS)) {
       table: { age, bmi: age },
       featureColumns: ["age", "bmi"],
       methods: [{ individualConditionalExpectation: options }],
+      rowCount: 10_000,
       plots: false,
     };
 

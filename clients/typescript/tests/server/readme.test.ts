@@ -18,6 +18,7 @@ let folder: string;
 before(async () => {
   folder = await mkdtemp(join(tmpdir(), "readme-"));
   await copyFile(MODEL, join(folder, "model.onnx"));
+  await writeFile(join(folder, "rows.csv"), TABLE);
   await writeFile(join(folder, "rows.csv.gz"), gzipSync(TABLE));
 });
 
@@ -44,6 +45,14 @@ test("the example of an operation prints its plan and its answer", async () => {
   const [, second = ""] = await examples("ts");
 
   assert.match(await printed(second), /^\d+ rows to predict\nSUCCEEDED 2\n$/);
+});
+
+test("the lines of the page of long-running explanations run", async () => {
+  const [lines = ""] = await examples("ts", "../../docs/long-running.md");
+  const before = 'import { connect } from "onnxplain"; const client = connect("localhost:8081");';
+  const after = 'console.log(explanation.result("interactions").overall.length); client.close();';
+
+  assert.equal(await printed(`${before}\n${lines}\n${after}`), "2\n");
 });
 
 test("the example of an error prints reason and field", async () => {

@@ -1,4 +1,4 @@
-/** The examples of the README, and the files that they are about. */
+/** The examples of the README and of other pages, and the files that they are about. */
 
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
@@ -11,9 +11,9 @@ export const MODEL = fileURLToPath(new URL("../../tests/models/half.onnx", PACKA
 /** Rows for it. */
 export const TABLE = `age,bmi\n${Array.from({ length: 40 }, (_, i) => `${i % 7},${i % 5}`).join("\n")}\n`;
 
-/** The examples in one language, in their order. */
-export async function examples(language: "ts" | "js"): Promise<string[]> {
-  const text = await readFile(new URL("README.md", PACKAGE), "utf8");
+/** The examples of a page in one language, in their order. */
+export async function examples(language: "ts" | "js", page = "README.md"): Promise<string[]> {
+  const text = await readFile(new URL(page, PACKAGE), "utf8");
   const blocks = text.matchAll(new RegExp(`^\`\`\`${language}\n(.*?)^\`\`\``, "gms"));
   return [...blocks].map(([, code = ""]) => code);
 }
