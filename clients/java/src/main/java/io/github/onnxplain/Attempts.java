@@ -77,7 +77,7 @@ final class Attempts {
     }
 
     /** Nanoseconds of a duration; what does not fit is as good as the most. */
-    private static long nanos(Duration duration) {
+    static long nanos(Duration duration) {
         return duration.getSeconds() >= Long.MAX_VALUE / 1_000_000_000L ? Long.MAX_VALUE : duration.toNanos();
     }
 }

@@ -32,6 +32,11 @@ final class Border {
                 reason.isEmpty() ? code.name() : reason, message, field(details), code, retryAfter(details), error);
     }
 
+    /** Translates the error of an operation of `endpoint`. */
+    static ExplainException translate(com.google.rpc.Status status, String endpoint) {
+        return translate(StatusProto.toStatusRuntimeException(status), endpoint);
+    }
+
     /** What gRPC says itself: its own words, and those of what happened below it. */
     private static String text(Status status) {
         String cause = status.getCause() == null ? null : status.getCause().getMessage();

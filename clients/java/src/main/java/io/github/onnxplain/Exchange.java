@@ -45,7 +45,7 @@ final class Exchange {
     /** Makes a call with the parcel's request; uploads what the server has no longer. */
     <Q extends Message, A> CompletableFuture<A> deliver(
             Parcel<Q> parcel, BiFunction<ExplanationServiceStub, Q, CompletableFuture<A>> call) {
-        return recovered(persist(stub -> call.apply(stub, parcel.request())), error -> parcel.missing(error)
+        return recovered(explaining(stub -> call.apply(stub, parcel.request())), error -> parcel.missing(error)
                 .map(file -> upload(file).thenCompose(id -> deliver(parcel, call))));
     }
 
@@ -53,8 +53,8 @@ final class Exchange {
     CompletableFuture<String> upload(Message file) {
         ByteString content = Content.of(file);
         return file instanceof Model
-                ? persist(stub -> uploadModel(stub, content))
-                : persist(stub -> uploadTable(stub, content, Content.format((Table) file)));
+                ? explaining(stub -> uploadModel(stub, content))
+                : explaining(stub -> uploadTable(stub, content, Content.format((Table) file)));
     }
 
     private CompletableFuture<String> uploadModel(ExplanationServiceStub stub, ByteString content) {
@@ -77,15 +77,16 @@ final class Exchange {
         return upload.future().thenApply(UploadTableResponse::getId);
     }
 
-    /** Makes a call until it is answered, or there is no use in it. */
-    private <A> CompletableFuture<A> persist(Function<ExplanationServiceStub, CompletableFuture<A>> call) {
-        return recovered(attempt(call), error -> attempts.pause(error)
-                .map(pause ->
-                        CompletableFuture.supplyAsync(() -> null, after(pause)).thenCompose(nothing -> persist(call))));
+    /** Makes a call of the explanation service until it is answered, or there is no use in it. */
+    <A> CompletableFuture<A> explaining(Function<ExplanationServiceStub, CompletableFuture<A>> call) {
+        return persist(deadline -> call.apply(terms.on(ExplanationServiceGrpc.newStub(channel), deadline)));
     }
 
-    private <A> CompletableFuture<A> attempt(Function<ExplanationServiceStub, CompletableFuture<A>> call) {
-        return once(deadline -> call.apply(terms.on(ExplanationServiceGrpc.newStub(channel), deadline)));
+    /** Makes a call of any service, told its deadline, until it is answered, or there is no use in it. */
+    <A> CompletableFuture<A> persist(Function<Deadline, CompletableFuture<A>> call) {
+        return recovered(once(call), error -> attempts.pause(error)
+                .map(pause ->
+                        CompletableFuture.supplyAsync(() -> null, after(pause)).thenCompose(nothing -> persist(call))));
     }
 
     /** Makes a call of any service, told its deadline, once. */

@@ -218,7 +218,7 @@ public final class ExplainCall {
         }
 
         /**
-         * Sets whether a stream also gives what is finished so far, as {@link ExplainEvent.Partial}.
+         * Sets whether a stream or an operation also gives what is finished so far, as {@link ExplainEvent.Partial}.
          *
          * @param partial default: false
          * @return this builder
@@ -336,7 +336,7 @@ public final class ExplainCall {
 
         /**
          * Lets a listener know how far the computation is. Not for {@link OnnxplainClient#explainStream}, which tells
-         * it anyway.
+         * it anyway, nor for {@link OnnxplainClient#start}, whose {@link Operation#await} takes one.
          *
          * @param listener told on the way
          * @return this builder

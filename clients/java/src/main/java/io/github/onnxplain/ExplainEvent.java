@@ -1,5 +1,8 @@
 package io.github.onnxplain;
 
+import io.github.onnxplain.v1.ExplainResponse;
+import io.github.onnxplain.v1.PartialExplanation;
+
 /**
  * What an explanation on its way tells: {@link Progress}, {@link Partial} if asked for, and at last the {@link Answer}.
  *
@@ -25,7 +28,15 @@ public sealed interface ExplainEvent {
      * @param explanations the explanation alone, with its warnings
      * @param isFinal whether the answer will have the same explanation; otherwise it is from some of the rows
      */
-    record Partial(int index, Explanations explanations, boolean isFinal) implements ExplainEvent {}
+    record Partial(int index, Explanations explanations, boolean isFinal) implements ExplainEvent {
+        static Partial of(PartialExplanation part) {
+            ExplainResponse alone = ExplainResponse.newBuilder()
+                    .addExplanations(part.getExplanation())
+                    .addAllWarnings(part.getWarningsList())
+                    .build();
+            return new Partial(part.getIndex(), new Explanations(alone), part.getIsFinal());
+        }
+    }
 
     /**
      * The results; the last event.

@@ -1,8 +1,6 @@
 package io.github.onnxplain;
 
-import io.github.onnxplain.v1.ExplainResponse;
 import io.github.onnxplain.v1.ExplainStreamResponse;
-import io.github.onnxplain.v1.PartialExplanation;
 import java.util.Iterator;
 import java.util.NoSuchElementException;
 import java.util.Optional;
@@ -84,12 +82,7 @@ public final class ExplainEvents implements Iterable<ExplainEvent>, AutoCloseabl
 
     private static ExplainEvent read(ExplainStreamResponse event) {
         if (event.hasPartial()) {
-            PartialExplanation part = event.getPartial();
-            ExplainResponse alone = ExplainResponse.newBuilder()
-                    .addExplanations(part.getExplanation())
-                    .addAllWarnings(part.getWarningsList())
-                    .build();
-            return new ExplainEvent.Partial(part.getIndex(), new Explanations(alone), part.getIsFinal());
+            return ExplainEvent.Partial.of(event.getPartial());
         }
         return event.hasResponse()
                 ? new ExplainEvent.Answer(new Explanations(event.getResponse()))

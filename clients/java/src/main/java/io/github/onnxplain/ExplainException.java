@@ -51,6 +51,13 @@ public final class ExplainException extends RuntimeException {
         return new ExplainException(code.name(), "the call ended without an answer", "", code, null, null);
     }
 
+    /** A call whose answer is no message of the contract. */
+    static ExplainException unreadable(Throwable cause) {
+        Status.Code code = Status.Code.INTERNAL;
+        return new ExplainException(
+                code.name(), "the answer cannot be read: " + cause.getMessage(), "", code, null, cause);
+    }
+
     /**
      * Returns what to act upon, like {@code "MISSING_COLUMN"}: the server's vocabulary, which may grow.
      *

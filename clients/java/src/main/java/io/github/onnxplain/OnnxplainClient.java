@@ -23,18 +23,15 @@ import java.util.function.BiFunction;
  *
  * <p>Every failure of a call is an {@link ExplainException}. Who interrupts a waiting thread cancels its call.
  */
-public final class OnnxplainClient implements AutoCloseable {
+public final class OnnxplainClient extends LongExplanations implements AutoCloseable {
     // What ExplainStreamRequest has besides its request.
     private static final int STREAM_BYTES = 16;
 
     private final ManagedChannel channel;
-    private final Terms terms;
-    private final Calls calls;
 
     OnnxplainClient(ManagedChannel channel, Terms terms) {
+        super(channel, terms);
         this.channel = channel;
-        this.terms = terms;
-        this.calls = new Calls(channel, terms);
     }
 
     /**
@@ -70,9 +67,9 @@ public final class OnnxplainClient implements AutoCloseable {
      */
     public CompletableFuture<Explanations> explainAsync(ExplainCall call) {
         if (call.request().getPartial()) {
-            throw new IllegalArgumentException("only explainStream gives partial answers");
+            throw new IllegalArgumentException("only explainStream and start give partial answers");
         }
-        Parcel<ExplainRequest> parcel = parcel(call);
+        Parcel<ExplainRequest> parcel = parcel(call, STREAM_BYTES);
         return calls.run(call.timeout(), exchange -> {
             CompletableFuture<ExplainResponse> answer = call.progress() == null
                     ? exchange.deliver(parcel, this::explained)
@@ -96,7 +93,7 @@ public final class OnnxplainClient implements AutoCloseable {
      * @return the events, to be closed; closing them early cancels the computation
      */
     public ExplainEvents explainStream(ExplainCall call) {
-        Parcel<ExplainRequest> parcel = parcel(call);
+        Parcel<ExplainRequest> parcel = parcel(call, STREAM_BYTES);
         Calls.Open open = calls.open(call.timeout());
         CompletableFuture<EventQueue> begun = open.exchange().deliver(parcel, (stub, request) -> {
             EventQueue queue = new EventQueue(terms.endpoint());
@@ -279,15 +276,6 @@ public final class OnnxplainClient implements AutoCloseable {
             throw new IllegalArgumentException("only the bytes of a file can be uploaded");
         }
         return Calls.await(calls.run(timeout, exchange -> exchange.upload(file)));
-    }
-
-    private Parcel<ExplainRequest> parcel(ExplainCall call) {
-        int limit = terms.messageLimit() - STREAM_BYTES;
-        return new Parcel<>(call.request(), call.modelFile(), call.tableFile(), limit);
-    }
-
-    private <A> Reply<A> reply() {
-        return new Reply<>(terms.endpoint(), message -> {});
     }
 
     private static ExplainStreamRequest streamed(ExplainRequest request) {
