@@ -94,6 +94,26 @@ func (c *Client) ExplainStream(
 	}
 }
 
+// Plan tells what an explanation would take, without computing it: rows to
+// predict, seconds, memory, size of the answer, and cheaper options; see
+// [Client.Explain] for the arguments.
+func (c *Client) Plan(
+	ctx context.Context,
+	model Model,
+	table Table,
+	options *onnxplainv1.ExplainRequest,
+	methods ...proto.Message,
+) (*onnxplainv1.ExplanationPlan, error) {
+	parcel, err := c.pack(model, table, options, methods)
+	if err != nil {
+		return nil, err
+	}
+	return deliver(ctx, c, parcel,
+		func(ctx context.Context) (*onnxplainv1.ExplanationPlan, error) {
+			return c.service.PlanExplanation(ctx, parcel.request)
+		})
+}
+
 // Describe tells what a model takes and gives.
 func (c *Client) Describe(ctx context.Context, model Model) (*onnxplainv1.ModelDescription, error) {
 	if model == nil {

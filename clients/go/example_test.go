@@ -121,6 +121,21 @@ func ExampleClient_ExplainStream() {
 	// 1 explanation
 }
 
+func ExampleClient_Plan() {
+	client := connect()
+	defer client.Close()
+
+	plan, err := client.Plan(context.Background(),
+		onnxplain.ModelBytes([]byte("the bytes of an ONNX file")),
+		onnxplain.TableBytes([]byte("age,bmi\n18,33.8\n27,22.7\n")),
+		nil,
+		&onnxplainv1.InteractionsOptions{},
+	)
+
+	fmt.Println(plan.GetPredictedRowCount(), plan.GetSeconds().GetHigh(), err)
+	// Output: 90000 30 <nil>
+}
+
 func ExampleClient_Describe() {
 	client := connect()
 	defer client.Close()

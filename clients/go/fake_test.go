@@ -143,6 +143,17 @@ func (f *fake) DescribeModel(
 	return described, f.look(&onnxplainv1.ExplainRequest{Model: request.GetModel()})
 }
 
+func (f *fake) PlanExplanation(
+	ctx context.Context, request *onnxplainv1.ExplainRequest,
+) (*onnxplainv1.ExplanationPlan, error) {
+	if err := f.note(ctx, "PlanExplanation"); err != nil {
+		return nil, err
+	}
+	seconds := &onnxplainv1.SecondsInterval{Low: 20, High: 30}
+	plan := &onnxplainv1.ExplanationPlan{PredictedRowCount: 90_000, Seconds: seconds}
+	return plan, f.look(request)
+}
+
 func (f *fake) UploadModel(
 	stream grpc.ClientStreamingServer[onnxplainv1.UploadModelRequest, onnxplainv1.UploadModelResponse],
 ) error {

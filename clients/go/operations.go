@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"cloud.google.com/go/longrunning/autogen/longrunningpb"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
@@ -169,6 +170,21 @@ func (o *Operation) Result(ctx context.Context) (*onnxplainv1.ExplainResponse, e
 	return answer, proto.Unmarshal(content, answer)
 }
 
+// Partials returns what is finished so far, where the request is partial: the
+// latest of each method, in their order. There is none where the request is not
+// partial, or nothing is finished yet.
+func (o *Operation) Partials(ctx context.Context) ([]*onnxplainv1.PartialExplanation, error) {
+	return persist(ctx, o.client, newAttempts(o.client.settings.retries),
+		func(ctx context.Context) ([]*onnxplainv1.PartialExplanation, error) {
+			request := &onnxplainv1.ReadPartialExplanationsRequest{Name: o.Name()}
+			stream, err := o.client.service.ReadPartialExplanations(ctx, request)
+			if err != nil {
+				return nil, err
+			}
+			return all(stream)
+		})
+}
+
 // Cancel asks the server to end it; nothing happens if it has ended.
 func (o *Operation) Cancel(ctx context.Context) error {
 	_, err := persist(ctx, o.client, newAttempts(o.client.settings.retries),
@@ -204,6 +220,21 @@ func (o *Operation) read(ctx context.Context, content *[]byte) error {
 		return nil
 	}
 	return err
+}
+
+// all receives the messages of a stream, of which there may be none.
+func all[Message any](stream grpc.ServerStreamingClient[Message]) ([]*Message, error) {
+	found := []*Message{}
+	for {
+		message, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			return found, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, message)
+	}
 }
 
 // failure returns the error of an operation that has one.

@@ -26,6 +26,8 @@ type kept struct {
 	started *onnxplainv1.StartExplanationRequest
 	failure *spb.Status
 	waits   int
+	reads   int
+	partial int
 	called  []string
 }
 
@@ -79,6 +81,23 @@ func (k *kept) ReadExplanation(
 	}
 	// The client goes on behind these.
 	return refusal(codes.Unavailable, "UNAVAILABLE", "the server is stopping")
+}
+
+func (k *kept) ReadPartialExplanations(
+	_ *onnxplainv1.ReadPartialExplanationsRequest,
+	stream grpc.ServerStreamingServer[onnxplainv1.PartialExplanation],
+) error {
+	k.reads++
+	for index := range k.partial {
+		part := &onnxplainv1.PartialExplanation{Index: int32(index), IsFinal: k.reads > 1}
+		if err := stream.Send(part); err != nil {
+			return err
+		}
+		if k.reads == 1 {
+			return refusal(codes.Unavailable, "UNAVAILABLE", "the server is stopping")
+		}
+	}
+	return nil
 }
 
 func (k *kept) GetOperation(
@@ -138,6 +157,33 @@ func TestAnOperationIsStartedAwaitedAndRead(t *testing.T) {
 	}
 	if server.started.GetLabels()["team"] != "risk" || server.started.GetRequestId() == "" {
 		t.Error(server.started)
+	}
+}
+
+func TestPartsThatBreakOffAreReadAgain(t *testing.T) {
+	server := &kept{fake: newFake(), partial: 2}
+	operation, err := server.client(t).Operation(t.Context(), "operations/1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := operation.Partials(t.Context())
+	if err != nil || len(found) != 2 || server.reads != 2 {
+		t.Fatal(err, found, server.reads)
+	}
+	for i, part := range found {
+		if int(part.GetIndex()) != i || !part.GetIsFinal() {
+			t.Error(part)
+		}
+	}
+}
+
+func TestAnOperationMayHaveNoParts(t *testing.T) {
+	operation, err := (&kept{fake: newFake()}).client(t).Operation(t.Context(), "operations/1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found, err := operation.Partials(t.Context()); err != nil || len(found) != 0 {
+		t.Error(err, found)
 	}
 }
 

@@ -29,6 +29,12 @@ type question struct {
 	TimeoutSeconds     float64 `json:"timeout_seconds"`
 	CancelAfterSeconds float64 `json:"cancel_after_seconds"`
 
+	// Of operations: see clients/tests/README.md.
+	RequestID    string `json:"request_id"`
+	Labels       map[string]string
+	Filter       string
+	CancelAtOnce bool `json:"cancel_at_once"`
+
 	root string
 }
 
@@ -88,13 +94,17 @@ func (q question) put(client *onnxplain.Client) answer {
 	found, err := q.call(ctx, client)
 	var refused *onnxplain.Error
 	if errors.As(err, &refused) {
-		return answer{"error": answer{
-			"reason": refused.Reason, "message": refused.Message, "field": refused.Field,
-			"code": code.Code(refused.Code).String(),
-		}}
+		return refusal(refused)
 	}
 	check(err)
 	return found
+}
+
+func refusal(refused *onnxplain.Error) answer {
+	return answer{"error": answer{
+		"reason": refused.Reason, "message": refused.Message, "field": refused.Field,
+		"code": code.Code(refused.Code).String(),
+	}}
 }
 
 func seconds(count float64) time.Duration {
@@ -110,6 +120,10 @@ func (q question) call(ctx context.Context, client *onnxplain.Client) (answer, e
 		return q.stream(ctx, client)
 	case "upload":
 		return q.upload(ctx, client)
+	case "plan":
+		return response(client.Plan(ctx, q.model(), q.table(), q.request()))
+	case "operation":
+		return q.operation(ctx, client)
 	}
 	return response(client.Explain(ctx, q.model(), q.table(), q.request()))
 }

@@ -23,6 +23,8 @@ import java.util.concurrent.TimeUnit;
 
 /** This client as a runner; see tests/conformance/README.md. */
 public final class Conformance {
+    private static final JsonFormat.Printer JSON = JsonFormat.printer().alwaysPrintFieldsWithNoPresence();
+
     private final OnnxplainClient client;
     private final Path root;
     private final JsonObject question;
@@ -76,6 +78,8 @@ public final class Conformance {
                 case "describe" -> describe();
                 case "upload" -> upload();
                 case "cancel" -> cancel();
+                case "plan" -> response(JSON.print(client.plan(call())));
+                case "operation" -> new OperationCase(client, question).answer(call());
                 default -> throw new IllegalArgumentException("no such call: " + question.get("call"));
             };
         } catch (ExplainException error) {
@@ -89,7 +93,7 @@ public final class Conformance {
         try (ExplainEvents events = client.explainStream(call())) {
             for (ExplainEvent event : events) {
                 if (event instanceof ExplainEvent.Progress step) {
-                    progress.add(pair(step));
+                    progress.add(pair(step.done(), step.planned()));
                 } else if (event instanceof ExplainEvent.Answer last) {
                     answer = response(last.explanations());
                 }
@@ -103,7 +107,7 @@ public final class Conformance {
         DescribeModelResponse whole = DescribeModelResponse.newBuilder()
                 .setModel(client.describe(model()))
                 .build();
-        return response(JsonFormat.printer().alwaysPrintFieldsWithNoPresence().print(whole));
+        return response(JSON.print(whole));
     }
 
     private JsonObject upload() throws InvalidProtocolBufferException {
@@ -179,10 +183,10 @@ public final class Conformance {
         return list;
     }
 
-    private static JsonArray pair(ExplainEvent.Progress step) {
+    static JsonArray pair(double done, double planned) {
         JsonArray pair = new JsonArray();
-        pair.add(step.done());
-        pair.add(step.planned());
+        pair.add(done);
+        pair.add(planned);
         return pair;
     }
 
@@ -196,7 +200,7 @@ public final class Conformance {
         return answer;
     }
 
-    private static JsonObject error(ExplainException error) {
+    static JsonObject error(ExplainException error) {
         JsonObject told = new JsonObject();
         told.addProperty("reason", error.getReason());
         told.addProperty("message", error.getMessage());
