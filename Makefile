@@ -222,7 +222,8 @@ test-client-go: lint-go build/clients/go/conformance $(ENV) ## Test the Go clien
 	@command -v gcc >/dev/null || { echo 'gcc not found: apt-get install gcc libc6-dev' >&2; exit 1; }
 	cd clients/go && $(GO) test -race ./...
 	$(BIN)/pytest clients/tests/test_conformance.py clients/tests/test_large.py \
-		clients/tests/test_access.py clients/tests/test_table.py clients/tests/test_go.py --client go
+		clients/tests/test_access.py clients/tests/test_operations.py clients/tests/test_table.py \
+		clients/tests/test_go.py --client go
 
 .PHONY: lint-go
 lint-go: $(GO_TOOLS) ## Style of the Go client
@@ -272,7 +273,7 @@ client-java: $(JAVA_CLIENT) ## Generate the Java messages, and build the Java cl
 test-client-java: $(JAVA_CLIENT) $(ENV) ## Test the Java client
 	$(MVN) spotless:check surefire:test
 	$(BIN)/pytest clients/tests/test_conformance.py clients/tests/test_large.py \
-		clients/tests/test_access.py clients/tests/test_java.py --client java
+		clients/tests/test_access.py clients/tests/test_operations.py clients/tests/test_java.py --client java
 
 $(JAVA_CLIENT): clients/java/pom.xml $(CLIENT_CONTRACT) $(shell find clients/java/src -name '*.java')
 	@command -v mvn > /dev/null && javac --release 17 --version > /dev/null 2>&1 || { \

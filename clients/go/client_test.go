@@ -36,6 +36,11 @@ func stream(client *onnxplain.Client) error {
 	return nil
 }
 
+func plan(client *onnxplain.Client) error {
+	_, err := client.Plan(context.Background(), model, table, nil, method)
+	return err
+}
+
 func describe(client *onnxplain.Client) error {
 	_, err := client.Describe(context.Background(), model)
 	return err
@@ -52,7 +57,7 @@ func uploadTable(client *onnxplain.Client) error {
 }
 
 var everyCall = map[string]func(*onnxplain.Client) error{
-	"Explain": explain, "ExplainStream": stream, "Describe": describe,
+	"Explain": explain, "ExplainStream": stream, "Plan": plan, "Describe": describe,
 	"UploadModel": uploadModel, "UploadTable": uploadTable,
 }
 

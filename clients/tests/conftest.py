@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import socket
+import subprocess
+import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+import redis
 from harness import CASES, PYTHON, Runner, Server, ask, serving
 from registry import registered
+
+_PATIENCE_SECONDS = 60.0
 
 Answers = Callable[[Runner], Mapping[str, Any]]
 
@@ -40,6 +46,42 @@ def root() -> Path:
 def server() -> Iterator[Server]:
     """A server for all cases."""
     with serving() as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def redis_url(
+    program: Callable[[str], str], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[str]:
+    """A Redis of its own."""
+    binary = program("redis-server")
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    folder = tmp_path_factory.mktemp("redis")
+    command = [binary, "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", folder]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
+        end = time.monotonic() + _PATIENCE_SECONDS
+        while not answers_ping(port):
+            assert process.poll() is None, "redis-server has ended"
+            assert time.monotonic() < end, "redis-server does not answer"
+            time.sleep(0.02)
+        yield f"redis://127.0.0.1:{port}/0"
+        process.terminate()
+
+
+def answers_ping(port: int) -> bool:
+    with redis.Redis(port=port) as admin:
+        try:
+            return bool(admin.ping())
+        except redis.ConnectionError:
+            return False
+
+
+@pytest.fixture(scope="session")
+def keeping(redis_url: str) -> Iterator[Server]:
+    """A server that keeps operations."""
+    shared = {"redis_url": redis_url, "cache_secret": "0123456789abcdef"}
+    with serving(**shared) as running:
         yield running
 
 

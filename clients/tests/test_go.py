@@ -45,7 +45,7 @@ func snippet{number}(
 	return nil
 }}
 """
-USED = {3: "_ = explanation; _ = err"}
+USED = {1: "_ = explanation", 4: "_ = explanation; _ = err"}
 """What makes variables used that a snippet only declares, by the number of the snippet."""
 
 
@@ -94,7 +94,7 @@ def test_the_snippets_of_the_readme_compile(go_client: Path, tmp_path: Path) -> 
     program = tmp_path / "main.go"
     program.write_text(f"{HEAD}{functions}\nfunc main() {{}}\n")
 
-    assert len(snippets) == 4
+    assert len(snippets) == 5
     assert run(go_client, str(program), folder=tmp_path) == ""
 
 

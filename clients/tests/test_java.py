@@ -32,7 +32,7 @@ def run(java: Path, source: Path, *arguments: str, cwd: Path) -> str:
 
 
 def blocks(java: Path) -> list[str]:
-    """Blocks of Java in the README: a program, and connections."""
+    """Blocks of Java in the README: a program, operations, and connections."""
     found: list[str] = re.findall(r"```java\n(.*?)```", (java / "README.md").read_text(), re.DOTALL)
     return found
 
@@ -44,7 +44,7 @@ def packed(java: Path, kind: str) -> set[str]:
 
 
 def test_the_readme_works(java: Path, root: Path, server: Server, tmp_path: Path) -> None:
-    program, _ = blocks(java)
+    program, _, _ = blocks(java)
     endpoint = server.environment["ONNXPLAIN_ENDPOINT"]
     assert '"localhost:8081"' in program
     (tmp_path / "First.java").write_text(program.replace("localhost:8081", endpoint))
@@ -57,9 +57,37 @@ def test_the_readme_works(java: Path, root: Path, server: Server, tmp_path: Path
     assert plot.startswith("{")
 
 
+def test_the_operations_of_the_readme_work(
+    java: Path, root: Path, keeping: Server, tmp_path: Path
+) -> None:
+    """In a program whose client and call are what the text assumes, with a label of their own."""
+    _, operations, _ = blocks(java)
+    files = root / "tests/conformance/files"
+    (tmp_path / "Third.java").write_text(
+        "import io.github.onnxplain.*;\n"
+        "import io.github.onnxplain.v1.ExplanationPlan;\n"
+        "import io.github.onnxplain.v1.InteractionsOptions;\n"
+        "import java.nio.file.Path;\nimport java.time.Duration;\n"
+        "class Third {\npublic static void main(String[] arguments) {\n"
+        "ExplainCall call = ExplainCall.builder()\n"
+        ".model(Models.file(Path.of(arguments[1]))).table(Tables.file(Path.of(arguments[2])))\n"
+        ".method(InteractionsOptions.getDefaultInstance()).build();\n"
+        "try (OnnxplainClient client = Onnxplain.connect(arguments[0]).build()) {\n"
+        f"{operations}System.out.println(explanations);\n}}\n}}\n}}\n"
+    )
+    endpoint = keeping.environment["ONNXPLAIN_ENDPOINT"]
+    arguments = (endpoint, str(files / "score.onnx"), str(files / "whole.csv"))
+
+    printed = run(java, tmp_path / "Third.java", *arguments, cwd=tmp_path).splitlines()
+
+    assert re.fullmatch(r"\d+ to \d+ s", printed[0])
+    assert printed[-1] == "Explanations[INTERACTIONS]"
+    assert all(re.fullmatch(r"\d+ of \d+ rows", line) for line in printed[1:-1])
+
+
 def test_the_connections_of_the_readme_compile(java: Path, tmp_path: Path) -> None:
     """In a method that is never called, with the source of tokens that the text assumes."""
-    _, connections = blocks(java)
+    _, _, connections = blocks(java)
     (tmp_path / "Second.java").write_text(
         "import io.github.onnxplain.*;\nimport java.nio.file.Path;\n"
         "class Second {\n"

@@ -1,18 +1,14 @@
-"""Every client plans, starts, awaits, reads, cancels, lists and deletes, with servers on a Redis."""
+"""Plans and operations of the clients, with a server on a Redis."""
 
 from __future__ import annotations
 
 import json
-import socket
-import subprocess
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import onnxplain
 import pytest
-import redis
 from harness import PYTHON, ROOT, Runner, Server, ask, difference, fault, serving
 
 FILES = "conformance/files"
@@ -48,53 +44,16 @@ PARTIAL: dict[str, Any] = {
 INLINE_BYTES = 3 * 2**20
 """Size up to which an answer comes with its operation."""
 
-_PATIENCE_SECONDS = 60.0
-
-
-@pytest.fixture(scope="module")
-def redis_url(
-    program: Callable[[str], str], tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[str]:
-    """A Redis of these tests."""
-    binary = program("redis-server")
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    folder = tmp_path_factory.mktemp("redis")
-    command = [binary, "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", folder]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
-        end = time.monotonic() + _PATIENCE_SECONDS
-        while not answers_ping(port):
-            assert process.poll() is None, "redis-server has ended"
-            assert time.monotonic() < end, "redis-server does not answer"
-            time.sleep(0.02)
-        yield f"redis://127.0.0.1:{port}/0"
-        process.terminate()
-
-
-def answers_ping(port: int) -> bool:
-    with redis.Redis(port=port) as admin:
-        try:
-            return bool(admin.ping())
-        except redis.ConnectionError:
-            return False
-
-
-@pytest.fixture(scope="module")
-def server(redis_url: str) -> Iterator[Server]:
-    """A server that keeps operations."""
-    with serving(redis_url=redis_url, cache_secret="0123456789abcdef") as running:
-        yield running
-
 
 @pytest.fixture
-def put(server: Server, tmp_path: Path) -> Callable[..., dict[str, Any]]:
+def put(keeping: Server, tmp_path: Path) -> Callable[..., dict[str, Any]]:
     """Let a client ask one case, which is none of the conformance cases."""
     for name in ("models", "conformance"):
         (tmp_path / name).mkdir()
     (tmp_path / FILES).symlink_to(ROOT / FILES)
     (tmp_path / "conformance/cases").mkdir()
 
-    def ask_one(client: Runner, case: Mapping[str, Any], on: Server = server) -> dict[str, Any]:
+    def ask_one(client: Runner, case: Mapping[str, Any], on: Server = keeping) -> dict[str, Any]:
         (tmp_path / "conformance/cases/case.json").write_text(json.dumps(case))
         found = ask(client, on, tmp_path / "out", ["case"], root=tmp_path)
         # The second to ask finds the numbers of the first in the cache.
@@ -113,12 +72,12 @@ def operating(client: Runner) -> Runner:
 
 
 def test_a_plan_is_that_of_the_python_client(
-    operating: Runner, server: Server, put: Callable[..., dict[str, Any]]
+    operating: Runner, keeping: Server, put: Callable[..., dict[str, Any]]
 ) -> None:
     # Of rows that no other test computes: the cache has nothing of them.
     asked = {**INTERACTIONS["request"], "rowCount": 150}
     found = put(operating, {**INTERACTIONS, "request": asked, "call": "plan"})["response"]
-    with onnxplain.connect(server.environment["ONNXPLAIN_ENDPOINT"]) as python:
+    with onnxplain.connect(keeping.environment["ONNXPLAIN_ENDPOINT"]) as python:
         expected = python.plan(
             ROOT / INTERACTIONS["model"],
             ROOT / INTERACTIONS["table"],
