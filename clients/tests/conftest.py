@@ -58,7 +58,8 @@ def redis_url(
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     folder = tmp_path_factory.mktemp("redis")
-    command = [binary, "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", folder]
+    place = ["--port", str(port), "--bind", "127.0.0.1", "--dir", str(folder)]
+    command = [binary, *place, "--save", ""]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
         end = time.monotonic() + _PATIENCE_SECONDS
         while not answers_ping(port):
