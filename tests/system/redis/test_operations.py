@@ -7,6 +7,7 @@ import signal
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import onnxplain
@@ -169,10 +170,9 @@ def test_a_request_whose_worker_dies_twice_fails(
     new = new_operation(network, head(rows, ROW_COUNT), onnxplain.Interactions())
     operation = store.start(OWNER, new)
     for crash_count in range(2):
-        assert soon(lambda count=crash_count: begun(store, operation, count)), store.get(
-            OWNER, operation.id
-        )
-        while kill_workers(server, lambda count=crash_count: begun(store, operation, count)):
+        is_due = partial(begun, store, operation, crash_count)
+        assert soon(is_due), store.get(OWNER, operation.id)
+        while kill_workers(server, is_due):
             time.sleep(0.1)
     found = ended(store, operation)
 

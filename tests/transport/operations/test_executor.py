@@ -25,7 +25,7 @@ from onnxplain_server.adapters.storage.memory_quotas import MemoryQuotas
 from onnxplain_server.adapters.storage.operations.memory_operations import MemoryOperations
 from onnxplain_server.adapters.storage.signing import Signer
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.interfaces import ComputationHost
+from onnxplain_server.core.interfaces import RequestHost
 from onnxplain_server.core.operation_store import Claim, OperationStore, OperationStoreError
 from onnxplain_server.core.operations import (
     NewOperation,
@@ -66,9 +66,9 @@ def execute(make_runner) -> Iterator[Callable[..., Scheduler]]:
 
     def begin(
         store: OperationStore,
-        work: Callable[[ComputationHost], None],
+        work: Callable[[RequestHost], None],
         sink: ExplanationSink = lambda _explanation: None,
-        plan: Callable[[ComputationHost], ExplanationPlan] = lambda _host: ExplanationPlan(),
+        plan: Callable[[RequestHost], ExplanationPlan] = lambda _host: ExplanationPlan(),
         quotas: Quotas = NO_QUOTAS,
     ) -> Scheduler:
         scheduler, metrics = Scheduler(2, 2), Metrics()
@@ -130,7 +130,7 @@ def test_each_attempt_at_an_operation_has_a_line_of_the_audit_log(execute) -> No
     operation = store.start("ada", REQUEST)
     attempts = iter([Reason.UNAVAILABLE, Reason.WORKER_DIED])
 
-    def work(host: ComputationHost) -> None:
+    def work(host: RequestHost) -> None:
         host.advance(5, 10)
         if (failure := next(attempts, None)) is not None:
             raise ExplainError(failure, "not now")
@@ -165,7 +165,7 @@ def test_work_on_a_deleted_operation_stops(execute, make_runner, endless) -> Non
     operation = store.start("ada", REQUEST)
     is_over = threading.Event()
 
-    def work(host: ComputationHost) -> None:
+    def work(host: RequestHost) -> None:
         store.delete("ada", operation.id)
         try:
             endless(host)
@@ -180,7 +180,7 @@ def test_an_error_of_the_request_is_the_error_of_the_operation(execute) -> None:
     store = MemoryOperations()
     operation = store.start("ada", REQUEST)
 
-    def work(_host: ComputationHost) -> None:
+    def work(_host: RequestHost) -> None:
         raise ExplainError(Reason.MISSING_COLUMN, "no x", "table")
 
     execute(store, work)
@@ -193,7 +193,7 @@ def test_an_unexpected_error_tells_no_more_than_that(execute) -> None:
     store = MemoryOperations()
     operation = store.start("ada", REQUEST)
 
-    def work(_host: ComputationHost) -> None:
+    def work(_host: RequestHost) -> None:
         raise ZeroDivisionError("secret")
 
     execute(store, work)
@@ -209,7 +209,7 @@ def test_a_request_that_kills_its_worker_twice_fails(execute, crashes: int, stat
     operation = store.start("ada", REQUEST)
     calls: list[int] = []
 
-    def work(_host: ComputationHost) -> None:
+    def work(_host: RequestHost) -> None:
         calls.append(1)
         if len(calls) <= crashes:
             raise ExplainError(Reason.WORKER_DIED, "died")
@@ -239,7 +239,7 @@ def test_a_server_that_stops_leaves_its_operations_to_others(execute, endless) -
     operation = store.start("ada", REQUEST)
     started = threading.Event()
 
-    def work(host: ComputationHost) -> None:
+    def work(host: RequestHost) -> None:
         started.set()
         endless(host)
 
@@ -266,7 +266,7 @@ def test_a_response_without_room_fails_the_operation(execute) -> None:
     assert (found.state, reason(found)) == (OperationState.FAILED, "QUOTA_EXCEEDED")
 
 
-def planned(host: ComputationHost) -> ExplanationPlan:
+def planned(host: RequestHost) -> ExplanationPlan:
     """Work as planning does, which must not count as the explanation's."""
     host.advance(0, 0)
     host.count_processor(0.5)
@@ -283,12 +283,12 @@ def test_the_first_attempt_plans_and_later_ones_do_not(execute) -> None:
     plans: list[bytes] = []
     attempts = iter([Reason.UNAVAILABLE, Reason.WORKER_DIED])
 
-    def plan(host: ComputationHost) -> ExplanationPlan:
+    def plan(host: RequestHost) -> ExplanationPlan:
         found = planned(host)
         plans.append(found.SerializeToString())
         return found
 
-    def work(host: ComputationHost) -> None:
+    def work(host: RequestHost) -> None:
         host.count_processor(1.0)
         shown = store.get("ada", operation.id)
         assert shown is not None
@@ -327,7 +327,7 @@ def test_only_an_invalid_request_fails_by_its_plan(execute, failure: Exception, 
     calls: list[int] = []
     operation = store.start("ada", REQUEST)
 
-    def plan(host: ComputationHost) -> ExplanationPlan:
+    def plan(host: RequestHost) -> ExplanationPlan:
         planned(host)
         raise failure
 
