@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 import numpy as np
@@ -110,7 +111,7 @@ class CachedTrees:
         key = CacheKey("outputs", len(self.background))
         (outputs,) = self._cache.get([key])
         if outputs is None:
-            outputs = self._engine.outputs()
+            (outputs,) = _laid_out(self._engine.outputs())
             self._cache.put(key, outputs)
         else:
             self._ledger.spend(len(outputs), 0)
@@ -129,8 +130,9 @@ class CachedTrees:
                 yield Single(j, *hit)
             else:
                 single = next(computed)
-                self._store(pair, (single.own, single.others))
-                yield single
+                effects = _laid_out(single.own, single.others)
+                self._store(pair, effects)
+                yield replace(single, own=effects[0], others=effects[1])
 
     def joint(
         self, groups: Sequence[tuple[int, ...]], weights: Matrix | None = None
@@ -147,8 +149,9 @@ class CachedTrees:
                 yield Joint(group, *hit)
             else:
                 joint = next(computed)
-                self._store(pair, (joint.whole, joint.pure))
-                yield joint
+                effects = _laid_out(joint.whole, joint.pure)
+                self._store(pair, effects)
+                yield replace(joint, whole=effects[0], pure=effects[1])
 
     def curve(self, features: Sequence[int], points: Sequence[Array]) -> Matrix:
         return next(self.curves([(features, points)]))
@@ -163,7 +166,7 @@ class CachedTrees:
                 self._ledger.spend(self.cost(features, key.length), 0)
                 yield cached
                 continue
-            curve = next(computed)
+            (curve,) = _laid_out(next(computed))
             if key.length <= _MAX_LENGTH:
                 self._cache.put(key, curve)
             yield curve
@@ -177,7 +180,7 @@ class CachedTrees:
         if cached is not None:
             self._ledger.spend(rows, 0)
             return cached.reshape(shape)
-        values = compute()
+        (values,) = _laid_out(compute())
         cache.put(key, values.reshape(-1, 1))
         return values
 
@@ -193,6 +196,11 @@ class CachedTrees:
     def _store(self, keys: Sequence[CacheKey], effects: Sequence[Matrix]) -> None:
         for key, effect in zip(keys, effects, strict=True):
             self._cache.put(key, effect)
+
+
+def _laid_out(*effects: Matrix) -> tuple[Matrix, ...]:
+    """Return effects row by row in memory, as the cache returns them: sums round by the layout."""
+    return tuple(map(np.ascontiguousarray, effects))
 
 
 def _missing(wanted: Sequence[_T], found: Sequence[object]) -> list[_T]:
