@@ -8,14 +8,9 @@ caller first.
 
 from __future__ import annotations
 
-import shutil
-import socket
-import subprocess
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from statistics import median, quantiles
@@ -25,7 +20,6 @@ from onnxplain.requests.arguments import to_request
 from onnxplain_server.adapters.storage.memory_blobs import MemoryBlobs
 from onnxplain_server.adapters.storage.operations.redis_operations import RedisOperations
 from onnxplain_server.adapters.storage.shared_storage import SharedStorage
-from onnxplain_server.core.operation_store import OperationStoreError
 from onnxplain_server.core.operations import (
     NewOperation,
     Operation,
@@ -37,6 +31,7 @@ from onnxplain_server.transport.admission.admission import Caller, RequestLimits
 from onnxplain_server.transport.uploads import Uploads
 from onnxplain_server.wire.protobuf_split import split
 
+from bench.server.redis_process import redis_server
 from bench.server.server_process import Server, served
 
 CALLERS, OPERATIONS = 20, 1_000
@@ -46,7 +41,7 @@ _SECRET = "0123456789abcdef"  # noqa: S105 - of the measurement's own Redis
 
 def main() -> None:
     names = [f"caller {number}" for number in range(CALLERS)]
-    with _redis() as url:
+    with redis_server() as url:
         store, new = SharedStorage(url, _SECRET.encode()).operations(OperationLimits()), _request()
         starts = [_timed(partial(store.start, name, new)) for name in _each(names)]
         _show("start", starts)
@@ -131,44 +126,6 @@ def _show(kind: str, seconds: Sequence[float]) -> None:
 def _resident(server: Server) -> int:
     pages = int(Path(f"/proc/{server.pid}/statm").read_text(encoding="ascii").split()[1])
     return pages * 4096
-
-
-@contextmanager
-def _redis() -> Iterator[str]:
-    """Run a Redis, and yield its address."""
-    program = shutil.which("redis-server")
-    if program is None:
-        raise SystemExit("redis-server is not installed")
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    url = f"redis://127.0.0.1:{port}/0"
-    with tempfile.TemporaryDirectory() as folder:
-        command = [
-            program,
-            "--port",
-            str(port),
-            "--bind",
-            "127.0.0.1",
-            "--dir",
-            folder,
-            "--save",
-            "",
-        ]
-        with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
-            try:
-                _wait_ready(url)
-                yield url
-            finally:
-                process.terminate()
-
-
-def _wait_ready(url: str) -> None:
-    store = SharedStorage(url, _SECRET.encode()).operations(OperationLimits())
-    for _ in range(100):
-        with suppress(OperationStoreError):
-            store.counts()
-            return
-        time.sleep(0.1)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 _TRAINING_ROWS, _NEIGHBOURS = 2_000, 5
 
 
-def nearest_neighbours(width: int) -> bytes:
+def nearest_neighbours(width: int, training_rows: int = _TRAINING_ROWS) -> bytes:
     """Build the mean target of the nearest training rows."""
     tail = [
         helper.make_node("TopK", ["distance", "count"], ["_", "nearest"], axis=1, largest=0),
@@ -17,10 +17,10 @@ def nearest_neighbours(width: int) -> bytes:
         helper.make_node("ReduceMean", ["near"], ["mean"], axes=[1], keepdims=1),
     ]
     count = numpy_helper.from_array(np.array([_NEIGHBOURS]), "count")
-    return _of_distances(width, tail, "mean", [count])
+    return _of_distances(width, training_rows, tail, "mean", [count])
 
 
-def gaussian_process(width: int) -> bytes:
+def gaussian_process(width: int, training_rows: int = _TRAINING_ROWS) -> bytes:
     """Build a sum of kernels around the training rows."""
     tail = [
         helper.make_node("Mul", ["distance", "scale"], ["scaled"]),
@@ -28,15 +28,17 @@ def gaussian_process(width: int) -> bytes:
         helper.make_node("MatMul", ["kernel", "column"], ["sum"]),
     ]
     random = np.random.default_rng(2)
-    column = random.normal(size=(_TRAINING_ROWS, 1)).astype(np.float32)
+    column = random.normal(size=(training_rows, 1)).astype(np.float32)
     scale = np.array([-0.5 / width], np.float32)
     more = [numpy_helper.from_array(column, "column"), numpy_helper.from_array(scale, "scale")]
-    return _of_distances(width, tail, "sum", more)
+    return _of_distances(width, training_rows, tail, "sum", more)
 
 
-def _of_distances(width: int, tail: list[NodeProto], output: str, more: list[TensorProto]) -> bytes:
+def _of_distances(
+    width: int, training_rows: int, tail: list[NodeProto], output: str, more: list[TensorProto]
+) -> bytes:
     """Build squared distances to the training rows, and what is made of them."""
-    rows = np.random.default_rng(1).normal(size=(_TRAINING_ROWS, width)).astype(np.float32)
+    rows = np.random.default_rng(1).normal(size=(training_rows, width)).astype(np.float32)
     head = [
         helper.make_node("MatMul", ["X", "minus_twice"], ["product"]),
         helper.make_node("Mul", ["X", "X"], ["squares"]),

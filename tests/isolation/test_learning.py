@@ -6,6 +6,7 @@ import pytest
 from hostile.base import model, node
 from onnxplain.v1.explanation_service_pb2 import ExplainResponse, MethodOptions
 from onnxplain.v1.feature_vectors_pb2 import FeatureVectorsOptions
+from onnxplain.v1.firm_pb2 import FirmOptions
 from onnxplain.v1.partial_dependence_pb2 import PartialDependenceOptions
 from onnxplain_server.core.errors import ExplainError, Reason
 
@@ -16,6 +17,10 @@ LEARNED = MethodOptions(
     feature_vectors=FeatureVectorsOptions(
         source=FeatureVectorsOptions.SURROGATE, sentence_count=100, depth=3
     )
+)
+
+SHRUNKEN = MethodOptions(
+    firm=FirmOptions(estimator=FirmOptions.TAYLOR, covariance=FirmOptions.LEDOIT_WOLF)
 )
 
 
@@ -41,6 +46,14 @@ def test_a_request_that_needs_scikit_learn_goes_to_a_worker_that_has_it(own, ref
     assert len(answer.explanations) == 2
     for one, other in zip(answer.explanations, expected.explanations, strict=True):
         assert own.same(one, other)
+
+
+@pytest.mark.parametrize("method", [LEARNED, SHRUNKEN], ids=["feature vectors", "FIRM"])
+def test_the_receipt_counts_the_rows_of_such_a_request(own, method: MethodOptions) -> None:
+    """Whatever worker has it first."""
+    found = own().explain(own.request(GOOD, ROWS, method), {}, own.call())
+
+    assert ExplainResponse.FromString(found.content).receipt.predicted_row_count >= 60
 
 
 def test_workers_of_both_pools_are_counted(own) -> None:

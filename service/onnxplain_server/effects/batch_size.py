@@ -10,7 +10,9 @@ ALIGNMENT = 16
 row or the rest of a group by other instructions, whose last bits may differ: while calls are cut at
 multiples of 16, each row is in the same group whatever the size of the calls."""
 
-_SIZES = (1_024, 2_048, 4_096, 8_192, 16_384)
+_SIZES = (16, 128, 1_024, 2_048, 4_096, 8_192, 16_384)
+"""Sizes tried, one after the other as long as their calls are short. The first ones are for slow
+models, and for those that need much memory for each row."""
 _TRIALS = 8
 _MAX_SECONDS = 0.05
 _TOLERANCE = 1.03
@@ -22,7 +24,8 @@ class BatchSize:
     """Batch size of a loaded model: the fastest per row among the sizes tried.
 
     The trials are calls of real requests, so learning costs nothing. Calls last about 50 ms at
-    most, or as long as 16 rows, since a computation can be cancelled between calls only.
+    most, or as long as 16 rows, since a computation can be cancelled between calls only. What a
+    slow model's call has predicted is lost where the process dies before its end.
     """
 
     LARGEST = _SIZES[-1]
@@ -41,7 +44,7 @@ class BatchSize:
     @property
     def is_slow(self) -> bool:
         """True where a second's predictions of one thread are few enough to record each."""
-        return 0 < self.rows_in(1.0) <= _MOST_RECORDED
+        return 0 < self.rows_in(1_000.0) <= 1_000 * _MOST_RECORDED
 
     def current(self) -> int:
         """Return the number of rows of the next call."""
@@ -63,20 +66,30 @@ class BatchSize:
             return
         with self._lock:
             self._times[size].append(seconds / rows)
-            is_complete = len(self._times[_SIZES[-1]]) >= _TRIALS
-            if is_complete or seconds > _MAX_SECONDS:
+            if seconds > _MAX_SECONDS or self._is_next_too_long():
                 self._settled = self._best()
+
+    def _is_next_too_long(self) -> bool:
+        """Return whether all sizes were tried, or calls of the next one would last too long."""
+        tried = [size for size in _SIZES if len(self._times[size]) >= _TRIALS]
+        if len(tried) == len(_SIZES):
+            return True
+        following = _SIZES[len(tried)]
+        return bool(tried) and following * min(self._times[tried[-1]]) > _MAX_SECONDS
 
     def _best(self) -> int:
         """Return the largest size within tolerance of the fastest, cut to the longest duration.
 
-        Larger calls also save time between calls, which no trial measures.
+        Larger calls also save time between calls, which no trial measures. So where the next size
+        would last too long, it is as many rows as do not.
         """
         row_seconds = {size: min(times) for size, times in self._times.items() if times}
         limit = _TOLERANCE * min(row_seconds.values())
         best = max(size for size, seconds in row_seconds.items() if seconds <= limit)
         self._row_seconds = row_seconds[best]
-        return _aligned(min(best, int(_MAX_SECONDS / row_seconds[best])))
+        longest = int(_MAX_SECONDS / row_seconds[best])
+        is_cut = best == max(row_seconds) and best < self.LARGEST
+        return _aligned(longest if is_cut else min(best, longest))
 
 
 def _aligned(rows: int) -> int:

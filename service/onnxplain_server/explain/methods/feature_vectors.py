@@ -14,6 +14,7 @@ from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Model
 from onnxplain_server.core.table import listed
 from onnxplain_server.effects.effect_cache import cached
+from onnxplain_server.explain.learning_library import require_learning_library
 from onnxplain_server.explain.methods.labels import Labels, read_labels
 from onnxplain_server.explain.prediction.checks import prediction_unread
 from onnxplain_server.explain.row_counts import FOREST_ROWS
@@ -90,6 +91,7 @@ def _from_model(
 
 def _from_grown_forest(task: Task, options: Options) -> Job[Result]:
     """Grow a forest on predictions (SURROGATE), or on the target (LABELS)."""
+    require_learning_library()
     sample, pool = task.sample, task.request.block_pool
     rows = sample.draw(sample.rows, FOREST_ROWS)
     positions = feature_vectors.positions(options, sample.features.names)

@@ -14,6 +14,7 @@ from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Note
 from onnxplain_server.core.table import listed, sample_rows
 from onnxplain_server.effects.engine import Effects
+from onnxplain_server.explain.learning_library import require_learning_library
 from onnxplain_server.explain.methods.labels import Labels, read_labels
 from onnxplain_server.explain.question import Question
 from onnxplain_server.explain.row_counts import CONTRAST_ROWS
@@ -171,6 +172,8 @@ def _check(scoring: _Scoring) -> None:
             "LEDOIT_WOLF takes no case weights; ask for SHRUNK",
             f"{path}.covariance",
         )
+    if is_closed_form and options.covariance is firm.Covariance.LEDOIT_WOLF:
+        require_learning_library()
 
 
 def _contrasted(scoring: _Scoring, expressions: Sequence[Expression]) -> _Contrasted | None:

@@ -1,0 +1,1 @@
+"""Survival of operations: replicas killed at work, and what another one then computes."""
