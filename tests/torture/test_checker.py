@@ -125,6 +125,57 @@ def test_an_error_without_a_fault_is_a_loss_and_has_no_cause(past: Past) -> None
     assert broken(past) == {"Nothing is lost with one retry", "Every error has a cause"}
 
 
+END = "ended SUCCEEDED 2026-01-01T00:00:00Z 2 abc"
+
+
+def test_an_operation_that_ends_once_breaks_nothing(past: Past, right: dict[str, Any]) -> None:
+    past.answer(right, manner="operation", looks=["started o/1", "started o/1", END, END])
+    past.call(manner="operation", outcome="left")
+
+    assert broken(past) == set()
+
+
+@pytest.mark.parametrize(
+    "looks",
+    [
+        pytest.param([END, END.replace(" 2 ", " 3 ")], id="another attempt"),
+        pytest.param([END, END.replace("abc", "abd")], id="another answer"),
+        pytest.param([END, END.replace("SUCCEEDED", "CANCELLED")], id="another state"),
+        pytest.param(["started o/1", "started o/2", END], id="two operations of one start"),
+        pytest.param([], id="no end"),
+    ],
+)
+def test_an_operation_with_two_ends_or_none_is_found(
+    past: Past, right: dict[str, Any], looks: list[str]
+) -> None:
+    past.answer(right, manner="operation", looks=looks)
+
+    assert broken(past) == {"Each operation ends once"}
+
+
+def test_an_operation_without_end_is_found(past: Past) -> None:
+    past.call(manner="operation", reason="OPERATION_NOT_DONE", message="RUNNING", origin="way")
+
+    assert broken(past) == {"Each operation ends once", "Every error has a cause"}
+
+
+def test_an_operation_is_gone_where_redis_forgot_it_only(past: Past) -> None:
+    past.write("faults.jsonl", Fault("redis-flush", "redis", 100.5, 100.5, 100.6))
+    given = {"manner": "operation", "reason": "OPERATION_NOT_FOUND", "message": "no such one"}
+    past.call(**given)
+    assert broken(past) == set()
+
+    past.call(start=300.0, end=301.0, **given)
+    assert broken(past) == {"Every error has a cause"}
+
+
+def test_the_answer_of_an_operation_is_that_of_explain(past: Past, right: dict[str, Any]) -> None:
+    right["explanations"][0]["values"][1] *= 2
+    past.answer(right, manner="operation", looks=[END])
+
+    assert broken(past) == {"No answer is wrong"}
+
+
 def test_a_fault_explains_only_its_own_errors(past: Past) -> None:
     past.write("faults.jsonl", Fault("worker-kill", "A", 100.5, 100.5, 100.6))
     past.call(manner="hurried", reason="WORKER_DIED", message="the worker died")

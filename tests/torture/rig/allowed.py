@@ -32,6 +32,9 @@ _CAUSED: dict[str, set[str]] = {
 }
 """By kind of fault. A fault of Redis may cause one error only: an uploaded file is gone."""
 
+_FORGOTTEN = {"redis-kill", "redis-flush"}
+"""Kinds of fault after which an operation is gone."""
+
 UNSAFE = {"disk-full", "no-descriptors", "client-half-close"}
 """Kinds of fault that may outlast one retry: of what a whole replica lacks the retry there lacks
 it too, and gRPC's clients go on with the first address that takes a connection, also where all of
@@ -64,8 +67,15 @@ def may_fail_so(call: Call, faults: Iterable[Fault]) -> bool:
         own = {"DEADLINE_EXCEEDED"}
     if call.manner == "hostile":
         own = hostiles.reasons(call.case)
+    if call.manner == "operation" and is_forgotten(call, faults):
+        own = {"OPERATION_NOT_FOUND"}
     caused = own.union(*(causes(fault.kind) for fault in during(call, faults)))
     return call.reason in caused or (call.origin == "way" and WAY in caused)
+
+
+def is_forgotten(call: Call, faults: Iterable[Fault]) -> bool:
+    """Whether Redis lost what it had meanwhile: an operation is gone, or was started twice."""
+    return any(fault.kind in _FORGOTTEN for fault in during(call, faults))
 
 
 def is_safe(call: Call, faults: Iterable[Fault]) -> bool:

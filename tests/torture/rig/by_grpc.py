@@ -7,11 +7,13 @@ from collections.abc import Callable
 from typing import Any
 
 import onnxplain
+from onnxplain.operations import OperationView
 from onnxplain.transport.uploads import File
 from onnxplain.v1.explanation_service_pb2 import DescribeModelRequest, ExplainRequest
 from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.table_pb2 import Table
 from rig.answers import document
+from rig.operations import Look
 from rig.outcome import Answered, Refused
 
 _CALLS_PER_CONNECTION = 15
@@ -64,6 +66,32 @@ class Grpc:
             events.close()
 
         _translated(begun)
+
+    def start(self, request: ExplainRequest, request_id: str, seconds: float) -> str:
+        """Start an operation; see `OperationCaller`."""
+        messages = self._messages()
+        made = lambda: messages.start(  # noqa: E731
+            request, request_id=request_id, labels={}, timeout=seconds
+        )
+        return str(_translated(made).name)
+
+    def look(self, name: str, wait: float, seconds: float) -> Look:
+        """Look at an operation."""
+        operations = self._messages().operations
+        found = OperationView(_translated(lambda: operations.wait(name, wait, timeout=seconds)))
+        end = found.metadata.end_time.ToJsonString() if found.is_done else ""
+        error = found.error and Refused(found.error.reason, found.error.message, True)
+        return Look(found.state, end, found.metadata.attempt_count, error)
+
+    def read(self, name: str, seconds: float) -> dict[str, Any]:
+        """Read the answer of an operation."""
+        operations = self._messages().operations
+        return document(_translated(lambda: operations.read(name, timeout=seconds)))
+
+    def delete(self, name: str, seconds: float) -> None:
+        """Delete an operation."""
+        operations = self._messages().operations
+        _translated(lambda: operations.delete(name, timeout=seconds))
 
     def close(self) -> None:
         """Close the connection."""

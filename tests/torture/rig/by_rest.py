@@ -11,6 +11,7 @@ from typing import Any
 
 from google.protobuf.json_format import MessageToDict
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest
+from rig.operations import Look
 from rig.outcome import Answered, Refused
 
 _MORE_SECONDS = 10.0
@@ -80,6 +81,33 @@ class Rest:
             raise _broken(error) from None
         finally:
             connection.close()
+
+    def start(self, request: ExplainRequest, request_id: str, seconds: float) -> str:
+        """Start an operation; see `OperationCaller`."""
+        body = json.dumps(MessageToDict(request)).encode()
+        path = f"/v1/explanations:start?request_id={request_id}"
+        return str(_ask(self._any(), "POST", path, body, _JSON, seconds)["name"])
+
+    def look(self, name: str, wait: float, seconds: float) -> Look:
+        """Look at an operation."""
+        path = f"/v1/{name}?wait={wait:g}s"
+        found = _ask(self._any(), "GET", path, b"", _JSON, seconds)
+        metadata, error = found["metadata"], found.get("error")
+        refused = Refused(error["details"][0]["reason"], error["message"], True) if error else None
+        end = metadata["endTime"] if found["done"] else ""
+        return Look(metadata["state"], end, metadata["attemptCount"], refused)
+
+    def read(self, name: str, seconds: float) -> dict[str, Any]:
+        """Read the answer of an operation."""
+        found: dict[str, Any] = _ask(self._any(), "GET", f"/v1/{name}/result", b"", _JSON, seconds)
+        return found
+
+    def delete(self, name: str, seconds: float) -> None:
+        """Delete an operation."""
+        _ask(self._any(), "DELETE", f"/v1/{name}", b"", _JSON, seconds)
+
+    def _any(self) -> int:
+        return self._generator.choice(self._ports)
 
     def close(self) -> None:
         """Nothing is held."""
@@ -166,7 +194,7 @@ def _document(status: int, text: bytes):
     except ValueError:
         # Waitress answers what is no HTTP, which only a harmed connection sends, in plain text.
         raise Refused(f"HTTP_{status}", text[:300].decode("latin-1"), from_server=False) from None
-    if status == http.HTTPStatus.OK:
+    if status in {http.HTTPStatus.OK, http.HTTPStatus.ACCEPTED}:
         return found
     raise _refusal(found)
 

@@ -34,7 +34,10 @@ _FEW_CALLS = 2_000
 """Fewer calls need not have met every method."""
 
 
-_SURFACES = {*Grpc.surfaces, *Rest.surfaces, "grpc-describe", "rest-describe"}
+_SURFACES = {
+    *(*Grpc.surfaces, *Rest.surfaces),
+    *(f"{name}-{what}" for name in ("grpc", "rest") for what in ("describe", "operation")),
+}
 
 
 @dataclass(frozen=True)
@@ -75,6 +78,11 @@ class History:
         return [call for call in self.calls if call.manner == "whole"]
 
     @cached_property
+    def operations(self) -> list[Call]:
+        """Operations that were started and followed."""
+        return [call for call in self.calls if call.manner == "operation"]
+
+    @cached_property
     def errors(self) -> list[Call]:
         """Calls that ended with an error."""
         return [call for call in self.calls if call.outcome == "error"]
@@ -96,6 +104,7 @@ def check(found: History) -> list[Verdict]:
     rules: list[Callable[[History], Verdict]] = [
         no_wrong_answer,
         nothing_lost,
+        operations_end_once,
         errors_have_causes,
         nothing_private,
         hostile_calls_end,
@@ -138,6 +147,29 @@ def nothing_lost(found: History) -> Verdict:
         f"{len(lost) - len(bad)} more during faults where a retry does not help: {excused}"
     )
     return Verdict("Nothing is lost with one retry", not bad, text, _told(bad))
+
+
+def operations_end_once(found: History) -> Verdict:
+    """Each operation ends in time, and shows one end to whoever looks, with one answer."""
+    bad = [call for call in found.operations if _is_unended(call, found.faults)]
+    gone = sum(call.reason == "OPERATION_NOT_FOUND" for call in found.operations)
+    answered = [call for call in found.operations if call.outcome == "answer"]
+    again = sum(any(look.split()[3:4] > ["1"] for look in call.looks) for call in answered)
+    text = (
+        f"{len(found.operations):,} operations: {len(answered):,} answered, {again} of them after "
+        f"more than one attempt, {gone} gone with the memory of Redis, "
+        f"{len(found.operations) - len(answered) - gone} failed; {len(bad)} with two ends or none"
+    )
+    return Verdict("Each operation ends once", not bad, text, _told(bad))
+
+
+def _is_unended(call: Call, faults: Iterable[Fault]) -> bool:
+    """Whether an operation had no end, or two; starts that Redis forgot are two operations."""
+    seen = {look for look in call.looks if look.startswith("ended ")}
+    names = set(call.looks) - seen
+    is_twice = len(seen) > 1 or len(names) > 1
+    is_endless = call.reason == "OPERATION_NOT_DONE" or (call.outcome == "answer" and not seen)
+    return is_endless or (is_twice and not allowed.is_forgotten(call, faults))
 
 
 def errors_have_causes(found: History) -> Verdict:
@@ -226,7 +258,8 @@ def all_ends_well(found: History) -> Verdict:
 
 def everything_was_asked(found: History) -> Verdict:
     """Every method of the service and of explaining was answered."""
-    answered = [call for call in found.whole if call.outcome == "answer"]
+    asked = [*found.whole, *found.operations]
+    answered = [call for call in asked if call.outcome == "answer"]
     wanted = {field.json_name for field in MethodOptions.DESCRIPTOR.fields} | _SURFACES
     seen = {part for call in answered for part in (*call.case.split("-"), call.surface)}
     missing = sorted(wanted - seen)

@@ -10,9 +10,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from rig import answers, cases, history, hostiles
+from rig import answers, cases, history, hostiles, operations
 from rig.by_grpc import Grpc
 from rig.by_rest import Rest
+from rig.operations import Followed
 from rig.outcome import Answered, Refused
 
 _SECONDS = 60.0
@@ -20,6 +21,9 @@ _SECONDS = 60.0
 
 _PAUSE_SECONDS = 0.15
 """Between calls, at most: two cores compute for all clients and for both servers."""
+
+_LONG = 0.2
+"""How many of the operations take seconds, so that faults meet them."""
 
 
 @dataclass(frozen=True)
@@ -87,6 +91,8 @@ class Client:
             self._hurried()
         elif chance < 0.18:
             self._describe()
+        elif chance < 0.3:
+            self._operation()
         else:
             self._whole()
 
@@ -101,6 +107,14 @@ class Client:
         surface = f"{self._caller.surfaces[0].partition('-')[0]}-describe"
         ask = lambda: self._caller.describe(cases.model(name), _SECONDS)  # noqa: E731
         self._record(surface, "whole", f"describe-{name}", _SECONDS, ask)
+
+    def _operation(self) -> None:
+        few = self._generator.random() < _LONG
+        case = cases.long() if few else self._generator.choice([*cases.good().values()])
+        surface = f"{self._caller.surfaces[0].partition('-')[0]}-operation"
+        followed = Followed(self._caller, self._generator)
+        ask = lambda: followed.run(case.request)  # noqa: E731
+        self._record(surface, "operation", case.name, operations.SECONDS, ask, followed.looks)
 
     def _leave(self) -> None:
         request = cases.long().request
@@ -129,9 +143,11 @@ class Client:
         case: str,
         seconds: float,
         ask: Callable[[], Answered | None],
+        looks: list[str] | None = None,
     ) -> None:
         start = time.monotonic()
         given = {"surface": surface, "manner": manner, "case": case, "seconds": seconds}
+        given |= {"looks": looks or []}
         try:
             found = ask()
         except Refused as refused:

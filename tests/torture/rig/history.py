@@ -32,7 +32,8 @@ class Call:
     surface : str
         How it was made, like "grpc" or "rest-multipart".
     manner : str
-        "whole"; or "cancelled", "hurried" or "hostile", which need not be answered.
+        "whole"; "operation", which is one with all calls about it; or "cancelled", "hurried" or
+        "hostile", which need not be answered.
     case : str
         What was asked; the name of a reference answer, or of a hostile model.
     start, end : float
@@ -49,6 +50,8 @@ class Call:
         How often it was sent; 0 where only the client knows.
     seconds : float
         The deadline that it was given.
+    looks : list of str
+        Of an operation: what was seen of it after its end, and the name that each start returned.
     """
 
     surface: str
@@ -63,6 +66,7 @@ class Call:
     origin: str = ""
     attempts: int = 0
     seconds: float = 0.0
+    looks: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

@@ -65,7 +65,7 @@ def _load(found: History) -> Iterator[str]:
     yield "![Seconds per call over time, and the faults below](../images/torture-load.png)"
     yield from ("", "| Calls | Count | Answered | p50 | p95 | p99 | Longest |")
     yield "|---|---:|---:|---:|---:|---:|---:|"
-    for manner in ("whole", "hurried", "cancelled", "hostile"):
+    for manner in ("whole", "operation", "hurried", "cancelled", "hostile"):
         yield _row(manner, [call for call in found.calls if call.manner == manner])
     for surface in sorted({call.surface for call in found.whole}):
         calls = [call for call in found.whole if call.surface == surface]
