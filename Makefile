@@ -113,11 +113,16 @@ test-cluster-short: $(CHART_TOOLS) control-plane $(ENV) ## Install three files o
 control-plane: tools/kubernetes/bin-$(NEWEST)/.made ## Build the programs of the newest control plane, or copy kept ones
 
 .PHONY: test-campaign
-test-campaign: torture resumption fuzz mutants test-cluster compatibility ## Run what takes hours: broken models, faults under load, fuzzing, planted faults, control planes, other Pythons
+test-campaign: torture resumption replica-kills fuzz mutants test-cluster compatibility ## Run what takes hours: broken models, faults under load, fuzzing, planted faults, control planes, other Pythons
 
 .PHONY: resumption
 resumption: $(ENV) ## Kill processes at work 132 times, and compare what the next ones find and answer
 	$(BIN)/python -m bench.server.resumption
+
+.PHONY: replica-kills
+replica-kills: $(ENV) ## Kill replicas at work, as far as the 120 of the table are missing, and write docs/studies/survival.md
+	$(BIN)/python -m bench.server.replica_kills
+	$(BIN)/python -m bench.server.replica_kills --page
 
 .PHONY: compatibility
 compatibility: $(ENV) ## Try Pythons and the lowest and newest dependencies, and write docs/compatibility.md; CASES names some

@@ -9,6 +9,7 @@ Needs redis-server. Rows are added to a table, so it may be ended and run again.
 from __future__ import annotations
 
 import itertools
+import json
 import math
 import secrets
 import signal
@@ -18,14 +19,11 @@ import time
 from collections import Counter
 from collections.abc import Container, Iterator
 from contextlib import ExitStack
-from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-import numpy as np
 import onnxplain
-from google.protobuf.message import Message
 from onnxplain.operations import Operation
-from onnxplain.v1.explanation_service_pb2 import ExplainResponse
 from onnxplain_server.adapters.access.tokens import new_token, token_line
 
 from bench.server.redis_process import redis_server
@@ -33,11 +31,11 @@ from bench.server.survival import page, record
 from bench.server.survival.record import Record
 from bench.server.survival.replica import Replica
 from bench.server.survival.requests import REQUESTS
+from bench.server.survival.whole import Whole, compared
 
 POINTS, REPEATS = (0.1, 0.5, 0.9), 5
 LEASE_SECONDS = 2.0
-_POLL_SECONDS = 0.01
-_TOLERANCE = 1e-9
+_POLL_SECONDS = 0.02
 _CALLERS = 300
 
 
@@ -57,6 +55,7 @@ class Rig:
         file = folder / "tokens"
         file.write_text("\n".join(itertools.starmap(token_line, _named(tokens))))
         self._tokens = iter(tokens)
+        self._audit_log = folder / "audit"
         self._settings = {
             "redis_url": url,
             "cache_secret": secrets.token_hex(16),
@@ -64,9 +63,9 @@ class Rig:
             "thread_count": 1,
             "grace_seconds": 0,
             "operations_lease_seconds": LEASE_SECONDS,
+            "audit_log": self._audit_log,
         }
         self._replicas = [self._start(), self._start()]
-        self._wholes: dict[str, tuple[Record, ExplainResponse]] = {}
 
     def close(self) -> None:
         """End the replicas."""
@@ -76,61 +75,61 @@ class Rig:
     def _start(self) -> Replica:
         return Replica(**self._settings)
 
-    def whole(self, method: str) -> tuple[Record, ExplainResponse]:
-        """Return an operation of the method that was left alone, and its answer."""
-        if method not in self._wholes:
-            self._wholes[method] = self._left_alone(method)
-        return self._wholes[method]
-
-    def _left_alone(self, method: str) -> tuple[Record, ExplainResponse]:
-        token = next(self._tokens)
-        before = self._processor_seconds()
-        with self._replicas[0].client(token) as client:
-            operation = _started(client, method)
-            operation.wait(progress=False)
-            answer = operation.result(progress=False).message
-        spent = self._processor_seconds() - before
-        rows, seconds = int(answer.receipt.predicted_row_count), _elapsed(answer)
-        return Record(
-            *(method, REQUESTS[method].model_name, "", 0.0),
-            *(int(operation.progress.planned), 0, rows, rows, seconds, seconds),
-            *(0.0, spent, spent, operation.metadata.attempt_count, "bits"),
-        ), answer
-
-    def _processor_seconds(self) -> float:
-        return sum(each.processor_seconds() for each in self._replicas)
+    def whole(self, method: str) -> Whole:
+        """Return an operation of the method that was left alone: an earlier one, if one is kept."""
+        kept = Whole.kept(method)
+        if kept is None:
+            with self._replicas[0].client(next(self._tokens)) as client:
+                operation = _started(client, method)
+                operation.wait(progress=False)
+                answer = operation.result(progress=False).message
+            line = self._audited(operation)
+            planned = int(operation.progress.planned)
+            kept = Whole(answer, planned, line["seconds"], line["processor_seconds"])
+            kept.keep(method)
+        return kept
 
     def ended(self, method: str, point: float, number: signal.Signals) -> Record:
         """End the replica that computes an operation, and see what the other one makes of it."""
-        whole, expected = self.whole(method)
+        whole = self.whole(method)
         token = next(self._tokens)
-        starts = [each.processor_seconds() for each in self._replicas]
         with ExitStack() as stack:
             clients = [stack.enter_context(each.client(token)) for each in self._replicas]
             name = _started(clients[0], method).name
             lost = self._holder()
             operation = clients[1 - lost].operation(name)
             seconds = _reach(operation, point)
-            processor = self._replicas[lost].processor_seconds() - starts[lost]
             rows = int(operation.progress.done)
             self._replicas[lost].end(number)
             operation.wait(progress=False)
             answer = operation.result(progress=False).message
-        rest = self._replicas[1 - lost].processor_seconds() - starts[1 - lost]
         self._replicas[lost] = self._start()
-        return replace(
-            whole,
+        return Record(
+            method=method,
+            model=REQUESTS[method].model_name,
             signal=number.name,
             point=point,
+            planned_rows=whole.planned_rows,
             lost_rows=rows,
             predicted_rows=int(answer.receipt.predicted_row_count),
-            seconds=seconds,
-            rest_seconds=_elapsed(answer),
-            lost_processor_seconds=processor,
-            rest_processor_seconds=rest,
+            whole_rows=int(whole.answer.receipt.predicted_row_count),
+            seconds=round(seconds, 2),
+            whole_seconds=whole.seconds,
+            whole_processor_seconds=whole.processor_seconds,
+            rest_processor_seconds=self._audited(operation)["processor_seconds"],
             attempts=operation.metadata.attempt_count,
-            equal=_compared(answer, expected),
+            equal=compared(answer, whole.answer),
         )
+
+    def _audited(self, operation: Operation) -> dict[str, Any]:
+        """Return the audit line of the attempt that gave the operation's answer."""
+        own = operation.name.removeprefix("operations/")
+        while True:
+            lines = map(json.loads, self._audit_log.read_text().splitlines())
+            for line in lines:
+                if line.get("operation") == own and line["outcome"] == "OK":
+                    return dict(line)
+            time.sleep(_POLL_SECONDS)
 
     def _holder(self) -> int:
         """Wait until a replica computes, and return its number."""
@@ -169,42 +168,6 @@ def _reach(operation: Operation, point: float) -> float:
             begin: float = operation.metadata.start_time.ToNanoseconds() / 1e9
             return time.time() - begin
         time.sleep(_POLL_SECONDS)
-
-
-def _elapsed(answer: ExplainResponse) -> float:
-    return float(answer.receipt.elapsed.ToTimedelta().total_seconds())
-
-
-def _compared(answer: ExplainResponse, expected: ExplainResponse) -> str:
-    """Return how the explanations are equal; "different" if they are not."""
-    if _bits(answer) == _bits(expected):
-        return "bits"
-    may_round = bool(answer.receipt.size_dependent_operators)
-    pairs = zip(_leaves(answer.explanations), _leaves(expected.explanations), strict=True)
-    return "1e-9" if may_round and all(itertools.starmap(_is_close, pairs)) else "different"
-
-
-def _bits(answer: ExplainResponse) -> bytes:
-    return b"".join(each.SerializeToString(deterministic=True) for each in answer.explanations)
-
-
-def _leaves(value: object) -> Iterator[object]:
-    """Yield all numbers and texts of messages."""
-    if isinstance(value, Message):
-        for field, content in value.ListFields():
-            yield field.name
-            yield from _leaves(content)
-    elif isinstance(value, (str, bytes, int, float)):
-        yield value
-    else:
-        for each in value:  # type: ignore[attr-defined]
-            yield from _leaves(each)
-
-
-def _is_close(one: object, other: object) -> bool:
-    if isinstance(one, float) and isinstance(other, float):
-        return bool(np.isclose(one, other, rtol=_TOLERANCE, atol=_TOLERANCE, equal_nan=True))
-    return one == other
 
 
 def ends() -> Iterator[tuple[str, float, signal.Signals]]:

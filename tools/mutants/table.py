@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 FILE = Path(__file__).with_name("faults.toml")
+
+_LUA_COMMENT = re.compile(r"--.*")
 
 
 class TableError(Exception):
@@ -113,9 +116,16 @@ def _problem(fault: Fault, root: Path) -> str:
     source = file.read_text(encoding="utf-8")
     if (count := source.count(fault.text)) != 1:
         return f"its text occurs {count} times in {fault.file}; it must occur once"
+    changed = source.replace(fault.text, fault.replacement)
     try:
-        changed = ast.parse(source.replace(fault.text, fault.replacement))
+        is_same = _meaning(file, changed) == _meaning(file, source)
     except SyntaxError as error:
         return f"with it, {fault.file} is no Python: {error.msg}"
-    same = ast.dump(changed) == ast.dump(ast.parse(source))
-    return f"with it, {fault.file} means the same" if same else ""
+    return f"with it, {fault.file} means the same" if is_same else ""
+
+
+def _meaning(file: Path, source: str) -> str:
+    """Return what is left of a source without its comments and layout."""
+    if file.suffix == ".py":
+        return ast.dump(ast.parse(source))
+    return " ".join(_LUA_COMMENT.sub("", source).split())

@@ -23,17 +23,17 @@ class Record:
         Share of the planned rows from which on the replica was ended; 0 where it was not.
     planned_rows : int
     lost_rows : int
-        Rows done of the first attempt, as last reported before the signal.
+        Rows done by the first attempt, as last reported before the signal.
     predicted_rows : int
         That the attempt which gave the answer predicted, by its receipt.
     whole_rows : int
         That an operation which was left alone predicted.
     seconds : float
-        From the begin of the first attempt to the signal; of the whole operation without one.
-    rest_seconds : float
-        Of the attempt that gave the answer, by its receipt.
-    lost_processor_seconds, rest_processor_seconds, whole_processor_seconds : float
-        Of the replica that ended, of the other one meanwhile, and of one that was left alone.
+        From the begin of the first attempt to the signal.
+    whole_seconds, whole_processor_seconds : float
+        Of an operation that was left alone, by the audit log.
+    rest_processor_seconds : float
+        Of the attempt that gave the answer, likewise.
     attempts : int
     equal : str
         "bits", or "1e-9" where the receipt names operators that round by the size of calls.
@@ -48,10 +48,9 @@ class Record:
     predicted_rows: int
     whole_rows: int
     seconds: float
-    rest_seconds: float
-    lost_processor_seconds: float
-    rest_processor_seconds: float
+    whole_seconds: float
     whole_processor_seconds: float
+    rest_processor_seconds: float
     attempts: int
     equal: str
 
@@ -61,10 +60,10 @@ class Record:
         return (self.lost_rows + self.predicted_rows) / self.whole_rows - 1
 
     @property
-    def processor_twice(self) -> float:
-        """Share of the processor time of the whole that was spent twice."""
-        spent = self.lost_processor_seconds + self.rest_processor_seconds
-        return spent / self.whole_processor_seconds - 1
+    def more_processor(self) -> float:
+        """Processor time of the last attempt beyond the share of the rows left to it."""
+        left = 1 - self.lost_rows / self.whole_rows
+        return self.rest_processor_seconds / self.whole_processor_seconds - left
 
 
 def read() -> Sequence[Record]:

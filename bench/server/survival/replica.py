@@ -47,10 +47,6 @@ class Replica:
         """Whether a request runs in it."""
         return self.server.metric("onnxplain_running_requests") > 0
 
-    def processor_seconds(self) -> float:
-        """Of the server and its workers, those included that have ended."""
-        return sum(map(_processor_seconds, self._family()))
-
     def end(self, number: signal.Signals) -> None:
         """Kill the server and all its workers at once; or send the server a signal, and wait."""
         if number is signal.SIGKILL:
@@ -66,9 +62,3 @@ class Replica:
 
     def _family(self) -> list[psutil.Process]:
         return [self._process, *self._process.children(recursive=True)]
-
-
-def _processor_seconds(process: psutil.Process) -> float:
-    with suppress(psutil.NoSuchProcess):
-        return float(sum(process.cpu_times()[:4]))
-    return 0.0

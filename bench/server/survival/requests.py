@@ -85,7 +85,8 @@ REQUESTS: Mapping[str, SlowRequest] = {
     "feature_vectors": SlowRequest(
         onnxplain.FeatureVectors(source="SURROGATE", sentence_count=2_000, depth=4),
         *_neighbours(400_000),
-        4_000,
+        11_000,
+        {"row_count": 11_000},
     ),
     "swarm": SlowRequest(_SEARCH, *_neighbours(100_000), 1_000, {"row_count": 240}),
 }

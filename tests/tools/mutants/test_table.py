@@ -25,9 +25,9 @@ def test_every_fault_fits_the_code() -> None:
     read().check(ROOT)
 
 
-def test_forty_faults_are_of_many_kinds_and_say_their_effect() -> None:
+def test_faults_are_of_many_kinds_and_say_their_effect() -> None:
     faults = read().faults
-    assert len(faults) == 40
+    assert len(faults) == 48
     assert len({fault.kind for fault in faults}) >= 25
     assert all(fault.effect.endswith(".") for fault in faults)
 
@@ -48,6 +48,15 @@ def test_fault_that_fits_passes(toy: Path) -> None:
 )
 def test_fault_that_does_not_fit_is_refused(toy: Path, given: dict[str, str], cause: str) -> None:
     assert complaint(toy, fault(**given)) == f"sign: {cause}"
+
+
+def test_a_script_of_redis_is_compared_without_comments_and_layout(toy: Path) -> None:
+    (toy / "service/shop/order.lua").write_text("call('DEL', id) -- gone\nreturn 1\n")
+    given = {"file": "service/shop/order.lua", "text": "'DEL'"}
+    Table((fault(**given, replacement="'GET'"),), {"service/": ("tests",)}).check(toy)
+
+    found = complaint(toy, fault(**{**given, "text": "-- gone"}, replacement="-- gone by now"))
+    assert found == "sign: with it, service/shop/order.lua means the same"
 
 
 def test_two_faults_of_one_name_are_refused(toy: Path) -> None:

@@ -80,7 +80,8 @@ class Grpc:
         operations = self._messages().operations
         found = OperationView(_translated(lambda: operations.wait(name, wait, timeout=seconds)))
         end = found.metadata.end_time.ToJsonString() if found.is_done else ""
-        error = found.error and Refused(found.error.reason, found.error.message, True)
+        failure = found.error
+        error = Refused(failure.reason, failure.message, True) if failure else None
         return Look(found.state, end, found.metadata.attempt_count, error)
 
     def read(self, name: str, seconds: float) -> dict[str, Any]:

@@ -112,7 +112,7 @@ class Client:
         few = self._generator.random() < _LONG
         case = cases.long() if few else self._generator.choice([*cases.good().values()])
         surface = f"{self._caller.surfaces[0].partition('-')[0]}-operation"
-        followed = Followed(self._caller, self._generator)
+        followed = Followed(self._caller, self._generator, lambda: self._going)
         ask = lambda: followed.run(case.request)  # noqa: E731
         self._record(surface, "operation", case.name, operations.SECONDS, ask, followed.looks)
 
@@ -147,7 +147,7 @@ class Client:
     ) -> None:
         start = time.monotonic()
         given = {"surface": surface, "manner": manner, "case": case, "seconds": seconds}
-        given |= {"looks": looks or []}
+        given |= {"looks": [] if looks is None else looks}  # filled by `ask`
         try:
             found = ask()
         except Refused as refused:

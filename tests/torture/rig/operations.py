@@ -12,7 +12,7 @@ from onnxplain.v1.explanation_service_pb2 import ExplainRequest
 from rig import answers
 from rig.outcome import Answered, Refused
 
-SECONDS = 100.0
+SECONDS = 300.0
 """Longest time until the end of an operation, and until its answer was read."""
 
 _CALL_SECONDS, _WAIT_SECONDS, _PAUSE_SECONDS = 20.0, 5.0, 0.2
@@ -26,6 +26,10 @@ _AGAIN = {
 """Reasons of a call about an operation that say nothing about the operation."""
 
 _Found = TypeVar("_Found")
+
+
+class _StoppedError(Exception):
+    """The run is over."""
 
 
 @dataclass(frozen=True)
@@ -60,16 +64,30 @@ class Followed:
 
     Attributes
     ----------
+    is_going : callable () -> bool
+        False once the run is over.
     looks : list of str
         What was seen of the operation after its end, and the name that each start returned.
     """
 
     caller: OperationCaller
     generator: random.Random
+    is_going: Callable[[], bool]
     looks: list[str] = field(default_factory=list)
 
-    def run(self, request: ExplainRequest) -> Answered:
-        """Start it, wait for its end, and read its answer; raises Refused."""
+    def run(self, request: ExplainRequest) -> Answered | None:
+        """Start it, wait for its end, and read its answer; None where the run ends before.
+
+        Raises
+        ------
+        Refused
+        """
+        try:
+            return self._run(request)
+        except _StoppedError:
+            return None
+
+    def _run(self, request: ExplainRequest) -> Answered:
         self._until = time.monotonic() + SECONDS
         request_id = f"{self.generator.getrandbits(64):x}"
         start = lambda: self.caller.start(request, request_id, _CALL_SECONDS)  # noqa: E731
@@ -95,6 +113,7 @@ class Followed:
             found = self._look(name)
             if found.end:
                 return found
+            self._check_going()
             if time.monotonic() > self._until:
                 text = f"{found.state} after {SECONDS:g} s"
                 raise Refused("OPERATION_NOT_DONE", text, from_server=False)
@@ -113,4 +132,9 @@ class Followed:
                 is_final = refused.from_server and refused.reason not in _AGAIN
                 if is_final or time.monotonic() > self._until:
                     raise
+            self._check_going()
             time.sleep(_PAUSE_SECONDS)
+
+    def _check_going(self) -> None:
+        if not self.is_going():
+            raise _StoppedError
