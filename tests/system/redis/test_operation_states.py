@@ -135,6 +135,13 @@ class OperationStates(RuleBasedStateMachine):
             self.turns[expected.owner] = self.count
         return claim
 
+    @rule(target=claims, store=STORES)
+    def take_over(self, store: int) -> Claim | None:
+        """Whoever computes falls silent, and is late with all that it says from now on."""
+        self.pass_time(LEASE)
+        found: Claim | None = self.claim(store)
+        return found
+
     def next_in_turn(self) -> str | None:
         """Return the id that the model hands out next."""
         ranks = {}
