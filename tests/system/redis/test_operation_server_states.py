@@ -218,7 +218,7 @@ class ServerStates(RuleBasedStateMachine):
         if earlier and own[earlier].request != request:
             assert self.refusal(where, owner, call) == "REQUEST_ID_IN_USE"
             return ""
-        name = self.rig.ask(where, owner, call)
+        name: str = self.rig.ask(where, owner, call)
         # Without a request id, a start whose reply was lost has started one more.
         self.unsure += 0 if request_id else self.rig.unanswered - before
         if earlier:

@@ -111,6 +111,16 @@ class OperationStates(RuleBasedStateMachine):
 
     @rule(target=claims, store=STORES)
     def claim(self, store: int) -> Claim | None:
+        return self.claimed(store)
+
+    @rule(target=claims, store=STORES)
+    def take_over(self, store: int) -> Claim | None:
+        """Whoever computes falls silent, and is late with all that it says from now on."""
+        self.pass_time(LEASE)
+        return self.claimed(store)
+
+    def claimed(self, store: int) -> Claim | None:
+        """Claim an operation, which must be the one that the model hands out."""
         claim = self.stores[store].claim(str(store))
         abandoned = {
             i for i, e in self.expected.items() if e.state is RUNNING and e.lease_end <= self.now
@@ -134,13 +144,6 @@ class OperationStates(RuleBasedStateMachine):
             self.count += 1
             self.turns[expected.owner] = self.count
         return claim
-
-    @rule(target=claims, store=STORES)
-    def take_over(self, store: int) -> Claim | None:
-        """Whoever computes falls silent, and is late with all that it says from now on."""
-        self.pass_time(LEASE)
-        found: Claim | None = self.claim(store)
-        return found
 
     def next_in_turn(self) -> str | None:
         """Return the id that the model hands out next."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
@@ -119,9 +119,10 @@ class Followed:
                 raise Refused("OPERATION_NOT_DONE", text, from_server=False)
 
     def _look(self, name: str) -> Look:
-        return self._again(lambda: self.caller.look(name, _WAIT_SECONDS, _CALL_SECONDS))
+        found: Look = self._again(lambda: self.caller.look(name, _WAIT_SECONDS, _CALL_SECONDS))
+        return found
 
-    def _again(self, call: Callable[[], _Found], enough: frozenset[str] | set[str] = frozenset()):
+    def _again(self, call: Callable[[], _Found], enough: Collection[str] = ()) -> _Found | Any:
         """Call until it succeeds, or is refused for good."""
         while True:
             try:
