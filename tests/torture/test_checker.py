@@ -169,6 +169,16 @@ def test_an_operation_is_gone_where_redis_forgot_it_only(past: Past) -> None:
     assert broken(past) == {"Every error has a cause"}
 
 
+def test_an_operation_whose_answer_has_no_room_fails_in_a_full_redis_only(past: Past) -> None:
+    past.write("faults.jsonl", Fault("redis-fill", "redis", 100.5, 100.5, 100.6))
+    given = {"manner": "operation", "reason": "QUOTA_EXCEEDED", "message": "no memory"}
+    past.call(**given)
+    assert broken(past) == set()
+
+    past.call(start=300.0, end=301.0, **given)
+    assert broken(past) == {"Every error has a cause"}
+
+
 def test_the_answer_of_an_operation_is_that_of_explain(past: Past, right: dict[str, Any]) -> None:
     right["explanations"][0]["values"][1] *= 2
     past.answer(right, manner="operation", looks=[END])

@@ -69,6 +69,8 @@ def may_fail_so(call: Call, faults: Iterable[Fault]) -> bool:
         own = hostiles.reasons(call.case)
     if call.manner == "operation" and is_forgotten(call, faults):
         own = {"OPERATION_NOT_FOUND"}
+    if call.manner == "operation" and any(f.kind == "redis-fill" for f in during(call, faults)):
+        own = own | {"QUOTA_EXCEEDED"}  # no room for the answer
     caused = own.union(*(causes(fault.kind) for fault in during(call, faults)))
     return call.reason in caused or (call.origin == "way" and WAY in caused)
 

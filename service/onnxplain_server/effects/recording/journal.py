@@ -12,7 +12,7 @@ import hashlib
 import struct
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 
 import numpy as np
@@ -24,6 +24,11 @@ _VERSION = "1"
 _SECONDS_BETWEEN_WRITES = 0.5
 """A dead process loses so much: 5 % of ten seconds of work."""
 _SLOTS_PER_READ = 8
+_PROBED_SLOTS = (0, 1, 2, 4, 8, 16, 32, 64)
+"""One of these is there, if any slot is: most journals are empty, and cost one read."""
+_EMPTY_READS = 4
+"""Reads without any slot after which a journal has ended. Slots are missing that were written while
+Redis was left out, for some seconds."""
 _SLOT_BYTES = 2 << 20
 _MAX_BYTES = 64 << 20
 """Of the records of a journal that are held at once, and half of those that it ever writes: more
@@ -198,21 +203,26 @@ class Journal:
             if self._found is None:
                 found: dict[bytes, Array] = {}
                 for content in self._read():
-                    records = _decode(content)
-                    self._slots.append({key: len(content) // len(records) for key in records})
+                    records = {} if content is None else _decode(content)
+                    size = len(content or b"") // max(len(records), 1)
+                    self._slots.append(dict.fromkeys(records, size))
                     found |= records
                 self._found = found
         return self._found
 
-    def _read(self) -> Iterator[bytes]:
-        first = 0
-        while True:
-            names = [self._name(slot) for slot in range(first, first + _SLOTS_PER_READ)]
-            for content in self._ledger.get_bytes(names):
-                if content is None:
-                    return
-                yield content
+    def _read(self) -> Iterator[bytes | None]:
+        """Yield the slots in order, None for a missing one."""
+        if not any(map(bool, self._contents(_PROBED_SLOTS))):
+            return
+        first = empty_reads = 0
+        while empty_reads < _EMPTY_READS:
+            contents = self._contents(range(first, first + _SLOTS_PER_READ))
+            yield from contents
+            empty_reads = 0 if any(map(bool, contents)) else empty_reads + 1
             first += _SLOTS_PER_READ
+
+    def _contents(self, slots: Iterable[int]) -> Sequence[bytes | None]:
+        return self._ledger.get_bytes([self._name(slot) for slot in slots])
 
     def _name(self, slot: int) -> str:
         text = "\n".join(("journal", _VERSION, self._scope, str(slot)))
