@@ -194,7 +194,13 @@ type ExplainRequest struct {
 	// models that are predicted from a sixteenth and a quarter of their rows before, as far as
 	// these are 100 rows or more; that predicts about a fifteenth more. Refused by Explain and PlanExplanation.
 	// Default: false.
-	Partial       bool `protobuf:"varint,20,opt,name=partial,proto3" json:"partial,omitempty"`
+	Partial bool `protobuf:"varint,20,opt,name=partial,proto3" json:"partial,omitempty"`
+	// Optional. Where the server also writes the answer: an address as in `Model.uri`, of s3, gs, or file in the own
+	// process, below a prefix that the operator lists for writing. Its bytes are the serialised
+	// ExplainResponse; canonical JSON where the name ends in .json. An object of that name is replaced.
+	// Default: the answer is only returned.
+	// At most 2048 letters.
+	ResultUri     string `protobuf:"bytes,21,opt,name=result_uri,json=resultUri,proto3" json:"result_uri,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -367,6 +373,13 @@ func (x *ExplainRequest) GetPartial() bool {
 		return x.Partial
 	}
 	return false
+}
+
+func (x *ExplainRequest) GetResultUri() string {
+	if x != nil {
+		return x.ResultUri
+	}
+	return ""
 }
 
 // One method with its options.
@@ -1043,8 +1056,10 @@ type Receipt struct {
 	// model's own arithmetic, for float about 1e-7 of the largest; averages over
 	// rows by less.
 	SizeDependentOperators []string `protobuf:"bytes,16,rep,name=size_dependent_operators,json=sizeDependentOperators,proto3" json:"size_dependent_operators,omitempty"`
-	unknownFields          protoimpl.UnknownFields
-	sizeCache              protoimpl.SizeCache
+	// What was read for `Model.uri` and `Table.uris`, in this order; empty where neither was given.
+	Sources       []*Source `protobuf:"bytes,17,rep,name=sources,proto3" json:"sources,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Receipt) Reset() {
@@ -1189,6 +1204,97 @@ func (x *Receipt) GetSizeDependentOperators() []string {
 	return nil
 }
 
+func (x *Receipt) GetSources() []*Source {
+	if x != nil {
+		return x.Sources
+	}
+	return nil
+}
+
+// A file that was read where it lies.
+type Source struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Address in its canonical form.
+	Uri string `protobuf:"bytes,1,opt,name=uri,proto3" json:"uri,omitempty"`
+	// Version of the content as its store names it: the ETag; of files of this machine, time and size.
+	// Empty where the store names none.
+	Version string `protobuf:"bytes,2,opt,name=version,proto3" json:"version,omitempty"`
+	// "sha256:" and the hexadecimal digest of the file; empty for a file of a table, which
+	// is not read as a whole: `Receipt.table_digest` is the digest of the rows that were read.
+	Digest string `protobuf:"bytes,3,opt,name=digest,proto3" json:"digest,omitempty"`
+	// Bytes that were read of it; a whole number.
+	ReadByteCount float64 `protobuf:"fixed64,4,opt,name=read_byte_count,json=readByteCount,proto3" json:"read_byte_count,omitempty"`
+	// The file of an MLflow registry that `uri` stands for; empty for other addresses.
+	ResolvedUri   string `protobuf:"bytes,5,opt,name=resolved_uri,json=resolvedUri,proto3" json:"resolved_uri,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Source) Reset() {
+	*x = Source{}
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Source) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Source) ProtoMessage() {}
+
+func (x *Source) ProtoReflect() protoreflect.Message {
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Source.ProtoReflect.Descriptor instead.
+func (*Source) Descriptor() ([]byte, []int) {
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *Source) GetUri() string {
+	if x != nil {
+		return x.Uri
+	}
+	return ""
+}
+
+func (x *Source) GetVersion() string {
+	if x != nil {
+		return x.Version
+	}
+	return ""
+}
+
+func (x *Source) GetDigest() string {
+	if x != nil {
+		return x.Digest
+	}
+	return ""
+}
+
+func (x *Source) GetReadByteCount() float64 {
+	if x != nil {
+		return x.ReadByteCount
+	}
+	return 0
+}
+
+func (x *Source) GetResolvedUri() string {
+	if x != nil {
+		return x.ResolvedUri
+	}
+	return ""
+}
+
 // A method of an overview.
 type OverviewMethod struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1202,7 +1308,7 @@ type OverviewMethod struct {
 
 func (x *OverviewMethod) Reset() {
 	*x = OverviewMethod{}
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[7]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1214,7 +1320,7 @@ func (x *OverviewMethod) String() string {
 func (*OverviewMethod) ProtoMessage() {}
 
 func (x *OverviewMethod) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[7]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1227,7 +1333,7 @@ func (x *OverviewMethod) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OverviewMethod.ProtoReflect.Descriptor instead.
 func (*OverviewMethod) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{7}
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *OverviewMethod) GetName() string {
@@ -1257,7 +1363,7 @@ type Warning struct {
 
 func (x *Warning) Reset() {
 	*x = Warning{}
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[8]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1269,7 +1375,7 @@ func (x *Warning) String() string {
 func (*Warning) ProtoMessage() {}
 
 func (x *Warning) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[8]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1282,7 +1388,7 @@ func (x *Warning) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Warning.ProtoReflect.Descriptor instead.
 func (*Warning) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{8}
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Warning) GetCode() string {
@@ -1310,7 +1416,7 @@ type ExplainStreamRequest struct {
 
 func (x *ExplainStreamRequest) Reset() {
 	*x = ExplainStreamRequest{}
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[9]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1322,7 +1428,7 @@ func (x *ExplainStreamRequest) String() string {
 func (*ExplainStreamRequest) ProtoMessage() {}
 
 func (x *ExplainStreamRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[9]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1335,7 +1441,7 @@ func (x *ExplainStreamRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainStreamRequest.ProtoReflect.Descriptor instead.
 func (*ExplainStreamRequest) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{9}
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ExplainStreamRequest) GetRequest() *ExplainRequest {
@@ -1362,7 +1468,7 @@ type ExplainStreamResponse struct {
 
 func (x *ExplainStreamResponse) Reset() {
 	*x = ExplainStreamResponse{}
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[10]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1374,7 +1480,7 @@ func (x *ExplainStreamResponse) String() string {
 func (*ExplainStreamResponse) ProtoMessage() {}
 
 func (x *ExplainStreamResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[10]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1387,7 +1493,7 @@ func (x *ExplainStreamResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainStreamResponse.ProtoReflect.Descriptor instead.
 func (*ExplainStreamResponse) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{10}
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ExplainStreamResponse) GetEvent() isExplainStreamResponse_Event {
@@ -1468,7 +1574,7 @@ type PartialExplanation struct {
 
 func (x *PartialExplanation) Reset() {
 	*x = PartialExplanation{}
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[11]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1480,7 +1586,7 @@ func (x *PartialExplanation) String() string {
 func (*PartialExplanation) ProtoMessage() {}
 
 func (x *PartialExplanation) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[11]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1493,7 +1599,7 @@ func (x *PartialExplanation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PartialExplanation.ProtoReflect.Descriptor instead.
 func (*PartialExplanation) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{11}
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *PartialExplanation) GetIndex() int32 {
@@ -1541,7 +1647,7 @@ type Progress struct {
 
 func (x *Progress) Reset() {
 	*x = Progress{}
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[12]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1553,7 +1659,7 @@ func (x *Progress) String() string {
 func (*Progress) ProtoMessage() {}
 
 func (x *Progress) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[12]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1566,7 +1672,7 @@ func (x *Progress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Progress.ProtoReflect.Descriptor instead.
 func (*Progress) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{12}
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Progress) GetDone() float64 {
@@ -1605,7 +1711,7 @@ type StartExplanationRequest struct {
 
 func (x *StartExplanationRequest) Reset() {
 	*x = StartExplanationRequest{}
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[13]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1617,7 +1723,7 @@ func (x *StartExplanationRequest) String() string {
 func (*StartExplanationRequest) ProtoMessage() {}
 
 func (x *StartExplanationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[13]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1630,7 +1736,7 @@ func (x *StartExplanationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StartExplanationRequest.ProtoReflect.Descriptor instead.
 func (*StartExplanationRequest) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{13}
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *StartExplanationRequest) GetRequest() *ExplainRequest {
@@ -1669,7 +1775,7 @@ type ReadExplanationRequest struct {
 
 func (x *ReadExplanationRequest) Reset() {
 	*x = ReadExplanationRequest{}
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[14]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1681,7 +1787,7 @@ func (x *ReadExplanationRequest) String() string {
 func (*ReadExplanationRequest) ProtoMessage() {}
 
 func (x *ReadExplanationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[14]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1694,7 +1800,7 @@ func (x *ReadExplanationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadExplanationRequest.ProtoReflect.Descriptor instead.
 func (*ReadExplanationRequest) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{14}
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ReadExplanationRequest) GetName() string {
@@ -1722,7 +1828,7 @@ type ReadExplanationResponse struct {
 
 func (x *ReadExplanationResponse) Reset() {
 	*x = ReadExplanationResponse{}
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[15]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1734,7 +1840,7 @@ func (x *ReadExplanationResponse) String() string {
 func (*ReadExplanationResponse) ProtoMessage() {}
 
 func (x *ReadExplanationResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[15]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1747,7 +1853,7 @@ func (x *ReadExplanationResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadExplanationResponse.ProtoReflect.Descriptor instead.
 func (*ReadExplanationResponse) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{15}
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ReadExplanationResponse) GetContent() []byte {
@@ -1768,7 +1874,7 @@ type ReadPartialExplanationsRequest struct {
 
 func (x *ReadPartialExplanationsRequest) Reset() {
 	*x = ReadPartialExplanationsRequest{}
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[16]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1780,7 +1886,7 @@ func (x *ReadPartialExplanationsRequest) String() string {
 func (*ReadPartialExplanationsRequest) ProtoMessage() {}
 
 func (x *ReadPartialExplanationsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[16]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1793,7 +1899,7 @@ func (x *ReadPartialExplanationsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadPartialExplanationsRequest.ProtoReflect.Descriptor instead.
 func (*ReadPartialExplanationsRequest) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{16}
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ReadPartialExplanationsRequest) GetName() string {
@@ -1814,7 +1920,7 @@ type DescribeModelRequest struct {
 
 func (x *DescribeModelRequest) Reset() {
 	*x = DescribeModelRequest{}
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[17]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1826,7 +1932,7 @@ func (x *DescribeModelRequest) String() string {
 func (*DescribeModelRequest) ProtoMessage() {}
 
 func (x *DescribeModelRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[17]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1839,7 +1945,7 @@ func (x *DescribeModelRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DescribeModelRequest.ProtoReflect.Descriptor instead.
 func (*DescribeModelRequest) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{17}
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *DescribeModelRequest) GetModel() *Model {
@@ -1860,7 +1966,7 @@ type DescribeModelResponse struct {
 
 func (x *DescribeModelResponse) Reset() {
 	*x = DescribeModelResponse{}
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[18]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1872,7 +1978,7 @@ func (x *DescribeModelResponse) String() string {
 func (*DescribeModelResponse) ProtoMessage() {}
 
 func (x *DescribeModelResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[18]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1885,7 +1991,7 @@ func (x *DescribeModelResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DescribeModelResponse.ProtoReflect.Descriptor instead.
 func (*DescribeModelResponse) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{18}
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *DescribeModelResponse) GetModel() *ModelDescription {
@@ -1899,7 +2005,7 @@ var File_onnxplain_v1_explanation_service_proto protoreflect.FileDescriptor
 
 const file_onnxplain_v1_explanation_service_proto_rawDesc = "" +
 	"\n" +
-	"&onnxplain/v1/explanation_service.proto\x12\fonnxplain.v1\x1a#google/longrunning/operations.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fonnxplain/v1/average_loss.proto\x1a\"onnxplain/v1/feature_vectors.proto\x1a\x17onnxplain/v1/firm.proto\x1a5onnxplain/v1/individual_conditional_expectation.proto\x1a\x1fonnxplain/v1/interactions.proto\x1a\x18onnxplain/v1/model.proto\x1a%onnxplain/v1/partial_dependence.proto\x1a)onnxplain/v1/permutation_importance.proto\x1a\x17onnxplain/v1/plan.proto\x1a\x17onnxplain/v1/plot.proto\x1a\x18onnxplain/v1/swarm.proto\x1a\x18onnxplain/v1/table.proto\x1a\x19onnxplain/v1/upload.proto\"\xd3\a\n" +
+	"&onnxplain/v1/explanation_service.proto\x12\fonnxplain.v1\x1a#google/longrunning/operations.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fonnxplain/v1/average_loss.proto\x1a\"onnxplain/v1/feature_vectors.proto\x1a\x17onnxplain/v1/firm.proto\x1a5onnxplain/v1/individual_conditional_expectation.proto\x1a\x1fonnxplain/v1/interactions.proto\x1a\x18onnxplain/v1/model.proto\x1a%onnxplain/v1/partial_dependence.proto\x1a)onnxplain/v1/permutation_importance.proto\x1a\x17onnxplain/v1/plan.proto\x1a\x17onnxplain/v1/plot.proto\x1a\x18onnxplain/v1/swarm.proto\x1a\x18onnxplain/v1/table.proto\x1a\x19onnxplain/v1/upload.proto\"\xf2\a\n" +
 	"\x0eExplainRequest\x12)\n" +
 	"\x05model\x18\x01 \x01(\v2\x13.onnxplain.v1.ModelR\x05model\x12)\n" +
 	"\x05table\x18\x02 \x01(\v2\x13.onnxplain.v1.TableR\x05table\x12'\n" +
@@ -1924,7 +2030,9 @@ const file_onnxplain_v1_explanation_service_proto_rawDesc = "" +
 	"\aoutputs\x18\x11 \x03(\tR\aoutputs\x12*\n" +
 	"\x0ebudget_seconds\x18\x12 \x01(\x01H\x03R\rbudgetSeconds\x88\x01\x01\x12@\n" +
 	"\x1abudget_predicted_row_count\x18\x13 \x01(\x01H\x04R\x17budgetPredictedRowCount\x88\x01\x01\x12\x18\n" +
-	"\apartial\x18\x14 \x01(\bR\apartial\":\n" +
+	"\apartial\x18\x14 \x01(\bR\apartial\x12\x1d\n" +
+	"\n" +
+	"result_uri\x18\x15 \x01(\tR\tresultUri\":\n" +
 	"\x06Engine\x12\x16\n" +
 	"\x12ENGINE_UNSPECIFIED\x10\x00\x12\t\n" +
 	"\x05TREES\x10\x01\x12\r\n" +
@@ -1973,7 +2081,7 @@ const file_onnxplain_v1_explanation_service_proto_rawDesc = "" +
 	"\x0fdrawn_row_count\x18\x01 \x01(\x05R\rdrawnRowCount\x12$\n" +
 	"\x0eused_row_count\x18\x02 \x01(\x05R\fusedRowCount\x12\x16\n" +
 	"\x06weight\x18\x03 \x01(\x01R\x06weight\x12\x12\n" +
-	"\x04seed\x18\x04 \x01(\x05R\x04seed\"\x9d\x06\n" +
+	"\x04seed\x18\x04 \x01(\x05R\x04seed\"\xcd\x06\n" +
 	"\aReceipt\x12!\n" +
 	"\fmodel_digest\x18\x01 \x01(\tR\vmodelDigest\x12!\n" +
 	"\ftable_digest\x18\x02 \x01(\tR\vtableDigest\x12\x12\n" +
@@ -1994,10 +2102,17 @@ const file_onnxplain_v1_explanation_service_proto_rawDesc = "" +
 	"\x10overview_methods\x18\x0f \x03(\v2\x1c.onnxplain.v1.OverviewMethodR\x0foverviewMethods\x12\x1d\n" +
 	"\n" +
 	"model_name\x18\x0e \x01(\tR\tmodelName\x128\n" +
-	"\x18size_dependent_operators\x18\x10 \x03(\tR\x16sizeDependentOperators\x1aB\n" +
+	"\x18size_dependent_operators\x18\x10 \x03(\tR\x16sizeDependentOperators\x12.\n" +
+	"\asources\x18\x11 \x03(\v2\x14.onnxplain.v1.SourceR\asources\x1aB\n" +
 	"\x14LibraryVersionsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"T\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x97\x01\n" +
+	"\x06Source\x12\x10\n" +
+	"\x03uri\x18\x01 \x01(\tR\x03uri\x12\x18\n" +
+	"\aversion\x18\x02 \x01(\tR\aversion\x12\x16\n" +
+	"\x06digest\x18\x03 \x01(\tR\x06digest\x12&\n" +
+	"\x0fread_byte_count\x18\x04 \x01(\x01R\rreadByteCount\x12!\n" +
+	"\fresolved_uri\x18\x05 \x01(\tR\vresolvedUri\"T\n" +
 	"\x0eOverviewMethod\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12 \n" +
 	"\trow_count\x18\x02 \x01(\x05H\x00R\browCount\x88\x01\x01B\f\n" +
@@ -2065,7 +2180,7 @@ func file_onnxplain_v1_explanation_service_proto_rawDescGZIP() []byte {
 }
 
 var file_onnxplain_v1_explanation_service_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_onnxplain_v1_explanation_service_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
+var file_onnxplain_v1_explanation_service_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
 var file_onnxplain_v1_explanation_service_proto_goTypes = []any{
 	(ExplainRequest_Engine)(0),                      // 0: onnxplain.v1.ExplainRequest.Engine
 	(*ExplainRequest)(nil),                          // 1: onnxplain.v1.ExplainRequest
@@ -2075,116 +2190,118 @@ var file_onnxplain_v1_explanation_service_proto_goTypes = []any{
 	(*ClassPairing)(nil),                            // 5: onnxplain.v1.ClassPairing
 	(*RowsUsed)(nil),                                // 6: onnxplain.v1.RowsUsed
 	(*Receipt)(nil),                                 // 7: onnxplain.v1.Receipt
-	(*OverviewMethod)(nil),                          // 8: onnxplain.v1.OverviewMethod
-	(*Warning)(nil),                                 // 9: onnxplain.v1.Warning
-	(*ExplainStreamRequest)(nil),                    // 10: onnxplain.v1.ExplainStreamRequest
-	(*ExplainStreamResponse)(nil),                   // 11: onnxplain.v1.ExplainStreamResponse
-	(*PartialExplanation)(nil),                      // 12: onnxplain.v1.PartialExplanation
-	(*Progress)(nil),                                // 13: onnxplain.v1.Progress
-	(*StartExplanationRequest)(nil),                 // 14: onnxplain.v1.StartExplanationRequest
-	(*ReadExplanationRequest)(nil),                  // 15: onnxplain.v1.ReadExplanationRequest
-	(*ReadExplanationResponse)(nil),                 // 16: onnxplain.v1.ReadExplanationResponse
-	(*ReadPartialExplanationsRequest)(nil),          // 17: onnxplain.v1.ReadPartialExplanationsRequest
-	(*DescribeModelRequest)(nil),                    // 18: onnxplain.v1.DescribeModelRequest
-	(*DescribeModelResponse)(nil),                   // 19: onnxplain.v1.DescribeModelResponse
-	nil,                                             // 20: onnxplain.v1.Receipt.LibraryVersionsEntry
-	nil,                                             // 21: onnxplain.v1.StartExplanationRequest.LabelsEntry
-	(*Model)(nil),                                   // 22: onnxplain.v1.Model
-	(*Table)(nil),                                   // 23: onnxplain.v1.Table
-	(ModelDescription_Scale)(0),                     // 24: onnxplain.v1.ModelDescription.Scale
-	(*InteractionsOptions)(nil),                     // 25: onnxplain.v1.InteractionsOptions
-	(*PartialDependenceOptions)(nil),                // 26: onnxplain.v1.PartialDependenceOptions
-	(*IndividualConditionalExpectationOptions)(nil), // 27: onnxplain.v1.IndividualConditionalExpectationOptions
-	(*PermutationImportanceOptions)(nil),            // 28: onnxplain.v1.PermutationImportanceOptions
-	(*AverageLossOptions)(nil),                      // 29: onnxplain.v1.AverageLossOptions
-	(*FeatureVectorsOptions)(nil),                   // 30: onnxplain.v1.FeatureVectorsOptions
-	(*FirmOptions)(nil),                             // 31: onnxplain.v1.FirmOptions
-	(*SwarmOptions)(nil),                            // 32: onnxplain.v1.SwarmOptions
-	(*ModelDescription)(nil),                        // 33: onnxplain.v1.ModelDescription
-	(*InteractionsResult)(nil),                      // 34: onnxplain.v1.InteractionsResult
-	(*PartialDependenceResult)(nil),                 // 35: onnxplain.v1.PartialDependenceResult
-	(*IndividualConditionalExpectationResult)(nil),  // 36: onnxplain.v1.IndividualConditionalExpectationResult
-	(*PermutationImportanceResult)(nil),             // 37: onnxplain.v1.PermutationImportanceResult
-	(*AverageLossResult)(nil),                       // 38: onnxplain.v1.AverageLossResult
-	(*FeatureVectorsResult)(nil),                    // 39: onnxplain.v1.FeatureVectorsResult
-	(*FirmResult)(nil),                              // 40: onnxplain.v1.FirmResult
-	(*SwarmResult)(nil),                             // 41: onnxplain.v1.SwarmResult
-	(*Plot)(nil),                                    // 42: onnxplain.v1.Plot
-	(*durationpb.Duration)(nil),                     // 43: google.protobuf.Duration
-	(*UploadModelRequest)(nil),                      // 44: onnxplain.v1.UploadModelRequest
-	(*UploadTableRequest)(nil),                      // 45: onnxplain.v1.UploadTableRequest
-	(*longrunningpb.Operation)(nil),                 // 46: google.longrunning.Operation
-	(*ExplanationPlan)(nil),                         // 47: onnxplain.v1.ExplanationPlan
-	(*UploadModelResponse)(nil),                     // 48: onnxplain.v1.UploadModelResponse
-	(*UploadTableResponse)(nil),                     // 49: onnxplain.v1.UploadTableResponse
+	(*Source)(nil),                                  // 8: onnxplain.v1.Source
+	(*OverviewMethod)(nil),                          // 9: onnxplain.v1.OverviewMethod
+	(*Warning)(nil),                                 // 10: onnxplain.v1.Warning
+	(*ExplainStreamRequest)(nil),                    // 11: onnxplain.v1.ExplainStreamRequest
+	(*ExplainStreamResponse)(nil),                   // 12: onnxplain.v1.ExplainStreamResponse
+	(*PartialExplanation)(nil),                      // 13: onnxplain.v1.PartialExplanation
+	(*Progress)(nil),                                // 14: onnxplain.v1.Progress
+	(*StartExplanationRequest)(nil),                 // 15: onnxplain.v1.StartExplanationRequest
+	(*ReadExplanationRequest)(nil),                  // 16: onnxplain.v1.ReadExplanationRequest
+	(*ReadExplanationResponse)(nil),                 // 17: onnxplain.v1.ReadExplanationResponse
+	(*ReadPartialExplanationsRequest)(nil),          // 18: onnxplain.v1.ReadPartialExplanationsRequest
+	(*DescribeModelRequest)(nil),                    // 19: onnxplain.v1.DescribeModelRequest
+	(*DescribeModelResponse)(nil),                   // 20: onnxplain.v1.DescribeModelResponse
+	nil,                                             // 21: onnxplain.v1.Receipt.LibraryVersionsEntry
+	nil,                                             // 22: onnxplain.v1.StartExplanationRequest.LabelsEntry
+	(*Model)(nil),                                   // 23: onnxplain.v1.Model
+	(*Table)(nil),                                   // 24: onnxplain.v1.Table
+	(ModelDescription_Scale)(0),                     // 25: onnxplain.v1.ModelDescription.Scale
+	(*InteractionsOptions)(nil),                     // 26: onnxplain.v1.InteractionsOptions
+	(*PartialDependenceOptions)(nil),                // 27: onnxplain.v1.PartialDependenceOptions
+	(*IndividualConditionalExpectationOptions)(nil), // 28: onnxplain.v1.IndividualConditionalExpectationOptions
+	(*PermutationImportanceOptions)(nil),            // 29: onnxplain.v1.PermutationImportanceOptions
+	(*AverageLossOptions)(nil),                      // 30: onnxplain.v1.AverageLossOptions
+	(*FeatureVectorsOptions)(nil),                   // 31: onnxplain.v1.FeatureVectorsOptions
+	(*FirmOptions)(nil),                             // 32: onnxplain.v1.FirmOptions
+	(*SwarmOptions)(nil),                            // 33: onnxplain.v1.SwarmOptions
+	(*ModelDescription)(nil),                        // 34: onnxplain.v1.ModelDescription
+	(*InteractionsResult)(nil),                      // 35: onnxplain.v1.InteractionsResult
+	(*PartialDependenceResult)(nil),                 // 36: onnxplain.v1.PartialDependenceResult
+	(*IndividualConditionalExpectationResult)(nil),  // 37: onnxplain.v1.IndividualConditionalExpectationResult
+	(*PermutationImportanceResult)(nil),             // 38: onnxplain.v1.PermutationImportanceResult
+	(*AverageLossResult)(nil),                       // 39: onnxplain.v1.AverageLossResult
+	(*FeatureVectorsResult)(nil),                    // 40: onnxplain.v1.FeatureVectorsResult
+	(*FirmResult)(nil),                              // 41: onnxplain.v1.FirmResult
+	(*SwarmResult)(nil),                             // 42: onnxplain.v1.SwarmResult
+	(*Plot)(nil),                                    // 43: onnxplain.v1.Plot
+	(*durationpb.Duration)(nil),                     // 44: google.protobuf.Duration
+	(*UploadModelRequest)(nil),                      // 45: onnxplain.v1.UploadModelRequest
+	(*UploadTableRequest)(nil),                      // 46: onnxplain.v1.UploadTableRequest
+	(*longrunningpb.Operation)(nil),                 // 47: google.longrunning.Operation
+	(*ExplanationPlan)(nil),                         // 48: onnxplain.v1.ExplanationPlan
+	(*UploadModelResponse)(nil),                     // 49: onnxplain.v1.UploadModelResponse
+	(*UploadTableResponse)(nil),                     // 50: onnxplain.v1.UploadTableResponse
 }
 var file_onnxplain_v1_explanation_service_proto_depIdxs = []int32{
-	22, // 0: onnxplain.v1.ExplainRequest.model:type_name -> onnxplain.v1.Model
-	23, // 1: onnxplain.v1.ExplainRequest.table:type_name -> onnxplain.v1.Table
-	24, // 2: onnxplain.v1.ExplainRequest.scale:type_name -> onnxplain.v1.ModelDescription.Scale
+	23, // 0: onnxplain.v1.ExplainRequest.model:type_name -> onnxplain.v1.Model
+	24, // 1: onnxplain.v1.ExplainRequest.table:type_name -> onnxplain.v1.Table
+	25, // 2: onnxplain.v1.ExplainRequest.scale:type_name -> onnxplain.v1.ModelDescription.Scale
 	0,  // 3: onnxplain.v1.ExplainRequest.engine:type_name -> onnxplain.v1.ExplainRequest.Engine
 	2,  // 4: onnxplain.v1.ExplainRequest.methods:type_name -> onnxplain.v1.MethodOptions
-	25, // 5: onnxplain.v1.MethodOptions.interactions:type_name -> onnxplain.v1.InteractionsOptions
-	26, // 6: onnxplain.v1.MethodOptions.partial_dependence:type_name -> onnxplain.v1.PartialDependenceOptions
-	27, // 7: onnxplain.v1.MethodOptions.individual_conditional_expectation:type_name -> onnxplain.v1.IndividualConditionalExpectationOptions
-	28, // 8: onnxplain.v1.MethodOptions.permutation_importance:type_name -> onnxplain.v1.PermutationImportanceOptions
-	29, // 9: onnxplain.v1.MethodOptions.average_loss:type_name -> onnxplain.v1.AverageLossOptions
-	30, // 10: onnxplain.v1.MethodOptions.feature_vectors:type_name -> onnxplain.v1.FeatureVectorsOptions
-	31, // 11: onnxplain.v1.MethodOptions.firm:type_name -> onnxplain.v1.FirmOptions
-	32, // 12: onnxplain.v1.MethodOptions.swarm:type_name -> onnxplain.v1.SwarmOptions
+	26, // 5: onnxplain.v1.MethodOptions.interactions:type_name -> onnxplain.v1.InteractionsOptions
+	27, // 6: onnxplain.v1.MethodOptions.partial_dependence:type_name -> onnxplain.v1.PartialDependenceOptions
+	28, // 7: onnxplain.v1.MethodOptions.individual_conditional_expectation:type_name -> onnxplain.v1.IndividualConditionalExpectationOptions
+	29, // 8: onnxplain.v1.MethodOptions.permutation_importance:type_name -> onnxplain.v1.PermutationImportanceOptions
+	30, // 9: onnxplain.v1.MethodOptions.average_loss:type_name -> onnxplain.v1.AverageLossOptions
+	31, // 10: onnxplain.v1.MethodOptions.feature_vectors:type_name -> onnxplain.v1.FeatureVectorsOptions
+	32, // 11: onnxplain.v1.MethodOptions.firm:type_name -> onnxplain.v1.FirmOptions
+	33, // 12: onnxplain.v1.MethodOptions.swarm:type_name -> onnxplain.v1.SwarmOptions
 	4,  // 13: onnxplain.v1.ExplainResponse.explanations:type_name -> onnxplain.v1.Explanation
-	33, // 14: onnxplain.v1.ExplainResponse.model:type_name -> onnxplain.v1.ModelDescription
+	34, // 14: onnxplain.v1.ExplainResponse.model:type_name -> onnxplain.v1.ModelDescription
 	7,  // 15: onnxplain.v1.ExplainResponse.receipt:type_name -> onnxplain.v1.Receipt
-	9,  // 16: onnxplain.v1.ExplainResponse.warnings:type_name -> onnxplain.v1.Warning
-	34, // 17: onnxplain.v1.Explanation.interactions:type_name -> onnxplain.v1.InteractionsResult
-	35, // 18: onnxplain.v1.Explanation.partial_dependence:type_name -> onnxplain.v1.PartialDependenceResult
-	36, // 19: onnxplain.v1.Explanation.individual_conditional_expectation:type_name -> onnxplain.v1.IndividualConditionalExpectationResult
-	37, // 20: onnxplain.v1.Explanation.permutation_importance:type_name -> onnxplain.v1.PermutationImportanceResult
-	38, // 21: onnxplain.v1.Explanation.average_loss:type_name -> onnxplain.v1.AverageLossResult
-	39, // 22: onnxplain.v1.Explanation.feature_vectors:type_name -> onnxplain.v1.FeatureVectorsResult
-	40, // 23: onnxplain.v1.Explanation.firm:type_name -> onnxplain.v1.FirmResult
-	41, // 24: onnxplain.v1.Explanation.swarm:type_name -> onnxplain.v1.SwarmResult
-	42, // 25: onnxplain.v1.Explanation.plots:type_name -> onnxplain.v1.Plot
+	10, // 16: onnxplain.v1.ExplainResponse.warnings:type_name -> onnxplain.v1.Warning
+	35, // 17: onnxplain.v1.Explanation.interactions:type_name -> onnxplain.v1.InteractionsResult
+	36, // 18: onnxplain.v1.Explanation.partial_dependence:type_name -> onnxplain.v1.PartialDependenceResult
+	37, // 19: onnxplain.v1.Explanation.individual_conditional_expectation:type_name -> onnxplain.v1.IndividualConditionalExpectationResult
+	38, // 20: onnxplain.v1.Explanation.permutation_importance:type_name -> onnxplain.v1.PermutationImportanceResult
+	39, // 21: onnxplain.v1.Explanation.average_loss:type_name -> onnxplain.v1.AverageLossResult
+	40, // 22: onnxplain.v1.Explanation.feature_vectors:type_name -> onnxplain.v1.FeatureVectorsResult
+	41, // 23: onnxplain.v1.Explanation.firm:type_name -> onnxplain.v1.FirmResult
+	42, // 24: onnxplain.v1.Explanation.swarm:type_name -> onnxplain.v1.SwarmResult
+	43, // 25: onnxplain.v1.Explanation.plots:type_name -> onnxplain.v1.Plot
 	2,  // 26: onnxplain.v1.Explanation.options:type_name -> onnxplain.v1.MethodOptions
 	6,  // 27: onnxplain.v1.Explanation.rows:type_name -> onnxplain.v1.RowsUsed
 	5,  // 28: onnxplain.v1.Explanation.class_pairings:type_name -> onnxplain.v1.ClassPairing
 	0,  // 29: onnxplain.v1.Receipt.engine:type_name -> onnxplain.v1.ExplainRequest.Engine
-	20, // 30: onnxplain.v1.Receipt.library_versions:type_name -> onnxplain.v1.Receipt.LibraryVersionsEntry
-	43, // 31: onnxplain.v1.Receipt.elapsed:type_name -> google.protobuf.Duration
-	8,  // 32: onnxplain.v1.Receipt.overview_methods:type_name -> onnxplain.v1.OverviewMethod
-	1,  // 33: onnxplain.v1.ExplainStreamRequest.request:type_name -> onnxplain.v1.ExplainRequest
-	13, // 34: onnxplain.v1.ExplainStreamResponse.progress:type_name -> onnxplain.v1.Progress
-	3,  // 35: onnxplain.v1.ExplainStreamResponse.response:type_name -> onnxplain.v1.ExplainResponse
-	12, // 36: onnxplain.v1.ExplainStreamResponse.partial:type_name -> onnxplain.v1.PartialExplanation
-	4,  // 37: onnxplain.v1.PartialExplanation.explanation:type_name -> onnxplain.v1.Explanation
-	9,  // 38: onnxplain.v1.PartialExplanation.warnings:type_name -> onnxplain.v1.Warning
-	1,  // 39: onnxplain.v1.StartExplanationRequest.request:type_name -> onnxplain.v1.ExplainRequest
-	21, // 40: onnxplain.v1.StartExplanationRequest.labels:type_name -> onnxplain.v1.StartExplanationRequest.LabelsEntry
-	22, // 41: onnxplain.v1.DescribeModelRequest.model:type_name -> onnxplain.v1.Model
-	33, // 42: onnxplain.v1.DescribeModelResponse.model:type_name -> onnxplain.v1.ModelDescription
-	1,  // 43: onnxplain.v1.ExplanationService.Explain:input_type -> onnxplain.v1.ExplainRequest
-	10, // 44: onnxplain.v1.ExplanationService.ExplainStream:input_type -> onnxplain.v1.ExplainStreamRequest
-	14, // 45: onnxplain.v1.ExplanationService.StartExplanation:input_type -> onnxplain.v1.StartExplanationRequest
-	15, // 46: onnxplain.v1.ExplanationService.ReadExplanation:input_type -> onnxplain.v1.ReadExplanationRequest
-	17, // 47: onnxplain.v1.ExplanationService.ReadPartialExplanations:input_type -> onnxplain.v1.ReadPartialExplanationsRequest
-	1,  // 48: onnxplain.v1.ExplanationService.PlanExplanation:input_type -> onnxplain.v1.ExplainRequest
-	18, // 49: onnxplain.v1.ExplanationService.DescribeModel:input_type -> onnxplain.v1.DescribeModelRequest
-	44, // 50: onnxplain.v1.ExplanationService.UploadModel:input_type -> onnxplain.v1.UploadModelRequest
-	45, // 51: onnxplain.v1.ExplanationService.UploadTable:input_type -> onnxplain.v1.UploadTableRequest
-	3,  // 52: onnxplain.v1.ExplanationService.Explain:output_type -> onnxplain.v1.ExplainResponse
-	11, // 53: onnxplain.v1.ExplanationService.ExplainStream:output_type -> onnxplain.v1.ExplainStreamResponse
-	46, // 54: onnxplain.v1.ExplanationService.StartExplanation:output_type -> google.longrunning.Operation
-	16, // 55: onnxplain.v1.ExplanationService.ReadExplanation:output_type -> onnxplain.v1.ReadExplanationResponse
-	12, // 56: onnxplain.v1.ExplanationService.ReadPartialExplanations:output_type -> onnxplain.v1.PartialExplanation
-	47, // 57: onnxplain.v1.ExplanationService.PlanExplanation:output_type -> onnxplain.v1.ExplanationPlan
-	19, // 58: onnxplain.v1.ExplanationService.DescribeModel:output_type -> onnxplain.v1.DescribeModelResponse
-	48, // 59: onnxplain.v1.ExplanationService.UploadModel:output_type -> onnxplain.v1.UploadModelResponse
-	49, // 60: onnxplain.v1.ExplanationService.UploadTable:output_type -> onnxplain.v1.UploadTableResponse
-	52, // [52:61] is the sub-list for method output_type
-	43, // [43:52] is the sub-list for method input_type
-	43, // [43:43] is the sub-list for extension type_name
-	43, // [43:43] is the sub-list for extension extendee
-	0,  // [0:43] is the sub-list for field type_name
+	21, // 30: onnxplain.v1.Receipt.library_versions:type_name -> onnxplain.v1.Receipt.LibraryVersionsEntry
+	44, // 31: onnxplain.v1.Receipt.elapsed:type_name -> google.protobuf.Duration
+	9,  // 32: onnxplain.v1.Receipt.overview_methods:type_name -> onnxplain.v1.OverviewMethod
+	8,  // 33: onnxplain.v1.Receipt.sources:type_name -> onnxplain.v1.Source
+	1,  // 34: onnxplain.v1.ExplainStreamRequest.request:type_name -> onnxplain.v1.ExplainRequest
+	14, // 35: onnxplain.v1.ExplainStreamResponse.progress:type_name -> onnxplain.v1.Progress
+	3,  // 36: onnxplain.v1.ExplainStreamResponse.response:type_name -> onnxplain.v1.ExplainResponse
+	13, // 37: onnxplain.v1.ExplainStreamResponse.partial:type_name -> onnxplain.v1.PartialExplanation
+	4,  // 38: onnxplain.v1.PartialExplanation.explanation:type_name -> onnxplain.v1.Explanation
+	10, // 39: onnxplain.v1.PartialExplanation.warnings:type_name -> onnxplain.v1.Warning
+	1,  // 40: onnxplain.v1.StartExplanationRequest.request:type_name -> onnxplain.v1.ExplainRequest
+	22, // 41: onnxplain.v1.StartExplanationRequest.labels:type_name -> onnxplain.v1.StartExplanationRequest.LabelsEntry
+	23, // 42: onnxplain.v1.DescribeModelRequest.model:type_name -> onnxplain.v1.Model
+	34, // 43: onnxplain.v1.DescribeModelResponse.model:type_name -> onnxplain.v1.ModelDescription
+	1,  // 44: onnxplain.v1.ExplanationService.Explain:input_type -> onnxplain.v1.ExplainRequest
+	11, // 45: onnxplain.v1.ExplanationService.ExplainStream:input_type -> onnxplain.v1.ExplainStreamRequest
+	15, // 46: onnxplain.v1.ExplanationService.StartExplanation:input_type -> onnxplain.v1.StartExplanationRequest
+	16, // 47: onnxplain.v1.ExplanationService.ReadExplanation:input_type -> onnxplain.v1.ReadExplanationRequest
+	18, // 48: onnxplain.v1.ExplanationService.ReadPartialExplanations:input_type -> onnxplain.v1.ReadPartialExplanationsRequest
+	1,  // 49: onnxplain.v1.ExplanationService.PlanExplanation:input_type -> onnxplain.v1.ExplainRequest
+	19, // 50: onnxplain.v1.ExplanationService.DescribeModel:input_type -> onnxplain.v1.DescribeModelRequest
+	45, // 51: onnxplain.v1.ExplanationService.UploadModel:input_type -> onnxplain.v1.UploadModelRequest
+	46, // 52: onnxplain.v1.ExplanationService.UploadTable:input_type -> onnxplain.v1.UploadTableRequest
+	3,  // 53: onnxplain.v1.ExplanationService.Explain:output_type -> onnxplain.v1.ExplainResponse
+	12, // 54: onnxplain.v1.ExplanationService.ExplainStream:output_type -> onnxplain.v1.ExplainStreamResponse
+	47, // 55: onnxplain.v1.ExplanationService.StartExplanation:output_type -> google.longrunning.Operation
+	17, // 56: onnxplain.v1.ExplanationService.ReadExplanation:output_type -> onnxplain.v1.ReadExplanationResponse
+	13, // 57: onnxplain.v1.ExplanationService.ReadPartialExplanations:output_type -> onnxplain.v1.PartialExplanation
+	48, // 58: onnxplain.v1.ExplanationService.PlanExplanation:output_type -> onnxplain.v1.ExplanationPlan
+	20, // 59: onnxplain.v1.ExplanationService.DescribeModel:output_type -> onnxplain.v1.DescribeModelResponse
+	49, // 60: onnxplain.v1.ExplanationService.UploadModel:output_type -> onnxplain.v1.UploadModelResponse
+	50, // 61: onnxplain.v1.ExplanationService.UploadTable:output_type -> onnxplain.v1.UploadTableResponse
+	53, // [53:62] is the sub-list for method output_type
+	44, // [44:53] is the sub-list for method input_type
+	44, // [44:44] is the sub-list for extension type_name
+	44, // [44:44] is the sub-list for extension extendee
+	0,  // [0:44] is the sub-list for field type_name
 }
 
 func init() { file_onnxplain_v1_explanation_service_proto_init() }
@@ -2226,8 +2343,8 @@ func file_onnxplain_v1_explanation_service_proto_init() {
 		(*Explanation_Firm)(nil),
 		(*Explanation_Swarm)(nil),
 	}
-	file_onnxplain_v1_explanation_service_proto_msgTypes[7].OneofWrappers = []any{}
-	file_onnxplain_v1_explanation_service_proto_msgTypes[10].OneofWrappers = []any{
+	file_onnxplain_v1_explanation_service_proto_msgTypes[8].OneofWrappers = []any{}
+	file_onnxplain_v1_explanation_service_proto_msgTypes[11].OneofWrappers = []any{
 		(*ExplainStreamResponse_Progress)(nil),
 		(*ExplainStreamResponse_Response)(nil),
 		(*ExplainStreamResponse_Partial)(nil),
@@ -2238,7 +2355,7 @@ func file_onnxplain_v1_explanation_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_onnxplain_v1_explanation_service_proto_rawDesc), len(file_onnxplain_v1_explanation_service_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   21,
+			NumMessages:   22,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

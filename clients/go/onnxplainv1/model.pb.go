@@ -84,7 +84,12 @@ type Model struct {
 	//
 	//	*Model_Content
 	//	*Model_Id
-	Source        isModel_Source `protobuf_oneof:"source"`
+	//	*Model_Uri
+	Source isModel_Source `protobuf_oneof:"source"`
+	// Optional. With `uri` only: the SHA-256 of the file as 64 hexadecimal digits. A file of
+	// other content is refused with SOURCE_CHANGED. Default: any content.
+	// At most 64 letters.
+	Sha256        string `protobuf:"bytes,4,opt,name=sha256,proto3" json:"sha256,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -144,6 +149,22 @@ func (x *Model) GetId() string {
 	return ""
 }
 
+func (x *Model) GetUri() string {
+	if x != nil {
+		if x, ok := x.Source.(*Model_Uri); ok {
+			return x.Uri
+		}
+	}
+	return ""
+}
+
+func (x *Model) GetSha256() string {
+	if x != nil {
+		return x.Sha256
+	}
+	return ""
+}
+
 type isModel_Source interface {
 	isModel_Source()
 }
@@ -160,9 +181,21 @@ type Model_Id struct {
 	Id string `protobuf:"bytes,2,opt,name=id,proto3,oneof"`
 }
 
+type Model_Uri struct {
+	// Address of the ONNX file, below a prefix that the operator of the server lists in its
+	// setting `sources_file`: `s3://BUCKET/KEY`, `gs://BUCKET/KEY`, `https://HOST/PATH`,
+	// `models:/NAME/VERSION` or `models:/NAME@ALIAS` of an MLflow registry; in the own process
+	// also `file:///PATH`. The server reads it anew for each request, and
+	// `Receipt.sources` tells what it read. Without user and password, query and fragment.
+	// At most 2048 letters.
+	Uri string `protobuf:"bytes,3,opt,name=uri,proto3,oneof"`
+}
+
 func (*Model_Content) isModel_Source() {}
 
 func (*Model_Id) isModel_Source() {}
+
+func (*Model_Uri) isModel_Source() {}
 
 // What a model takes and gives, read from the model itself.
 type ModelDescription struct {
@@ -371,10 +404,12 @@ var File_onnxplain_v1_model_proto protoreflect.FileDescriptor
 
 const file_onnxplain_v1_model_proto_rawDesc = "" +
 	"\n" +
-	"\x18onnxplain/v1/model.proto\x12\fonnxplain.v1\"?\n" +
+	"\x18onnxplain/v1/model.proto\x12\fonnxplain.v1\"k\n" +
 	"\x05Model\x12\x1a\n" +
 	"\acontent\x18\x01 \x01(\fH\x00R\acontent\x12\x10\n" +
-	"\x02id\x18\x02 \x01(\tH\x00R\x02idB\b\n" +
+	"\x02id\x18\x02 \x01(\tH\x00R\x02id\x12\x12\n" +
+	"\x03uri\x18\x03 \x01(\tH\x00R\x03uri\x12\x16\n" +
+	"\x06sha256\x18\x04 \x01(\tR\x06sha256B\b\n" +
 	"\x06source\"\xdd\x03\n" +
 	"\x10ModelDescription\x12\x16\n" +
 	"\x06digest\x18\x01 \x01(\tR\x06digest\x120\n" +
@@ -438,6 +473,7 @@ func file_onnxplain_v1_model_proto_init() {
 	file_onnxplain_v1_model_proto_msgTypes[0].OneofWrappers = []any{
 		(*Model_Content)(nil),
 		(*Model_Id)(nil),
+		(*Model_Uri)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{

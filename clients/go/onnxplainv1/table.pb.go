@@ -21,6 +21,75 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// How values are compared.
+type TableFilter_Comparison int32
+
+const (
+	// Means EQUAL.
+	TableFilter_COMPARISON_UNSPECIFIED TableFilter_Comparison = 0
+	// One of the values.
+	TableFilter_EQUAL TableFilter_Comparison = 1
+	// None of the values.
+	TableFilter_NOT_EQUAL TableFilter_Comparison = 2
+	// Less than the value.
+	TableFilter_LESS TableFilter_Comparison = 3
+	// At most the value.
+	TableFilter_LESS_OR_EQUAL TableFilter_Comparison = 4
+	// Greater than the value.
+	TableFilter_GREATER TableFilter_Comparison = 5
+	// At least the value.
+	TableFilter_GREATER_OR_EQUAL TableFilter_Comparison = 6
+)
+
+// Enum value maps for TableFilter_Comparison.
+var (
+	TableFilter_Comparison_name = map[int32]string{
+		0: "COMPARISON_UNSPECIFIED",
+		1: "EQUAL",
+		2: "NOT_EQUAL",
+		3: "LESS",
+		4: "LESS_OR_EQUAL",
+		5: "GREATER",
+		6: "GREATER_OR_EQUAL",
+	}
+	TableFilter_Comparison_value = map[string]int32{
+		"COMPARISON_UNSPECIFIED": 0,
+		"EQUAL":                  1,
+		"NOT_EQUAL":              2,
+		"LESS":                   3,
+		"LESS_OR_EQUAL":          4,
+		"GREATER":                5,
+		"GREATER_OR_EQUAL":       6,
+	}
+)
+
+func (x TableFilter_Comparison) Enum() *TableFilter_Comparison {
+	p := new(TableFilter_Comparison)
+	*p = x
+	return p
+}
+
+func (x TableFilter_Comparison) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (TableFilter_Comparison) Descriptor() protoreflect.EnumDescriptor {
+	return file_onnxplain_v1_table_proto_enumTypes[0].Descriptor()
+}
+
+func (TableFilter_Comparison) Type() protoreflect.EnumType {
+	return &file_onnxplain_v1_table_proto_enumTypes[0]
+}
+
+func (x TableFilter_Comparison) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use TableFilter_Comparison.Descriptor instead.
+func (TableFilter_Comparison) EnumDescriptor() ([]byte, []int) {
+	return file_onnxplain_v1_table_proto_rawDescGZIP(), []int{2, 0}
+}
+
 // The rows to explain on: named columns, numbers or strings.
 //
 // Integers and booleans are read as numbers. Integers beyond 2^53 in size are
@@ -36,6 +105,7 @@ type Table struct {
 	//	*Table_Csv
 	//	*Table_Columns
 	//	*Table_Id
+	//	*Table_Uris
 	Source        isTable_Source `protobuf_oneof:"source"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -123,6 +193,15 @@ func (x *Table) GetId() string {
 	return ""
 }
 
+func (x *Table) GetUris() *TableUris {
+	if x != nil {
+		if x, ok := x.Source.(*Table_Uris); ok {
+			return x.Uris
+		}
+	}
+	return nil
+}
+
 type isTable_Source interface {
 	isTable_Source()
 }
@@ -157,6 +236,11 @@ type Table_Id struct {
 	Id string `protobuf:"bytes,5,opt,name=id,proto3,oneof"`
 }
 
+type Table_Uris struct {
+	// Files where they lie.
+	Uris *TableUris `protobuf:"bytes,6,opt,name=uris,proto3,oneof"`
+}
+
 func (*Table_Arrow) isTable_Source() {}
 
 func (*Table_Parquet) isTable_Source() {}
@@ -166,6 +250,147 @@ func (*Table_Csv) isTable_Source() {}
 func (*Table_Columns) isTable_Source() {}
 
 func (*Table_Id) isTable_Source() {}
+
+func (*Table_Uris) isTable_Source() {}
+
+// Files of a table, which the server reads where they lie. Only columns that the request names, and
+// the features that the model names, are read; all columns where neither names any. All files
+// have the same columns; rows are in the order of the files.
+type TableUris struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Required. Addresses, as in `Model.uri`, of files, or with a slash at the end of folders of s3, gs
+	// and file, whose files are read in the order of their names. A folder's part of a path like
+	// `year=2026` is a column.
+	// At most 2048 entries.
+	Uris []string `protobuf:"bytes,1,rep,name=uris,proto3" json:"uris,omitempty"`
+	// Optional. Format of all files. Default: what their names end in.
+	// Default: by the ending of the names: .parquet, .arrow, .feather, .ipc or
+	// .csv.
+	Format UploadTableRequest_Format `protobuf:"varint,2,opt,name=format,proto3,enum=onnxplain.v1.UploadTableRequest_Format" json:"format,omitempty"`
+	// Optional. Conditions that each row meets, on columns or parts of paths; files and parts of
+	// Parquet files without such rows are not read. Default: all rows.
+	// Default: all rows.
+	Filters       []*TableFilter `protobuf:"bytes,3,rep,name=filters,proto3" json:"filters,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TableUris) Reset() {
+	*x = TableUris{}
+	mi := &file_onnxplain_v1_table_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TableUris) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TableUris) ProtoMessage() {}
+
+func (x *TableUris) ProtoReflect() protoreflect.Message {
+	mi := &file_onnxplain_v1_table_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TableUris.ProtoReflect.Descriptor instead.
+func (*TableUris) Descriptor() ([]byte, []int) {
+	return file_onnxplain_v1_table_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *TableUris) GetUris() []string {
+	if x != nil {
+		return x.Uris
+	}
+	return nil
+}
+
+func (x *TableUris) GetFormat() UploadTableRequest_Format {
+	if x != nil {
+		return x.Format
+	}
+	return UploadTableRequest_FORMAT_UNSPECIFIED
+}
+
+func (x *TableUris) GetFilters() []*TableFilter {
+	if x != nil {
+		return x.Filters
+	}
+	return nil
+}
+
+// A condition on one column. A row with a missing value does not meet it.
+type TableFilter struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Required. Name of the column, which need not be a feature.
+	Column string `protobuf:"bytes,1,opt,name=column,proto3" json:"column,omitempty"`
+	// Optional. How the values of the column are compared with `values`.
+	// Default: EQUAL.
+	Comparison TableFilter_Comparison `protobuf:"varint,2,opt,name=comparison,proto3,enum=onnxplain.v1.TableFilter_Comparison" json:"comparison,omitempty"`
+	// Required. Values as text, read as the column's type: numbers, true or false, dates like
+	// 2026-11-24, text. EQUAL and NOT_EQUAL take one or several; others exactly one.
+	Values        []string `protobuf:"bytes,3,rep,name=values,proto3" json:"values,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TableFilter) Reset() {
+	*x = TableFilter{}
+	mi := &file_onnxplain_v1_table_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TableFilter) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TableFilter) ProtoMessage() {}
+
+func (x *TableFilter) ProtoReflect() protoreflect.Message {
+	mi := &file_onnxplain_v1_table_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TableFilter.ProtoReflect.Descriptor instead.
+func (*TableFilter) Descriptor() ([]byte, []int) {
+	return file_onnxplain_v1_table_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *TableFilter) GetColumn() string {
+	if x != nil {
+		return x.Column
+	}
+	return ""
+}
+
+func (x *TableFilter) GetComparison() TableFilter_Comparison {
+	if x != nil {
+		return x.Comparison
+	}
+	return TableFilter_COMPARISON_UNSPECIFIED
+}
+
+func (x *TableFilter) GetValues() []string {
+	if x != nil {
+		return x.Values
+	}
+	return nil
+}
 
 // The columns of a table, all of the same length.
 type Columns struct {
@@ -178,7 +403,7 @@ type Columns struct {
 
 func (x *Columns) Reset() {
 	*x = Columns{}
-	mi := &file_onnxplain_v1_table_proto_msgTypes[1]
+	mi := &file_onnxplain_v1_table_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -190,7 +415,7 @@ func (x *Columns) String() string {
 func (*Columns) ProtoMessage() {}
 
 func (x *Columns) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_table_proto_msgTypes[1]
+	mi := &file_onnxplain_v1_table_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -203,7 +428,7 @@ func (x *Columns) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Columns.ProtoReflect.Descriptor instead.
 func (*Columns) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_table_proto_rawDescGZIP(), []int{1}
+	return file_onnxplain_v1_table_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *Columns) GetColumns() []*Column {
@@ -228,7 +453,7 @@ type Column struct {
 
 func (x *Column) Reset() {
 	*x = Column{}
-	mi := &file_onnxplain_v1_table_proto_msgTypes[2]
+	mi := &file_onnxplain_v1_table_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -240,7 +465,7 @@ func (x *Column) String() string {
 func (*Column) ProtoMessage() {}
 
 func (x *Column) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_table_proto_msgTypes[2]
+	mi := &file_onnxplain_v1_table_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -253,7 +478,7 @@ func (x *Column) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Column.ProtoReflect.Descriptor instead.
 func (*Column) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_table_proto_rawDescGZIP(), []int{2}
+	return file_onnxplain_v1_table_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Column) GetName() string {
@@ -281,14 +506,34 @@ var File_onnxplain_v1_table_proto protoreflect.FileDescriptor
 
 const file_onnxplain_v1_table_proto_rawDesc = "" +
 	"\n" +
-	"\x18onnxplain/v1/table.proto\x12\fonnxplain.v1\"\x9e\x01\n" +
+	"\x18onnxplain/v1/table.proto\x12\fonnxplain.v1\x1a\x19onnxplain/v1/upload.proto\"\xcd\x01\n" +
 	"\x05Table\x12\x16\n" +
 	"\x05arrow\x18\x01 \x01(\fH\x00R\x05arrow\x12\x1a\n" +
 	"\aparquet\x18\x02 \x01(\fH\x00R\aparquet\x12\x12\n" +
 	"\x03csv\x18\x03 \x01(\fH\x00R\x03csv\x121\n" +
 	"\acolumns\x18\x04 \x01(\v2\x15.onnxplain.v1.ColumnsH\x00R\acolumns\x12\x10\n" +
-	"\x02id\x18\x05 \x01(\tH\x00R\x02idB\b\n" +
-	"\x06source\"9\n" +
+	"\x02id\x18\x05 \x01(\tH\x00R\x02id\x12-\n" +
+	"\x04uris\x18\x06 \x01(\v2\x17.onnxplain.v1.TableUrisH\x00R\x04urisB\b\n" +
+	"\x06source\"\x95\x01\n" +
+	"\tTableUris\x12\x12\n" +
+	"\x04uris\x18\x01 \x03(\tR\x04uris\x12?\n" +
+	"\x06format\x18\x02 \x01(\x0e2'.onnxplain.v1.UploadTableRequest.FormatR\x06format\x123\n" +
+	"\afilters\x18\x03 \x03(\v2\x19.onnxplain.v1.TableFilterR\afilters\"\x88\x02\n" +
+	"\vTableFilter\x12\x16\n" +
+	"\x06column\x18\x01 \x01(\tR\x06column\x12D\n" +
+	"\n" +
+	"comparison\x18\x02 \x01(\x0e2$.onnxplain.v1.TableFilter.ComparisonR\n" +
+	"comparison\x12\x16\n" +
+	"\x06values\x18\x03 \x03(\tR\x06values\"\x82\x01\n" +
+	"\n" +
+	"Comparison\x12\x1a\n" +
+	"\x16COMPARISON_UNSPECIFIED\x10\x00\x12\t\n" +
+	"\x05EQUAL\x10\x01\x12\r\n" +
+	"\tNOT_EQUAL\x10\x02\x12\b\n" +
+	"\x04LESS\x10\x03\x12\x11\n" +
+	"\rLESS_OR_EQUAL\x10\x04\x12\v\n" +
+	"\aGREATER\x10\x05\x12\x14\n" +
+	"\x10GREATER_OR_EQUAL\x10\x06\"9\n" +
 	"\aColumns\x12.\n" +
 	"\acolumns\x18\x01 \x03(\v2\x14.onnxplain.v1.ColumnR\acolumns\"P\n" +
 	"\x06Column\x12\x12\n" +
@@ -310,20 +555,29 @@ func file_onnxplain_v1_table_proto_rawDescGZIP() []byte {
 	return file_onnxplain_v1_table_proto_rawDescData
 }
 
-var file_onnxplain_v1_table_proto_msgTypes = make([]protoimpl.MessageInfo, 3)
+var file_onnxplain_v1_table_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
+var file_onnxplain_v1_table_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
 var file_onnxplain_v1_table_proto_goTypes = []any{
-	(*Table)(nil),   // 0: onnxplain.v1.Table
-	(*Columns)(nil), // 1: onnxplain.v1.Columns
-	(*Column)(nil),  // 2: onnxplain.v1.Column
+	(TableFilter_Comparison)(0),    // 0: onnxplain.v1.TableFilter.Comparison
+	(*Table)(nil),                  // 1: onnxplain.v1.Table
+	(*TableUris)(nil),              // 2: onnxplain.v1.TableUris
+	(*TableFilter)(nil),            // 3: onnxplain.v1.TableFilter
+	(*Columns)(nil),                // 4: onnxplain.v1.Columns
+	(*Column)(nil),                 // 5: onnxplain.v1.Column
+	(UploadTableRequest_Format)(0), // 6: onnxplain.v1.UploadTableRequest.Format
 }
 var file_onnxplain_v1_table_proto_depIdxs = []int32{
-	1, // 0: onnxplain.v1.Table.columns:type_name -> onnxplain.v1.Columns
-	2, // 1: onnxplain.v1.Columns.columns:type_name -> onnxplain.v1.Column
-	2, // [2:2] is the sub-list for method output_type
-	2, // [2:2] is the sub-list for method input_type
-	2, // [2:2] is the sub-list for extension type_name
-	2, // [2:2] is the sub-list for extension extendee
-	0, // [0:2] is the sub-list for field type_name
+	4, // 0: onnxplain.v1.Table.columns:type_name -> onnxplain.v1.Columns
+	2, // 1: onnxplain.v1.Table.uris:type_name -> onnxplain.v1.TableUris
+	6, // 2: onnxplain.v1.TableUris.format:type_name -> onnxplain.v1.UploadTableRequest.Format
+	3, // 3: onnxplain.v1.TableUris.filters:type_name -> onnxplain.v1.TableFilter
+	0, // 4: onnxplain.v1.TableFilter.comparison:type_name -> onnxplain.v1.TableFilter.Comparison
+	5, // 5: onnxplain.v1.Columns.columns:type_name -> onnxplain.v1.Column
+	6, // [6:6] is the sub-list for method output_type
+	6, // [6:6] is the sub-list for method input_type
+	6, // [6:6] is the sub-list for extension type_name
+	6, // [6:6] is the sub-list for extension extendee
+	0, // [0:6] is the sub-list for field type_name
 }
 
 func init() { file_onnxplain_v1_table_proto_init() }
@@ -331,25 +585,28 @@ func file_onnxplain_v1_table_proto_init() {
 	if File_onnxplain_v1_table_proto != nil {
 		return
 	}
+	file_onnxplain_v1_upload_proto_init()
 	file_onnxplain_v1_table_proto_msgTypes[0].OneofWrappers = []any{
 		(*Table_Arrow)(nil),
 		(*Table_Parquet)(nil),
 		(*Table_Csv)(nil),
 		(*Table_Columns)(nil),
 		(*Table_Id)(nil),
+		(*Table_Uris)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_onnxplain_v1_table_proto_rawDesc), len(file_onnxplain_v1_table_proto_rawDesc)),
-			NumEnums:      0,
-			NumMessages:   3,
+			NumEnums:      1,
+			NumMessages:   5,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
 		GoTypes:           file_onnxplain_v1_table_proto_goTypes,
 		DependencyIndexes: file_onnxplain_v1_table_proto_depIdxs,
+		EnumInfos:         file_onnxplain_v1_table_proto_enumTypes,
 		MessageInfos:      file_onnxplain_v1_table_proto_msgTypes,
 	}.Build()
 	File_onnxplain_v1_table_proto = out.File

@@ -30,6 +30,7 @@ class ExplainRequest:
     budget_seconds = Limits(default=60.0, min=1.0, max=86_400.0)
     budget_predicted_row_count = Limits(default=None, min=1.0, max=1_000_000_000_000_000.0)
     partial = Limits(default=False)
+    result_uri = Limits(default=None, max_items=2_048)
 
 
 class FeatureVectorsOptions:
@@ -139,6 +140,13 @@ class KnockoffOptions:
     component_count = Limits(default=None, min=1, max=20)
 
 
+class Model:
+    """Limits of `Model`."""
+
+    uri = Limits(default=None, max_items=2_048)
+    sha256 = Limits(default=None, max_items=64)
+
+
 class PartialDependenceOptions:
     """Limits of `PartialDependenceOptions`."""
 
@@ -193,3 +201,15 @@ class SwarmOptions:
     sliver_width = Limits(default=0.01, min=0.0, max=1_000.0)
     point_count = Limits(default=1_000, min=10, max=100_000)
     quantile = Limits(default=None, min=0.0, max=1.0, exclusive_min=True, exclusive_max=True)
+
+
+class TableFilter:
+    """Limits of `TableFilter`."""
+
+    comparison = Limits(default="EQUAL")
+
+
+class TableUris:
+    """Limits of `TableUris`."""
+
+    uris = Limits(default=None, max_items=2_048)

@@ -129,6 +129,11 @@ class RequestOptions(TypedDict, total=False):
         predicted from a sixteenth and a quarter of their rows before, as far as these are 100 rows
         or more; that predicts about a fifteenth more. Refused by Explain and PlanExplanation.
         Default: False.
+    result_uri : str
+        Where the server also writes the answer: an address as in `Model.uri`, of s3, gs, or file in
+        the own process, below a prefix that the operator lists for writing. Its bytes are the
+        serialised ExplainResponse; canonical JSON where the name ends in .json. An object of that
+        name is replaced. Default: the answer is only returned. At most 2048 letters.
     """
 
     feature_columns: Sequence[str]
@@ -148,6 +153,7 @@ class RequestOptions(TypedDict, total=False):
     budget_seconds: float | None
     budget_predicted_row_count: float | None
     partial: bool
+    result_uri: str
 
 
 def to_request(
@@ -171,6 +177,7 @@ def to_request(
     budget_seconds: float | None = None,
     budget_predicted_row_count: float | None = None,
     partial: bool = False,
+    result_uri: str = "",
 ) -> ExplainRequest:
     """Write a request; see `Client.explain` for the arguments."""
     return ExplainRequest(
@@ -196,6 +203,7 @@ def to_request(
         budget_seconds=budget_seconds,
         budget_predicted_row_count=budget_predicted_row_count,
         partial=partial,
+        result_uri=result_uri,
     )
 
 
@@ -224,6 +232,7 @@ class ExplainCall(ABC):
         budget_seconds: float | None = None,
         budget_predicted_row_count: float | None = None,
         partial: bool = False,
+        result_uri: str = "",
         timeout: float | None = None,
         progress: ProgressCallback | bool = True,
     ) -> Explanations:
@@ -325,6 +334,12 @@ class ExplainCall(ABC):
             are predicted from a sixteenth and a quarter of their rows before, as far as these are
             100 rows or more; that predicts about a fifteenth more. Refused by Explain and
             PlanExplanation. Default: False.
+        result_uri : str
+            Where the server also writes the answer: an address as in `Model.uri`, of s3, gs, or
+            file in the own process, below a prefix that the operator lists for writing. Its bytes
+            are the serialised ExplainResponse; canonical JSON where the name ends in .json. An
+            object of that name is replaced. Default: the answer is only returned. At most 2048
+            letters.
         timeout : float, optional
             Seconds. Default: the client's.
         progress : bool or callable (done, planned)
@@ -370,6 +385,7 @@ class ExplainCall(ABC):
             budget_seconds=budget_seconds,
             budget_predicted_row_count=budget_predicted_row_count,
             partial=partial,
+            result_uri=result_uri,
         )
         with ShortTracebacks():
             return self._explain(request, files_of(model, table), timeout, progress)

@@ -24,7 +24,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x18onnxplain/v1/model.proto\x12\x0connxplain.v1\"2\n\x05Model\x12\x11\n\x07\x63ontent\x18\x01 \x01(\x0cH\x00\x12\x0c\n\x02id\x18\x02 \x01(\tH\x00\x42\x08\n\x06source\"\xe0\x02\n\x10ModelDescription\x12\x0e\n\x06\x64igest\x18\x01 \x01(\t\x12(\n\x06inputs\x18\x02 \x03(\x0b\x32\x18.onnxplain.v1.ModelInput\x12\x14\n\x0coutput_names\x18\x03 \x03(\t\x12\x34\n\x06scales\x18\x04 \x03(\x0e\x32$.onnxplain.v1.ModelDescription.Scale\x12\x16\n\x0emargin_refusal\x18\x05 \x01(\t\x12\x11\n\toperators\x18\x06 \x03(\t\x12\x10\n\x08producer\x18\x07 \x01(\t\x12\x18\n\x10has_class_scores\x18\x0c \x01(\x08\x12\x15\n\rfeature_names\x18\r \x03(\t\x12\x1e\n\x16\x64\x65\x66\x61ult_output_indices\x18\x0e \x03(\x05\"8\n\x05Scale\x12\x15\n\x11SCALE_UNSPECIFIED\x10\x00\x12\x0c\n\x08RESPONSE\x10\x01\x12\n\n\x06MARGIN\x10\x02\"7\n\nModelInput\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0c\n\x04type\x18\x02 \x01(\t\x12\r\n\x05width\x18\x03 \x01(\x05\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x18onnxplain/v1/model.proto\x12\x0connxplain.v1\"Q\n\x05Model\x12\x11\n\x07\x63ontent\x18\x01 \x01(\x0cH\x00\x12\x0c\n\x02id\x18\x02 \x01(\tH\x00\x12\r\n\x03uri\x18\x03 \x01(\tH\x00\x12\x0e\n\x06sha256\x18\x04 \x01(\tB\x08\n\x06source\"\xe0\x02\n\x10ModelDescription\x12\x0e\n\x06\x64igest\x18\x01 \x01(\t\x12(\n\x06inputs\x18\x02 \x03(\x0b\x32\x18.onnxplain.v1.ModelInput\x12\x14\n\x0coutput_names\x18\x03 \x03(\t\x12\x34\n\x06scales\x18\x04 \x03(\x0e\x32$.onnxplain.v1.ModelDescription.Scale\x12\x16\n\x0emargin_refusal\x18\x05 \x01(\t\x12\x11\n\toperators\x18\x06 \x03(\t\x12\x10\n\x08producer\x18\x07 \x01(\t\x12\x18\n\x10has_class_scores\x18\x0c \x01(\x08\x12\x15\n\rfeature_names\x18\r \x03(\t\x12\x1e\n\x16\x64\x65\x66\x61ult_output_indices\x18\x0e \x03(\x05\"8\n\x05Scale\x12\x15\n\x11SCALE_UNSPECIFIED\x10\x00\x12\x0c\n\x08RESPONSE\x10\x01\x12\n\n\x06MARGIN\x10\x02\"7\n\nModelInput\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0c\n\x04type\x18\x02 \x01(\t\x12\r\n\x05width\x18\x03 \x01(\x05\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -32,11 +32,11 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'onnxplain.v1.model_pb2', _g
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_MODEL']._serialized_start=42
-  _globals['_MODEL']._serialized_end=92
-  _globals['_MODELDESCRIPTION']._serialized_start=95
-  _globals['_MODELDESCRIPTION']._serialized_end=447
-  _globals['_MODELDESCRIPTION_SCALE']._serialized_start=391
-  _globals['_MODELDESCRIPTION_SCALE']._serialized_end=447
-  _globals['_MODELINPUT']._serialized_start=449
-  _globals['_MODELINPUT']._serialized_end=504
+  _globals['_MODEL']._serialized_end=123
+  _globals['_MODELDESCRIPTION']._serialized_start=126
+  _globals['_MODELDESCRIPTION']._serialized_end=478
+  _globals['_MODELDESCRIPTION_SCALE']._serialized_start=422
+  _globals['_MODELDESCRIPTION_SCALE']._serialized_end=478
+  _globals['_MODELINPUT']._serialized_start=480
+  _globals['_MODELINPUT']._serialized_end=535
 # @@protoc_insertion_point(module_scope)

@@ -8,12 +8,16 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class Model(_message.Message):
-    __slots__ = ("content", "id")
+    __slots__ = ("content", "id", "uri", "sha256")
     CONTENT_FIELD_NUMBER: _ClassVar[int]
     ID_FIELD_NUMBER: _ClassVar[int]
+    URI_FIELD_NUMBER: _ClassVar[int]
+    SHA256_FIELD_NUMBER: _ClassVar[int]
     content: bytes
     id: str
-    def __init__(self, content: _Optional[bytes] = ..., id: _Optional[str] = ...) -> None: ...
+    uri: str
+    sha256: str
+    def __init__(self, content: _Optional[bytes] = ..., id: _Optional[str] = ..., uri: _Optional[str] = ..., sha256: _Optional[str] = ...) -> None: ...
 
 class ModelDescription(_message.Message):
     __slots__ = ("digest", "inputs", "output_names", "scales", "margin_refusal", "operators", "producer", "has_class_scores", "feature_names", "default_output_indices")

@@ -22,19 +22,26 @@ _runtime_version.ValidateProtobufRuntimeVersion(
 _sym_db = _symbol_database.Default()
 
 
+from onnxplain.v1 import upload_pb2 as onnxplain_dot_v1_dot_upload__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x18onnxplain/v1/table.proto\x12\x0connxplain.v1\"|\n\x05Table\x12\x0f\n\x05\x61rrow\x18\x01 \x01(\x0cH\x00\x12\x11\n\x07parquet\x18\x02 \x01(\x0cH\x00\x12\r\n\x03\x63sv\x18\x03 \x01(\x0cH\x00\x12(\n\x07\x63olumns\x18\x04 \x01(\x0b\x32\x15.onnxplain.v1.ColumnsH\x00\x12\x0c\n\x02id\x18\x05 \x01(\tH\x00\x42\x08\n\x06source\"0\n\x07\x43olumns\x12%\n\x07\x63olumns\x18\x01 \x03(\x0b\x32\x14.onnxplain.v1.Column\"8\n\x06\x43olumn\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0f\n\x07numbers\x18\x02 \x03(\x01\x12\x0f\n\x07strings\x18\x03 \x03(\tb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x18onnxplain/v1/table.proto\x12\x0connxplain.v1\x1a\x19onnxplain/v1/upload.proto\"\xa5\x01\n\x05Table\x12\x0f\n\x05\x61rrow\x18\x01 \x01(\x0cH\x00\x12\x11\n\x07parquet\x18\x02 \x01(\x0cH\x00\x12\r\n\x03\x63sv\x18\x03 \x01(\x0cH\x00\x12(\n\x07\x63olumns\x18\x04 \x01(\x0b\x32\x15.onnxplain.v1.ColumnsH\x00\x12\x0c\n\x02id\x18\x05 \x01(\tH\x00\x12\'\n\x04uris\x18\x06 \x01(\x0b\x32\x17.onnxplain.v1.TableUrisH\x00\x42\x08\n\x06source\"~\n\tTableUris\x12\x0c\n\x04uris\x18\x01 \x03(\t\x12\x37\n\x06\x66ormat\x18\x02 \x01(\x0e\x32\'.onnxplain.v1.UploadTableRequest.Format\x12*\n\x07\x66ilters\x18\x03 \x03(\x0b\x32\x19.onnxplain.v1.TableFilter\"\xec\x01\n\x0bTableFilter\x12\x0e\n\x06\x63olumn\x18\x01 \x01(\t\x12\x38\n\ncomparison\x18\x02 \x01(\x0e\x32$.onnxplain.v1.TableFilter.Comparison\x12\x0e\n\x06values\x18\x03 \x03(\t\"\x82\x01\n\nComparison\x12\x1a\n\x16\x43OMPARISON_UNSPECIFIED\x10\x00\x12\t\n\x05\x45QUAL\x10\x01\x12\r\n\tNOT_EQUAL\x10\x02\x12\x08\n\x04LESS\x10\x03\x12\x11\n\rLESS_OR_EQUAL\x10\x04\x12\x0b\n\x07GREATER\x10\x05\x12\x14\n\x10GREATER_OR_EQUAL\x10\x06\"0\n\x07\x43olumns\x12%\n\x07\x63olumns\x18\x01 \x03(\x0b\x32\x14.onnxplain.v1.Column\"8\n\x06\x43olumn\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0f\n\x07numbers\x18\x02 \x03(\x01\x12\x0f\n\x07strings\x18\x03 \x03(\tb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'onnxplain.v1.table_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_TABLE']._serialized_start=42
-  _globals['_TABLE']._serialized_end=166
-  _globals['_COLUMNS']._serialized_start=168
-  _globals['_COLUMNS']._serialized_end=216
-  _globals['_COLUMN']._serialized_start=218
-  _globals['_COLUMN']._serialized_end=274
+  _globals['_TABLE']._serialized_start=70
+  _globals['_TABLE']._serialized_end=235
+  _globals['_TABLEURIS']._serialized_start=237
+  _globals['_TABLEURIS']._serialized_end=363
+  _globals['_TABLEFILTER']._serialized_start=366
+  _globals['_TABLEFILTER']._serialized_end=602
+  _globals['_TABLEFILTER_COMPARISON']._serialized_start=472
+  _globals['_TABLEFILTER_COMPARISON']._serialized_end=602
+  _globals['_COLUMNS']._serialized_start=604
+  _globals['_COLUMNS']._serialized_end=652
+  _globals['_COLUMN']._serialized_start=654
+  _globals['_COLUMN']._serialized_end=710
 # @@protoc_insertion_point(module_scope)
