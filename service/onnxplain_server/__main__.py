@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from onnxplain_server import cli
-from onnxplain_server.core.interfaces import BlobStore, Cache, Decoder, Runner
+from onnxplain_server.core.interfaces import BlobStore, Cache, Decoder, Runner, Sources
 from onnxplain_server.core.model_limits import ModelLimits
 from onnxplain_server.core.operation_store import OperationStore
 from onnxplain_server.core.quotas import QuotaStore
@@ -226,7 +226,33 @@ def _serve(flags: Mapping[str, object]) -> None:
             tracer=tracer,
             operations=stores.operations,
             quotas=stores.quotas,
+            sources=_sources(settings, stack),
         )
+
+
+def _sources(settings: Settings, stack: ExitStack) -> Sources:
+    """Make the reader of URIs, which `stack` closes; without a list, it reads none."""
+    from onnxplain_server.transport.fetched_files import NO_SOURCES  # noqa: PLC0415
+
+    if settings.sources_file is None:
+        return NO_SOURCES
+    from onnxplain_server.adapters.sources.fetcher import Fetcher  # noqa: PLC0415
+    from onnxplain_server.adapters.sources.source_list import SourceListError  # noqa: PLC0415
+    from onnxplain_server.config.setting_names import (  # noqa: PLC0415
+        SettingsError,
+        variable_and_flag,
+    )
+
+    request_count = settings.running_count + settings.extra_count
+    try:
+        fetcher = Fetcher(
+            settings.sources_file,
+            request_count * settings.worker_bytes,
+            is_confined=settings.isolation == "require",
+        )
+    except SourceListError as error:
+        raise SettingsError(f"{variable_and_flag('sources_file')}: {error}") from None
+    return stack.enter_context(closing(fetcher))
 
 
 def _tracer(stack: ExitStack) -> Tracer:

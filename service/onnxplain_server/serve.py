@@ -16,12 +16,13 @@ from prometheus_client.registry import Collector
 from onnxplain_server import server_process, usage
 from onnxplain_server.access import Access, build_access
 from onnxplain_server.config.settings import Settings
-from onnxplain_server.core.interfaces import BlobStore, Cache, Decoder, Runner
+from onnxplain_server.core.interfaces import BlobStore, Cache, Decoder, Runner, Sources
 from onnxplain_server.core.operation_store import OperationStore
 from onnxplain_server.core.quotas import QuotaStore
 from onnxplain_server.telemetry.tracing import UNTRACED, Tracer
 from onnxplain_server.transport.admission.scheduler import Scheduler
 from onnxplain_server.transport.admission.size_limits import BodyLimits
+from onnxplain_server.transport.fetched_files import NO_SOURCES
 from onnxplain_server.transport.grpc.grpc_server import GrpcServer
 from onnxplain_server.transport.metrics.metrics_page import create_metrics_app
 from onnxplain_server.transport.metrics.operation_metrics import OperationCollector
@@ -86,6 +87,8 @@ class Server:
         Keeps the operations; without it, none can be started.
     quotas : QuotaStore, optional
         Counts what callers use; without it, each server counts for itself.
+    sources : Sources
+        Reads models and tables by their URIs; by default, none may be read.
 
     Raises
     ------
@@ -109,6 +112,7 @@ class Server:
         tracer: Tracer = UNTRACED,
         operations: OperationStore | None = None,
         quotas: QuotaStore | None = None,
+        sources: Sources = NO_SOURCES,
     ) -> None:
         self._scheduler = scheduler = usage.build_scheduler(settings)
         access = build_access(settings)
@@ -124,6 +128,7 @@ class Server:
             ready=ready,
             operations=operations,
             quotas=quota,
+            sources=sources,
         )
         with ExitStack() as opened:
             self._close_audit = opened.callback(usage.begin_audit(settings, metrics))
@@ -184,6 +189,7 @@ def run(
     tracer: Tracer = UNTRACED,
     operations: OperationStore | None = None,
     quotas: QuotaStore | None = None,
+    sources: Sources = NO_SOURCES,
 ) -> None:
     """Serve until SIGTERM or SIGINT, then drain. Call it on the main thread.
 
@@ -202,6 +208,7 @@ def run(
         tracer=tracer,
         operations=operations,
         quotas=quotas,
+        sources=sources,
     )
     gc.freeze()  # otherwise each full collection stops all requests for 100 ms
     LOG.info("metrics on %s:%d, REST on %s:%d, gRPC on %s:%d", *_addresses(settings, server))

@@ -215,6 +215,11 @@ class Settings(BaseSettings):
     upload_seconds: float = Field(
         3_600.0, description="How long uploaded models and tables are kept.", ge=1, le=31_536_000
     )
+    sources_file: Path | None = Field(
+        None,
+        description="TOML file of the prefixes that models and tables are read from by their URIs,"
+        " with endpoints and credentials: see sources.md. Without it, no URI is read.",
+    )
     redis_url: RedisUrl | None = Field(
         None,
         description="Redis that shares cached numbers and uploads, such as redis://host:6379/0; "

@@ -68,6 +68,10 @@ class Body:
     parts: Callable[[], Iterable[bytes]]
 
 
+URI_FORMS = ("uri", "uris")
+"""Forms of a model and of a table that lie elsewhere: their fields in the contract."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class RequestFile:
     """Model or table of a request.
@@ -75,16 +79,25 @@ class RequestFile:
     Attributes
     ----------
     form : str
-        "onnx", or the name of a table's format in the contract, like "csv"; empty with `blob_id`.
+        "onnx", or the name of a table's format in the contract, like "csv"; one of `URI_FORMS`
+        where the file lies elsewhere; empty with `blob_id`.
     content : bytes or bytearray
-        The file; empty with `blob_id`.
+        The file; the serialised Model or Table that names its URI; empty with `blob_id`.
     blob_id : str or None
         Id of an uploaded file; None where the request holds the file itself.
+    receipt : bytes
+        Serialised Receipt with the sources of a file that was fetched; empty for others.
     """
 
     form: str = ""
     content: bytes | bytearray = b""
     blob_id: str | None = None
+    receipt: bytes = b""
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """Return whether the file is to be fetched by its URI."""
+        return self.form in URI_FORMS
 
 
 @dataclass(frozen=True, slots=True, eq=False)

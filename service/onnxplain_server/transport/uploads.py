@@ -27,6 +27,8 @@ _MODEL_FORM = "onnx"
 _FILE_FIELDS = {_MODEL_FORM: "content"}
 """Fields of files whose name is not that of their format."""
 
+_FETCHED_FIELDS = {"model": "model.uri", "table": "table.uris"}
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NamedRequest:
@@ -120,7 +122,9 @@ class Uploads:
             return part.blob_id, replace(self._find(kind, part.blob_id, caller), field=f"{kind}.id")
         self._request_limits.sizes[kind].check(len(part.content))
         field = f"{kind}.{_FILE_FIELDS.get(part.form, part.form)}"
-        return identify(part.content), Blob(part.form, part.content, field)
+        if part.receipt:
+            field = _FETCHED_FIELDS[kind]
+        return identify(part.content), Blob(part.form, part.content, field, part.receipt)
 
     def _put(self, kind: str, blob: Blob, caller: Caller) -> str:
         if not blob.content:

@@ -23,7 +23,12 @@ from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.table_pb2 import Table
 
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.request import RequestFile, RequestParts, ServiceMethod
+from onnxplain_server.core.request import (
+    URI_FORMS,
+    RequestFile,
+    RequestParts,
+    ServiceMethod,
+)
 
 _MESSAGES: dict[ServiceMethod, Any] = {
     ServiceMethod.EXPLAIN: ExplainRequest,
@@ -182,9 +187,27 @@ def _part(content: bytes, field: _Field, name: str) -> RequestFile | None:
         return None
     source = known[sources[0].number]
     value = content[sources[0].value_start : sources[0].end]
+    if source in URI_FORMS:
+        return RequestFile(source, content[field.value_start : field.end])
+    if name == "model":
+        _check_unpinned(content, field)
     if source == "id":
         return RequestFile(blob_id=value.decode(errors="replace"))
     return RequestFile(_FORMS.get(source, source), value) if value else None
+
+
+def _check_unpinned(content: bytes, field: _Field) -> None:
+    """Refuse a digest beside a model that is not fetched: it would pin nothing."""
+    number = Model.DESCRIPTOR.fields_by_name["sha256"].number
+    if any(_fields(content, field.value_start, field.end, "Model", {number})):
+        raise pin_without_uri()
+
+
+def pin_without_uri() -> ExplainError:
+    """Return the error for `Model.sha256` without `Model.uri`."""
+    return _invalid(
+        "model.sha256 pins a model that is read from model.uri; leave it out", "model.sha256"
+    )
 
 
 def _without(content: bytes, cut: list[_Field]) -> bytes:

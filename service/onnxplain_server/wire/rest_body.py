@@ -29,6 +29,7 @@ from onnxplain_server.wire import canonical, rest_request
 from onnxplain_server.wire.canonical import AnyMessage
 from onnxplain_server.wire.kept_parts import separate_parts
 from onnxplain_server.wire.media_types import CHARSETS, FORM
+from onnxplain_server.wire.protobuf_split import pin_without_uri
 from onnxplain_server.wire.rest_request import File
 
 _PART_LIMIT = 1_000
@@ -163,6 +164,10 @@ def _split(message: ExplainRequest | DescribeModelRequest) -> RequestParts:
 
 
 def _model_part(model: Model) -> RequestFile | None:
+    if model.WhichOneof("source") == "uri":
+        return RequestFile("uri", model.SerializeToString())
+    if model.sha256:
+        raise pin_without_uri()
     if model.WhichOneof("source") == "id":
         return RequestFile(blob_id=model.id)
     return RequestFile("onnx", model.content) if model.content else None
@@ -174,6 +179,8 @@ def _table_part(table: Table) -> RequestFile | None:
         return None
     if source == "id":
         return RequestFile(blob_id=table.id)
+    if source == "uris":
+        return RequestFile("uris", table.SerializeToString())
     value = getattr(table, source)
     content = value.SerializeToString(deterministic=True) if source == "columns" else value
     return RequestFile(source, content) if content else None

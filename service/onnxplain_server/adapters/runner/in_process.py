@@ -19,7 +19,7 @@ from onnxplain.v1 import explanation_service_pb2 as service_pb2
 
 from onnxplain_server.adapters.onnx import OnnxModel, describe, load_described
 from onnxplain_server.adapters.runner.publisher import publisher, refuse_parts
-from onnxplain_server.adapters.runner.receipt import receipt, work_of
+from onnxplain_server.adapters.runner.receipt import receipt, sources, work_of
 from onnxplain_server.adapters.runner.request_parts import (
     ModelFile,
     model_file,
@@ -140,6 +140,7 @@ class InProcess:
                     response.receipt.size_dependent_operators.extend(operators)
             identity = asked.file.identity if asked.file else ""
             response.receipt.MergeFrom(receipt(message, identity, asked.table_digest(), start))
+            response.receipt.sources.extend(sources(blobs))
             work = work_of(message, response.receipt)
             return reply.encode(response, reply_format, self._reply_bytes, work)
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from functools import cache
 from importlib.metadata import version
 
 from onnxplain.v1 import explanation_service_pb2 as service_pb2
 
+from onnxplain_server.core.interfaces import Blobs
 from onnxplain_server.core.request import Work
 
 _LIBRARIES = ("numpy", "onnx", "onnxruntime", "scikit-learn", "scipy")
@@ -30,6 +31,15 @@ def receipt(
         prediction=message.prediction,
         model_name=message.model_name,
     )
+
+
+def sources(blobs: Blobs) -> Sequence[service_pb2.Source]:
+    """Return what was read for the URIs of a request: that of the model first."""
+    return [
+        source
+        for blob in blobs.values()
+        for source in service_pb2.Receipt.FromString(blob.receipt).sources
+    ]
 
 
 def work_of(message: service_pb2.ExplainRequest, made: service_pb2.Receipt) -> Work:

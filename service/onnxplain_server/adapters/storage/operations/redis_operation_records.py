@@ -126,7 +126,8 @@ def pack_request(new: NewOperation) -> bytes:
         "ids": [new.model_id, new.table_id, new.table_form],
         "request_size": len(new.request),
         "blobs": [
-            [name, blob.form, len(blob.content), blob.field] for name, blob in new.blobs.items()
+            [name, blob.form, len(blob.content), blob.field, blob.receipt.hex()]
+            for name, blob in new.blobs.items()
         ],
     }
     encoded = json.dumps(head).encode()
@@ -141,8 +142,8 @@ def unpack_request(packed: bytes, operation: Operation) -> NewOperation:
     head: dict[str, Any] = json.loads(packed[_HEAD.size : start])
     end = start + head["request_size"]
     request, blobs = packed[start:end], {}
-    for name, form, size, field in head["blobs"]:
-        blobs[name] = Blob(form, packed[end : end + size], field)
+    for name, form, size, field, receipt in head["blobs"]:
+        blobs[name] = Blob(form, packed[end : end + size], field, bytes.fromhex(receipt))
         end += size
     caller_name, caller_address = head["caller"]
     model_id, table_id, table_form = head["ids"]

@@ -19,7 +19,7 @@ _ID_LIMIT = 100
 _METHODS = frozenset(MethodOptions.DESCRIPTOR.fields_by_name)
 _COUNTS = len(fields(Work)) - 1
 _FORMS = {
-    "model": frozenset({"", "onnx"}),
+    "model": frozenset({"", "onnx", "uri"}),
     "table": frozenset({"", *Table.DESCRIPTOR.fields_by_name}),
 }
 

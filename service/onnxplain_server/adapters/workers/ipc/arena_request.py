@@ -12,7 +12,10 @@ from onnxplain_server.core.request import Body, ReplyFormat, ServiceMethod
 def pack(arena: Arena, request: bytes, blobs: Blobs, reply_format: ReplyFormat) -> bytes:
     """Write request and files; return the layout, the payload of the frame."""
     arena.put(request, *(blob.content for blob in blobs.values()))
-    layout = [[name, blob.form, blob.field, len(blob.content)] for name, blob in blobs.items()]
+    layout = [
+        [name, blob.form, blob.field, len(blob.content), blob.receipt.hex()]
+        for name, blob in blobs.items()
+    ]
     return json.dumps([reply_format.value, len(request), layout]).encode()
 
 
@@ -20,8 +23,8 @@ def unpack(arena: Arena, payload: bytes) -> tuple[bytes, Blobs, ReplyFormat]:
     """Read request and files; the parent, which wrote them, is trusted."""
     reply_format, length, layout = json.loads(payload)
     blobs, start = {}, length
-    for name, form, field, size in layout:
-        blobs[name] = Blob(form, arena.get(size, start), field)
+    for name, form, field, size, receipt in layout:
+        blobs[name] = Blob(form, arena.get(size, start), field, bytes.fromhex(receipt))
         start += size
     return arena.get(length), blobs, ReplyFormat(reply_format)
 

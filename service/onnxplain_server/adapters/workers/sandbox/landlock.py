@@ -5,8 +5,11 @@ from __future__ import annotations
 import ctypes
 import os
 import struct
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
 
-_CREATE_RULESET, _RESTRICT_SELF = 444, 446  # the same on every architecture
+_CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446  # the same on every architecture
 _VERSION_FLAG = 1
 
 # Rights by the ABI version that introduced them; see landlock(7).
@@ -14,9 +17,32 @@ _FILES = {1: (1 << 13) - 1, 2: 1 << 13, 3: 1 << 14, 5: 1 << 15}
 _NETWORK = {4: 0b11}
 _SCOPES = {6: 0b11}
 
+_READ_FILE, _READ_FOLDER, _CONNECT = 1 << 2, 1 << 3, 1 << 1
+_BELOW_PATH, _PORT = 1, 2
+"""Kinds of rules."""
 
-def restrict() -> bool:
-    """Deny this thread and its descendants every right that the kernel knows.
+
+@dataclass(frozen=True, slots=True)
+class Exceptions:
+    """What a process may still do.
+
+    Attributes
+    ----------
+    readable : tuple of Path
+        Files, and folders with all below them, that it may read; those that exist.
+    ports : tuple of int
+        Ports that it may connect to by TCP.
+    """
+
+    readable: tuple[Path, ...] = ()
+    ports: tuple[int, ...] = ()
+
+
+NO_EXCEPTIONS = Exceptions()
+
+
+def restrict(exceptions: Exceptions = NO_EXCEPTIONS) -> bool:
+    """Deny this thread and its descendants every right that the kernel knows, but for exceptions.
 
     Returns
     -------
@@ -31,9 +57,28 @@ def restrict() -> bool:
     ruleset = libc.syscall(_CREATE_RULESET, attributes, ctypes.c_size_t(len(attributes)), 0)
     if ruleset < 0:
         return False
+    for path in exceptions.readable:
+        _allow_reading(libc, ruleset, path)
+    if version >= min(_NETWORK):
+        _allow_ports(libc, ruleset, exceptions.ports)
     error = libc.syscall(_RESTRICT_SELF, ruleset, 0)
     os.close(ruleset)
     return bool(error == 0 and version >= min(_NETWORK))
+
+
+def _allow_reading(libc: ctypes.CDLL, ruleset: int, path: Path) -> None:
+    try:
+        handle = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    except OSError:
+        return  # it is not there to be read
+    rights = _READ_FILE | (_READ_FOLDER if path.is_dir() else 0)
+    libc.syscall(_ADD_RULE, ruleset, _BELOW_PATH, struct.pack("<Qi", rights, handle), 0)
+    os.close(handle)
+
+
+def _allow_ports(libc: ctypes.CDLL, ruleset: int, ports: Iterable[int]) -> None:
+    for port in ports:
+        libc.syscall(_ADD_RULE, ruleset, _PORT, struct.pack("<QQ", _CONNECT, port), 0)
 
 
 def _attributes(version: int) -> bytes:

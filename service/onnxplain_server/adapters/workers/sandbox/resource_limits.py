@@ -7,6 +7,7 @@ import gc
 import os
 import resource
 import signal
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +19,7 @@ _THREAD_BYTES = 16 * 2**20
 """Address space that a thread reserves for its stack and its malloc arena."""
 
 _FILE_COUNT = 16
+_CONNECTION_COUNT = 4_096
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +38,17 @@ class Budget:
     processor_seconds: int
 
 
-def confine(budget: Budget, thread_count: int) -> tuple[str, ...]:
+def confine(
+    budget: Budget, thread_count: int, network: landlock.Exceptions | None = None
+) -> tuple[str, ...]:
     """Drop rights and resources, irrevocably.
+
+    Parameters
+    ----------
+    budget : Budget
+    thread_count : int
+    network : Exceptions, optional
+        Ports and files that are left to a process that has the network; None: no network.
 
     Returns
     -------
@@ -49,16 +60,16 @@ def confine(budget: Budget, thread_count: int) -> tuple[str, ...]:
     for resource_id, limit in (
         (resource.RLIMIT_AS, address_space),
         (resource.RLIMIT_CPU, budget.processor_seconds),
-        (resource.RLIMIT_NOFILE, _FILE_COUNT),
+        (resource.RLIMIT_NOFILE, _FILE_COUNT if network is None else _CONNECTION_COUNT),
         (resource.RLIMIT_FSIZE, 0),
         (resource.RLIMIT_CORE, 0),
     ):
         _lower_limit(resource_id, limit)
     libc = ctypes.CDLL(None, use_errno=True)
-    protections = {
+    protections: dict[str, Callable[[], bool]] = {
         "no_new_privs": lambda: libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0,
-        "landlock": landlock.restrict,
-        "seccomp": seccomp.restrict,
+        "landlock": lambda: landlock.restrict(network or landlock.NO_EXCEPTIONS),
+        "seccomp": lambda: seccomp.restrict(has_network=network is not None),
     }
     return tuple(name for name, apply in protections.items() if not apply())
 

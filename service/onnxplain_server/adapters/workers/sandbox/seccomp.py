@@ -55,8 +55,58 @@ _NUMBERS: dict[str, tuple[int, int]] = {
     "membarrier": (324, 283),
     "rseq": (334, 293),
 }
+_NETWORK: dict[str, tuple[int, int]] = {
+    # Connections, and the event loop over them.
+    "socket": (41, 198),
+    "connect": (42, 203),
+    "shutdown": (48, 210),
+    "bind": (49, 200),
+    "getsockname": (51, 204),
+    "getpeername": (52, 205),
+    "socketpair": (53, 199),
+    "setsockopt": (54, 208),
+    "getsockopt": (55, 209),
+    "accept4": (288, 242),
+    "sendmmsg": (307, 269),
+    "recvmmsg": (299, 243),
+    "epoll_create1": (291, 20),
+    "epoll_ctl": (233, 21),
+    "epoll_pwait": (281, 22),
+    "eventfd2": (290, 19),
+    "fcntl": (72, 25),
+    "ioctl": (16, 29),
+    "readv": (19, 65),
+    "writev": (20, 66),
+    "dup": (32, 23),
+    "prctl": (157, 167),
+    "sched_setaffinity": (203, 122),
+    # Files that Landlock leaves: certificates, credentials, those of the resolver.
+    "openat": (257, 56),
+    "pread64": (17, 67),
+    "newfstatat": (262, 79),
+    "statx": (332, 291),
+    "faccessat2": (439, 439),
+    "readlinkat": (267, 78),
+    "getdents64": (217, 61),
+    "getcwd": (79, 17),
+    "getuid": (102, 174),
+    "geteuid": (107, 175),
+    "getgid": (104, 176),
+    "getegid": (108, 177),
+}
+"""Further calls of a process that has the network."""
+
 _OLD = {"poll": 7, "select": 23}
 """On x86-64 only."""
+_OLD_NETWORK = {
+    "open": 2,
+    "stat": 4,
+    "lstat": 6,
+    "accept": 43,
+    "access": 21,
+    "readlink": 89,
+    "epoll_wait": 232,
+}
 _MAPPING = {"mmap": (9, 222), "mprotect": (10, 226)}
 _CLONE = (56, 220)
 _TGKILL = (234, 131)
@@ -75,8 +125,13 @@ class _Program(ctypes.Structure):
     _fields_ = (("length", ctypes.c_ushort), ("filter", ctypes.c_char_p))
 
 
-def restrict() -> bool:
+def restrict(*, has_network: bool = False) -> bool:
     """Restrict this process to the listed calls, irrevocably; a fork of it could not signal itself.
+
+    Parameters
+    ----------
+    has_network : bool
+        Whether it connects to others.
 
     Returns
     -------
@@ -86,21 +141,23 @@ def restrict() -> bool:
     machine = _MACHINES.get(platform.machine())
     if machine is None:
         return False
-    code = b"".join(_program(*machine))
+    code = b"".join(_program(*machine, has_network=has_network))
     program = _Program(len(code) // 8, code)
     libc = ctypes.CDLL(None, use_errno=True)
     return bool(libc.prctl(_PR_SET_SECCOMP, _MODE_FILTER, ctypes.byref(program), 0, 0) == 0)
 
 
-def _program(column: int, machine: int) -> Iterator[bytes]:
+def _program(column: int, machine: int, *, has_network: bool) -> Iterator[bytes]:
     """Yield the instructions of the BPF filter."""
     refuse = _FAIL | errno.EPERM
     yield _instruction(_LOAD, _MACHINE)
     yield _instruction(_EQUAL, machine, 1, 0)
     yield _instruction(_RETURN, refuse)
     yield _instruction(_LOAD, _NUMBER)
-    allowed = [numbers[column] for numbers in _NUMBERS.values()]
-    for number in (*allowed, *(_OLD.values() if column == 0 else ())):
+    tables = (_NUMBERS, _NETWORK) if has_network else (_NUMBERS,)
+    old = {**_OLD, **_OLD_NETWORK} if has_network else _OLD
+    allowed = [numbers[column] for table in tables for numbers in table.values()]
+    for number in (*allowed, *(old.values() if column == 0 else ())):
         yield from (_instruction(_EQUAL, number, 0, 1), _instruction(_RETURN, _ALLOW))
     # Libraries then fall back to clone, whose flags the filter can check.
     yield from (_instruction(_EQUAL, _CLONE3, 0, 1), _instruction(_RETURN, _FAIL | errno.ENOSYS))

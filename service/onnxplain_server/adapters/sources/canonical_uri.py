@@ -1,0 +1,188 @@
+"""Canonical form of URIs: one spelling for each address, and refusal of all that has several.
+
+Prefixes are compared after this, on whole segments. urllib.parse, yarl and rfc3986 accept what is
+to be refused here (user-info, other forms of numbers, encoded dots), so the grammar is written out.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from dataclasses import dataclass
+from urllib.parse import quote, unquote
+
+from onnxplain_server.core.errors import ExplainError, Reason
+
+LENGTH_LIMIT = 2_048
+HTTPS_PORT = 443
+
+_SHAPE = re.compile(r"([a-z0-9+.-]+):(//[^/]*)?(/.*)?", re.IGNORECASE | re.DOTALL)
+_BUCKET = re.compile(r"[a-z0-9](?:[a-z0-9_-]|\.(?=[a-z0-9])){1,61}[a-z0-9]")
+_HOST = re.compile(r"(?:[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?\.)*[a-z](?:[a-z0-9-]*[a-z0-9])?")
+_PORT = re.compile(r"[1-9][0-9]{0,4}")
+_MODEL = re.compile(r"[^/@:]+(?:/[0-9]+|@[A-Za-z0-9_-]+)")
+_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
+_HIDDEN = re.compile(r"%(?:2e|2f|5c|25|3b|[01][0-9a-f]|7f)", re.IGNORECASE)
+"""Dots, slashes, percent signs, semicolons and control characters in disguise."""
+
+_UNESCAPED = "!$&'()*+,-.:=@_~"
+"""Characters of a segment that stand for themselves, besides letters and digits."""
+
+
+@dataclass(frozen=True, slots=True)
+class CanonicalUri:
+    """Address in its only spelling.
+
+    Attributes
+    ----------
+    scheme : str
+        "s3", "gs", "https", "file" or "models".
+    authority : str
+        Bucket, or host with a port that is not 443; empty for file and models.
+    segments : tuple of str
+        Parts of the path, decoded.
+    is_folder : bool
+        Whether the path ends with a slash.
+    """
+
+    scheme: str
+    authority: str
+    segments: tuple[str, ...]
+    is_folder: bool = False
+
+    @property
+    def path(self) -> str:
+        """Path without the slash in front: a key of a bucket."""
+        return "/".join(self.segments) + ("/" if self.is_folder and self.segments else "")
+
+    def __str__(self) -> str:
+        path = self.path
+        if self.scheme == "models":
+            return f"models:/{path}"
+        if self.scheme == "https":
+            path = quote(path, safe=f"/{_UNESCAPED}")
+        return f"{self.scheme}://{self.authority}/{path}"
+
+    def is_below(self, prefix: CanonicalUri) -> bool:
+        """Return whether it is the prefix, or lies below it, by whole segments."""
+        size = len(prefix.segments)
+        return (
+            (self.scheme, self.authority) == (prefix.scheme, prefix.authority)
+            and self.segments[:size] == prefix.segments
+            and (len(self.segments) > size or self.is_folder or not prefix.is_folder)
+        )
+
+
+def canonical(uri: str, field: str = "") -> CanonicalUri:
+    """Return the canonical form of an address.
+
+    Raises
+    ------
+    ExplainError
+        INVALID_REQUEST with the rule that it breaks.
+    """
+    try:
+        return _parsed(uri, is_prefix=False)
+    except ValueError as error:
+        raise ExplainError(
+            Reason.INVALID_REQUEST, f"the URI {without_secrets(uri)} {error}", field
+        ) from None
+
+
+def canonical_prefix(uri: str) -> CanonicalUri:
+    """Return the canonical form of a prefix; ValueError with the rule that it breaks."""
+    return _parsed(uri, is_prefix=True)
+
+
+def without_secrets(uri: str) -> str:
+    """Return a URI for messages: without user-info, query and fragment, in quotes."""
+    shown = re.sub(r"//[^/?#]*@", "//…@", re.split(r"[?#]", uri, maxsplit=1)[0])
+    return f'"{shown[:300]}"'
+
+
+def _parsed(uri: str, *, is_prefix: bool) -> CanonicalUri:
+    if len(uri) > LENGTH_LIMIT:
+        raise ValueError(f"has more than {LENGTH_LIMIT:,} characters")
+    if "?" in uri or "#" in uri:
+        raise ValueError("must have neither a query nor a fragment")
+    if "\\" in uri or not uri.isprintable():
+        raise ValueError("must have no backslashes and no control characters")
+    shape = _SHAPE.fullmatch(uri)
+    scheme = shape[1].lower() if shape else ""
+    if shape is None or scheme not in {"s3", "gs", "https", "file", "models"}:
+        raise ValueError("must begin with s3://, gs://, https:// or models:/")
+    if (shape[2] is None) != (scheme == "models"):
+        raise ValueError("must look like models:/NAME/VERSION, or SCHEME://PLACE/PATH")
+    authority = _authority(scheme, (shape[2] or "//")[2:])
+    segments, is_folder = _path(scheme, shape[3] or "/")
+    if scheme == "models" and not is_prefix and not _MODEL.fullmatch("/".join(segments)):
+        raise ValueError("must look like models:/NAME/VERSION or models:/NAME@ALIAS")
+    return CanonicalUri(scheme, authority, segments, is_folder)
+
+
+def _authority(scheme: str, text: str) -> str:
+    if "@" in text:
+        raise ValueError("must have no user and no password: credentials are the operator's")
+    if scheme in {"file", "models"}:
+        if text:
+            raise ValueError("must have no host: file:///PATH")
+        return ""
+    if scheme == "https":
+        return _host(text)
+    if not _BUCKET.fullmatch(text):
+        raise ValueError("must have the name of a bucket after //: lower case, without a port")
+    return text
+
+
+def _host(text: str) -> str:
+    """Return host and port in their canonical form, a port of 443 left out."""
+    host, colon, port = text.rpartition(":") if not text.endswith("]") else (text, "", "")
+    if not colon:
+        host, port = text, str(HTTPS_PORT)
+    if not _PORT.fullmatch(port) or int(port) > 65_535:
+        raise ValueError("must have a port between 1 and 65535, or none")
+    host = host.lower()
+    if not _HOST.fullmatch(host):
+        host = _address(host)
+    return host if int(port) == HTTPS_PORT else f"{host}:{port}"
+
+
+def _address(host: str) -> str:
+    """Return an IP address in its canonical form; other forms of numbers are refused."""
+    is_bracketed = host.startswith("[") and host.endswith("]")
+    try:
+        address = ipaddress.ip_address(host[1:-1] if is_bracketed else host)
+    except ValueError:
+        address = None
+    is_plain = address is not None and (address.version == 6) == is_bracketed
+    if address is None or not is_plain or "%" in host:
+        raise ValueError(
+            "must have a host name of ASCII letters, or an IP address in its usual form"
+        )
+    if address.version == 6 and (address.ipv4_mapped or address.sixtofour or address.teredo):
+        raise ValueError("must not hide an IPv4 address in an IPv6 address")
+    return f"[{address}]" if is_bracketed else str(address)
+
+
+def _path(scheme: str, text: str) -> tuple[tuple[str, ...], bool]:
+    if _HIDDEN.search(text):
+        raise ValueError("must not encode dots, slashes, backslashes, semicolons, % or controls")
+    if scheme == "https":
+        text = _decoded(text)
+    *segments, last = text.split("/")[1:]
+    parts = tuple(segments) + ((last,) if last else ())
+    if any(part in {"", ".", ".."} for part in parts):
+        raise ValueError('must have no empty parts in its path, and none of "." and ".."')
+    return parts, not last
+
+
+def _decoded(text: str) -> str:
+    if _ESCAPE.search(text) or ";" in text:
+        raise ValueError("must have two hexadecimal digits after each %, and no semicolon")
+    try:
+        decoded = unquote(text, errors="strict")
+    except UnicodeDecodeError:
+        raise ValueError("must encode its path as UTF-8") from None
+    if not decoded.isprintable():
+        raise ValueError("must not encode control characters")
+    return decoded

@@ -1,0 +1,194 @@
+"""Fetching process: confines itself to the network, then serves fetches, each on a thread.
+
+Started by `fetcher`; ends with its server. Arguments: descriptor of the control socket, file of the
+source list, memory in bytes.
+"""
+
+from __future__ import annotations
+
+import importlib
+import io
+import logging
+import os
+import signal
+import socket
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+from onnxplain.v1.explanation_service_pb2 import ExplainRequest
+from onnxplain.v1.model_pb2 import Model
+from onnxplain.v1.table_pb2 import Table
+
+from onnxplain_server.adapters.sources.fetch_protocol import (
+    PART_BYTES,
+    FetchBrokenError,
+    FetchKind,
+    FetchRequest,
+    pack_error,
+    receive_request,
+    send_part,
+)
+from onnxplain_server.adapters.sources.fetching import Fetching
+from onnxplain_server.adapters.sources.guard import Guard
+from onnxplain_server.adapters.sources.source_list import (
+    SourceEntry,
+    SourceList,
+    read_source_list,
+)
+from onnxplain_server.adapters.sources.stores import tls_context
+from onnxplain_server.adapters.workers.sandbox.landlock import Exceptions
+from onnxplain_server.adapters.workers.sandbox.resource_limits import Budget, confine
+from onnxplain_server.core.errors import ExplainError, Reason
+
+LOG = logging.getLogger(__name__)
+
+READY = b"ready "
+
+_THREAD_COUNT = 64
+_NO_LIMIT_SECONDS = 2**31
+_RESOLVER_FILES = (
+    *("/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf", "/etc/host.conf", "/etc/gai.conf"),
+    *("/etc/ssl", "/etc/pki", "/usr/share/ca-certificates", "/run/systemd/resolve"),
+    *("/dev/urandom", "/proc/sys/net", "/proc/self/cgroup", "/sys/fs/cgroup"),
+)
+_TOKEN_VARIABLES = (
+    *("AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE"),
+    *("GOOGLE_APPLICATION_CREDENTIALS", "GOOGLE_SERVICE_ACCOUNT"),
+)
+_LIBRARIES = (
+    *("encodings.idna", "encodings.punycode", "encodings.utf_16", "encodings.latin_1"),
+    *("pyarrow.compute", "pyarrow.csv", "pyarrow.dataset", "pyarrow.ipc", "pyarrow.parquet"),
+    *("obstore.exceptions", "obstore.store", "yaml"),
+)
+"""Modules that are imported on use elsewhere."""
+
+_DNS_PORT, _HTTP_PORT, _HTTPS_PORT = 53, 80, 443
+
+
+def main() -> None:
+    """Serve until the server closes the control socket."""
+    control = socket.socket(fileno=int(sys.argv[1]))
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)  # the server handles them
+    sources = read_source_list(Path(sys.argv[2]))
+    guard = Guard()
+    _preload(sources)
+    budget = Budget(int(sys.argv[3]), _NO_LIMIT_SECONDS)
+    missing = confine(budget, _THREAD_COUNT, _exceptions(sources, guard.port))
+    guard.start()
+    fetching = Fetching(sources, guard)
+    control.send(READY + " ".join(missing).encode())
+    while True:
+        try:
+            content, handles, _, _ = socket.recv_fds(control, 1, 1)
+        except OSError:
+            break
+        if not content:
+            break
+        end = socket.socket(fileno=handles[0])
+        threading.Thread(target=_serve, args=(end, fetching), daemon=True).start()
+    os._exit(0)  # fetches in progress have nobody to answer
+
+
+def _serve(end: socket.socket, fetching: Fetching) -> None:
+    """Answer one request; a server that has gone is ignored."""
+    with end:
+        try:
+            send_part(end, *_answer(end, receive_request(end), fetching))
+        except (OSError, FetchBrokenError):
+            return
+
+
+def _answer(end: socket.socket, request: FetchRequest, fetching: Fetching) -> tuple[bytes, bytes]:
+    """Fetch, sending the content on the way; return kind and content of the last part."""
+    try:
+        return b"D", _fetch(end, request, fetching)
+    except ExplainError as error:
+        return b"E", pack_error(error)
+    except MemoryError:
+        message = (
+            "the file needs more memory than there is for fetching; read fewer rows or columns"
+        )
+        return b"E", pack_error(ExplainError(Reason.OUT_OF_MEMORY, message))
+    except FetchBrokenError:
+        raise
+    except Exception:
+        LOG.exception("a fetch failed unexpectedly")
+        message = "the server failed to fetch; its log has details"
+        return b"E", pack_error(ExplainError(Reason.INTERNAL, message))
+
+
+def _fetch(end: socket.socket, request: FetchRequest, fetching: Fetching) -> bytes:
+    match request.kind:
+        case FetchKind.WRITE:
+            fetching.write(request.message.decode(), request.envelope, request.seconds)
+            return b""
+        case FetchKind.MODEL:
+            model = Model.FromString(request.message)
+            content, receipt = fetching.read_model(model, request.byte_limit, request.seconds)
+            Sink(end).write(content)
+        case FetchKind.TABLE:
+            envelope = ExplainRequest.FromString(request.envelope)
+            table = Table.FromString(request.message)
+            receipt = fetching.read_table(
+                *(table, envelope, request.features, Sink(end)),
+                byte_limit=request.byte_limit,
+                seconds=request.seconds,
+            )
+    return bytes(receipt.SerializeToString())
+
+
+class Sink(io.RawIOBase):
+    """File to write that sends parts of the content."""
+
+    def __init__(self, end: socket.socket) -> None:
+        self._end = end
+
+    def writable(self) -> bool:
+        """Return True."""
+        return True
+
+    def write(self, content: Any) -> int:
+        """Send a buffer in parts."""
+        view = memoryview(content).cast("B")
+        try:
+            for start in range(0, len(view), PART_BYTES):
+                send_part(self._end, b"C", view[start : start + PART_BYTES])
+        except OSError:
+            raise FetchBrokenError from None
+        return len(view)
+
+
+def _preload(sources: SourceList) -> None:
+    """Import, and read, all that is out of reach later; start no thread, which would stay free."""
+    for name in _LIBRARIES:
+        importlib.import_module(name)
+    for entry in sources.entries:
+        tls_context(entry.ca_file)
+    socket.getaddrinfo("localhost", _HTTP_PORT)
+    if len(os.listdir("/proc/self/task")) > 1:
+        raise RuntimeError("a library has started a thread, which would not be confined")
+
+
+def _exceptions(sources: SourceList, guard_port: int) -> Exceptions:
+    """Return the files and ports that are left: no more than the list asks for."""
+    entries = sources.entries
+    ports = {guard_port, _DNS_PORT, *(entry.address[2] for entry in entries)}
+    files = {Path(name) for name in _RESOLVER_FILES}
+    # Folders, because secrets of Kubernetes are replaced as a whole.
+    files |= {Path(entry.credentials_file).parent for entry in entries if entry.credentials_file}
+    if any(_has_identity(entry) for entry in entries):
+        ports |= {_HTTP_PORT, _HTTPS_PORT}
+        named = (os.environ.get(name) for name in _TOKEN_VARIABLES)
+        files |= {Path(name).parent for name in named if name and name.startswith("/")}
+    return Exceptions(tuple(files), tuple(ports))
+
+
+def _has_identity(entry: SourceEntry) -> bool:
+    return entry.identity == "platform"
+
+
+if __name__ == "__main__":
+    main()

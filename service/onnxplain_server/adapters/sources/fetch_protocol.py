@@ -1,0 +1,174 @@
+"""Protocol between the server and its fetching process: a socket of its own for each fetch.
+
+The server sends one request; the process answers with parts of the content, then with an end or an
+error. The server takes nothing of it on trust. gRPC between both would need threads and a port.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from onnxplain_server.core.errors import ExplainError, Reason
+
+PART_BYTES = 2**20
+_WITHOUT_THREADS = {
+    # Threads that start with a library, before the process is confined, would not be confined.
+    "OPENBLAS_NUM_THREADS": "1",
+    "JE_ARROW_MALLOC_CONF": "background_thread:false",
+    "ARROW_DEFAULT_MEMORY_POOL": "system",
+    "MALLOC_ARENA_MAX": "4",
+    "MALLOC_MMAP_THRESHOLD_": str(2**20),
+}
+_HEADER = struct.Struct("<cI")
+_ENDING_BYTES = 2**26
+_REQUEST = struct.Struct("<Q")
+
+REASONS = frozenset(
+    {
+        *(Reason.SOURCE_NOT_LISTED, Reason.SOURCE_NOT_FOUND, Reason.SOURCE_FORBIDDEN),
+        *(Reason.SOURCE_CHANGED, Reason.SOURCE_UNAVAILABLE, Reason.INVALID_REQUEST),
+        *(Reason.MODEL_TOO_LARGE, Reason.TABLE_TOO_LARGE, Reason.INVALID_TABLE),
+        *(Reason.MISSING_COLUMN, Reason.EMPTY_TABLE, Reason.OUT_OF_MEMORY, Reason.WRONG_TYPE),
+        *(Reason.INVALID_OPTION, Reason.INTERNAL),
+    }
+)
+"""Reasons that a fetch may fail by."""
+
+
+class FetchBrokenError(Exception):
+    """End of the process, or an answer that breaks the protocol."""
+
+
+class FetchKind(Enum):
+    """What is asked of the process."""
+
+    MODEL = "model"
+    TABLE = "table"
+    WRITE = "write"
+
+
+@dataclass(frozen=True, slots=True)
+class FetchRequest:
+    """Request to the process.
+
+    Attributes
+    ----------
+    kind : FetchKind
+    message : bytes
+        Serialised Model or Table; the URI of what is written.
+    byte_limit : int
+    seconds : float
+        Time for the fetch.
+    envelope : bytes
+        Of a table: the serialised ExplainRequest without it. What is written, of a result.
+    features : tuple of str
+        Of a table: names of features that the model carries.
+    """
+
+    kind: FetchKind
+    message: bytes
+    byte_limit: int
+    seconds: float
+    envelope: bytes = b""
+    features: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Part of an answer: b"C" content, b"D" the end, b"E" an error."""
+
+    kind: bytes
+    content: bytes | bytearray
+
+
+def send_request(end: socket.socket, request: FetchRequest) -> None:
+    """Send a request."""
+    header = json.dumps(
+        [
+            *(request.kind.value, request.byte_limit, request.seconds, request.features),
+            *(len(request.message), len(request.envelope)),
+        ]
+    ).encode()
+    end.sendall(_REQUEST.pack(len(header)) + header)
+    end.sendall(request.message)
+    end.sendall(request.envelope)
+
+
+def receive_request(end: socket.socket) -> FetchRequest:
+    """Receive a request; its sender is trusted."""
+    (length,) = _REQUEST.unpack(_exactly(end, _REQUEST.size))
+    kind, byte_limit, seconds, features, message, envelope = json.loads(_exactly(end, length))
+    return FetchRequest(
+        FetchKind(kind),
+        bytes(_exactly(end, message)),
+        byte_limit,
+        seconds,
+        bytes(_exactly(end, envelope)),
+        tuple(features),
+    )
+
+
+def send_part(end: socket.socket, kind: bytes, content: bytes | memoryview) -> None:
+    """Send a part of the answer."""
+    end.sendall(_HEADER.pack(kind, len(content)))
+    end.sendall(content)
+
+
+def receive_header(end: socket.socket) -> tuple[bytes, int]:
+    """Receive kind and size of the next part."""
+    kind, length = _HEADER.unpack(_exactly(end, _HEADER.size))
+    if kind not in {b"C", b"D", b"E"} or length > (PART_BYTES if kind == b"C" else _ENDING_BYTES):
+        raise FetchBrokenError
+    return kind, length
+
+
+def receive_content(end: socket.socket, length: int) -> bytearray:
+    """Receive the content of a part."""
+    return _exactly(end, length)
+
+
+def pack_error(error: ExplainError) -> bytes:
+    """Encode an error."""
+    return json.dumps([error.reason.name, error.message, error.field]).encode()
+
+
+def unpack_error(content: bytes | bytearray) -> ExplainError:
+    """Decode an error; FetchBrokenError where it is none."""
+    document = _json(content)
+    if not isinstance(document, list) or [*map(type, document)] != [str, str, str]:
+        raise FetchBrokenError
+    name, message, field = document
+    if name not in Reason.__members__ or Reason[name] not in REASONS:
+        raise FetchBrokenError
+    return ExplainError(Reason[name], message, field)
+
+
+def _json(content: bytes | bytearray) -> Any:
+    try:
+        return json.loads(content)
+    except (ValueError, RecursionError):
+        raise FetchBrokenError from None
+
+
+def _exactly(end: socket.socket, length: int) -> bytearray:
+    content, filled = bytearray(length), 0
+    view = memoryview(content)
+    while filled < length:
+        count = end.recv_into(view[filled:])
+        if not count:
+            raise FetchBrokenError
+        filled += count
+    return content
+
+
+def environment(variables: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables of the process: it inherits those of the platform's identity alone."""
+    names = ("AWS_", "GOOGLE_")
+    identity = {name: value for name, value in variables.items() if name.startswith(names)}
+    return {**identity, **_WITHOUT_THREADS}

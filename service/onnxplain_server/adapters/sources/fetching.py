@@ -1,0 +1,238 @@
+"""Fetches: a model or a table for its message, and results; runs in the fetching process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from io import RawIOBase
+from typing import TypeAlias
+from urllib.parse import quote
+
+from onnxplain.v1.explanation_service_pb2 import ExplainRequest, Receipt, Source
+from onnxplain.v1.model_pb2 import Model
+from onnxplain.v1.table_pb2 import Table
+from onnxplain.v1.table_pb2 import TableFilter as FilterMessage
+from onnxplain.v1.upload_pb2 import UploadTableRequest
+
+from onnxplain_server.adapters.sources.canonical_uri import CanonicalUri, canonical
+from onnxplain_server.adapters.sources.guard import Guard
+from onnxplain_server.adapters.sources.interfaces import (
+    Comparison,
+    TableFilter,
+    TableFormat,
+    TableQuery,
+)
+from onnxplain_server.adapters.sources.local_files import LocalFiles
+from onnxplain_server.adapters.sources.mlflow_registry import RegisteredModel, Registry
+from onnxplain_server.adapters.sources.needed_columns import needed_columns
+from onnxplain_server.adapters.sources.objects import (
+    Objects,
+    ObjectTooLargeError,
+    ObjectVersion,
+)
+from onnxplain_server.adapters.sources.source_files import FoundFile, SourceFiles
+from onnxplain_server.adapters.sources.source_list import SourceEntry, SourceList
+from onnxplain_server.adapters.sources.stores import guarded
+from onnxplain_server.adapters.sources.table_reader import open_table
+from onnxplain_server.adapters.sources.web import WebServer
+from onnxplain_server.core.errors import ExplainError, Reason
+
+_Store: TypeAlias = Objects | LocalFiles
+
+_DESCRIPTION_BYTES = 2**20
+_MODEL_FIELD = "model.uri"
+
+
+class Fetching:
+    """Fetches from the prefixes of a list.
+
+    Parameters
+    ----------
+    sources : SourceList
+    guard : Guard
+    """
+
+    def __init__(self, sources: SourceList, guard: Guard) -> None:
+        self._sources = sources
+        self._guard = guard
+
+    def read_model(self, message: Model, byte_limit: int, seconds: float) -> tuple[bytes, Receipt]:
+        """Return the file of a model, and a receipt with its source, without the digest."""
+        uri = canonical(message.uri, _MODEL_FIELD)
+        entry = self._sources.find(uri, _MODEL_FIELD)
+        if uri.scheme == "models":
+            return self._read_registered(uri, entry, byte_limit, seconds)
+        content, found = self._read_file(uri, byte_limit, seconds)
+        return content, Receipt(sources=[_source(found, len(content))])
+
+    def read_table(
+        self,
+        message: Table,
+        request: ExplainRequest,
+        features: Sequence[str],
+        sink: RawIOBase,
+        *,
+        byte_limit: int,
+        seconds: float,
+    ) -> Receipt:
+        """Write the needed rows and columns of a table as an Arrow stream; return the sources."""
+        with ExitStack() as stack:
+            found = list(self._found_files(message, seconds, stack))
+            files = SourceFiles(found)
+            stack.callback(files.close)
+            table = open_table(files, _query(message, byte_limit))
+            table.read(needed_columns(request, features, table.column_names), sink)
+            sources = [
+                _source(file.found, count)
+                for file, count in zip(found, files.read_byte_counts, strict=True)
+            ]
+        return Receipt(sources=sources)
+
+    def write(self, uri: str, content: bytes, seconds: float) -> None:
+        """Write a result."""
+        target = canonical(uri, "result_uri")
+        entry = self._sources.find(target, "result_uri", for_writing=True)
+        if target.is_folder or target.scheme not in {"s3", "gs", "file"}:
+            raise ExplainError(
+                Reason.INVALID_REQUEST,
+                f'result_uri "{target}" must be the address of an object of s3 or gs',
+                "result_uri",
+            )
+        with self._store(entry, "result_uri", seconds) as store:
+            store.write(target, content)
+
+    def _found_files(self, message: Table, seconds: float, stack: ExitStack) -> Iterator[FoundFile]:
+        """Find all files of a table; their stores stay open in `stack`."""
+        for position, text in enumerate(message.uris.uris):
+            field = f"table.uris.uris[{position}]"
+            uri = canonical(text, field)
+            if uri.scheme == "models":
+                raise ExplainError(
+                    Reason.INVALID_REQUEST, f'"{uri}" is the address of a model', field
+                )
+            entry = self._sources.find(uri, field)
+            store = stack.enter_context(self._store(entry, field, seconds))
+            versions = store.list(uri) if uri.is_folder else [store.find(uri)]
+            if not versions:
+                raise ExplainError(
+                    Reason.SOURCE_NOT_FOUND, f'no file is below "{uri}"; check its name', field
+                )
+            depth = len(uri.segments) - (0 if uri.is_folder else 1)
+            for found in versions:
+                path = "/".join(found.uri.segments[depth:])
+                yield FoundFile(found, path, partial(store.read_range, found))
+
+    def _read_file(
+        self, uri: CanonicalUri, byte_limit: int, seconds: float
+    ) -> tuple[bytes, ObjectVersion]:
+        if uri.is_folder:
+            fault = f'model.uri "{uri}" is a folder; name the ONNX file'
+            raise ExplainError(Reason.INVALID_REQUEST, fault, _MODEL_FIELD)
+        entry = self._sources.find(uri, _MODEL_FIELD)
+        limit = min(byte_limit, entry.byte_limit or byte_limit)
+        with self._store(entry, _MODEL_FIELD, seconds) as store:
+            try:
+                return store.read_whole(uri, limit)
+            except ObjectTooLargeError as error:
+                raise _model_too_large(uri, error.byte_count, limit) from None
+
+    def _read_registered(
+        self, uri: CanonicalUri, entry: SourceEntry, byte_limit: int, seconds: float
+    ) -> tuple[bytes, Receipt]:
+        """Read a model of a registry: its description MLmodel, then its ONNX file."""
+        limit = min(byte_limit, entry.byte_limit or byte_limit)
+        with guarded(self._guard, entry) as session:
+            (upstream, *_) = session.upstreams.values()
+            server = WebServer(self._guard, upstream, seconds, _MODEL_FIELD)
+            registry = Registry(server, entry.base_path, _MODEL_FIELD)
+            model = registry.find(uri)
+            description, _ = self._read_artifact(
+                registry, model, "MLmodel", _DESCRIPTION_BYTES, seconds
+            )
+            name = registry.onnx_file(model, description)
+            content, resolved = self._read_artifact(registry, model, name, limit, seconds)
+        source = Source(
+            uri=str(uri),
+            version=model.version,
+            read_byte_count=len(description) + len(content),
+            resolved_uri=resolved,
+        )
+        return content, Receipt(sources=[source])
+
+    def _read_artifact(
+        self,
+        registry: Registry,
+        model: RegisteredModel,
+        name: str,
+        byte_limit: int,
+        seconds: float,
+    ) -> tuple[bytes, str]:
+        """Read a file of a model version: from the registry's proxy, or below a listed prefix."""
+        path = registry.proxied(model, name)
+        if path is not None:
+            return registry.read_proxied(model, path, byte_limit), f"{model.location}/{name}"
+        location = model.location.rstrip("/")
+        uri = canonical(f"{location}/{quote(name) if location.startswith('https') else name}")
+        content, _ = self._read_file(uri, byte_limit, seconds)
+        return content, str(uri)
+
+    @contextmanager
+    def _store(self, entry: SourceEntry, field: str, seconds: float) -> Iterator[_Store]:
+        if entry.prefix.scheme == "file":
+            yield LocalFiles(field)
+            return
+        with guarded(self._guard, entry) as session:
+            yield Objects(entry, session, seconds, field)
+
+
+def _source(found: ObjectVersion, byte_count: int) -> Source:
+    return Source(uri=str(found.uri), version=found.version, read_byte_count=byte_count)
+
+
+def _model_too_large(uri: CanonicalUri, byte_count: int, limit: int) -> ExplainError:
+    return ExplainError(
+        Reason.MODEL_TOO_LARGE,
+        f'"{uri}" has {byte_count:,} bytes; this server reads at most {limit:,} (setting '
+        "max_model_bytes, or max_bytes of the prefix)",
+        _MODEL_FIELD,
+    )
+
+
+_FORMATS = {
+    UploadTableRequest.FORMAT_UNSPECIFIED: None,
+    UploadTableRequest.ARROW: TableFormat.ARROW,
+    UploadTableRequest.PARQUET: TableFormat.PARQUET,
+    UploadTableRequest.CSV: TableFormat.CSV,
+}
+
+_SINGLE_VALUED = frozenset(
+    {
+        *(Comparison.LESS, Comparison.LESS_OR_EQUAL),
+        *(Comparison.GREATER, Comparison.GREATER_OR_EQUAL),
+    }
+)
+
+
+def _query(message: Table, byte_limit: int) -> TableQuery:
+    uris = message.uris
+    if uris.format not in _FORMATS:
+        fault = f"the format {uris.format} is unknown"
+        raise ExplainError(Reason.INVALID_REQUEST, fault, "table.uris.format")
+    filters = tuple(_filter(index, given) for index, given in enumerate(uris.filters))
+    return TableQuery(_FORMATS[uris.format], filters, byte_limit)
+
+
+def _filter(index: int, given: FilterMessage) -> TableFilter:
+    field = f"table.uris.filters[{index}]"
+    try:
+        name = FilterMessage.Comparison.Name(given.comparison)
+        comparison = Comparison["EQUAL" if name == "COMPARISON_UNSPECIFIED" else name]
+    except ValueError:
+        fault = f"the comparison {given.comparison} is unknown"
+        raise ExplainError(Reason.INVALID_REQUEST, fault, f"{field}.comparison") from None
+    count = len(given.values)
+    if not given.column or not count or (comparison in _SINGLE_VALUED and count > 1):
+        rule = "must have a column, and one value; EQUAL and NOT_EQUAL one or several"
+        raise ExplainError(Reason.INVALID_REQUEST, f"a filter {rule}", field)
+    return TableFilter(given.column, comparison, tuple(given.values))

@@ -1,0 +1,86 @@
+"""Files of this machine, for the command line and `onnxplain.local()`; a server reads none."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from onnxplain_server.adapters.sources.canonical_uri import CanonicalUri
+from onnxplain_server.adapters.sources.objects import ObjectTooLargeError, ObjectVersion
+from onnxplain_server.core.errors import ExplainError, Reason
+
+
+class LocalFiles:
+    """Files below the root of this machine; the methods are those of `Objects`."""
+
+    def __init__(self, field: str) -> None:
+        self._field = field
+
+    def find(self, uri: CanonicalUri) -> ObjectVersion:
+        """Return a file's size and version."""
+        with self._translated(uri):
+            path = _path(uri)
+            if path.is_dir():
+                raise self._error(Reason.SOURCE_NOT_FOUND, uri, "is a folder; end it with a slash")
+            status = path.stat()
+        version = f"{status.st_mtime_ns}-{status.st_size}"
+        return ObjectVersion(uri, status.st_size, version, None)
+
+    def read_whole(self, uri: CanonicalUri, byte_limit: int) -> tuple[bytes, ObjectVersion]:
+        """Read a file of at most so many bytes; ObjectTooLargeError."""
+        found = self.find(uri)
+        if found.byte_count > byte_limit:
+            raise ObjectTooLargeError(found.byte_count)
+        return self.read_range(found, 0, found.byte_count), found
+
+    def read_range(self, found: ObjectVersion, start: int, length: int) -> bytes:
+        """Read a part of a file, of the version that was found."""
+        with self._translated(found.uri), _path(found.uri).open("rb") as file:
+            content = os.pread(file.fileno(), length, start)
+            while 0 < len(content) < length:
+                more = os.pread(file.fileno(), length - len(content), start + len(content))
+                if not more:
+                    break
+                content += more
+        if len(content) != length or self.find(found.uri) != found:
+            fault = "changed while it was read; repeat the request"
+            raise self._error(Reason.SOURCE_CHANGED, found.uri, fault)
+        return content
+
+    def list(self, folder: CanonicalUri) -> Sequence[ObjectVersion]:
+        """Return the files below a folder, in the order of their names."""
+        with self._translated(folder):
+            root = _path(folder)
+            if not root.is_dir():
+                raise FileNotFoundError
+            files = [path for path in root.rglob("*") if path.is_file() and path.stat().st_size]
+        shown = [path for path in files if not path.name.startswith(("_", "."))]
+        uris = [CanonicalUri("file", "", path.parts[1:]) for path in shown]
+        return [self.find(uri) for uri in sorted(uris, key=lambda uri: uri.segments)]
+
+    def write(self, uri: CanonicalUri, content: bytes) -> None:
+        """Write a file, in place of one of its name."""
+        with self._translated(uri):
+            _path(uri).write_bytes(content)
+
+    @contextmanager
+    def _translated(self, uri: CanonicalUri) -> Iterator[None]:
+        try:
+            yield
+        except FileNotFoundError:
+            raise self._error(
+                Reason.SOURCE_NOT_FOUND, uri, "does not exist; check its name"
+            ) from None
+        except OSError as error:
+            raise self._error(
+                Reason.SOURCE_FORBIDDEN, uri, f"cannot be used: {error.strerror}"
+            ) from None
+
+    def _error(self, reason: Reason, uri: CanonicalUri, fault: str) -> ExplainError:
+        return ExplainError(reason, f'"{uri}" {fault}', self._field)
+
+
+def _path(uri: CanonicalUri) -> Path:
+    return Path("/", *uri.segments)

@@ -1,0 +1,203 @@
+"""Objects of stores, read by obstore through the guard: whole, by ranges, and as listings.
+
+All reads of an object are of the version that was found first: another one is refused.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any
+
+import obstore
+from obstore import exceptions
+
+from onnxplain_server.adapters.sources.canonical_uri import CanonicalUri
+from onnxplain_server.adapters.sources.source_list import SourceEntry
+from onnxplain_server.adapters.sources.stores import build_store
+from onnxplain_server.adapters.sources.upstream import GuardSession
+from onnxplain_server.core.errors import ExplainError, Reason
+
+_PAUSES = (0.1, 0.4, 1.6)
+"""Seconds before a part that was cut off is asked for again."""
+
+_FILE_COUNT_LIMIT = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectVersion:
+    """Object as it was found.
+
+    Attributes
+    ----------
+    uri : CanonicalUri
+    byte_count : int
+    version : str
+        ETag; without one, the time of its last change.
+    etag : str or None
+    """
+
+    uri: CanonicalUri
+    byte_count: int
+    version: str
+    etag: str | None
+
+
+class Objects:
+    """Objects below one prefix.
+
+    Parameters
+    ----------
+    entry : SourceEntry
+    session : GuardSession
+    seconds : float
+        Time for one request with its repetitions.
+    field : str
+        Field of the request, for errors.
+    """
+
+    def __init__(
+        self, entry: SourceEntry, session: GuardSession, seconds: float, field: str
+    ) -> None:
+        self._entry = entry
+        self._session = session
+        self._field = field
+        self._end = time.monotonic() + seconds
+        self._store = build_store(entry, session, seconds)
+
+    def find(self, uri: CanonicalUri) -> ObjectVersion:
+        """Return an object's size and version."""
+        with self._translated(uri):
+            return _version(uri, obstore.head(self._store, uri.path))
+
+    def read_whole(self, uri: CanonicalUri, byte_limit: int) -> tuple[bytes, ObjectVersion]:
+        """Read an object of at most so many bytes; ObjectTooLargeError."""
+        found = self.find(uri)
+        if found.byte_count > byte_limit:
+            raise ObjectTooLargeError(found.byte_count)
+        return self.read_range(found, 0, found.byte_count), found
+
+    def read_range(self, found: ObjectVersion, start: int, length: int) -> bytes:
+        """Read a part of an object, of the version that was found; again where it is cut off."""
+        for pause in _PAUSES:
+            try:
+                return self._read_once(found, start, length)
+            except ExplainError as error:
+                is_late = time.monotonic() + pause > self._end
+                if error.reason is not Reason.SOURCE_UNAVAILABLE or self._answered() or is_late:
+                    raise
+            time.sleep(pause)
+        return self._read_once(found, start, length)
+
+    def _read_once(self, found: ObjectVersion, start: int, length: int) -> bytes:
+        options: Any = {"if_match": found.etag} if found.etag else {}
+        if (start, length) != (0, found.byte_count):
+            options["range"] = (start, start + length)
+        with self._translated(found.uri):
+            result = obstore.get(self._store, found.uri.path, options=options)
+            if _version(found.uri, result.meta) != found:
+                raise self._changed(found.uri)
+            content = bytes(result.bytes())
+        if len(content) != length:
+            raise self._error(Reason.SOURCE_UNAVAILABLE, found.uri, "sent a part of another size")
+        return content
+
+    def list(self, folder: CanonicalUri) -> Sequence[ObjectVersion]:
+        """Return the objects below a folder, in the order of their names."""
+        if folder.scheme == "https":
+            raise ExplainError(
+                Reason.INVALID_REQUEST,
+                f'"{folder}" is a folder; a web server lists none: name each file',
+                self._field,
+            )
+        found: list[ObjectVersion] = []
+        with self._translated(folder):
+            for page in obstore.list(self._store, prefix=folder.path.rstrip("/")):
+                for meta in page:
+                    uri = _below(folder, meta["path"])
+                    if meta["size"] and not uri.segments[-1].startswith(("_", ".")):
+                        found.append(_version(uri, meta))
+                if len(found) > _FILE_COUNT_LIMIT:
+                    raise ExplainError(
+                        Reason.TABLE_TOO_LARGE,
+                        f'"{folder}" holds more than {_FILE_COUNT_LIMIT:,} files',
+                        self._field,
+                    )
+        return sorted(found, key=lambda version: version.uri.segments)
+
+    def write(self, uri: CanonicalUri, content: bytes) -> None:
+        """Write an object, in place of one of its name."""
+        with self._translated(uri):
+            obstore.put(self._store, uri.path, content)
+
+    def _answered(self) -> bool:
+        """Return whether the store has refused: obstore has asked again then already."""
+        return self._session.status >= HTTPStatus.BAD_REQUEST or bool(self._session.failure)
+
+    def _changed(self, uri: CanonicalUri) -> ExplainError:
+        return self._error(
+            Reason.SOURCE_CHANGED, uri, "changed while it was read; repeat the request"
+        )
+
+    def _error(self, reason: Reason, uri: CanonicalUri, fault: str) -> ExplainError:
+        return ExplainError(reason, f'"{uri}" {fault}', self._field)
+
+    @contextmanager
+    def _translated(self, uri: CanonicalUri) -> Iterator[None]:
+        """Translate obstore's errors."""
+        self._session.failure, self._session.status = "", 0
+        try:
+            yield
+        except FileNotFoundError:
+            fault = "does not exist; check its name, and whether the server may see it"
+            raise self._error(Reason.SOURCE_NOT_FOUND, uri, fault) from None
+        except exceptions.PreconditionError:
+            raise self._changed(uri) from None
+        except (exceptions.PermissionDeniedError, exceptions.UnauthenticatedError):
+            raise self._forbidden(uri) from None
+        except exceptions.BaseError as error:
+            raise self._unavailable(uri, error) from None
+
+    def _forbidden(self, uri: CanonicalUri) -> ExplainError:
+        if self._session.failure:
+            fault = f"cannot be read: {self._session.failure}"
+        else:
+            fault = (
+                f"may not be read by this server: its store answers {self._session.status or 403}; "
+                "have the operator check the credentials of the prefix"
+            )
+        return self._error(Reason.SOURCE_FORBIDDEN, uri, fault)
+
+    def _unavailable(self, uri: CanonicalUri, error: Exception) -> ExplainError:
+        session = self._session
+        cause = session.failure or (f"its store answers {session.status}" if session.status else "")
+        cause = cause or str(error).partition("\n")[0][:200]
+        return self._error(
+            Reason.SOURCE_UNAVAILABLE, uri, f"cannot be read now: {cause}; try again later"
+        )
+
+
+class ObjectTooLargeError(Exception):
+    """Object beyond a limit.
+
+    Attributes
+    ----------
+    byte_count : int
+    """
+
+    def __init__(self, byte_count: int) -> None:
+        super().__init__(byte_count)
+        self.byte_count = byte_count
+
+
+def _version(uri: CanonicalUri, meta: Any) -> ObjectVersion:
+    etag = meta.get("e_tag") or None
+    changed_at = meta["last_modified"].isoformat()
+    return ObjectVersion(uri, meta["size"], etag or changed_at, etag)
+
+
+def _below(folder: CanonicalUri, path: str) -> CanonicalUri:
+    return CanonicalUri(folder.scheme, folder.authority, tuple(path.split("/")))

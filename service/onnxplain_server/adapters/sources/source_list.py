@@ -1,0 +1,264 @@
+"""List of the prefixes that a server reads from, as its operator writes it; see docs/sources.md."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from onnxplain_server.adapters.sources.canonical_uri import (
+    HTTPS_PORT,
+    CanonicalUri,
+    canonical_prefix,
+)
+from onnxplain_server.core.errors import ExplainError, Reason
+
+Network: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+_REGION = re.compile(r"[a-z0-9-]{1,40}")
+_ENDPOINT = re.compile(r"(https?)://([^/]+)(/[^?#]*)?")
+_SCHEMES = frozenset({"s3", "gs", "https", "models"})
+_PROXY = "mlflow-artifacts"
+
+
+class SourceListError(Exception):
+    """Fault of the operator's list; the text says where and what to write."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceEntry:
+    """Prefix that a server reads from, and how.
+
+    Attributes
+    ----------
+    prefix : CanonicalUri
+    endpoint : str
+        "https://HOST:PORT/PATH" or "http://...", without a slash at the end; empty for a file.
+    region : str
+        Of s3.
+    credentials_file : str
+        Empty: none.
+    identity : str
+        "platform" or "none".
+    ca_file : str
+        Further certificates to trust; empty: the system's alone.
+    networks : tuple of networks
+        Private addresses that the endpoint may have.
+    byte_limit : int or None
+        Largest file, if less than the server's limits.
+    is_writable : bool
+        Whether results may be written.
+    """
+
+    prefix: CanonicalUri
+    endpoint: str
+    region: str = "us-east-1"
+    credentials_file: str = ""
+    identity: str = "none"
+    ca_file: str = ""
+    networks: tuple[Network, ...] = ()
+    byte_limit: int | None = None
+    is_writable: bool = False
+
+    @property
+    def address(self) -> tuple[bool, str, int]:
+        """Whether the endpoint speaks TLS, its host without brackets, and its port."""
+        return endpoint_address(self.endpoint)
+
+    @property
+    def base_path(self) -> str:
+        """Path of the endpoint, without a slash at the end; mostly empty."""
+        match = _ENDPOINT.fullmatch(self.endpoint)
+        return (match[3] or "") if match else ""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceList:
+    """Prefixes that may be read.
+
+    Attributes
+    ----------
+    entries : tuple of SourceEntry
+    is_local : bool
+        Whether callers are the owner of this process: then all is readable that its user may read.
+    """
+
+    entries: tuple[SourceEntry, ...] = ()
+    is_local: bool = False
+
+    def find(self, uri: CanonicalUri, field: str = "", *, for_writing: bool = False) -> SourceEntry:
+        """Return the longest prefix above an address; SOURCE_NOT_LISTED."""
+        above = [entry for entry in self.entries if uri.is_below(entry.prefix)]
+        if above:
+            entry = max(above, key=lambda entry: len(entry.prefix.segments))
+            if for_writing and not entry.is_writable:
+                raise ExplainError(
+                    Reason.SOURCE_NOT_LISTED,
+                    f'the prefix "{entry.prefix}" is listed for reading only; choose another '
+                    "result_uri, or have the operator set write = true there",
+                    field,
+                )
+            return entry
+        if self.is_local and uri.scheme != "models":
+            return SourceEntry(uri, _endpoint_of(uri, ""), identity="platform", is_writable=True)
+        raise not_listed(uri, field)
+
+
+def not_listed(uri: CanonicalUri, field: str) -> ExplainError:
+    """Return the SOURCE_NOT_LISTED error."""
+    return ExplainError(
+        Reason.SOURCE_NOT_LISTED,
+        f'this server may not read "{uri}": its operator lists the prefixes that it reads from in '
+        "the file of the setting sources_file. Have the prefix listed, or send the file itself",
+        field,
+    )
+
+
+def endpoint_address(endpoint: str) -> tuple[bool, str, int]:
+    """Split "https://HOST:PORT": whether it speaks TLS, the host without brackets, and the port."""
+    match = _ENDPOINT.fullmatch(endpoint)
+    if match is None:
+        return False, "", 0
+    is_tls = match[1] == "https"
+    authority = match[2]
+    host, _, port = authority.rpartition(":")
+    if not host or authority.endswith("]"):
+        host, port = authority, str(HTTPS_PORT if is_tls else 80)
+    return is_tls, host.strip("[]"), int(port)
+
+
+def read_source_list(path: Path) -> SourceList:
+    """Read the operator's list.
+
+    Raises
+    ------
+    SourceListError
+    """
+    try:
+        document = tomllib.loads(path.read_text())
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise SourceListError(f"{path} cannot be read as TOML: {error}") from None
+    tables = document.get("source", [])
+    if set(document) - {"source"} or not isinstance(tables, list) or not tables:
+        raise SourceListError(f"{path} must hold tables [[source]], and nothing else")
+    entries = tuple(_entry(path, number, table) for number, table in enumerate(tables, 1))
+    prefixes = [entry.prefix for entry in entries]
+    for prefix in prefixes:
+        if prefixes.count(prefix) > 1:
+            raise SourceListError(f'{path} lists the prefix "{prefix}" twice')
+    return SourceList(entries)
+
+
+_KEYS: Mapping[str, type] = {
+    "prefix": str,
+    "endpoint": str,
+    "region": str,
+    "credentials_file": str,
+    "identity": str,
+    "ca_file": str,
+    "networks": list,
+    "max_bytes": int,
+    "write": bool,
+}
+
+
+def _entry(path: Path, number: int, table: Any) -> SourceEntry:
+    where = f"{path}, source {number}"
+    try:
+        _check_keys(table)
+        return _checked(table)
+    except ValueError as error:
+        raise SourceListError(f"{where}: {error}") from None
+
+
+def _check_keys(table: Any) -> None:
+    if not isinstance(table, dict) or "prefix" not in table:
+        raise ValueError("the key prefix is missing")
+    for key, value in table.items():
+        if key not in _KEYS:
+            raise ValueError(f"the key {key} is unknown; there are {', '.join(_KEYS)}")
+        if type(value) is not _KEYS[key]:
+            raise ValueError(f"{key} must be of the type {_KEYS[key].__name__}")
+    for key in ("credentials_file", "ca_file"):
+        if key in table and not Path(table[key]).is_file():
+            raise ValueError(f"{key} = {table[key]} is no file")
+
+
+def _checked(table: Mapping[str, Any]) -> SourceEntry:
+    try:
+        prefix = canonical_prefix(table["prefix"])
+    except ValueError as error:
+        raise ValueError(f"prefix = {table['prefix']} {error}") from None
+    if prefix.scheme not in _SCHEMES:
+        raise ValueError("prefix must begin with s3://, gs://, https:// or models:/")
+    entry = SourceEntry(
+        prefix,
+        _endpoint_of(prefix, table.get("endpoint", ""), table.get("region", "us-east-1")),
+        table.get("region", "us-east-1"),
+        table.get("credentials_file", ""),
+        table.get("identity", "none"),
+        table.get("ca_file", ""),
+        tuple(_networks(table.get("networks", []))),
+        table.get("max_bytes"),
+        table.get("write", False),
+    )
+    _check(entry, table)
+    return entry
+
+
+def _check(entry: SourceEntry, table: Mapping[str, Any]) -> None:
+    scheme = entry.prefix.scheme
+    if not _REGION.fullmatch(entry.region):
+        raise ValueError("region must look like eu-central-1")
+    if "region" in table and scheme != "s3":
+        raise ValueError("region is for s3 only")
+    if entry.identity not in {"platform", "none"}:
+        raise ValueError('identity must be "platform" or "none"')
+    if entry.identity == "platform" and (entry.credentials_file or scheme not in {"s3", "gs"}):
+        raise ValueError('identity = "platform" is for s3 and gs, without a credentials_file')
+    if entry.is_writable and scheme not in {"s3", "gs"}:
+        raise ValueError("write is for s3 and gs only")
+    if entry.byte_limit is not None and entry.byte_limit < 1:
+        raise ValueError("max_bytes must be at least 1")
+
+
+def _networks(texts: Sequence[Any]) -> Sequence[Network]:
+    try:
+        return [ipaddress.ip_network(text) for text in texts]
+    except ValueError:
+        raise ValueError('networks must be a list like ["10.96.0.0/12"]') from None
+
+
+def _endpoint_of(prefix: CanonicalUri, endpoint: str, region: str = "us-east-1") -> str:
+    """Return the endpoint of a prefix: the given one, or that of the store."""
+    match prefix.scheme:
+        case "https":
+            if endpoint:
+                raise ValueError("an https prefix is its own endpoint")
+            return f"https://{prefix.authority}"
+        case "file":
+            return ""
+        case "models" if not endpoint:
+            raise ValueError("a prefix models:/ needs the endpoint of the MLflow server")
+        case "gs" if not endpoint:
+            return "https://storage.googleapis.com"
+        case "s3" if not endpoint:
+            return f"https://s3.{region}.amazonaws.com"
+    return _checked_endpoint(endpoint)
+
+
+def _checked_endpoint(endpoint: str) -> str:
+    match = _ENDPOINT.fullmatch(endpoint)
+    fault = ValueError(f"endpoint = {endpoint} must look like https://HOST or http://HOST:PORT")
+    if match is None:
+        raise fault
+    try:
+        checked = canonical_prefix(f"https://{match[2]}{match[3] or '/'}")
+    except ValueError:
+        raise fault from None
+    path = f"/{checked.path}".rstrip("/")
+    return f"{match[1]}://{checked.authority if match[1] == 'https' else match[2].lower()}{path}"

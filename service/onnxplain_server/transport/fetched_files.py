@@ -1,0 +1,139 @@
+"""Files that a request names by URI: fetched, checked, and put where files of a request stand."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import NoReturn
+
+from google.protobuf.message import DecodeError
+from onnxplain.v1.explanation_service_pb2 import Receipt
+from onnxplain.v1.model_pb2 import Model
+
+from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.interfaces import FetchControl, Sources
+from onnxplain_server.core.request import RequestFile, RequestParts
+from onnxplain_server.transport.admission.admission import RequestLimits
+from onnxplain_server.wire.blobs import identify
+
+_MESSAGE_BYTES = 2**20
+_PIN = re.compile(r"(?:sha256:)?([0-9a-fA-F]{64})")
+
+
+class NoSources:
+    """`Sources` of a server whose operator lists no prefix."""
+
+    def read_model(self, *_arguments: object, **_named: object) -> NoReturn:
+        """Refuse it."""
+        raise _not_listed("model.uri")
+
+    def read_table(self, *_arguments: object, **_named: object) -> NoReturn:
+        """Refuse it."""
+        raise _not_listed("table.uris")
+
+    def check_writable(self, *_arguments: object, **_named: object) -> NoReturn:
+        """Refuse it."""
+        raise _not_listed("result_uri")
+
+    def write(self, *_arguments: object, **_named: object) -> NoReturn:
+        """Refuse it."""
+        raise _not_listed("result_uri")
+
+
+NO_SOURCES = NoSources()
+
+
+class FetchedFiles:
+    """Fetches the files that requests name by URI.
+
+    Parameters
+    ----------
+    sources : Sources
+    limits : RequestLimits
+        Size limits.
+    """
+
+    def __init__(self, sources: Sources, limits: RequestLimits) -> None:
+        self._sources = sources
+        self._limits = limits
+
+    @staticmethod
+    def is_needed(parts: RequestParts) -> bool:
+        """Return whether a request names a file by URI."""
+        files = (parts.model, parts.table)
+        return any(file is not None and file.is_elsewhere for file in files)
+
+    def with_model(self, parts: RequestParts, control: FetchControl) -> RequestParts:
+        """Return a request with its model fetched, if that is named by URI.
+
+        Raises
+        ------
+        ExplainError
+            SOURCE_CHANGED if it is not the one that is pinned; those of `Sources.read_model`.
+        """
+        if parts.model is None or not parts.model.is_elsewhere:
+            return parts
+        message = _small(parts.model, "model")
+        pin = _pin(message)
+        fetched = self._sources.read_model(message, self._limits.model_bytes, control)
+        identity = identify(fetched.content)
+        receipt = Receipt.FromString(fetched.receipt)
+        for source in receipt.sources:
+            source.digest = identity
+        if pin and identity != f"sha256:{pin}":
+            raise ExplainError(
+                Reason.SOURCE_CHANGED,
+                f'"{receipt.sources[0].uri}" has the digest {identity[7:]}, and model.sha256 is '
+                "another: the file has changed, or is another one",
+                "model.sha256",
+            )
+        model = RequestFile("onnx", fetched.content, receipt=receipt.SerializeToString())
+        return replace(parts, model=model)
+
+    def with_table(
+        self, parts: RequestParts, features: tuple[str, ...], control: FetchControl
+    ) -> RequestParts:
+        """Return a request with what is needed of its table fetched.
+
+        Raises
+        ------
+        ExplainError
+            See `Sources.read_table`.
+        """
+        if parts.table is None or not parts.table.is_elsewhere:
+            return parts
+        message, limit = _small(parts.table, "table"), self._limits.table_bytes
+        fetched = self._sources.read_table(message, parts.envelope, features, limit, control)
+        table = RequestFile("arrow", fetched.content, receipt=fetched.receipt)
+        return replace(parts, table=table)
+
+
+def _small(file: RequestFile, kind: str) -> bytes:
+    """Return the message that names a URI, if it is of a size that this process may parse."""
+    if len(file.content) > _MESSAGE_BYTES:
+        message = f"the addresses of the {kind} have more than {_MESSAGE_BYTES:,} bytes"
+        raise ExplainError(Reason.INVALID_REQUEST, message, kind)
+    return bytes(file.content)
+
+
+def _pin(message: bytes) -> str:
+    """Return the digest that a serialised Model is pinned to, in lower case; empty without one."""
+    try:
+        sha256 = Model.FromString(message).sha256
+    except DecodeError:
+        raise ExplainError(Reason.INVALID_REQUEST, "the model cannot be decoded", "model") from None
+    match = _PIN.fullmatch(sha256)
+    if sha256 and match is None:
+        raise ExplainError(
+            Reason.INVALID_REQUEST, "model.sha256 must be 64 hexadecimal digits", "model.sha256"
+        )
+    return match[1].lower() if match else ""
+
+
+def _not_listed(field: str) -> ExplainError:
+    return ExplainError(
+        Reason.SOURCE_NOT_LISTED,
+        "this server reads and writes nothing by URI: its operator lists no prefixes, in the "
+        "setting sources_file. Have the prefix listed, or send the file itself",
+        field,
+    )
