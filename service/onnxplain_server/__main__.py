@@ -38,14 +38,14 @@ _CPU_LIMIT_REQUESTS = 4
 
 def main() -> None:
     """Run the command line."""
-    cli.app(obj=cli.ServiceParts(_runner, _cache, _serve), prog_name="onnxplain")
+    cli.app(obj=cli.ServiceParts(_runner, _cache, _serve, _local_sources), prog_name="onnxplain")
 
 
 def local() -> LocalMessages:
     """Make the in-process service; the client finds it by this entry point."""
     from onnxplain_server.local import LocalMessages  # noqa: PLC0415
 
-    return LocalMessages(_runner(), _cache(), _blobs())
+    return LocalMessages(_runner(), _cache(), _blobs(), _local_sources())
 
 
 # Imports are local (PLC0415), because most commands need neither onnxruntime nor Flask, which take
@@ -56,6 +56,13 @@ def _runner() -> Runner:
     from onnxplain_server.adapters.runner.in_process import InProcess  # noqa: PLC0415
 
     return InProcess(threads=len(os.sched_getaffinity(0)))
+
+
+def _local_sources() -> Sources:
+    from onnxplain_server.adapters.sources.local_sources import LocalSources  # noqa: PLC0415
+    from onnxplain_server.config.source_variables import local_endpoints  # noqa: PLC0415
+
+    return LocalSources(local_endpoints())
 
 
 @dataclass(frozen=True, slots=True)

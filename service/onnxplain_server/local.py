@@ -23,21 +23,20 @@ from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.plan_pb2 import ExplanationPlan
 
 from onnxplain_server.adapters.runner.local_decoder import LocalDecoder
-from onnxplain_server.core.interfaces import BlobStore, Cache, Runner
+from onnxplain_server.core.interfaces import BlobStore, Cache, Runner, Sources
 from onnxplain_server.core.request import Reply, ReplyFormat, ServiceMethod
 from onnxplain_server.local_errors import translated
 from onnxplain_server.local_operations import LOCAL_CALLER, LocalOperations, local_store
-from onnxplain_server.transport.admission.admission import Caller, RequestLimits
+from onnxplain_server.transport.admission.admission import NO_LIMITS, Caller
 from onnxplain_server.transport.admission.scheduler import Scheduler
 from onnxplain_server.transport.admission.ticket import Ticket
 from onnxplain_server.transport.events import Events
+from onnxplain_server.transport.fetched_files import NO_SOURCES
 from onnxplain_server.transport.metrics.request_metrics import Metrics
 from onnxplain_server.transport.service import Service
 from onnxplain_server.wire.protobuf_split import split
 
-# The caller uses its own machine and memory, so nothing is limited.
 _NO_LIMIT = 2**63
-_NO_LIMITS = RequestLimits(_NO_LIMIT, _NO_LIMIT, math.inf)
 _RUNNING_COUNT = 2
 _WAITING_COUNT = 1_000
 
@@ -55,19 +54,24 @@ class LocalMessages:
         Shared by all calls.
     store : BlobStore
         Holds uploaded files.
+    sources : Sources
+        Reads models and tables by their URIs.
     """
 
-    def __init__(self, runner: Runner, cache: Cache, store: BlobStore) -> None:
+    def __init__(
+        self, runner: Runner, cache: Cache, store: BlobStore, sources: Sources = NO_SOURCES
+    ) -> None:
         self._scheduler = Scheduler(_RUNNING_COUNT, _WAITING_COUNT)
         self._service = Service(
             runner,
             cache,
             store,
             decoder=LocalDecoder(),
-            limits=_NO_LIMITS,
+            limits=NO_LIMITS,
             scheduler=self._scheduler,
             metrics=Metrics(),
             operations=local_store(),
+            sources=sources,
         )
         self.operations = LocalOperations(self._service, self._scheduler, _RUNNING_COUNT)
 

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from onnxplain.requests.options.partial_dependence import PartialDependence
     from onnxplain.requests.options.permutation_importance import PermutationImportance
     from onnxplain.requests.options.swarm import Swarm
+    from onnxplain.requests.uris import ModelUri, TableUris
     from onnxplain.results.average_loss import AverageLossResult, GroupLoss
     from onnxplain.results.explanations import Explanations, load
     from onnxplain.results.feature_vectors import FeatureVectorsResult
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
         ModelInput,
         Receipt,
         RowsUsed,
+        Source,
     )
     from onnxplain.results.swarm import SwarmEffect, SwarmResult
     from onnxplain.transport.uploads import ModelRef, TableRef
@@ -90,6 +92,7 @@ __all__ = [
     "ModelDescription",
     "ModelInput",
     "ModelRef",
+    "ModelUri",
     "Operation",
     "PartialDependence",
     "PartialDependenceCurve",
@@ -103,10 +106,12 @@ __all__ = [
     "Receipt",
     "RemainingQuota",
     "RowsUsed",
+    "Source",
     "Swarm",
     "SwarmEffect",
     "SwarmResult",
     "TableRef",
+    "TableUris",
     "connect",
     "connect_async",
     "load",
@@ -144,6 +149,7 @@ _MODULES = {
     "ModelDescription": "results.provenance",
     "ModelInput": "results.provenance",
     "ModelRef": "transport.uploads",
+    "ModelUri": "requests.uris",
     "Operation": "operations",
     "PartialDependence": "requests.options.partial_dependence",
     "PartialDependenceCurve": "results.partial_dependence",
@@ -157,9 +163,11 @@ _MODULES = {
     "Receipt": "results.provenance",
     "RemainingQuota": "results.plans",
     "RowsUsed": "results.provenance",
+    "Source": "results.provenance",
     "Swarm": "requests.options.swarm",
     "SwarmEffect": "results.swarm",
     "SwarmResult": "results.swarm",
+    "TableUris": "requests.uris",
     "TableRef": "transport.uploads",
     "connect": "client",
     "connect_async": "async_client",

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from onnxplain.requests.uris import TableUris, is_uri
 from onnxplain.table_files import from_bytes
 from onnxplain.transport.uploads import TableRef
 from onnxplain.v1.table_pb2 import Table
@@ -20,7 +21,8 @@ def to_table(table: Any, feature_columns: Sequence[str] = ()) -> Table:
 
     Parameters
     ----------
-    table : path, bytes, frame, mapping, array, TableRef or Table
+    table : path, URI, bytes, frame, mapping, array, TableUris, TableRef or Table
+        A text that begins like "s3://" is the address of a file or a folder that the server reads.
         A path or the bytes of a CSV, Parquet or Arrow IPC file (detected by
         content; gzipped or not); a pandas or polars frame, Arrow table, or anything else with
         `__arrow_c_stream__`; a mapping of column name to values; a 2-D array; a TableRef; or a
@@ -37,6 +39,8 @@ def to_table(table: Any, feature_columns: Sequence[str] = ()) -> Table:
     """
     if isinstance(table, Table):
         return table
+    if isinstance(table, TableUris) or (isinstance(table, str) and is_uri(table)):
+        return (table if isinstance(table, TableUris) else TableUris(table)).to_message()
     if isinstance(table, TableRef):
         return Table(id=table.id)
     if isinstance(table, str | os.PathLike):
@@ -59,8 +63,8 @@ def _arrow(table: Any, feature_columns: Sequence[str]) -> pa.Table:
     if hasattr(table, "__array__"):
         return _from_array(np.asarray(table), feature_columns)
     raise TypeError(
-        f"cannot read a table from {type(table).__name__}: give a path, a pandas or polars frame, "
-        "an Arrow table, a mapping of column name to values, or a 2-D array"
+        f"cannot read a table from {type(table).__name__}: give a path, a URI, a pandas or polars "
+        "frame, an Arrow table, a mapping of column name to values, or a 2-D array"
     )
 
 

@@ -21,10 +21,15 @@ from onnxplain.v1.plan_pb2 import ExplanationPlan
 
 from onnxplain_server.cli.connection import Connection
 from onnxplain_server.cli.parts import ServiceParts
-from onnxplain_server.core.interfaces import NO_BLOBS
+from onnxplain_server.core.interfaces import NO_BLOBS, Blobs, Runner
+from onnxplain_server.core.request import RequestFile, RequestParts, ServiceMethod
+from onnxplain_server.transport.admission.admission import NO_LIMITS
 from onnxplain_server.transport.admission.follower import Follower
 from onnxplain_server.transport.admission.request_context import RequestContext
 from onnxplain_server.transport.admission.request_control import RequestControl
+from onnxplain_server.transport.fetched_files import FetchedFiles, feature_names
+from onnxplain_server.transport.uploads import name_inline
+from onnxplain_server.wire.protobuf_split import split
 
 OnProgress: TypeAlias = Callable[[float, float], None] | None
 """Called with rows done and planned; None without a progress bar."""
@@ -83,14 +88,17 @@ class LocalBackend:
         with _rare_collection(), _interruptible(self._seconds) as control:
             runner = self._parts.runner()
             call = self._call(control, on_progress or _ignore)
-            reply = runner.explain(request.SerializeToString(), NO_BLOBS, call)
+            message, blobs = self._fetched(request, ServiceMethod.EXPLAIN, runner, call)
+            reply = runner.explain(message, blobs, call)
         return ExplainResponse.FromString(reply.content)
 
     def plan(self, request: ExplainRequest) -> ExplanationPlan:
         """Plan an explanation without computing it."""
         with _rare_collection(), _interruptible(self._seconds) as control:
             call = self._call(control, _ignore)
-            reply = self._parts.runner().plan(request.SerializeToString(), NO_BLOBS, call)
+            runner = self._parts.runner()
+            message, blobs = self._fetched(request, ServiceMethod.EXPLAIN, runner, call)
+            reply = runner.plan(message, blobs, call)
         return ExplanationPlan.FromString(reply.content)
 
     def describe(self, request: DescribeModelRequest) -> DescribeModelResponse:
@@ -98,8 +106,32 @@ class LocalBackend:
         with _rare_collection(), _interruptible(self._seconds) as control:
             runner = self._parts.runner()
             call = self._call(control, _ignore)
-            reply = runner.describe(request.SerializeToString(), NO_BLOBS, call)
+            message, blobs = self._fetched(request, ServiceMethod.DESCRIBE, runner, call)
+            reply = runner.describe(message, blobs, call)
         return DescribeModelResponse.FromString(reply.content)
+
+    def _fetched(
+        self,
+        request: ExplainRequest | DescribeModelRequest,
+        method: ServiceMethod,
+        runner: Runner,
+        call: RequestContext,
+    ) -> tuple[bytes, Blobs]:
+        """Serialise a request; fetch what it names by URI."""
+        content = request.SerializeToString()
+        if request.model.uri or (
+            isinstance(request, ExplainRequest) and request.table.HasField("uris")
+        ):
+            parts = split(content, method)
+            fetched = FetchedFiles(self._parts.sources(), NO_LIMITS)
+
+            def features(model: RequestFile) -> tuple[str, ...]:
+                named = name_inline(ServiceMethod.DESCRIBE, RequestParts(b"", model))
+                return feature_names(runner.describe(named.message, named.blobs, call))
+
+            named = name_inline(method, fetched.resolve(parts, call.control, features))
+            return named.message, named.blobs
+        return content, NO_BLOBS
 
     def _call(
         self, control: RequestControl, on_progress: Callable[[float, float], None]

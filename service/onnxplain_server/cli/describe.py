@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 from onnxplain.v1.explanation_service_pb2 import DescribeModelRequest
-from onnxplain.v1.model_pb2 import Model
 
 from onnxplain_server.cli import backend, files
 from onnxplain_server.cli.connection import (
@@ -53,7 +52,7 @@ def describe(
         token_file, tls, ca_file, certificate_file, key_file, allow_unencrypted_token
     )
     with in_short(Names(files={"model": request.shown_path(model)})):
-        message = DescribeModelRequest(model=Model(content=files.read(model)))
+        message = DescribeModelRequest(model=request.model_message(model))
         answer = backend.choose(context.obj, endpoint, timeout, connection).describe(message)
         with files.destination(None) as write:
             write(formatted_description(answer, output, to_terminal=is_for_terminal(None)))

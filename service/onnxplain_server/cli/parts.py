@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from onnxplain_server.core.interfaces import Cache, Runner
+from onnxplain_server.core.interfaces import Cache, Runner, Sources
+from onnxplain_server.transport.fetched_files import NO_SOURCES
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,8 +21,11 @@ class ServiceParts:
         Makes the cache of this process.
     serve : callable (flags) -> None
         Serves until SIGTERM or SIGINT.
+    sources : callable () -> Sources
+        Makes the reader of URIs in this process.
     """
 
     runner: Callable[[], Runner]
     cache: Callable[[], Cache]
     serve: Callable[[Mapping[str, object]], None]
+    sources: Callable[[], Sources] = lambda: NO_SOURCES

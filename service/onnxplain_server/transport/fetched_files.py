@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from typing import NoReturn
 
 from google.protobuf.message import DecodeError
-from onnxplain.v1.explanation_service_pb2 import Receipt
+from onnxplain.v1.explanation_service_pb2 import DescribeModelResponse, Receipt
 from onnxplain.v1.model_pb2 import Model
 
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import FetchControl, Sources
-from onnxplain_server.core.request import RequestFile, RequestParts
+from onnxplain_server.core.request import Reply, RequestFile, RequestParts
 from onnxplain_server.transport.admission.admission import RequestLimits
+from onnxplain_server.transport.admission.request_control import RequestControl
 from onnxplain_server.wire.blobs import identify
 
 _MESSAGE_BYTES = 2**20
@@ -56,6 +58,31 @@ class FetchedFiles:
     def __init__(self, sources: Sources, limits: RequestLimits) -> None:
         self._sources = sources
         self._limits = limits
+
+    def resolve(
+        self,
+        parts: RequestParts,
+        control: RequestControl,
+        feature_names: Callable[[RequestFile], tuple[str, ...]],
+    ) -> RequestParts:
+        """Return a request whose files are all there; while one is fetched, others compute.
+
+        Parameters
+        ----------
+        parts : RequestParts
+        control : RequestControl
+        feature_names : callable (model) -> tuple of str
+            Tells the features that a model names.
+        """
+        if not self.is_needed(parts):
+            return parts
+        with control.release_slot():
+            parts = self.with_model(parts, control)
+        if parts.table is None or not parts.table.is_elsewhere:
+            return parts
+        features = feature_names(parts.model) if parts.model is not None else ()
+        with control.release_slot():
+            return self.with_table(parts, features, control)
 
     @staticmethod
     def is_needed(parts: RequestParts) -> bool:
@@ -106,6 +133,11 @@ class FetchedFiles:
         fetched = self._sources.read_table(message, parts.envelope, features, limit, control)
         table = RequestFile("arrow", fetched.content, receipt=fetched.receipt)
         return replace(parts, table=table)
+
+
+def feature_names(reply: Reply) -> tuple[str, ...]:
+    """Return the features that the model of an encoded DescribeModelResponse names."""
+    return tuple(DescribeModelResponse.FromString(reply.content).model.feature_names)
 
 
 def _small(file: RequestFile, kind: str) -> bytes:

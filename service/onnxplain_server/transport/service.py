@@ -12,13 +12,19 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
 
-from onnxplain.v1.explanation_service_pb2 import DescribeModelResponse
 from onnxplain.v1.upload_pb2 import UploadModelResponse, UploadTableResponse
 
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import BlobStore, Cache, Decoder, Runner, Sources
 from onnxplain_server.core.operation_store import OperationStore
-from onnxplain_server.core.request import Body, Reply, ReplyFormat, RequestParts, ServiceMethod
+from onnxplain_server.core.request import (
+    Body,
+    Reply,
+    ReplyFormat,
+    RequestFile,
+    RequestParts,
+    ServiceMethod,
+)
 from onnxplain_server.telemetry.spans import span
 from onnxplain_server.transport.admission.admission import (
     Caller,
@@ -34,7 +40,7 @@ from onnxplain_server.transport.admission.size_limits import SizeLimit
 from onnxplain_server.transport.admission.ticket import Ticket
 from onnxplain_server.transport.audit.ended_explanation import EndedExplanation
 from onnxplain_server.transport.events import Events
-from onnxplain_server.transport.fetched_files import NO_SOURCES, FetchedFiles
+from onnxplain_server.transport.fetched_files import NO_SOURCES, FetchedFiles, feature_names
 from onnxplain_server.transport.metrics.request_metrics import Metrics
 from onnxplain_server.transport.operations.attempt_plan import plan_ahead
 from onnxplain_server.transport.request_log import OK
@@ -264,27 +270,17 @@ class Service:
         if isinstance(request, Body):
             # Without ids, it shares neither a process nor cached numbers with a computation.
             request = self._decoder.decode(request, self._context(RequestIds(), ticket))
-        if self._fetched.is_needed(request):
-            request = self._fetch(request, ticket)
+        request = self._fetched.resolve(
+            request, ticket.control, partial(self._feature_names, ticket)
+        )
         return self._uploads.name(method, request, ticket.caller)
 
-    def _fetch(self, request: RequestParts, ticket: Ticket) -> RequestParts:
-        """Fetch model and table by their URIs; another request computes meanwhile."""
-        with ticket.control.release_slot():
-            request = self._fetched.with_model(request, ticket.control)
-        if request.table is None or not request.table.is_elsewhere:
-            return request
-        features = self._feature_names(request, ticket) if request.model else ()
-        with ticket.control.release_slot():
-            return self._fetched.with_table(request, features, ticket.control)
-
-    def _feature_names(self, request: RequestParts, ticket: Ticket) -> tuple[str, ...]:
-        """Return the features that the model names, of which a worker tells."""
-        only_model = RequestParts(b"", request.model)
+    def _feature_names(self, ticket: Ticket, model: RequestFile) -> tuple[str, ...]:
+        """Return the features that a model names, of which a worker tells."""
+        only_model = RequestParts(b"", model)
         named = self._uploads.name(ServiceMethod.DESCRIBE, only_model, ticket.caller)
         host = self._context(named.ids, ticket)
-        reply = self._runner.describe(named.message, named.blobs, host)
-        return tuple(DescribeModelResponse.FromString(reply.content).model.feature_names)
+        return feature_names(self._runner.describe(named.message, named.blobs, host))
 
     def _context(
         self,

@@ -110,21 +110,14 @@ class Uploads:
             for kind, part in (("model", parts.model), ("table", parts.table))
             if part is not None
         }
-        ids = {kind: blob_id for kind, (blob_id, _) in files.items()}
-        form = files["table"][1].form if "table" in files else ""
-        # Of fields that stand twice, parsers take the last one: these.
-        message = parts.envelope + _references(method, ids)
-        return NamedRequest(message, dict(files.values()), RequestIds(**ids, table_form=form))
+        return _named(method, parts.envelope, files)
 
     def _file(self, kind: str, part: RequestFile, caller: Caller) -> tuple[str, Blob]:
         """Return the id of a file, and the file."""
         if part.blob_id is not None:
             return part.blob_id, replace(self._find(kind, part.blob_id, caller), field=f"{kind}.id")
         self._request_limits.sizes[kind].check(len(part.content))
-        field = f"{kind}.{_FILE_FIELDS.get(part.form, part.form)}"
-        if part.receipt:
-            field = _FETCHED_FIELDS[kind]
-        return identify(part.content), Blob(part.form, part.content, field, part.receipt)
+        return _inline(kind, part)
 
     def _put(self, kind: str, blob: Blob, caller: Caller) -> str:
         if not blob.content:
@@ -139,6 +132,30 @@ class Uploads:
         if blob is None:
             raise not_found(kind, blob_id)
         return blob
+
+
+def name_inline(method: ServiceMethod, parts: RequestParts) -> NamedRequest:
+    """Name the files of a request that holds all of them itself."""
+    given = (("model", parts.model), ("table", parts.table))
+    files = {kind: _inline(kind, part) for kind, part in given if part is not None}
+    return _named(method, parts.envelope, files)
+
+
+def _named(
+    method: ServiceMethod, envelope: bytes, files: dict[str, tuple[str, Blob]]
+) -> NamedRequest:
+    ids = {kind: blob_id for kind, (blob_id, _) in files.items()}
+    form = files["table"][1].form if "table" in files else ""
+    # Of fields that stand twice, parsers take the last one: these.
+    message = envelope + _references(method, ids)
+    return NamedRequest(message, dict(files.values()), RequestIds(**ids, table_form=form))
+
+
+def _inline(kind: str, part: RequestFile) -> tuple[str, Blob]:
+    field = f"{kind}.{_FILE_FIELDS.get(part.form, part.form)}"
+    if part.receipt:
+        field = _FETCHED_FIELDS[kind]
+    return identify(part.content), Blob(part.form, part.content, field, part.receipt)
 
 
 def _joined(parts: Iterable[bytes]) -> bytes:

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from onnxplain.requests.uris import ModelUri, is_uri
 from onnxplain.transport.uploads import ModelRef
 from onnxplain.v1.model_pb2 import Model
 
@@ -15,8 +16,9 @@ def to_model(model: Any) -> Model:
 
     Parameters
     ----------
-    model : path, bytes, onnx.ModelProto, ModelRef or Model
-        A message is returned as it is.
+    model : path, URI, bytes, onnx.ModelProto, ModelUri, ModelRef or Model
+        A text that begins like "s3://" is an address, which the server reads. A message is
+        returned as it is.
 
     Raises
     ------
@@ -27,6 +29,8 @@ def to_model(model: Any) -> Model:
     """
     if isinstance(model, Model):
         return model
+    if isinstance(model, ModelUri) or (isinstance(model, str) and is_uri(model)):
+        return (model if isinstance(model, ModelUri) else ModelUri(model)).to_message()
     if isinstance(model, ModelRef):
         return Model(id=model.id)
     if isinstance(model, str | os.PathLike):
@@ -37,12 +41,14 @@ def to_model(model: Any) -> Model:
         return Model(content=model.SerializeToString())
     raise TypeError(
         f"cannot read a model from {type(model).__name__}: "
-        "give a path, the bytes of an ONNX file, or an onnx.ModelProto"
+        "give a path, a URI, the bytes of an ONNX file, or an onnx.ModelProto"
     )
 
 
 def to_model_name(name: str, model: Any) -> str:
     """Return the given name, or else the name of the model's file; "" if it has none."""
-    if name or not isinstance(model, str | os.PathLike | ModelRef):
+    if name or not isinstance(model, str | os.PathLike | ModelRef | ModelUri):
         return name
-    return model.name if isinstance(model, ModelRef) else Path(model).name
+    if isinstance(model, str) and is_uri(model):
+        return ModelUri(model).name
+    return model.name if isinstance(model, ModelRef | ModelUri) else Path(model).name

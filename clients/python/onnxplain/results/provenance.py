@@ -141,6 +141,35 @@ class RowsUsed:
 
 
 @dataclass(frozen=True, slots=True)
+class Source:
+    """File that was read where it lies.
+
+    Attributes
+    ----------
+    uri : str
+        Address in its canonical form.
+    version : str
+        Of the content, as its store names it; may be empty.
+    digest : str
+        "sha256:" and the hexadecimal digest of the file; empty for files of tables.
+    read_byte_count : int
+    resolved_uri : str
+        File of an MLflow registry that the address stands for; empty for other addresses.
+    """
+
+    uri: str
+    version: str
+    digest: str
+    read_byte_count: int
+    resolved_uri: str = ""
+
+    @classmethod
+    def from_message(cls, message: explanation_service_pb2.Source) -> Source:
+        """Read the message of the contract."""
+        return read(cls, message, read_byte_count=int(message.read_byte_count))
+
+
+@dataclass(frozen=True, slots=True)
 class Receipt:
     """Receipt of a request: enough to reproduce its numbers.
 
@@ -172,6 +201,8 @@ class Receipt:
     size_dependent_operators : tuple of str
         Operators of the model whose rounding may depend on how many rows a call has; empty where
         a repetition gives the same bits.
+    sources : tuple of Source
+        What was read for URIs, the model's first; empty without any.
     """
 
     model_digest: str
@@ -190,6 +221,7 @@ class Receipt:
     model_name: str = ""
     overview_methods: tuple[tuple[str, int | None], ...] = ()
     size_dependent_operators: tuple[str, ...] = ()
+    sources: tuple[Source, ...] = ()
 
     @classmethod
     def from_message(cls, message: explanation_service_pb2.Receipt) -> Receipt:
@@ -200,6 +232,7 @@ class Receipt:
             predicted_row_count=int(message.predicted_row_count),
             library_versions=dict(message.library_versions),
             elapsed=message.elapsed.ToTimedelta(),
+            sources=tuple(map(Source.from_message, message.sources)),
             overview_methods=tuple(
                 (m.name, m.row_count if m.HasField("row_count") else None)
                 for m in message.overview_methods

@@ -65,11 +65,13 @@ class CanonicalUri:
 
     def is_below(self, prefix: CanonicalUri) -> bool:
         """Return whether it is the prefix, or lies below it, by whole segments."""
-        size = len(prefix.segments)
+        size, segments = len(prefix.segments), self.segments
+        if self.scheme == "models":  # a name with an alias is below the name
+            segments = (segments[0].partition("@")[0], *segments[1:])
         return (
             (self.scheme, self.authority) == (prefix.scheme, prefix.authority)
-            and self.segments[:size] == prefix.segments
-            and (len(self.segments) > size or self.is_folder or not prefix.is_folder)
+            and segments[:size] == prefix.segments
+            and (len(segments) > size or self.is_folder or not prefix.is_folder)
         )
 
 

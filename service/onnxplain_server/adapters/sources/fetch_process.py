@@ -168,7 +168,7 @@ def _preload(sources: SourceList) -> None:
     for entry in sources.entries:
         tls_context(entry.ca_file)
     socket.getaddrinfo("localhost", _HTTP_PORT)
-    if len(os.listdir("/proc/self/task")) > 1:
+    if len(list(Path("/proc/self/task").iterdir())) > 1:
         raise RuntimeError("a library has started a thread, which would not be confined")
 
 

@@ -6,7 +6,7 @@ import ipaddress
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -22,7 +22,7 @@ Network: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
 _REGION = re.compile(r"[a-z0-9-]{1,40}")
 _ENDPOINT = re.compile(r"(https?)://([^/]+)(/[^?#]*)?")
 _SCHEMES = frozenset({"s3", "gs", "https", "models"})
-_PROXY = "mlflow-artifacts"
+ANY_NETWORK = (ipaddress.ip_network("0.0.0.0/0"), ipaddress.ip_network("::/0"))
 
 
 class SourceListError(Exception):
@@ -85,12 +85,17 @@ class SourceList:
     entries : tuple of SourceEntry
     is_local : bool
         Whether callers are the owner of this process: then all is readable that its user may read.
+    defaults : mapping of scheme to (endpoint, region)
+        Of addresses without an entry, in a local list; an empty endpoint is that of the store.
     """
 
     entries: tuple[SourceEntry, ...] = ()
     is_local: bool = False
+    defaults: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
-    def find(self, uri: CanonicalUri, field: str = "", *, for_writing: bool = False) -> SourceEntry:
+    def find(
+        self, uri: CanonicalUri, field_name: str = "", *, for_writing: bool = False
+    ) -> SourceEntry:
         """Return the longest prefix above an address; SOURCE_NOT_LISTED."""
         above = [entry for entry in self.entries if uri.is_below(entry.prefix)]
         if above:
@@ -100,12 +105,23 @@ class SourceList:
                     Reason.SOURCE_NOT_LISTED,
                     f'the prefix "{entry.prefix}" is listed for reading only; choose another '
                     "result_uri, or have the operator set write = true there",
-                    field,
+                    field_name,
                 )
             return entry
         if self.is_local and uri.scheme != "models":
-            return SourceEntry(uri, _endpoint_of(uri, ""), identity="platform", is_writable=True)
-        raise not_listed(uri, field)
+            return self._local_entry(uri)
+        raise not_listed(uri, field_name)
+
+    def _local_entry(self, uri: CanonicalUri) -> SourceEntry:
+        endpoint, region = self.defaults.get(uri.scheme, ("", "us-east-1"))
+        return SourceEntry(
+            uri,
+            _endpoint_of(uri, endpoint, region),
+            region,
+            identity="platform" if uri.scheme in {"s3", "gs"} else "none",
+            networks=ANY_NETWORK,
+            is_writable=uri.scheme != "https",
+        )
 
 
 def not_listed(uri: CanonicalUri, field: str) -> ExplainError:
@@ -248,10 +264,11 @@ def _endpoint_of(prefix: CanonicalUri, endpoint: str, region: str = "us-east-1")
             return "https://storage.googleapis.com"
         case "s3" if not endpoint:
             return f"https://s3.{region}.amazonaws.com"
-    return _checked_endpoint(endpoint)
+    return checked_endpoint(endpoint)
 
 
-def _checked_endpoint(endpoint: str) -> str:
+def checked_endpoint(endpoint: str) -> str:
+    """Return an endpoint in its canonical form, without a slash at the end; ValueError."""
     match = _ENDPOINT.fullmatch(endpoint)
     fault = ValueError(f"endpoint = {endpoint} must look like https://HOST or http://HOST:PORT")
     if match is None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import typer
+from onnxplain.requests.uris import ModelUri, is_uri
 from onnxplain.table_files import from_bytes, is_table
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest, MethodOptions
 from onnxplain.v1.model_pb2 import Model
@@ -63,9 +64,17 @@ def build(
     return request
 
 
+def model_message(path: str) -> Model:
+    """Return the model at a path or an address."""
+    return Model(uri=path) if is_uri(path) else Model(content=files.read(path))
+
+
 def _attach(request: ExplainRequest, model: str | None, table: str | None) -> None:
     """Read model and table into the request."""
-    if model:
+    if model and is_uri(model):
+        request.model.uri = model
+        request.model_name = request.model_name or ModelUri(model).name
+    elif model:
         content = files.read(model)
         if table is None and not model.endswith(".onnx") and is_table(content):
             request.table.CopyFrom(_table(model, content))
@@ -73,7 +82,9 @@ def _attach(request: ExplainRequest, model: str | None, table: str | None) -> No
             request.model.CopyFrom(Model(content=content))
             if not request.model_name and model != "-":
                 request.model_name = Path(model).name
-    if table is not None:
+    if table is not None and is_uri(table):
+        request.table.uris.uris.append(table)
+    elif table is not None:
         request.table.CopyFrom(_table(table, files.read(table)))
 
 

@@ -53,6 +53,11 @@ class RequestLimits:
         }
 
 
+_NO_LIMIT = 2**63
+NO_LIMITS = RequestLimits(_NO_LIMIT, _NO_LIMIT, math.inf)
+"""Limits of callers who use their own machine."""
+
+
 @dataclass(frozen=True, slots=True)
 class RequestIds:
     """Identity of a request's model and table, computed from their bytes in this process.

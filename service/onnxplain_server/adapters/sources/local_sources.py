@@ -1,0 +1,154 @@
+"""`Sources` of the command line and of `onnxplain.local()`: read in this process, by its user.
+
+The user reads what is theirs, so no prefix needs a list, and files of this machine are read too.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import io
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from onnxplain.v1.explanation_service_pb2 import ExplainRequest
+from onnxplain.v1.model_pb2 import Model
+from onnxplain.v1.table_pb2 import Table
+
+from onnxplain_server.adapters.sources.canonical_uri import canonical, canonical_prefix
+from onnxplain_server.adapters.sources.fetcher import LIBRARIES
+from onnxplain_server.adapters.sources.source_list import (
+    ANY_NETWORK,
+    SourceEntry,
+    SourceList,
+    checked_endpoint,
+)
+from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.interfaces import FetchControl, FetchedFile
+
+if TYPE_CHECKING:
+    from onnxplain_server.adapters.sources.fetching import Fetching
+
+_DAY = 86_400.0
+
+
+@dataclass(frozen=True, slots=True)
+class LocalEndpoints:
+    """Endpoints that the user's variables name; empty: those of the stores themselves.
+
+    Attributes
+    ----------
+    s3, google, registry : str
+    region : str
+        Of s3.
+    """
+
+    s3: str = ""
+    google: str = ""
+    registry: str = ""
+    region: str = "us-east-1"
+
+
+class LocalSources:
+    """`Sources` of this process's user, with the credentials of their variables.
+
+    Parameters
+    ----------
+    endpoints : LocalEndpoints
+    """
+
+    def __init__(self, endpoints: LocalEndpoints) -> None:
+        self._endpoints = endpoints
+        self._opened: Fetching | None = None
+
+    def read_model(self, message: bytes, byte_limit: int, control: FetchControl) -> FetchedFile:
+        """Read a model; see `Sources.read_model`."""
+        fetching = self._fetching()
+        content, receipt = fetching.read_model(
+            Model.FromString(message), byte_limit, _seconds(control)
+        )
+        return FetchedFile(content, receipt.SerializeToString())
+
+    def read_table(
+        self,
+        message: bytes,
+        request: bytes,
+        features: tuple[str, ...],
+        byte_limit: int,
+        control: FetchControl,
+    ) -> FetchedFile:
+        """Read a table; see `Sources.read_table`."""
+        sink = _Sink()
+        receipt = self._fetching().read_table(
+            *(Table.FromString(message), ExplainRequest.FromString(request), features, sink),
+            byte_limit=byte_limit,
+            seconds=_seconds(control),
+        )
+        return FetchedFile(sink.content, receipt.SerializeToString())
+
+    def check_writable(self, uri: str) -> None:
+        """Check the form of an address alone: writing tells whether its store allows it."""
+        canonical(uri, "result_uri")
+
+    def write(self, uri: str, content: bytes, control: FetchControl) -> None:
+        """Write a result; see `Sources.write`."""
+        self._fetching().write(uri, content, _seconds(control))
+
+    def _fetching(self) -> Fetching:
+        if self._opened is None:
+            missing = [name for name in LIBRARIES if importlib.util.find_spec(name) is None]
+            if missing:
+                raise ExplainError(
+                    Reason.SOURCE_UNAVAILABLE,
+                    f"addresses are read by {' and '.join(missing)}, not installed here: install "
+                    "onnxplain-server[sources]",
+                )
+            from onnxplain_server.adapters.sources.fetching import Fetching  # noqa: PLC0415
+            from onnxplain_server.adapters.sources.guard import Guard  # noqa: PLC0415
+
+            guard = Guard()
+            guard.start()
+            self._opened = Fetching(_source_list(self._endpoints), guard)
+        return self._opened
+
+
+class _Sink(io.RawIOBase):
+    """File in memory, whose content is not copied at the end."""
+
+    def __init__(self) -> None:
+        self.content = bytearray()
+
+    def writable(self) -> bool:
+        """Return True."""
+        return True
+
+    def write(self, content: object) -> int:
+        """Append a buffer."""
+        view = memoryview(content)  # type: ignore[arg-type] # any buffer, as RawIOBase has it
+        self.content += view
+        return view.nbytes
+
+
+def _source_list(endpoints: LocalEndpoints) -> SourceList:
+    """Return a list of all that may be read: buckets by their endpoints, and the registry."""
+    entries = []
+    if endpoints.registry:
+        try:
+            endpoint = checked_endpoint(endpoints.registry)
+        except ValueError as error:
+            raise ExplainError(
+                Reason.INVALID_REQUEST, f"the variable of the MLflow registry: {error}"
+            ) from None
+        entries.append(SourceEntry(canonical_prefix("models:/"), endpoint, networks=ANY_NETWORK))
+    return SourceList(tuple(entries), is_local=True, defaults=_defaults(endpoints))
+
+
+def _defaults(endpoints: LocalEndpoints) -> dict[str, tuple[str, str]]:
+    return {
+        "s3": (endpoints.s3, endpoints.region),
+        "gs": (endpoints.google, endpoints.region),
+    }
+
+
+def _seconds(control: FetchControl) -> float:
+    return max(0.1, min(control.deadline - time.monotonic(), _DAY))
