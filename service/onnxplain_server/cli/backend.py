@@ -22,13 +22,14 @@ from onnxplain.v1.plan_pb2 import ExplanationPlan
 from onnxplain_server.cli.connection import Connection
 from onnxplain_server.cli.parts import ServiceParts
 from onnxplain_server.core.interfaces import NO_BLOBS, Blobs, Runner
-from onnxplain_server.core.request import RequestFile, RequestParts, ServiceMethod
+from onnxplain_server.core.request import ReplyFormat, RequestFile, RequestParts, ServiceMethod
 from onnxplain_server.transport.admission.admission import NO_LIMITS
 from onnxplain_server.transport.admission.follower import Follower
 from onnxplain_server.transport.admission.request_context import RequestContext
 from onnxplain_server.transport.admission.request_control import RequestControl
-from onnxplain_server.transport.fetched_files import FetchedFiles, feature_names
+from onnxplain_server.transport.fetched_files import NO_SOURCES, FetchedFiles, feature_names
 from onnxplain_server.transport.uploads import name_inline
+from onnxplain_server.transport.written_results import WrittenResults
 from onnxplain_server.wire.protobuf_split import split
 
 OnProgress: TypeAlias = Callable[[float, float], None] | None
@@ -89,7 +90,10 @@ class LocalBackend:
             runner = self._parts.runner()
             call = self._call(control, on_progress or _ignore)
             message, blobs = self._fetched(request, ServiceMethod.EXPLAIN, runner, call)
+            results = WrittenResults(self._parts.sources() if request.result_uri else NO_SOURCES)
+            results.check(message)
             reply = runner.explain(message, blobs, call)
+            results.write(message, reply, ReplyFormat.PROTOBUF, control)
         return ExplainResponse.FromString(reply.content)
 
     def plan(self, request: ExplainRequest) -> ExplanationPlan:

@@ -27,7 +27,7 @@ from onnxplain_server.cli.requests import request
 def describe(
     context: typer.Context,
     model: Annotated[
-        str, typer.Argument(metavar="MODEL", help='ONNX file; "-" is standard input.')
+        str, typer.Argument(metavar="MODEL", help='ONNX file or its URI; "-" is standard input.')
     ],
     output: Annotated[DescriptionOutput | None, typer.Option(help=DEFAULT_OUTPUT)] = None,
     endpoint: Annotated[

@@ -80,14 +80,14 @@ def explain(
         str | None,
         typer.Argument(
             metavar="[MODEL]",
-            help='ONNX file; "-" is standard input. Leave it out if no method needs one.',
+            help='ONNX file or its URI; or "-", standard input. Not all methods need one.',
         ),
     ] = None,
     table: Annotated[
         str | None,
         typer.Argument(
             metavar="[TABLE]",
-            help='CSV, Parquet or Arrow file, also .gz; or "-". Some methods need none.',
+            help='CSV, Parquet or Arrow file, also .gz; a URI; or "-". Some methods need none.',
         ),
     ] = None,
     *,
@@ -203,6 +203,10 @@ def explain(
             metavar="NAME",
             help="Name of the model in titles.  [default: the name of its file]",
         ),
+    ] = None,
+    result_uri: Annotated[
+        str | None,
+        typer.Option(metavar="URI", help="Address that the answer is written to as well."),
     ] = None,
     plots: Annotated[
         bool | None, typer.Option(help="Include plots in the answer.  [default: plots]")

@@ -45,6 +45,7 @@ from onnxplain_server.transport.metrics.request_metrics import Metrics
 from onnxplain_server.transport.operations.attempt_plan import plan_ahead
 from onnxplain_server.transport.request_log import OK
 from onnxplain_server.transport.uploads import NamedRequest, Uploads
+from onnxplain_server.transport.written_results import WrittenResults
 from onnxplain_server.wire.reply import with_remaining_quota
 
 
@@ -104,6 +105,7 @@ class Service:
         self._cache = cache
         self._uploads = Uploads(store, limits)
         self._fetched = FetchedFiles(sources, limits)
+        self._results = WrittenResults(sources)
         self._limits = limits
         self._scheduler = scheduler
         self._metrics = metrics
@@ -242,12 +244,14 @@ class Service:
         start = time.monotonic()
         host = self._context(named.ids, ticket, follower, ticket.reserve_rows)
         usage, spans = ticket.caller.usage, ticket.caller.spans
-        named.tell(ticket.caller.usage)
+        named.tell(usage)
+        self._results.check(named.message)
         try:
             reply = self._runner.explain(named.message, named.blobs, host, reply_format)
         except ExplainError:
             usage.fail(spans.finished())
             raise
+        self._results.write(named.message, reply, reply_format, ticket.control)
         # A worker tells the rows, which may have been taken over.
         usage.complete(reply, self._limits.row_count)
         self._metrics.explained(

@@ -170,6 +170,23 @@ def request_to_start(content: bytes) -> tuple[bytes, StartExplanationRequest]:
     return content[fields[0].value_start : fields[0].end], rest
 
 
+def result_uri(content: bytes) -> str:
+    """Return where a serialised ExplainRequest wants its answer written; empty: nowhere."""
+    number = ExplainRequest.DESCRIPTOR.fields_by_name["result_uri"].number
+    fields = list(_fields(content, 0, len(content), "ExplainRequest", {number}))
+    # Of several, parsers take the last one.
+    return "".join(
+        content[field.value_start : field.end].decode(errors="replace") for field in fields[-1:]
+    )
+
+
+def response_of_event(event: bytes) -> bytes:
+    """Return the serialised ExplainResponse that `response_event` wraps."""
+    number = ExplainStreamResponse.DESCRIPTOR.fields_by_name["response"].number
+    fields = _fields(event, 0, len(event), "ExplainStreamResponse", {number})
+    return b"".join(event[field.value_start : field.end] for field in fields)
+
+
 def response_event(response: bytes) -> bytes:
     """Wrap a serialised ExplainResponse as a serialised ExplainStreamResponse."""
     number = ExplainStreamResponse.DESCRIPTOR.fields_by_name["response"].number

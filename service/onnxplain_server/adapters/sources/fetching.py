@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from io import RawIOBase
-from typing import TypeAlias
+from typing import BinaryIO, TypeAlias, cast
 from urllib.parse import quote
 
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest, Receipt, Source
@@ -16,7 +16,8 @@ from onnxplain.v1.table_pb2 import TableFilter as FilterMessage
 from onnxplain.v1.upload_pb2 import UploadTableRequest
 
 from onnxplain_server.adapters.sources.canonical_uri import CanonicalUri, canonical
-from onnxplain_server.adapters.sources.guard import Guard
+from onnxplain_server.adapters.sources.connections.guard import Guard
+from onnxplain_server.adapters.sources.connections.web import WebServer
 from onnxplain_server.adapters.sources.interfaces import (
     Comparison,
     TableFilter,
@@ -35,7 +36,6 @@ from onnxplain_server.adapters.sources.source_files import FoundFile, SourceFile
 from onnxplain_server.adapters.sources.source_list import SourceEntry, SourceList
 from onnxplain_server.adapters.sources.stores import guarded
 from onnxplain_server.adapters.sources.table_reader import open_table
-from onnxplain_server.adapters.sources.web import WebServer
 from onnxplain_server.core.errors import ExplainError, Reason
 
 _Store: TypeAlias = Objects | LocalFiles
@@ -82,7 +82,9 @@ class Fetching:
             files = SourceFiles(found)
             stack.callback(files.close)
             table = open_table(files, _query(message, byte_limit))
-            table.read(needed_columns(request, features, table.column_names), sink)
+            columns = needed_columns(request, features, table.column_names)
+            # RawIOBase has the methods of BinaryIO that are used: write and close.
+            table.read(columns, cast("BinaryIO", sink))
             sources = [
                 _source(file.found, count)
                 for file, count in zip(found, files.read_byte_counts, strict=True)

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
-from io import RawIOBase
 from typing import BinaryIO, Protocol
 
 
@@ -132,7 +131,7 @@ class SourceTable(Protocol):
     def column_names(self) -> Sequence[str]:
         """Names of all columns in their order, keys of partitions last."""
 
-    def read(self, columns: Sequence[str] | None, sink: RawIOBase | BinaryIO) -> int:
+    def read(self, columns: Sequence[str] | None, sink: BinaryIO) -> int:
         """Write the rows that meet the filters as an Arrow IPC stream; return their number.
 
         Parameters

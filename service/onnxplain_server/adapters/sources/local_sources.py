@@ -103,8 +103,8 @@ class LocalSources:
                     f"addresses are read by {' and '.join(missing)}, not installed here: install "
                     "onnxplain-server[sources]",
                 )
+            from onnxplain_server.adapters.sources.connections.guard import Guard  # noqa: PLC0415
             from onnxplain_server.adapters.sources.fetching import Fetching  # noqa: PLC0415
-            from onnxplain_server.adapters.sources.guard import Guard  # noqa: PLC0415
 
             guard = Guard()
             guard.start()

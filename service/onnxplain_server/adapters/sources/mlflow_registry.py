@@ -15,7 +15,7 @@ from urllib.parse import quote
 import yaml
 
 from onnxplain_server.adapters.sources.canonical_uri import CanonicalUri, canonical
-from onnxplain_server.adapters.sources.web import WebServer
+from onnxplain_server.adapters.sources.connections.web import WebServer
 from onnxplain_server.core.errors import ExplainError, Reason
 
 _API = "/api/2.0/mlflow"

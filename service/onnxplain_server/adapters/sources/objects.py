@@ -16,9 +16,9 @@ import obstore
 from obstore import exceptions
 
 from onnxplain_server.adapters.sources.canonical_uri import CanonicalUri
+from onnxplain_server.adapters.sources.connections.upstream import GuardSession
 from onnxplain_server.adapters.sources.source_list import SourceEntry
 from onnxplain_server.adapters.sources.stores import build_store
-from onnxplain_server.adapters.sources.upstream import GuardSession
 from onnxplain_server.core.errors import ExplainError, Reason
 
 _PAUSES = (0.1, 0.4, 1.6)

@@ -11,9 +11,6 @@ from onnxplain_server.adapters.sources.interfaces import SourceFile
 from onnxplain_server.adapters.sources.objects import ObjectVersion
 
 _THREAD_COUNT = 8
-_JOINED_GAP_BYTES = 2**16
-"""Ranges with at most so many bytes between them are one request."""
-
 _PART_BYTES = 2**24
 """Larger ranges are several requests, at the same time."""
 
@@ -80,10 +77,10 @@ class SourceFiles:
 
 
 def _joined(ranges: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Join ranges that overlap or nearly touch, sorted by their starts."""
+    """Join ranges that overlap or touch, sorted by their starts; nothing between them is read."""
     spans: list[tuple[int, int]] = []
     for start, length in sorted(ranges):
-        if spans and start <= sum(spans[-1]) + _JOINED_GAP_BYTES:
+        if spans and start <= sum(spans[-1]):
             first, size = spans[-1]
             spans[-1] = (first, max(size, start + length - first))
         else:

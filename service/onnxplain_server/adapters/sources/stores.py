@@ -15,13 +15,13 @@ from typing import Any
 
 from obstore.store import GCSStore, HTTPStore, S3Store
 
-from onnxplain_server.adapters.sources.guard import Guard
-from onnxplain_server.adapters.sources.platform_identity import (
+from onnxplain_server.adapters.sources.connections.guard import Guard
+from onnxplain_server.adapters.sources.connections.platform_identity import (
     credential_tunnels,
     credential_upstreams,
 )
+from onnxplain_server.adapters.sources.connections.upstream import GuardSession, Upstream
 from onnxplain_server.adapters.sources.source_list import SourceEntry
-from onnxplain_server.adapters.sources.upstream import GuardSession, Upstream
 from onnxplain_server.core.errors import ExplainError, Reason
 
 _RETRY_COUNT = 6

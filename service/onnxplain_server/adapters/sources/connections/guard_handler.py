@@ -11,11 +11,16 @@ from http.server import BaseHTTPRequestHandler
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from onnxplain_server.adapters.sources.addresses import ForbiddenAddressError, connect
-from onnxplain_server.adapters.sources.upstream import GuardSession, Request, Upstream, told
+from onnxplain_server.adapters.sources.connections.addresses import ForbiddenAddressError, connect
+from onnxplain_server.adapters.sources.connections.upstream import (
+    GuardSession,
+    Request,
+    Upstream,
+    told,
+)
 
 if TYPE_CHECKING:
-    from onnxplain_server.adapters.sources.guard import Guard
+    from onnxplain_server.adapters.sources.connections.guard import Guard
 
 _BUFFER_BYTES = 2**20
 _READ_SECONDS = 30.0

@@ -8,7 +8,7 @@ import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from onnxplain_server.adapters.sources.addresses import Network, connect
+from onnxplain_server.adapters.sources.connections.addresses import Network, connect
 
 _READ_SECONDS = 30.0
 

@@ -16,8 +16,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http.server import ThreadingHTTPServer
 
-from onnxplain_server.adapters.sources.guard_handler import GuardHandler
-from onnxplain_server.adapters.sources.upstream import (
+from onnxplain_server.adapters.sources.connections.guard_handler import GuardHandler
+from onnxplain_server.adapters.sources.connections.upstream import (
     GuardSession,
     Request,
     Upstream,

@@ -6,7 +6,7 @@ import ipaddress
 import ssl
 from collections.abc import Mapping
 
-from onnxplain_server.adapters.sources.upstream import Upstream
+from onnxplain_server.adapters.sources.connections.upstream import Upstream
 
 _LINK_LOCAL = (ipaddress.ip_network("169.254.0.0/16"), ipaddress.ip_network("fd00:ec2::/32"))
 _METADATA_HOSTS = (

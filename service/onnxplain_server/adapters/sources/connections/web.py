@@ -7,13 +7,16 @@ import ssl
 import time
 from http import HTTPStatus
 
-from onnxplain_server.adapters.sources.addresses import ForbiddenAddressError
-from onnxplain_server.adapters.sources.guard import Guard
-from onnxplain_server.adapters.sources.upstream import Request, Upstream, told
+from onnxplain_server.adapters.sources.connections.addresses import ForbiddenAddressError
+from onnxplain_server.adapters.sources.connections.guard import Guard
+from onnxplain_server.adapters.sources.connections.upstream import Request, Upstream, told
 from onnxplain_server.core.errors import ExplainError, Reason
 
 _PAUSES = (0.2, 0.8, 3.2)
 _PART_BYTES = 2**20
+
+_MISSING = {HTTPStatus.NOT_FOUND, HTTPStatus.BAD_REQUEST}
+"""MLflow answers 400 for an alias that it does not know."""
 
 
 class WebServer:
@@ -88,7 +91,7 @@ class WebServer:
     def _check(self, status: int, shown: str) -> None:
         if status == HTTPStatus.OK:
             return
-        if status == HTTPStatus.NOT_FOUND:
+        if status in _MISSING:
             raise self._error(Reason.SOURCE_NOT_FOUND, shown, "does not exist; check its name")
         if status >= HTTPStatus.INTERNAL_SERVER_ERROR or status == HTTPStatus.TOO_MANY_REQUESTS:
             fault = f"cannot be read now: its server answers {status}; try again later"
