@@ -23,8 +23,9 @@ from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.plan_pb2 import ExplanationPlan
 
 from onnxplain_server.adapters.runner.local_decoder import LocalDecoder
-from onnxplain_server.core.interfaces import BlobStore, Cache, Runner, Sources
+from onnxplain_server.core.interfaces import BlobStore, Cache, Runner
 from onnxplain_server.core.request import Reply, ReplyFormat, ServiceMethod
+from onnxplain_server.core.sources import Sources
 from onnxplain_server.local_errors import translated
 from onnxplain_server.local_operations import LOCAL_CALLER, LocalOperations, local_store
 from onnxplain_server.transport.admission.admission import NO_LIMITS, Caller

@@ -16,9 +16,10 @@ from prometheus_client.registry import Collector
 from onnxplain_server import server_process, usage
 from onnxplain_server.access import Access, build_access
 from onnxplain_server.config.settings import Settings
-from onnxplain_server.core.interfaces import BlobStore, Cache, Decoder, Runner, Sources
+from onnxplain_server.core.interfaces import BlobStore, Cache, Decoder, Runner
 from onnxplain_server.core.operation_store import OperationStore
 from onnxplain_server.core.quotas import QuotaStore
+from onnxplain_server.core.sources import Sources
 from onnxplain_server.telemetry.tracing import UNTRACED, Tracer
 from onnxplain_server.transport.admission.scheduler import Scheduler
 from onnxplain_server.transport.admission.size_limits import BodyLimits
@@ -39,7 +40,7 @@ from onnxplain_server.transport.service import Service
 
 LOG = logging.getLogger(__name__)
 
-# Time for replies to be sent, and for cancelled calls to end.
+# For replies to be sent, and cancelled calls to end.
 _LAST_SECONDS = 1.0
 
 # Time for health checks to notice the drain; shorter than the retry delay of refused requests,
@@ -78,11 +79,9 @@ class Server:
     collectors : sequence of Collector
         Further collectors of the metrics page.
     decoder : Decoder
-        Decodes bodies of REST.
     ready : callable () -> bool
         Whether the runner can compute now; readiness probes report it.
     tracer : Tracer
-        Traces the requests.
     operations : OperationStore, optional
         Keeps the operations; without it, none can be started.
     quotas : QuotaStore, optional
@@ -177,6 +176,7 @@ class Server:
         return ended
 
 
+# Long: it passes the parts of a server on.
 def run(
     settings: Settings,
     runner: Runner,
@@ -191,14 +191,8 @@ def run(
     quotas: QuotaStore | None = None,
     sources: Sources = NO_SOURCES,
 ) -> None:
-    """Serve until SIGTERM or SIGINT, then drain. Call it on the main thread.
-
-    Raises
-    ------
-    OSError
-        If a port cannot be bound.
-    """
-    # waitress logs every disconnect; the request log has them already.
+    """Serve until SIGTERM or SIGINT, then drain; on the main thread. Errors as of `Server`."""
+    # The request log has every disconnect already.
     logging.getLogger("waitress").setLevel(logging.WARNING)
     wait_signal = server_process.prepare()
     server = Server(

@@ -196,9 +196,9 @@ type ExplainRequest struct {
 	// Default: false.
 	Partial bool `protobuf:"varint,20,opt,name=partial,proto3" json:"partial,omitempty"`
 	// Optional. Where the server also writes the answer: an address as in `Model.uri`, of s3, gs, or file in the own
-	// process, below a prefix that the operator lists for writing. Its bytes are the serialised
-	// ExplainResponse; canonical JSON where the name ends in .json. An object of that name is replaced.
-	// Default: the answer is only returned.
+	// process, below a prefix that the operator lists for writing. Its bytes are those of the answer: the
+	// serialised ExplainResponse, over REST its canonical JSON. An object of that name is replaced.
+	// PlanExplanation writes nothing. Default: the answer is only returned.
 	// At most 2048 letters.
 	ResultUri     string `protobuf:"bytes,21,opt,name=result_uri,json=resultUri,proto3" json:"result_uri,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -1216,8 +1216,8 @@ type Source struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Address in its canonical form.
 	Uri string `protobuf:"bytes,1,opt,name=uri,proto3" json:"uri,omitempty"`
-	// Version of the content as its store names it: the ETag; of files of this machine, time and size.
-	// Empty where the store names none.
+	// Version of the content as its store names it: the ETag, or without one the time of its last
+	// change; of a registry the number of the model version; of files of this machine time and size.
 	Version string `protobuf:"bytes,2,opt,name=version,proto3" json:"version,omitempty"`
 	// "sha256:" and the hexadecimal digest of the file; empty for a file of a table, which
 	// is not read as a whole: `Receipt.table_digest` is the digest of the rows that were read.

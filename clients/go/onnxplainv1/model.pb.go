@@ -88,7 +88,6 @@ type Model struct {
 	Source isModel_Source `protobuf_oneof:"source"`
 	// Optional. With `uri` only: the SHA-256 of the file as 64 hexadecimal digits. A file of
 	// other content is refused with SOURCE_CHANGED. Default: any content.
-	// At most 64 letters.
 	Sha256        string `protobuf:"bytes,4,opt,name=sha256,proto3" json:"sha256,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -186,8 +185,7 @@ type Model_Uri struct {
 	// setting `sources_file`: `s3://BUCKET/KEY`, `gs://BUCKET/KEY`, `https://HOST/PATH`,
 	// `models:/NAME/VERSION` or `models:/NAME@ALIAS` of an MLflow registry; in the own process
 	// also `file:///PATH`. The server reads it anew for each request, and
-	// `Receipt.sources` tells what it read. Without user and password, query and fragment.
-	// At most 2048 letters.
+	// `Receipt.sources` tells what it read. Without user and password, query and fragment; at most 2,048 characters.
 	Uri string `protobuf:"bytes,3,opt,name=uri,proto3,oneof"`
 }
 

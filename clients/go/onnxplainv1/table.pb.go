@@ -331,8 +331,7 @@ type TableFilter struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Required. Name of the column, which need not be a feature.
 	Column string `protobuf:"bytes,1,opt,name=column,proto3" json:"column,omitempty"`
-	// Optional. How the values of the column are compared with `values`.
-	// Default: EQUAL.
+	// Optional. How the values of the column are compared with `values`. Default: EQUAL.
 	Comparison TableFilter_Comparison `protobuf:"varint,2,opt,name=comparison,proto3,enum=onnxplain.v1.TableFilter_Comparison" json:"comparison,omitempty"`
 	// Required. Values as text, read as the column's type: numbers, true or false, dates like
 	// 2026-11-24, text. EQUAL and NOT_EQUAL take one or several; others exactly one.

@@ -42,11 +42,6 @@ _ALL_ROWS = 2**31 - 1
 """Largest `row_count` of the contract: all rows, as no table has more."""
 
 
-def _choices(enum: Any) -> str:
-    """Return the values as in help: "A|B"."""
-    return "|".join(_names(enum))
-
-
 def _one_of(enum: Any) -> Callable[[str], str]:
     """Return a parser of the values, in upper or lower case."""
 
@@ -151,7 +146,7 @@ def explain(
         str | None,
         typer.Option(
             parser=_one_of(ModelDescription.Scale),
-            metavar=_choices(ModelDescription.Scale),
+            metavar="|".join(_names(ModelDescription.Scale)),
             help="Scale of the predictions.",
         ),
     ] = None,
@@ -159,7 +154,7 @@ def explain(
         str | None,
         typer.Option(
             parser=_one_of(ExplainRequest.Engine),
-            metavar=_choices(ExplainRequest.Engine),
+            metavar="|".join(_names(ExplainRequest.Engine)),
             help="Engine that computes the effects.",
         ),
     ] = None,
@@ -263,7 +258,7 @@ def explain(
 _FLAGS = (
     *("target_column", "weight_column", "scale", "engine", "budget_seconds"),
     *("budget_predicted_row_count", "row_count", "seed", "model_name", "plots"),
-    "allow_inconsistent_model",
+    *("allow_inconsistent_model", "result_uri"),
 )
 _CONNECTION = (
     *("token_file", "tls", "ca_file", "certificate_file", "key_file"),

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from onnxplain_server.core.interfaces import Cache, Runner, Sources
+from onnxplain_server.core.interfaces import Cache, Runner
+from onnxplain_server.core.sources import Sources
 from onnxplain_server.transport.fetched_files import NO_SOURCES
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from onnxplain_server.adapters.sources.local_sources import LocalEndpoints
+from onnxplain_server.adapters.sources.local_endpoints import LocalEndpoints
 
 
 def local_endpoints() -> LocalEndpoints:

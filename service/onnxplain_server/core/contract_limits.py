@@ -140,13 +140,6 @@ class KnockoffOptions:
     component_count = Limits(default=None, min=1, max=20)
 
 
-class Model:
-    """Limits of `Model`."""
-
-    uri = Limits(default=None, max_items=2_048)
-    sha256 = Limits(default=None, max_items=64)
-
-
 class PartialDependenceOptions:
     """Limits of `PartialDependenceOptions`."""
 
@@ -201,12 +194,6 @@ class SwarmOptions:
     sliver_width = Limits(default=0.01, min=0.0, max=1_000.0)
     point_count = Limits(default=1_000, min=10, max=100_000)
     quantile = Limits(default=None, min=0.0, max=1.0, exclusive_min=True, exclusive_max=True)
-
-
-class TableFilter:
-    """Limits of `TableFilter`."""
-
-    comparison = Limits(default="EQUAL")
 
 
 class TableUris:

@@ -12,8 +12,8 @@ from onnxplain.v1.explanation_service_pb2 import DescribeModelResponse, Receipt
 from onnxplain.v1.model_pb2 import Model
 
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.interfaces import FetchControl, Sources
 from onnxplain_server.core.request import Reply, RequestFile, RequestParts
+from onnxplain_server.core.sources import FetchControl, Sources
 from onnxplain_server.transport.admission.admission import RequestLimits
 from onnxplain_server.transport.admission.request_control import RequestControl
 from onnxplain_server.wire.blobs import identify

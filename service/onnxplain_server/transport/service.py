@@ -15,7 +15,7 @@ from functools import partial
 from onnxplain.v1.upload_pb2 import UploadModelResponse, UploadTableResponse
 
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.interfaces import BlobStore, Cache, Decoder, Runner, Sources
+from onnxplain_server.core.interfaces import BlobStore, Cache, Decoder, Runner
 from onnxplain_server.core.operation_store import OperationStore
 from onnxplain_server.core.request import (
     Body,
@@ -25,6 +25,7 @@ from onnxplain_server.core.request import (
     RequestParts,
     ServiceMethod,
 )
+from onnxplain_server.core.sources import Sources
 from onnxplain_server.telemetry.spans import span
 from onnxplain_server.transport.admission.admission import (
     Caller,
@@ -59,9 +60,7 @@ class Service:
     Parameters
     ----------
     runner : Runner
-        Computes.
     cache : Cache
-        Shared by all requests.
     store : BlobStore
         Holds uploaded files.
     decoder : Decoder
@@ -274,15 +273,14 @@ class Service:
         if isinstance(request, Body):
             # Without ids, it shares neither a process nor cached numbers with a computation.
             request = self._decoder.decode(request, self._context(RequestIds(), ticket))
-        request = self._fetched.resolve(
-            request, ticket.control, partial(self._feature_names, ticket)
-        )
+        features = partial(self._feature_names, ticket)
+        request = self._fetched.resolve(request, ticket.control, features)
         return self._uploads.name(method, request, ticket.caller)
 
     def _feature_names(self, ticket: Ticket, model: RequestFile) -> tuple[str, ...]:
         """Return the features that a model names, of which a worker tells."""
-        only_model = RequestParts(b"", model)
-        named = self._uploads.name(ServiceMethod.DESCRIBE, only_model, ticket.caller)
+        parts = RequestParts(b"", model)
+        named = self._uploads.name(ServiceMethod.DESCRIBE, parts, ticket.caller)
         host = self._context(named.ids, ticket)
         return feature_names(self._runner.describe(named.message, named.blobs, host))
 

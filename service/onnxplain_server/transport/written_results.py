@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from onnxplain_server.core.interfaces import Sources
 from onnxplain_server.core.request import Reply, ReplyFormat
+from onnxplain_server.core.sources import Sources
 from onnxplain_server.transport.admission.request_control import RequestControl
 from onnxplain_server.wire.protobuf_split import response_of_event, result_uri
 

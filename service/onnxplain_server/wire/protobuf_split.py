@@ -222,9 +222,7 @@ def _check_unpinned(content: bytes, field: _Field) -> None:
 
 def pin_without_uri() -> ExplainError:
     """Return the error for `Model.sha256` without `Model.uri`."""
-    return _invalid(
-        "model.sha256 pins a model that is read from model.uri; leave it out", "model.sha256"
-    )
+    return _invalid("model.sha256 pins what model.uri names; leave it out", "model.sha256")
 
 
 def _without(content: bytes, cut: list[_Field]) -> bytes:

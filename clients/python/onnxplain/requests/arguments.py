@@ -131,9 +131,10 @@ class RequestOptions(TypedDict, total=False):
         Default: False.
     result_uri : str
         Where the server also writes the answer: an address as in `Model.uri`, of s3, gs, or file in
-        the own process, below a prefix that the operator lists for writing. Its bytes are the
-        serialised ExplainResponse; canonical JSON where the name ends in .json. An object of that
-        name is replaced. Default: the answer is only returned. At most 2048 letters.
+        the own process, below a prefix that the operator lists for writing. Its bytes are those of
+        the answer: the serialised ExplainResponse, over REST its canonical JSON. An object of that
+        name is replaced. PlanExplanation writes nothing. Default: the answer is only returned. At
+        most 2048 letters.
     """
 
     feature_columns: Sequence[str]
@@ -337,9 +338,9 @@ class ExplainCall(ABC):
         result_uri : str
             Where the server also writes the answer: an address as in `Model.uri`, of s3, gs, or
             file in the own process, below a prefix that the operator lists for writing. Its bytes
-            are the serialised ExplainResponse; canonical JSON where the name ends in .json. An
-            object of that name is replaced. Default: the answer is only returned. At most 2048
-            letters.
+            are those of the answer: the serialised ExplainResponse, over REST its canonical JSON.
+            An object of that name is replaced. PlanExplanation writes nothing. Default: the answer
+            is only returned. At most 2048 letters.
         timeout : float, optional
             Seconds. Default: the client's.
         progress : bool or callable (done, planned)

@@ -46,7 +46,7 @@ class FetchBrokenError(Exception):
 
 
 class FetchKind(Enum):
-    """What is asked of the process."""
+    """Kind of a fetch."""
 
     MODEL = "model"
     TABLE = "table"
@@ -77,14 +77,6 @@ class FetchRequest:
     seconds: float
     envelope: bytes = b""
     features: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """Part of an answer: b"C" content, b"D" the end, b"E" an error."""
-
-    kind: bytes
-    content: bytes | bytearray
 
 
 def send_request(end: socket.socket, request: FetchRequest) -> None:

@@ -36,7 +36,7 @@ from onnxplain_server.adapters.sources.source_list import (
     read_source_list,
 )
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.interfaces import FetchControl, FetchedFile
+from onnxplain_server.core.sources import FetchControl, FetchedFile
 
 LOG = logging.getLogger(__name__)
 

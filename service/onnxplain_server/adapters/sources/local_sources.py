@@ -8,7 +8,6 @@ from __future__ import annotations
 import importlib.util
 import io
 import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest
@@ -17,6 +16,7 @@ from onnxplain.v1.table_pb2 import Table
 
 from onnxplain_server.adapters.sources.canonical_uri import canonical, canonical_prefix
 from onnxplain_server.adapters.sources.fetcher import LIBRARIES
+from onnxplain_server.adapters.sources.local_endpoints import LocalEndpoints
 from onnxplain_server.adapters.sources.source_list import (
     ANY_NETWORK,
     SourceEntry,
@@ -24,29 +24,12 @@ from onnxplain_server.adapters.sources.source_list import (
     checked_endpoint,
 )
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.interfaces import FetchControl, FetchedFile
+from onnxplain_server.core.sources import FetchControl, FetchedFile
 
 if TYPE_CHECKING:
     from onnxplain_server.adapters.sources.fetching import Fetching
 
 _DAY = 86_400.0
-
-
-@dataclass(frozen=True, slots=True)
-class LocalEndpoints:
-    """Endpoints that the user's variables name; empty: those of the stores themselves.
-
-    Attributes
-    ----------
-    s3, google, registry : str
-    region : str
-        Of s3.
-    """
-
-    s3: str = ""
-    google: str = ""
-    registry: str = ""
-    region: str = "us-east-1"
 
 
 class LocalSources:

@@ -66,7 +66,7 @@ class SourceEntry:
 
     @property
     def address(self) -> tuple[bool, str, int]:
-        """Whether the endpoint speaks TLS, its host without brackets, and its port."""
+        """Endpoint as (speaks TLS, host without brackets, port)."""
         return endpoint_address(self.endpoint)
 
     @property

@@ -38,7 +38,7 @@ class Upstream:
 
 @dataclass(slots=True, eq=False)
 class GuardSession:
-    """What one fetch may do, and what became of it.
+    """Session of one fetch: servers that it may connect to, and their last answer.
 
     Attributes
     ----------

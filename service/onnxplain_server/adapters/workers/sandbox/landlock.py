@@ -24,7 +24,7 @@ _BELOW_PATH, _PORT = 1, 2
 
 @dataclass(frozen=True, slots=True)
 class Exceptions:
-    """What a process may still do.
+    """Rights that a process keeps.
 
     Attributes
     ----------

@@ -1,0 +1,82 @@
+"""The operator's list of prefixes: what is taken, and what is refused with the key's name."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from onnxplain_server.adapters.sources.canonical_uri import canonical
+from onnxplain_server.adapters.sources.source_list import SourceListError, read_source_list
+
+PAGE = Path(__file__).parents[3] / "docs" / "sources.md"
+
+
+def read(tmp_path: Path, text: str):
+    path = tmp_path / "sources.toml"
+    path.write_text(text)
+    return read_source_list(path)
+
+
+def test_the_list_of_the_documents_is_read(tmp_path):
+    (block,) = re.findall(r"```toml\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    (tmp_path / "file").touch()
+    text = re.sub(r'(credentials_file|ca_file) = ".*"', rf'\1 = "{tmp_path}/file"', block)
+
+    listed = read(tmp_path, text)
+
+    assert listed.find(canonical("s3://models/churn/a.onnx")).identity == "platform"
+    assert listed.find(canonical("s3://lake/rows/a/")).address == (
+        True,
+        "minio.storage.svc",
+        9000,
+    )
+    assert listed.find(canonical("models:/churn@champion")).credentials_file
+    assert listed.find(canonical("s3://results/onnxplain/a"), for_writing=True)
+
+
+def test_the_longest_prefix_holds(tmp_path):
+    listed = read(
+        tmp_path,
+        '[[source]]\nprefix = "s3://bucket/"\nmax_bytes = 1\n'
+        '[[source]]\nprefix = "s3://bucket/inner/"\nmax_bytes = 2\n',
+    )
+
+    assert listed.find(canonical("s3://bucket/inner/a")).byte_limit == 2
+    assert listed.find(canonical("s3://bucket/other/a")).byte_limit == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "[[source]]"),
+        ("source = 1", "[[source]]"),
+        ("[[source]", "TOML"),
+        ("[[source]]\nprefix = 's3://a-bucket/'\n[[other]]\n", "[[source]]"),
+        ("[[source]]\nregion = 'eu'", "prefix"),
+        ("[[source]]\nprefix = 's3://a-bucket/../b/'", "prefix"),
+        ("[[source]]\nprefix = 'http://host/a/'", "prefix"),
+        ("[[source]]\nprefix = 'file:///etc/'", "prefix"),
+        ("[[source]]\nprefix = 'https://user:pw@host.test/'", "prefix"),
+        ("[[source]]\nprefix = 's3://a-bucket/'\nprefixes = 1", "prefixes"),
+        ("[[source]]\nprefix = 's3://a-bucket/'\nwrite = 'yes'", "write"),
+        ("[[source]]\nprefix = 'https://host.test/'\nwrite = true", "write"),
+        ("[[source]]\nprefix = 's3://a-bucket/'\nidentity = 'me'", "identity"),
+        ("[[source]]\nprefix = 'https://host.test/'\nidentity = 'platform'", "identity"),
+        ("[[source]]\nprefix = 's3://a-bucket/'\ncredentials_file = '/none'", "credentials_file"),
+        ("[[source]]\nprefix = 's3://a-bucket/'\nca_file = '/none'", "ca_file"),
+        ("[[source]]\nprefix = 's3://a-bucket/'\nnetworks = ['here']", "networks"),
+        ("[[source]]\nprefix = 's3://a-bucket/'\nmax_bytes = 0", "max_bytes"),
+        ("[[source]]\nprefix = 's3://a-bucket/'\nendpoint = 'ftp://host'", "endpoint"),
+        ("[[source]]\nprefix = 's3://a-bucket/'\nendpoint = 'https://u:p@host'", "endpoint"),
+        ("[[source]]\nprefix = 'https://host.test/'\nendpoint = 'https://host'", "endpoint"),
+        ("[[source]]\nprefix = 'gs://a-bucket/'\nregion = 'eu'", "region"),
+        ("[[source]]\nprefix = 'models:/'", "endpoint"),
+        ("[[source]]\nprefix = 's3://a-bucket'\n[[source]]\nprefix = 's3://a-bucket'", "twice"),
+    ],
+)
+def test_faults_of_a_list_are_told(tmp_path, text, told):
+    with pytest.raises(SourceListError) as refused:
+        read(tmp_path, text)
+
+    assert told in str(refused.value)
