@@ -25,6 +25,8 @@ PEER_ENV := .venv-peer/.made
 STUDY_ENV := .venv-study/.made
 FUZZ_ENV := .venv-fuzz/.made
 NOTEBOOK_ENV := .venv-notebook/.made
+MLFLOW_ENV := .venv-mlflow/.made
+STORES := tools/stores/bin/.made
 BUF_ENV := tools/node_modules/.made
 TS_ENV := clients/typescript/node_modules/.made
 CHART_TOOLS := tools/kubernetes/bin/.made
@@ -78,7 +80,7 @@ test: $(ENV) ## Run the tests that every change needs; ARGS are passed to pytest
 	$(PYTEST) $(ARGS)
 
 .PHONY: test-all
-test-all: $(ENV) $(NOTEBOOK_ENV) $(MODELS_ENV) $(EXPORT_ENV) $(BUF_ENV) ## Run all tests: those of `make test`, slow ones, fuzzing, chart, clients, image
+test-all: $(ENV) $(NOTEBOOK_ENV) $(MODELS_ENV) $(EXPORT_ENV) $(BUF_ENV) $(STORES) $(MLFLOW_ENV) ## Run all tests: those of `make test`, slow ones, fuzzing, chart, clients, image
 	@$(PYTHON) tools/programs.py install $(PROGRAMS)
 	$(PYTEST) $(ARGS)
 	@# One after the other: some of them load the whole machine.
@@ -88,6 +90,10 @@ test-all: $(ENV) $(NOTEBOOK_ENV) $(MODELS_ENV) $(EXPORT_ENV) $(BUF_ENV) ## Run a
 	$(MAKE) test-cluster-short
 	$(MAKE) test-clients
 	$(MAKE) test-image test-release
+
+.PHONY: stores
+stores: $(STORES) $(MLFLOW_ENV) ## Build the stores that tests read models and tables from: S3, Google's, MLflow
+	@unformatted=$$($$($(GO) env GOROOT)/bin/gofmt -l tools/stores); [ -z "$$unformatted" ] || { echo "gofmt -w $$unformatted" >&2; exit 1; }
 
 .PHONY: chart
 chart: $(CHART_TOOLS) $(ENV) ## The Helm chart renders what Kubernetes takes, for all values in its ci/
@@ -533,6 +539,7 @@ lock: $(ENV) $(PROTO_ENV) ## Refresh the locks; newest versions with LOCK_FLAGS=
 	$(RESOLVE) --output-file requirements/fuzz.txt --group fuzz \
 		--constraints requirements/server.txt pyproject.toml
 	$(RESOLVE) --output-file requirements/notebook.txt --group pyproject.toml:notebook
+	$(RESOLVE) --output-file requirements/mlflow.txt --group pyproject.toml:mlflow
 	$(RESOLVE) --no-strip-extras --output-file requirements/peer.txt bench/server/peer_requirements.txt
 	$(RESOLVE) --output-file requirements/release.txt --group pyproject.toml:release
 	$(RESOLVE) --output-file requirements/proto.txt --group pyproject.toml:proto
@@ -543,7 +550,7 @@ lock: $(ENV) $(PROTO_ENV) ## Refresh the locks; newest versions with LOCK_FLAGS=
 
 .PHONY: clean
 clean: ## Remove all that make made, environments too
-	rm -rf .venv .venv-bench .venv-export .venv-fuzz .venv-notebook .venv-proto .venv-models .venv-peer .venv-release .venv-study tools/node_modules tools/go/bin tools/audit/bin tools/cosign/bin tools/kubernetes/bin* build dist .demo
+	rm -rf .venv .venv-bench .venv-export .venv-fuzz .venv-mlflow .venv-notebook .venv-proto .venv-models .venv-peer .venv-release .venv-study tools/node_modules tools/go/bin tools/audit/bin tools/cosign/bin tools/kubernetes/bin* tools/stores/bin build dist .demo
 	rm -f service/onnxplain_server/trees/kernels/_compiled_*
 	rm -rf $(TS)/node_modules $(TS)/build $(TS)/dist $(TS)/src/gen clients/java/target
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis
@@ -580,6 +587,11 @@ $(NOTEBOOK_ENV): requirements/notebook.txt
 	.venv-notebook/$(INSTALL) requirements/notebook.txt
 	@touch $@
 
+$(MLFLOW_ENV): requirements/mlflow.txt
+	$(PYTHON) -m venv .venv-mlflow
+	.venv-mlflow/$(INSTALL) requirements/mlflow.txt
+	@touch $@
+
 $(EXPORT_ENV): requirements/export.txt
 	$(PYTHON) -m venv .venv-export
 	.venv-export/$(INSTALL) requirements/export.txt
@@ -604,6 +616,13 @@ $(STUDY_ENV): bench/requirements.txt tests/models/requirements.txt
 $(GO_TOOLS): tools/go/go.mod tools/go/go.sum
 	@tools/go/found.sh $(GO)
 	cd tools/go && GOBIN=$(CURDIR)/tools/go/bin $(GO) install tool
+	@touch $@
+
+# A minute or two the first time.
+$(STORES): tools/stores/go.mod tools/stores/go.sum $(wildcard tools/stores/rclone/*.go)
+	@tools/go/found.sh $(GO)
+	@tools/cached_build.sh $(@D) $^ -- env -C tools/stores GOBIN=$(abspath $(@D)) CGO_ENABLED=0 \
+		$(GO) install -trimpath -ldflags='-s -w' tool ./rclone
 	@touch $@
 
 # Several minutes on two cores the first time: helm brings most of Kubernetes.

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from tools.programs import advice, find
+from tools.programs import PACKAGES, advice, find
 
 DEMAND = "TEST_DEMAND_PROGRAMS"
 """Variable that turns each test left out for want of a program into a failure, as CI wants it."""
@@ -42,4 +42,5 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> Iterat
     terminalreporter.section("tests left out for want of a program")
     for name, count in sorted(names.items()):
         tests = "1 test" if count == 1 else f"{count} tests"
-        terminalreporter.line(f"{name}: {tests}; to run them, as root: {advice(name)}")
+        user = ", as root" if name in PACKAGES else ""
+        terminalreporter.line(f"{name}: {tests}; to run them{user}: {advice(name)}")

@@ -1,4 +1,4 @@
-"""Programs that tests run, and the Debian packages that hold them.
+"""Programs that tests run, and the Debian packages that hold them, or the targets that build them.
 
 Usage: python tools/programs.py install|check NAME ...
 
@@ -13,6 +13,9 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
+from pathlib import Path
+
+_ROOT = Path(__file__).parents[1]
 
 PACKAGES = {
     "Rscript": "r-base-core r-cran-ranger r-cran-gbm r-cran-randomforest r-cran-caret",
@@ -35,12 +38,22 @@ PACKAGES = {
 }
 """Debian packages by program."""
 
+BUILT = {
+    "fake-gcs-server": ("tools/stores/bin/fake-gcs-server", "make stores"),
+    "mlflow": (".venv-mlflow/bin/mlflow", "make stores"),
+    "rclone": ("tools/stores/bin/rclone", "make stores"),
+}
+"""Path in the checkout and command that makes it, by program that no package of Debian holds."""
+
 _SYSTEM_FOLDERS = ("/usr/local/sbin", "/usr/sbin", "/sbin")
 """Folders of servers, which are not in the PATH of ordinary users."""
 
 
 def find(program: str) -> str | None:
     """Return the path of a program; None where it is not installed."""
+    if program in BUILT:
+        path = _ROOT / BUILT[program][0]
+        return str(path) if path.exists() else None
     return shutil.which(program, path=os.pathsep.join((os.environ["PATH"], *_SYSTEM_FOLDERS)))
 
 
@@ -50,13 +63,15 @@ def missing(programs: Sequence[str]) -> list[str]:
 
 
 def advice(program: str) -> str:
-    """Return the command that installs a program."""
+    """Return the command that installs a program, as root, or builds it."""
+    if program in BUILT:
+        return BUILT[program][1]
     return f"apt-get install {PACKAGES[program]}"
 
 
 def install(programs: Sequence[str]) -> None:
     """Install missing programs where this user may; never fails."""
-    absent = missing(programs)
+    absent = [program for program in missing(programs) if program in PACKAGES]
     if not absent or os.geteuid() != 0 or shutil.which("apt-get") is None:
         return
     packages = " ".join(PACKAGES[program] for program in absent).split()

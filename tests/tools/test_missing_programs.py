@@ -49,6 +49,17 @@ def test_the_last_lines_name_the_program_and_the_command_that_installs_it(run) -
     assert ended.returncode == 0
 
 
+def test_a_program_that_is_built_is_named_with_the_target_that_builds_it(run, tmp_path) -> None:
+    (tmp_path / "conftest.py").write_text(
+        "from tools import programs\nprograms.BUILT['rclone'] = ('nowhere', 'make stores')\n"
+    )
+    (tmp_path / "test_it.py").write_text("def test_it(program):\n    program('rclone')\n")
+
+    *_, told, _ = run().stdout.strip().splitlines()
+
+    assert told == "rclone: 1 test; to run them: make stores"
+
+
 def test_where_all_programs_are_demanded_the_test_fails(run) -> None:
     ended = run(**{DEMAND: "1"})
 
