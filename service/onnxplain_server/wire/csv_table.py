@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from collections.abc import Sequence
 
 import pyarrow as pa
 import pyarrow.compute
@@ -11,14 +12,20 @@ import pyarrow.csv
 
 _QUOTED = re.compile(rb'"[^"]*"')
 _SEPARATOR_LINE = re.compile(rb"\A(?:\xef\xbb\xbf)?sep=[,;\t]\r?\n")
+_LINE = re.compile(rb'(?:[^"\n]|"[^"]*")*\n')
 _DECIMAL_COMMA = r"^[+-]?\d*,\d+([eE][+-]?\d+)?$"
 
 
-def parse_csv(content: bytes) -> pa.Table:
+def parse_csv(content: bytes, columns: Sequence[str] | None = None) -> pa.Table:
     """Parse CSV; separators are commas, or semicolons or tabs if the header row has no comma.
 
     With semicolons, columns of numbers with decimal commas are numbers. Excel's first line "sep=;"
     is left out.
+
+    Parameters
+    ----------
+    columns : sequence of str or None
+        Columns to convert, in this order; None: all.
 
     Raises
     ------
@@ -28,11 +35,11 @@ def parse_csv(content: bytes) -> pa.Table:
     """
     content = _SEPARATOR_LINE.sub(b"", content, count=1)
     separator = _separator(content)
-    table = _read(content, separator)
+    table = _read(content, separator, columns)
     with_comma = [i for i, column in enumerate(table.columns) if _has_decimal_commas(column)]
     if separator != ";" or not with_comma:
         return table
-    again = _read(content, separator, decimal_point=",")
+    again = _read(content, separator, columns, decimal_point=",")
     pairs = enumerate(zip(table.columns, again.columns, strict=True))
     mixed = [
         i
@@ -48,16 +55,29 @@ def parse_csv(content: bytes) -> pa.Table:
     return again
 
 
+def header_names(start: bytes) -> Sequence[str] | None:
+    """Return the names of the columns by the start of a file; None if that ends before they do."""
+    content = _SEPARATOR_LINE.sub(b"", start, count=1)
+    if (header := _LINE.match(content)) is None:
+        return None
+    names: Sequence[str] = _read(header[0], _separator(content), None).column_names
+    return names
+
+
 def _separator(content: bytes) -> str:
     """Return the separator of the header row; names in quotes may contain others."""
     header = _QUOTED.sub(b"", content.partition(b"\n")[0])
     return next((mark for mark in ",;\t" if mark.encode() in header), ",")
 
 
-def _read(content: bytes, separator: str, decimal_point: str = ".") -> pa.Table:
+def _read(
+    content: bytes, separator: str, columns: Sequence[str] | None, decimal_point: str = "."
+) -> pa.Table:
     # Without newlines_in_values, Arrow splits quoted values with line breaks at ends of blocks.
     lines = pyarrow.csv.ParseOptions(delimiter=separator, newlines_in_values=True)
-    options = pyarrow.csv.ConvertOptions(decimal_point=decimal_point)
+    options = pyarrow.csv.ConvertOptions(
+        decimal_point=decimal_point, include_columns=None if columns is None else list(columns)
+    )
     table = pyarrow.csv.read_csv(io.BytesIO(content), parse_options=lines, convert_options=options)
     times = {f.name: pa.string() for f in table.schema if pa.types.is_temporal(f.type)}
     if not times:
