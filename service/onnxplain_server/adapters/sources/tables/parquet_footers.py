@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import pyarrow as pa
 import pyarrow.dataset as ds
@@ -27,8 +27,7 @@ class ParquetFooter:
     Attributes
     ----------
     fragment : ParquetFileFragment
-        Reads through `content`.
-    content : RangedFile
+        Reads what is held, or by itself.
     schema : Schema
     """
 
@@ -37,19 +36,28 @@ class ParquetFooter:
         with reading(file, "Parquet"):
             tail = _tail(reader, file)
             self.byte_count = len(tail[1])
-            self.content = RangedFile(reader, file, tail)
+            self._content = RangedFile(reader, file)
+            self._content.hold([tail])
             form = ds.ParquetFileFormat(default_fragment_scan_options=_SCAN)
-            self.fragment = form.make_fragment(pa.PythonFile(self.content, mode="r"))
+            self.fragment = form.make_fragment(pa.PythonFile(self._content, mode="r"))
             self.schema: pa.Schema = self.fragment.physical_schema
             self._metadata = self.fragment.metadata
+        # A small file is whole already.
+        self._is_whole = self.byte_count == file.byte_count
+        self._kept = [tail] if self._is_whole else []
+        self.hold([])
         self._leaves = self._find_leaves()
+
+    def hold(self, pieces: Sequence[Piece]) -> None:
+        """Let the fragment read these pieces of the file without another request."""
+        self._content.hold([*self._kept, *pieces])
 
     def row_count(self, row_group: int) -> int:
         count: int = self._metadata.row_group(row_group).num_rows
         return count
 
     def ranges(self, row_group: int, names: Iterable[str]) -> list[tuple[int, int]]:
-        """Return where the chunks of columns lie, as (start, length).
+        """Return where the chunks of columns lie, as (start, length), unless they are there.
 
         Raises
         ------
@@ -58,7 +66,8 @@ class ParquetFooter:
         """
         group = self._metadata.row_group(row_group)
         chunks = (group.column(leaf) for name in names for leaf in self._leaves[name])
-        return joined(map(self._range, chunks))
+        found = joined(map(self._range, chunks))
+        return [] if self._is_whole else found
 
     def _range(self, chunk: object) -> tuple[int, int]:
         start: int = chunk.data_page_offset  # type: ignore[attr-defined] # pyarrow has no types
@@ -94,7 +103,7 @@ def _tail(reader: FileReader, file: SourceFile) -> Piece:
     if length > size:
         raise invalid(f"{file.uri} is no Parquet file: its footer is longer than the file")
     if length <= len(last):
-        return size - length, last[-length:]
+        return start, last
     missing = reader.read(file, [(size - length, length - len(last))])[0]
     return size - length, bytes(missing) + last
 

@@ -139,9 +139,9 @@ def _decode(block: Block, what: ReadingPlan, contents: Iterator[list[Piece]]) ->
     for names, _ in block.parts:
         pieces = next(contents)
         with reading(block.footer.file, "Parquet"):
-            block.footer.content.hold(pieces)
+            block.footer.hold(pieces)
             table = fragment.to_table(columns=list(names), batch_size=max(block.row_count, 1))
             columns |= zip(table.column_names, table.columns, strict=True)
-    block.footer.content.hold(())
+    block.footer.hold([])
     with reading(block.footer.file, "Parquet"):
         return what.finish(pa.table(columns), block.footer.file, block.row_count)

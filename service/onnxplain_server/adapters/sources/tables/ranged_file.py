@@ -11,25 +11,19 @@ from onnxplain_server.adapters.sources.tables.prefetch import Piece
 
 
 class RangedFile:
-    """Readable file; what is not in memory is fetched when it is asked for.
-
-    Parameters
-    ----------
-    tail : Piece
-        Part that stays in memory: the footer.
-    """
+    """Readable file; what is not in memory is fetched when it is asked for."""
 
     closed = False
     mode = "rb"
 
-    def __init__(self, reader: FileReader, file: SourceFile, tail: Piece) -> None:
-        self._reader, self._file, self._tail = reader, file, tail
+    def __init__(self, reader: FileReader, file: SourceFile) -> None:
+        self._reader, self._file = reader, file
         self._position = 0
         self.hold(())
 
     def hold(self, pieces: Iterable[Piece]) -> None:
-        """Keep these pieces in memory, and the tail, and no others."""
-        self._pieces = sorted([*pieces, self._tail], key=lambda piece: piece[0])
+        """Keep these pieces in memory, and no others."""
+        self._pieces = sorted(pieces, key=lambda piece: piece[0])
         self._starts = [start for start, _ in self._pieces]
 
     def read(self, count: int = -1) -> bytes | memoryview:
