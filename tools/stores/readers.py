@@ -31,7 +31,8 @@ class MemoryReader:
         content = memoryview(self._contents[file.path])
         with self._lock:
             self.ranges += [(file.path, start, length) for start, length in ranges]
-        assert all(0 <= start <= start + length <= len(content) for start, length in ranges)
+        if not all(0 <= start <= start + length <= len(content) for start, length in ranges):
+            raise IndexError(f"{ranges} of {file.path}, which has {len(content)} bytes")
         return [content[start : start + length] for start, length in ranges]
 
     @property
@@ -41,29 +42,30 @@ class MemoryReader:
 
 
 class ObjectReader:
-    """Objects below a prefix of a store, without what a server checks before it reads."""
+    """Objects of a store, without what a server checks before it reads.
+
+    Attributes
+    ----------
+    store : ObjectStore
+        May be put in the place of the one by which the objects were found.
+    """
 
     def __init__(self, store: ObjectStore, prefix: str) -> None:
-        self._store = store
+        self.store = store
         found = [meta for page in obstore.list(store, prefix) for meta in page]
-        found.sort(key=lambda meta: meta["path"])
-        self._etags = [meta["e_tag"] for meta in found]
-        self._paths = [meta["path"] for meta in found]
+        self._found = sorted(found, key=lambda meta: meta["path"])
         self.files: Sequence[SourceFile] = [
             SourceFile(f"s3://{meta['path']}", _below(meta["path"], prefix), meta["size"], index)
-            for index, meta in enumerate(found)
+            for index, meta in enumerate(self._found)
         ]
 
     def read(self, file: SourceFile, ranges: Sequence[tuple[int, int]]) -> Sequence[memoryview]:
         return [self._read(file.index, start, length) for start, length in ranges]
 
     def _read(self, index: int, start: int, length: int) -> memoryview:
-        result = obstore.get(
-            self._store,
-            self._paths[index],
-            options={"range": (start, start + length), "if_match": self._etags[index]},
-        )
-        return memoryview(result.bytes())
+        meta = self._found[index]
+        options = {"range": (start, start + length), "if_match": meta["e_tag"]}
+        return memoryview(obstore.get(self.store, meta["path"], options=options).bytes())
 
 
 def _below(path: str, prefix: str) -> str:

@@ -59,23 +59,6 @@ def test_row_groups_that_cannot_match_are_not_read(files) -> None:
     assert reader.byte_count < FOOTER_READ + chunk_bytes(content) / 9
 
 
-def test_a_filter_on_categories_leaves_row_groups_out(files) -> None:
-    names = np.repeat(["a", "b", "c"], 20_000)
-    table = pa.table(
-        {
-            "kind": pa.array(names).dictionary_encode(),
-            "x": np.random.default_rng(0).normal(size=60_000),
-        }
-    )
-    content = files.parquet(table, row_group_size=20_000)
-    reader = files.reader({"x.parquet": content})
-
-    found = files.read_of(reader, ["x"], [("kind", "==", "b")])
-
-    assert found.equals(table.slice(20_000, 20_000).select(["x"]))
-    assert reader.byte_count < FOOTER_READ + chunk_bytes(content) / 2.5
-
-
 def test_folders_that_cannot_match_are_not_read(files) -> None:
     parts = {f"year={year}/x.parquet": files.parquet(wide(1, 10)) for year in range(2020, 2026)}
     reader = files.reader(parts)
@@ -202,7 +185,7 @@ def test_a_file_that_is_cut_is_refused(files, cut) -> None:
 def test_random_faults_in_columns_are_errors_that_name_the_file(files) -> None:
     content = files.parquet(wide(3, 200), row_group_size=50)
     rng = np.random.default_rng(0)
-    refused = 0
+    refused = []
     for _ in range(200):
         broken = bytearray(content)
         for position in rng.integers(4, chunk_bytes(content), 3):
@@ -210,9 +193,9 @@ def test_random_faults_in_columns_are_errors_that_name_the_file(files) -> None:
         try:
             files.read({"x.parquet": bytes(broken)})
         except ExplainError as error:
-            assert "s3://bucket/x.parquet" in error.message
-            refused += 1
-    assert refused > 20
+            refused.append(error)
+    assert len(refused) > 20
+    assert all("s3://bucket/x.parquet" in error.message for error in refused)
 
 
 def test_a_small_file_is_read_once(files) -> None:

@@ -66,9 +66,13 @@ def filters_on(draw, names):
     name = draw(st.sampled_from(names))
     how = draw(st.sampled_from(list(OPERATORS)))
     values = TYPES[name][1] if name in TYPES else st.sampled_from(KEYS[name][:2])
-    known = values.filter(lambda value: value == value)
+    known = values.filter(lambda value: not is_missing(value))
     count = 2 if how in {"==", "!="} else 1
     return name, how, draw(st.lists(known, min_size=1, max_size=count))
+
+
+def is_missing(value: object) -> bool:
+    return value is None or (isinstance(value, float) and math.isnan(value))
 
 
 def text(value: object) -> str:
@@ -77,7 +81,7 @@ def text(value: object) -> str:
 
 def meets(value: object, how: str, others) -> bool:
     """Say whether a value meets a filter; a missing one meets none."""
-    if value is None or value != value:
+    if is_missing(value):
         return False
     each = [OPERATORS[how](value, other) for other in others]
     return all(each) if how == "!=" else any(each)

@@ -100,7 +100,10 @@ class ParquetTable:
 
 
 def _kept(footer: ParquetFooter, what: ReadingPlan) -> list[int]:
-    """Return the row groups that may have rows that meet the filter, by their statistics."""
+    """Return the row groups that may have rows that meet the filter, by their statistics.
+
+    Arrow compares no statistics of categories: their row groups are all read, and filtered then.
+    """
     fragment = footer.fragment
     if what.condition is not None:
         fragment = fragment.subset(what.condition, schema=footer.schema)
