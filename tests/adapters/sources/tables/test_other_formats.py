@@ -51,7 +51,7 @@ def test_arrow_with_offsets_outside_of_its_buffers_is_refused(files) -> None:
     content = bytearray(files.arrow(pa.table({"x": ["a", "bc"]}), stream=True))
     offsets = np.array([0, 1, 3], "<i4").tobytes()
     position = bytes(content).index(offsets)
-    content[position + 8 : position + 12] = (2**30).to_bytes(4, "little")
+    content[position + 4 : position + 8] = (2**30).to_bytes(4, "little")
 
     with pytest.raises(ExplainError) as caught:
         files.read({"x.arrow": bytes(content)})
@@ -133,3 +133,17 @@ def test_a_value_that_is_none_of_the_columns_type_is_refused(files, column, valu
         files.read({"x.parquet": files.parquet(table)}, ["a"], [(column, "==", value)])
 
     assert caught.value.reason is Reason.INVALID_REQUEST
+
+
+def test_a_missing_number_meets_no_filter(files) -> None:
+    table = pa.table({"x": pa.array([1.0, np.nan, None, 3.0], from_pandas=False)})
+    contents = {"x.arrow": files.arrow(table)}
+
+    assert files.read(contents, None, [("x", "!=", "1")]).to_pydict() == {"x": [3.0]}
+
+
+def test_equal_is_one_of_the_values_and_not_equal_none_of_them(files) -> None:
+    contents = {"x.arrow": files.arrow(TABLE)}
+
+    assert files.read(contents, ["a"], [("a", "==", "1,3")]).to_pydict() == {"a": [1, 3]}
+    assert files.read(contents, ["a"], [("a", "!=", "1,3")]).to_pydict() == {"a": [2]}
