@@ -12,6 +12,7 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -38,7 +39,7 @@ def write_tall(folder: Path) -> int:
     rng = np.random.default_rng(0)
     levels = np.array(["alpha", "beta", "gamma", "delta"])
     for part in range(FILES):
-        columns = {f"x{j}": rng.normal(size=ROWS) for j in range(NUMBERS)}
+        columns: dict[str, Any] = {f"x{j}": rng.normal(size=ROWS) for j in range(NUMBERS)}
         columns |= {f"i{j}": rng.integers(0, 100_000, ROWS) for j in range(WHOLE)}
         columns |= {f"c{j}": levels[rng.integers(0, len(levels), ROWS)] for j in range(TEXTS)}
         pq.write_table(pa.table(columns), folder / f"part-{part}.parquet")

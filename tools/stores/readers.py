@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import obstore
 from obstore.store import ObjectStore
 from onnxplain_server.adapters.sources.interfaces import SourceFile
+
+if TYPE_CHECKING:
+    from obstore import GetOptions
 
 
 class MemoryReader:
@@ -64,7 +68,7 @@ class ObjectReader:
 
     def _read(self, index: int, start: int, length: int) -> memoryview:
         meta = self._found[index]
-        options = {"range": (start, start + length), "if_match": meta["e_tag"]}
+        options: GetOptions = {"range": (start, start + length), "if_match": meta["e_tag"]}
         return memoryview(obstore.get(self.store, meta["path"], options=options).bytes())
 
 

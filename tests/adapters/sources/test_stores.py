@@ -6,6 +6,7 @@ import datetime
 import json
 import subprocess
 import threading
+from typing import Any
 
 import obstore
 import pytest
@@ -17,7 +18,7 @@ from tools.stores.faults import Fault
 from tools.stores.s3_storage import KEY, REGION, SECRET
 
 CONTENT = bytes(range(256)) * 400
-RETRIES = {"max_retries": 2, "retry_timeout": datetime.timedelta(seconds=60)}
+RETRIES: Any = {"max_retries": 2, "retry_timeout": datetime.timedelta(seconds=60)}
 
 
 def s3_store(url: str, bucket: str, secret: str = SECRET) -> S3Store:
@@ -44,7 +45,7 @@ def stored(s3, bucket, s3_proxy) -> S3Store:
 def web(https, site, authority) -> HTTPStore:
     """The HTTPS server with an object, as a client that trusts its authority sees it."""
     site.objects["/folder/object"] = CONTENT
-    options = {"root_certificate": authority.file.read_bytes()}
+    options: Any = {"root_certificate": authority.file.read_bytes()}
     return HTTPStore.from_url(https.url, client_options=options, retry_config=RETRIES)
 
 

@@ -30,7 +30,7 @@ TYPES: dict[str, tuple[pa.DataType, st.SearchStrategy[Any]]] = {
     "money": (pa.decimal128(9, 2), st.integers(-3, 3).map(lambda cents: Decimal(cents) / 4)),
     "dotted.name": (pa.int32(), st.integers(-3, 3)),
 }
-OPERATORS = {
+OPERATORS: dict[str, Any] = {
     "==": operator.eq,
     "!=": operator.ne,
     "<": operator.lt,
@@ -38,7 +38,7 @@ OPERATORS = {
     ">": operator.gt,
     ">=": operator.ge,
 }
-KEYS = {"year": [2024, 2025, None], "place": ["a b", "c/d", None]}
+KEYS: dict[str, list[Any]] = {"year": [2024, 2025, None], "place": ["a b", "c/d", None]}
 
 
 @st.composite

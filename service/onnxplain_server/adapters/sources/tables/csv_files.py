@@ -41,7 +41,7 @@ class CsvTable:
         tables = self._parse([name for name in names if name in self._headers.names])
         schemas = ((file, table.schema) for file, table in tables)
         found = FileSchemas(schemas, are_inferred=True) if tables else self._headers
-        what = plan(found, self._partitions, self._chosen.filters, untyped.result_types)
+        what = plan(found, self._partitions, self._chosen.filters, list(untyped.result_types))
         with ResultStream(sink, what.schema, self._chosen.byte_limit, None) as result:
             for file, table in tables:
                 with reading(file, "CSV"):
@@ -72,7 +72,8 @@ class CsvTable:
         content = b""
         head = head_of(self._chosen.reader, file, self._chosen.byte_limit)
         with reading(file, "CSV"):
-            while (names := header_names(content)) is None and len(content) < file.byte_count:
-                content += bytes(head.read(max(len(content), _HEADER_BYTES)))
-            # Without a line break, the file is its header row.
-            return pa.schema([(name, pa.null()) for name in names or header_names(content + b"\n")])
+            while (names := header_names(content)) is None:
+                # Without a line break, the file is its header row.
+                more = bytes(head.read(max(len(content), _HEADER_BYTES)))
+                content += more or b'"\n'[content.count(b'"') % 2 == 0 :]
+            return pa.schema([(name, pa.null()) for name in names])

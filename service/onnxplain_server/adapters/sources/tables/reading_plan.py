@@ -100,6 +100,7 @@ def _width(kind: pa.DataType) -> int:
     if pa.types.is_null(kind) or pa.types.is_nested(kind):
         return 0
     try:
-        return kind.bit_width
+        bits: int = kind.bit_width
     except ValueError:
         return 32
+    return bits
