@@ -175,7 +175,7 @@ def ends() -> Iterator[tuple[str, float, signal.Signals]]:
     for repeat in range(REPEATS):
         for i, point in enumerate(POINTS):
             for j, method in enumerate(REQUESTS):
-                is_term = repeat == REPEATS - 1 and (i + j) % 2 == 0
+                is_term = repeat == 0 and (i + j) % 2 == 0
                 yield method, point, signal.SIGTERM if is_term else signal.SIGKILL
 
 
