@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from onnxplain.requests.options.partial_dependence import PartialDependence
     from onnxplain.requests.options.permutation_importance import PermutationImportance
     from onnxplain.requests.options.swarm import Swarm
-    from onnxplain.requests.uris import ModelUri, TableUris
     from onnxplain.results.average_loss import AverageLossResult, GroupLoss
     from onnxplain.results.explanations import Explanations, load
     from onnxplain.results.feature_vectors import FeatureVectorsResult
@@ -60,6 +59,7 @@ if TYPE_CHECKING:
     )
     from onnxplain.results.swarm import SwarmEffect, SwarmResult
     from onnxplain.transport.uploads import ModelRef, TableRef
+    from onnxplain.uris import ModelUri, TableUris
 
 __all__ = [
     "AsyncClient",
@@ -149,7 +149,7 @@ _MODULES = {
     "ModelDescription": "results.provenance",
     "ModelInput": "results.provenance",
     "ModelRef": "transport.uploads",
-    "ModelUri": "requests.uris",
+    "ModelUri": "uris",
     "Operation": "operations",
     "PartialDependence": "requests.options.partial_dependence",
     "PartialDependenceCurve": "results.partial_dependence",
@@ -167,7 +167,7 @@ _MODULES = {
     "Swarm": "requests.options.swarm",
     "SwarmEffect": "results.swarm",
     "SwarmResult": "results.swarm",
-    "TableUris": "requests.uris",
+    "TableUris": "uris",
     "TableRef": "transport.uploads",
     "connect": "client",
     "connect_async": "async_client",

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from onnxplain.requests.uris import TableUris, is_uri
 from onnxplain.table_files import from_bytes
 from onnxplain.transport.uploads import TableRef
+from onnxplain.uris import TableUris, is_uri
 from onnxplain.v1.table_pb2 import Table
 
 

@@ -7,7 +7,13 @@ from dataclasses import dataclass
 
 from onnxplain_server.core.interfaces import Cache, Runner
 from onnxplain_server.core.sources import Sources
-from onnxplain_server.transport.fetched_files import NO_SOURCES
+
+
+def _no_sources() -> Sources:
+    # Imported on use: most commands need no messages of the contract.
+    from onnxplain_server.transport.fetched_files import NO_SOURCES  # noqa: PLC0415
+
+    return NO_SOURCES
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,4 +35,4 @@ class ServiceParts:
     runner: Callable[[], Runner]
     cache: Callable[[], Cache]
     serve: Callable[[Mapping[str, object]], None]
-    sources: Callable[[], Sources] = lambda: NO_SOURCES
+    sources: Callable[[], Sources] = _no_sources

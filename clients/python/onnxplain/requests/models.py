@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 from typing import Any
 
-from onnxplain.requests.uris import ModelUri, is_uri
 from onnxplain.transport.uploads import ModelRef
+from onnxplain.uris import ModelUri, is_uri
 from onnxplain.v1.model_pb2 import Model
 
 

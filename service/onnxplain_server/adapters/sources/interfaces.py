@@ -20,7 +20,7 @@ class TableFormat(Enum):
 
 
 class Comparison(Enum):
-    """How a filter compares the values of a column."""
+    """Comparison of a column's values with those of a filter."""
 
     EQUAL = "=="
     NOT_EQUAL = "!="
@@ -103,7 +103,7 @@ class FileReader(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class TableQuery:
-    """What to read of a table.
+    """Format, filters and limit of a table that is read.
 
     Attributes
     ----------

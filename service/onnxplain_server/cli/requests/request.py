@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import typer
-from onnxplain.requests.uris import ModelUri, is_uri
 from onnxplain.table_files import from_bytes, is_table
+from onnxplain.uris import ModelUri, is_uri
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest, MethodOptions
 from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.table_pb2 import Table
