@@ -133,6 +133,8 @@ def bind(
     table: Table,
     feature_columns: Sequence[str],
     non_features: Sequence[str],
+    *,
+    is_part: bool = False,
 ) -> Features:
     """Find the columns of a model's inputs in a table, and check that they can be cast.
 
@@ -143,6 +145,8 @@ def bind(
         but `non_features` if it names none.
     non_features : sequence of str
         Target and weight columns, which are features only if `feature_columns` names them.
+    is_part : bool
+        Whether the rows are some of a table, in which a column may have no value.
 
     Raises
     ------
@@ -163,7 +167,7 @@ def bind(
     dtypes = tuple(np.dtype(_DTYPES[t]) for t in types)
     columns = Columns([table.stored_column(name, "feature_columns") for name in names])
     features = Features(names, columns, dtypes, matrix, by_position)
-    for name, column in zip(names, columns.stored, strict=True):
+    for name, column in zip(names, () if is_part else columns.stored, strict=not is_part):
         _check_not_empty(name, column)
     features.check_columns()
     return features
@@ -244,15 +248,21 @@ def _check_subset(names: tuple[str, ...], feature_columns: Sequence[str]) -> Non
 
 
 def _check_not_empty(name: str, column: Array) -> None:
-    if _is_missing(column[:1]).all() and _is_missing(column).all():
-        raise ExplainError(
-            Reason.INVALID_TABLE,
-            f"column {name!r} has no value in any of its {len(column)} rows; fill it, or leave it "
-            "out of feature_columns",
-            "table",
-        )
+    if is_missing(column[:1]).all() and is_missing(column).all():
+        raise no_value(name, len(column))
 
 
-def _is_missing(values: Array) -> Array:
+def no_value(name: str, row_count: int) -> ExplainError:
+    """Return the error for a column that has no value in any of its rows."""
+    return ExplainError(
+        Reason.INVALID_TABLE,
+        f"column {name!r} has no value in any of its {row_count} rows; fill it, or leave it "
+        "out of feature_columns",
+        "table",
+    )
+
+
+def is_missing(values: Array) -> Array:
+    """Return which values are missing: (n,)."""
     missing: Array = values == "" if values.dtype == object else np.isnan(values)
     return missing

@@ -109,6 +109,18 @@ def weights(table: Table, name: str) -> Vector:
     ExplainError
         INVALID_WEIGHTS if one is negative, missing or infinite, or all are 0.
     """
+    values = row_weights(table, name)
+    if len(values) and not values.any():
+        raise ExplainError(
+            Reason.INVALID_WEIGHTS,
+            f"weight column {name!r} is 0 in every row; some row must weigh something",
+            "weight_column",
+        )
+    return values
+
+
+def row_weights(table: Table, name: str) -> Vector:
+    """Return the case weights as `weights` does, also where all are 0."""
     if not name:
         return np.ones(table.n_rows)
     values = table.column(name, "weight_column")
@@ -123,14 +135,9 @@ def weights(table: Table, name: str) -> Vector:
     if len(invalid):
         raise ExplainError(
             Reason.INVALID_WEIGHTS,
-            f"weight column {name!r} holds {values[invalid[0]]:g} in row {invalid[0]} (counted "
-            "from 0); weights must be finite and not negative",
-            "weight_column",
-        )
-    if len(values) and not values.any():
-        raise ExplainError(
-            Reason.INVALID_WEIGHTS,
-            f"weight column {name!r} is 0 in every row; some row must weigh something",
+            f"weight column {name!r} holds {values[invalid[0]]:g} in row "
+            f"{table.as_sent(invalid[:1])[0]} (counted from 0); weights must be finite and not "
+            "negative",
             "weight_column",
         )
     return values.astype(np.float64)

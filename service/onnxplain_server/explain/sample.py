@@ -150,19 +150,24 @@ def bind_features(model: Model | None, weighted: WeightedTable, question: Questi
         EMPTY_TABLE, MISSING_COLUMN, WRONG_TYPE and others of the table.
     """
     table = weighted.table
-    if table.n_rows < 2:
-        of_weight = " of a weight above 0" * (table.n_rows < weighted.sent_row_count)
-        raise ExplainError(
-            Reason.EMPTY_TABLE,
-            f"the table has {table.n_rows} rows{of_weight}; an explanation needs at least 2",
-            "table",
-        )
+    check_row_count(table.n_rows, weighted.sent_row_count)
     if question.target_column:
         table.column(question.target_column, "target_column")
     others = (question.target_column, question.weight_column)
     if model is None:
         return bind_without_model(table, question.feature_columns, others)
     return bind(model.inputs, table, question.feature_columns, others)
+
+
+def check_row_count(used: int, sent: int) -> None:
+    """Raise EMPTY_TABLE for fewer than 2 rows of weight above 0, of those sent."""
+    if used < 2:
+        of_weight = " of a weight above 0" * (used < sent)
+        raise ExplainError(
+            Reason.EMPTY_TABLE,
+            f"the table has {used} rows{of_weight}; an explanation needs at least 2",
+            "table",
+        )
 
 
 def _position_notes(features: Features) -> tuple[Note, ...]:

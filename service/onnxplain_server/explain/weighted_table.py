@@ -60,8 +60,13 @@ def apply_weights(table: Table, question: Question) -> WeightedTable:
 
 def _scale(values: Vector) -> tuple[Vector, float]:
     """Divide weights by the power of two that brings the largest into [1, 2)."""
-    exponent = math.frexp(float(values.max(initial=0.0)))[1] - 1
-    return np.ldexp(values, -exponent), math.ldexp(1.0, exponent)
+    unit = unit_of(float(values.max(initial=0.0)))
+    return values / unit, unit
+
+
+def unit_of(largest: float) -> float:
+    """Return the power of two that brings the largest weight into [1, 2) when it divides it."""
+    return math.ldexp(1.0, math.frexp(largest)[1] - 1)
 
 
 def _explained_rows(methods: Sequence[Options], n_rows: int) -> Indices:

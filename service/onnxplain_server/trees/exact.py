@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
-from itertools import combinations
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from onnxplain_server.effects.rounding import AVERAGING
 from onnxplain_server.trees.bound import BoundRows, TreeEffects
 from onnxplain_server.trees.counting.pure_effects import evaluate_pure
 from onnxplain_server.trees.counting.strategies import Count, CountedLeaves, CountingStrategy
+from onnxplain_server.trees.groups import parts_of
 from onnxplain_server.trees.kernels.block_pool import BlockPool
 from onnxplain_server.trees.leaves import Leaves
 from onnxplain_server.trees.reading.check import magnitude
@@ -152,7 +152,7 @@ class Exact(TreeEffects):
     def _prepare(self, groups: Sequence[tuple[int, ...]], *, at_rows: bool = False) -> Count:
         """Compute all that waits for the pool, which its own threads must not do."""
         _ = self._mean
-        parts = dict.fromkeys(part for group in groups for part in _parts(group))
+        parts = dict.fromkeys(part for group in groups for part in parts_of(group))
         counted = list(parts)  # at points, also those that are known at the rows
         if at_rows:
             unknown = [part for part in parts if part not in self._pure]
@@ -192,7 +192,7 @@ class Exact(TreeEffects):
 
     def _whole(self, group: tuple[int, ...], pure: Callable[[tuple[int, ...]], Matrix]) -> Matrix:
         """Add up F of a group from the pure effects of all its parts."""
-        parts = _parts(group)
+        parts = parts_of(group)
         whole = self._mean + pure(parts[0])
         for part in parts[1:]:
             whole += pure(part)
@@ -208,8 +208,3 @@ class Exact(TreeEffects):
             return targets
         difference: Matrix = targets @ self._matrix.T
         return difference
-
-
-def _parts(group: tuple[int, ...]) -> list[tuple[int, ...]]:
-    """Return all groups of some of a group's features, the smallest first."""
-    return [part for size in range(1, len(group) + 1) for part in combinations(group, size)]

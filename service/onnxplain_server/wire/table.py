@@ -38,7 +38,7 @@ def read(message: table_pb2.Table, blobs: Blobs = NO_BLOBS) -> Table:
 def read_file(form: str, content: bytes | memoryview) -> Table:
     """Read a file of a table, "arrow", "parquet" or "csv"; errors are those of `read`."""
     with _within_memory():
-        return _from_arrow(_parse(form, content, f"table.{form}"))
+        return from_arrow(_parse(form, content, f"table.{form}"))
 
 
 @contextmanager
@@ -69,9 +69,9 @@ def _read(message: table_pb2.Table, blobs: Blobs) -> Table:
             blob = find(blobs, "table", message.id)
             if blob.form == "columns":
                 return _from_columns(_columns(blob.content))
-            return _from_arrow(_parse(blob.form, bytes(blob.content), blob.field or "table.id"))
+            return from_arrow(_parse(blob.form, bytes(blob.content), blob.field or "table.id"))
         case _:
-            return _from_arrow(_parse(source, getattr(message, source), f"table.{source}"))
+            return from_arrow(_parse(source, getattr(message, source), f"table.{source}"))
 
 
 def content(message: table_pb2.Table) -> bytes:
@@ -162,7 +162,8 @@ def to_columns(names: Sequence[str], arrays: Sequence[Array]) -> list[table_pb2.
     ]
 
 
-def _from_arrow(table: pa.Table) -> Table:
+def from_arrow(table: pa.Table) -> Table:
+    """Read the columns of an Arrow table; INVALID_TABLE where names are missing or repeated."""
     _check_names(table.column_names)
     columns: dict[str, Array] = {}
     unreadable: dict[str, str] = {}

@@ -15,6 +15,7 @@ prediction, and each sum a weighted mean over rows:
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -27,8 +28,10 @@ from onnxplain_server.methods.interactions.options import Options
 from onnxplain_server.methods.interactions.permutation_test import PermutationTest
 from onnxplain_server.methods.interactions.presentation import Presentation
 from onnxplain_server.methods.interactions.result import Result
+from onnxplain_server.methods.interactions.streamed_measurement import StreamedMeasurement
 from onnxplain_server.methods.interactions.weighted_measurement import Plan, WeightedMeasurement
-from onnxplain_server.methods.resampling import replicate
+from onnxplain_server.methods.resampling import effective_row_count, replicate
+from onnxplain_server.trees.streaming.engine import StreamedTrees
 
 
 def approximate(features: Features, options: Options) -> Features:
@@ -75,25 +78,32 @@ def compute(effects: Effects, options: Options, seed: int, actual: Matrix | None
         weights = np.concatenate([weights[None], replicates])
     for batch in effects.batches(weights):
         measure.run(batch)
-    presented = Presentation(effects, options, measure)
-    total = presented.statistic("total", ())
-    return Result(
-        effects.output_names,
-        total.denominators,
-        total,
-        presented.statistics("overall", 1),
-        presented.statistics("pairwise", 2),
-        presented.statistics("threeway", 3),
-        presented.statistics("importance", 1),
-        options.resampling,
-        presented.below_threshold(options.absolute_threshold),
-    )
+    rows = effects.background
+    row_count = effective_row_count(rows.weights)
+    names, outputs = rows.features.names, effects.output_names
+    return Presentation(names, outputs, options, measure, row_count).result()
+
+
+def compute_streamed(trees: StreamedTrees, names: Sequence[str], options: Options) -> Result:
+    """Compute the statistics on a table that is read block by block, without replicates and tests.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Features of the model, in its order.
+    """
+    measure = StreamedMeasurement(trees, plan_of(names, options))
+    measure.run()
+    return Presentation(names, trees.outputs.names, options, measure, measure.row_count).result()
 
 
 def _plan(effects: Effects, options: Options) -> Plan:
+    return plan_of(effects.background.features.names, options)
+
+
+def plan_of(names: Sequence[str], options: Options) -> Plan:
     """Build the plan, with counts of pairs and triples capped by the number of features."""
-    features = effects.background.features
-    positions = sorted(features.index(name) for name in options.features)
+    positions = sorted(names.index(name) for name in options.features)
     pairwise = min(options.pairwise_feature_count, len(positions))
     threeway = min(options.threeway_feature_count, pairwise)
     return Plan(tuple(positions), pairwise, threeway, options.absolute_threshold)

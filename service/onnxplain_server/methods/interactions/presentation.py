@@ -2,29 +2,83 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from itertools import combinations
+from typing import Protocol
 
 import numpy as np
 
-from onnxplain_server.core.arrays import Matrix
+from onnxplain_server.core.arrays import Matrix, Vector
 from onnxplain_server.core.model import Note
-from onnxplain_server.effects.engine import Effects
 from onnxplain_server.methods.interactions.options import Options
-from onnxplain_server.methods.interactions.result import Statistic, ratio
-from onnxplain_server.methods.interactions.weighted_measurement import WeightedMeasurement
-from onnxplain_server.methods.resampling import ReplicateSpread, effective_row_count, spread
+from onnxplain_server.methods.interactions.result import Result, Statistic, ratio
+from onnxplain_server.methods.interactions.strength import RatioParts
+from onnxplain_server.methods.resampling import ReplicateSpread, spread
+
+
+class Measurement(Protocol):
+    """Measured statistics: of all rows in memory, or of blocks; see `WeightedMeasurement`."""
+
+    @property
+    def parts(self) -> Mapping[tuple[str, tuple[int, ...]], Sequence[RatioParts]]:
+        """One entry per set of weights, by order and features."""
+
+    @property
+    def clipped(self) -> Mapping[tuple[str, tuple[int, ...]], float]:
+        """Shares of terms that are set to 0 though not negligible."""
+
+    def shown(self, order: str) -> Sequence[int]:
+        """Return the features to list."""
+
+    def p_values(self, order: str, group: tuple[int, ...]) -> Vector | None:
+        """Return the p-values of a term; None without a test."""
 
 
 class Presentation:
-    """Builder of statistics, in table order, from measurements."""
+    """Builder of statistics, in table order, from measurements.
 
-    def __init__(self, effects: Effects, options: Options, measure: WeightedMeasurement) -> None:
-        self._names = effects.background.features.names
-        self._zeros = np.zeros(len(effects.output_names))
+    Parameters
+    ----------
+    names : sequence of str
+        Features of the model.
+    output_names : tuple of str
+    options : Options
+    measure : Measurement
+    row_count : float
+        Effective number of rows, for the spread of replicates.
+    """
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        output_names: tuple[str, ...],
+        options: Options,
+        measure: Measurement,
+        row_count: float,
+    ) -> None:
+        self._names = names
+        self._output_names = output_names
+        self._options = options
+        self._zeros = np.zeros(len(output_names))
         self._resampling = options.resampling
-        self._row_count = effective_row_count(effects.background.weights)
+        self._row_count = row_count
         self._is_tested = options.permutation_count > 0
         self._measure = measure
+
+    def result(self) -> Result:
+        """Return the statistics of all orders."""
+        total = self.statistic("total", ())
+        return Result(
+            self._output_names,
+            total.denominators,
+            total,
+            self.statistics("overall", 1),
+            self.statistics("pairwise", 2),
+            self.statistics("threeway", 3),
+            self.statistics("importance", 1),
+            self._resampling,
+            self.below_threshold(self._options.absolute_threshold),
+        )
 
     def statistics(self, order: str, size: int) -> tuple[Statistic, ...]:
         """Return the statistics of an order, of `size` features each."""

@@ -69,7 +69,11 @@ def clip(outputs: Matrix, weights: Vector, noise: Vector, absolute: float | None
     absolute : float or None
         Threshold; None: relative to the predictions, and to the noise.
     """
-    squares = mean_square(outputs, weights)
+    return clip_below(mean_square(outputs, weights), noise, absolute)
+
+
+def clip_below(squares: Vector, noise: Vector, absolute: float | None) -> Clip:
+    """Return the clipper for predictions with these mean squares: (n_outputs,); see `clip`."""
     if absolute is not None:
         return Clip(np.full_like(squares, absolute), squares)
     return Clip(np.maximum(1e-10 * squares, noise**2), squares)

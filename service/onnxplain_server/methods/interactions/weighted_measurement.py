@@ -48,6 +48,11 @@ class Plan:
         """Return the number of features, per output, in the groups of an order."""
         return self.pairwise_count if order == "pairwise" else self.threeway_count
 
+    def shown(self, order: str, chosen: Sequence[int]) -> list[int]:
+        """Return the chosen features, padded with the first others."""
+        spare = [j for j in self.positions if j not in chosen]
+        return sorted((*chosen, *spare[: max(0, self.count(order) - len(chosen))]))
+
     def joint_bound(self, effects: Effects) -> int:
         """Return an upper bound of the rows to predict for pairs and triples.
 
@@ -70,7 +75,7 @@ class Plan:
             Numerators of the overall statistic measured so far.
         """
         features = []
-        for order in _JOINT:
+        for order in JOINT:
             candidates, count = self._candidates(order, measured, n_outputs)
             features.append(tuple(sorted(sorted(candidates), key=lambda j: -costs[j])[:count]))
         return tuple(features)
@@ -82,7 +87,7 @@ class Plan:
         chosen: set[int] = set()
         if measured:
             numerators = np.array(list(measured.values()))
-            chosen = set(_strongest(list(measured), numerators, self.count(order)))
+            chosen = set(strongest(list(measured), numerators, self.count(order)))
         candidates = chosen | (set(self.positions) - set(measured))
         return candidates, min(self.count(order) * n_outputs, len(candidates))
 
@@ -171,7 +176,7 @@ class WeightedMeasurement:
 
     def _groups(self) -> dict[str, list[tuple[int, ...]]]:
         """Return the pairs and triples of the chosen features."""
-        return {order: list(combinations(self._chosen[order], _SIZES[order])) for order in _JOINT}
+        return {order: list(combinations(self._chosen[order], SIZES[order])) for order in JOINT}
 
     def _settle_joint(self) -> None:
         """Return planned rows that no choice of features can need any more."""
@@ -198,16 +203,14 @@ class WeightedMeasurement:
 
     def p_values(self, order: str, group: tuple[int, ...]) -> Vector | None:
         """Return the p-values of a measured term: (n_outputs,); None without a test."""
-        test = self._joint_test if order in _JOINT else self._test
+        test = self._joint_test if order in JOINT else self._test
         return test.p_values((order, group)) if test else None
 
     def shown(self, order: str) -> list[int]:
         """Return the features to list: the chosen ones, padded with the first others."""
-        if order not in _JOINT:
+        if order not in JOINT:
             return list(self._plan.positions)
-        chosen, count = self._chosen[order], self._plan.count(order)
-        spare = [j for j in self._plan.positions if j not in chosen]
-        return sorted((*chosen, *spare[: max(0, count - len(chosen))]))
+        return self._plan.shown(order, self._chosen[order])
 
     def _joint_rows(self) -> Array:
         """Return a mask of the rows on which pairs are computed: (n_rows,)."""
@@ -220,7 +223,7 @@ class WeightedMeasurement:
         measured.append(parts)
         if self._clip.clipped_share and len(measured) == 1:
             self.clipped[order, group] = self._clip.clipped_share
-        test = self._joint_test if order in _JOINT else self._test
+        test = self._joint_test if order in JOINT else self._test
         if test and len(measured) == 1:
             own = term if term.ndim == 2 else term[0]
             # Terms clipped to 0 are not tested.
@@ -231,24 +234,24 @@ class WeightedMeasurement:
         positions = self._plan.positions
         overall = [self.parts["overall", (j,)][0].numerators for j in positions]
         first = np.array([np.atleast_2d(numerators)[0] for numerators in overall])
-        for order in _JOINT:
-            self._chosen[order] = _strongest(positions, first, self._plan.count(order))
+        for order in JOINT:
+            self._chosen[order] = strongest(positions, first, self._plan.count(order))
 
 
-_SIZES = {"pairwise": 2, "threeway": 3}
-_JOINT = tuple(_SIZES)
+SIZES = {"pairwise": 2, "threeway": 3}
+JOINT = tuple(SIZES)
 
 
 def _cost(effects: Effects, features: Sequence[tuple[int, ...]]) -> int:
     """Return the rows to predict for all groups of the features of each order."""
     return sum(
         effects.cost(group)
-        for order, members in zip(_JOINT, features, strict=True)
-        for group in combinations(sorted(members), _SIZES[order])
+        for order, members in zip(JOINT, features, strict=True)
+        for group in combinations(sorted(members), SIZES[order])
     )
 
 
-def _strongest(positions: Sequence[int], numerators: Matrix, count: int) -> list[int]:
+def strongest(positions: Sequence[int], numerators: Matrix, count: int) -> list[int]:
     """Return the most interacting features: `count` per output, without those at 0.
 
     Parameters

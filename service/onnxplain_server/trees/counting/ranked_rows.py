@@ -55,10 +55,19 @@ class RankedRows:
         return len(self.shares)
 
 
-def rank_rows(ensemble: Ensemble, background: Background, pool: BlockPool) -> RankedRows:
-    """Find the cell of every value."""
+def rank_rows(
+    ensemble: Ensemble, background: Background, pool: BlockPool, total: float | None = None
+) -> RankedRows:
+    """Find the cell of every value.
+
+    Parameters
+    ----------
+    total : float or None
+        Weight that the shares are of; None: of these rows. With 1, shares are weights.
+    """
     weights = background.weights
-    shares = weights / weights.sum()
+    total = float(weights.sum()) if total is None else total
+    shares = weights / total
     codes = np.empty((len(background.columns), len(weights)), dtype=np.int32)
     below = np.zeros(ensemble.first[-1])
 
@@ -70,7 +79,7 @@ def rank_rows(ensemble: Ensemble, background: Background, pool: BlockPool) -> Ra
 
     pool.run(rank_column, range(len(codes)))
     planes = _planes(weights)
-    unit = float(_least(weights) / weights.sum())
+    unit = _least(weights) / total
     return RankedRows(codes, shares, below, planes, unit)
 
 

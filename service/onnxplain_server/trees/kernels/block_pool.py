@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Generator, Iterable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Executor, Future
 from typing import TypeVar
 
 from onnxplain_server.effects.ledger import Ledger
@@ -21,7 +21,7 @@ class BlockPool:
 
     Parameters
     ----------
-    threads : ThreadPoolExecutor
+    threads : Executor
         Its threads must not wait for other blocks of this pool.
     ledger : Ledger
         Checks for cancellation before each block.
@@ -31,7 +31,7 @@ class BlockPool:
     ledger : Ledger
     """
 
-    def __init__(self, threads: ThreadPoolExecutor, ledger: Ledger) -> None:
+    def __init__(self, threads: Executor, ledger: Ledger) -> None:
         self._threads = threads
         self.ledger = ledger
 

@@ -1,0 +1,164 @@
+"""A table that is read block by block, bound to a model: what is known of all rows, and a sample.
+
+Methods that are not streamed are computed on the sample, as if it were the table; their answers
+tell the rows used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from onnxplain_server.core.arrays import Vector
+from onnxplain_server.core.columns import NamedColumns
+from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.model import Model
+from onnxplain_server.core.row_blocks import BLOCK_ROWS, TableBlocks
+from onnxplain_server.core.rows import Features, bind, is_missing, no_value
+from onnxplain_server.core.table import Table, row_weights, sample_rows
+from onnxplain_server.effects.background import merge
+from onnxplain_server.explain.question import Question
+from onnxplain_server.explain.sample import RowsUsed, check_row_count
+from onnxplain_server.explain.weighted_table import unit_of
+from onnxplain_server.methods.registry import method_of
+from onnxplain_server.trees.streaming.blocks import RowBlock
+
+SAMPLED_ROWS = BLOCK_ROWS
+"""Rows of the sample for methods that are not streamed."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Survey:
+    """What a first pass finds of a table.
+
+    Attributes
+    ----------
+    used_count : int
+        Rows of weight above 0.
+    weight, largest_weight : float
+        Sum and largest of the case weights.
+    sample : Table
+        Rows drawn uniformly, with all columns, in their order.
+    """
+
+    used_count: int
+    weight: float
+    largest_weight: float
+    sample: Table
+
+
+class StreamedRows:
+    """Implements `RowBlocks` on a table, for a model and a question.
+
+    Parameters
+    ----------
+    table : TableBlocks
+    model : Model
+    question : Question
+
+    Raises
+    ------
+    ExplainError
+        Those of a table in memory; INVALID_OPTION for methods that explain rows by their number.
+
+    Attributes
+    ----------
+    row_count : int
+        Rows of the table.
+    survey : Survey
+    """
+
+    def __init__(self, table: TableBlocks, model: Model, question: Question) -> None:
+        _refuse_row_indices(question)
+        self.row_count = table.row_count
+        self._table = table
+        self._model = model
+        self._question = question
+        self._names: tuple[str, ...] = table.names
+        self.survey = self._survey()
+        self._unit = unit_of(self.survey.largest_weight)
+
+    def read(self, first: int, last: int) -> Iterator[RowBlock]:
+        """Read blocks of features and weights; see `RowBlocks.read`."""
+        for _, table in self._table.read(first, last, self._names):
+            weights = self._weights(table) / self._unit
+            if weights.any():
+                features = self._bind(table)
+                rows = table.as_sent(np.arange(table.n_rows))
+                yield RowBlock(table.n_rows, merge(features, weights, rows, self._unit))
+
+    def used(self) -> RowsUsed:
+        """Count the rows, for methods that use all of them."""
+        survey = self.survey
+        return RowsUsed(survey.used_count, survey.used_count, survey.weight, self._question.seed)
+
+    def _weights(self, table: Table) -> Vector:
+        return row_weights(table, self._question.weight_column)
+
+    def _bind(self, table: Table) -> Features:
+        others = (self._question.target_column, self._question.weight_column)
+        columns = self._question.feature_columns
+        return bind(self._model.inputs, table, columns, others, is_part=True)
+
+    def _survey(self) -> Survey:
+        """Read all rows once; raise what a table in memory would."""
+        drawn = sample_rows(self.row_count, SAMPLED_ROWS, self._question.seed)
+        tally, parts = _Tally(), []
+        for row, table in self._table.read(0, -(-self.row_count // BLOCK_ROWS), self._names):
+            tally.add(self._weights(table), self._bind(table))
+            parts.append(table.take(drawn[(drawn >= row) & (drawn < row + table.n_rows)] - row))
+        tally.check(self.row_count)
+        self._names = tuple(filter(None, (*tally.names, self._question.weight_column)))
+        return Survey(tally.used_count, tally.weight, tally.largest, _joined(parts))
+
+
+class _Tally:
+    """What a survey adds up over blocks."""
+
+    def __init__(self) -> None:
+        self.used_count = 0
+        self.weight = 0.0
+        self.largest = 0.0
+        self.names: tuple[str, ...] = ()
+        self._has_value: set[str] = set()
+
+    def add(self, weights: Vector, features: Features) -> None:
+        self.names = features.names
+        self.used_count += int(np.count_nonzero(weights))
+        self.weight += float(weights.sum())
+        self.largest = max(self.largest, float(weights.max()))
+        for name, column in zip(features.names, features.stored, strict=True):
+            if not is_missing(column[weights > 0]).all():
+                self._has_value.add(name)
+
+    def check(self, row_count: int) -> None:
+        """Raise where rows or values are too few."""
+        check_row_count(self.used_count, row_count)
+        for name in self.names:
+            if name not in self._has_value:
+                raise no_value(name, self.used_count)
+
+
+def _joined(parts: Sequence[Table]) -> Table:
+    """Put tables with the same columns one below the other; what one cannot read, none can."""
+    unreadable = {name: kind for part in parts for name, kind in part.unreadable.items()}
+    columns = {
+        name: np.concatenate([part.stored[name] for part in parts])
+        for name in parts[0].names
+        if name not in unreadable
+    }
+    n_rows = sum(part.n_rows for part in parts)
+    return Table(NamedColumns(columns), n_rows, unreadable)
+
+
+def _refuse_row_indices(question: Question) -> None:
+    for options in question.methods:
+        if method_of(options).row_indices(options):
+            raise ExplainError(
+                Reason.INVALID_OPTION,
+                "row_indices cannot be asked of a table that is read in blocks, as too large for "
+                "memory_bytes; raise memory_bytes, or send these rows as a table of their own",
+                "methods",
+            )

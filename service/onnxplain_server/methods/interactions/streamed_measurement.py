@@ -1,0 +1,126 @@
+"""Measurement of interaction statistics on a table that is read block by block."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from itertools import combinations
+
+import numpy as np
+
+from onnxplain_server.core.arrays import Vector
+from onnxplain_server.effects.moments import Moments
+from onnxplain_server.methods.interactions.strength import Clip, RatioParts, clip_below
+from onnxplain_server.methods.interactions.weighted_measurement import (
+    JOINT,
+    SIZES,
+    Plan,
+    strongest,
+)
+from onnxplain_server.trees.streaming.block_effects import BlockEffects
+from onnxplain_server.trees.streaming.engine import StreamedTrees
+
+_Term = tuple[str, tuple[int, ...]]
+
+
+class StreamedMeasurement:
+    """Implements `Measurement` in two passes, and two more for pairs and triples.
+
+    Parameters
+    ----------
+    trees : StreamedTrees
+    plan : Plan
+
+    Attributes
+    ----------
+    parts : dict of (order, features) to list of one RatioParts
+    clipped : dict of (order, features) to float
+        As those of `WeightedMeasurement`.
+    row_count : float
+        Rows of the table.
+    """
+
+    def __init__(self, trees: StreamedTrees, plan: Plan) -> None:
+        self._trees = trees
+        self._plan = plan
+        self._chosen: dict[str, list[int]] = {order: [] for order in JOINT}
+        self.parts: dict[_Term, list[RatioParts]] = {}
+        self.clipped: dict[_Term, float] = {}
+        self.row_count = float(trees.rows.row_count)
+
+    def run(self) -> None:
+        """Measure single features, choose those for pairs and triples, and measure these."""
+        clip = self._measure_single()
+        numerators = np.array([self._numerators("overall", (j,)) for j in self._plan.positions])
+        for order in JOINT:
+            count = self._plan.count(order)
+            self._chosen[order] = strongest(self._plan.positions, numerators, count)
+        groups = {o: list(combinations(self._chosen[o], SIZES[o])) for o in JOINT}
+        if any(groups.values()):
+            self._measure_joint(groups, clip)
+
+    def shown(self, order: str) -> list[int]:
+        """Return the features to list: the chosen ones, padded with the first others."""
+        if order not in JOINT:
+            return list(self._plan.positions)
+        return self._plan.shown(order, self._chosen[order])
+
+    def p_values(self, order: str, group: tuple[int, ...]) -> None:
+        """Return None: terms are not tested."""
+
+    def _measure_single(self) -> Clip:
+        features = self._plan.positions
+        groups = [(j,) for j in features]
+        counts = self._trees.count(groups)
+        moments = self._trees.measure(counts, groups, partial(single_moments, features))
+        squares = moments.mean_squares
+        clip = clip_below(squares[0], self._trees.rounding_error(), self._plan.absolute_threshold)
+        self._keep("total", (), squares[1], squares[0], clip)
+        for q, j in enumerate(features):
+            self._keep("overall", (j,), squares[2 + 2 * q], squares[0], clip)
+            self._keep("importance", (j,), squares[3 + 2 * q], squares[0], clip)
+        return clip
+
+    def _measure_joint(self, groups: Mapping[str, Sequence[tuple[int, ...]]], clip: Clip) -> None:
+        flat = [(order, group) for order in JOINT for group in groups[order]]
+        wanted = [group for _, group in flat]
+        counts = self._trees.count(wanted)
+        squares = self._trees.measure(counts, wanted, partial(joint_moments, wanted)).mean_squares
+        for q, (order, group) in enumerate(flat):
+            self._keep(order, group, squares[2 * q], squares[2 * q + 1], clip)
+
+    def _keep(
+        self,
+        order: str,
+        group: tuple[int, ...],
+        numerators: Vector,
+        denominators: Vector,
+        clip: Clip,
+    ) -> None:
+        self.parts[order, group] = [RatioParts(clip(numerators), denominators)]
+        if clip.clipped_share:
+            self.clipped[order, group] = clip.clipped_share
+
+    def _numerators(self, order: str, group: tuple[int, ...]) -> Vector:
+        found: Vector = self.parts[order, group][0].numerators
+        return found
+
+
+def single_moments(features: Sequence[int], effects: BlockEffects) -> Moments:
+    r"""Compute the moments of f, of f - Σ_j F_j, and for each feature of f - F_j - F_\j, f - F_\j.
+
+    The numerator of a statistic is the square of one of them about its mean.
+    """
+    outputs = effects.outputs()
+    residual, terms = outputs.copy(), []
+    for single in effects.single(features):
+        residual -= single.own
+        importance = outputs - single.others
+        terms += [importance - single.own, importance]
+    return Moments.of([outputs, residual, *terms], effects.weights)
+
+
+def joint_moments(groups: Sequence[tuple[int, ...]], effects: BlockEffects) -> Moments:
+    """Compute the moments of the pure and the whole effect of each group."""
+    series = [each for joint in effects.joint(groups) for each in (joint.pure, joint.whole)]
+    return Moments.of(series, effects.weights)

@@ -1,0 +1,105 @@
+"""Blocks of rows, tasks of some blocks, and the fold of their sums in the order of the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+from onnxplain_server.core.row_blocks import BLOCK_ROWS
+from onnxplain_server.effects.background import Background
+from onnxplain_server.trees.kernels.block_pool import BlockPool
+
+TASK_BLOCKS = 4
+"""Blocks of a task, whose sums are added up before those of other tasks."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowBlock:
+    """A block of the table.
+
+    Attributes
+    ----------
+    row_count : int
+        Rows of the table in it, also those of weight 0.
+    background : Background
+        Its rows of weight above 0, with equal ones merged.
+    """
+
+    row_count: int
+    background: Background
+
+
+class RowBlocks(Protocol):
+    """Rows of a table, bound to a model's features."""
+
+    @property
+    def row_count(self) -> int:
+        """Rows of the table."""
+
+    def read(self, first: int, last: int) -> Iterator[RowBlock]:
+        """Read the blocks from number `first` up to `last`, without those of no weight."""
+
+
+class Sums(Protocol):
+    """Sums over rows, which those of later rows are added to."""
+
+    def add(self, later: Any) -> None:
+        """Add the sums of later rows, in place."""
+
+
+S = TypeVar("S", bound=Sums)
+
+
+def fold(
+    rows: RowBlocks,
+    summed: Callable[[RowBlock, BlockPool], S],
+    pool: BlockPool,
+    at_once: int,
+) -> S | None:
+    """Sum over all blocks, task by task.
+
+    Parameters
+    ----------
+    summed : callable (RowBlock, BlockPool) -> Sums
+        Sums over one block; the pool is one of the calling thread alone.
+    at_once : int
+        Tasks that run or wait.
+
+    Returns
+    -------
+    Sums or None
+        None where no row has a weight.
+    """
+    alone = BlockPool(CallingThread(), pool.ledger)
+
+    def run(first: int) -> S | None:
+        blocks = rows.read(first, min(first + TASK_BLOCKS, count))
+        return _add_up(summed(block, alone) for block in blocks)
+
+    count = -(-rows.row_count // BLOCK_ROWS)
+    return _add_up(pool.stream(run, range(0, count, TASK_BLOCKS), at_once))
+
+
+def _add_up(parts: Iterator[S | None] | Iterator[S]) -> S | None:
+    total: S | None = None
+    for part in parts:
+        if total is None:
+            total = part
+        elif part is not None:
+            total.add(part)
+    return total
+
+
+class CallingThread(Executor):
+    """Executor that runs each call at once, in the thread that submits it."""
+
+    def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Run a call; its error is that of the future."""
+        future: Future[Any] = Future()
+        try:
+            future.set_result(function(*args, **kwargs))
+        except BaseException as error:  # noqa: BLE001 - raised by whoever asks for the result
+            future.set_exception(error)
+        return future

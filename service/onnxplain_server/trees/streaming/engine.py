@@ -1,0 +1,115 @@
+"""Streamed engine: passes over the blocks of a table, each a fold of pure tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from onnxplain_server.core.arrays import Vector
+from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.effects.rounding import AVERAGING
+from onnxplain_server.trees.groups import parts_of
+from onnxplain_server.trees.kernels.block_pool import BlockPool
+from onnxplain_server.trees.leaves import Leaves
+from onnxplain_server.trees.reading.check import magnitude
+from onnxplain_server.trees.reading.ensemble import Ensemble
+from onnxplain_server.trees.streaming.block_effects import BlockEffects, Outputs
+from onnxplain_server.trees.streaming.blocks import RowBlock, RowBlocks, S, fold
+from onnxplain_server.trees.streaming.counts import CountSums, Group, LeafCounter, TreeCounts
+from onnxplain_server.trees.streaming.pure_tables import PureTables
+
+
+class StreamedTrees:
+    """Effects of sums over trees on a table that is read block by block.
+
+    Parameters
+    ----------
+    ensemble : Ensemble
+    leaves : Leaves
+        Of the ensemble, or of one that differs in `matrix` and `offset` only.
+    rows : RowBlocks
+    outputs : Outputs
+    pool : BlockPool
+    at_once : int
+        Tasks that run or wait at the same time.
+
+    Attributes
+    ----------
+    rows, outputs
+        As the parameters.
+    """
+
+    def __init__(
+        self,
+        ensemble: Ensemble,
+        leaves: Leaves,
+        rows: RowBlocks,
+        outputs: Outputs,
+        pool: BlockPool,
+        at_once: int,
+    ) -> None:
+        self.rows = rows
+        self.outputs = outputs
+        self._ensemble = ensemble
+        self._leaves = leaves
+        self._pool = pool
+        self._at_once = at_once
+
+    def rounding_error(self) -> Vector:
+        """Bound the rounding error of an effect: (n_outputs,), output unit."""
+        return AVERAGING * magnitude(self._ensemble)[self.outputs.selected]
+
+    def count(self, groups: Sequence[Group]) -> TreeCounts:
+        """Count rows for groups of features and all parts of them, in one pass.
+
+        Raises
+        ------
+        ExplainError
+            EMPTY_TABLE where no row has a weight; those of the table and of cancellation.
+        """
+        counter = LeafCounter(self._leaves, self._leaves.boxes(self._pool), _all_parts(groups))
+
+        def counted(block: RowBlock, pool: BlockPool) -> CountSums:
+            self._pool.ledger.spend(block.row_count, 0)
+            return counter.count(block.background, pool)
+
+        return counter.finish(self._fold(counted))
+
+    def measure(
+        self, counts: TreeCounts, groups: Sequence[Group], measure: Callable[[BlockEffects], S]
+    ) -> S:
+        """Sum what a measure makes of the effects at the rows of each block, in one pass.
+
+        Parameters
+        ----------
+        counts : TreeCounts
+            Of `groups`.
+        groups : sequence of tuples of int
+            Those that `measure` asks for.
+
+        Raises
+        ------
+        ExplainError
+            NON_FINITE_PREDICTION; those of the table and of cancellation.
+        """
+        tables = PureTables(self._ensemble, counts, _all_parts(groups))
+
+        def measured(block: RowBlock, pool: BlockPool) -> S:
+            self._pool.ledger.spend(block.row_count * len(groups), 0)
+            rows = block.background
+            effects = BlockEffects(self._ensemble, self.outputs, counts, tables, rows, pool)
+            return measure(effects)
+
+        return self._fold(measured)
+
+    def _fold(self, summed: Callable[[RowBlock, BlockPool], S]) -> S:
+        total = fold(self.rows, summed, self._pool, self._at_once)
+        if total is None:
+            raise ExplainError(
+                Reason.EMPTY_TABLE, "the table has no row of a weight above 0", "table"
+            )
+        return total
+
+
+def _all_parts(groups: Sequence[Group]) -> list[Group]:
+    """Return all groups of some of the features of a group, each once."""
+    return list(dict.fromkeys(part for group in groups for part in parts_of(group)))
