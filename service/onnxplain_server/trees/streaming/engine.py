@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+import numpy as np
+
 from onnxplain_server.core.arrays import Vector
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.effects.rounding import AVERAGING
@@ -64,7 +66,8 @@ class StreamedTrees:
         Raises
         ------
         ExplainError
-            EMPTY_TABLE where no row has a weight; those of the table and of cancellation.
+            EMPTY_TABLE where no row has a weight; NON_FINITE_PREDICTION; those of the table and
+            of cancellation.
         """
         counter = LeafCounter(self._leaves, self._leaves.boxes(self._pool), _all_parts(groups))
 
@@ -72,7 +75,10 @@ class StreamedTrees:
             self._pool.ledger.spend(block.row_count, 0)
             return counter.count(block.background, pool)
 
-        return counter.finish(self._fold(counted))
+        counts = counter.finish(self._fold(counted))
+        if not np.isfinite(counts.mean).all():
+            self.measure(counts, [], _Checked)  # names the rows
+        return counts
 
     def measure(
         self, counts: TreeCounts, groups: Sequence[Group], measure: Callable[[BlockEffects], S]
@@ -108,6 +114,16 @@ class StreamedTrees:
                 Reason.EMPTY_TABLE, "the table has no row of a weight above 0", "table"
             )
         return total
+
+
+class _Checked:
+    """Sums of nothing: predictions that are checked."""
+
+    def __init__(self, effects: BlockEffects) -> None:
+        effects.outputs()
+
+    def add(self, later: _Checked) -> None:
+        """Add nothing."""
 
 
 def _all_parts(groups: Sequence[Group]) -> list[Group]:
