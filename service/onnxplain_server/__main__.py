@@ -53,7 +53,7 @@ def local() -> LocalMessages:
 # a second to import.
 
 
-def _runner() -> Runner:
+def _runner() -> cli.parts.LocalRunner:
     from onnxplain_server.adapters.runner.in_process import InProcess  # noqa: PLC0415
 
     return InProcess(threads=len(os.sched_getaffinity(0)))

@@ -53,5 +53,5 @@ def test_tables_have_formats_and_filters() -> None:
     ],
 )
 def test_other_formats_and_comparisons_are_refused(table: onnxplain.TableUris) -> None:
-    with pytest.raises(ValueError, match="csv|>="):
+    with pytest.raises(ValueError, match=r"csv|>="):
         to_table(table)

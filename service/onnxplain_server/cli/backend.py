@@ -8,7 +8,7 @@ import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import onnxplain
 from onnxplain.v1.explanation_service_pb2 import (
@@ -20,6 +20,7 @@ from onnxplain.v1.explanation_service_pb2 import (
 from onnxplain.v1.plan_pb2 import ExplanationPlan
 
 from onnxplain_server.cli.connection import Connection
+from onnxplain_server.cli.failure import CommandError
 from onnxplain_server.cli.parts import ServiceParts
 from onnxplain_server.core.interfaces import NO_BLOBS, Blobs, Runner
 from onnxplain_server.core.request import ReplyFormat, RequestFile, RequestParts, ServiceMethod
@@ -31,6 +32,9 @@ from onnxplain_server.transport.fetched_files import NO_SOURCES, FetchedFiles, f
 from onnxplain_server.transport.uploads import name_inline
 from onnxplain_server.transport.written_results import WrittenResults
 from onnxplain_server.wire.protobuf_split import split
+
+if TYPE_CHECKING:
+    from onnxplain_server.core.row_blocks import LargeTable
 
 OnProgress: TypeAlias = Callable[[float, float], None] | None
 """Called with rows done and planned; None without a progress bar."""
@@ -57,7 +61,11 @@ class Backend(Protocol):
 
 
 def choose(
-    parts: ServiceParts, endpoint: str | None, timeout: float | None, connection: Connection
+    parts: ServiceParts,
+    endpoint: str | None,
+    timeout: float | None,
+    connection: Connection,
+    large_table: LargeTable | None = None,
 ) -> Backend:
     """Return a backend for the server at the endpoint, or for this process without one.
 
@@ -70,18 +78,23 @@ def choose(
         Seconds for each call.
     connection : Connection
         For the server.
+    large_table : LargeTable or None
+        Table of requests that hold none, for this process.
     """
     if endpoint:
         return RemoteBackend(endpoint, timeout, connection)
     connection.check_unused()
-    return LocalBackend(parts, timeout)
+    return LocalBackend(parts, timeout, large_table)
 
 
 class LocalBackend:
     """Backend that computes in this process."""
 
-    def __init__(self, parts: ServiceParts, timeout: float | None) -> None:
+    def __init__(
+        self, parts: ServiceParts, timeout: float | None, large_table: LargeTable | None = None
+    ) -> None:
         self._parts = parts
+        self._large_table = large_table
         self._seconds = math.inf if timeout is None else timeout
 
     def explain(self, request: ExplainRequest, on_progress: OnProgress) -> ExplainResponse:
@@ -92,12 +105,26 @@ class LocalBackend:
             message, blobs = self._fetched(request, ServiceMethod.EXPLAIN, runner, call)
             results = WrittenResults(self._parts.sources() if request.result_uri else NO_SOURCES)
             results.check(message)
-            reply = runner.explain(message, blobs, call)
+            if self._large_table:
+                reply = runner.explain_large(message, blobs, self._large_table, call)
+            else:
+                reply = runner.explain(message, blobs, call)
             results.write(message, reply, ReplyFormat.PROTOBUF, control)
         return ExplainResponse.FromString(reply.content)
 
     def plan(self, request: ExplainRequest) -> ExplanationPlan:
-        """Plan an explanation without computing it."""
+        """Plan an explanation without computing it.
+
+        Raises
+        ------
+        CommandError
+            NOT_PLANNED for a table that is read in blocks.
+        """
+        if self._large_table:
+            raise CommandError(
+                "NOT_PLANNED",
+                "a table that is too large for --memory-bytes has no plan; raise --memory-bytes",
+            )
         with _rare_collection(), _interruptible(self._seconds) as control:
             call = self._call(control, _ignore)
             runner = self._parts.runner()

@@ -28,10 +28,11 @@ from onnxplain_server.cli.connection import (
     Tls,
     TokenFile,
 )
-from onnxplain_server.cli.failure import UsageFault, in_short
+from onnxplain_server.cli.failure import CommandError, UsageFault, in_short
 from onnxplain_server.cli.output import formatting, progress
 from onnxplain_server.cli.output.formats import DEFAULT_OUTPUT, Output, is_for_terminal
 from onnxplain_server.cli.requests import methods, request
+from onnxplain_server.cli.requests.large_table import large_table
 from onnxplain_server.core import contract_limits
 from onnxplain_server.core.errors import ExplainError
 from onnxplain_server.report import renderer
@@ -213,6 +214,15 @@ def explain(
             help="Do not refuse a model that gives different predictions for the same row.",
         ),
     ] = None,
+    memory_bytes: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="BYTES",
+            help="Memory of the computation: a Parquet or Arrow file that would need more is read "
+            "in blocks.  [default: half of the machine's memory]",
+        ),
+    ] = None,
     output: Annotated[Output | None, typer.Option(help=DEFAULT_OUTPUT)] = None,
     output_file: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Output file; default: standard output.")
@@ -279,15 +289,18 @@ def asked(context: typer.Context) -> Iterator[tuple[backend.Backend, ExplainRequ
     connection = Connection(*(given[name] for name in _CONNECTION))
     model, table, file = (given[name] for name in ("model", "table", "request_file"))
     with in_short(request.names(context, {"model": model, "table": table, "request": file})):
-        message = request.build(model, table, file, methods.from_context(context), flags)
-        yield backend.choose(context.obj, given["endpoint"], given["timeout"], connection), message
+        large = None if given["endpoint"] else large_table(table, given["memory_bytes"])
+        whole = None if large else table
+        message = request.build(model, whole, file, methods.from_context(context), flags)
+        timeout = given["timeout"]
+        yield backend.choose(context.obj, given["endpoint"], timeout, connection, large), message
 
 
 def warn_of_long_work(chosen: backend.Backend, message: ExplainRequest) -> None:
     """Tell on a terminal that an explanation would take over a minute."""
     if not sys.stderr.isatty():
         return
-    with suppress(ExplainError, onnxplain.ExplainError):  # computing it raises it too
+    with suppress(ExplainError, onnxplain.ExplainError, CommandError):  # computing it raises it too
         seconds = chosen.plan(message).seconds
         if seconds.high > _LONG_SECONDS:
             text = f"this takes about {spell_time(seconds.low)} to {spell_time(seconds.high)}"

@@ -4,9 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
 
-from onnxplain_server.core.interfaces import Cache, Runner
+from onnxplain_server.core.interfaces import AnswerHost, Blobs, Cache, Runner
+from onnxplain_server.core.request import Reply
 from onnxplain_server.core.sources import Sources
+
+if TYPE_CHECKING:
+    from onnxplain_server.core.row_blocks import LargeTable
+
+
+class LocalRunner(Runner, Protocol):
+    """Runner in the process of a command, which reads files itself."""
+
+    def explain_large(
+        self, request: bytes, blobs: Blobs, table: LargeTable, host: AnswerHost
+    ) -> Reply:
+        """Answer a serialised ExplainRequest without table on the rows of a table in blocks."""
 
 
 def _no_sources() -> Sources:
@@ -22,7 +36,7 @@ class ServiceParts:
 
     Attributes
     ----------
-    runner : callable () -> Runner
+    runner : callable () -> LocalRunner
         Makes the runner of this process.
     cache : callable () -> Cache
         Makes the cache of this process.
@@ -32,7 +46,7 @@ class ServiceParts:
         Makes the reader of URIs in this process.
     """
 
-    runner: Callable[[], Runner]
+    runner: Callable[[], LocalRunner]
     cache: Callable[[], Cache]
     serve: Callable[[Mapping[str, object]], None]
     sources: Callable[[], Sources] = _no_sources

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from onnxplain_server.core.table import Table
@@ -42,3 +43,31 @@ class TableBlocks(Protocol):
         ExplainError
             INVALID_TABLE.
         """
+
+    def digest(self) -> str:
+        """Return the digest of the table's files, as an upload of them has it."""
+
+
+_COPIES = 6
+"""Of a table in memory: columns as sent and in the model's type, cells, effects and their terms."""
+_NUMBER = 8
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LargeTable:
+    """A table that is read in blocks, and the memory that it would not fit into.
+
+    Attributes
+    ----------
+    blocks : TableBlocks
+    memory_bytes : int
+        Memory of the computation, beside the model and the libraries.
+    """
+
+    blocks: TableBlocks
+    memory_bytes: int
+
+
+def whole_bytes(blocks: TableBlocks) -> int:
+    """Estimate the memory of a computation on the whole table."""
+    return _COPIES * _NUMBER * blocks.row_count * len(blocks.names)

@@ -30,15 +30,17 @@ from onnxplain_server.explain.question import Engine, Question
 from onnxplain_server.explain.resources import ClassMargin, Resources
 from onnxplain_server.explain.sample import BoundTable, Sample, take_sample
 from onnxplain_server.explain.single_flight_host import SingleFlightHost
+from onnxplain_server.explain.streaming_choice import stream
 from onnxplain_server.explain.without_model import check_without_model
 from onnxplain_server.methods.classes import Outputs
 from onnxplain_server.telemetry.spans import span
 from onnxplain_server.trees.kernels.block_pool import BlockPool
 from onnxplain_server.trees.reading.forest import Forest
 from onnxplain_server.trees.reading.refusal import Refusal
+from onnxplain_server.trees.streaming.engine import StreamedTrees
 
 _OF_ROWS = ("sample", "background", "effects", "sampled_outputs", "tabular_choice")
-_OF_LEDGER = ("predictor", "unplanned", "block_pool")
+_OF_LEDGER = ("predictor", "unplanned", "block_pool", "streamed_trees")
 """Properties that depend on the number of rows drawn; and that report to the ledger."""
 _SAMPLED_ROWS = 200
 """Rows on which the rounding errors of predictions are measured."""
@@ -198,6 +200,8 @@ class BoundRequest:
         draws_by_engine = self.has_model and not self._rows_once
         row_count = self.tabular_choice.row_count if draws_by_engine else None
         sample = take_sample(self._bound_table.weighted, features, self.question, row_count)
+        if self.resources.streamed:
+            sample = replace(sample, sampled_from=self.resources.streamed.survey.used_count)
         if self.has_model:
             check_labels(self.table, self.question, self.outputs)
         return sample
@@ -228,6 +232,14 @@ class BoundRequest:
             INVALID_REQUEST if there is no model.
         """
         return self.tabular_choice.on(self.background)
+
+    @cached_property
+    def streamed_trees(self) -> StreamedTrees | None:
+        """The engine on all rows of a table that is too large for memory: see `stream`."""
+        rows, question = self.resources.streamed, self.question
+        if rows is None:
+            return None
+        return stream(rows, question, self.block_pool, lambda: self.tabular_choice)
 
     def choose(self, features: Features, request_key: str = "") -> EngineChoice:
         """Choose the engine for rows of these features; `request_key` for those of the table."""

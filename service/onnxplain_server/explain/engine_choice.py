@@ -27,11 +27,15 @@ from onnxplain_server.explain.resources import Resources
 from onnxplain_server.explain.row_counts import LINKED_PAIR_ROWS, QUADRATIC_ROWS
 from onnxplain_server.trees.cached import CachedTrees
 from onnxplain_server.trees.exact import Exact
+from onnxplain_server.trees.kernels.block_pool import BlockPool
 from onnxplain_server.trees.linked import JointRows, Linked
 from onnxplain_server.trees.reading.check import disagreement
 from onnxplain_server.trees.reading.ensemble import Ensemble
 from onnxplain_server.trees.reading.links import LinkedEnsemble
 from onnxplain_server.trees.reading.refusal import Refusal
+from onnxplain_server.trees.streaming.block_effects import Outputs
+from onnxplain_server.trees.streaming.blocks import RowBlocks
+from onnxplain_server.trees.streaming.engine import StreamedTrees
 
 _CHECKED_ROWS = 200
 _PROBABILITY_ROUNDING = 1e-5
@@ -53,6 +57,9 @@ class EngineChoice:
         Whether the time of joint effects grows with the square of the rows.
     on : callable (Background) -> Effects
         Sets the engine up on rows.
+    stream : callable (RowBlocks, BlockPool, int) -> StreamedTrees, or None
+        Sets the engine up on a table in blocks, with `memory_bytes`; None where it needs all rows
+        in memory.
     """
 
     engine: Engine
@@ -61,6 +68,7 @@ class EngineChoice:
     row_count: int | None
     on: Callable[[Background], Effects]
     is_quadratic: bool
+    stream: Callable[[RowBlocks, BlockPool, int], StreamedTrees] | None = None
 
 
 def choose_engine(  # noqa: PLR0917 - the choice depends on all of these
@@ -101,7 +109,21 @@ def choose_engine(  # noqa: PLR0917 - the choice depends on all of these
     def on_cached(background: Background) -> Effects:
         return CachedTrees(on(background), ledger, identity, outputs)
 
-    return EngineChoice(Engine.TREES, explained.reason, (), None, on_cached, is_quadratic)
+    stream = None
+    if isinstance(explained.trees, Ensemble):
+        stream = _streaming(explained.trees, model.output_names, outputs, resources)
+    return EngineChoice(Engine.TREES, explained.reason, (), None, on_cached, is_quadratic, stream)
+
+
+def _streaming(
+    trees: Ensemble, names: tuple[str, ...], outputs: Indices, resources: Resources
+) -> Callable[[RowBlocks, BlockPool, int], StreamedTrees]:
+    """Return the engine for these trees and tables in blocks."""
+    leaves = resources.memo.leaves(trees)
+    explained = Outputs.of(trees, names, outputs)
+    return lambda rows, pool, memory_bytes: StreamedTrees(
+        trees, leaves, rows, explained, pool, memory_bytes
+    )
 
 
 def _source(model: Model) -> Model:

@@ -21,6 +21,7 @@ from onnxplain_server.trees.tree_memo import TreeMemo
 
 if TYPE_CHECKING:
     from onnxplain_server.explain.answers.partial import PartialExplanation
+    from onnxplain_server.explain.streamed_rows import StreamedRows
 
 
 def _no_trees(_width: int | None) -> Refusal:
@@ -78,6 +79,8 @@ class Resources:
         Makes the black-box engine: the real one, or its rehearsal.
     publish : callable (PartialExplanation) -> None, or None
         Takes parts of the answer on the way; None where nobody asked for them.
+    streamed : StreamedRows or None
+        All rows of a table that is too large for memory; the table of the request is then a sample.
     """
 
     host: ComputationHost
@@ -90,3 +93,4 @@ class Resources:
     request_key: str = ""
     black_box: Callable[[Predictor, Background, str], BlackBox] = BlackBox
     publish: Callable[[PartialExplanation], None] | None = None
+    streamed: StreamedRows | None = None

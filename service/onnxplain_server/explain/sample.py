@@ -59,6 +59,8 @@ class Sample:
     requested_row_count : int or None
         `row_count` of the question.
     seed : int
+    sampled_from : int or None
+        Rows of weight above 0 of the table that `weighted` is a sample of; None: it is the table.
     """
 
     weighted: WeightedTable
@@ -66,6 +68,7 @@ class Sample:
     row_count: int
     requested_row_count: int | None
     seed: int
+    sampled_from: int | None = None
 
     @property
     def table(self) -> Table:
@@ -81,6 +84,11 @@ class Sample:
     def rows(self) -> Indices:
         """All rows of weight above 0, the population of the draw."""
         return np.flatnonzero(self.weights)
+
+    @property
+    def population_count(self) -> int:
+        """Number of all rows of weight above 0, also where the table is a sample of them."""
+        return len(self.rows) if self.sampled_from is None else self.sampled_from
 
     @cached_property
     def drawn(self) -> Indices:

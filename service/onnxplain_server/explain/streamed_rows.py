@@ -14,8 +14,8 @@ import numpy as np
 from onnxplain_server.core.arrays import Vector
 from onnxplain_server.core.columns import NamedColumns
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.model import Model
-from onnxplain_server.core.row_blocks import BLOCK_ROWS, TableBlocks
+from onnxplain_server.core.model import Model, Note
+from onnxplain_server.core.row_blocks import BLOCK_ROWS, LargeTable, whole_bytes
 from onnxplain_server.core.rows import Features, bind, is_missing, no_value
 from onnxplain_server.core.table import Table, row_weights, sample_rows
 from onnxplain_server.effects.background import merge
@@ -54,7 +54,7 @@ class StreamedRows:
 
     Parameters
     ----------
-    table : TableBlocks
+    given : LargeTable
     model : Model
     question : Question
 
@@ -67,12 +67,15 @@ class StreamedRows:
     ----------
     row_count : int
         Rows of the table.
+    memory_bytes : int
     survey : Survey
     """
 
-    def __init__(self, table: TableBlocks, model: Model, question: Question) -> None:
+    def __init__(self, given: LargeTable, model: Model, question: Question) -> None:
         _refuse_row_indices(question)
+        table = given.blocks
         self.row_count = table.row_count
+        self.memory_bytes = given.memory_bytes
         self._table = table
         self._model = model
         self._question = question
@@ -93,6 +96,17 @@ class StreamedRows:
         """Count the rows, for methods that use all of them."""
         survey = self.survey
         return RowsUsed(survey.used_count, survey.used_count, survey.weight, self._question.seed)
+
+    def note(self) -> Note:
+        """Return the warning that tells which rows methods use."""
+        message = (
+            f"The table has {self.row_count:,} rows and would need about "
+            f"{whole_bytes(self._table):,} bytes, more than memory_bytes = {self.memory_bytes:,}. "
+            "What is exact in blocks (interactions of sums over trees) uses all rows; everything "
+            f"else, also what is said of constant columns, rests on {self.survey.sample.n_rows:,} "
+            "rows drawn from them. See rows_used of each explanation."
+        )
+        return Note("TABLE_STREAMED", message)
 
     def _weights(self, table: Table) -> Vector:
         return row_weights(table, self._question.weight_column)

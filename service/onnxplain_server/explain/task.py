@@ -78,6 +78,8 @@ class Job(Generic[R]):
         Classes of the target, each with the output that scores it; empty without a target.
     is_always_predicted : bool
         Whether the model predicts these rows also where the engine is trees.
+    is_streamed : bool
+        Whether all rows of a table that is too large for memory are read in blocks.
     """
 
     options: Options
@@ -88,3 +90,4 @@ class Job(Generic[R]):
     remarks: Callable[[R], tuple[Note, ...]] = _notes
     pairings: tuple[ClassPairing, ...] = ()
     is_always_predicted: bool = False
+    is_streamed: bool = False

@@ -168,8 +168,16 @@ def _answer(
         request.ledger.hits,
         request.ledger.misses,
         choice.engine if choice else None,
-        choice.reason if choice else "",
+        _reason(request, jobs),
     )
+
+
+def _reason(request: BoundRequest, jobs: Sequence[Job[Any]]) -> str:
+    """Return why the engine was chosen, and whether all rows were read in blocks."""
+    choice, rows = request.choice, request.resources.streamed
+    if choice is None or rows is None or not any(job.is_streamed for job in jobs):
+        return choice.reason if choice else ""
+    return f"{choice.reason}; all {rows.row_count:,} rows were read in blocks"
 
 
 def check_question(question: Question) -> None:
@@ -201,8 +209,10 @@ def _request_notes(request: BoundRequest, jobs: Sequence[Job[Any]]) -> Iterator[
         yield from request.model.notes
     if request.choice:
         yield from request.choice.notes
+    if request.resources.streamed and request.is_sampled:
+        yield request.resources.streamed.note()
     if request.is_sampled:
         sample = request.sample
         counts = [(method_of(job.options).name, job.rows.drawn) for job in jobs if job.rows]
-        yield from rows_drawn(counts, len(sample.rows), sample.seed)
+        yield from rows_drawn(counts, sample.population_count, sample.seed)
         yield from sample.notes()

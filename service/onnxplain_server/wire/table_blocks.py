@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.ipc
 
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.row_blocks import BLOCK_ROWS
+from onnxplain_server.core.row_blocks import BLOCK_ROWS, LargeTable, whole_bytes
 from onnxplain_server.core.table import Table
 from onnxplain_server.wire.table import from_arrow
 
@@ -94,10 +94,21 @@ _FORMS: dict[bytes, type[_ParquetFile] | type[_ArrowFile]] = {
 """Readers by the first bytes of a file."""
 
 
-def has_blocks(path: Path) -> bool:
-    """Return whether a file is of a form that is read block by block."""
+def large_table(path: Path, memory_bytes: int) -> LargeTable | None:
+    """Return the table of a file that is read in blocks, as it would need more memory.
+
+    None for tables that fit, and for files of other forms.
+
+    Raises
+    ------
+    ExplainError
+        INVALID_TABLE.
+    """
     with path.open("rb") as file:
-        return file.read(4) in _FORMS
+        if file.read(4) not in _FORMS:
+            return None
+    blocks = FileBlocks([path])
+    return LargeTable(blocks, memory_bytes) if whole_bytes(blocks) > memory_bytes else None
 
 
 class FileBlocks:

@@ -63,7 +63,7 @@ def streamed(monkeypatch, ledger):
         outputs = Outputs.of(ensemble, [f"y{k}" for k in range(count)], np.arange(count))
         pool = BlockPool(ThreadPoolExecutor(threads), ledger)
         of_rows = Rows(ensemble, rows, weights, size)
-        return StreamedTrees(ensemble, Leaves(ensemble), of_rows, outputs, pool, threads)
+        return StreamedTrees(ensemble, Leaves(ensemble), of_rows, outputs, pool, 1 << 30)
 
     return make
 

@@ -9,15 +9,14 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from cachetools import LRUCache
-from onnx import ModelProto
 from onnxplain.v1 import explanation_service_pb2 as service_pb2
 
 from onnxplain_server.adapters.onnx import OnnxModel, describe, load_described
+from onnxplain_server.adapters.runner.model_parts import NO_MARGIN, as_margin, forest_reader
 from onnxplain_server.adapters.runner.publisher import publisher, refuse_parts
 from onnxplain_server.adapters.runner.receipt import receipt, sources, work_of
 from onnxplain_server.adapters.runner.request_parts import (
@@ -34,6 +33,7 @@ from onnxplain_server.core.interfaces import AnswerHost, Blobs, ComputationHost
 from onnxplain_server.core.model import Description, Scale
 from onnxplain_server.core.model_limits import DEFAULT_LIMITS, ModelLimits
 from onnxplain_server.core.request import Reply, ReplyFormat
+from onnxplain_server.core.row_blocks import LargeTable
 from onnxplain_server.core.rows import feeds
 from onnxplain_server.effects.background import merge
 from onnxplain_server.effects.batch_size import BatchSize
@@ -45,14 +45,13 @@ from onnxplain_server.explain import (
     TreeMemo,
     explain,
 )
+from onnxplain_server.explain.streamed_rows import StreamedRows
 from onnxplain_server.telemetry.spans import current, span
-from onnxplain_server.trees.reading.ensemble import Ensemble
-from onnxplain_server.trees.reading.forest import Forest, read_forest
+from onnxplain_server.trees.reading.forest import Forest
 from onnxplain_server.trees.reading.refusal import Refusal
 from onnxplain_server.wire import answer, plan, question, reply
 from onnxplain_server.wire.protobuf_split import detach_table
 
-_NO_MARGIN = Refusal("what the model predicts is decided by neither trees nor linear scores")
 _CHECKED_ROWS = 16
 """Rows of the table that a model's consistency is checked on, each alone and among the others."""
 _CHECKED_TABLES = 16
@@ -75,6 +74,7 @@ class _Asked:
     """Request that was read, with its model loaded."""
 
     message: service_pb2.ExplainRequest
+    blobs: Blobs
     file: ModelFile | None
     loaded: _Loaded | None
     table: BoundTable | None
@@ -82,6 +82,7 @@ class _Asked:
     host: ComputationHost
     key: str
     table_digest: Callable[[], str]
+    streamed: StreamedRows | None
 
 
 class InProcess:
@@ -126,7 +127,21 @@ class InProcess:
     ) -> Reply:
         """Answer a serialised ExplainRequest; see `Runner.explain`."""
         start = time.monotonic()
-        asked = self._read(request, blobs, host, reply_format)
+        return self._answer(
+            self._read(request, blobs, host, reply_format), host, reply_format, start
+        )
+
+    def explain_large(
+        self, request: bytes, blobs: Blobs, table: LargeTable, host: AnswerHost
+    ) -> Reply:
+        """Answer a request without its table, which is read in blocks."""
+        start = time.monotonic()
+        asked = self._read(request, blobs, host, ReplyFormat.PROTOBUF, table)
+        return self._answer(asked, host, ReplyFormat.PROTOBUF, start)
+
+    def _answer(
+        self, asked: _Asked, host: AnswerHost, reply_format: ReplyFormat, start: float
+    ) -> Reply:
         message = asked.message
         publish = publisher(message, host, reply_format)
         model, table, question, resources = self._arguments(asked)
@@ -140,7 +155,7 @@ class InProcess:
                     response.receipt.size_dependent_operators.extend(operators)
             identity = asked.file.identity if asked.file else ""
             response.receipt.MergeFrom(receipt(message, identity, asked.table_digest(), start))
-            response.receipt.sources.extend(sources(blobs))
+            response.receipt.sources.extend(sources(asked.blobs))
             work = work_of(message, response.receipt)
             return reply.encode(response, reply_format, self._reply_bytes, work)
 
@@ -159,7 +174,12 @@ class InProcess:
         return reply.encode(plan.write(planned), reply_format, self._reply_bytes)
 
     def _read(
-        self, request: bytes, blobs: Blobs, host: ComputationHost, reply_format: ReplyFormat
+        self,
+        request: bytes,
+        blobs: Blobs,
+        host: ComputationHost,
+        reply_format: ReplyFormat,
+        large_table: LargeTable | None = None,
     ) -> _Asked:
         """Read a request, load its model and bind its table."""
         message = service_pb2.ExplainRequest()
@@ -173,13 +193,19 @@ class InProcess:
         host.advance(0, 0)
         loaded = self._load(file, parsed.scale, host) if file else None
         key = request_key(request, message, blobs)
+        streamed = None
+        if loaded and large_table:
+            streamed = StreamedRows(large_table, loaded.model, parsed)
+            rows, table_digest = streamed.survey.sample, large_table.blocks.digest
         bound_table = BoundTable(rows, parsed, loaded.model if loaded else None) if rows else None
         if loaded and bound_table:
             loaded = replace(loaded, model=self._checked(loaded, bound_table, key))
         if loaded and (inconsistency := loaded.model.inconsistency):
             refuse_inconsistent(message, inconsistency)
             host, loaded = UncachedHost(host), replace(loaded, memo=TreeMemo())
-        return _Asked(message, file, loaded, bound_table, parsed, host, key, table_digest)
+        return _Asked(
+            message, blobs, file, loaded, bound_table, parsed, host, key, table_digest, streamed
+        )
 
     def _arguments(
         self, asked: _Asked
@@ -199,6 +225,7 @@ class InProcess:
             lambda: self._margin(file, loaded.model, host),
             loaded.memo,
             request_key=asked.key,
+            streamed=asked.streamed,
         )
         return TimedModel(loaded.model, current()), asked.table, asked.question, resources
 
@@ -228,13 +255,13 @@ class InProcess:
         self, file: ModelFile, model: OnnxModel, host: ComputationHost
     ) -> ClassMargin | Refusal:
         """Return the score that decides the class: the answer itself, or the margin before it."""
-        if (margin := _as_margin(model, is_answer=True)) is not None:
+        if (margin := as_margin(model, is_answer=True)) is not None:
             return margin
         try:
             scores = self._load(file, Scale.MARGIN, host).model
         except ExplainError:
-            return _NO_MARGIN
-        return _as_margin(scores, is_answer=False) or _NO_MARGIN
+            return NO_MARGIN
+        return as_margin(scores, is_answer=False) or NO_MARGIN
 
     def _checked(self, loaded: _Loaded, bound_table: BoundTable, key: str) -> OnnxModel:
         """Check a model's consistency on a sample of the table's rows.
@@ -270,20 +297,7 @@ class InProcess:
         if loaded is None:
             with self._loading(host):
                 model, description = load_described(file.content, scale, self._limits)
-            loaded = _Loaded(model, description, BatchSize(), _forest(file.content))
+            loaded = _Loaded(model, description, BatchSize(), forest_reader(file.content))
             with self._lock:
                 self._models[key] = loaded
         return loaded
-
-
-def _as_margin(model: OnnxModel, *, is_answer: bool) -> ClassMargin | None:
-    """Use a model's predictions as class margins where they are sums; None otherwise."""
-    trees = model.trees if isinstance(model.trees, Ensemble) else _NO_MARGIN
-    if not (model.is_affine or isinstance(trees, Ensemble)):
-        return None
-    return ClassMargin(TimedModel(model, current()), trees, model.is_affine, is_answer)
-
-
-def _forest(content: bytes) -> Callable[[int | None], Forest | Refusal]:
-    """Return a memoized reader of the model's forest."""
-    return lru_cache(1)(lambda width: read_forest(ModelProto.FromString(content), width))

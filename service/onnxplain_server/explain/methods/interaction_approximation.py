@@ -20,8 +20,7 @@ def approximated(
     if isinstance(effects, BlackBox):
         return (Interpolated(effects, options.knot_count) if options.knot_count else effects), ()
     if options.knot_count:
-        message = "knot_count was not applied: the trees engine is exact and predicts nothing."
-        return effects, (Note(_UNNECESSARY, message),)
+        return effects, knots_unnecessary(options)
     if options.quantile_bin_count:
         message = (
             "quantile_bin_count was applied, but saves nothing: without it, the trees engine gives "
@@ -29,6 +28,14 @@ def approximated(
         )
         return effects, (Note(_UNNECESSARY, message),)
     return effects, ()
+
+
+def knots_unnecessary(options: interactions.Options) -> tuple[Note, ...]:
+    """Warn of knots that were asked of the trees engine."""
+    if not options.knot_count:
+        return ()
+    message = "knot_count was not applied: the trees engine is exact and predicts nothing."
+    return (Note(_UNNECESSARY, message),)
 
 
 def remarks(result: interactions.Result) -> tuple[Note, ...]:

@@ -6,7 +6,11 @@ from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Note, Scale
 from onnxplain_server.effects.background import Background, merge, unmerged
 from onnxplain_server.effects.engine import Effects
-from onnxplain_server.explain.methods.interaction_approximation import approximated, remarks
+from onnxplain_server.explain.methods.interaction_approximation import (
+    approximated,
+    knots_unnecessary,
+    remarks,
+)
 from onnxplain_server.explain.sample import Sample
 from onnxplain_server.explain.task import Job, Task
 from onnxplain_server.methods import interactions, target
@@ -25,6 +29,9 @@ def prepare(task: Task, options: Options) -> Job[Result]:
     """
     sample = task.sample
     options = interactions.resolve(options, sample.features.names, task.path)
+    streamed = _streamed(task, options)
+    if streamed is not None:
+        return streamed
     truth = _test_target(task, options)
     rows = sample.drawn
     actual = None if truth is None else truth.values[rows]
@@ -40,6 +47,28 @@ def prepare(task: Task, options: Options) -> Job[Result]:
         (*notes, *unnecessary, *few_rows_notes(options.resampling, background.weights)),
         remarks,
         truth.pairings if truth else (),
+    )
+
+
+def _streamed(task: Task, options: Options) -> Job[Result] | None:
+    """Prepare the statistics on all rows of a table in blocks; None where that is not possible."""
+    needs_rows = (
+        options.resampling.repeat_count or options.permutation_count or options.quantile_bin_count
+    )
+    rows = task.request.resources.streamed
+    trees = None if needs_rows else task.request.streamed_trees
+    if trees is None or rows is None:
+        return None
+    names = task.sample.features.names
+    notes = knots_unnecessary(options)
+    return Job(
+        options,
+        interactions.streamed_cost(trees, names, options),
+        lambda: interactions.compute_streamed(trees, names, options),
+        rows.used(),
+        notes,
+        remarks,
+        is_streamed=True,
     )
 
 

@@ -242,7 +242,7 @@ def plan_overview(request: BoundRequest) -> OverviewPlan:
     limit = question.budget_predicted_row_count
     return OverviewPlan(
         sample.features.names,
-        len(sample.rows),
+        sample.population_count,
         question.row_count,
         budget,
         pace,

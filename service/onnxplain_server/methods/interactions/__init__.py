@@ -4,7 +4,14 @@ Read `options`, `compute`, `weighted_measurement`, `strength` (the formulas) and
 Effects come from an engine; `strength` and `permutation_test` take arrays only.
 """
 
-from onnxplain_server.methods.interactions.compute import approximate, compute, cost, for_joint
+from onnxplain_server.methods.interactions.compute import (
+    approximate,
+    compute,
+    compute_streamed,
+    cost,
+    for_joint,
+    streamed_cost,
+)
 from onnxplain_server.methods.interactions.options import Options, resolve
 from onnxplain_server.methods.interactions.result import Result, Statistic
 
@@ -14,7 +21,9 @@ __all__ = [
     "Statistic",
     "approximate",
     "compute",
+    "compute_streamed",
     "cost",
     "for_joint",
     "resolve",
+    "streamed_cost",
 ]

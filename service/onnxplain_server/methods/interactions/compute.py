@@ -28,7 +28,10 @@ from onnxplain_server.methods.interactions.options import Options
 from onnxplain_server.methods.interactions.permutation_test import PermutationTest
 from onnxplain_server.methods.interactions.presentation import Presentation
 from onnxplain_server.methods.interactions.result import Result
-from onnxplain_server.methods.interactions.streamed_measurement import StreamedMeasurement
+from onnxplain_server.methods.interactions.streamed_measurement import (
+    StreamedMeasurement,
+    joint_passes,
+)
 from onnxplain_server.methods.interactions.weighted_measurement import Plan, WeightedMeasurement
 from onnxplain_server.methods.resampling import effective_row_count, replicate
 from onnxplain_server.trees.streaming.engine import StreamedTrees
@@ -82,6 +85,13 @@ def compute(effects: Effects, options: Options, seed: int, actual: Matrix | None
     row_count = effective_row_count(rows.weights)
     names, outputs = rows.features.names, effects.output_names
     return Presentation(names, outputs, options, measure, row_count).result()
+
+
+def streamed_cost(trees: StreamedTrees, names: Sequence[str], options: Options) -> int:
+    """Return an upper bound of the rows that all passes of `compute_streamed` read and evaluate."""
+    plan = plan_of(names, options)
+    passes = 1 + len(plan.positions) + joint_passes(plan, len(trees.outputs.names))
+    return trees.rows.row_count * passes
 
 
 def compute_streamed(trees: StreamedTrees, names: Sequence[str], options: Options) -> Result:

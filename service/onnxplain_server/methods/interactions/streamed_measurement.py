@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import combinations
+from math import comb
 
 import numpy as np
 
@@ -53,10 +54,13 @@ class StreamedMeasurement:
         clip = self._measure_single()
         numerators = np.array([self._numerators("overall", (j,)) for j in self._plan.positions])
         for order in JOINT:
-            count = self._plan.count(order)
-            self._chosen[order] = strongest(self._plan.positions, numerators, count)
+            own = self._plan.count(order)
+            self._chosen[order] = strongest(self._plan.positions, numerators, own)
         groups = {o: list(combinations(self._chosen[o], SIZES[o])) for o in JOINT}
-        if any(groups.values()):
+        planned = joint_passes(self._plan, len(self._trees.outputs.names))
+        count = sum(map(len, groups.values()))
+        self._trees.release(self._trees.rows.row_count * (planned - (count + 1 if count else 0)))
+        if count:
             self._measure_joint(groups, clip)
 
     def shown(self, order: str) -> list[int]:
@@ -104,6 +108,13 @@ class StreamedMeasurement:
     def _numerators(self, order: str, group: tuple[int, ...]) -> Vector:
         found: Vector = self.parts[order, group][0].numerators
         return found
+
+
+def joint_passes(plan: Plan, n_outputs: int) -> int:
+    """Bound how often rows are counted, and effects evaluated, for pairs and triples."""
+    members = [min(plan.count(order) * n_outputs, len(plan.positions)) for order in JOINT]
+    groups = sum(comb(m, SIZES[order]) for m, order in zip(members, JOINT, strict=True))
+    return groups + 1 if groups else 0
 
 
 def single_moments(features: Sequence[int], effects: BlockEffects) -> Moments:

@@ -17,6 +17,7 @@ from onnxplain_server.trees.reading.ensemble import Ensemble
 from onnxplain_server.trees.streaming.block_effects import BlockEffects, Outputs
 from onnxplain_server.trees.streaming.blocks import RowBlock, RowBlocks, S, fold
 from onnxplain_server.trees.streaming.counts import CountSums, Group, LeafCounter, TreeCounts
+from onnxplain_server.trees.streaming.memory import needed_bytes, tasks_at_once
 from onnxplain_server.trees.streaming.pure_tables import PureTables
 
 
@@ -31,8 +32,8 @@ class StreamedTrees:
     rows : RowBlocks
     outputs : Outputs
     pool : BlockPool
-    at_once : int
-        Tasks that run or wait at the same time.
+    memory_bytes : int
+        Memory of the computation, which bounds the tasks that run at the same time.
 
     Attributes
     ----------
@@ -47,14 +48,14 @@ class StreamedTrees:
         rows: RowBlocks,
         outputs: Outputs,
         pool: BlockPool,
-        at_once: int,
+        memory_bytes: int,
     ) -> None:
         self.rows = rows
         self.outputs = outputs
         self._ensemble = ensemble
         self._leaves = leaves
         self._pool = pool
-        self._at_once = at_once
+        self._memory_bytes = memory_bytes
 
     def rounding_error(self) -> Vector:
         """Bound the rounding error of an effect: (n_outputs,), output unit."""
@@ -75,7 +76,7 @@ class StreamedTrees:
             self._pool.ledger.spend(block.row_count, 0)
             return counter.count(block.background, pool)
 
-        counts = counter.finish(self._fold(counted))
+        counts = counter.finish(self._fold(counted, len(groups)))
         if not np.isfinite(counts.mean).all():
             self.measure(counts, [], _Checked)  # names the rows
         return counts
@@ -105,10 +106,23 @@ class StreamedTrees:
             effects = BlockEffects(self._ensemble, self.outputs, counts, tables, rows, pool)
             return measure(effects)
 
-        return self._fold(measured)
+        return self._fold(measured, len(groups))
 
-    def _fold(self, summed: Callable[[RowBlock, BlockPool], S]) -> S:
-        total = fold(self.rows, summed, self._pool, self._at_once)
+    def release(self, rows: int) -> None:
+        """Release a plan of `rows` rows."""
+        self._pool.ledger.release(rows)
+
+    def _fold(self, summed: Callable[[RowBlock, BlockPool], S], group_count: int) -> S:
+        at_once = tasks_at_once(self._ensemble, group_count, self._memory_bytes)
+        if not at_once:
+            needed = needed_bytes(self._ensemble, group_count)
+            raise ExplainError(
+                Reason.OUT_OF_MEMORY,
+                f"memory_bytes is {self._memory_bytes:,}; streaming the table through this model's "
+                f"trees needs {needed:,}",
+                "table",
+            )
+        total = fold(self.rows, summed, self._pool, at_once)
         if total is None:
             raise ExplainError(
                 Reason.EMPTY_TABLE, "the table has no row of a weight above 0", "table"

@@ -54,7 +54,7 @@ class PureTables:
         return tuple(int(first[j + 1] - first[j]) - 1 for j in group)
 
     def _fits(self, group: Group) -> bool:
-        return math.prod(self._sizes(group)) * self._ensemble.values.shape[1] <= _MAX_ENTRIES
+        return math.prod(self._sizes(group)) * int(self._ensemble.values.shape[1]) <= _MAX_ENTRIES
 
     def _all_cells(self, group: Group) -> list[Int32Matrix]:
         """Return all combinations of cells, one (n_combinations,) array per feature."""

@@ -1,0 +1,38 @@
+"""Tables that a command reads in blocks, as they would not fit into the memory it may use."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from onnxplain_server.cli.files import STANDARD_INPUT
+
+if TYPE_CHECKING:
+    from onnxplain_server.core.row_blocks import LargeTable
+
+_SHARE = 2
+"""The default is a half of the machine's memory."""
+
+
+def large_table(path: str | None, memory_bytes: int | None) -> LargeTable | None:
+    """Return a table that is too large for memory; None for any other.
+
+    Parameters
+    ----------
+    path : str or None
+        Parquet and Arrow files are read in blocks; others, and standard input, only as a whole.
+    memory_bytes : int or None
+        None: half of the machine's memory.
+
+    Raises
+    ------
+    ExplainError
+        INVALID_TABLE.
+    """
+    if path is None or path == STANDARD_INPUT or not Path(path).is_file():
+        return None
+    allowed = memory_bytes or os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // _SHARE
+    from onnxplain_server.wire.table_blocks import large_table as of_file
+
+    return of_file(Path(path), allowed)

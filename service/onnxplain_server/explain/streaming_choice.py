@@ -1,0 +1,28 @@
+"""Choice between all rows of a table in blocks and the sample of them that is in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from onnxplain_server.explain.engine_choice import EngineChoice
+from onnxplain_server.explain.question import Question
+from onnxplain_server.explain.streamed_rows import StreamedRows
+from onnxplain_server.trees.kernels.block_pool import BlockPool
+from onnxplain_server.trees.streaming.engine import StreamedTrees
+
+
+def stream(
+    rows: StreamedRows, question: Question, pool: BlockPool, choice: Callable[[], EngineChoice]
+) -> StreamedTrees | None:
+    """Return the engine on all rows of a table.
+
+    None where the question asks for fewer rows, for a budget or for an overview, or where the
+    engine needs all rows at once: methods then use the sample.
+    """
+    budget = (question.budget_seconds, question.budget_predicted_row_count)
+    if budget != (None, None) or not question.methods:
+        return None
+    if question.row_count is not None and question.row_count < rows.row_count:
+        return None
+    on_blocks = choice().stream
+    return None if on_blocks is None else on_blocks(rows, pool, rows.memory_bytes)

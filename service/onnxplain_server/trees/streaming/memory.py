@@ -1,0 +1,46 @@
+"""Memory of streaming: what a task holds, and what is kept between passes; estimates in bytes."""
+
+from __future__ import annotations
+
+from onnxplain_server.core.row_blocks import BLOCK_ROWS
+from onnxplain_server.trees.reading.ensemble import Ensemble
+
+_NUMBER = 8
+_COLUMN_COPIES = 5
+"""Of a block's columns: as in the file, as values, in the model's type, as cells, merged."""
+_COUNT_COPIES = 9
+"""Of the counts in a task: by parts of the rows, and their sum."""
+_MAX_TABLE_BYTES = 8 << 20
+"""Of a table of pure effects."""
+_MAX_TASKS = 8
+"""Tasks that run or wait."""
+
+
+def task_bytes(ensemble: Ensemble) -> int:
+    """Estimate what one task holds while it runs."""
+    features, targets = len(ensemble.axes), int(ensemble.values.shape[1])
+    numbers = _COLUMN_COPIES * features + (4 * features + 8) * targets
+    return _NUMBER * BLOCK_ROWS * numbers + _COUNT_COPIES * counts_bytes(ensemble)
+
+
+def counts_bytes(ensemble: Ensemble) -> int:
+    """Bound the counts of leaves for all groups of one and two features."""
+    conditions = min(len(ensemble.axes), ensemble.depth)
+    per_leaf = 1 + conditions * (conditions + 1) // 2
+    return _NUMBER * (len(ensemble.leaf) * per_leaf + int(ensemble.first[-1]))
+
+
+def kept_bytes(ensemble: Ensemble, group_count: int) -> int:
+    """Bound what is kept between passes: counts, and a table for each group of features."""
+    return 3 * counts_bytes(ensemble) + group_count * _MAX_TABLE_BYTES
+
+
+def tasks_at_once(ensemble: Ensemble, group_count: int, memory_bytes: int) -> int:
+    """Return how many tasks may run or wait within `memory_bytes`; 0 where not even one."""
+    spare = memory_bytes - kept_bytes(ensemble, group_count)
+    return min(_MAX_TASKS, max(0, spare // task_bytes(ensemble)))
+
+
+def needed_bytes(ensemble: Ensemble, group_count: int) -> int:
+    """Return the least `memory_bytes` with which one task can run."""
+    return kept_bytes(ensemble, group_count) + task_bytes(ensemble)
