@@ -9,6 +9,7 @@ import resource
 import signal
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from onnxplain_server.adapters.workers.sandbox import landlock, seccomp
@@ -68,8 +69,8 @@ def confine(
     libc = ctypes.CDLL(None, use_errno=True)
     protections: dict[str, Callable[[], bool]] = {
         "no_new_privs": lambda: libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0,
-        "landlock": lambda: landlock.restrict(network or landlock.NO_EXCEPTIONS),
-        "seccomp": lambda: seccomp.restrict(has_network=network is not None),
+        "landlock": partial(landlock.restrict, network) if network else landlock.restrict,
+        "seccomp": partial(seccomp.restrict, has_network=True) if network else seccomp.restrict,
     }
     return tuple(name for name, apply in protections.items() if not apply())
 
