@@ -1,6 +1,7 @@
 """Addresses in place of models and tables."""
 
 from pathlib import Path
+from typing import Any
 
 import onnxplain
 import pytest
@@ -32,7 +33,7 @@ def test_a_model_is_pinned() -> None:
 
 
 def test_tables_have_formats_and_filters() -> None:
-    filters = [("year", "==", [2025, 2026]), ("age", ">=", 18), ("is_new", "!=", True)]
+    filters: list[Any] = [("year", "==", [2025, 2026]), ("age", ">=", 18), ("is_new", "!=", True)]
     table = onnxplain.TableUris(["s3://b/1", "s3://b/2"], format="csv", filters=filters)
 
     message = to_table(table).uris

@@ -28,7 +28,7 @@ LOSS = onnxplain.AverageLoss()
 
 
 @pytest.fixture(scope="module")
-def s3(tmp_path_factory) -> Iterator[s3_storage.S3]:
+def s3(tmp_path_factory: Any) -> Iterator[s3_storage.S3]:
     """S3 with the model, and the table in three formats with further columns."""
     program = find("rclone")
     if program is None:
@@ -56,7 +56,7 @@ def written(table: pa.Table) -> dict[str, bytes]:
 
 
 @pytest.fixture
-def settings(s3, tmp_path) -> dict[str, Any]:
+def settings(s3: Any, tmp_path: Any) -> dict[str, Any]:
     """Settings that list all buckets but one."""
     keys = tmp_path / "keys"
     keys.write_text(f"[default]\naws_access_key_id = {KEY}\naws_secret_access_key = {SECRET}\n")
@@ -79,15 +79,15 @@ def fetcher_of(server: Any) -> int:
 
 
 @pytest.mark.slow
-def test_a_server_reads_models_and_tables_by_uri(serve: Callable[..., Any], s3, settings):
+def test_a_server_reads_models_and_tables_by_uri(
+    serve: Callable[..., Any], s3: Any, settings: Any
+) -> None:
     server = serve(**settings)
     year = [("year", "==", 2026)]
     with onnxplain.connect(server.endpoint) as client:
-        expected = (
-            client.explain(MODEL, TABLE, LOSS, target_column="y", feature_columns=FEATURES)
-            .average_loss.losses[0]
-            .values
-        )
+        expected = client.explain(
+            MODEL, TABLE, LOSS, target_column="y", feature_columns=FEATURES
+        ).average_loss.losses[0].values
         for form in ("parquet", "arrow", "csv"):
             rows = onnxplain.TableUris(f"s3://rows/{form}/", filters=year)
             answer = client.explain(
@@ -153,11 +153,10 @@ def check_confinement(server: Any) -> None:
     assert "pyarrow" not in maps
 
 
-def test_a_server_without_a_list_names_the_setting(server: Any):
-    with (
-        onnxplain.connect(server.endpoint) as client,
-        pytest.raises(onnxplain.ExplainError) as refused,
-    ):
+def test_a_server_without_a_list_names_the_setting(server: Any) -> None:
+    with onnxplain.connect(server.endpoint) as client, pytest.raises(
+        onnxplain.ExplainError
+    ) as refused:
         client.describe("s3://models/model.onnx")
 
     assert refused.value.reason == "SOURCE_NOT_LISTED"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+from typing import Any
 
 import pytest
 from onnxplain_server.adapters.sources.connections.addresses import is_allowed
@@ -20,24 +21,24 @@ CLUSTER = (ipaddress.ip_network("10.96.0.0/12"),)
         *("2002:7f00:1::", "2002:a9fe:a9fe::"),
     ],
 )
-def test_a_name_may_not_lead_to_a_private_address(address):
+def test_a_name_may_not_lead_to_a_private_address(address: Any) -> None:
     assert not is_allowed("store.example.com", ipaddress.ip_address(address), ())
 
 
 @pytest.mark.parametrize(
     "address", ["8.8.8.8", "52.95.110.1", "2600:1f60:8000::1", "::ffff:8.8.8.8"]
 )
-def test_a_name_may_lead_to_a_public_address(address):
+def test_a_name_may_lead_to_a_public_address(address: Any) -> None:
     assert is_allowed("store.example.com", ipaddress.ip_address(address), ())
 
 
-def test_an_address_that_the_operator_names_is_meant():
+def test_an_address_that_the_operator_names_is_meant() -> None:
     assert is_allowed("127.0.0.1", ipaddress.ip_address("127.0.0.1"), ())
     assert not is_allowed("127.0.0.1", ipaddress.ip_address("127.0.0.2"), ())
     assert is_allowed("localhost", ipaddress.ip_address("::1"), ())
     assert not is_allowed("localhost", ipaddress.ip_address("10.0.0.1"), ())
 
 
-def test_a_network_that_the_operator_names_is_meant():
+def test_a_network_that_the_operator_names_is_meant() -> None:
     assert is_allowed("minio.storage.svc", ipaddress.ip_address("10.100.3.4"), CLUSTER)
     assert not is_allowed("minio.storage.svc", ipaddress.ip_address("10.0.0.1"), CLUSTER)

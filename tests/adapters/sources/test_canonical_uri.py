@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from typing import Any
 from urllib.parse import quote, unquote, urlsplit
 
 import pytest
@@ -36,14 +37,14 @@ def parsed(text: str) -> CanonicalUri | None:
 
 
 @given(ANY)
-def test_the_canonical_form_is_its_own_canonical_form(text):
+def test_the_canonical_form_is_its_own_canonical_form(text: Any) -> None:
     found = parsed(text)
 
     assert found is None or canonical(str(found)) == found
 
 
 @given(ANY)
-def test_no_part_of_a_path_leads_elsewhere(text):
+def test_no_part_of_a_path_leads_elsewhere(text: Any) -> None:
     found = parsed(text)
 
     if found is not None:
@@ -52,7 +53,7 @@ def test_no_part_of_a_path_leads_elsewhere(text):
 
 
 @given(ANY)
-def test_another_parser_sees_the_same_host_and_path(text):
+def test_another_parser_sees_the_same_host_and_path(text: Any) -> None:
     """urllib.parse, which obstore does not use either, agrees on what is accepted."""
     found = parsed(text)
 
@@ -65,7 +66,7 @@ def test_another_parser_sees_the_same_host_and_path(text):
 
 
 @given(st.lists(SEGMENT, min_size=1, max_size=4), st.lists(SEGMENT, max_size=3))
-def test_an_address_is_below_a_prefix_by_whole_segments(prefix, rest):
+def test_an_address_is_below_a_prefix_by_whole_segments(prefix: Any, rest: Any) -> None:
     folder = CanonicalUri("s3", "bucket", tuple(prefix), is_folder=True)
     inside = CanonicalUri("s3", "bucket", (*prefix, *rest, "file"))
     beside = CanonicalUri("s3", "bucket", (*prefix[:-1], prefix[-1] + "x", *rest, "file"))
@@ -75,7 +76,7 @@ def test_an_address_is_below_a_prefix_by_whole_segments(prefix, rest):
 
 
 @given(st.lists(SEGMENT, min_size=1, max_size=4))
-def test_encoded_and_plain_paths_of_web_servers_are_the_same(segments):
+def test_encoded_and_plain_paths_of_web_servers_are_the_same(segments: Any) -> None:
     path = "/".join(segments)
 
     plain = parsed(f"https://host.test/{path}")
@@ -96,5 +97,5 @@ def test_encoded_and_plain_paths_of_web_servers_are_the_same(segments):
         ("models:/churn@champion", "models:/churn@champion"),
     ],
 )
-def test_spellings_of_an_address_become_one(given_uri, expected):
+def test_spellings_of_an_address_become_one(given_uri: Any, expected: Any) -> None:
     assert str(canonical(given_uri)) == expected

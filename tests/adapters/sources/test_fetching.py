@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable, Iterator
 from http import HTTPStatus
 from pathlib import Path
+from typing import Any
 
 import pytest
 from onnxplain.v1.explanation_service_pb2 import Source
@@ -62,7 +63,7 @@ def keys(tmp_path: Path) -> str:
 
 
 @pytest.fixture
-def stored(s3, bucket, s3_proxy, keys, fetching) -> tuple[Fetching, str]:
+def stored(s3: Any, bucket: Any, s3_proxy: Any, keys: Any, fetching: Any) -> tuple[Fetching, str]:
     """A bucket behind the proxy, with an object."""
     s3.put(bucket, "models/churn.onnx", CONTENT)
     listed = {"prefix": f"s3://{bucket}/models/", "endpoint": s3_proxy.url}
@@ -82,7 +83,7 @@ def refused(fetching: Fetching, uri: str, limit: int = LIMIT) -> ExplainError:
     return raised.value
 
 
-def test_an_object_of_s3_is_read_with_its_version(stored):
+def test_an_object_of_s3_is_read_with_its_version(stored: Any) -> None:
     content, source = read(*stored)
 
     assert content == CONTENT
@@ -90,11 +91,13 @@ def test_an_object_of_s3_is_read_with_its_version(stored):
     assert hashlib.md5(CONTENT, usedforsecurity=False).hexdigest() in source.version
 
 
-def test_an_object_that_does_not_exist(stored):
+def test_an_object_that_does_not_exist(stored: Any) -> None:
     assert refused(stored[0], stored[1] + "x").reason is Reason.SOURCE_NOT_FOUND
 
 
-def test_wrong_keys_are_told_without_them(s3, bucket, fetching, tmp_path):
+def test_wrong_keys_are_told_without_them(
+    s3: Any, bucket: Any, fetching: Any, tmp_path: Any
+) -> None:
     s3.put(bucket, "model.onnx", CONTENT)
     (tmp_path / "wrong").write_text(
         f"[default]\naws_access_key_id = {KEY}\naws_secret_access_key = x{SECRET}\n"
@@ -109,8 +112,8 @@ def test_wrong_keys_are_told_without_them(s3, bucket, fetching, tmp_path):
 
 
 def test_keys_of_the_environment_are_for_a_platform_identity_alone(
-    s3, bucket, fetching, monkeypatch
-):
+    s3: Any, bucket: Any, fetching: Any, monkeypatch: Any
+) -> None:
     s3.put(bucket, "model.onnx", CONTENT)
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", KEY)
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
@@ -120,13 +123,13 @@ def test_keys_of_the_environment_are_for_a_platform_identity_alone(
     assert refused(fetching(listed), uri).reason is Reason.SOURCE_FORBIDDEN
 
 
-def test_throttling_is_waited_for(stored, s3_proxy):
+def test_throttling_is_waited_for(stored: Any, s3_proxy: Any) -> None:
     s3_proxy.faults.add(Fault("churn.onnx", status=503, count=2))
 
     assert read(*stored)[0] == CONTENT
 
 
-def test_a_store_that_throttles_on_and_on_is_unavailable(stored, s3_proxy):
+def test_a_store_that_throttles_on_and_on_is_unavailable(stored: Any, s3_proxy: Any) -> None:
     s3_proxy.faults.add(Fault("churn.onnx", status=503, count=1_000))
 
     error = refused(*stored)
@@ -135,19 +138,21 @@ def test_a_store_that_throttles_on_and_on_is_unavailable(stored, s3_proxy):
     assert "503" in error.message
 
 
-def test_a_cut_connection_is_asked_again(stored, s3_proxy):
+def test_a_cut_connection_is_asked_again(stored: Any, s3_proxy: Any) -> None:
     s3_proxy.faults.add(Fault("churn.onnx", method="GET", cut_after=1_000))
 
     assert read(*stored)[0] == CONTENT
 
 
-def test_a_connection_that_is_always_cut(stored, s3_proxy):
+def test_a_connection_that_is_always_cut(stored: Any, s3_proxy: Any) -> None:
     s3_proxy.faults.add(Fault("churn.onnx", method="GET", count=1_000, cut_after=1_000))
 
     assert refused(*stored).reason is Reason.SOURCE_UNAVAILABLE
 
 
-def test_an_object_that_changes_between_two_reads_is_never_mixed(stored, s3, bucket, s3_proxy):
+def test_an_object_that_changes_between_two_reads_is_never_mixed(
+    stored: Any, s3: Any, bucket: Any, s3_proxy: Any
+) -> None:
     s3_proxy.faults.add(
         Fault(
             "churn.onnx",
@@ -159,15 +164,15 @@ def test_an_object_that_changes_between_two_reads_is_never_mixed(stored, s3, buc
     assert refused(*stored).reason is Reason.SOURCE_CHANGED
 
 
-def test_an_object_beyond_the_limit_is_not_read(stored, s3_proxy):
-    error = refused(*stored, limit=len(CONTENT) - 1)
+def test_an_object_beyond_the_limit_is_not_read(stored: Any, s3_proxy: Any) -> None:
+    error = refused(stored[0], stored[1], limit=len(CONTENT) - 1)
 
     assert error.reason is Reason.MODEL_TOO_LARGE
     assert f"{len(CONTENT):,}" in error.message
     assert s3_proxy.traffic.of("churn.onnx", "GET") == []
 
 
-def test_the_limit_of_a_prefix_holds_too(s3, bucket, keys, fetching):
+def test_the_limit_of_a_prefix_holds_too(s3: Any, bucket: Any, keys: Any, fetching: Any) -> None:
     s3.put(bucket, "model.onnx", CONTENT)
     listed = {"prefix": f"s3://{bucket}/", "endpoint": s3.url, "credentials_file": keys}
 
@@ -176,7 +181,7 @@ def test_the_limit_of_a_prefix_holds_too(s3, bucket, keys, fetching):
     assert refused(limited, f"s3://{bucket}/model.onnx").reason is Reason.MODEL_TOO_LARGE
 
 
-def test_a_store_that_is_not_there(fetching):
+def test_a_store_that_is_not_there(fetching: Any) -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         port = unused.getsockname()[1]
@@ -185,8 +190,8 @@ def test_a_store_that_is_not_there(fetching):
         assert refused(nowhere, "s3://bucket/m.onnx").reason is Reason.SOURCE_UNAVAILABLE
 
 
-def test_a_redirect_of_s3_is_not_followed(site_of_secrets, fetching):
-    def answer(_request):
+def test_a_redirect_of_s3_is_not_followed(site_of_secrets: Any, fetching: Any) -> Any:
+    def answer(_request: Any) -> Any:
         return of_bytes(HTTPStatus.TEMPORARY_REDIRECT, {"Location": site_of_secrets.url}, b"")
 
     with serve(answer) as server:
@@ -205,7 +210,7 @@ def site_of_secrets() -> Iterator[object]:
         yield server
 
 
-def test_googles_store(google, fetching, tmp_path):
+def test_googles_store(google: Any, fetching: Any, tmp_path: Any) -> None:
     google.make_bucket("fetched")
     google.put("fetched", "models/a b.onnx", CONTENT)
     (tmp_path / "account.json").write_text(google.account)
@@ -219,14 +224,14 @@ def test_googles_store(google, fetching, tmp_path):
 
 
 @pytest.fixture
-def web(https, site, authority, fetching) -> tuple[Fetching, str]:
+def web(https: Any, site: Any, authority: Any, fetching: Any) -> tuple[Fetching, str]:
     site.objects["/models/churn.onnx"] = CONTENT
     url = https.url.replace("127.0.0.1", "localhost")
     listed = fetching({"prefix": f"{url}/models/", "ca_file": str(authority.file)})
     return listed, f"{url}/models/churn.onnx"
 
 
-def test_a_web_server_with_a_private_certificate(web, https):
+def test_a_web_server_with_a_private_certificate(web: Any, https: Any) -> None:
     content, source = read(*web)
 
     assert content == CONTENT
@@ -234,7 +239,7 @@ def test_a_web_server_with_a_private_certificate(web, https):
     assert https.traffic.byte_count("churn.onnx") == len(CONTENT)
 
 
-def test_a_certificate_that_nobody_trusts(https, site, fetching):
+def test_a_certificate_that_nobody_trusts(https: Any, site: Any, fetching: Any) -> None:
     site.objects["/models/churn.onnx"] = CONTENT
     listed = fetching({"prefix": f"{https.url}/models/"})
 
@@ -246,8 +251,8 @@ def test_a_certificate_that_nobody_trusts(https, site, fetching):
 
 
 def test_a_header_of_the_operator_goes_to_the_web_server(
-    https, site, authority, fetching, tmp_path
-):
+    https: Any, site: Any, authority: Any, fetching: Any, tmp_path: Any
+) -> None:
     site.objects["/models/churn.onnx"] = CONTENT
     site.required["authorization"] = "Bearer the-token"
     (tmp_path / "header").write_text("Bearer the-token\n")
@@ -260,7 +265,9 @@ def test_a_header_of_the_operator_goes_to_the_web_server(
 
 
 @pytest.mark.parametrize("target", ["/models/other.onnx", "/private/secret.onnx", "elsewhere"])
-def test_redirects_of_a_web_server_are_not_followed(web, site, https, site_of_secrets, target):
+def test_redirects_of_a_web_server_are_not_followed(
+    web: Any, site: Any, https: Any, site_of_secrets: Any, target: Any
+) -> None:
     site.objects["/private/secret.onnx"] = site.objects["/models/other.onnx"] = b"secret"
     site.redirects["/models/moved.onnx"] = site_of_secrets.url if target == "elsewhere" else target
 
@@ -276,14 +283,16 @@ def resolving_to(*addresses: str) -> Callable[..., list[object]]:
     """Stand in the place of the resolver: each call gives the next address, then the last one."""
     left = list(addresses)
 
-    def resolve(_host, port, **_facts):
+    def resolve(_host: Any, port: Any, **_facts: Any) -> Any:
         address = left.pop(0) if len(left) > 1 else left[0]
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port))]
 
     return resolve
 
 
-def test_a_name_that_leads_to_a_private_address_is_refused(site_of_secrets, fetching, monkeypatch):
+def test_a_name_that_leads_to_a_private_address_is_refused(
+    site_of_secrets: Any, fetching: Any, monkeypatch: Any
+) -> None:
     port = site_of_secrets.url.rpartition(":")[2]
     monkeypatch.setattr(socket, "getaddrinfo", resolving_to("127.0.0.1"))
     listed = fetching({"prefix": "s3://bucket/", "endpoint": f"http://rebinding.test:{port}"})
@@ -295,11 +304,15 @@ def test_a_name_that_leads_to_a_private_address_is_refused(site_of_secrets, fetc
     assert site_of_secrets.traffic.of() == []
 
 
-def test_a_name_that_changes_its_answer_is_checked_at_each_connection(fetching, monkeypatch):
+def test_a_name_that_changes_its_answer_is_checked_at_each_connection(
+    fetching: Any, monkeypatch: Any
+) -> Any:
     answers = resolving_to("127.0.0.1", "169.254.169.254")
     monkeypatch.setattr(socket, "getaddrinfo", answers)
 
-    def answer(_request):  # HTTP/1.0 by its header: each request has a connection of its own
+    def answer(
+        _request: Any,
+    ) -> Any:  # HTTP/1.0 by its header: each request has a connection of its own
         return of_bytes(HTTPStatus.NOT_FOUND, {"Connection": "close"}, b"")
 
     with serve(answer) as server:
@@ -316,7 +329,7 @@ def test_a_name_that_changes_its_answer_is_checked_at_each_connection(fetching, 
 
 
 @pytest.mark.slow
-def test_a_model_of_mlflow_by_version_and_alias(mlflow, fetching):
+def test_a_model_of_mlflow_by_version_and_alias(mlflow: Any, fetching: Any) -> None:
     model = Path(__file__).parents[2] / "models" / "sklearn_linear.onnx"
     version = mlflow.register("fetched", model, "champion")
     registry = fetching({"prefix": "models:/fetched", "endpoint": mlflow.url})
@@ -331,7 +344,7 @@ def test_a_model_of_mlflow_by_version_and_alias(mlflow, fetching):
     assert refused(registry, "models:/other/1").reason is Reason.SOURCE_NOT_LISTED
 
 
-def test_a_slow_store_ends_with_the_time_of_the_fetch(stored, s3_proxy):
+def test_a_slow_store_ends_with_the_time_of_the_fetch(stored: Any, s3_proxy: Any) -> None:
     event = threading.Event()
     s3_proxy.faults.add(Fault("churn.onnx", count=1_000, held_by=event))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from onnxplain_server.adapters.sources.canonical_uri import canonical, canonical_prefix
 from onnxplain_server.adapters.sources.source_list import SourceEntry, SourceList
@@ -151,14 +153,14 @@ FORGED = (
 
 
 @pytest.mark.parametrize("uri", READABLE)
-def test_addresses_below_a_prefix_may_be_read(uri):
+def test_addresses_below_a_prefix_may_be_read(uri: Any) -> None:
     found = canonical(uri)
 
     assert found.is_below(LISTED.find(found).prefix)
 
 
 @pytest.mark.parametrize("uri", FORGED)
-def test_forged_addresses_are_refused(uri):
+def test_forged_addresses_are_refused(uri: Any) -> None:
     with pytest.raises(ExplainError) as refused:
         LISTED.find(canonical(uri))
 
@@ -166,5 +168,5 @@ def test_forged_addresses_are_refused(uri):
     assert "secret@" not in refused.value.message
 
 
-def test_there_are_many_forged_addresses():
+def test_there_are_many_forged_addresses() -> None:
     assert len(set(FORGED)) == len(FORGED) >= 60

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest
 from onnxplain_server.adapters.sources.needed_columns import needed_columns
@@ -41,13 +43,13 @@ COLUMNS = ("id", "age", "income", "age_group", "region", "target", "weight", "x`
         ),
     ],
 )
-def test_columns_that_are_needed(request_, features, expected):
+def test_columns_that_are_needed(request_: Any, features: Any, expected: Any) -> None:
     needed = needed_columns(ExplainRequest(**request_), features, COLUMNS)
 
     assert needed == (expected and [name for name in COLUMNS if name in expected])
 
 
-def test_a_column_that_is_not_mentioned_is_not_read():
+def test_a_column_that_is_not_mentioned_is_not_read() -> None:
     request = ExplainRequest(feature_columns=["x1"], target_column="y")
 
     assert needed_columns(request, (), [f"x{i}" for i in range(500)] + ["y"]) == ["x1", "y"]

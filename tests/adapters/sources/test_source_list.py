@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from onnxplain_server.adapters.sources.canonical_uri import canonical
@@ -12,13 +13,13 @@ from onnxplain_server.adapters.sources.source_list import SourceListError, read_
 PAGE = Path(__file__).parents[3] / "docs" / "sources.md"
 
 
-def read(tmp_path: Path, text: str):
+def read(tmp_path: Path, text: str) -> Any:
     path = tmp_path / "sources.toml"
     path.write_text(text)
     return read_source_list(path)
 
 
-def test_the_list_of_the_documents_is_read(tmp_path):
+def test_the_list_of_the_documents_is_read(tmp_path: Any) -> None:
     (block,) = re.findall(r"```toml\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     (tmp_path / "file").touch()
     text = re.sub(r'(credentials_file|ca_file) = ".*"', rf'\1 = "{tmp_path}/file"', block)
@@ -35,7 +36,7 @@ def test_the_list_of_the_documents_is_read(tmp_path):
     assert listed.find(canonical("s3://results/onnxplain/a"), for_writing=True)
 
 
-def test_the_longest_prefix_holds(tmp_path):
+def test_the_longest_prefix_holds(tmp_path: Any) -> None:
     listed = read(
         tmp_path,
         '[[source]]\nprefix = "s3://bucket/"\nmax_bytes = 1\n'
@@ -75,7 +76,7 @@ def test_the_longest_prefix_holds(tmp_path):
         ("[[source]]\nprefix = 's3://a-bucket'\n[[source]]\nprefix = 's3://a-bucket'", "twice"),
     ],
 )
-def test_faults_of_a_list_are_told(tmp_path, text, told):
+def test_faults_of_a_list_are_told(tmp_path: Any, text: Any, told: Any) -> None:
     with pytest.raises(SourceListError) as refused:
         read(tmp_path, text)
 
