@@ -104,7 +104,7 @@ class StreamedRows:
             f"{whole_bytes(self._table):,} bytes, more than memory_bytes = {self.memory_bytes:,}. "
             "What is exact in blocks (interactions of sums over trees) uses all rows; everything "
             f"else, also what is said of constant columns, rests on {self.survey.sample.n_rows:,} "
-            "rows drawn from them. See rows_used of each explanation."
+            "rows drawn from them. The rows of each explanation tell how many."
         )
         return Note("TABLE_STREAMED", message)
 
