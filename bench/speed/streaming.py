@@ -14,22 +14,23 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from onnxplain_server.core.row_blocks import BLOCK_ROWS
+from onnxplain_server.adapters.runner.table_blocks import FileBlocks
 from onnxplain_server.effects.background import merge
 from onnxplain_server.effects.ledger import Ledger
 from onnxplain_server.methods import interactions
 from onnxplain_server.trees.kernels.block_pool import BlockPool
 from onnxplain_server.trees.leaves import Leaves
-from onnxplain_server.trees.streaming.block_effects import Outputs
+from onnxplain_server.trees.streaming.block_effects import AffineOutputs
 from onnxplain_server.trees.streaming.blocks import RowBlock
 from onnxplain_server.trees.streaming.engine import StreamedTrees
-from onnxplain_server.wire.table_blocks import FileBlocks
+from onnxplain_server.trees.streaming.row_blocks import BLOCK_ROWS
 
 from bench.shared import engines, ensembles
 from bench.shared.null_host import NullHost
@@ -47,7 +48,7 @@ class Rows:
         self._blocks = FileBlocks([path])
         self.row_count = self._blocks.row_count
 
-    def read(self, first: int, last: int):
+    def read(self, first: int, last: int) -> Iterator[RowBlock]:
         for row, table in self._blocks.read(first, last, NAMES):
             matrix = np.stack([table.stored[name] for name in NAMES], axis=1)
             source = np.arange(row, row + table.n_rows)
@@ -73,7 +74,7 @@ def measure(count: int) -> None:
         path = Path(folder) / "rows.parquet"
         write(path, count)
         ensemble = engines.trees(model, threads).ensemble
-        outputs = Outputs.of(ensemble, ("prediction",), np.array([0]))
+        outputs = AffineOutputs.of(ensemble, ("prediction",), np.array([0]))
         pool = BlockPool(threads, Ledger(NullHost()))
         before = _status("VmRSS")
         Path("/proc/self/clear_refs").write_text("5", encoding="ascii")

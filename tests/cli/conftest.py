@@ -12,6 +12,7 @@ from onnxplain.v1 import interactions_pb2, partial_dependence_pb2, plan_pb2, plo
 from onnxplain_server import cli
 from onnxplain_server.core.interfaces import Blobs, CacheCounts, ComputationHost
 from onnxplain_server.core.request import Reply, ReplyFormat
+from onnxplain_server.trees.streaming.row_blocks import LargeTable
 from onnxplain_server.wire.reply import encode
 from typer.testing import CliRunner, Result
 
@@ -26,6 +27,7 @@ class Parts:
         self.error: Exception | None = None
         self.during: Callable[[ComputationHost], None] = lambda _host: None
         self.request = pb.ExplainRequest()
+        self.large_tables: list[LargeTable] = []
         self.planned = plan_pb2.ExplanationPlan()
         self.described = pb.DescribeModelRequest()
         self.settings: Mapping[str, object] | None = None
@@ -51,6 +53,12 @@ class Parts:
         self.request.ParseFromString(request)
         self._work(host)
         return encode(self.planned, reply_format, math.inf)
+
+    def explain_large(
+        self, request: bytes, blobs: Blobs, table: LargeTable, host: ComputationHost
+    ) -> Reply:
+        self.large_tables.append(table)
+        return self.explain(request, blobs, host)
 
     def describe(
         self,

@@ -14,8 +14,8 @@ from onnxplain.v1.plan_pb2 import (
     RemainingQuota,
     SecondsInterval,
 )
-from onnxplain_server.cli import explain
 from onnxplain_server.cli.commands import command
+from onnxplain_server.cli.output.long_work import warn_of_long_work
 from typer.testing import Result
 
 Run = Callable[..., Result]
@@ -85,7 +85,7 @@ def test_a_terminal_is_told_of_long_work(
         return ExplanationPlan(seconds=SecondsInterval(low=seconds / 2, high=seconds))
 
     monkeypatch.setattr("sys.stderr.isatty", lambda: is_terminal)
-    explain.warn_of_long_work(SimpleNamespace(plan=plan), pb.ExplainRequest())
+    warn_of_long_work(SimpleNamespace(plan=plan), pb.ExplainRequest())
 
     told = capsys.readouterr().err
     assert ("this takes about 0:50 to 1:40" in told) == (is_terminal and seconds > 60)

@@ -85,9 +85,11 @@ def test_a_server_reads_models_and_tables_by_uri(
     server = serve(**settings)
     year = [("year", "==", 2026)]
     with onnxplain.connect(server.endpoint) as client:
-        expected = client.explain(
-            MODEL, TABLE, LOSS, target_column="y", feature_columns=FEATURES
-        ).average_loss.losses[0].values
+        expected = (
+            client.explain(MODEL, TABLE, LOSS, target_column="y", feature_columns=FEATURES)
+            .average_loss.losses[0]
+            .values
+        )
         for form in ("parquet", "arrow", "csv"):
             rows = onnxplain.TableUris(f"s3://rows/{form}/", filters=year)
             answer = client.explain(
@@ -154,9 +156,10 @@ def check_confinement(server: Any) -> None:
 
 
 def test_a_server_without_a_list_names_the_setting(server: Any) -> None:
-    with onnxplain.connect(server.endpoint) as client, pytest.raises(
-        onnxplain.ExplainError
-    ) as refused:
+    with (
+        onnxplain.connect(server.endpoint) as client,
+        pytest.raises(onnxplain.ExplainError) as refused,
+    ):
         client.describe("s3://models/model.onnx")
 
     assert refused.value.reason == "SOURCE_NOT_LISTED"

@@ -34,7 +34,7 @@ from onnxplain_server.transport.written_results import WrittenResults
 from onnxplain_server.wire.protobuf_split import split
 
 if TYPE_CHECKING:
-    from onnxplain_server.core.row_blocks import LargeTable
+    from onnxplain_server.trees.streaming.row_blocks import LargeTable
 
 OnProgress: TypeAlias = Callable[[float, float], None] | None
 """Called with rows done and planned; None without a progress bar."""

@@ -6,15 +6,12 @@ The function is long because typer makes one flag from each parameter.
 # ruff: noqa: ARG001 - `asked` and MethodCommand read flags from the context
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
-import onnxplain
 import typer
-from onnxplain.progress import spell_time
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest
 from onnxplain.v1.model_pb2 import ModelDescription
 
@@ -28,13 +25,13 @@ from onnxplain_server.cli.connection import (
     Tls,
     TokenFile,
 )
-from onnxplain_server.cli.failure import CommandError, UsageFault, in_short
+from onnxplain_server.cli.failure import UsageFault, in_short
 from onnxplain_server.cli.output import formatting, progress
 from onnxplain_server.cli.output.formats import DEFAULT_OUTPUT, Output, is_for_terminal
+from onnxplain_server.cli.output.long_work import warn_of_long_work
 from onnxplain_server.cli.requests import methods, request
 from onnxplain_server.cli.requests.large_table import large_table
 from onnxplain_server.core import contract_limits
-from onnxplain_server.core.errors import ExplainError
 from onnxplain_server.report import renderer
 
 COMMAND_CLASS = methods.MethodCommand
@@ -294,17 +291,3 @@ def asked(context: typer.Context) -> Iterator[tuple[backend.Backend, ExplainRequ
         message = request.build(model, whole, file, methods.from_context(context), flags)
         timeout = given["timeout"]
         yield backend.choose(context.obj, given["endpoint"], timeout, connection, large), message
-
-
-def warn_of_long_work(chosen: backend.Backend, message: ExplainRequest) -> None:
-    """Tell on a terminal that an explanation would take over a minute."""
-    if not sys.stderr.isatty():
-        return
-    with suppress(ExplainError, onnxplain.ExplainError, CommandError):  # computing it raises it too
-        seconds = chosen.plan(message).seconds
-        if seconds.high > _LONG_SECONDS:
-            text = f"this takes about {spell_time(seconds.low)} to {spell_time(seconds.high)}"
-            typer.echo(f"{text}; `onnxplain plan` tells how to make it shorter", err=True)
-
-
-_LONG_SECONDS = 60

@@ -11,7 +11,7 @@ from onnxplain_server.core.request import Reply
 from onnxplain_server.core.sources import Sources
 
 if TYPE_CHECKING:
-    from onnxplain_server.core.row_blocks import LargeTable
+    from onnxplain_server.trees.streaming.row_blocks import LargeTable
 
 
 class LocalRunner(Runner, Protocol):

@@ -128,6 +128,7 @@ class Features:
         check_castable(values, self.dtypes[feature], self.names[feature], path)
 
 
+# Long: most of it documents the parameters.
 def bind(
     inputs: Sequence[Input],
     table: Table,
@@ -141,8 +142,7 @@ def bind(
     Parameters
     ----------
     feature_columns : sequence of str
-        For a model that takes one matrix: its columns. Empty: those that the model names, or all
-        but `non_features` if it names none.
+        Columns of a matrix; empty: those that the model names, or else all but `non_features`.
     non_features : sequence of str
         Target and weight columns, which are features only if `feature_columns` names them.
     is_part : bool
@@ -160,17 +160,21 @@ def bind(
         _check_width(inputs[0], names, named=bool(feature_columns))
         types = [inputs[0].type] * len(names)
     else:
-        names = tuple(i.name for i in inputs)
+        names, by_position = tuple(i.name for i in inputs), False
         types = [i.type for i in inputs]
         _check_subset(names, feature_columns)
-        by_position = False
-    dtypes = tuple(np.dtype(_DTYPES[t]) for t in types)
     columns = Columns([table.stored_column(name, "feature_columns") for name in names])
+    if not is_part:
+        _check_none_empty(names, columns)
+    dtypes = tuple(np.dtype(_DTYPES[t]) for t in types)
     features = Features(names, columns, dtypes, matrix, by_position)
-    for name, column in zip(names, () if is_part else columns.stored, strict=not is_part):
-        _check_not_empty(name, column)
     features.check_columns()
     return features
+
+
+def _check_none_empty(names: Sequence[str], columns: Columns) -> None:
+    for name, column in zip(names, columns.stored, strict=True):
+        _check_not_empty(name, column)
 
 
 def bind_without_model(

@@ -14,7 +14,7 @@ import numpy as np
 
 from onnxplain_server.core.arrays import Indices, Matrix
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.model import Model, default_outputs
+from onnxplain_server.core.model import Model
 from onnxplain_server.core.rows import Features
 from onnxplain_server.core.table import Table, sample_rows
 from onnxplain_server.effects.background import Background, unmerged
@@ -23,15 +23,15 @@ from onnxplain_server.effects.ledger import Ledger
 from onnxplain_server.effects.predictor import Predictor
 from onnxplain_server.explain.class_labels import check_labels
 from onnxplain_server.explain.engine_choice import EngineChoice, choose_engine
-from onnxplain_server.explain.output_choice import requested_outputs
+from onnxplain_server.explain.output_choice import explained_outputs
 from onnxplain_server.explain.prediction.expressions import read_predictions
 from onnxplain_server.explain.prediction.model import PredictionModel
 from onnxplain_server.explain.question import Engine, Question
 from onnxplain_server.explain.resources import ClassMargin, Resources
 from onnxplain_server.explain.sample import BoundTable, Sample, take_sample
 from onnxplain_server.explain.single_flight_host import SingleFlightHost
-from onnxplain_server.explain.streaming_choice import stream
-from onnxplain_server.explain.without_model import check_without_model
+from onnxplain_server.explain.streaming.streaming_choice import stream
+from onnxplain_server.explain.without_model import check_without_model, missing_model
 from onnxplain_server.methods.classes import Outputs
 from onnxplain_server.telemetry.spans import span
 from onnxplain_server.trees.kernels.block_pool import BlockPool
@@ -121,12 +121,7 @@ class BoundRequest:
         """
         explained = self._explained_model
         if explained is None:
-            raise ExplainError(
-                Reason.INVALID_REQUEST,
-                "no model: give the ONNX file; only feature_vectors and firm of LABELS, and firm "
-                "of sequences with weights, need none",
-                "model",
-            )
+            raise missing_model()
         self.is_model_used = True
         return explained
 
@@ -264,13 +259,8 @@ class BoundRequest:
         ExplainError
             INVALID_OPTION for outputs that the model does not have, or that repeat.
         """
-        explained = self._explained_model
-        if explained is None:
-            return np.zeros(0, dtype=np.intp)
-        names = explained.output_names
-        requested = requested_outputs(self.question, names)
-        default = default_outputs(len(names), is_binary=explained.is_binary)
-        return np.array(requested or default, dtype=np.intp)
+        model = self._explained_model
+        return np.zeros(0, np.intp) if model is None else explained_outputs(self.question, model)
 
     @cached_property
     def outputs(self) -> Outputs:
@@ -293,9 +283,8 @@ class BoundRequest:
 
     def _predictor(self, ledger: Ledger) -> Predictor:
         outputs = np.arange(len(self.model.output_names))
-        return Predictor(
-            self.model, outputs, ledger, self.resources.batch_size, self.resources.threads
-        )
+        resources = self.resources
+        return Predictor(self.model, outputs, ledger, resources.batch_size, resources.threads)
 
     @cached_property
     def block_pool(self) -> BlockPool:

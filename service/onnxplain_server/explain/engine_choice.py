@@ -33,7 +33,7 @@ from onnxplain_server.trees.reading.check import disagreement
 from onnxplain_server.trees.reading.ensemble import Ensemble
 from onnxplain_server.trees.reading.links import LinkedEnsemble
 from onnxplain_server.trees.reading.refusal import Refusal
-from onnxplain_server.trees.streaming.block_effects import Outputs
+from onnxplain_server.trees.streaming.block_effects import AffineOutputs
 from onnxplain_server.trees.streaming.blocks import RowBlocks
 from onnxplain_server.trees.streaming.engine import StreamedTrees
 
@@ -109,18 +109,21 @@ def choose_engine(  # noqa: PLR0917 - the choice depends on all of these
     def on_cached(background: Background) -> Effects:
         return CachedTrees(on(background), ledger, identity, outputs)
 
-    stream = None
-    if isinstance(explained.trees, Ensemble):
-        stream = _streaming(explained.trees, model.output_names, outputs, resources)
+    stream = _streaming(explained.trees, model.output_names, outputs, resources)
     return EngineChoice(Engine.TREES, explained.reason, (), None, on_cached, is_quadratic, stream)
 
 
 def _streaming(
-    trees: Ensemble, names: tuple[str, ...], outputs: Indices, resources: Resources
-) -> Callable[[RowBlocks, BlockPool, int], StreamedTrees]:
-    """Return the engine for these trees and tables in blocks."""
+    trees: Ensemble | LinkedEnsemble,
+    names: tuple[str, ...],
+    outputs: Indices,
+    resources: Resources,
+) -> Callable[[RowBlocks, BlockPool, int], StreamedTrees] | None:
+    """Return the engine for these trees and tables in blocks; None for trees behind a link."""
+    if not isinstance(trees, Ensemble):
+        return None
     leaves = resources.memo.leaves(trees)
-    explained = Outputs.of(trees, names, outputs)
+    explained = AffineOutputs.of(trees, names, outputs)
     return lambda rows, pool, memory_bytes: StreamedTrees(
         trees, leaves, rows, explained, pool, memory_bytes
     )

@@ -4,9 +4,26 @@ from __future__ import annotations
 
 from collections import Counter
 
+import numpy as np
+
+from onnxplain_server.core.arrays import Indices
 from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.model import Model, default_outputs
 from onnxplain_server.core.table import listed
 from onnxplain_server.explain.question import Question
+
+
+def explained_outputs(question: Question, model: Model) -> Indices:
+    """Return the positions of the outputs to explain: those requested, or the model's default.
+
+    Raises
+    ------
+    ExplainError
+        See `requested_outputs`.
+    """
+    names = model.output_names
+    default = default_outputs(len(names), is_binary=model.is_binary)
+    return np.array(requested_outputs(question, names) or default, dtype=np.intp)
 
 
 def requested_outputs(question: Question, names: tuple[str, ...]) -> tuple[int, ...]:

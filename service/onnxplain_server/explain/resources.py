@@ -21,7 +21,7 @@ from onnxplain_server.trees.tree_memo import TreeMemo
 
 if TYPE_CHECKING:
     from onnxplain_server.explain.answers.partial import PartialExplanation
-    from onnxplain_server.explain.streamed_rows import StreamedRows
+    from onnxplain_server.explain.streaming.streamed_rows import StreamedRows
 
 
 def _no_trees(_width: int | None) -> Refusal:

@@ -1,4 +1,4 @@
-"""Check of requests without a model: fields that apply to a model only are refused."""
+"""Requests without a model: what applies to a model only is refused."""
 
 from __future__ import annotations
 
@@ -28,3 +28,13 @@ def check_without_model(question: Question) -> None:
             raise ExplainError(
                 Reason.INVALID_OPTION, f"{name} applies to a model, and there is none", name
             )
+
+
+def missing_model() -> ExplainError:
+    """Return the refusal of what needs a model."""
+    return ExplainError(
+        Reason.INVALID_REQUEST,
+        "no model: give the ONNX file; only feature_vectors and firm of LABELS, and firm of "
+        "sequences with weights, need none",
+        "model",
+    )

@@ -21,7 +21,6 @@ from onnxplain_server.core.request import (
     Body,
     Reply,
     ReplyFormat,
-    RequestFile,
     RequestParts,
     ServiceMethod,
 )
@@ -41,17 +40,17 @@ from onnxplain_server.transport.admission.size_limits import SizeLimit
 from onnxplain_server.transport.admission.ticket import Ticket
 from onnxplain_server.transport.audit.ended_explanation import EndedExplanation
 from onnxplain_server.transport.events import Events
-from onnxplain_server.transport.fetched_files import NO_SOURCES, FetchedFiles, feature_names
+from onnxplain_server.transport.fetched_files import NO_SOURCES, FetchedFiles
 from onnxplain_server.transport.metrics.request_metrics import Metrics
 from onnxplain_server.transport.operations.attempt_plan import plan_ahead
 from onnxplain_server.transport.request_log import OK
+from onnxplain_server.transport.request_naming import RequestNaming
 from onnxplain_server.transport.uploads import NamedRequest, Uploads
 from onnxplain_server.transport.written_results import WrittenResults
 from onnxplain_server.wire.reply import with_remaining_quota
 
 
-def _nothing() -> None:
-    """Do nothing."""
+def _nothing() -> None: ...
 
 
 class Service:
@@ -103,7 +102,8 @@ class Service:
         self._decoder = decoder
         self._cache = cache
         self._uploads = Uploads(store, limits)
-        self._fetched = FetchedFiles(sources, limits)
+        fetched = FetchedFiles(sources, limits)
+        self._naming = RequestNaming(decoder, runner, self._uploads, fetched, self._context)
         self._results = WrittenResults(sources)
         self._limits = limits
         self._scheduler = scheduler
@@ -149,7 +149,7 @@ class Service:
     ) -> Reply:
         """Plan an explanation without computing it."""
         with self._slot(ticket):
-            named = self._named(ServiceMethod.EXPLAIN, request, ticket)
+            named = self._naming.name(ServiceMethod.EXPLAIN, request, ticket)
             host = self._context(named.ids, ticket)
             reply = self._runner.plan(named.message, named.blobs, host, reply_format)
         # Behind the slot: what planning used is counted.
@@ -161,14 +161,14 @@ class Service:
     ) -> Reply:
         """Describe the inputs and outputs of a model."""
         with self._slot(ticket):
-            named = self._named(ServiceMethod.DESCRIBE, request, ticket)
+            named = self._naming.name(ServiceMethod.DESCRIBE, request, ticket)
             host = self._context(named.ids, ticket)
             return self._runner.describe(named.message, named.blobs, host, reply_format)
 
     def name(self, request: RequestParts | Body, ticket: Ticket) -> NamedRequest:
         """Decode a request for an explanation to be computed later, and name its files by id."""
         with self._slot(ticket):
-            return self._named(ServiceMethod.EXPLAIN, request, ticket)
+            return self._naming.name(ServiceMethod.EXPLAIN, request, ticket)
 
     def compute(
         self,
@@ -229,7 +229,7 @@ class Service:
         follower: Follower,
     ) -> Reply:
         with self._slot(ticket):
-            named = self._named(ServiceMethod.EXPLAIN, request, ticket)
+            named = self._naming.name(ServiceMethod.EXPLAIN, request, ticket)
             begin()
             return self._compute(named, ticket, reply_format, follower)
 
@@ -265,24 +265,6 @@ class Service:
         """Plan an operation in the name of a caller, which counts it apart from the operation."""
         host = self._context(named.ids, ticket, caller=caller)
         return self._runner.plan(named.message, named.blobs, host, ReplyFormat.KEPT)
-
-    def _named(
-        self, method: ServiceMethod, request: RequestParts | Body, ticket: Ticket
-    ) -> NamedRequest:
-        """Decode a body, and name the files of the request by id."""
-        if isinstance(request, Body):
-            # Without ids, it shares neither a process nor cached numbers with a computation.
-            request = self._decoder.decode(request, self._context(RequestIds(), ticket))
-        features = partial(self._feature_names, ticket)
-        request = self._fetched.resolve(request, ticket.control, features)
-        return self._uploads.name(method, request, ticket.caller)
-
-    def _feature_names(self, ticket: Ticket, model: RequestFile) -> tuple[str, ...]:
-        """Return the features that a model names, of which a worker tells."""
-        parts = RequestParts(b"", model)
-        named = self._uploads.name(ServiceMethod.DESCRIBE, parts, ticket.caller)
-        host = self._context(named.ids, ticket)
-        return feature_names(self._runner.describe(named.message, named.blobs, host))
 
     def _context(
         self,

@@ -13,10 +13,10 @@ import pytest
 from onnxplain.v1 import explanation_service_pb2 as service_pb2
 from onnxplain.v1 import interactions_pb2
 from onnxplain_server.adapters.runner.in_process import InProcess
+from onnxplain_server.adapters.runner.table_blocks import FileBlocks
 from onnxplain_server.core.errors import ExplainError
 from onnxplain_server.core.interfaces import NO_BLOBS
-from onnxplain_server.core.row_blocks import BLOCK_ROWS, LargeTable
-from onnxplain_server.wire.table_blocks import FileBlocks
+from onnxplain_server.trees.streaming.row_blocks import BLOCK_ROWS, LargeTable
 
 MODELS = Path(__file__).parents[2] / "models"
 N = 2 * BLOCK_ROWS + 10_000

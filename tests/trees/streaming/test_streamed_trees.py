@@ -21,7 +21,7 @@ from onnxplain_server.methods.interactions.compute import compute, compute_strea
 from onnxplain_server.trees.kernels.block_pool import BlockPool
 from onnxplain_server.trees.leaves import Leaves
 from onnxplain_server.trees.streaming import block_effects, blocks, counts, pure_tables
-from onnxplain_server.trees.streaming.block_effects import Outputs
+from onnxplain_server.trees.streaming.block_effects import AffineOutputs
 from onnxplain_server.trees.streaming.blocks import RowBlock
 from onnxplain_server.trees.streaming.engine import StreamedTrees
 
@@ -60,7 +60,7 @@ def streamed(monkeypatch, ledger):
     def make(ensemble, rows, weights, size, threads=2):
         monkeypatch.setattr(blocks, "BLOCK_ROWS", size)
         count = len(ensemble.offset)
-        outputs = Outputs.of(ensemble, [f"y{k}" for k in range(count)], np.arange(count))
+        outputs = AffineOutputs.of(ensemble, [f"y{k}" for k in range(count)], np.arange(count))
         pool = BlockPool(ThreadPoolExecutor(threads), ledger)
         of_rows = Rows(ensemble, rows, weights, size)
         return StreamedTrees(ensemble, Leaves(ensemble), of_rows, outputs, pool, 1 << 30)
@@ -80,7 +80,8 @@ class Collected:
         self.outputs = np.concatenate([self.outputs, later.outputs])
         for own, others in ((self.single, later.single), (self.joint, later.joint)):
             for key, pair in others.items():
-                own[key] = tuple(map(np.concatenate, zip(own[key], pair, strict=True)))
+                first, second = map(np.concatenate, zip(own[key], pair, strict=True))
+                own[key] = first, second
 
 
 def weights_of(rng, n, kind):

@@ -11,11 +11,11 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
 from cachetools import LRUCache
 from onnxplain.v1 import explanation_service_pb2 as service_pb2
 
 from onnxplain_server.adapters.onnx import OnnxModel, describe, load_described
+from onnxplain_server.adapters.runner.consistency_sample import consistency_sample
 from onnxplain_server.adapters.runner.model_parts import NO_MARGIN, as_margin, forest_reader
 from onnxplain_server.adapters.runner.publisher import publisher, refuse_parts
 from onnxplain_server.adapters.runner.receipt import receipt, sources, work_of
@@ -33,9 +33,7 @@ from onnxplain_server.core.interfaces import AnswerHost, Blobs, ComputationHost
 from onnxplain_server.core.model import Description, Scale
 from onnxplain_server.core.model_limits import DEFAULT_LIMITS, ModelLimits
 from onnxplain_server.core.request import Reply, ReplyFormat
-from onnxplain_server.core.row_blocks import LargeTable
 from onnxplain_server.core.rows import feeds
-from onnxplain_server.effects.background import merge
 from onnxplain_server.effects.batch_size import BatchSize
 from onnxplain_server.explain import (
     BoundTable,
@@ -45,15 +43,14 @@ from onnxplain_server.explain import (
     TreeMemo,
     explain,
 )
-from onnxplain_server.explain.streamed_rows import StreamedRows
+from onnxplain_server.explain.streaming.streamed_rows import StreamedRows
 from onnxplain_server.telemetry.spans import current, span
 from onnxplain_server.trees.reading.forest import Forest
 from onnxplain_server.trees.reading.refusal import Refusal
+from onnxplain_server.trees.streaming.row_blocks import LargeTable
 from onnxplain_server.wire import answer, plan, question, reply
 from onnxplain_server.wire.protobuf_split import detach_table
 
-_CHECKED_ROWS = 16
-"""Rows of the table that a model's consistency is checked on, each alone and among the others."""
 _CHECKED_TABLES = 16
 
 
@@ -272,11 +269,7 @@ class InProcess:
             if key in loaded.checked:
                 return loaded.checked[key]
         try:
-            weighted, features = bound_table.weighted, bound_table.features
-            last = weighted.table.n_rows - 1
-            positions = np.unique(np.linspace(0, last, _CHECKED_ROWS).astype(np.intp))
-            source = weighted.table.as_sent(positions)
-            sample = merge(features.take(positions), np.ones(len(positions)), source)
+            sample = consistency_sample(bound_table)
         except ExplainError:
             return loaded.model  # explaining the same table raises the error with its field
         if len(sample) < 2:
@@ -284,7 +277,8 @@ class InProcess:
         with self._lock:
             checked = loaded.checked.get(sample.digest)
         if checked is None:
-            checked = loaded.model.rechecked(feeds(features, sample.columns), sample.source)
+            rows = feeds(bound_table.features, sample.columns)
+            checked = loaded.model.rechecked(rows, sample.source)
         with self._lock:
             loaded.checked.update({name: checked for name in (sample.digest, key) if name})
         return checked

@@ -19,7 +19,7 @@ from onnxplain_server.adapters.sources.canonical_uri import CanonicalUri, canoni
 from onnxplain_server.adapters.sources.connections.guard import Guard
 from onnxplain_server.adapters.sources.connections.web import WebServer
 from onnxplain_server.adapters.sources.interfaces import (
-    Comparison,
+    FilterComparison,
     TableFilter,
     TableFormat,
     TableQuery,
@@ -210,8 +210,8 @@ _FORMATS = {
 
 _SINGLE_VALUED = frozenset(
     {
-        *(Comparison.LESS, Comparison.LESS_OR_EQUAL),
-        *(Comparison.GREATER, Comparison.GREATER_OR_EQUAL),
+        *(FilterComparison.LESS, FilterComparison.LESS_OR_EQUAL),
+        *(FilterComparison.GREATER, FilterComparison.GREATER_OR_EQUAL),
     }
 )
 
@@ -229,7 +229,7 @@ def _filter(index: int, given: FilterMessage) -> TableFilter:
     field = f"table.uris.filters[{index}]"
     try:
         name = FilterMessage.Comparison.Name(given.comparison)
-        comparison = Comparison["EQUAL" if name == "COMPARISON_UNSPECIFIED" else name]
+        comparison = FilterComparison["EQUAL" if name == "COMPARISON_UNSPECIFIED" else name]
     except ValueError:
         fault = f"the comparison {given.comparison} is unknown"
         raise ExplainError(Reason.INVALID_REQUEST, fault, f"{field}.comparison") from None

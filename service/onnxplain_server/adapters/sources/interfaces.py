@@ -19,7 +19,7 @@ class TableFormat(Enum):
     CSV = "csv"
 
 
-class Comparison(Enum):
+class FilterComparison(Enum):
     """Comparison of a column's values with those of a filter."""
 
     EQUAL = "=="
@@ -38,14 +38,14 @@ class TableFilter:
     ----------
     column : str
         Column of the files, or key of a partition.
-    comparison : Comparison
+    comparison : FilterComparison
     values : tuple of str
         At least one, as text; read as the column's type (number, boolean, date, time, text).
         EQUAL: one of them; NOT_EQUAL: none of them; others take exactly one.
     """
 
     column: str
-    comparison: Comparison
+    comparison: FilterComparison
     values: tuple[str, ...]
 
 

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 from onnxplain_server.cli.files import STANDARD_INPUT
 
 if TYPE_CHECKING:
-    from onnxplain_server.core.row_blocks import LargeTable
+    from onnxplain_server.trees.streaming.row_blocks import LargeTable
 
 _SHARE = 2
 """The default is a half of the machine's memory."""
+_BEGINNINGS = (b"PAR1", b"ARROW1")
+"""Of Parquet and Arrow files: other tables need no library to be told apart."""
 
 
 def large_table(path: str | None, memory_bytes: int | None) -> LargeTable | None:
@@ -32,7 +34,10 @@ def large_table(path: str | None, memory_bytes: int | None) -> LargeTable | None
     """
     if path is None or path == STANDARD_INPUT or not Path(path).is_file():
         return None
+    with Path(path).open("rb") as file:
+        if not file.read(6).startswith(_BEGINNINGS):
+            return None
     allowed = memory_bytes or os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // _SHARE
-    from onnxplain_server.wire.table_blocks import large_table as of_file
+    from onnxplain_server.adapters.runner.table_blocks import large_table as of_file
 
     return of_file(Path(path), allowed)

@@ -10,7 +10,6 @@ from math import comb
 import numpy as np
 
 from onnxplain_server.core.arrays import Vector
-from onnxplain_server.effects.moments import Moments
 from onnxplain_server.methods.interactions.strength import Clip, RatioParts, clip_below
 from onnxplain_server.methods.interactions.weighted_measurement import (
     JOINT,
@@ -20,6 +19,7 @@ from onnxplain_server.methods.interactions.weighted_measurement import (
 )
 from onnxplain_server.trees.streaming.block_effects import BlockEffects
 from onnxplain_server.trees.streaming.engine import StreamedTrees
+from onnxplain_server.trees.streaming.moments import SeriesMoments
 
 _Term = tuple[str, tuple[int, ...]]
 
@@ -117,7 +117,7 @@ def joint_passes(plan: Plan, n_outputs: int) -> int:
     return groups + 1 if groups else 0
 
 
-def single_moments(features: Sequence[int], effects: BlockEffects) -> Moments:
+def single_moments(features: Sequence[int], effects: BlockEffects) -> SeriesMoments:
     r"""Compute the moments of f, of f - Σ_j F_j, and for each feature of f - F_j - F_\j, f - F_\j.
 
     The numerator of a statistic is the square of one of them about its mean.
@@ -128,10 +128,10 @@ def single_moments(features: Sequence[int], effects: BlockEffects) -> Moments:
         residual -= single.own
         importance = outputs - single.others
         terms += [importance - single.own, importance]
-    return Moments.of([outputs, residual, *terms], effects.weights)
+    return SeriesMoments.of([outputs, residual, *terms], effects.weights)
 
 
-def joint_moments(groups: Sequence[tuple[int, ...]], effects: BlockEffects) -> Moments:
+def joint_moments(groups: Sequence[tuple[int, ...]], effects: BlockEffects) -> SeriesMoments:
     """Compute the moments of the pure and the whole effect of each group."""
     series = [each for joint in effects.joint(groups) for each in (joint.pure, joint.whole)]
-    return Moments.of(series, effects.weights)
+    return SeriesMoments.of(series, effects.weights)

@@ -26,7 +26,7 @@ _MAX_EFFECT_BYTES = 64 << 20
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Outputs:
+class AffineOutputs:
     """Outputs of an ensemble that are explained: affine functions of the sums of leaves.
 
     Attributes
@@ -44,7 +44,7 @@ class Outputs:
     selected: Indices
 
     @classmethod
-    def of(cls, ensemble: Ensemble, all_names: Sequence[str], selected: Indices) -> Outputs:
+    def of(cls, ensemble: Ensemble, all_names: Sequence[str], selected: Indices) -> AffineOutputs:
         """Select outputs of an ensemble by their positions."""
         names = tuple(all_names[k] for k in selected)
         return cls(ensemble.matrix[selected], ensemble.offset[selected], names, selected)
@@ -67,7 +67,7 @@ class BlockEffects:
     Parameters
     ----------
     ensemble : Ensemble
-    outputs : Outputs
+    outputs : AffineOutputs
     counts : TreeCounts
         Of all rows.
     tables : PureTables
@@ -80,7 +80,7 @@ class BlockEffects:
     def __init__(
         self,
         ensemble: Ensemble,
-        outputs: Outputs,
+        outputs: AffineOutputs,
         counts: TreeCounts,
         tables: PureTables,
         background: Background,

@@ -7,9 +7,9 @@ from concurrent.futures import Executor, Future
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
-from onnxplain_server.core.row_blocks import BLOCK_ROWS
 from onnxplain_server.effects.background import Background
 from onnxplain_server.trees.kernels.block_pool import BlockPool
+from onnxplain_server.trees.streaming.row_blocks import BLOCK_ROWS
 
 TASK_BLOCKS = 4
 """Blocks of a task, whose sums are added up before those of other tasks."""

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from onnxplain_server.core.arrays import Matrix, Vector
-from onnxplain_server.core.row_blocks import BLOCK_ROWS
 from onnxplain_server.effects.background import Background
 from onnxplain_server.effects.weighted_mean import mean
 from onnxplain_server.trees.counting.bitset_counting import BitsetCounter
@@ -25,6 +24,7 @@ from onnxplain_server.trees.counting.strategies import CountedLeaves, prefers_bi
 from onnxplain_server.trees.kernels.block_pool import BlockPool
 from onnxplain_server.trees.kernels.summing import sum_leaves
 from onnxplain_server.trees.leaves import Leaves
+from onnxplain_server.trees.streaming.row_blocks import BLOCK_ROWS
 
 Group = tuple[int, ...]
 

@@ -14,7 +14,7 @@ from onnxplain_server.trees.kernels.block_pool import BlockPool
 from onnxplain_server.trees.leaves import Leaves
 from onnxplain_server.trees.reading.check import magnitude
 from onnxplain_server.trees.reading.ensemble import Ensemble
-from onnxplain_server.trees.streaming.block_effects import BlockEffects, Outputs
+from onnxplain_server.trees.streaming.block_effects import AffineOutputs, BlockEffects
 from onnxplain_server.trees.streaming.blocks import RowBlock, RowBlocks, S, fold
 from onnxplain_server.trees.streaming.counts import CountSums, Group, LeafCounter, TreeCounts
 from onnxplain_server.trees.streaming.memory import needed_bytes, tasks_at_once
@@ -30,7 +30,7 @@ class StreamedTrees:
     leaves : Leaves
         Of the ensemble, or of one that differs in `matrix` and `offset` only.
     rows : RowBlocks
-    outputs : Outputs
+    outputs : AffineOutputs
     pool : BlockPool
     memory_bytes : int
         Memory of the computation, which bounds the tasks that run at the same time.
@@ -46,7 +46,7 @@ class StreamedTrees:
         ensemble: Ensemble,
         leaves: Leaves,
         rows: RowBlocks,
-        outputs: Outputs,
+        outputs: AffineOutputs,
         pool: BlockPool,
         memory_bytes: int,
     ) -> None:

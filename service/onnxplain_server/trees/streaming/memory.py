@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from onnxplain_server.core.row_blocks import BLOCK_ROWS
 from onnxplain_server.trees.reading.ensemble import Ensemble
+from onnxplain_server.trees.streaming.row_blocks import BLOCK_ROWS
 
 _NUMBER = 8
 _COLUMN_COPIES = 5

@@ -11,8 +11,8 @@ import pyarrow.ipc
 import pyarrow.parquet as pq
 import pytest
 from onnxplain_server.adapters.sources.interfaces import (
-    Comparison,
     FileReader,
+    FilterComparison,
     TableFilter,
     TableFormat,
     TableQuery,
@@ -54,7 +54,9 @@ def read_of(
     byte_limit: int = 1 << 30,
 ) -> pa.Table:
     """Read a table; each filter is (column, comparison, values that commas separate)."""
-    given = tuple(TableFilter(c, Comparison(how), tuple(v.split(","))) for c, how, v in filters)
+    given = tuple(
+        TableFilter(c, FilterComparison(how), tuple(v.split(","))) for c, how, v in filters
+    )
     opened = open_table(reader, TableQuery(table_format, given, byte_limit))
     sink = io.BytesIO()
     row_count = opened.read(columns, sink)

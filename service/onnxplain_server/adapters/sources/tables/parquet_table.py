@@ -11,7 +11,7 @@ import pyarrow as pa
 from onnxplain_server.adapters.sources.tables.failures import reading, size, too_large
 from onnxplain_server.adapters.sources.tables.file_schemas import FileSchemas
 from onnxplain_server.adapters.sources.tables.parquet_footers import ParquetFooter
-from onnxplain_server.adapters.sources.tables.prefetch import Part, Piece, Prefetch
+from onnxplain_server.adapters.sources.tables.prefetch import Piece, Prefetch, RangeGroup
 from onnxplain_server.adapters.sources.tables.reading_plan import ReadingPlan, plan
 from onnxplain_server.adapters.sources.tables.result_stream import ResultStream
 from onnxplain_server.adapters.sources.tables.selection import Selection
@@ -27,14 +27,14 @@ class Block:
 
     Attributes
     ----------
-    parts : sequence of (names, Part)
+    parts : sequence of (names, RangeGroup)
         Columns, and where their chunks lie.
     """
 
     footer: ParquetFooter
     row_groups: Sequence[int]
     row_count: int
-    parts: Sequence[tuple[Sequence[str], Part]]
+    parts: Sequence[tuple[Sequence[str], RangeGroup]]
 
 
 class ParquetTable:
@@ -112,7 +112,7 @@ def _kept(footer: ParquetFooter, what: ReadingPlan) -> list[int]:
 
 def _block(footer: ParquetFooter, row_groups: Sequence[int], names: Sequence[str]) -> Block:
     """Make a block; the columns of a large row group are split."""
-    parts: list[tuple[Sequence[str], Part]] = []
+    parts: list[tuple[Sequence[str], RangeGroup]] = []
     waiting: list[str] = []
     waiting_bytes = 0
     for name in names:
@@ -130,9 +130,9 @@ def _block(footer: ParquetFooter, row_groups: Sequence[int], names: Sequence[str
 
 def _part(
     footer: ParquetFooter, row_groups: Sequence[int], names: Sequence[str]
-) -> tuple[Sequence[str], Part]:
+) -> tuple[Sequence[str], RangeGroup]:
     ranges = [r for group in row_groups for r in footer.ranges(group, names)]
-    return names, Part(footer.file, ranges)
+    return names, RangeGroup(footer.file, ranges)
 
 
 def _decode(block: Block, what: ReadingPlan, contents: Iterator[list[Piece]]) -> pa.Table:

@@ -27,7 +27,7 @@ _Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True)
-class Part:
+class RangeGroup:
     """Ranges of a file that are used together.
 
     Attributes
@@ -61,7 +61,7 @@ class Prefetch:
         """Call a function, which reads, for all items at once."""
         return list(self._pool.map(function, items))
 
-    def ahead(self, parts: Iterable[Part], byte_limit: int) -> Iterator[list[Piece]]:
+    def ahead(self, parts: Iterable[RangeGroup], byte_limit: int) -> Iterator[list[Piece]]:
         """Yield the content of parts in their order, and fetch the next ones meanwhile.
 
         Parameters
@@ -81,7 +81,7 @@ class Prefetch:
         while waiting:
             yield _contents(waiting.popleft()[1])
 
-    def _fetch(self, part: Part) -> list[tuple[int, Future[bytes | memoryview]]]:
+    def _fetch(self, part: RangeGroup) -> list[tuple[int, Future[bytes | memoryview]]]:
         return [
             (start, self._pool.submit(self._read, part.file, start, length))
             for start, length in _pieces(part.ranges)

@@ -1,4 +1,4 @@
-"""What to read of a table's files for a question about columns: names, types, filter."""
+"""Plan of reading a table's files for a question about columns: names, types, filter."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from onnxplain_server.core.errors import ExplainError, Reason
 
 @dataclass(frozen=True)
 class ReadingPlan:
-    """What to read, and how it becomes the result.
+    """Plan of reading: columns and filter of the files, and names of the result.
 
     Attributes
     ----------

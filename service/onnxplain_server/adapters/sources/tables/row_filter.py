@@ -10,16 +10,16 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from onnxplain_server.adapters.sources.interfaces import Comparison, TableFilter
+from onnxplain_server.adapters.sources.interfaces import FilterComparison, TableFilter
 from onnxplain_server.core.errors import ExplainError, Reason
 
-_OPERATORS: dict[Comparison, Callable[[Any, Any], Any]] = {
-    Comparison.EQUAL: operator.eq,
-    Comparison.NOT_EQUAL: operator.ne,
-    Comparison.LESS: operator.lt,
-    Comparison.LESS_OR_EQUAL: operator.le,
-    Comparison.GREATER: operator.gt,
-    Comparison.GREATER_OR_EQUAL: operator.ge,
+_OPERATORS: dict[FilterComparison, Callable[[Any, Any], Any]] = {
+    FilterComparison.EQUAL: operator.eq,
+    FilterComparison.NOT_EQUAL: operator.ne,
+    FilterComparison.LESS: operator.lt,
+    FilterComparison.LESS_OR_EQUAL: operator.le,
+    FilterComparison.GREATER: operator.gt,
+    FilterComparison.GREATER_OR_EQUAL: operator.ge,
 }
 
 
@@ -47,7 +47,7 @@ def _condition(given: TableFilter, kind: pa.DataType) -> pc.Expression:
     field = pc.field(given.column)
     compare = _OPERATORS[given.comparison]
     each = [compare(field, _scalar(text, given, plain)) for text in given.values]
-    if given.comparison is Comparison.NOT_EQUAL:
+    if given.comparison is FilterComparison.NOT_EQUAL:
         condition = functools.reduce(operator.and_, each)
         # Nulls meet nothing by Arrow's rules; NaN, which is missing too, differs from all.
         return condition & ~pc.is_nan(field) if pa.types.is_floating(plain) else condition

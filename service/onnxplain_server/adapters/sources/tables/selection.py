@@ -19,7 +19,7 @@ from onnxplain_server.adapters.sources.tables.row_filter import expression
 
 @dataclass(frozen=True)
 class Selection:
-    """What a table is read from.
+    """Files that a table is read from.
 
     Attributes
     ----------

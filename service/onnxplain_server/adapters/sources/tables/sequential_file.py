@@ -6,7 +6,12 @@ from collections.abc import Iterator
 
 from onnxplain_server.adapters.sources.interfaces import FileReader, SourceFile
 from onnxplain_server.adapters.sources.tables.failures import size, too_large
-from onnxplain_server.adapters.sources.tables.prefetch import READ_BYTES, Part, Piece, Prefetch
+from onnxplain_server.adapters.sources.tables.prefetch import (
+    READ_BYTES,
+    Piece,
+    Prefetch,
+    RangeGroup,
+)
 
 _HEAD_BYTES = 64 << 10
 
@@ -95,7 +100,7 @@ def whole_of(fetch: Prefetch, file: SourceFile, byte_limit: int) -> SequentialFi
 
     def contents() -> Iterator[bytes | memoryview]:
         starts = range(0, file.byte_count, READ_BYTES)
-        parts = (Part(file, [(i, min(READ_BYTES, file.byte_count - i))]) for i in starts)
+        parts = (RangeGroup(file, [(i, min(READ_BYTES, file.byte_count - i))]) for i in starts)
         pieces: list[Piece]
         for pieces in fetch.ahead(parts, byte_limit):
             yield from (content for _, content in pieces)

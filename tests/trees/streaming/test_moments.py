@@ -1,4 +1,4 @@
-"""Moments added up by blocks, against exact fractions and NumPy."""
+"""SeriesMoments added up by blocks, against exact fractions and NumPy."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from onnxplain_server.effects.moments import Moments
+from onnxplain_server.trees.streaming.moments import SeriesMoments
 
 
 def by_blocks(values, weights, size):
     parts = [slice(a, a + size) for a in range(0, len(values), size)]
-    total = Moments.of([values[parts[0]]], weights[parts[0]])
+    total = SeriesMoments.of([values[parts[0]]], weights[parts[0]])
     for part in parts[1:]:
-        total.add(Moments.of([values[part]], weights[part]))
+        total.add(SeriesMoments.of([values[part]], weights[part]))
     return total
 
 
@@ -50,7 +50,7 @@ def test_constants_have_a_square_of_exactly_0() -> None:
 
 def test_two_blocks_worked_by_hand() -> None:
     """0 and 2 have mean 1 and square 1; with 4 of weight 2, mean 5/2 and square 11/4."""
-    total = Moments.of([np.array([[0.0], [2.0]])], np.ones(2))
-    total.add(Moments.of([np.array([[4.0]])], np.array([2.0])))
+    total = SeriesMoments.of([np.array([[0.0], [2.0]])], np.ones(2))
+    total.add(SeriesMoments.of([np.array([[4.0]])], np.array([2.0])))
 
     assert (total.weight, total.means[0, 0], total.mean_squares[0, 0]) == (4.0, 2.5, 2.75)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from onnxplain_server.explain.engine_choice import EngineChoice
 from onnxplain_server.explain.question import Question
-from onnxplain_server.explain.streamed_rows import StreamedRows
+from onnxplain_server.explain.streaming.streamed_rows import StreamedRows
 from onnxplain_server.trees.kernels.block_pool import BlockPool
 from onnxplain_server.trees.streaming.engine import StreamedTrees
 

@@ -10,10 +10,10 @@ import pyarrow as pa
 import pyarrow.ipc
 import pyarrow.parquet as pq
 import pytest
+from onnxplain_server.adapters.runner.table_blocks import FileBlocks, large_table
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.row_blocks import BLOCK_ROWS
+from onnxplain_server.trees.streaming.row_blocks import BLOCK_ROWS
 from onnxplain_server.wire.table import read_file
-from onnxplain_server.wire.table_blocks import FileBlocks, large_table
 
 N = 2 * BLOCK_ROWS + 1_234
 
@@ -76,6 +76,7 @@ def test_blocks_are_the_rows_of_the_whole_table(tmp_path, whole, write, ends, si
     ((row, middle),) = blocks.read(1, 2, ["count"])
     assert (row, middle.names) == (BLOCK_ROWS, ("count",))
     np.testing.assert_array_equal(middle.column("count"), np.arange(BLOCK_ROWS, 2 * BLOCK_ROWS))
+    assert middle.sent_rows is not None
     assert middle.sent_rows[[0, -1]].tolist() == [BLOCK_ROWS, 2 * BLOCK_ROWS - 1]
 
 

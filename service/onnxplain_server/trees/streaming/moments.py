@@ -1,4 +1,4 @@
-"""Moments of several series over weighted rows: means and squares about them, added up by blocks.
+"""Moments of series over weighted rows: means and squares about them, added up by blocks.
 
 Each block is centred by itself, and blocks are combined by the differences of their means, so no
 large squares are subtracted. Chan, Golub and LeVeque (1983), "Algorithms for Computing the Sample
@@ -15,7 +15,7 @@ from onnxplain_server.core.arrays import Matrix, Vector
 from onnxplain_server.effects.weighted_mean import center, mean
 
 
-class Moments:
+class SeriesMoments:
     """Weight, means and squares of series over some rows.
 
     Parameters
@@ -31,7 +31,7 @@ class Moments:
         self.squares = squares
 
     @classmethod
-    def of(cls, series: Sequence[Matrix], weights: Vector) -> Moments:
+    def of(cls, series: Sequence[Matrix], weights: Vector) -> SeriesMoments:
         """Compute the moments of series, (n, n_outputs) each, over rows with weights (n,)."""
         weight = float(weights.sum())
         centered = [center(values, weights) for values in series]
@@ -40,7 +40,7 @@ class Moments:
         squares = [weight * mean(np.square(shifted), weights) for shifted in centered]
         return cls(weight, np.array(means), np.array(squares))
 
-    def add(self, later: Moments) -> None:
+    def add(self, later: SeriesMoments) -> None:
         """Add the moments of the same series over later rows, in place."""
         weight = self.weight + later.weight
         change = later.means - self.means

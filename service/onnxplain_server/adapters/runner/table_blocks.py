@@ -18,8 +18,8 @@ import pyarrow as pa
 import pyarrow.ipc
 
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.row_blocks import BLOCK_ROWS, LargeTable, whole_bytes
 from onnxplain_server.core.table import Table
+from onnxplain_server.trees.streaming.row_blocks import BLOCK_ROWS, LargeTable, whole_bytes
 from onnxplain_server.wire.table import from_arrow
 
 _PAGE_BUFFER = 1 << 20
@@ -27,7 +27,7 @@ _PAGE_BUFFER = 1 << 20
 _DIGEST_BUFFER = 1 << 20
 
 
-class _File(ABC):
+class _BlockFile(ABC):
     """A file of rows.
 
     Attributes
@@ -44,7 +44,7 @@ class _File(ABC):
         """Read the rows from `start` to `stop`, in batches of at most a block."""
 
 
-class _ParquetFile(_File):
+class _ParquetFile(_BlockFile):
     def __init__(self, path: Path) -> None:
         from pyarrow.parquet import read_metadata
 
@@ -66,7 +66,7 @@ class _ParquetFile(_File):
             yield from _trimmed(batches, skipped, stop - start)
 
 
-class _ArrowFile(_File):
+class _ArrowFile(_BlockFile):
     """Arrow IPC file, whose batches can be read in any order."""
 
     def __init__(self, path: Path) -> None:
@@ -182,7 +182,7 @@ class FileBlocks:
         return replace(from_arrow(table), sent_rows=np.arange(row, row + table.num_rows))
 
 
-def _open(path: Path) -> _File:
+def _open(path: Path) -> _BlockFile:
     with path.open("rb") as file:
         start = file.read(4)
     if start not in _FORMS:

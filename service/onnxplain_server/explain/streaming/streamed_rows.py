@@ -15,7 +15,6 @@ from onnxplain_server.core.arrays import Vector
 from onnxplain_server.core.columns import NamedColumns
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Model, Note
-from onnxplain_server.core.row_blocks import BLOCK_ROWS, LargeTable, whole_bytes
 from onnxplain_server.core.rows import Features, bind, is_missing, no_value
 from onnxplain_server.core.table import Table, row_weights, sample_rows
 from onnxplain_server.effects.background import merge
@@ -24,6 +23,7 @@ from onnxplain_server.explain.sample import RowsUsed, check_row_count
 from onnxplain_server.explain.weighted_table import unit_of
 from onnxplain_server.methods.registry import method_of
 from onnxplain_server.trees.streaming.blocks import RowBlock
+from onnxplain_server.trees.streaming.row_blocks import BLOCK_ROWS, LargeTable, whole_bytes
 
 SAMPLED_ROWS = BLOCK_ROWS
 """Rows of the sample for methods that are not streamed."""
@@ -31,7 +31,7 @@ SAMPLED_ROWS = BLOCK_ROWS
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Survey:
-    """What a first pass finds of a table.
+    """Survey of a table, by a first pass.
 
     Attributes
     ----------
@@ -129,7 +129,7 @@ class StreamedRows:
 
 
 class _Tally:
-    """What a survey adds up over blocks."""
+    """Sums of a survey over blocks."""
 
     def __init__(self) -> None:
         self.used_count = 0

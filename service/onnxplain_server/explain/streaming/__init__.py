@@ -1,0 +1,1 @@
+"""Tables that are read in blocks: read `streamed_rows`, then `streaming_choice`."""

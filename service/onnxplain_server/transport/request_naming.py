@@ -1,0 +1,60 @@
+"""Naming of requests: bodies are decoded, files at URIs fetched, all files named by their ids."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from onnxplain_server.core.interfaces import Decoder, Runner
+from onnxplain_server.core.request import Body, RequestFile, RequestParts, ServiceMethod
+from onnxplain_server.transport.admission.admission import RequestIds
+from onnxplain_server.transport.admission.request_context import RequestContext
+from onnxplain_server.transport.admission.ticket import Ticket
+from onnxplain_server.transport.fetched_files import FetchedFiles, feature_names
+from onnxplain_server.transport.uploads import NamedRequest, Uploads
+
+
+class RequestNaming:
+    """Names the files of requests.
+
+    Parameters
+    ----------
+    decoder : Decoder
+    runner : Runner
+        Describes models whose tables are fetched.
+    uploads : Uploads
+    fetched : FetchedFiles
+    context : callable (RequestIds, Ticket) -> RequestContext
+    """
+
+    def __init__(
+        self,
+        decoder: Decoder,
+        runner: Runner,
+        uploads: Uploads,
+        fetched: FetchedFiles,
+        context: Callable[[RequestIds, Ticket], RequestContext],
+    ) -> None:
+        self._decoder = decoder
+        self._runner = runner
+        self._uploads = uploads
+        self._fetched = fetched
+        self._context = context
+
+    def name(
+        self, method: ServiceMethod, request: RequestParts | Body, ticket: Ticket
+    ) -> NamedRequest:
+        """Decode a body, fetch what lies at URIs, and name the files of the request by id."""
+        if isinstance(request, Body):
+            # Without ids, it shares neither a process nor cached numbers with a computation.
+            request = self._decoder.decode(request, self._context(RequestIds(), ticket))
+        features = partial(self._feature_names, ticket)
+        request = self._fetched.resolve(request, ticket.control, features)
+        return self._uploads.name(method, request, ticket.caller)
+
+    def _feature_names(self, ticket: Ticket, model: RequestFile) -> tuple[str, ...]:
+        """Return the features that a model names, of which a worker tells."""
+        parts = RequestParts(b"", model)
+        named = self._uploads.name(ServiceMethod.DESCRIBE, parts, ticket.caller)
+        host = self._context(named.ids, ticket)
+        return feature_names(self._runner.describe(named.message, named.blobs, host))
