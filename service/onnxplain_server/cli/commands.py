@@ -21,7 +21,7 @@ SUMMARIES: Mapping[str, str] = MappingProxyType(
         "health": "Check the health of a server; exit code 0 only if it is serving.",
         "start": "Start explaining MODEL on TABLE at a server; print the operation's name.",
         "wait": "Wait for OPERATION and write its answer; exit code 1 if it has none.",
-        "operations": "List your operations; or get, cancel or delete some, or print their partial answers.",
+        "operations": "List your operations; or get, cancel or delete some, or print their parts.",
         "serve": "Serve gRPC and REST until SIGTERM or SIGINT.",
         "settings": "Print the settings that `serve` would start with, and where each comes from.",
         "token": "Make a token: print it, and on a second line its entry for the server's "

@@ -65,7 +65,7 @@ def operations(
     key_file: KeyFile = None,
     allow_unencrypted_token: AllowUnencryptedToken = False,
 ) -> None:
-    """List your operations; or get, cancel or delete some, or print their partial answers.
+    """List your operations; or get, cancel or delete some, or print their parts.
 
     onnxplain operations --filter 'done = false'
 
