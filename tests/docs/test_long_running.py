@@ -25,9 +25,13 @@ BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 IRIS = ROOT / "examples/iris"
 
 
+def blocks(language: str, begins: str) -> list[str]:
+    return [code for kind, code in BLOCKS if kind == language and code.startswith(begins)]
+
+
 def block(language: str, begins: str) -> str:
-    (found,) = [code for kind, code in BLOCKS if kind == language and code.startswith(begins)]
-    return str(found)
+    (found,) = blocks(language, begins)
+    return found
 
 
 @pytest.fixture
@@ -70,9 +74,11 @@ def test_the_lines_of_python_run(
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
     with onnxplain.connect(f"127.0.0.1:{server.grpc_port}") as client:
-        exec(block("python", "operation ="), {"client": client}, names)  # noqa: S102 - the page's
+        for code in blocks("python", "operation ="):
+            exec(code, {"client": client}, names)  # noqa: S102 - the page's
 
     assert isinstance(names["explanation"], onnxplain.Explanations)
+    assert isinstance(names["operation"], onnxplain.Operation)
 
 
 def test_the_dag_of_airflow_calls_what_the_client_has() -> None:

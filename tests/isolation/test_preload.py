@@ -32,7 +32,8 @@ COMPILERS = {
 }
 """A program of its own; and what kernels need where none are compiled ahead of time."""
 OF_THE_SERVER = {
-    f"onnxplain_server.core.{name}" for name in ("operation_store", "operations", "quotas")
+    f"onnxplain_server.core.{name}"
+    for name in ("operation_store", "operations", "quotas", "sources")
 }
 """Only the serving process uses them."""
 LATE = f"""

@@ -72,7 +72,7 @@ def runner():
 
 def streamed(runner, request, paths):
     table = LargeTable(FileBlocks(paths), 1 << 30)
-    reply = runner.explain_large(request.SerializeToString(), table, Host())
+    reply = runner.explain_large(request.SerializeToString(), NO_BLOBS, table, Host())
     return service_pb2.ExplainResponse.FromString(reply.content)
 
 
@@ -180,4 +180,4 @@ def test_too_little_memory_is_refused_with_what_is_needed(
     table = LargeTable(FileBlocks(split(tmp_path, rows, [N], N)), 1_000)
 
     with pytest.raises(ExplainError, match="memory_bytes is 1,000; streaming"):
-        runner.explain_large(request.SerializeToString(), table, Host())
+        runner.explain_large(request.SerializeToString(), NO_BLOBS, table, Host())
