@@ -296,6 +296,17 @@ public final class ExplainCall {
         }
 
         /**
+         * Names an address where the server also writes the answer.
+         *
+         * @param uri below a prefix that the server's operator lists for writing; default: the answer is only returned
+         * @return this builder
+         */
+        public Builder resultUri(String uri) {
+            request.setResultUri(uri);
+            return this;
+        }
+
+        /**
          * Chooses whether plots return with the results.
          *
          * @param wanted default true
