@@ -104,9 +104,10 @@ class BoundRequest:
             vars(copied).pop(name, None)
         return copied
 
-    def trial(self, row_count: int) -> BoundRequest:
-        """Return a request for a trial on so many rows, whose progress is not reported."""
+    def trial(self, row_count: int, number: int = 0) -> BoundRequest:
+        """Return a request for a trial without progress, on so many rows that the number draws."""
         copied = self.with_row_count(row_count)
+        copied.question = replace(copied.question, seed=(self.question.seed + number) % 2**31)
         copied.ledger = self.ledger.unplanned()
         return copied
 
@@ -232,8 +233,6 @@ class BoundRequest:
     def streamed_trees(self) -> StreamedTrees | None:
         """The engine on all rows of a table that is too large for memory: see `stream`."""
         rows, question = self.resources.streamed, self.question
-        if rows is None:
-            return None
         return stream(rows, question, self.block_pool, lambda: self.tabular_choice)
 
     def choose(self, features: Features, request_key: str = "") -> EngineChoice:
@@ -283,8 +282,8 @@ class BoundRequest:
 
     def _predictor(self, ledger: Ledger) -> Predictor:
         outputs = np.arange(len(self.model.output_names))
-        resources = self.resources
-        return Predictor(self.model, outputs, ledger, resources.batch_size, resources.threads)
+        own = self.resources
+        return Predictor(self.model, outputs, ledger, own.batch_size, own.threads)
 
     @cached_property
     def block_pool(self) -> BlockPool:

@@ -179,13 +179,14 @@ def trial(
     times, result = list[TimedRows](), None
     try:
         for rows in _ladder(row_count):
-            own = Task(task.request.trial(rows) if rows else task.request, task.path)
-            for _ in range(_REPEATS):
+            # Other rows at the second time: what trees count on rows is remembered.
+            for number in range(_REPEATS if rows < row_count else 1):
                 start = time.perf_counter()
-                result = preparation_of(options).prepare(own, options).run()
+                request = task.request.trial(rows, number) if rows else task.request
+                result = preparation_of(options).prepare(Task(request, task.path), options).run()
                 times.append(TimedRows(max(rows, 1), max(time.perf_counter() - start, 1e-6)))
                 host.deadline = time.monotonic() + 4 * seconds
-                if not row_count or not _loaded_something(times):
+                if not _loaded_something(times):
                     break
             has_two_sizes = rows > times[0].rows
             if has_two_sizes and sum(each.seconds for each in times[1:]) > seconds:
@@ -232,5 +233,5 @@ def _extrapolated(times: Sequence[TimedRows], rows: int, *, is_quadratic: bool) 
     return last.seconds + min(max(slope, _LEAST_SLOPE * mean), mean) * (rows - last.rows)
 
 
-_LEAST_SLOPE = 0.05
+_LEAST_SLOPE = 0.1
 """Part of the mean time of a row that each further row takes at least."""

@@ -12,13 +12,18 @@ from onnxplain_server.trees.streaming.engine import StreamedTrees
 
 
 def stream(
-    rows: StreamedRows, question: Question, pool: BlockPool, choice: Callable[[], EngineChoice]
+    rows: StreamedRows | None,
+    question: Question,
+    pool: BlockPool,
+    choice: Callable[[], EngineChoice],
 ) -> StreamedTrees | None:
-    """Return the engine on all rows of a table.
+    """Return the engine on all rows of a table that is read in blocks.
 
-    None where the question asks for fewer rows, for a budget or for an overview, or where the
-    engine needs all rows at once: methods then use the sample.
+    None where there is no such table, where the question asks for fewer rows, for a budget or for
+    an overview, or where the engine needs all rows at once: methods then use the sample.
     """
+    if rows is None:
+        return None
     budget = (question.budget_seconds, question.budget_predicted_row_count)
     if budget != (None, None) or not question.methods:
         return None
