@@ -24,6 +24,7 @@ import pytest
 from harness import Server, serving
 from onnx import TensorProto, helper
 from onnxplain_server.config.loading import load
+from pyarrow import csv, parquet
 
 ROOT = Path(__file__).parents[2]
 TABLE: dict[str, Any] = tomllib.loads((Path(__file__).parent / "code_blocks.toml").read_text())
@@ -142,6 +143,7 @@ def write_files(folder: Path) -> None:
     text = "\n".join([header, *rows]) + "\n"
     (folder / "rows.csv").write_text(text)
     (folder / "rows.csv.gz").write_bytes(gzip.compress(text.encode()))
+    parquet.write_table(csv.read_csv(folder / "rows.csv"), folder / "rows.parquet")
     write_classifier(folder)
 
 
