@@ -1,4 +1,4 @@
-"""What a run of tests says about programs that are not installed."""
+"""Summary of programs that a run of tests misses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which errors a caller may see, and because of what."""
+"""Errors that a caller may see, by their causes."""
 
 from __future__ import annotations
 
