@@ -158,7 +158,7 @@ def scored(row_count: int, seed: int) -> tuple[ColumnValues, Matrix]:
 
 def measured(row_count: int, seed: int, repeats: int) -> Iterator[firm.Result]:
     columns, score = scored(row_count, seed)
-    sheet = firm.ScoredRows(columns, np.ones(row_count), score, ("y",))
+    sheet = firm.ScoredRows(columns, np.ones(row_count), score, ("y",), np.arange(row_count))
     for feature, estimator in MEASURED:
         resampling = Resampling(repeats, confidence_level=LEVEL)
         options = firm.Options((feature,), estimator=estimator, resampling=resampling)

@@ -1,11 +1,9 @@
-"""Columns of a table, case weights and sampling of rows."""
+"""Columns of a table, and case weights."""
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.table import Table, listed, sample_rows, weights
+from onnxplain_server.core.table import Table, listed, weights
 
 TABLE = Table(
     {"x": np.array([1.0, 2.0, 3.0]), "s": np.array(["a", "b", ""], dtype=object)},
@@ -46,30 +44,6 @@ def test_rows_are_taken_in_the_order_asked_for() -> None:
 def test_long_lists_of_names_are_cut() -> None:
     assert listed(("a", "b")) == "'a', 'b'"
     assert listed(tuple("abc"), limit=2) == "'a', 'b' and 1 more"
-
-
-@given(n_rows=st.integers(0, 200), row_count=st.integers(1, 200), seed=st.integers(0, 2**31))
-def test_rows_are_drawn_without_replacement_and_keep_their_order(
-    n_rows: int, row_count: int, seed: int
-) -> None:
-    drawn = sample_rows(n_rows, row_count, seed).tolist()
-
-    assert len(drawn) == min(n_rows, row_count)
-    assert drawn == sorted(set(drawn))
-    assert set(drawn) <= set(range(n_rows))
-
-
-def test_the_seed_decides_the_draw() -> None:
-    assert sample_rows(1000, 50, 1).tolist() == sample_rows(1000, 50, 1).tolist()
-    assert sample_rows(1000, 50, 1).tolist() != sample_rows(1000, 50, 2).tolist()
-
-
-def test_every_row_is_drawn_equally_often() -> None:
-    counts = np.bincount(np.concatenate([sample_rows(10, 4, seed) for seed in range(500)]))
-
-    # 200 expected of each; standard deviation sqrt(500 · 0.4 · 0.6) = 11.
-    assert counts.min() > 200 - 5 * 11
-    assert counts.max() < 200 + 5 * 11
 
 
 def weight_table(*values: float) -> Table:

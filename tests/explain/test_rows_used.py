@@ -14,6 +14,7 @@ from onnxplain.v1.table_pb2 import Column
 from onnxplain_server.adapters.runner.in_process import InProcess
 from onnxplain_server.adapters.storage.memory_cache import MemoryCache
 from onnxplain_server.adapters.storage.signing import Signer
+from onnxplain_server.core.row_draws import Purpose, row_hashes
 from onnxplain_server.explain.sample import RowsUsed
 from onnxplain_server.transport.admission.request_context import RequestContext
 from onnxplain_server.transport.admission.request_control import RequestControl
@@ -106,11 +107,11 @@ def test_rows_of_weight_zero_are_not_drawn(
     asked = {method: METHODS[method]}
     answer = ask(runner, columns, asked, engine=engine, weight_column="w", row_count=300, seed=2)
 
-    weights = columns["w"][columns["w"] > 0]
-    drawn = np.random.default_rng(2).choice(len(weights), 300, replace=False)
+    hashes = row_hashes(np.arange(len(columns["w"])), 2, Purpose.DRAW)
+    drawn = [row for row in np.argsort(hashes) if columns["w"][row] > 0][:300]
     rows = rows_of(answer)[method]
     assert (rows.drawn, rows.used, rows.seed) == (300, 300, 2)
-    assert rows.weight == pytest.approx(weights[drawn].sum())
+    assert rows.weight == pytest.approx(columns["w"][drawn].sum())
 
 
 def test_the_warning_tells_for_each_method_how_many_rows_were_drawn(

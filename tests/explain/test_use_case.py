@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Note, Scale
+from onnxplain_server.core.row_draws import Purpose, row_hashes
 from onnxplain_server.explain import Engine
 from onnxplain_server.methods import interactions, partial_dependence
 
@@ -83,8 +84,14 @@ def test_rows_are_drawn_only_where_there_are_more_than_asked_for(make) -> None:
     assert "seed 7" in note.message
 
 
+def smallest(n_rows: int, count: int, seed: int):
+    """Return the rows with the smallest hashes, in their order."""
+    hashes = row_hashes(np.arange(n_rows), seed, Purpose.DRAW)
+    return np.sort(np.argsort(hashes)[:count])
+
+
 def test_rows_drawn_are_those_that_drawing_by_hand_gives(make) -> None:
-    rows = np.sort(np.random.default_rng(3).choice(40, 12, replace=False))
+    rows = smallest(40, 12, 3)
     taken = make.table({name: values[rows] for name, values in COLUMNS.items()})
     model = model_of(make, function, "abcd")
 
@@ -95,7 +102,7 @@ def test_rows_drawn_are_those_that_drawing_by_hand_gives(make) -> None:
 
 
 def test_broken_predictions_are_named_by_the_tables_rows_even_after_drawing(make) -> None:
-    drawn = np.sort(np.random.default_rng(0).choice(1000, 20, replace=False))
+    drawn = smallest(1000, 20, 0)
     broken = drawn[[4, 9]]
     table = make.table({"a": np.arange(1000.0), "b": np.arange(1000.0)})
     model = model_of(make, lambda a, b: np.where(np.isin(a, broken), np.nan, b), "ab")
@@ -300,7 +307,7 @@ def test_binned_features_give_the_numbers_of_a_table_binned_by_hand(make) -> Non
 
 
 def test_bins_are_those_of_the_rows_drawn(make) -> None:
-    rows = np.sort(np.random.default_rng(0).choice(40, 25, replace=False))
+    rows = smallest(40, 25, 0)
     taken = make.table({name: values[rows] for name, values in COLUMNS.items()})
     model, options = model_of(make, function, "abcd"), Interactions(quantile_bin_count=5)
 

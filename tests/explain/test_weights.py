@@ -140,20 +140,43 @@ SEVERAL = settings(
 )
 
 
+def draws_rows(method: dict[str, Any]) -> bool:
+    """Return whether random numbers of rows, by their places in the table, have a part in it."""
+    options = method.get("interactions", {})
+    names = {"individualConditionalExpectation", "permutationImportance"}
+    return bool(names & set(method)) or "repeatCount" in options
+
+
 @pytest.mark.parametrize(("model", "engine"), CASES)
 @SEVERAL
 @given(places=st.lists(st.integers(0, ROWS), min_size=1, max_size=6), seed=st.integers(0, 99))
-def test_rows_of_weight_zero_change_nothing(
+def test_rows_of_weight_zero_change_nothing_where_no_row_is_drawn(
     ask: Ask, model: str, engine: str, places: list[int], seed: int
 ) -> None:
-    """Even rows whose values would be refused, or would be classes and groups of their own."""
+    methods = [method for method in methods_of(model) if not draws_rows(method)]
+
+    check_unchanged(ask, model, engine, places, seed, methods)
+
+
+@pytest.mark.parametrize(("model", "engine"), CASES)
+@SEVERAL
+@given(count=st.integers(1, 6), seed=st.integers(0, 99))
+def test_rows_of_weight_zero_after_all_others_change_nothing(
+    ask: Ask, model: str, engine: str, count: int, seed: int
+) -> None:
+    check_unchanged(ask, model, engine, [ROWS] * count, seed, methods_of(model))
+
+
+def check_unchanged(
+    ask: Ask, model: str, engine: str, places: list[int], seed: int, methods: list[Any]
+) -> None:
+    """Add rows whose values would be refused, or would be classes and groups of their own."""
     columns = table(model, ROWS, seed)
     strange = {"y": "?" if isinstance(columns["y"][0], str) else "NaN", "g": "z", "w": 0.0}
     more = {
         name: np.insert(np.array(values, dtype=object), places, strange.get(name, 1e6)).tolist()
         for name, values in columns.items()
     }
-    methods = methods_of(model)
 
     expected, found = (ask(model, engine, one, methods) for one in (columns, more))
 

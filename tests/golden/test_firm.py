@@ -59,7 +59,7 @@ def firm(
     held = ColumnValues(columns)
     expressions = [parse(text, held.kinds, "features") for text in features]
     score = np.array(scores, dtype=float)[:, None]
-    sheet = ScoredRows(held, np.ones(len(score)), score, ("s",))
+    sheet = ScoredRows(held, np.ones(len(score)), score, ("s",), np.arange(len(score)))
     return compute(
         expressions, sheet, Options(**options), moments, 0, lambda f, parts: list(map(f, parts))
     )

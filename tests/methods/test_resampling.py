@@ -8,11 +8,14 @@ import numpy as np
 import pytest
 from onnxplain_server.core.contract_limits import InteractionsOptions
 from onnxplain_server.core.errors import ExplainError
+from onnxplain_server.core.row_draws import poisson_counts
 from onnxplain_server.methods import interactions
 from onnxplain_server.methods.interactions import Options
 from onnxplain_server.methods.option_checks import check_limits
 from onnxplain_server.methods.resampling import (
     MIN_ROWS,
+    Replicates,
+    ReplicateSpread,
     Resampling,
     Scheme,
     effective_row_count,
@@ -31,89 +34,146 @@ def mean_of(values, weights):
     return (weights @ values / weights.sum(axis=1))[:, None]
 
 
-def test_bootstrap_replicates_draw_as_many_rows_as_there_are() -> None:
-    drawn = replicate(BOOTSTRAP, np.ones(30), seed=0)
+def replicated(resampling: Resampling, weights, seed: int = 0) -> Replicates:
+    """Replicates of the first rows of a table."""
+    return replicate(resampling, weights, np.arange(len(weights)), seed)
+
+
+def test_bootstrap_replicates_draw_rows_with_replacement() -> None:
+    drawn = replicated(BOOTSTRAP, np.ones(30)).weights
 
     assert drawn.shape == (400, 30)
-    assert (drawn.sum(axis=1) == 30).all()
-    assert (drawn == np.rint(drawn)).all()
+    assert np.array_equal(drawn, poisson_counts(np.arange(30), 0, range(400)))
 
 
 def test_case_weights_stay_with_their_rows() -> None:
-    weights = np.array([1.0, 2.0, 0.5])
+    weights, rows = np.array([1.0, 2.0, 0.5, 3.0]), np.array([4, 7, 8, 100])
 
-    drawn = replicate(BOOTSTRAP, weights, seed=0)
+    drawn = replicate(BOOTSTRAP, weights, rows, 3).weights
+    kept = replicate(JACKKNIFE, weights, rows, 3).weights
 
-    assert ((drawn / weights).sum(axis=1) == 3).all()
-
-
-def test_jackknife_leaves_each_row_out_exactly_once() -> None:
-    kept = replicate(Resampling(7, Scheme.JACKKNIFE), np.ones(30), seed=0)
-
-    assert kept.shape == (7, 30)
-    assert (kept.sum(axis=0) == 6).all()
-    assert set(kept.sum(axis=1)) <= {25, 26}
+    assert np.array_equal(drawn[-1] / weights, poisson_counts(rows, 3, [399])[0])
+    assert set((kept / weights).ravel().tolist()) == {0, 1}
 
 
-def test_jackknife_has_no_more_groups_than_rows() -> None:
-    kept = replicate(JACKKNIFE, np.ones(30), seed=0)
+def test_replicates_without_any_row_are_left_out() -> None:
+    """Of three rows, a share of exp(-3): 20 of 400."""
+    drawn = replicated(BOOTSTRAP, np.array([1.0, 2.0, 0.5])).weights
 
-    assert kept.shape == (30, 30)
-    assert (kept.sum(axis=1) == 29).all()
+    assert drawn.any(axis=1).all()
+    assert 5 < 400 - len(drawn) < 40
+
+
+@pytest.mark.parametrize(("group_count", "n"), [(7, 30), (400, 30), (10, 2_000)])
+def test_jackknife_leaves_each_row_out_exactly_once(group_count: int, n: int) -> None:
+    replicates = replicated(Resampling(group_count, Scheme.JACKKNIFE), np.ones(n))
+
+    assert ((replicates.weights == 0).sum(axis=0) == 1).all()
+    assert replicates.omitted == pytest.approx((replicates.weights == 0).mean(axis=1))
+    assert (replicates.omitted > 0).all()
+    assert len(replicates.omitted) <= group_count
 
 
 @pytest.mark.parametrize("resampling", [BOOTSTRAP, JACKKNIFE], ids=["bootstrap", "jackknife"])
 def test_same_seed_gives_the_same_replicates_and_another_one_others(resampling) -> None:
-    first, same, other = (replicate(resampling, np.ones(50), seed=seed) for seed in (1, 1, 2))
+    first, same, other = (replicated(resampling, np.ones(50), seed).weights for seed in (1, 1, 2))
 
-    assert (first == same).all()
-    assert (first != other).any() or resampling is JACKKNIFE
+    assert np.array_equal(first, same)
+    assert not np.array_equal(first, other)
+
+
+def one_by_one(n: int) -> Replicates:
+    """Replicates of the jackknife that leaves out single rows."""
+    return Replicates(1.0 - np.eye(n), np.full(n, 1 / n))
 
 
 def test_jackknife_of_a_mean_gives_its_textbook_standard_error_and_no_bias() -> None:
     values = np.random.default_rng(0).gamma(2, size=50)
-    replicates = mean_of(values, replicate(JACKKNIFE, np.ones(50), seed=0))
+    replicates = one_by_one(50)
 
-    told = spread(JACKKNIFE, np.array([values.mean()]), replicates, 50)
+    found = spread_of_mean(JACKKNIFE, values, replicates)
 
-    assert told.standard_errors == pytest.approx(values.std(ddof=1) / np.sqrt(50))
-    assert told.biases == pytest.approx(0, abs=1e-12)
-    reach = 2.009575 * told.standard_errors  # of Student's t with 49 degrees of freedom
-    assert values.mean() - told.lower == pytest.approx(reach)
+    assert found.standard_errors == pytest.approx(values.std(ddof=1) / np.sqrt(50))
+    assert found.biases == pytest.approx(0, abs=1e-12)
+    reach = 2.009575 * found.standard_errors  # of Student's t with 49 degrees of freedom
+    assert values.mean() - found.lower == pytest.approx(reach)
     stretched = values.mean() / (1 - reach / values.mean())
-    assert told.upper == pytest.approx(stretched)
+    assert found.upper == pytest.approx(stretched)
+
+
+def spread_of_mean(resampling: Resampling, values, replicates: Replicates) -> ReplicateSpread:
+    means = mean_of(values, replicates.weights)
+    return spread(resampling, values.mean(keepdims=True), means, replicates.omitted, len(values))
 
 
 def test_jackknife_takes_the_bias_of_a_variance_away() -> None:
     """The mean square is (n - 1) / n of the variance; its jackknife correction is exact."""
     values = np.random.default_rng(0).normal(size=40)
-    weights = replicate(JACKKNIFE, np.ones(40), seed=0)
+    weights, omitted = one_by_one(40).weights, one_by_one(40).omitted
     squares = mean_of(values**2, weights) - mean_of(values, weights) ** 2
 
-    told = spread(JACKKNIFE, np.array([values.var()]), squares, 40)
+    found = spread(JACKKNIFE, np.array([values.var()]), squares, omitted, 40)
 
-    assert values.var() - told.biases == pytest.approx(values.var(ddof=1))
+    assert values.var() - found.biases == pytest.approx(values.var(ddof=1))
+
+
+def test_jackknife_of_unequal_groups_by_hand() -> None:
+    """Values 0, 3, 6 with the mean 3, in the groups {0} and {3, 6}.
+
+    Without them the means are 4.5 and 0, the pseudovalues 0 and 4.5: the groups' own means. Their
+    squared distances to 3 are 9 and 2.25, times omitted / kept 9/2 and 9/2.
+    """
+    groups = Replicates(np.array([[0.0, 1, 1], [1, 0, 0]]), np.array([1, 2]) / 3)
+
+    found = spread_of_mean(JACKKNIFE, np.array([0.0, 3, 6]), groups)
+
+    assert found.standard_errors == pytest.approx(np.sqrt(4.5))
+    assert found.biases == pytest.approx(0, abs=1e-12)
+
+
+def test_jackknife_variances_of_unequal_groups_are_right_on_average() -> None:
+    """The variance of a mean of 60 numbers of variance 1 is 1/60; groups of 1 to 12 rows."""
+    resampling, random = Resampling(12, Scheme.JACKKNIFE), np.random.default_rng(7)
+    squares, sizes = [], []
+    for seed in range(2_000):
+        replicates = replicated(resampling, np.ones(60), seed)
+        found = spread_of_mean(resampling, random.normal(size=60), replicates)
+        squares.append(found.standard_errors[0] ** 2)
+        sizes += (60 * replicates.omitted).tolist()
+
+    assert np.std(sizes) > 1.5
+    assert 60 * np.mean(squares) == pytest.approx(1, abs=0.05)
+
+
+@pytest.mark.parametrize("scheme", list(Scheme))
+def test_without_two_replicates_nothing_is_known_of_the_spread(scheme: Scheme) -> None:
+    resampling = Resampling(10, scheme)
+    one = Replicates(np.ones((1, 2)), np.full(1, 0.5))
+
+    found = spread_of_mean(resampling, np.array([1.0, 2.0]), one)
+
+    parts = (found.standard_errors, found.lower, found.upper, found.biases)
+    assert np.isnan(parts).all()
 
 
 def test_bootstrap_of_a_mean_gives_its_textbook_standard_error() -> None:
     values = np.random.default_rng(0).gamma(2, size=200)
     resampling = Resampling(4_000)
-    replicates = mean_of(values, replicate(resampling, np.ones(200), seed=0))
 
-    told = spread(resampling, np.array([values.mean()]), replicates, 200)
+    found = spread_of_mean(resampling, values, replicated(resampling, np.ones(200)))
 
-    assert told.standard_errors == pytest.approx(values.std() / np.sqrt(200), rel=0.05)
-    assert told.lower < values.mean() < told.upper
-    assert values.mean() - told.biases - told.lower == pytest.approx(
-        1.972 * told.standard_errors, rel=1e-3
+    assert found.standard_errors == pytest.approx(values.std() / np.sqrt(200), rel=0.05)
+    assert found.lower < values.mean() < found.upper
+    assert values.mean() - found.biases - found.lower == pytest.approx(
+        1.972 * found.standard_errors, rel=1e-3
     )
 
 
 def test_intervals_do_not_reach_below_zero() -> None:
-    replicates = np.linspace(0, 0.01, 400)[:, None]
+    values, omitted = np.linspace(0, 0.01, 400)[:, None], np.full(400, 1 / 400)
 
     for resampling in (BOOTSTRAP, JACKKNIFE):
-        assert spread(resampling, np.array([0.001]), replicates, 400).lower >= 0
+        assert spread(resampling, np.array([0.001]), values, omitted, 400).lower >= 0
 
 
 def test_intervals_of_few_rows_or_few_replicates_are_wider() -> None:
@@ -175,8 +235,7 @@ def test_intervals_of_skewed_mean_squares_hold_the_truth(n: int) -> None:
     resampling = Resampling(100, confidence_level=0.9)
     for seed in range(200):
         squares = rng.normal(size=n) ** 2 * rng.normal(size=n) ** 2
-        replicates = mean_of(squares, replicate(resampling, np.ones(n), seed))
-        told = spread(resampling, np.array([squares.mean()]), replicates, n)
+        told = spread_of_mean(resampling, squares, replicated(resampling, np.ones(n), seed))
         held += bool(told.lower[0] <= 1 <= told.upper[0])
     assert 0.86 <= held / 200 <= 0.97
 
@@ -211,7 +270,7 @@ def test_resampling_changes_no_value_and_predicts_nothing_more(make, scheme: Sch
 def test_replicates_are_the_statistics_of_resampled_tables(make) -> None:
     resampling = Resampling(12)
     found, engine = explained(make, resampling)
-    weights = replicate(resampling, engine.background.weights, seed=5)
+    weights = replicated(resampling, engine.background.weights, seed=5).weights
     alone = [explained(make, Resampling(), replicate_weights)[0] for replicate_weights in weights]
 
     for order in ("overall", "pairwise", "importance"):

@@ -1,4 +1,4 @@
-"""Table of named columns of numbers or strings, with case weights and sampling of rows."""
+"""Table of named columns of numbers or strings, with case weights."""
 
 from __future__ import annotations
 
@@ -86,19 +86,6 @@ def listed(names: tuple[object, ...], limit: int = 12) -> str:
     """Join names for a message; of many, only the first `limit`."""
     shown = ", ".join(map(repr, names[:limit]))
     return shown if len(names) <= limit else f"{shown} and {len(names) - limit} more"
-
-
-def sample_rows(n_rows: int, row_count: int, seed: int) -> Indices:
-    """Sample rows uniformly without replacement, in the order of the table.
-
-    Returns
-    -------
-    (min(n_rows, row_count),)
-        All rows if the table has no more than `row_count`.
-    """
-    if n_rows <= row_count:
-        return np.arange(n_rows)
-    return np.sort(np.random.default_rng(seed).choice(n_rows, row_count, replace=False))
 
 
 def weights(table: Table, name: str) -> Vector:

@@ -15,8 +15,9 @@ import numpy as np
 from onnxplain_server.core.arrays import Indices, Matrix
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Model
+from onnxplain_server.core.row_draws import draw
 from onnxplain_server.core.rows import Features
-from onnxplain_server.core.table import Table, sample_rows
+from onnxplain_server.core.table import Table
 from onnxplain_server.effects.background import Background, unmerged
 from onnxplain_server.effects.engine import Effects
 from onnxplain_server.effects.ledger import Ledger
@@ -138,7 +139,7 @@ class BoundRequest:
     def _sample_outputs(self, model: Model) -> Matrix:
         """Predict some rows of the table outside the plan: (n_rows, n_model_outputs)."""
         features = self._features
-        rows = sample_rows(features.n_rows, _SAMPLED_ROWS, 0)
+        rows = draw(np.arange(features.n_rows), _SAMPLED_ROWS, 0)
         background = unmerged(features.take(rows), np.ones(len(rows)), rows)
         return self.unplanned.of(model).predict_rows(features, background.columns)
 
@@ -146,7 +147,7 @@ class BoundRequest:
     def sampled_outputs(self) -> Matrix:
         """Explained outputs of some rows, outside the plan: (n_rows, n_outputs)."""
         sample, choice = self.sample, self.tabular_choice
-        rows = sample.unmerged(sample.rows[sample_rows(len(sample.rows), _SAMPLED_ROWS, 0)])
+        rows = sample.unmerged(sample.rows[draw(sample.rows, _SAMPLED_ROWS, 0)])
         if choice.engine is Engine.TREES:
             return choice.on(rows).outputs()
         return self.unplanned.predict_rows(rows.features, rows.columns)[:, self.output_indices]

@@ -14,8 +14,8 @@ from onnxplain_server.core.arrays import Indices
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import ComputationHost
 from onnxplain_server.core.model import Model, Note
+from onnxplain_server.core.row_draws import draw
 from onnxplain_server.core.rows import Features, feeds
-from onnxplain_server.core.table import sample_rows
 from onnxplain_server.effects.background import Background, unmerged
 from onnxplain_server.effects.engine import Effects
 from onnxplain_server.effects.ledger import Ledger
@@ -219,7 +219,7 @@ def _check_predictions(
     """Compare the trees with the model's predictions on a sample of rows; memoized."""
 
     def check() -> Refusal | None:
-        rows = sample_rows(features.n_rows, _CHECKED_ROWS, 0)
+        rows = draw(np.arange(features.n_rows), _CHECKED_ROWS, 0)
         background = unmerged(features.take(rows), np.ones(len(rows)), rows)
         return resources.memo.verdict(
             background.digest, lambda: _compare(trees, model, background, question, resources)

@@ -11,8 +11,9 @@ import numpy as np
 from onnxplain_server.core.arrays import Array, Indices, Vector
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Model, Note
+from onnxplain_server.core.row_draws import draw
 from onnxplain_server.core.rows import Features, bind, bind_without_model
-from onnxplain_server.core.table import Table, listed, sample_rows
+from onnxplain_server.core.table import Table, listed
 from onnxplain_server.effects.background import Background, merge, unmerged
 from onnxplain_server.explain.question import Question
 from onnxplain_server.explain.weighted_table import WeightedTable, apply_weights
@@ -93,7 +94,7 @@ class Sample:
     @cached_property
     def drawn(self) -> Indices:
         """Rows for methods whose cost grows with their square: (n_drawn,)."""
-        return self.rows[sample_rows(len(self.rows), self.row_count, self.seed)]
+        return self.draw_few(self.rows, self.row_count)
 
     @cached_property
     def merged_draw(self) -> Background:
@@ -120,7 +121,11 @@ class Sample:
     def draw(self, rows: Indices, default: int | None = None) -> Indices:
         """Draw from rows: as many as requested, or else `default`, or else `row_count`."""
         count = self.requested_row_count or default or self.row_count
-        return rows[sample_rows(len(rows), count, self.seed)]
+        return self.draw_few(rows, count)
+
+    def draw_few(self, rows: Indices, count: int) -> Indices:
+        """Draw `count` rows at most from rows, which ascend; fewer are part of more."""
+        return rows[draw(self.table.as_sent(rows), count, self.seed)]
 
     def used(self, rows: Indices) -> RowsUsed:
         """Count distinct rows of the table, as the rows that a method is computed on."""

@@ -14,6 +14,7 @@ import numpy as np
 from onnxplain_server.core.arrays import Matrix, Vector
 from onnxplain_server.core.contract_limits import PermutationImportanceOptions
 from onnxplain_server.core.model import Note
+from onnxplain_server.core.row_draws import shuffle
 from onnxplain_server.core.table import Table
 from onnxplain_server.effects.background import fingerprint
 from onnxplain_server.effects.engine import Effects
@@ -190,22 +191,23 @@ def _baseline(
 def _shuffled_losses(
     effects: Effects, options: Options, loss: _BoundLoss, entry: int, seed: int
 ) -> Matrix:
-    """Return the average losses after each shuffle of one entry: (n_repeats, n_outputs)."""
-    features, n = effects.background.features, len(effects.background)
+    """Return the average losses after each shuffle of one entry: (n_repeats, n_outputs).
+
+    A shuffle gives each row, in the order of the table, the value of the row that has its place in
+    the order of `shuffle`.
+    """
+    features, rows = effects.background.features, effects.background.source
     positions = [features.index(name) for name in options.features[entry]]
 
-    def shuffle() -> Matrix:
-        orders = [
-            np.random.default_rng([seed, *positions, repeat]).permutation(n)
-            for repeat in range(options.repeat_count)
-        ]
+    def shuffled() -> Matrix:
+        orders = [shuffle(rows, seed, *positions, i) for i in range(options.repeat_count)]
         predictions = effects.permuted(positions, orders)
         return np.stack([loss.average(p, effects.background.weights) for p in predictions])
 
     width = len(loss.output_names(effects))
-    cache_key = f"{positions} {seed}".encode() + loss.identity
-    rows = n * options.repeat_count
-    return effects.cached(cache_key, (options.repeat_count, width), rows, shuffle)
+    cache_key = f"{positions} {seed}".encode() + fingerprint(rows) + loss.identity
+    shape = (options.repeat_count, width)
+    return effects.cached(cache_key, shape, len(rows) * options.repeat_count, shuffled)
 
 
 def _standard_error(increases: Matrix) -> Vector:

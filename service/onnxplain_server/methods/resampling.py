@@ -1,19 +1,23 @@
 """Resampling: bootstrap and jackknife standard errors and intervals, by reweighting rows.
 
+A row's weight in a replicate depends on its number and on the seed only: see `core.row_draws`.
+
 Rows are assumed to be independent. For clustered rows (several of one patient, neighbours in
 one street), the true spread is larger than resampling of single rows shows.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
 import numpy as np
 
-from onnxplain_server.core.arrays import Matrix, Vector
+from onnxplain_server.core.arrays import Indices, Matrix, Vector
 from onnxplain_server.core.contract_limits import InteractionsOptions
 from onnxplain_server.core.model import Note
+from onnxplain_server.core.row_draws import jackknife_groups, poisson_counts
 
 MIN_ROWS = 100
 """Rows from which intervals carry no warning; with 50 and heavy tails, few have their coverage."""
@@ -46,6 +50,22 @@ class Resampling:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Replicates:
+    """Replicates of the rows, as weights.
+
+    Attributes
+    ----------
+    weights : (n_replicates, n_rows)
+        Not all 0 in any replicate.
+    omitted : (n_replicates,)
+        Share of the rows that a jackknife replicate omits; 0 for the bootstrap.
+    """
+
+    weights: Matrix
+    omitted: Vector
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class ReplicateSpread:
     """Spread of a statistic over replicates.
 
@@ -63,47 +83,80 @@ class ReplicateSpread:
     biases: Vector
 
 
-def replicate(resampling: Resampling, weights: Vector, seed: int) -> Matrix:
-    """Draw replicates of the rows, as weights: (n_replicates, n_rows).
-
-    A bootstrap replicate draws rows with replacement. A jackknife replicate omits one random
-    group of rows, from background and evaluation alike; each row is in one group.
-    """
-    n = len(weights)
-    random = np.random.default_rng([seed, 1])
+def replicate(resampling: Resampling, weights: Vector, rows: Indices, seed: int) -> Replicates:
+    """Draw replicates of rows with their case weights, and their numbers: (n_rows,) each."""
     if resampling.scheme is Scheme.BOOTSTRAP:
-        counts = random.multinomial(n, np.full(n, 1 / n), resampling.repeat_count)
-        replicates: Matrix = counts.astype(np.float64) * weights
-        return replicates
-    group_count = min(resampling.repeat_count, n)
-    group = random.permutation(np.arange(n) % group_count)
-    is_kept: Matrix = (group != np.arange(group_count)[:, None]).astype(np.float64)
-    return is_kept * weights
+        replicates = bootstrap(weights, rows, seed, range(resampling.repeat_count))
+        return Replicates(replicates, np.zeros(len(replicates)))
+    return _jackknife(weights, rows, seed, resampling.repeat_count)
+
+
+def bootstrap(weights: Vector, rows: Indices, seed: int, repeats: Sequence[int]) -> Matrix:
+    """Draw bootstrap replicates by their numbers: (n_replicates, n_rows).
+
+    Each row is in a replicate as often as a Poisson number of mean 1 says, so that no row's weight
+    depends on the others. Replicates without any row, in which nothing has a mean, are left out:
+    of n rows, a share of exp(-n).
+    """
+    replicates = poisson_counts(rows, seed, repeats)
+    has_rows = replicates.any(axis=1)
+    if not has_rows.all():
+        replicates = replicates[has_rows]
+    replicates *= weights
+    return replicates
+
+
+def _jackknife(weights: Vector, rows: Indices, seed: int, group_count: int) -> Replicates:
+    """Omit one random group of rows per replicate, from background and evaluation alike.
+
+    Each row is in one group. Groups without rows, or with all of them, have no replicate.
+    """
+    groups = jackknife_groups(rows, group_count, seed)
+    sizes = np.bincount(groups, minlength=group_count)
+    numbers = np.flatnonzero((sizes > 0) & (sizes < len(rows)))
+    return Replicates((groups != numbers[:, None]) * weights, sizes[numbers] / len(rows))
 
 
 def spread(
-    resampling: Resampling, value: Vector, replicates: Matrix, row_count: float
+    resampling: Resampling, value: Vector, values: Matrix, omitted: Vector, row_count: float
 ) -> ReplicateSpread:
     """Estimate standard error, bias and interval of a statistic that is never negative.
+
+    All are NaN if there are fewer than two replicates.
 
     Parameters
     ----------
     value : (n_outputs,)
-    replicates : (n_replicates, n_outputs)
+    values : (n_replicates, n_outputs)
+        Statistic of each replicate.
+    omitted : (n_replicates,)
+        See `Replicates`.
     row_count : float
         As returned by `effective_row_count`.
     """
-    count = len(replicates)
-    center = replicates.mean(axis=0)
+    if len(values) < 2:
+        unknown = np.full_like(value, np.nan)
+        return ReplicateSpread(unknown, unknown, unknown, unknown)
     if resampling.scheme is Scheme.BOOTSTRAP:
-        errors, biases = replicates.std(axis=0, ddof=1), center - value
+        errors, biases = values.std(axis=0, ddof=1), values.mean(axis=0) - value
     else:
-        # Efron and Tibshirani (1993), chapter 11.
-        errors = np.sqrt((count - 1) / count * ((replicates - center) ** 2).sum(axis=0))
-        biases = (count - 1) * (center - value)
-    reach = t_quantile(resampling.confidence_level, row_count, count) * errors
+        errors, biases = _jackknife_errors(value, values, omitted[:, None])
+    reach = t_quantile(resampling.confidence_level, row_count, len(values)) * errors
     lower, upper = mean_square_interval(value, value - biases, reach)
     return ReplicateSpread(errors, lower, upper, biases)
+
+
+def _jackknife_errors(value: Vector, values: Matrix, omitted: Matrix) -> tuple[Vector, Vector]:
+    """Return standard errors and biases from groups of unequal sizes.
+
+    Busing, Meijer and van der Leeden (1999), "Delete-m Jackknife for Unequal m", Statistics and
+    Computing 9, 3-8. doi:10.1023/A:1008800423698
+    """
+    kept = 1 - omitted
+    biases = (kept * (values - value)).sum(axis=0)
+    pseudovalues = (value - kept * values) / omitted
+    squares = (pseudovalues - (value - biases)) ** 2 * omitted / kept
+    return np.sqrt(squares.mean(axis=0)), biases
 
 
 def t_quantile(level: float, row_count: float, repeat_count: int) -> float:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from onnxplain_server.core.arrays import Array, Cube, Indices, Matrix, Vector
-from onnxplain_server.core.table import sample_rows
+from onnxplain_server.core.row_draws import draw
 from onnxplain_server.effects.background import Background, combine
 from onnxplain_server.effects.engine import Joint, Single, pure_effect
 from onnxplain_server.effects.ledger import Ledger
@@ -107,7 +107,7 @@ class Linked(TreeEffects):
 
     def for_joint(self, order: int) -> Linked:
         limit = self._joint_rows.pairs if order <= 2 else self._joint_rows.larger
-        rows = sample_rows(len(self._bound.background), limit, 0)
+        rows = draw(self._bound.background.source, limit, 0)
         if len(rows) == len(self._bound.background):
             return self
         return self.restrict(self._bound.background.take(rows))

@@ -31,7 +31,7 @@ def firm() -> Callable[..., Result]:
         shares = np.ones(len(score)) if weights is None else np.asarray(weights, dtype=float)
         names = tuple(f"y{k}" for k in range(score.shape[1]))
         asked = Options(resampling=Resampling(repeats), **options)
-        sheet = ScoredRows(held, shares, score, names)
+        sheet = ScoredRows(held, shares, score, names, np.arange(len(score)))
         return compute(expressions, sheet, asked, moments, seed, lambda f, p: list(map(f, p)))
 
     return measured

@@ -1,8 +1,9 @@
 """Partial answers: statistics with intervals from some of the rows, and each finished method.
 
 Interactions that are predicted are first computed on samples of a sixteenth and a quarter of
-their rows, each drawn at random. Their time grows with the square of the rows, so both cost a
-fifteenth more. Trees take no such samples: they are exact, and quick.
+their rows, drawn at random, the smaller sample as part of the larger one. Their time grows with
+the square of the rows, so both cost a fifteenth more. Trees take no such samples: they are exact,
+and quick.
 """
 
 from __future__ import annotations

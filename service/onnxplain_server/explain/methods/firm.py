@@ -12,7 +12,7 @@ import numpy as np
 from onnxplain_server.core.arrays import Array, Indices, Matrix
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Note
-from onnxplain_server.core.table import listed, sample_rows
+from onnxplain_server.core.table import listed
 from onnxplain_server.effects.engine import Effects
 from onnxplain_server.explain.learning_library import require_learning_library
 from onnxplain_server.explain.methods.labels import Labels, read_labels
@@ -183,7 +183,7 @@ def _contrasted(scoring: _Scoring, expressions: Sequence[Expression]) -> _Contra
     names = scoring.sample.features.names
     features = tuple(e.text for e in expressions if e.text in names and e.columns == (e.text,))
     count = scoring.question.row_count or CONTRAST_ROWS
-    rows = scoring.rows[sample_rows(len(scoring.rows), count, scoring.question.seed)]
+    rows = scoring.sample.draw_few(scoring.rows, count)
     return _Contrasted(_on(scoring.engine(), scoring.sample, rows), features)
 
 
@@ -210,7 +210,10 @@ def _scored_rows(scoring: _Scoring, columns: ColumnValues) -> ScoredRows:
         parts.append(scoring.target.scores[scoring.rows])
         names += scoring.target.names
     scores = parts[0] if len(parts) == 1 else np.hstack(parts)
-    return ScoredRows(drawn_columns, scoring.sample.weights[scoring.rows], scores, names)
+    sample, rows = scoring.sample, scoring.rows
+    return ScoredRows(
+        drawn_columns, sample.weights[rows], scores, names, sample.table.as_sent(rows)
+    )
 
 
 def _with_target(task: Task, scoring: _Scoring) -> _Scoring:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from onnxplain_server.core.arrays import Indices
-from onnxplain_server.core.table import sample_rows
 from onnxplain_server.explain.methods.partial_dependence import castable_grids
 from onnxplain_server.explain.task import Job, Task
 from onnxplain_server.methods import individual_conditional_expectation as method
@@ -24,7 +23,7 @@ def prepare(task: Task, options: Options) -> Job[Result]:
     sample, path = task.sample, task.path
     options = method.resolve(options, sample.features.names, path)
     points = castable_grids(task.effects, sample.features, options.as_partial_dependence, path)
-    rows = sample.drawn[sample_rows(len(sample.drawn), options.curve_count, sample.seed)]
+    rows = sample.draw_few(sample.drawn, options.curve_count)
     groups = tuple(
         _labels(sample.groups(column, options.group_count, f"{path}.group_columns"), rows)
         for column in options.group_columns

@@ -14,8 +14,8 @@ from scipy.special import softmax
 
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Model, Note
+from onnxplain_server.core.row_draws import draw
 from onnxplain_server.core.rows import Features, feeds
-from onnxplain_server.core.table import sample_rows
 from onnxplain_server.effects.background import Background, unmerged
 from onnxplain_server.explain.bound_request import BoundRequest
 from onnxplain_server.explain.question import Engine
@@ -108,7 +108,7 @@ def _refuse_separate_probabilities(
 
 
 def _sample(features: Features) -> Background:
-    rows = sample_rows(features.n_rows, _CHECKED_ROWS, 0)
+    rows = draw(np.arange(features.n_rows), _CHECKED_ROWS, 0)
     return unmerged(features.take(rows), np.ones(len(rows)), rows)
 
 

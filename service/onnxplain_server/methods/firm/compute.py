@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from onnxplain_server.core.arrays import Array, Matrix, Vector
+from onnxplain_server.core.arrays import Array, Indices, Matrix, Vector
 from onnxplain_server.core.model import Note
 from onnxplain_server.language import ColumnValues, Expression, evaluate
 from onnxplain_server.methods.firm import checks
@@ -26,9 +26,9 @@ from onnxplain_server.methods.firm.result import (
 from onnxplain_server.methods.firm.weighted_scores import Moments, WeightedScores
 from onnxplain_server.methods.resampling import (
     Resampling,
+    bootstrap,
     effective_row_count,
     few_rows_notes,
-    replicate,
     t_quantile,
 )
 
@@ -54,12 +54,15 @@ class ScoredRows:
         All positive.
     scores : (n, n_outputs)
     output_names : tuple of str
+    numbers : (n,)
+        Positions in the table as sent.
     """
 
     columns: ColumnValues
     weights: Vector
     scores: Matrix
     output_names: tuple[str, ...]
+    numbers: Indices
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,7 +95,7 @@ def compute(  # noqa: PLR0917 - all inputs of the numbers, and the parallel map
 
     features = run(measured, expressions)
     bounds, raws = [each.bound for each in features], np.array([each.raw for each in features])
-    spreads = _spreads(features, scores, options, seed, run)
+    spreads = _spreads(features, scores, rows.numbers, options, seed, run)
     importances = [
         _importance(each, spread) for each, spread in zip(features, spreads, strict=True)
     ]
@@ -158,8 +161,13 @@ def _finish(bound: BoundFeature, raw: Array) -> Array:
     return raw if bound.measure.is_signed else np.sqrt(np.maximum(raw, 0.0))
 
 
-def _spreads(
-    features: Sequence[_Measured], scores: WeightedScores, options: Options, seed: int, run: Run
+def _spreads(  # noqa: PLR0917 - all that replicates depend on, and the parallel map
+    features: Sequence[_Measured],
+    scores: WeightedScores,
+    numbers: Indices,
+    options: Options,
+    seed: int,
+    run: Run,
 ) -> list[ImportanceSpread | None]:
     """Measure under replicates of the rows, without further predictions."""
     resampling = options.resampling
@@ -168,15 +176,16 @@ def _spreads(
     size = max(1, _MAX_REPLICATE_WEIGHTS // len(scores.weights))
 
     def replicated(start: int) -> list[list[Vector]]:
-        count = min(size, resampling.repeat_count - start)
-        weights = replicate(Resampling(repeat_count=count), scores.weights, seed * 10_007 + start)
+        repeats = range(start, min(start + size, resampling.repeat_count))
+        weights = bootstrap(scores.weights, numbers, seed, repeats)
         draws = [
             WeightedScores(scores.centered, w, scores.moments, is_replicate=True) for w in weights
         ]
         return [[_raw(each.bound, replica, options) for each in features] for replica in draws]
 
     parts = run(replicated, range(0, resampling.repeat_count, size))
-    raws = np.array([values for part in parts for values in part])
+    shape = (-1, len(features), len(features[0].raw))
+    raws = np.array([values for part in parts for values in part]).reshape(shape)
     return [
         _spread(each.bound, each.raw, raws[:, i], resampling, scores.weights)
         for i, each in enumerate(features)
@@ -188,11 +197,11 @@ def _spread(
 ) -> ImportanceSpread:
     """Estimate the spread of a measurement from its replicates, (n_replicates, n_outputs).
 
-    The interval is that of the raw, bias-corrected number. It is NaN for a feature with two
-    values of which one has fewer than `checks.MIN_ROWS_PER_VALUE` rows.
+    The interval is that of the raw, bias-corrected number. It is NaN for fewer than two replicates,
+    and for a feature with two values of which one has fewer than `checks.MIN_ROWS_PER_VALUE` rows.
     """
     count = _row_count(bound, weights)
-    if count < checks.MIN_ROWS_PER_VALUE:
+    if len(raws) < 2 or count < checks.MIN_ROWS_PER_VALUE:
         unknown = np.full_like(raw, np.nan)
         return ImportanceSpread(unknown, unknown, unknown)
     reach = t_quantile(resampling.confidence_level, count, len(raws)) * raws.std(axis=0, ddof=1)

@@ -75,16 +75,16 @@ def compute(effects: Effects, options: Options, seed: int, actual: Matrix | None
     test = None if actual is None else _test(effects, options, seed, actual)
     batch_count = effects.batch_count(options.resampling.repeat_count)
     measure = WeightedMeasurement(effects, _plan(effects, options), test, batch_count)
-    weights = effects.background.weights
+    weights, replicates = effects.background.weights, None
     if options.resampling.repeat_count:
-        replicates = replicate(options.resampling, weights, seed)
-        weights = np.concatenate([weights[None], replicates])
+        replicates = replicate(options.resampling, weights, effects.background.source, seed)
+        weights = np.concatenate([weights[None], replicates.weights])
     for batch in effects.batches(weights):
         measure.run(batch)
     rows = effects.background
     row_count = effective_row_count(rows.weights)
     names, outputs = rows.features.names, effects.output_names
-    return Presentation(names, outputs, options, measure, row_count).result()
+    return Presentation(names, outputs, options, measure, row_count, replicates).result()
 
 
 def streamed_cost(trees: StreamedTrees, names: Sequence[str], options: Options) -> int:

@@ -13,7 +13,7 @@ from onnxplain_server.core.model import Note
 from onnxplain_server.methods.interactions.options import Options
 from onnxplain_server.methods.interactions.result import Result, Statistic, ratio
 from onnxplain_server.methods.interactions.strength import RatioParts
-from onnxplain_server.methods.resampling import ReplicateSpread, spread
+from onnxplain_server.methods.resampling import Replicates, ReplicateSpread, spread
 
 
 class Measurement(Protocol):
@@ -46,6 +46,8 @@ class Presentation:
     measure : Measurement
     row_count : float
         Effective number of rows, for the spread of replicates.
+    replicates : Replicates, optional
+        Which the measurement has beside the sample.
     """
 
     def __init__(
@@ -55,12 +57,14 @@ class Presentation:
         options: Options,
         measure: Measurement,
         row_count: float,
+        replicates: Replicates | None = None,
     ) -> None:
         self._names = names
         self._output_names = output_names
         self._options = options
         self._zeros = np.zeros(len(output_names))
         self._resampling = options.resampling
+        self._replicates = replicates
         self._row_count = row_count
         self._is_tested = options.permutation_count > 0
         self._measure = measure
@@ -112,14 +116,22 @@ class Presentation:
         numerators = np.concatenate([np.atleast_2d(part.numerators) for part in measured])
         denominators = np.concatenate([np.atleast_2d(part.denominators) for part in measured])
         values = ratio(numerators, denominators)
-        own_spread = self._spread(values) if len(values) > 1 else None
         p_values = self._measure.p_values(order, group)
         return Statistic(
-            names, numerators[0], denominators[0], own_spread, p_values, measured[0].errors
+            names,
+            numerators[0],
+            denominators[0],
+            self._spread(values),
+            p_values,
+            measured[0].errors,
         )
 
-    def _spread(self, values: Matrix) -> ReplicateSpread:
-        return spread(self._resampling, values[0], values[1:], self._row_count)
+    def _spread(self, values: Matrix) -> ReplicateSpread | None:
+        """Estimate the spread of a statistic from its value and those of the replicates."""
+        if self._replicates is None:
+            return None
+        omitted = self._replicates.omitted
+        return spread(self._resampling, values[0], values[1:], omitted, self._row_count)
 
 
 _MAX_LISTED = 8

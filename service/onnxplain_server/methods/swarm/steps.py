@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from onnxplain_server.core.arrays import Array, Indices, Matrix, Vector
-from onnxplain_server.core.table import sample_rows
+from onnxplain_server.core.row_draws import draw
 from onnxplain_server.methods.swarm.bisection import before
 from onnxplain_server.methods.swarm.cohorts import Cohort
 from onnxplain_server.methods.swarm.curve import ScoreCurve, as_shares
@@ -138,7 +138,7 @@ def disagreements(  # noqa: PLR0917 - prediction and steps to compare
     """Count rows of a sample whose predicted class at the best weights contradicts the steps."""
     if cohort.truth.classes is None:
         return 0
-    rows = sample_rows(len(cohort), _CONFIRMED_ROWS, 0)
+    rows = draw(np.arange(len(cohort)), _CONFIRMED_ROWS, 0)
     count = 0
     optima = (result.optimum, result.stable_optimum)
     for best in {optimum.weight for optimum in optima if optimum is not None}:
