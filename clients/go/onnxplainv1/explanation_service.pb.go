@@ -106,8 +106,8 @@ type ExplainRequest struct {
 	// Optional. Column with case weights: not negative, finite, not all 0. Only
 	// their ratios matter, however large or small they are. A row of weight 0 is
 	// no row: it is neither drawn nor counted, and its values, groups and classes
-	// are not looked at, unless `row_indices` of a method asks for it. Default:
-	// all rows weigh the same.
+	// are not looked at, unless `row_indices` of a method asks for it. It has a
+	// row number, though, on which `seed` rests. Default: all rows weigh the same.
 	WeightColumn string `protobuf:"bytes,5,opt,name=weight_column,json=weightColumn,proto3" json:"weight_column,omitempty"`
 	// Optional. Which prediction columns to explain: indices from 0 into
 	// `ModelDescription.output_names`. Not together with `outputs`.
@@ -125,7 +125,9 @@ type ExplainRequest struct {
 	// used, in `Explanation.rows`.
 	// At least 2; default: by method, see the options of each.
 	RowCount *int32 `protobuf:"varint,9,opt,name=row_count,json=rowCount,proto3,oneof" json:"row_count,omitempty"`
-	// Optional. Seed of that draw.
+	// Optional. Seed of that draw, and of all other random numbers. Which rows are
+	// drawn, and how each is resampled, depends on the seed and on row numbers of
+	// the table as sent only. A smaller draw is part of a larger one.
 	// At least 0; default: 0.
 	Seed *int32 `protobuf:"varint,10,opt,name=seed,proto3,oneof" json:"seed,omitempty"`
 	// Optional. The methods, in the order in which their explanations return.

@@ -28,11 +28,12 @@ type InteractionsOptions_Resampling int32
 const (
 	// Means BOOTSTRAP.
 	InteractionsOptions_RESAMPLING_UNSPECIFIED InteractionsOptions_Resampling = 0
-	// Rows drawn with replacement. Intervals around the corrected value, by
-	// Student's t, stretched upwards, as mean squares are skewed.
+	// Each replicate has each row as often as a Poisson number of mean 1 tells.
+	// Intervals around the corrected value, by Student's t, stretched upwards,
+	// as mean squares are skewed.
 	InteractionsOptions_BOOTSTRAP InteractionsOptions_Resampling = 1
-	// `repeat_count` random groups of rows, each left out once;
-	// intervals likewise. Cheaper for the same precision.
+	// `repeat_count` random groups of rows, of unequal sizes, each left out once
+	// unless it is empty; intervals likewise. Cheaper for the same precision.
 	InteractionsOptions_JACKKNIFE InteractionsOptions_Resampling = 2
 )
 

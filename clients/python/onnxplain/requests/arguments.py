@@ -65,7 +65,7 @@ class RequestOptions(TypedDict, total=False):
         Column with case weights: not negative, finite, not all 0. Only their ratios matter, however
         large or small they are. A row of weight 0 is no row: it is neither drawn nor counted, and
         its values, groups and classes are not looked at, unless `row_indices` of a method asks for
-        it. Default: all rows weigh the same.
+        it. It has a row number, though, on which `seed` rests. Default: all rows weigh the same.
     output_indices : sequence of int
         Which prediction columns to explain: indices from 0 into `ModelDescription.output_names`.
         Not together with `outputs`. Each at least 0; default:
@@ -80,7 +80,9 @@ class RequestOptions(TypedDict, total=False):
         more. Each explanation reports the rows that it used, in `Explanation.rows`. At least 2;
         default: by method, see the options of each.
     seed : int, optional
-        Seed of that draw. At least 0; default: 0.
+        Seed of that draw, and of all other random numbers. Which rows are drawn, and how each is
+        resampled, depends on the seed and on row numbers of the table as sent only. A smaller draw
+        is part of a larger one. At least 0; default: 0.
     plots : bool
         Whether to return plots with the results. Default: True.
     allow_inconsistent_model : bool
@@ -268,7 +270,8 @@ class ExplainCall(ABC):
             Column with case weights: not negative, finite, not all 0. Only their ratios matter,
             however large or small they are. A row of weight 0 is no row: it is neither drawn nor
             counted, and its values, groups and classes are not looked at, unless `row_indices` of a
-            method asks for it. Default: all rows weigh the same.
+            method asks for it. It has a row number, though, on which `seed` rests. Default: all
+            rows weigh the same.
         output_indices : sequence of int
             Which prediction columns to explain: indices from 0 into
             `ModelDescription.output_names`. Not together with `outputs`. Each at least 0; default:
@@ -283,7 +286,9 @@ class ExplainCall(ABC):
             no more. Each explanation reports the rows that it used, in `Explanation.rows`. At least
             2; default: by method, see the options of each.
         seed : int, optional
-            Seed of that draw. At least 0; default: 0.
+            Seed of that draw, and of all other random numbers. Which rows are drawn, and how each
+            is resampled, depends on the seed and on row numbers of the table as sent only. A
+            smaller draw is part of a larger one. At least 0; default: 0.
         plots : bool
             Whether to return plots with the results. Default: True.
         allow_inconsistent_model : bool

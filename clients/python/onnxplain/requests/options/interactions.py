@@ -16,10 +16,10 @@ Resampling: TypeAlias = Literal["BOOTSTRAP", "JACKKNIFE"]
 """How rows are resampled. They are taken as an independent sample: where they come in clusters, the
 true spread is larger.
 
-- "BOOTSTRAP": Rows drawn with replacement. Intervals around the corrected value, by Student's t,
-  stretched upwards, as mean squares are skewed.
-- "JACKKNIFE": `repeat_count` random groups of rows, each left out once; intervals likewise. Cheaper
-  for the same precision.
+- "BOOTSTRAP": Each replicate has each row as often as a Poisson number of mean 1 tells. Intervals
+  around the corrected value, by Student's t, stretched upwards, as mean squares are skewed.
+- "JACKKNIFE": `repeat_count` random groups of rows, of unequal sizes, each left out once unless it
+  is empty; intervals likewise. Cheaper for the same precision.
 """
 
 
