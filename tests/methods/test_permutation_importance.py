@@ -377,6 +377,20 @@ def test_another_question_has_an_answer_of_its_own(make, changed: dict[str, Any]
     assert numbers(found) == numbers(measure(make, **asked))
 
 
+def test_equal_rows_of_other_numbers_have_an_answer_of_their_own(make) -> None:
+    """A row of weight 0 before all others gives them other numbers, and so other shuffles."""
+    columns: Any = {**COLUMNS, "w": np.ones(len(A))}
+    later = {name: np.insert(np.asarray(values), 0, 0.0) for name, values in columns.items()}
+    asked: Any = {"features": (("a",),), "repeat_count": 3, "weight_column": "w"}
+    host = make.host()
+    first = measure(make, columns=columns, host=host, **asked)
+
+    found = measure(make, columns=later, host=host, **asked)
+
+    assert numbers(found) == numbers(measure(make, columns=later, **asked))
+    assert numbers(found) != numbers(first)
+
+
 def test_another_output_has_an_answer_of_its_own(make) -> None:
     def two(a, b):
         return np.stack([a, 3 * b], axis=1)
