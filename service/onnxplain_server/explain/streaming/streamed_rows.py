@@ -11,12 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from onnxplain_server.core.arrays import Vector
+from onnxplain_server.core.arrays import Indices, Vector
 from onnxplain_server.core.columns import NamedColumns
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Model, Note
+from onnxplain_server.core.row_draws import draw
 from onnxplain_server.core.rows import Features, bind, is_missing, no_value
-from onnxplain_server.core.table import Table, row_weights, sample_rows
+from onnxplain_server.core.table import Table, row_weights
 from onnxplain_server.effects.background import merge
 from onnxplain_server.explain.question import Question
 from onnxplain_server.explain.sample import RowsUsed, check_row_count
@@ -118,7 +119,7 @@ class StreamedRows:
 
     def _survey(self) -> Survey:
         """Read all rows once; raise what a table in memory would."""
-        drawn = sample_rows(self.row_count, SAMPLED_ROWS, self._question.seed)
+        drawn = _drawn(self.row_count, self._question.seed)
         tally, parts = _Tally(), []
         for row, table in self._table.read(0, -(-self.row_count // BLOCK_ROWS), self._names):
             tally.add(self._weights(table), self._bind(table))
@@ -153,6 +154,15 @@ class _Tally:
         for name in self.names:
             if name not in self._has_value:
                 raise no_value(name, self.used_count)
+
+
+def _drawn(row_count: int, seed: int) -> Indices:
+    """Draw the rows of the sample, in memory for a block and the sample: (n,), ascending."""
+    drawn = np.arange(0)
+    for first in range(0, row_count, BLOCK_ROWS):
+        candidates = np.r_[drawn, first : min(first + BLOCK_ROWS, row_count)]
+        drawn = candidates[draw(candidates, SAMPLED_ROWS, seed)]
+    return drawn
 
 
 def _joined(parts: Sequence[Table]) -> Table:

@@ -84,7 +84,8 @@ def compute(effects: Effects, options: Options, seed: int, actual: Matrix | None
     rows = effects.background
     row_count = effective_row_count(rows.weights)
     names, outputs = rows.features.names, effects.output_names
-    return Presentation(names, outputs, options, measure, row_count, replicates).result()
+    presented = Presentation(names, outputs, options, measure, row_count, replicates=replicates)
+    return presented.result()
 
 
 def streamed_cost(trees: StreamedTrees, names: Sequence[str], options: Options) -> int:

@@ -57,6 +57,7 @@ class Presentation:
         options: Options,
         measure: Measurement,
         row_count: float,
+        *,
         replicates: Replicates | None = None,
     ) -> None:
         self._names = names
