@@ -283,7 +283,7 @@ def test_triples_have_a_sample_of_their_own(bind) -> None:
 
 
 def test_resampled_pairs_use_the_weights_of_their_own_rows(bind) -> None:
-    rng = np.random.default_rng(8)
+    rng = np.random.default_rng(9)
     trees = [grown(rng, 4, 2, 1) for _ in range(4)]
     bound, _ = bind(LinkFunction.LOGISTIC, trees, rng.normal(size=(60, 2)), joint_rows=FEW)
     weights = rng.integers(0, 4, size=(1, 60)).astype(float)
@@ -301,7 +301,7 @@ def test_resampled_pairs_use_the_weights_of_their_own_rows(bind) -> None:
 
 def test_pairs_are_tested_with_the_true_values_of_their_own_rows(bind) -> None:
     """Pairs see 20 of 60 rows, and there the target is the model itself; elsewhere it is noise."""
-    rng = np.random.default_rng(8)
+    rng = np.random.default_rng(9)
     trees = [grown(rng, 4, 2, 1) for _ in range(4)]
     bound, _ = bind(LinkFunction.LOGISTIC, trees, rng.normal(size=(60, 2)), joint_rows=FEW)
     actual = rng.normal(size=(60, 1))
