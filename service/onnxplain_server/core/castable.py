@@ -1,14 +1,18 @@
-"""Checks that the values of a column can be cast to the type of a model's input."""
+"""Values of a column: whether they can be cast to the type of a model's input, or are dates."""
 
 from __future__ import annotations
+
+import re
+from collections.abc import Sequence
 
 import numpy as np
 
 from onnxplain_server.core.arrays import Array
-from onnxplain_server.core.dates import are_dates
 from onnxplain_server.core.errors import ExplainError, Reason
 
 _DATES_ADVICE = "; send dates as the numbers that the model was trained on, such as year and month"
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}|\d{1,2}[./]\d{1,2}[./]\d{2,4}")
+_LOOKED_AT = 100
 _EXACT = 2.0**53  # largest integer up to which float64 holds all integers
 
 
@@ -68,3 +72,9 @@ def _check_whole(values: Array, dtype: np.dtype[np.generic], name: str, path: st
 def _limits(dtype: np.dtype[np.generic]) -> tuple[float, float]:
     info = np.iinfo(dtype)  # type: ignore[type-var]  # known to be an integer type here
     return max(float(info.min), -_EXACT), min(float(info.max), _EXACT)
+
+
+def are_dates(texts: Array | Sequence[str]) -> bool:
+    """Return whether the first texts, missing ones aside, begin like dates."""
+    present = [text for text in texts[:_LOOKED_AT] if text]
+    return bool(present) and all(_DATE.match(text) for text in present)

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from onnxplain_server.core.arrays import Array, Indices, Vector
+from onnxplain_server.core.castable import are_dates
 from onnxplain_server.core.columns import NamedColumns, stored_columns, widen
-from onnxplain_server.core.dates import are_dates
 from onnxplain_server.core.errors import ExplainError, Reason
 
 

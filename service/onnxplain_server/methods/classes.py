@@ -15,7 +15,7 @@ from decimal import Decimal, InvalidOperation
 import numpy as np
 
 from onnxplain_server.core.arrays import Array, Indices
-from onnxplain_server.core.dates import are_dates
+from onnxplain_server.core.castable import are_dates
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.table import listed
 

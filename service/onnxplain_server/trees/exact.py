@@ -21,7 +21,7 @@ from onnxplain_server.trees.kernels.block_pool import BlockPool
 from onnxplain_server.trees.leaves import Leaves
 from onnxplain_server.trees.reading.check import magnitude
 from onnxplain_server.trees.reading.ensemble import Ensemble
-from onnxplain_server.trees.replicates import Replicates
+from onnxplain_server.trees.replicates import ReplicateEngines
 
 _BATCH_BYTES = 16 << 20
 """Size of an effect under several weights."""
@@ -109,7 +109,7 @@ class Exact(TreeEffects):
 
     def single(self, features: Sequence[int], weights: Matrix | None = None) -> Iterator[Single]:
         if weights is not None:
-            self._replicates = Replicates(self, weights)
+            self._replicates = ReplicateEngines(self, weights)
             yield from self._replicates.single(features)
             return
         for counted in self._strategy.singles(features, self._pool):

@@ -22,7 +22,7 @@ from onnxplain_server.trees.leaves import CountedRows, Leaves
 from onnxplain_server.trees.reading.check import magnitude
 from onnxplain_server.trees.reading.ensemble import Int32Array
 from onnxplain_server.trees.reading.links import LinkedEnsemble, LinkFunction
-from onnxplain_server.trees.replicates import Replicates
+from onnxplain_server.trees.replicates import ReplicateEngines
 from onnxplain_server.trees.stepping.planes import plane_means
 from onnxplain_server.trees.stepping.step_functions import StepFunctions
 
@@ -92,7 +92,7 @@ class Linked(TreeEffects):
         )
         super().__init__(bound, threads)
         self._effects: dict[tuple[int, ...], Matrix] = {}
-        self._replicates: Replicates | None = None
+        self._replicates: ReplicateEngines | None = None
 
     def restrict(self, background: Background) -> Linked:
         return Linked(
@@ -184,10 +184,10 @@ class Linked(TreeEffects):
     def _step_functions(self) -> StepFunctions:
         return StepFunctions(self._linked, self._bound.ranked, self._bound.sums)
 
-    def _with_weights(self, weights: Matrix) -> Replicates:
+    def _with_weights(self, weights: Matrix) -> ReplicateEngines:
         """Return the engines for weights; those of the last call are memoized."""
         if self._replicates is None or self._replicates.weights is not weights:
-            self._replicates = Replicates(self, weights)
+            self._replicates = ReplicateEngines(self, weights)
         return self._replicates
 
     def _at_rows(self, group: tuple[int, ...]) -> Matrix:

@@ -11,7 +11,7 @@ from onnxplain_server.core.arrays import Array, Indices, Matrix
 from onnxplain_server.effects.engine import Effects, Joint, Single
 
 
-class Replicates:
+class ReplicateEngines:
     """One engine per replicate.
 
     Parameters

@@ -45,10 +45,17 @@ class Changed:
 
 
 def with_rows_of_no_weight(case: Case, seed: int) -> Changed:
-    """Put rows of weight 0 between the others, made of cells of theirs."""
+    """Put rows of weight 0 between the others, or last, made of cells of theirs.
+
+    Rows are drawn by their numbers, which rows between them change: then nothing may be drawn.
+    """
     random = np.random.default_rng(seed)
-    before = _weighed(case)
+    before, left_out = _weighed(case), grown_from(case)
     positions = np.sort(random.integers(0, case.n_rows + 1, random.integers(1, 4)))
+    if random.integers(2):
+        before, left_out = _undrawn(before), _drawn_by_row(case)
+    else:
+        positions[:] = case.n_rows
     places = np.arange(case.n_rows) + np.searchsorted(positions, np.arange(case.n_rows), "right")
     columns = {}
     for name, values in before.columns.items():
@@ -59,7 +66,7 @@ def with_rows_of_no_weight(case: Case, seed: int) -> Changed:
         columns[name] = own
     after = replace(before, columns=columns, options=_moved(before.options, places))
     back = {int(place): row for row, place in enumerate(places)}
-    return Changed(before, after, 1.0, lambda answer: _with_rows(answer, back), grown_from(case))
+    return Changed(before, after, 1.0, lambda answer: _with_rows(answer, back), left_out)
 
 
 def with_rows_permuted(case: Case, seed: int) -> Changed:
@@ -162,6 +169,20 @@ def grown_from(case: Case) -> Callable[[str], bool]:
     vectors = case.methods[0].get("featureVectors", {})
     is_grown = vectors.get("source") in {"SURROGATE", "LABELS"}
     return lambda name: is_grown and name.startswith("feature_vectors")
+
+
+def _drawn_by_row(case: Case) -> Callable[[str], bool]:
+    """Whether a field depends on row numbers."""
+    grown = grown_from(case)
+
+    def is_drawn(name: str) -> bool:
+        drawn = name.startswith(tuple(_DRAWN_BY_ROW - {"feature_vectors"}))
+        swarm = case.methods[0].get("swarm", {})
+        drawn_by_row = swarm.get("search") != "EXACT" or swarm.get("perturbation") == "GAUSSIAN"
+        moved = name.startswith("swarm") and drawn_by_row
+        return drawn or grown(name) or moved
+
+    return is_drawn
 
 
 def _moved(options: Mapping[str, Any], places: Sequence[int] | np.ndarray[Any, Any]):
