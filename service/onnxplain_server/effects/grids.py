@@ -1,4 +1,7 @@
-"""Evaluation grids of curves: evenly spaced, at quantiles, or all distinct values."""
+"""Evaluation grids of curves: evenly spaced, at quantiles, all distinct values, or model steps.
+
+A grid of steps has one point per step of a piecewise constant model, which misses no change.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from onnxplain_server.core.arrays import Array, Vector
-from onnxplain_server.effects.quantiles import sorted_quantiles
+from onnxplain_server.effects.column_values import ColumnDistribution, SortedColumn
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,15 +41,25 @@ class GridLayout:
 def make_axis(
     column: Array, layout: GridLayout, n_features: int = 1, *, is_integer: bool = False
 ) -> Array:
+    """Make the points of one feature, of which all values are in memory: see `axis_of`."""
+    return axis_of(SortedColumn(column), layout, n_features, is_integer=is_integer)
+
+
+def axis_of(
+    column: ColumnDistribution,
+    layout: GridLayout,
+    n_features: int = 1,
+    *,
+    is_integer: bool = False,
+) -> Array:
     """Make the points of one feature in a grid: its distinct values where they are few or text.
 
     Parameters
     ----------
-    column : (n_rows,)
-        The feature's values, float64 or str objects.
+    column : ColumnDistribution
+        The feature's values.
     n_features : int
-        Number of features that the grid is over. Each of k features has the k-th root of
-        `layout.size` points, rounded up.
+        Number of features that the grid is over.
     is_integer : bool
         Whether the feature is of an integer type: evenly spaced points are rounded, duplicates
         dropped.
@@ -56,13 +69,56 @@ def make_axis(
     (n_points,)
         Ascending, then the missing value if included.
     """
-    size = layout.size if n_features == 1 else math.ceil(layout.size ** (1 / n_features))
-    known, missing = sort_values(column)
-    axis = np.append(known[:1], known[1:][known[1:] != known[:-1]])
-    if column.dtype != object and len(axis) + len(missing) > size:
-        axis = _dense(known, layout, size)
+    size = axis_size(layout, n_features)
+    axis, missing = column.levels(size), column.missing
+    if axis is None or (not column.is_text and len(axis) + len(missing) > size):
+        axis = _dense(column, layout, size)
         axis = np.unique(np.rint(axis)) if is_integer else axis
     return np.append(axis, missing) if layout.include_missing else axis
+
+
+def axis_size(layout: GridLayout, n_features: int) -> int:
+    """Return the points per feature: of k features, the k-th root of `size`, rounded up."""
+    return layout.size if n_features == 1 else math.ceil(layout.size ** (1 / n_features))
+
+
+def trimmed_ranks(layout: GridLayout, size: int) -> Vector:
+    """Return the probabilities of the quantiles that an axis of many values is made of."""
+    if layout.by_quantiles:
+        return np.linspace(layout.trim_lower, layout.trim_upper, size)
+    return np.array([layout.trim_lower, layout.trim_upper])
+
+
+def make_step_grid(column: Array, breakpoints: Vector, layout: GridLayout) -> Array:
+    """Make the grid of one feature, of which all values are in memory: see `step_grid_of`."""
+    return step_grid_of(SortedColumn(column), breakpoints, layout)
+
+
+def step_grid_of(column: ColumnDistribution, breakpoints: Vector, layout: GridLayout) -> Array:
+    """Make the grid of one feature: its lower end, the breakpoints, its upper end.
+
+    Parameters
+    ----------
+    column : ColumnDistribution
+        The feature's values in the model's type, as float64; or text, of which all are points.
+    breakpoints : (n,)
+        Values at which the model may change; see `PiecewiseConstant.breakpoints`.
+    layout : GridLayout
+        Its trimming quantiles are the ends; its size is ignored.
+
+    Returns
+    -------
+    (n_points,)
+        Ascending, then the missing value if included. Two points where no breakpoint lies
+        between the ends, and one where the ends coincide.
+    """
+    if column.is_text:
+        known = column.levels(0)
+        assert known is not None  # noqa: S101 - of text, all are returned
+    else:
+        low, high = column.quantiles(np.array([layout.trim_lower, layout.trim_upper]))
+        known = np.unique([low, *breakpoints[(breakpoints > low) & (breakpoints < high)], high])
+    return np.append(known, column.missing) if layout.include_missing else known
 
 
 def cross(axes: Sequence[Array]) -> tuple[Array, ...]:
@@ -71,29 +127,7 @@ def cross(axes: Sequence[Array]) -> tuple[Array, ...]:
     return tuple(axis.ravel(order="F") for axis in crossed)
 
 
-def sort_values(column: Array) -> tuple[Array, Array]:
-    """Sort a column.
-
-    Returns
-    -------
-    known : (n_known,)
-        Ascending; text without duplicates.
-    missing : (1,) or (0,)
-        The missing value, if the column has any.
-    """
-    if column.dtype == object:
-        levels = np.unique(column)
-        is_missing = levels == ""
-        return levels[~is_missing], levels[is_missing]
-    ordered = np.sort(column)  # NaN last
-    count = len(ordered) - int(np.count_nonzero(np.isnan(ordered)))
-    return ordered[:count], ordered[count : count + 1]
-
-
-def _dense(known: Vector, layout: GridLayout, size: int) -> Vector:
-    """Make an axis from sorted values: quantiles, or even steps between two of them."""
-    if layout.by_quantiles:
-        ranks = np.linspace(layout.trim_lower, layout.trim_upper, size)
-        return np.unique(sorted_quantiles(known, ranks))
-    low, high = sorted_quantiles(known, np.array([layout.trim_lower, layout.trim_upper]))
-    return np.linspace(low, high, size)
+def _dense(column: ColumnDistribution, layout: GridLayout, size: int) -> Vector:
+    """Make an axis of numbers: quantiles, or even steps between two of them."""
+    quantiles = column.quantiles(trimmed_ranks(layout, size))
+    return np.unique(quantiles) if layout.by_quantiles else np.linspace(*quantiles, size)

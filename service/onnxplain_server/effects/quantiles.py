@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from onnxplain_server.core.arrays import Vector
+from onnxplain_server.core.arrays import Indices, Vector
 
 _FUZZ = 4 * float(np.finfo(np.float64).eps)
 """Tolerance of R's `quantile(type = 1)`; without it, 0.01 · 100 may miss its rank."""
@@ -29,11 +29,17 @@ def inverse_ecdf(values: Vector, probabilities: Vector) -> Vector:
 
 def sorted_quantiles(known: Vector, probabilities: Vector) -> Vector:
     """Return quantiles of type 1 of ascending values, none of them missing."""
-    rank = len(known) * probabilities
+    quantiles: Vector = known[quantile_places(len(known), probabilities)]
+    return quantiles
+
+
+def quantile_places(count: int, probabilities: Vector) -> Indices:
+    """Return the places of quantiles of type 1 among `count` ascending values."""
+    rank = count * probabilities
     below = np.floor(rank + _FUZZ).astype(int)
     index = np.where(rank > below + _FUZZ, below, below - 1)
-    quantiles: Vector = known[np.clip(index, 0, len(known) - 1)]
-    return quantiles
+    places: Indices = np.clip(index, 0, count - 1)
+    return places
 
 
 def to_bin_midpoints(values: Vector, bin_count: int) -> Vector:

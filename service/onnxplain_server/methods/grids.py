@@ -12,8 +12,7 @@ from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.rows import Features
 from onnxplain_server.core.table import listed
 from onnxplain_server.effects.engine import Effects, PiecewiseConstant
-from onnxplain_server.effects.grids import GridLayout, cross, make_axis
-from onnxplain_server.effects.step_grids import make_step_grid
+from onnxplain_server.effects.grids import GridLayout, cross, make_axis, make_step_grid
 from onnxplain_server.methods.partial_dependence import Options, Strategy
 
 MAX_STEPS = 50_000

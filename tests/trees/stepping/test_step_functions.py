@@ -9,8 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from onnx import TensorProto, helper
-from onnxplain_server.effects.grids import GridLayout
-from onnxplain_server.effects.step_grids import make_step_grid
+from onnxplain_server.effects.grids import GridLayout, make_step_grid
 from onnxplain_server.trees import bound as bound_rows
 from onnxplain_server.trees.reading.ensemble import Ensemble, read_ensemble
 
