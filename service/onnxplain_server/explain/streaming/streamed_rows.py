@@ -7,7 +7,7 @@ tell the rows used.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -15,12 +15,11 @@ from onnxplain_server.core.arrays import Indices, Vector
 from onnxplain_server.core.columns import NamedColumns
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Model, Note
-from onnxplain_server.core.row_draws import draw
-from onnxplain_server.core.rows import Features, bind, is_missing, no_value
-from onnxplain_server.core.table import Table, row_weights
-from onnxplain_server.effects.background import merge
+from onnxplain_server.core.rows import Features, is_missing, no_value
+from onnxplain_server.core.table import Table, sample_rows
 from onnxplain_server.explain.question import Question
 from onnxplain_server.explain.sample import RowsUsed, check_row_count
+from onnxplain_server.explain.streaming.row_binding import RowBinding
 from onnxplain_server.explain.weighted_table import unit_of
 from onnxplain_server.methods.registry import method_of
 from onnxplain_server.trees.streaming.blocks import RowBlock
@@ -69,6 +68,8 @@ class StreamedRows:
     row_count : int
         Rows of the table.
     memory_bytes : int
+    table : TableBlocks
+    binding : RowBinding
     survey : Survey
     """
 
@@ -77,21 +78,20 @@ class StreamedRows:
         table = given.blocks
         self.row_count = table.row_count
         self.memory_bytes = given.memory_bytes
-        self._table = table
-        self._model = model
+        self.table = table
         self._question = question
-        self._names: tuple[str, ...] = table.names
+        self.binding = RowBinding(
+            tuple(model.inputs),
+            question.feature_columns,
+            question.target_column,
+            question.weight_column,
+            table.names,
+        )
         self.survey = self._survey()
-        self._unit = unit_of(self.survey.largest_weight)
 
     def read(self, first: int, last: int) -> Iterator[RowBlock]:
         """Read blocks of features and weights; see `RowBlocks.read`."""
-        for _, table in self._table.read(first, last, self._names):
-            weights = self._weights(table) / self._unit
-            if weights.any():
-                features = self._bind(table)
-                rows = table.as_sent(np.arange(table.n_rows))
-                yield RowBlock(table.n_rows, merge(features, weights, rows, self._unit))
+        return self.binding.read(self.table, first, last)
 
     def used(self) -> RowsUsed:
         """Count the rows, for methods that use all of them."""
@@ -102,30 +102,24 @@ class StreamedRows:
         """Return the warning that tells which rows methods use."""
         message = (
             f"The table has {self.row_count:,} rows and would need about "
-            f"{whole_bytes(self._table):,} bytes, more than memory_bytes = {self.memory_bytes:,}. "
+            f"{whole_bytes(self.table):,} bytes, more than memory_bytes = {self.memory_bytes:,}. "
             "What is exact in blocks (interactions of sums over trees) uses all rows; everything "
             f"else, also what is said of constant columns, rests on {self.survey.sample.n_rows:,} "
             "rows drawn from them. The rows of each explanation tell how many."
         )
         return Note("TABLE_STREAMED", message)
 
-    def _weights(self, table: Table) -> Vector:
-        return row_weights(table, self._question.weight_column)
-
-    def _bind(self, table: Table) -> Features:
-        others = (self._question.target_column, self._question.weight_column)
-        columns = self._question.feature_columns
-        return bind(self._model.inputs, table, columns, others, is_part=True)
-
     def _survey(self) -> Survey:
         """Read all rows once; raise what a table in memory would."""
         drawn = _drawn(self.row_count, self._question.seed)
         tally, parts = _Tally(), []
-        for row, table in self._table.read(0, -(-self.row_count // BLOCK_ROWS), self._names):
-            tally.add(self._weights(table), self._bind(table))
+        binding = self.binding
+        for row, table in self.table.read(0, -(-self.row_count // BLOCK_ROWS), binding.columns):
+            tally.add(binding.weights(table), binding.bind(table))
             parts.append(table.take(drawn[(drawn >= row) & (drawn < row + table.n_rows)] - row))
         tally.check(self.row_count)
-        self._names = tuple(filter(None, (*tally.names, self._question.weight_column)))
+        columns = tuple(filter(None, (*tally.names, self._question.weight_column)))
+        self.binding = replace(binding, columns=columns, unit=unit_of(tally.largest))
         return Survey(tally.used_count, tally.weight, tally.largest, _joined(parts))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
+from dataclasses import dataclass
 from itertools import combinations
 from math import comb
 
@@ -76,7 +76,7 @@ class StreamedMeasurement:
         features = self._plan.positions
         groups = [(j,) for j in features]
         counts = self._trees.count(groups)
-        moments = self._trees.measure(counts, groups, partial(single_moments, features))
+        moments = self._trees.measure(counts, groups, SingleMoments(features))
         squares = moments.mean_squares
         clip = clip_below(squares[0], self._trees.rounding_error(), self._plan.absolute_threshold)
         self._keep("total", (), squares[1], squares[0], clip)
@@ -89,7 +89,7 @@ class StreamedMeasurement:
         flat = [(order, group) for order in JOINT for group in groups[order]]
         wanted = [group for _, group in flat]
         counts = self._trees.count(wanted)
-        squares = self._trees.measure(counts, wanted, partial(joint_moments, wanted)).mean_squares
+        squares = self._trees.measure(counts, wanted, JointMoments(tuple(wanted))).mean_squares
         for q, (order, group) in enumerate(flat):
             self._keep(order, group, squares[2 * q], squares[2 * q + 1], clip)
 
@@ -117,21 +117,44 @@ def joint_passes(plan: Plan, n_outputs: int) -> int:
     return groups + 1 if groups else 0
 
 
-def single_moments(features: Sequence[int], effects: BlockEffects) -> SeriesMoments:
-    r"""Compute the moments of f, of f - Σ_j F_j, and for each feature of f - F_j - F_\j, f - F_\j.
+@dataclass(frozen=True, slots=True)
+class SingleMoments:
+    r"""Moments of f, of f - Σ_j F_j, and for each feature of f - F_j - F_\j, f - F_\j.
 
     The numerator of a statistic is the square of one of them about its mean.
+
+    Attributes
+    ----------
+    features : tuple of int
     """
-    outputs = effects.outputs()
-    residual, terms = outputs.copy(), []
-    for single in effects.single(features):
-        residual -= single.own
-        importance = outputs - single.others
-        terms += [importance - single.own, importance]
-    return SeriesMoments.of([outputs, residual, *terms], effects.weights)
+
+    features: tuple[int, ...]
+
+    def __call__(self, effects: BlockEffects) -> SeriesMoments:
+        """Sum over the rows of one block."""
+        outputs = effects.outputs()
+        residual, terms = outputs.copy(), []
+        for single in effects.single(self.features):
+            residual -= single.own
+            importance = outputs - single.others
+            terms += [importance - single.own, importance]
+        return SeriesMoments.of([outputs, residual, *terms], effects.weights)
 
 
-def joint_moments(groups: Sequence[tuple[int, ...]], effects: BlockEffects) -> SeriesMoments:
-    """Compute the moments of the pure and the whole effect of each group."""
-    series = [each for joint in effects.joint(groups) for each in (joint.pure, joint.whole)]
-    return SeriesMoments.of(series, effects.weights)
+@dataclass(frozen=True, slots=True)
+class JointMoments:
+    """Moments of the pure and the whole effect of each group.
+
+    Attributes
+    ----------
+    groups : tuple of tuples of int
+    """
+
+    groups: tuple[tuple[int, ...], ...]
+
+    def __call__(self, effects: BlockEffects) -> SeriesMoments:
+        """Sum over the rows of one block."""
+        series = [
+            each for joint in effects.joint(self.groups) for each in (joint.pure, joint.whole)
+        ]
+        return SeriesMoments.of(series, effects.weights)

@@ -32,7 +32,7 @@ _MAX_COUNTS = 1 << 23
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Layout:
+class MissedLayout:
     """Positions of counts.
 
     Attributes
@@ -66,11 +66,11 @@ class MissedShares:
 
     Attributes
     ----------
-    layout : _Layout
+    layout : MissedLayout
     shares : (n_counts,)
     """
 
-    layout: _Layout
+    layout: MissedLayout
     shares: Vector
 
     def has(self, group: tuple[int, ...]) -> bool:
@@ -146,7 +146,7 @@ def count_missed(
     return MissedShares(layout, unit * counts.sum(axis=0))
 
 
-def _layout(boxes: Boxes, groups: frozenset[tuple[int, ...]]) -> _Layout:
+def _layout(boxes: Boxes, groups: frozenset[tuple[int, ...]]) -> MissedLayout:
     """Number the counts of all leaves."""
     is_wanted = np.zeros(len(boxes.feature_start) - 1, np.bool_)
     is_wanted[[j for group in groups for j in group]] = True
@@ -156,10 +156,10 @@ def _layout(boxes: Boxes, groups: frozenset[tuple[int, ...]]) -> _Layout:
     width = np.diff(first)
     place = np.where(wanted, before[:-1] - first[boxes.leaf], -1).astype(np.int32)
     entry = np.append(0, np.cumsum(1 + width.astype(np.intp) * (width + 1) // 2))
-    return _Layout(groups, entry, place, width)
+    return MissedLayout(groups, entry, place, width)
 
 
-def _plan(boxes: Boxes, numbers: SetNumbers, layout: _Layout) -> MissPlan:
+def _plan(boxes: Boxes, numbers: SetNumbers, layout: MissedLayout) -> MissPlan:
     """Order the conditions of each leaf."""
     start, leaf, place = boxes.start, boxes.leaf, layout.place
     split = start[1:] - layout.width

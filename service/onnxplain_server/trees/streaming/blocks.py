@@ -1,18 +1,20 @@
-"""Blocks of rows, tasks of some blocks, and the fold of their sums in the order of the rows."""
+"""Blocks of rows, tasks of some blocks, and the addition of their sums."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 from onnxplain_server.effects.background import Background
-from onnxplain_server.trees.kernels.block_pool import BlockPool
 from onnxplain_server.trees.streaming.row_blocks import BLOCK_ROWS
 
 TASK_BLOCKS = 4
 """Blocks of a task, whose sums are added up before those of other tasks."""
+
+Range: TypeAlias = tuple[int, int]
+"""Numbers of a task's first block, and of the block after its last."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,37 +54,14 @@ class Sums(Protocol):
 S = TypeVar("S", bound=Sums)
 
 
-def fold(
-    rows: RowBlocks,
-    summed: Callable[[RowBlock, BlockPool], S],
-    pool: BlockPool,
-    at_once: int,
-) -> S | None:
-    """Sum over all blocks, task by task.
-
-    Parameters
-    ----------
-    summed : callable (RowBlock, BlockPool) -> Sums
-        Sums over one block; the pool is one of the calling thread alone.
-    at_once : int
-        Tasks that run or wait.
-
-    Returns
-    -------
-    Sums or None
-        None where no row has a weight.
-    """
-    alone = BlockPool(CallingThread(), pool.ledger)
-
-    def run(first: int) -> S | None:
-        blocks = rows.read(first, min(first + TASK_BLOCKS, count))
-        return _add_up(summed(block, alone) for block in blocks)
-
-    count = -(-rows.row_count // BLOCK_ROWS)
-    return _add_up(pool.stream(run, range(0, count, TASK_BLOCKS), at_once))
+def task_ranges(row_count: int) -> list[Range]:
+    """Divide the rows of a table into tasks."""
+    count = -(-row_count // BLOCK_ROWS)
+    return [(first, min(first + TASK_BLOCKS, count)) for first in range(0, count, TASK_BLOCKS)]
 
 
-def _add_up(parts: Iterator[S | None] | Iterator[S]) -> S | None:
+def add_up(parts: Iterable[S | None] | Iterable[S]) -> S | None:
+    """Add sums up, in their order; None where there are none."""
     total: S | None = None
     for part in parts:
         if total is None:

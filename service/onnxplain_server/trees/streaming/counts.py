@@ -149,6 +149,7 @@ class TreeCounts:
         Share of the rows below each border.
     mean : (n_targets,)
         Mean sum of leaves.
+    sums : CountSums
     """
 
     def __init__(self, leaves: Leaves, boxes: Boxes, sums: CountSums, *, spreads: bool) -> None:
@@ -157,13 +158,13 @@ class TreeCounts:
         self.spreads = spreads
         self.weight = sums.weight
         self.below = sums.below / sums.weight
-        self._sums = sums
+        self.sums = sums
         self.mean = self._mean()
 
     def _mean(self) -> Vector:
-        missed = self._sums.missed
+        missed = self.sums.missed
         if missed is None:
-            return self._sums.sums / self.weight
+            return self.sums.sums / self.weight
         shares = missed.reached() / self.weight
         reached = np.flatnonzero(shares)  # values of other leaves may be infinite
         total: Vector = shares[reached] @ self.boxes.values[reached]
@@ -172,11 +173,11 @@ class TreeCounts:
     def of(self, group: Group) -> CountedLeaves:
         """Return the counts for one of the groups."""
         leaves, conditions = self.boxes.with_all(group)
-        missed = self._sums.missed
+        missed = self.sums.missed
         if missed is not None and missed.has(group):
             weights = missed.lifted(leaves, conditions)
         else:
-            weights = self._sums.lifted[group]
+            weights = self.sums.lifted[group]
         reached = np.flatnonzero(weights[:, -1]).astype(np.int32)
         leaves, conditions = leaves[reached], conditions[reached]
         return CountedLeaves(self.boxes, group, leaves, conditions, weights[reached] / self.weight)

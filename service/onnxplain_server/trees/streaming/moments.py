@@ -8,6 +8,7 @@ Variance", The American Statistician 37(3), 242-247. doi:10.1080/00031305.1983.1
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -15,20 +16,20 @@ from onnxplain_server.core.arrays import Matrix, Vector
 from onnxplain_server.effects.weighted_mean import center, mean
 
 
+@dataclass(slots=True, eq=False)
 class SeriesMoments:
     """Weight, means and squares of series over some rows.
 
-    Parameters
+    Attributes
     ----------
     weight : float
     means, squares : (n_series, n_outputs)
         Weighted means, and weighted sums of the squared differences from them.
     """
 
-    def __init__(self, weight: float, means: Matrix, squares: Matrix) -> None:
-        self.weight = weight
-        self.means = means
-        self.squares = squares
+    weight: float
+    means: Matrix
+    squares: Matrix
 
     @classmethod
     def of(cls, series: Sequence[Matrix], weights: Vector) -> SeriesMoments:

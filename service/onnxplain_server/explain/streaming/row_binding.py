@@ -1,0 +1,60 @@
+"""Binding of a table's rows to a model's features, as data: what is read of each block, and how."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from onnxplain_server.core.arrays import Vector
+from onnxplain_server.core.model import Input
+from onnxplain_server.core.rows import Features, bind
+from onnxplain_server.core.table import Table, row_weights
+from onnxplain_server.effects.background import merge
+from onnxplain_server.trees.streaming.blocks import RowBlock
+from onnxplain_server.trees.streaming.row_blocks import TableBlocks
+
+
+@dataclass(frozen=True, slots=True)
+class RowBinding:
+    """Columns of a table that are a model's features and the rows' weights.
+
+    Attributes
+    ----------
+    inputs : tuple of Input
+        Of the model.
+    feature_columns : tuple of str
+        Of the request.
+    target_column, weight_column : str
+        Of the request; empty where it names none.
+    columns : tuple of str
+        Columns that are read.
+    unit : float
+        Weights are divided by it: see `WeightedTable`.
+    """
+
+    inputs: tuple[Input, ...]
+    feature_columns: tuple[str, ...]
+    target_column: str
+    weight_column: str
+    columns: tuple[str, ...]
+    unit: float = 1.0
+
+    def read(self, table: TableBlocks, first: int, last: int) -> Iterator[RowBlock]:
+        """Read blocks of features and weights; see `RowBlocks.read`."""
+        for _, block in table.read(first, last, self.columns):
+            weights = self.weights(block) / self.unit
+            if weights.any():
+                features = self.bind(block)
+                rows = block.as_sent(np.arange(block.n_rows))
+                yield RowBlock(block.n_rows, merge(features, weights, rows, self.unit))
+
+    def weights(self, block: Table) -> Vector:
+        """Return the case weights of a block, undivided: (n_rows,)."""
+        return row_weights(block, self.weight_column)
+
+    def bind(self, block: Table) -> Features:
+        """Return the features of a block."""
+        others = (self.target_column, self.weight_column)
+        return bind(self.inputs, block, self.feature_columns, others, is_part=True)

@@ -1,0 +1,176 @@
+"""Passes as data: what to sum over the rows, by groups of features and arrays, and how to sum it.
+
+A pass says what each of its tasks sums: with the trees, and blocks of rows, nothing else is needed.
+So a task computes the same in this process as in another one that got all three as bytes
+(`encoding`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias
+
+from onnxplain_server.effects.background import Background
+from onnxplain_server.trees.counting.missed_conditions import MissedLayout, MissedShares
+from onnxplain_server.trees.groups import parts_of
+from onnxplain_server.trees.kernels.block_pool import BlockPool
+from onnxplain_server.trees.leaves import Leaves
+from onnxplain_server.trees.reading.axes import Axis
+from onnxplain_server.trees.reading.ensemble import CellSets, Ensemble
+from onnxplain_server.trees.streaming.block_effects import AffineOutputs, BlockEffects
+from onnxplain_server.trees.streaming.blocks import RowBlock, Sums, add_up
+from onnxplain_server.trees.streaming.counts import CountSums, Group, LeafCounter
+from onnxplain_server.trees.streaming.moments import SeriesMoments
+from onnxplain_server.trees.streaming.pure_tables import PureTables
+
+Summed: TypeAlias = Callable[[Background, BlockPool], Sums]
+"""Sums over the rows of one block; the pool is one of the calling thread alone."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TreeSums:
+    """Trees, and the outputs that are explained: all that a pass needs of a model.
+
+    Attributes
+    ----------
+    ensemble : Ensemble
+    outputs : AffineOutputs
+    """
+
+    ensemble: Ensemble
+    outputs: AffineOutputs
+
+
+class Pass(Protocol):
+    """What to sum over all rows."""
+
+    @property
+    def evaluations(self) -> int:
+        """Rows that the plan counts for each row of the table."""
+
+    def prepare(self, trees: TreeSums, leaves: Leaves, pool: BlockPool) -> Summed:
+        """Compute once what all blocks need.
+
+        Parameters
+        ----------
+        leaves : Leaves
+            Of the ensemble, or of one that differs in `matrix` and `offset` only.
+        """
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CountPass:
+    """Counts of the rows in the boxes of leaves: sums are `CountSums`.
+
+    Attributes
+    ----------
+    groups : tuple of tuples of int
+        Groups of features whose conditions are lifted; all parts of each are counted too.
+    """
+
+    groups: tuple[Group, ...]
+
+    @property
+    def evaluations(self) -> int:
+        return 1
+
+    def counter(self, leaves: Leaves, pool: BlockPool) -> LeafCounter:
+        """Return the counter of these groups."""
+        return LeafCounter(leaves, leaves.boxes(pool), all_parts(self.groups))
+
+    def prepare(self, trees: TreeSums, leaves: Leaves, pool: BlockPool) -> Summed:  # noqa: ARG002 - of the protocol
+        return self.counter(leaves, pool).count
+
+
+class Measure(Protocol):
+    """What is summed of the effects at the rows: a dataclass of numbers, text and arrays."""
+
+    def __call__(self, effects: BlockEffects, /) -> Sums:
+        """Sum over the rows of one block."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EffectsPass:
+    """Effects at the rows, of which a measure makes sums.
+
+    Attributes
+    ----------
+    counts : CountSums
+        Of all rows, for `groups` and their parts.
+    groups : tuple of tuples of int
+        Groups whose effects the measure asks for.
+    measure : Measure
+    """
+
+    counts: CountSums
+    groups: tuple[Group, ...]
+    measure: Callable[[BlockEffects], Sums]
+
+    @property
+    def evaluations(self) -> int:
+        return len(self.groups)
+
+    def prepare(self, trees: TreeSums, leaves: Leaves, pool: BlockPool) -> Summed:
+        ensemble, parts = trees.ensemble, all_parts(self.groups)
+        counts = LeafCounter(leaves, leaves.boxes(pool), parts).finish(self.counts)
+        tables = PureTables(ensemble, counts, parts)
+
+        def measured(rows: Background, pool: BlockPool) -> Sums:
+            return self.measure(BlockEffects(ensemble, trees.outputs, counts, tables, rows, pool))
+
+        return measured
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Checked:
+    """Sums of nothing."""
+
+    def add(self, later: Checked) -> None:
+        """Add nothing."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CheckedOutputs:
+    """Measure that checks predictions: NON_FINITE_PREDICTION names the rows."""
+
+    def __call__(self, effects: BlockEffects) -> Checked:
+        effects.outputs()
+        return Checked()
+
+
+def run_task(
+    summed: Summed, blocks: Iterable[RowBlock], pool: BlockPool, advance: Callable[[int], None]
+) -> Sums | None:
+    """Sum over the blocks of one task.
+
+    Parameters
+    ----------
+    advance : callable (int) -> None
+        Told the rows of each block before they are summed; raises where nobody waits any more.
+
+    Returns
+    -------
+    Sums or None
+        None where no row has a weight.
+    """
+
+    def each() -> Iterator[Sums]:
+        for block in blocks:
+            advance(block.row_count)
+            yield summed(block.background, pool)
+
+    return add_up(each())
+
+
+def all_parts(groups: Sequence[Group]) -> list[Group]:
+    """Return all groups of some of the features of a group, each once."""
+    return list(dict.fromkeys(part for group in groups for part in parts_of(group)))
+
+
+CLASSES: tuple[type, ...] = (
+    *(TreeSums, Ensemble, Axis, CellSets, AffineOutputs),
+    *(CountPass, EffectsPass, CheckedOutputs),
+    *(CountSums, MissedShares, MissedLayout, SeriesMoments, Checked),
+)
+"""Classes of trees, passes and sums, for their encoding; measures of methods come in addition."""

@@ -1,0 +1,62 @@
+"""Runners of the tasks of a pass: here, the threads of this process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Protocol
+
+from onnxplain_server.trees.kernels.block_pool import BlockPool
+from onnxplain_server.trees.leaves import Leaves
+from onnxplain_server.trees.streaming.blocks import CallingThread, Range, RowBlocks, Sums
+from onnxplain_server.trees.streaming.passes import Pass, TreeSums, run_task
+
+
+class Tasks(Protocol):
+    """Runs the tasks of passes over one table with one model."""
+
+    def run(self, work: Pass, ranges: Sequence[Range], at_once: int) -> Iterator[Sums | None]:
+        """Yield the sums of tasks, in their order.
+
+        Parameters
+        ----------
+        at_once : int
+            Tasks that run or wait.
+
+        Raises
+        ------
+        ExplainError
+            Those of the table, the predictions and of cancellation.
+        """
+
+
+class Threads:
+    """Implements `Tasks` by the threads of this process.
+
+    Parameters
+    ----------
+    trees : TreeSums
+    leaves : Leaves
+        As `Pass.prepare` takes them.
+    rows : RowBlocks
+    pool : BlockPool
+    """
+
+    def __init__(self, trees: TreeSums, leaves: Leaves, rows: RowBlocks, pool: BlockPool) -> None:
+        self._trees = trees
+        self._leaves = leaves
+        self._rows = rows
+        self._pool = pool
+
+    def run(self, work: Pass, ranges: Sequence[Range], at_once: int) -> Iterator[Sums | None]:
+        """Yield the sums of tasks; see `Tasks.run`."""
+        pool, ledger = self._pool, self._pool.ledger
+        summed = work.prepare(self._trees, self._leaves, pool)
+        alone = BlockPool(CallingThread(), ledger)
+
+        def advance(row_count: int) -> None:
+            ledger.spend(row_count * work.evaluations, 0)
+
+        def run(task: Range) -> Sums | None:
+            return run_task(summed, self._rows.read(*task), alone, advance)
+
+        return pool.stream(run, ranges, at_once)
