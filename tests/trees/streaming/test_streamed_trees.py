@@ -44,7 +44,7 @@ class Rows:
         self._dtypes = tuple(axis.dtype for axis in ensemble.axes)
         self._rows, self._weights, self._size = rows, weights, size
 
-    def read(self, first, last):
+    def read(self, first, last, columns=None):
         for start in range(first * self._size, min(last * self._size, len(self._rows)), self._size):
             part = slice(start, start + self._size)
             features = Features(NAMES, tuple(self._rows[part].T), self._dtypes, "X")

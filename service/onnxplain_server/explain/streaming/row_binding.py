@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from onnxplain_server.core.arrays import Vector
+from onnxplain_server.core.columns import NamedColumns
 from onnxplain_server.core.model import Input
 from onnxplain_server.core.rows import Features, bind
 from onnxplain_server.core.table import Table, row_weights
-from onnxplain_server.effects.background import merge
+from onnxplain_server.effects.background import merge, unmerged
 from onnxplain_server.trees.streaming.blocks import RowBlock
 from onnxplain_server.trees.streaming.row_blocks import TableBlocks
 
@@ -41,14 +42,23 @@ class RowBinding:
     columns: tuple[str, ...]
     unit: float = 1.0
 
-    def read(self, table: TableBlocks, first: int, last: int) -> Iterator[RowBlock]:
+    def read(
+        self, table: TableBlocks, first: int, last: int, columns: tuple[str, ...] | None = None
+    ) -> Iterator[RowBlock]:
         """Read blocks of features and weights; see `RowBlocks.read`."""
-        for _, block in table.read(first, last, self.columns):
+        names = tuple(dict.fromkeys((*self.columns, *(columns or ()))))
+        for _, block in table.read(first, last, names):
             weights = self.weights(block) / self.unit
-            if weights.any():
-                features = self.bind(block)
-                rows = block.as_sent(np.arange(block.n_rows))
-                yield RowBlock(block.n_rows, merge(features, weights, rows, self.unit))
+            used = np.flatnonzero(weights)
+            if not len(used):
+                continue
+            features = self.bind(_only(block, self.columns))
+            source = block.as_sent(np.arange(block.n_rows))
+            if columns is None:
+                yield RowBlock(block.n_rows, merge(features, weights, source, self.unit))
+            else:
+                rows = unmerged(features.take(used), weights[used], source[used], self.unit)
+                yield RowBlock(block.n_rows, rows, block.take(used))
 
     def weights(self, block: Table) -> Vector:
         """Return the case weights of a block, undivided: (n_rows,)."""
@@ -58,3 +68,10 @@ class RowBinding:
         """Return the features of a block."""
         others = (self.target_column, self.weight_column)
         return bind(self.inputs, block, self.feature_columns, others, is_part=True)
+
+
+def _only(block: Table, names: tuple[str, ...]) -> Table:
+    """Keep some columns, as a model may take all columns that there are."""
+    columns = NamedColumns({name: block.stored[name] for name in block.names if name in names})
+    unreadable = {name: kind for name, kind in block.unreadable.items() if name in names}
+    return replace(block, columns=columns, unreadable=unreadable)

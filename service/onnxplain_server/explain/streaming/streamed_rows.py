@@ -89,9 +89,11 @@ class StreamedRows:
         )
         self.survey = self._survey()
 
-    def read(self, first: int, last: int) -> Iterator[RowBlock]:
+    def read(
+        self, first: int, last: int, columns: tuple[str, ...] | None = None
+    ) -> Iterator[RowBlock]:
         """Read blocks of features and weights; see `RowBlocks.read`."""
-        return self.binding.read(self.table, first, last)
+        return self.binding.read(self.table, first, last, columns)
 
     def used(self) -> RowsUsed:
         """Count the rows, for methods that use all of them."""

@@ -7,6 +7,7 @@ from concurrent.futures import Executor, Future
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias, TypeVar
 
+from onnxplain_server.core.table import Table
 from onnxplain_server.effects.background import Background
 from onnxplain_server.trees.streaming.row_blocks import BLOCK_ROWS
 
@@ -15,6 +16,9 @@ TASK_BLOCKS = 4
 
 Range: TypeAlias = tuple[int, int]
 """Numbers of a task's first block, and of the block after its last."""
+
+
+NO_ROWS = Table({}, 0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -26,11 +30,14 @@ class RowBlock:
     row_count : int
         Rows of the table in it, also those of weight 0.
     background : Background
-        Its rows of weight above 0, with equal ones merged.
+        Its rows of weight above 0, with equal ones merged unless columns are read beside them.
+    rows : Table
+        The same rows with the columns read; without any where equal rows are merged.
     """
 
     row_count: int
     background: Background
+    rows: Table = NO_ROWS
 
 
 class RowBlocks(Protocol):
@@ -40,8 +47,16 @@ class RowBlocks(Protocol):
     def row_count(self) -> int:
         """Rows of the table."""
 
-    def read(self, first: int, last: int) -> Iterator[RowBlock]:
-        """Read the blocks from number `first` up to `last`, without those of no weight."""
+    def read(
+        self, first: int, last: int, columns: tuple[str, ...] | None = None
+    ) -> Iterator[RowBlock]:
+        """Read the blocks from number `first` up to `last`, without those of no weight.
+
+        Parameters
+        ----------
+        columns : tuple of str or None
+            Read too, row by row; with None equal rows are merged.
+        """
 
 
 class Sums(Protocol):

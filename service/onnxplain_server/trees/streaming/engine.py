@@ -107,6 +107,10 @@ class StreamedTrees:
         work = EffectsPass(counts.sums, tuple(groups), measure)
         return cast("S", self._fold(work, len(groups)))
 
+    def sum(self, work: Pass) -> Sums:
+        """Sum what a pass says over all rows; errors are those of the table and of cancellation."""
+        return self._fold(work, 0)
+
     def release(self, rows: int) -> None:
         """Release a plan of `rows` rows."""
         self._pool.ledger.release(rows)

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
-from onnxplain_server.effects.background import Background
 from onnxplain_server.trees.counting.missed_conditions import MissedLayout, MissedShares
 from onnxplain_server.trees.groups import parts_of
 from onnxplain_server.trees.kernels.block_pool import BlockPool
@@ -24,7 +23,7 @@ from onnxplain_server.trees.streaming.counts import CountSums, Group, LeafCounte
 from onnxplain_server.trees.streaming.moments import SeriesMoments
 from onnxplain_server.trees.streaming.pure_tables import PureTables
 
-Summed: TypeAlias = Callable[[Background, BlockPool], Sums]
+Summed: TypeAlias = Callable[[RowBlock, BlockPool], Sums]
 """Sums over the rows of one block; the pool is one of the calling thread alone."""
 
 
@@ -48,6 +47,10 @@ class Pass(Protocol):
     @property
     def evaluations(self) -> int:
         """Rows that the plan counts for each row of the table."""
+
+    @property
+    def columns(self) -> tuple[str, ...] | None:
+        """Columns that are read beside the features: see `RowBlocks.read`."""
 
     def prepare(self, trees: TreeSums, leaves: Leaves, pool: BlockPool) -> Summed:
         """Compute once what all blocks need.
@@ -75,12 +78,17 @@ class CountPass:
     def evaluations(self) -> int:
         return 1
 
+    @property
+    def columns(self) -> None:
+        return None
+
     def counter(self, leaves: Leaves, pool: BlockPool) -> LeafCounter:
         """Return the counter of these groups."""
         return LeafCounter(leaves, leaves.boxes(pool), all_parts(self.groups))
 
     def prepare(self, trees: TreeSums, leaves: Leaves, pool: BlockPool) -> Summed:  # noqa: ARG002 - of the protocol
-        return self.counter(leaves, pool).count
+        counter = self.counter(leaves, pool)
+        return lambda block, pool: counter.count(block.background, pool)
 
 
 class Measure(Protocol):
@@ -111,12 +119,17 @@ class EffectsPass:
     def evaluations(self) -> int:
         return len(self.groups)
 
+    @property
+    def columns(self) -> None:
+        return None
+
     def prepare(self, trees: TreeSums, leaves: Leaves, pool: BlockPool) -> Summed:
         ensemble, parts = trees.ensemble, all_parts(self.groups)
         counts = LeafCounter(leaves, leaves.boxes(pool), parts).finish(self.counts)
         tables = PureTables(ensemble, counts, parts)
 
-        def measured(rows: Background, pool: BlockPool) -> Sums:
+        def measured(block: RowBlock, pool: BlockPool) -> Sums:
+            rows = block.background
             return self.measure(BlockEffects(ensemble, trees.outputs, counts, tables, rows, pool))
 
         return measured
@@ -158,7 +171,7 @@ def run_task(
     def each() -> Iterator[Sums]:
         for block in blocks:
             advance(block.row_count)
-            yield summed(block.background, pool)
+            yield summed(block, pool)
 
     return add_up(each())
 

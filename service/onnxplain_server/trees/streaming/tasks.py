@@ -57,6 +57,6 @@ class Threads:
             ledger.spend(row_count * work.evaluations, 0)
 
         def run(task: Range) -> Sums | None:
-            return run_task(summed, self._rows.read(*task), alone, advance)
+            return run_task(summed, self._rows.read(*task, work.columns), alone, advance)
 
         return pool.stream(run, ranges, at_once)

@@ -1,0 +1,182 @@
+"""Distinct values and quantiles of columns that are read in blocks, exact on all rows.
+
+A quantile is an order statistic. The first pass counts rows between quantiles of the sample; each
+further one divides the cell that has the place asked for, until all rows of a cell have one value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import cast
+
+import numpy as np
+
+from onnxplain_server.core.arrays import Array, Indices, Vector
+from onnxplain_server.core.table import Table
+from onnxplain_server.effects.quantiles import quantile_places
+from onnxplain_server.trees.streaming.column_sums import (
+    CellPass,
+    CellSums,
+    LevelPass,
+    LevelSums,
+    Several,
+)
+from onnxplain_server.trees.streaming.engine import StreamedTrees
+
+_FIRST_CELLS = 4_096
+_CELLS = 1_024
+_MAX_RANGES = 256
+"""Of a pass: 6 MB."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ColumnSummary:
+    """Implements `ColumnDistribution` on a column in blocks.
+
+    Attributes
+    ----------
+    sums : LevelSums
+    places : dict of int to float
+        Values at the places, among the ascending ones, that quantiles were asked of.
+    """
+
+    sums: LevelSums
+    places: dict[int, float] = field(default_factory=dict)
+
+    @property
+    def is_text(self) -> bool:
+        return bool(self.sums.levels.dtype == object)
+
+    @property
+    def missing(self) -> Array:
+        count = 1 if self.sums.missing_rows else 0
+        return np.full(count, "" if self.is_text else np.nan, self.sums.levels.dtype)
+
+    def levels(self, limit: int) -> Array | None:  # noqa: ARG002 - more are no harm
+        return self.sums.levels if self.sums.is_complete else None
+
+    def quantiles(self, probabilities: Vector) -> Vector:
+        return np.array([self.places[place] for place in self.places_of(probabilities).tolist()])
+
+    def places_of(self, probabilities: Vector) -> Indices:
+        """Return the places of quantiles of type 1 among the values."""
+        return quantile_places(int(self.sums.known_rows), probabilities)
+
+
+def summarize(
+    trees: StreamedTrees, sample: Table, wanted: Mapping[str, Vector]
+) -> dict[str, ColumnSummary]:
+    """Find the distinct values of columns, and quantiles of those with many.
+
+    Parameters
+    ----------
+    sample : Table
+        Some rows of the table, on which the number of passes depends, and nothing else.
+    wanted : mapping of str to (n,)
+        Names of columns, and the probabilities of their quantiles.
+    """
+    if not wanted:
+        return {}
+    names = tuple(wanted)
+    levels = cast("Sequence[LevelSums]", cast("Several", trees.sum(LevelPass(names))).parts)
+    found = {name: ColumnSummary(sums) for name, sums in zip(names, levels, strict=True)}
+    ranges = []
+    for name, summary in found.items():
+        places = np.unique(summary.places_of(wanted[name])) if len(wanted[name]) else []
+        if summary.is_text or not len(places):
+            continue
+        if summary.sums.is_complete:
+            ends = np.cumsum(summary.sums.rows)
+            at = np.searchsorted(ends, places, side="right")
+            summary.places.update(
+                zip(places.tolist(), summary.sums.levels[at].tolist(), strict=True)
+            )
+        else:
+            ranges.append(_Range(name, -np.inf, np.inf, 0, _sampled(sample, name), tuple(places)))
+    _search(trees, ranges, found)
+    return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Range:
+    """Range of a column that has the values at some places.
+
+    Attributes
+    ----------
+    low, high : float
+        Least and largest value.
+    before : int
+        Rows with smaller values.
+    edges : (n_cells - 1,)
+    places : tuple of int
+    """
+
+    name: str
+    low: float
+    high: float
+    before: int
+    edges: Vector
+    places: tuple[int, ...]
+
+
+def _search(
+    trees: StreamedTrees, ranges: Sequence[_Range], found: Mapping[str, ColumnSummary]
+) -> None:
+    """Narrow ranges until each has a single value."""
+    waiting = list(ranges)
+    while waiting:
+        now, waiting = waiting[:_MAX_RANGES], waiting[_MAX_RANGES:]
+        names = tuple(dict.fromkeys(each.name for each in now))
+        work = CellPass(
+            names,
+            tuple((each.name, each.low, each.high) for each in now),
+            tuple(each.edges for each in now),
+        )
+        cells = cast("Sequence[CellSums]", cast("Several", trees.sum(work)).parts)
+        for each, sums in zip(now, cells, strict=True):
+            waiting += _narrowed(each, sums, found[each.name].places)
+
+
+def _narrowed(of: _Range, sums: CellSums, values: dict[int, float]) -> list[_Range]:
+    """Note values that are found, and return the smaller ranges of the others."""
+    ends = of.before + np.cumsum(sums.rows).astype(np.int64)
+    cell_of = np.searchsorted(ends, of.places, side="right")
+    smaller = []
+    for cell in np.unique(cell_of).tolist():
+        places = tuple(place for place, c in zip(of.places, cell_of, strict=True) if c == cell)
+        low, high = float(sums.low[cell]), float(sums.high[cell])
+        if low == high:
+            values.update(dict.fromkeys(map(int, places), low))
+            continue
+        before = int(ends[cell] - sums.rows[cell])
+        smaller.append(_Range(of.name, low, high, before, _divided(low, high), places))
+    return smaller
+
+
+def _sampled(sample: Table, name: str) -> Vector:
+    """Return quantiles of a column in the sample, as edges."""
+    values = sample.column(name)
+    known = np.sort(values[~np.isnan(values)])
+    at = np.linspace(0, len(known) - 1, min(_FIRST_CELLS, len(known))).astype(np.intp)
+    return np.unique(known[at])
+
+
+def _divided(low: float, high: float) -> Vector:
+    """Divide a range, in equal numbers of float64 numbers: (n_cells - 1,), all above `low`."""
+    first, last = _order(low), _order(high)
+    count = min(_CELLS, last - first + 1)
+    keys = [first + (last - first + 1) * i // count for i in range(1, count)]
+    return np.array([_number(key) for key in keys])
+
+
+def _order(number: float) -> int:
+    """Return the place of a number among all of float64; 0 and -0 have the same."""
+    bits = int(np.float64(abs(number)).view(np.int64))
+    return bits if number >= 0 else -bits
+
+
+def _number(order: int) -> float:
+    """Return the number at a place."""
+    magnitude = float(np.int64(abs(order)).view(np.float64))
+    return magnitude if order >= 0 else -magnitude
