@@ -4,23 +4,67 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Protocol
 
 import numpy as np
 
-from onnxplain_server.core.arrays import Array
+from onnxplain_server.core.arrays import Array, Vector
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.rows import Features
 from onnxplain_server.core.table import listed
+from onnxplain_server.effects.column_values import ColumnDistribution, SortedColumn
 from onnxplain_server.effects.engine import Effects, PiecewiseConstant
-from onnxplain_server.effects.grids import GridLayout, cross, make_axis, make_step_grid
+from onnxplain_server.effects.grids import (
+    GridLayout,
+    axis_of,
+    axis_size,
+    cross,
+    step_grid_of,
+    trimmed_ranks,
+)
 from onnxplain_server.methods.partial_dependence import Options, Strategy
 
 MAX_STEPS = 50_000
 """Largest grid of steps, whose size the model decides and not the caller."""
 
 
+class GridColumns(Protocol):
+    """Columns of a table that grids are laid over, by the positions of the features."""
+
+    def values(self, feature: int) -> ColumnDistribution:
+        """Return the values as sent."""
+
+    def inputs(self, feature: int) -> ColumnDistribution:
+        """Return the values in the model's precision, as float64; or text."""
+
+
+class TableColumns:
+    """Implements `GridColumns` on a table in memory.
+
+    Parameters
+    ----------
+    features : Features
+        All rows of the table, not only the sample.
+    """
+
+    def __init__(self, features: Features) -> None:
+        self._features = features
+
+    def values(self, feature: int) -> ColumnDistribution:
+        return SortedColumn(self._features.columns[feature])
+
+    def inputs(self, feature: int) -> ColumnDistribution:
+        return SortedColumn(
+            as_model_input(self._features, feature, self._features.columns[feature])
+        )
+
+
 def lay_grids(
-    effects: Effects, features: Features, options: Options, path: str
+    effects: Effects,
+    features: Features,
+    options: Options,
+    path: str,
+    columns: GridColumns | None = None,
 ) -> list[tuple[Array, ...]]:
     """Lay out the grid of each curve that has no explicit one.
 
@@ -29,16 +73,17 @@ def lay_grids(
     effects : Effects
         For STEPS, an engine that knows the steps of the model.
     features : Features
-        All rows of the table, not only the sample.
     options : Options
         Resolved.
+    columns : GridColumns or None
+        Values of the features; None: those of `features`.
 
     Raises
     ------
     ExplainError
         INVALID_OPTION if STEPS is requested and the engine knows no steps, or too many.
     """
-    axes = _Axes(effects, features, options, path)
+    axes = _Axes(effects, features, options, path, columns or TableColumns(features))
     return [
         tuple(explicit.values())
         if explicit is not None
@@ -47,24 +92,48 @@ def lay_grids(
     ]
 
 
+def grid_ranks(options: Options) -> dict[str, Vector]:
+    """Return the probabilities of the quantiles that automatic grids are made of, by feature."""
+    layout = _layout(options)
+    ranks: dict[str, Vector] = {}
+    for names, explicit in zip(options.features, options.grids, strict=True):
+        for name in names if explicit is None else ():
+            own = trimmed_ranks(layout, axis_size(layout, len(names)))
+            ends = np.array([layout.trim_lower, layout.trim_upper])
+            ranks[name] = np.concatenate([ranks.get(name, ends), own])
+    return ranks
+
+
+def _layout(options: Options) -> GridLayout:
+    return GridLayout(
+        options.grid_size,
+        options.strategy is Strategy.QUANTILE,
+        options.trim_lower,
+        options.trim_upper,
+        options.include_missing,
+    )
+
+
 class _Axes:
     """Axes of automatic grids, each made once: a feature has the same in all its pairs.
 
     Parameters are those of `lay_grids`.
     """
 
-    def __init__(self, effects: Effects, features: Features, options: Options, path: str) -> None:
+    def __init__(
+        self,
+        effects: Effects,
+        features: Features,
+        options: Options,
+        path: str,
+        columns: GridColumns,
+    ) -> None:
         self._effects = effects
         self._features = features
+        self._columns = columns
         self._path = f"{path}.strategy"
         self._are_steps = options.strategy is Strategy.STEPS
-        self._layout = GridLayout(
-            options.grid_size,
-            options.strategy is Strategy.QUANTILE,
-            options.trim_lower,
-            options.trim_upper,
-            options.include_missing,
-        )
+        self._layout = _layout(options)
         self._made: dict[tuple[int, int], Array] = {}
 
     def lay(self, positions: Sequence[int]) -> tuple[Array, ...]:
@@ -82,8 +151,8 @@ class _Axes:
         return self._made[key]
 
     def _spaced(self, feature: int, n_features: int) -> Array:
-        column, is_whole = self._features.columns[feature], self._features.is_whole(feature)
-        return make_axis(column, self._layout, n_features, is_integer=is_whole)
+        is_whole = self._features.is_whole(feature)
+        return axis_of(self._columns.values(feature), self._layout, n_features, is_integer=is_whole)
 
     def _steps(self, feature: int) -> Array:
         if not isinstance(self._effects, PiecewiseConstant):
@@ -94,13 +163,13 @@ class _Axes:
                 "QUANTILE, or request the engine TREES to see why it does not apply",
                 self._path,
             )
-        column = _as_model_input(self._features, feature)
-        return make_step_grid(column, self._effects.breakpoints(feature), self._layout)
+        breakpoints = self._effects.breakpoints(feature)
+        return step_grid_of(self._columns.inputs(feature), breakpoints, self._layout)
 
 
-def _as_model_input(features: Features, feature: int) -> Array:
-    """Return a feature's values in the model's precision: float64 or str objects."""
-    column = features.cast(feature, features.columns[feature])
+def as_model_input(features: Features, feature: int, values: Array) -> Array:
+    """Return values of a feature in the model's precision: float64 or str objects."""
+    column = features.cast(feature, values)
     return column if column.dtype == object else column.astype(np.float64)
 
 

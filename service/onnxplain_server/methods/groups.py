@@ -8,7 +8,10 @@ from itertools import pairwise
 import numpy as np
 
 from onnxplain_server.core.arrays import Array, Indices, Vector
-from onnxplain_server.effects.quantiles import inverse_ecdf
+from onnxplain_server.core.rows import is_missing
+from onnxplain_server.effects.column_values import ColumnDistribution, SortedColumn
+
+_MISSING = "missing"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -25,37 +28,81 @@ class Group:
     rows: Indices
 
 
-def split(column: Array, group_count: int) -> tuple[Group, ...]:
-    """Split rows into groups by ascending value, missing values last.
+@dataclass(frozen=True, slots=True, eq=False)
+class Grouping:
+    """Division of a column's values into groups.
+
+    Attributes
+    ----------
+    labels : tuple of str
+        By ascending value, missing values last.
+    levels : (n,)
+        Distinct values, ascending; empty where groups are intervals.
+    places : (n,)
+        Group of each level.
+    edges : (n_groups + 1,)
+        Of intervals closed at the upper end, the first one at both; empty where groups are values.
+    """
+
+    labels: tuple[str, ...]
+    levels: Array
+    places: Indices
+    edges: Vector
+
+    def codes(self, column: Array) -> Indices:
+        """Return the group of each row: (n_rows,)."""
+        values, inverse = np.unique(column, return_inverse=True)
+        if len(self.edges):
+            last = max(len(self.edges) - 2, 0)
+            own = np.clip(np.searchsorted(self.edges, values, side="left") - 1, 0, last)
+        else:
+            found = np.searchsorted(self.levels, values)
+            own = np.append(self.places, len(self.labels) - 1)[found]
+        own = np.where(is_missing(values), len(self.labels) - 1, own)
+        codes: Indices = own[inverse]
+        return codes
+
+
+def grouping_of(column: ColumnDistribution, group_count: int) -> Grouping:
+    """Divide the values of a column.
 
     Parameters
     ----------
-    column : (n_rows,)
+    column : ColumnDistribution
         Text or numbers. More than `group_count` distinct numbers are cut at their quantiles
         into intervals closed at the upper end. Missing values form a group of their own, and
         count as one distinct value.
     """
-    numeric = column.dtype != object
-    labels = _intervals(column, group_count) if numeric else [str(v) or None for v in column]
-    rows_of: dict[str | None, list[int]] = {}
-    for row, label in enumerate(labels):
-        rows_of.setdefault(label, []).append(row)
-    # Values of a group are contiguous, so any of them gives its rank.
-    ascending = sorted(
-        rows_of, key=lambda label: (label is None, label and column[rows_of[label][0]])
-    )
-    return tuple(Group(label or "missing", np.array(rows_of[label])) for label in ascending)
+    levels, missing = column.levels(group_count), [_MISSING] * len(column.missing)
+    are_few = levels is not None and len(levels) + len(missing) <= group_count
+    if levels is not None and (column.is_text or are_few):
+        texts = [str(level) if column.is_text else f"{level:.15g}" for level in levels]
+        names = list(dict.fromkeys(texts))
+        places = np.array([names.index(text) for text in texts], dtype=np.intp)
+        return Grouping((*names, *missing), levels, places, np.zeros(0))
+    edges = np.unique(column.quantiles(group_ranks(group_count)))
+    nothing = np.zeros(0, np.intp)
+    return Grouping((*interval_names(edges), *missing), np.zeros(0), nothing, edges)
 
 
-def _intervals(column: Vector, group_count: int) -> list[str | None]:
-    """Label numbers by value or by interval; None for missing ones."""
-    if len(np.unique(column)) <= group_count:
-        return [None if np.isnan(value) else f"{value:.15g}" for value in column]
-    edges = np.unique(inverse_ecdf(column, np.linspace(0, 1, group_count + 1)))
-    names = interval_names(edges)
-    place = np.clip(np.searchsorted(edges, column, side="left") - 1, 0, len(names) - 1)
-    missing = np.isnan(column)
-    return [None if m else names[p] for m, p in zip(missing, place, strict=True)]
+def group_ranks(group_count: int) -> Vector:
+    """Return the probabilities of the quantiles that intervals are cut at."""
+    return np.linspace(0, 1, group_count + 1)
+
+
+def split(column: Array, group_count: int) -> tuple[Group, ...]:
+    """Split rows into groups by ascending value, missing values last, as `grouping_of` does.
+
+    Parameters
+    ----------
+    column : (n_rows,)
+    """
+    grouping = grouping_of(SortedColumn(column), group_count)
+    codes = grouping.codes(column)
+    order = np.argsort(codes, kind="stable")
+    ends = np.searchsorted(codes[order], np.arange(len(grouping.labels) + 1))
+    groups = (Group(label, order[ends[k] : ends[k + 1]]) for k, label in enumerate(grouping.labels))
+    return tuple(group for group in groups if len(group.rows))
 
 
 def interval_names(edges: Vector) -> list[str]:

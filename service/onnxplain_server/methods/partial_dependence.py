@@ -16,7 +16,10 @@ from onnxplain_server.core.rows import Features
 from onnxplain_server.core.table import listed
 from onnxplain_server.effects.background import Background
 from onnxplain_server.effects.engine import Effects
+from onnxplain_server.methods.groups import Grouping
 from onnxplain_server.methods.option_checks import check_limits, choose
+from onnxplain_server.trees.streaming.counts import TreeCounts
+from onnxplain_server.trees.streaming.engine import StreamedTrees
 
 _SAMPLE_SIZE = 200
 """Number of a feature's values in the rug plot under its curve."""
@@ -188,6 +191,74 @@ def compute(
     varied = {name for names in options.features for name in names}
     samples = _samples(effects.background.features, varied)
     return Result(effects.output_names, tuple(curves), samples, options.group_column)
+
+
+def compute_streamed(
+    trees: StreamedTrees,
+    options: Options,
+    points: Sequence[tuple[Array, ...]],
+    sample: Features,
+    rows: GroupedRows,
+) -> Result:
+    """Compute the curves on a table that is read block by block.
+
+    Parameters
+    ----------
+    points : one grid per entry of `options.features`
+    sample : Features
+        Of some rows, for the rug plot.
+    rows : GroupedRows
+    """
+    entries = []
+    for names, grid in zip(options.features, points, strict=True):
+        positions = tuple(sample.index(name) for name in names)
+        cast = [sample.cast(j, values) for j, values in zip(positions, grid, strict=True)]
+        entries.append((names, grid, positions, cast))
+    by_group = [
+        [
+            PartialDependenceCurve(
+                names, label, grid, trees.curve(counts, positions, cast), weight, is_stepped
+            )
+            for (names, grid, positions, cast), is_stepped in zip(
+                entries, options.are_stepped, strict=True
+            )
+        ]
+        for label, counts, weight in rows.counts(trees, [entry[2] for entry in entries])
+    ]
+    curves = [curve for same_grid in zip(*by_group, strict=True) for curve in same_grid]
+    varied = {name for names in options.features for name in names}
+    names = trees.outputs.names
+    return Result(names, tuple(curves), _samples(sample, varied), options.group_column)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GroupedRows:
+    """All rows of a table in blocks, or their groups.
+
+    Attributes
+    ----------
+    column : str
+        Empty if rows are not grouped.
+    grouping : Grouping or None
+    unit : float
+        Case weight that a weight of 1 stands for.
+    """
+
+    column: str
+    grouping: Grouping | None
+    unit: float
+
+    def counts(
+        self, trees: StreamedTrees, groups: Sequence[tuple[int, ...]]
+    ) -> Iterator[tuple[str, TreeCounts, float]]:
+        """Count rows for groups of features: label, counts and weight of each group of rows."""
+        if self.grouping is None:
+            counts = trees.count(groups)
+            yield "", counts, counts.weight * self.unit
+            return
+        labels = self.grouping.labels
+        for k, counts in trees.count_groups(groups, self.column, self.grouping, len(labels)):
+            yield labels[k], counts, counts.weight * self.unit
 
 
 def _curves(

@@ -7,10 +7,17 @@ import numpy as np
 from onnxplain_server.core.arrays import Array, Indices
 from onnxplain_server.core.rows import Features
 from onnxplain_server.effects.engine import Effects
+from onnxplain_server.explain.streaming.streamed_columns import (
+    StreamedColumns,
+    have_all_texts,
+    wanted_ranks,
+)
 from onnxplain_server.explain.task import Job, Task
 from onnxplain_server.methods import partial_dependence
-from onnxplain_server.methods.grids import lay_grids
-from onnxplain_server.methods.partial_dependence import Options, Result, RowGroup
+from onnxplain_server.methods.grids import GridColumns, lay_grids
+from onnxplain_server.methods.groups import grouping_of
+from onnxplain_server.methods.partial_dependence import GroupedRows, Options, Result, RowGroup
+from onnxplain_server.trees.streaming.column_summary import summarize
 
 
 def prepare(task: Task, options: Options) -> Job[Result]:
@@ -23,6 +30,9 @@ def prepare(task: Task, options: Options) -> Job[Result]:
     """
     effects, sample = task.effects, task.sample
     options = partial_dependence.resolve(options, sample.features.names, task.path)
+    streamed = _streamed(task, options)
+    if streamed is not None:
+        return streamed
     points = castable_grids(effects, sample.features, options, task.path)
     groups, rows = _row_groups(task, options)
     return Job(
@@ -33,11 +43,40 @@ def prepare(task: Task, options: Options) -> Job[Result]:
     )
 
 
+def _streamed(task: Task, options: Options) -> Job[Result] | None:
+    """Prepare the curves on all rows of a table in blocks; None where that is not possible."""
+    trees, rows = task.request.streamed_trees, task.request.resources.streamed
+    if trees is None or rows is None:
+        return None
+    sample, column = task.sample, options.group_column
+    if column:
+        sample.table.column(column, f"{task.path}.group_column")
+    wanted = wanted_ranks(options, [column] if column else [])
+    summaries = summarize(trees, sample.table, wanted)
+    if not have_all_texts(summaries.values()):
+        return None
+    columns = StreamedColumns(sample.features, summaries)
+    points = castable_grids(task.effects, sample.features, options, task.path, columns)
+    grouping = grouping_of(summaries[column], options.group_count) if column else None
+    of = GroupedRows(column, grouping, rows.unit)
+    return Job(
+        options,
+        rows.row_count,
+        lambda: partial_dependence.compute_streamed(trees, options, points, sample.features, of),
+        rows.used(),
+        is_streamed=True,
+    )
+
+
 def castable_grids(
-    effects: Effects, features: Features, options: Options, path: str
+    effects: Effects,
+    features: Features,
+    options: Options,
+    path: str,
+    columns: GridColumns | None = None,
 ) -> list[tuple[Array, ...]]:
     """Lay grids, and refuse points that the model's input types cannot hold."""
-    points = lay_grids(effects, features, options, path)
+    points = lay_grids(effects, features, options, path, columns)
     for i, (names, grid) in enumerate(zip(options.features, points, strict=True)):
         for name, values in zip(names, grid, strict=True):
             features.cast(features.index(name), values, f"{path}.grids[{i}]")

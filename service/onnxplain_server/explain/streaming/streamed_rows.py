@@ -95,6 +95,11 @@ class StreamedRows:
         """Read blocks of features and weights; see `RowBlocks.read`."""
         return self.binding.read(self.table, first, last, columns)
 
+    @property
+    def unit(self) -> float:
+        """Case weight that a weight of 1 in a block stands for."""
+        return self.binding.unit
+
     def used(self) -> RowsUsed:
         """Count the rows, for methods that use all of them."""
         survey = self.survey

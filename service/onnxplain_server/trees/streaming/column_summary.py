@@ -83,8 +83,8 @@ def summarize(
     found = {name: ColumnSummary(sums) for name, sums in zip(names, levels, strict=True)}
     ranges = []
     for name, summary in found.items():
-        places = np.unique(summary.places_of(wanted[name])) if len(wanted[name]) else []
-        if summary.is_text or not len(places):
+        places = np.unique(summary.places_of(wanted[name]))
+        if summary.is_text or not summary.sums.known_rows:
             continue
         if summary.sums.is_complete:
             ends = np.cumsum(summary.sums.rows)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import cast
 
 import numpy as np
 
-from onnxplain_server.core.arrays import Vector
+from onnxplain_server.core.arrays import Array, Matrix, Vector
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.effects.rounding import AVERAGING
+from onnxplain_server.trees.counting.pure_effects import evaluate_pure
+from onnxplain_server.trees.groups import parts_of
 from onnxplain_server.trees.kernels.block_pool import BlockPool
 from onnxplain_server.trees.leaves import Leaves
 from onnxplain_server.trees.reading.check import magnitude
@@ -17,12 +19,20 @@ from onnxplain_server.trees.reading.ensemble import Ensemble
 from onnxplain_server.trees.streaming.block_effects import AffineOutputs, BlockEffects
 from onnxplain_server.trees.streaming.blocks import RowBlocks, S, Sums, add_up, task_ranges
 from onnxplain_server.trees.streaming.counts import CountSums, Group, TreeCounts
-from onnxplain_server.trees.streaming.memory import needed_bytes, tasks_at_once
+from onnxplain_server.trees.streaming.memory import (
+    PassSize,
+    counts_at_once,
+    needed_bytes,
+    tasks_at_once,
+)
 from onnxplain_server.trees.streaming.passes import (
     CheckedOutputs,
     CountPass,
     EffectsPass,
+    GroupCountPass,
+    KeyedSums,
     Pass,
+    RowGrouping,
     TreeSums,
 )
 from onnxplain_server.trees.streaming.tasks import Threads
@@ -80,7 +90,7 @@ class StreamedTrees:
         """
         work = CountPass(tuple(groups))
         counter = work.counter(self._leaves, self._pool)
-        counts = counter.finish(cast("CountSums", self._fold(work, len(groups))))
+        counts = counter.finish(cast("CountSums", self._fold(work, PassSize(len(groups)))))
         if not np.isfinite(counts.mean).all():
             self.measure(counts, [], CheckedOutputs())  # names the rows
         return counts
@@ -105,20 +115,61 @@ class StreamedTrees:
             NON_FINITE_PREDICTION; those of the table and of cancellation.
         """
         work = EffectsPass(counts.sums, tuple(groups), measure)
-        return cast("S", self._fold(work, len(groups)))
+        return cast("S", self._fold(work, PassSize(len(groups))))
 
     def sum(self, work: Pass) -> Sums:
         """Sum what a pass says over all rows; errors are those of the table and of cancellation."""
-        return self._fold(work, 0)
+        return self._fold(work, PassSize(columns=len(work.columns or ())))
+
+    def count_groups(
+        self, groups: Sequence[Group], column: str, grouping: RowGrouping, count: int
+    ) -> Iterator[tuple[int, TreeCounts]]:
+        """Count as `count` does, in groups of rows; a pass counts as many as memory allows.
+
+        Parameters
+        ----------
+        column : str
+            Divides the rows into groups.
+        count : int
+            Number of the groups.
+
+        Yields
+        ------
+        (int, TreeCounts)
+            Number of a group that has rows, in ascending order, and its counts.
+        """
+        counter = CountPass(tuple(groups)).counter(self._leaves, self._pool)
+        step = counts_at_once(self._trees.ensemble, count, self._memory_bytes)
+        for start in range(0, count, step):
+            wanted = tuple(range(start, min(start + step, count)))
+            work = GroupCountPass(tuple(groups), column, grouping, wanted)
+            sums = cast("KeyedSums", self._fold(work, PassSize(len(groups), 1, len(wanted))))
+            for number in sorted(sums.parts):
+                yield number, counter.finish(sums.parts[number])
+
+    def curve(self, counts: TreeCounts, features: Sequence[int], points: Sequence[Array]) -> Matrix:
+        """Compute effects at points, as `Effects.curve` does.
+
+        Parameters
+        ----------
+        counts : TreeCounts
+            Of a group of these features.
+        """
+        ensemble = self._trees.ensemble
+        cells = {j: ensemble.codes(j, own) for j, own in zip(features, points, strict=True)}
+        whole = np.broadcast_to(counts.mean, (len(points[0]), len(counts.mean)))
+        for part in parts_of(tuple(cells)):
+            whole = whole + evaluate_pure(ensemble, counts.of(part), [cells[j] for j in part])
+        return self.outputs.whole(whole)
 
     def release(self, rows: int) -> None:
         """Release a plan of `rows` rows."""
         self._pool.ledger.release(rows)
 
-    def _fold(self, work: Pass, group_count: int) -> Sums:
-        at_once = tasks_at_once(self._trees.ensemble, group_count, self._memory_bytes)
+    def _fold(self, work: Pass, size: PassSize) -> Sums:
+        at_once = tasks_at_once(self._trees.ensemble, size, self._memory_bytes)
         if not at_once:
-            needed = needed_bytes(self._trees.ensemble, group_count)
+            needed = needed_bytes(self._trees.ensemble, size)
             raise ExplainError(
                 Reason.OUT_OF_MEMORY,
                 f"memory_bytes is {self._memory_bytes:,}; streaming the table through this model's "

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from onnxplain_server.trees.reading.ensemble import Ensemble
 from onnxplain_server.trees.streaming.row_blocks import BLOCK_ROWS
 
@@ -16,11 +18,31 @@ _MAX_TASKS = 8
 """Tasks that run or wait."""
 
 
-def task_bytes(ensemble: Ensemble) -> int:
+@dataclass(frozen=True, slots=True)
+class PassSize:
+    """What the memory of a pass depends on, beside the trees.
+
+    Attributes
+    ----------
+    groups : int
+        Groups of features that it tabulates.
+    columns : int
+        Columns that it reads beside the features.
+    counts : int
+        Counts of all leaves that it makes.
+    """
+
+    groups: int = 0
+    columns: int = 0
+    counts: int = 1
+
+
+def task_bytes(ensemble: Ensemble, size: PassSize) -> int:
     """Estimate what one task holds while it runs."""
     features, targets = len(ensemble.axes), int(ensemble.values.shape[1])
-    numbers = _COLUMN_COPIES * features + (4 * features + 8) * targets
-    return _NUMBER * BLOCK_ROWS * numbers + _COUNT_COPIES * counts_bytes(ensemble)
+    numbers = _COLUMN_COPIES * (features + size.columns) + (4 * features + 8) * targets
+    counts = _COUNT_COPIES * size.counts * counts_bytes(ensemble)
+    return _NUMBER * BLOCK_ROWS * numbers + counts
 
 
 def counts_bytes(ensemble: Ensemble) -> int:
@@ -30,17 +52,24 @@ def counts_bytes(ensemble: Ensemble) -> int:
     return _NUMBER * (len(ensemble.leaf) * per_leaf + int(ensemble.first[-1]))
 
 
-def kept_bytes(ensemble: Ensemble, group_count: int) -> int:
+def kept_bytes(ensemble: Ensemble, size: PassSize) -> int:
     """Bound what is kept between passes: counts, and a table for each group of features."""
-    return 3 * counts_bytes(ensemble) + group_count * _MAX_TABLE_BYTES
+    return 3 * size.counts * counts_bytes(ensemble) + size.groups * _MAX_TABLE_BYTES
 
 
-def tasks_at_once(ensemble: Ensemble, group_count: int, memory_bytes: int) -> int:
+def tasks_at_once(ensemble: Ensemble, size: PassSize, memory_bytes: int) -> int:
     """Return how many tasks may run or wait within `memory_bytes`; 0 where not even one."""
-    spare = memory_bytes - kept_bytes(ensemble, group_count)
-    return min(_MAX_TASKS, max(0, spare // task_bytes(ensemble)))
+    spare = memory_bytes - kept_bytes(ensemble, size)
+    return min(_MAX_TASKS, max(0, spare // task_bytes(ensemble, size)))
 
 
-def needed_bytes(ensemble: Ensemble, group_count: int) -> int:
+def needed_bytes(ensemble: Ensemble, size: PassSize) -> int:
     """Return the least `memory_bytes` with which one task can run."""
-    return kept_bytes(ensemble, group_count) + task_bytes(ensemble)
+    return kept_bytes(ensemble, size) + task_bytes(ensemble, size)
+
+
+def counts_at_once(ensemble: Ensemble, wanted: int, memory_bytes: int) -> int:
+    """Return how many of the counts wanted one pass may make, with two tasks; at least one."""
+    first = 2 * task_bytes(ensemble, PassSize(counts=0))
+    each = (3 + 2 * _COUNT_COPIES) * counts_bytes(ensemble)
+    return max(1, min(wanted, (memory_bytes - first) // each))

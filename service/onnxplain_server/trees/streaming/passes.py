@@ -9,8 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
+import numpy as np
+
+from onnxplain_server.core.arrays import Array, Indices
 from onnxplain_server.trees.counting.missed_conditions import MissedLayout, MissedShares
 from onnxplain_server.trees.groups import parts_of
 from onnxplain_server.trees.kernels.block_pool import BlockPool
@@ -89,6 +92,79 @@ class CountPass:
     def prepare(self, trees: TreeSums, leaves: Leaves, pool: BlockPool) -> Summed:  # noqa: ARG002 - of the protocol
         counter = self.counter(leaves, pool)
         return lambda block, pool: counter.count(block.background, pool)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KeyedSums:
+    """Sums of some groups of rows, by the numbers of the groups that have rows.
+
+    Attributes
+    ----------
+    parts : dict of int to Sums
+    """
+
+    parts: dict[int, Any]
+
+    def add(self, later: KeyedSums) -> None:
+        """Add the sums of later rows."""
+        for key, sums in later.parts.items():
+            if key in self.parts:
+                self.parts[key].add(sums)
+            else:
+                self.parts[key] = sums
+
+
+class RowGrouping(Protocol):
+    """Division of rows by the values of a column: a dataclass of text and arrays."""
+
+    def codes(self, column: Array) -> Indices:
+        """Return the group of each row: (n_rows,)."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GroupCountPass:
+    """Counts as of a `CountPass`, of several groups of rows: sums are `KeyedSums`.
+
+    Attributes
+    ----------
+    groups : tuple of tuples of int
+        Groups of features.
+    column : str
+        Divides the rows.
+    grouping : RowGrouping
+    wanted : tuple of int
+        Groups of rows to count.
+    """
+
+    groups: tuple[Group, ...]
+    column: str
+    grouping: RowGrouping
+    wanted: tuple[int, ...]
+
+    @property
+    def evaluations(self) -> int:
+        return 1
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return (self.column,)
+
+    def prepare(self, trees: TreeSums, leaves: Leaves, pool: BlockPool) -> Summed:  # noqa: ARG002 - of the protocol
+        counter = LeafCounter(leaves, leaves.boxes(pool), all_parts(self.groups))
+
+        def counted(block: RowBlock, pool: BlockPool) -> KeyedSums:
+            codes = self.grouping.codes(block.rows.column(self.column))
+            rows = {code: np.flatnonzero(codes == code) for code in self.wanted}
+            background = block.background
+            return KeyedSums(
+                {
+                    code: counter.count(background.take(own), pool)
+                    for code, own in rows.items()
+                    if len(own)
+                }
+            )
+
+        return counted
 
 
 class Measure(Protocol):
@@ -183,7 +259,7 @@ def all_parts(groups: Sequence[Group]) -> list[Group]:
 
 CLASSES: tuple[type, ...] = (
     *(TreeSums, Ensemble, Axis, CellSets, AffineOutputs),
-    *(CountPass, EffectsPass, CheckedOutputs),
-    *(CountSums, MissedShares, MissedLayout, SeriesMoments, Checked),
+    *(CountPass, GroupCountPass, EffectsPass, CheckedOutputs),
+    *(CountSums, MissedShares, MissedLayout, SeriesMoments, KeyedSums, Checked),
 )
 """Classes of trees, passes and sums, for their encoding; measures of methods come in addition."""
