@@ -97,7 +97,8 @@ def difference(found, expected, scale: float, path: str = "") -> str:
                 if deeper:
                     return deeper
             elif isinstance(a, float):
-                if not (math.isclose(a, b, rel_tol=1e-12, abs_tol=1e-12 * scale) or a != a != b):
+                is_close = math.isclose(a, b, rel_tol=1e-12, abs_tol=1e-12 * scale)
+                if not (is_close or (math.isnan(a) and math.isnan(b))):
                     return f"{where}: {a!r} in place of {b!r}"
             elif a != b:
                 return f"{where}: {a!r} in place of {b!r}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import onnxruntime
 import pytest
 from onnxplain.v1 import partial_dependence_pb2 as pb2
 from onnxplain_server.adapters.runner.in_process import InProcess
@@ -117,8 +118,6 @@ def test_curves_are_averages_of_the_predictions_of_all_rows(
     runner, table, tmp_path, blocks
 ) -> None:
     """By definition: each point takes the place of the feature in every row."""
-    import onnxruntime
-
     names = names_of(MODEL)
     points = [-0.05, 0.0, 0.07]
     options = pb2.PartialDependenceOptions(features=[pb2.FeatureGroup(names=["bmi"])])

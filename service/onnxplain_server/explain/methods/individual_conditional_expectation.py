@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from onnxplain_server.core.arrays import Indices
+from onnxplain_server.core.table import sample_rows
+from onnxplain_server.effects.column_values import SortedColumn
 from onnxplain_server.explain.methods.partial_dependence import castable_grids
+from onnxplain_server.explain.streaming.streamed_columns import (
+    StreamedColumns,
+    have_all_texts,
+    wanted_ranks,
+)
 from onnxplain_server.explain.task import Job, Task
 from onnxplain_server.methods import individual_conditional_expectation as method
-from onnxplain_server.methods.groups import Group
+from onnxplain_server.methods.groups import grouping_of
 from onnxplain_server.methods.individual_conditional_expectation import Options, Result
+from onnxplain_server.trees.streaming.column_summary import ColumnSummary, summarize
 
 
 def prepare(task: Task, options: Options) -> Job[Result]:
-    """Prepare curves of single rows.
+    """Prepare curves of single rows: of a table in blocks, grids and groups are those of all rows.
 
     Raises
     ------
@@ -22,12 +27,19 @@ def prepare(task: Task, options: Options) -> Job[Result]:
     """
     sample, path = task.sample, task.path
     options = method.resolve(options, sample.features.names, path)
-    points = castable_grids(task.effects, sample.features, options.as_partial_dependence, path)
-    rows = sample.draw_few(sample.drawn, options.curve_count)
-    groups = tuple(
-        _labels(sample.groups(column, options.group_count, f"{path}.group_columns"), rows)
-        for column in options.group_columns
-    )
+    as_partial_dependence = options.as_partial_dependence
+    columns = _summaries(task, options)
+    of_all = StreamedColumns(sample.features, columns) if columns else None
+    points = castable_grids(task.effects, sample.features, as_partial_dependence, path, of_all)
+    rows = sample.drawn[sample_rows(len(sample.drawn), options.curve_count, sample.seed)]
+
+    def labels(column: str) -> tuple[str, ...]:
+        values = sample.table.column(column, f"{path}.group_columns")
+        whole = columns[column] if columns else SortedColumn(values[sample.rows])
+        grouping = grouping_of(whole, options.group_count)
+        return tuple(grouping.labels[code] for code in grouping.codes(values[rows]))
+
+    groups = tuple(map(labels, options.group_columns))
     effects = task.effects.restrict(sample.unmerged(rows))
     return Job(
         options,
@@ -37,7 +49,13 @@ def prepare(task: Task, options: Options) -> Job[Result]:
     )
 
 
-def _labels(groups: Sequence[Group], rows: Indices) -> tuple[str, ...]:
-    """Return the label of each row's group."""
-    group_of = {row: group.label for group in groups for row in group.rows.tolist()}
-    return tuple(group_of[row] for row in rows.tolist())
+def _summaries(task: Task, options: Options) -> dict[str, ColumnSummary]:
+    """Summarize columns of a table in blocks; of none where the table is in memory."""
+    trees, table = task.request.streamed_trees, task.sample.table
+    if trees is None:
+        return {}
+    for column in options.group_columns:
+        table.column(column, f"{task.path}.group_columns")
+    wanted = wanted_ranks(options.as_partial_dependence, options.group_columns)
+    found = summarize(trees, table, wanted)
+    return found if have_all_texts(found.values()) else {}

@@ -174,8 +174,8 @@ def _joined(parts: Sequence[Table]) -> Table:
         for name in parts[0].names
         if name not in unreadable
     }
-    n_rows = sum(part.n_rows for part in parts)
-    return Table(NamedColumns(columns), n_rows, unreadable)
+    rows = np.concatenate([part.as_sent(np.arange(part.n_rows)) for part in parts])
+    return Table(NamedColumns(columns), len(rows), unreadable, rows)
 
 
 def _refuse_row_indices(question: Question) -> None:
