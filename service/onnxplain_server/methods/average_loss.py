@@ -15,9 +15,10 @@ from onnxplain_server.methods.classes import Outputs
 from onnxplain_server.methods.comparison import Comparison
 from onnxplain_server.methods.groups import Group
 from onnxplain_server.methods.loss_expression import LossExpression
-from onnxplain_server.methods.loss_notes import floor_notes, undefined_notes
+from onnxplain_server.methods.loss_notes import floor_note, floor_notes, undefined_notes
 from onnxplain_server.methods.losses import Loss
 from onnxplain_server.methods.option_checks import check_limits
+from onnxplain_server.methods.streamed_loss import LossPass, LossSums
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +76,16 @@ class Result:
     notes: tuple[Note, ...] = ()
 
 
+def check(options: Options, path: str) -> None:
+    """Reject options that are invalid for any table."""
+    check_limits(AverageLossOptions, options, path)
+
+
 def resolve(
     options: Options, table: Table, target_column: str, outputs: Outputs, path: str
 ) -> Options:
     """Fill in defaults that depend on table and model; reject invalid options."""
-    check_limits(AverageLossOptions, options, path)
+    check(options, path)
     comparison = target.resolve(options.comparison, table, target_column, outputs, path)
     return replace(options, comparison=comparison)
 
@@ -121,4 +127,31 @@ def compute(
         *floor_notes(comparison, actual, predicted, weights),
         *undefined_notes([(group.group, group.values) for group in losses], names),
     )
+    return Result(names, losses, comparison.measure, total, options.group_column, notes)
+
+
+def streamed_result(
+    options: Options, work: LossPass, sums: LossSums, output_names: tuple[str, ...], unit: float
+) -> Result:
+    """Present the sums over all rows.
+
+    Parameters
+    ----------
+    unit : float
+        Case weight that a weight of 1 stands for.
+    """
+    comparison, whole = options.comparison, float(sums.weights.sum())
+    losses = tuple(
+        AverageLoss(label, total / weight, float(weight) * unit, float(weight) / whole)
+        for label, total, weight in zip(
+            work.grouping.labels, sums.losses, sums.weights, strict=True
+        )
+        if weight
+    )
+    names = comparison.output_names(output_names)
+    notes = (
+        *floor_note(comparison, int(sums.floored_rows), int(sums.rows)),
+        *undefined_notes([(group.group, group.values) for group in losses], names),
+    )
+    total = sums.losses.sum(axis=0) / whole
     return Result(names, losses, comparison.measure, total, options.group_column, notes)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from onnxplain_server.core.arrays import Matrix, Vector
+from onnxplain_server.core.arrays import Flags, Matrix, Vector
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Note
 from onnxplain_server.core.table import listed
@@ -25,16 +25,27 @@ def floor_notes(
     weights : (n_rows,)
         Rows of weight 0 do not count.
     """
+    is_weighted = weights > 0
+    count = int(np.count_nonzero(are_floored(comparison, actual, predicted) & is_weighted))
+    return floor_note(comparison, count, int(np.count_nonzero(is_weighted)))
+
+
+def are_floored(comparison: Comparison, actual: Matrix, predicted: Matrix) -> Flags:
+    """Return which rows have the log loss of the floor for some output: (n_rows,)."""
     floor = comparison.parameters.probability_floor
     if comparison.loss not in LOG_LOSSES or not floor:
-        return ()
+        return np.zeros(len(actual), np.bool_)
     is_low = (actual > 0) & (predicted < floor)
     if comparison.loss is Loss.LOGLOSS:
         is_low |= (actual < 1) & (predicted > 1 - floor)
-    count = int(np.count_nonzero(is_low.any(axis=1) & (weights > 0)))
+    return np.asarray(is_low.any(axis=1))
+
+
+def floor_note(comparison: Comparison, count: int, row_count: int) -> tuple[Note, ...]:
+    """Warn of `count` rows, of those of weight above 0, whose log loss is that of the floor."""
     if not count:
         return ()
-    row_count = int(np.count_nonzero(weights > 0))
+    floor = comparison.parameters.probability_floor
     message = (
         f"In {count:,} of {row_count:,} rows the model gives what is true a probability below "
         f"{floor:.2g}; it counts as {floor:.2g}, because the log loss of 0 is infinite. "

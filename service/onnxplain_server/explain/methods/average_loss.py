@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import cast
 
 import numpy as np
 
@@ -10,10 +11,14 @@ from onnxplain_server.core.arrays import Indices
 from onnxplain_server.core.model import Note
 from onnxplain_server.explain.far_from_target import far_from_target
 from onnxplain_server.explain.loss_choice import with_loss
+from onnxplain_server.explain.streaming.streamed_columns import have_all_texts
+from onnxplain_server.explain.streaming.streamed_target import streamed_target
 from onnxplain_server.explain.task import Job, Task
 from onnxplain_server.methods import average_loss, target
 from onnxplain_server.methods.average_loss import Options, Result
-from onnxplain_server.methods.groups import Group
+from onnxplain_server.methods.groups import Group, group_ranks, grouping_of
+from onnxplain_server.methods.streamed_loss import ONE_GROUP, LossSums
+from onnxplain_server.trees.streaming.column_summary import summarize
 
 
 def prepare(task: Task, options: Options) -> Job[Result]:
@@ -24,6 +29,9 @@ def prepare(task: Task, options: Options) -> Job[Result]:
     ExplainError
         If options, model and table do not fit each other.
     """
+    streamed = _streamed(task, options)
+    if streamed is not None:
+        return streamed
     sample, outputs, path = task.sample, task.outputs, task.path
     options = average_loss.resolve(
         options, sample.table, task.question.target_column, outputs, path
@@ -48,6 +56,41 @@ def prepare(task: Task, options: Options) -> Job[Result]:
         sample.used(rows),
         remarks=remarks,
         pairings=truth.pairings,
+    )
+
+
+def _streamed(task: Task, options: Options) -> Job[Result] | None:
+    """Prepare the losses of all rows of a table in blocks; None where that is not possible."""
+    trees, rows = task.request.streamed_trees, task.request.resources.streamed
+    if trees is None or rows is None:
+        return None
+    sample, column = task.sample, options.group_column
+    if column:
+        sample.table.column(column, f"{task.path}.group_column")
+    target = streamed_target(task, trees, options.comparison)
+    if target is None:
+        return None
+    options = replace(options, comparison=target.comparison)
+    average_loss.check(options, task.path)
+    wanted = {column: group_ranks(options.group_count)} if column else {}
+    summaries = summarize(trees, sample.table, wanted)
+    if not have_all_texts(summaries.values()):
+        return None
+    grouping = grouping_of(summaries[column], options.group_count) if column else ONE_GROUP
+    work = target.loss_pass(column, grouping)
+
+    def run() -> Result:
+        sums = cast("LossSums", trees.sum(work))
+        return average_loss.streamed_result(options, work, sums, trees.outputs.names, rows.unit)
+
+    return Job(
+        options,
+        rows.row_count + target.cost,
+        run,
+        rows.used(),
+        remarks=lambda result: (*result.notes, *target.remarks()),
+        pairings=target.pairings,
+        is_streamed=True,
     )
 
 

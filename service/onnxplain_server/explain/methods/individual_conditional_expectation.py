@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from onnxplain_server.core.table import sample_rows
 from onnxplain_server.effects.column_values import SortedColumn
 from onnxplain_server.explain.methods.partial_dependence import castable_grids
 from onnxplain_server.explain.streaming.streamed_columns import (
@@ -31,7 +30,7 @@ def prepare(task: Task, options: Options) -> Job[Result]:
     columns = _summaries(task, options)
     of_all = StreamedColumns(sample.features, columns) if columns else None
     points = castable_grids(task.effects, sample.features, as_partial_dependence, path, of_all)
-    rows = sample.drawn[sample_rows(len(sample.drawn), options.curve_count, sample.seed)]
+    rows = sample.draw_few(sample.drawn, options.curve_count)
 
     def labels(column: str) -> tuple[str, ...]:
         values = sample.table.column(column, f"{path}.group_columns")

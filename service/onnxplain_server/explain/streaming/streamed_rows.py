@@ -15,8 +15,9 @@ from onnxplain_server.core.arrays import Indices, Vector
 from onnxplain_server.core.columns import NamedColumns
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Model, Note
+from onnxplain_server.core.row_draws import draw
 from onnxplain_server.core.rows import Features, is_missing, no_value
-from onnxplain_server.core.table import Table, sample_rows
+from onnxplain_server.core.table import Table
 from onnxplain_server.explain.question import Question
 from onnxplain_server.explain.sample import RowsUsed, check_row_count
 from onnxplain_server.explain.streaming.row_binding import RowBinding

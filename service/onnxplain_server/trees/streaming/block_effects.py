@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from onnxplain_server.core.arrays import Indices, Matrix, Vector
+from onnxplain_server.core.arrays import Indices, Int32Matrix, Matrix, Vector
 from onnxplain_server.effects.background import Background
 from onnxplain_server.effects.engine import Joint, Single
 from onnxplain_server.effects.predictor import check_finite, describe_rows
@@ -17,6 +17,7 @@ from onnxplain_server.trees.counting.ranked_rows import RankedRows, number_sets,
 from onnxplain_server.trees.groups import parts_of
 from onnxplain_server.trees.kernels.block_pool import BlockPool
 from onnxplain_server.trees.kernels.summing import sum_leaves
+from onnxplain_server.trees.leaves import Leaves
 from onnxplain_server.trees.reading.ensemble import Ensemble
 from onnxplain_server.trees.streaming.counts import Group, TreeCounts
 from onnxplain_server.trees.streaming.pure_tables import PureTables
@@ -61,6 +62,35 @@ class AffineOutputs:
         return difference
 
 
+def predict_rows(
+    leaves: Leaves,
+    outputs: AffineOutputs,
+    background: Background,
+    codes: Int32Matrix,
+    pool: BlockPool,
+) -> Matrix:
+    """Predict rows: (n, n_outputs).
+
+    Parameters
+    ----------
+    codes : (n_features, n)
+        Cells of the rows.
+
+    Raises
+    ------
+    ExplainError
+        NON_FINITE_PREDICTION.
+    """
+    sums = sum_leaves(leaves.ensemble, codes, pool, descent=leaves.descent())
+    return check_finite(
+        outputs.whole(sums),
+        lambda rows: (
+            "the model's prediction is not finite for "
+            f"{describe_rows(background, rows)}; mend the model"
+        ),
+    )
+
+
 class BlockEffects:
     """Effects at the rows of one block; what it computes is not memoized.
 
@@ -102,15 +132,8 @@ class BlockEffects:
 
     def outputs(self) -> Matrix:
         """Predict the rows: (n, n_outputs)."""
-        descent = self._counts.leaves.descent()
-        sums = sum_leaves(self._ensemble, self._ranked.codes, self._pool, descent=descent)
-        return check_finite(
-            self._outputs.whole(sums),
-            lambda rows: (
-                "the model's prediction is not finite for "
-                f"{describe_rows(self.background, rows)}; mend the model"
-            ),
-        )
+        leaves, pool = self._counts.leaves, self._pool
+        return predict_rows(leaves, self._outputs, self.background, self._ranked.codes, pool)
 
     def single(self, features: Sequence[int]) -> Iterator[Single]:
         """Compute effects of single features, as `Effects.single` does."""

@@ -1,0 +1,157 @@
+"""Average loss on a table that is read block by block: one pass, which sums losses by group."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from onnxplain_server.core.arrays import Array, Indices, Matrix, Vector
+from onnxplain_server.core.table import Table
+from onnxplain_server.methods.comparison import Comparison
+from onnxplain_server.methods.groups import Grouping
+from onnxplain_server.methods.loss_notes import are_floored
+from onnxplain_server.methods.losses import Loss, LossParameters
+from onnxplain_server.methods.target import complete_column
+from onnxplain_server.trees.counting.ranked_rows import rank_rows
+from onnxplain_server.trees.kernels.block_pool import BlockPool
+from onnxplain_server.trees.leaves import Leaves
+from onnxplain_server.trees.streaming.block_effects import predict_rows
+from onnxplain_server.trees.streaming.blocks import RowBlock
+from onnxplain_server.trees.streaming.passes import Summed, TreeSums
+
+ONE_GROUP = Grouping(("",), np.zeros(0), np.zeros(0, np.intp), np.zeros(0))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TargetReader:
+    """True values of the rows of a block.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Columns with the true values: one, or one per output.
+    field : str
+        Request field that names them.
+    output_count : int
+    levels : (n_levels,)
+        Class labels, ascending; empty for a target of numbers.
+    indicators : (n_levels, n_outputs)
+        1 where a label is an output's class, otherwise 0.
+    """
+
+    names: tuple[str, ...]
+    field: str
+    output_count: int
+    levels: Array
+    indicators: Matrix
+
+    def read(self, rows: Table) -> Matrix:
+        """Return the true values: (n_rows, n_outputs); INVALID_TABLE where one is missing."""
+        columns = [complete_column(rows, name, self.field) for name in self.names]
+        if not len(self.levels):
+            return np.broadcast_to(np.stack(columns, axis=1), (rows.n_rows, self.output_count))
+        labels, inverse = np.unique(columns[0], return_inverse=True)
+        found: Matrix = self.indicators[np.searchsorted(self.levels, labels)[inverse]]
+        return found
+
+
+@dataclass(slots=True, eq=False)
+class LossSums:
+    """Weights and losses of groups of rows.
+
+    Attributes
+    ----------
+    weights : (n_groups,)
+    losses : (n_groups, n_columns)
+        Times weights.
+    floored_rows, rows : float
+        Rows whose log loss is that of the floor, and all.
+    """
+
+    weights: Vector
+    losses: Matrix
+    floored_rows: float
+    rows: float
+
+    def add(self, later: LossSums) -> None:
+        """Add later rows."""
+        self.weights += later.weights
+        self.losses += later.losses
+        self.floored_rows += later.floored_rows
+        self.rows += later.rows
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LossPass:
+    """Losses of all rows: sums are `LossSums`.
+
+    Attributes
+    ----------
+    target : TargetReader
+    loss : str
+        Name of a loss that is an average over rows.
+    parameters : LossParameters
+    sum_outputs : bool
+    group_column : str
+        Empty if rows are not grouped.
+    grouping : Grouping
+        `ONE_GROUP` if rows are not grouped.
+    """
+
+    target: TargetReader
+    loss: str
+    parameters: LossParameters
+    sum_outputs: bool
+    group_column: str
+    grouping: Grouping
+
+    @property
+    def evaluations(self) -> int:
+        return 1
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(filter(None, (*self.target.names, self.group_column)))
+
+    @property
+    def comparison(self) -> Comparison:
+        """The comparison of predictions with true values."""
+        loss, names = Loss(self.loss), self.target.names
+        return Comparison(loss, names, None, self.sum_outputs, parameters=self.parameters)
+
+    def prepare(self, trees: TreeSums, leaves: Leaves, pool: BlockPool) -> Summed:  # noqa: ARG002 - of the protocol
+        comparison = self.comparison
+        leaves.descent()  # before threads need it
+
+        def summed(block: RowBlock, pool: BlockPool) -> LossSums:
+            background = block.background
+            codes = rank_rows(trees.ensemble, background, pool, total=1.0).codes
+            predicted = predict_rows(leaves, trees.outputs, background, codes, pool)
+            actual, weights = self.target.read(block.rows), background.weights
+            losses = comparison.losses(actual, predicted) * weights[:, None]
+            groups = self._groups(block.rows)
+            count = len(self.grouping.labels)
+            return LossSums(
+                _sum_by_group(weights[:, None], groups, count)[:, 0],
+                _sum_by_group(losses, groups, count),
+                float(np.count_nonzero(are_floored(comparison, actual, predicted))),
+                float(len(weights)),
+            )
+
+        return summed
+
+    def _groups(self, rows: Table) -> Indices:
+        if not self.group_column:
+            return np.zeros(rows.n_rows, np.intp)
+        return self.grouping.codes(rows.column(self.group_column))
+
+
+def _sum_by_group(values: Matrix, groups: Indices, count: int) -> Matrix:
+    """Sum rows by group, each group pairwise: (n, n_columns) to (count, n_columns)."""
+    sums = np.zeros((count, values.shape[1]))
+    order = np.argsort(groups, kind="stable")
+    present, starts = np.unique(groups[order], return_index=True)
+    for k in range(values.shape[1]):
+        sums[present, k] = np.add.reduceat(values[order, k], starts)
+    return sums
