@@ -32,6 +32,17 @@ def test_a_table_too_large_for_the_memory_is_read_in_blocks(
     assert not parts.request.HasField("table")
 
 
+def test_a_csv_file_is_read_in_blocks_too(run: Run, parts, model: Path, tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("age,bmi\n" + "1,2\n" * 1_000, encoding="ascii")
+
+    result = run("explain", model, path, "--memory-bytes", "90000", "--output", "json")
+
+    assert result.exit_code == 0, result.stderr
+    (table,) = parts.large_tables
+    assert table.blocks.row_count == 1_000
+
+
 def test_a_table_that_fits_is_sent_as_a_whole(run: Run, parts, model: Path, large: Path) -> None:
     result = run("explain", model, large, "--memory-bytes", "1000000000", "--output", "json")
 

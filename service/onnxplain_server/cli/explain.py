@@ -216,8 +216,8 @@ def explain(
         typer.Option(
             min=1,
             metavar="BYTES",
-            help="Memory of the computation: a Parquet or Arrow file that would need more is read "
-            "in blocks.  [default: half of the machine's memory]",
+            help="Memory of the computation: a Parquet, Arrow or CSV file that would need more is "
+            "read in blocks.  [default: half of the machine's memory]",
         ),
     ] = None,
     output: Annotated[Output | None, typer.Option(help=DEFAULT_OUTPUT)] = None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import pyarrow as pa
 import pyarrow.compute
@@ -33,38 +33,37 @@ def parse_csv(content: bytes, columns: Sequence[str] | None = None) -> pa.Table:
     ValueError
         If some columns have decimal commas and others decimal points.
     """
-    content = _SEPARATOR_LINE.sub(b"", content, count=1)
-    separator = _separator(content)
+    content = content[separator_line_size(content) :]
+    separator = separator_of(content)
     table = _read(content, separator, columns)
-    with_comma = [i for i, column in enumerate(table.columns) if _has_decimal_commas(column)]
+    with_comma = [
+        name
+        for name, column in zip(table.column_names, table.columns, strict=True)
+        if has_decimal_commas([column])
+    ]
     if separator != ";" or not with_comma:
         return table
     again = _read(content, separator, columns, decimal_point=",")
-    pairs = enumerate(zip(table.columns, again.columns, strict=True))
-    mixed = [
-        i
-        for i, (before, after) in pairs
-        if pa.types.is_floating(before.type) and pa.types.is_string(after.type)
-    ]
-    if mixed:
-        names = table.column_names
-        raise ValueError(
-            f"column {names[with_comma[0]]!r} has decimal commas, and column {names[mixed[0]]!r} "
-            "decimal points; use one of them"
-        )
+    check_decimal_points(table.schema, again.schema, with_comma[0])
     return again
 
 
 def header_names(start: bytes) -> Sequence[str] | None:
     """Return the names of the columns by the start of a file; None if that ends before they do."""
-    content = _SEPARATOR_LINE.sub(b"", start, count=1)
+    content = start[separator_line_size(start) :]
     if (header := _LINE.match(content)) is None:
         return None
-    names: Sequence[str] = _read(header[0], _separator(content), None).column_names
+    names: Sequence[str] = _read(header[0], separator_of(content), None).column_names
     return names
 
 
-def _separator(content: bytes) -> str:
+def separator_line_size(start: bytes) -> int:
+    """Return the bytes of Excel's first line "sep=;" at the start of a file; 0 without it."""
+    line = _SEPARATOR_LINE.match(start)
+    return line.end() if line else 0
+
+
+def separator_of(content: bytes) -> str:
     """Return the separator of the header row; names in quotes may contain others."""
     header = _QUOTED.sub(b"", content.partition(b"\n")[0])
     return next((mark for mark in ",;\t" if mark.encode() in header), ",")
@@ -87,11 +86,35 @@ def _read(
     return pyarrow.csv.read_csv(io.BytesIO(content), parse_options=lines, convert_options=options)
 
 
-def _has_decimal_commas(values: pa.ChunkedArray) -> bool:
-    """Return whether a column is text that consists of numbers, some with decimal commas."""
-    if not pa.types.is_string(values.type):
-        return False
-    matches = pyarrow.compute.match_substring_regex(values, _DECIMAL_COMMA)
-    whole = pyarrow.compute.match_substring_regex(values, r"^[+-]?\d*$")
-    are_numbers = pyarrow.compute.all(pyarrow.compute.or_(matches, whole)).as_py()
-    return bool(are_numbers and pyarrow.compute.any(matches).as_py())
+def has_decimal_commas(parts: Iterable[pa.Array | pa.ChunkedArray]) -> bool:
+    """Return whether a column, in parts, is text that consists of numbers, some with commas."""
+    has_any = False
+    for values in parts:
+        if not pa.types.is_string(values.type):
+            return False
+        matches = pyarrow.compute.match_substring_regex(values, _DECIMAL_COMMA)
+        whole = pyarrow.compute.match_substring_regex(values, r"^[+-]?\d*$")
+        if not pyarrow.compute.all(pyarrow.compute.or_(matches, whole)).as_py():
+            return False
+        has_any |= bool(pyarrow.compute.any(matches).as_py())
+    return has_any
+
+
+def check_decimal_points(before: pa.Schema, after: pa.Schema, with_comma: str) -> None:
+    """Raise ValueError where some column has decimal points, and another one decimal commas.
+
+    Parameters
+    ----------
+    before, after : pa.Schema
+        Types as read with decimal points, and with decimal commas.
+    """
+    mixed = [
+        name
+        for name, own, other in zip(before.names, before.types, after.types, strict=True)
+        if pa.types.is_floating(own) and pa.types.is_string(other)
+    ]
+    if mixed:
+        raise ValueError(
+            f"column {with_comma!r} has decimal commas, and column {mixed[0]!r} decimal points; "
+            "use one of them"
+        )

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import gc
+import gzip
 import hashlib
+import tempfile
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv
 import pyarrow.ipc
 import pyarrow.parquet as pq
 import pytest
@@ -80,6 +84,51 @@ def test_blocks_are_the_rows_of_the_whole_table(tmp_path, whole, write, ends, si
     assert middle.sent_rows[[0, -1]].tolist() == [BLOCK_ROWS, 2 * BLOCK_ROWS - 1]
 
 
+@pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gzipped"])
+def test_blocks_of_a_csv_file_are_the_rows_of_the_whole_file(tmp_path, whole, pack) -> None:
+    """Also the digest is that of the text, as clients unpack it before they send it."""
+    sink = pa.BufferOutputStream()
+    pa.csv.write_csv(whole, sink)
+    text = sink.getvalue().to_pybytes()
+    path = tmp_path / "rows.csv"
+    path.write_bytes(pack(text))
+    expected = read_file("csv", text)
+
+    blocks = FileBlocks([path])
+    found = list(blocks.read(0, 3, blocks.names))
+
+    assert (blocks.names, blocks.row_count) == (expected.names, N)
+    for name, values in expected.stored.items():
+        read = np.concatenate([table.stored[name] for _, table in found])
+        assert read.dtype == values.dtype
+        np.testing.assert_array_equal(read, values)
+    assert blocks.digest() == f"sha256:{hashlib.sha256(text).hexdigest()}"
+
+
+def test_a_converted_file_ends_with_its_table(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    (tmp_path / "temporary").mkdir()
+    path = tmp_path / "rows.csv"
+    path.write_text("a,b\n1,2\n")
+
+    blocks = FileBlocks([path])
+    assert len(list((tmp_path / "temporary").iterdir())) == 1
+    del blocks
+    gc.collect()
+
+    assert not list((tmp_path / "temporary").iterdir())
+
+
+@pytest.mark.parametrize("content", [b"\x08\x03", gzip.compress(b"PAR1 of old"), b"\x1f\x8b no"])
+def test_other_files_are_not_read_in_blocks(tmp_path, content) -> None:
+    path = tmp_path / "rows"
+    path.write_bytes(content)
+
+    assert large_table(path, 1) is None
+    with pytest.raises(ExplainError, match="rows is neither Parquet, nor an Arrow file, nor CSV"):
+        FileBlocks([path])
+
+
 def test_the_digest_is_that_of_the_bytes(tmp_path, whole) -> None:
     path = parquet(tmp_path / "rows", whole.slice(0, 10), 10)
 
@@ -114,4 +163,5 @@ def test_only_a_table_that_would_not_fit_is_large(tmp_path, whole) -> None:
 
     assert large_table(path, 1_920) is None
     assert large_table(path, 1_919) is not None
-    assert large_table(text, 1) is None
+    assert large_table(text, 96) is None
+    assert large_table(text, 95) is not None

@@ -1,7 +1,8 @@
-"""Tables in files that are read block by block: Parquet and Arrow IPC, one file or several.
+"""Tables in files that are read block by block: Parquet, Arrow IPC and CSV, one file or several.
 
 Rows are numbered in the order of the files. Only the pages of a block are decoded at a time, so a
-reader's memory is that of a block and of the compressed pages that it is in.
+reader's memory is that of a block and of the compressed pages that it is in. Lines of CSV have no
+numbers by which they could be found, so such a file is first converted into a temporary Arrow file.
 """
 
 from __future__ import annotations
@@ -12,19 +13,31 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.ipc
 
+from onnxplain_server.adapters.runner.csv_blocks import convert_csv, is_gzipped, open_content
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.table import Table
-from onnxplain_server.trees.streaming.row_blocks import BLOCK_ROWS, LargeTable, whole_bytes
+from onnxplain_server.trees.streaming.row_blocks import (
+    BLOCK_ROWS,
+    LargeTable,
+    cells_bytes,
+    whole_bytes,
+)
 from onnxplain_server.wire.table import from_arrow
 
 _PAGE_BUFFER = 1 << 20
 """Bytes of a column that are read from a file at once."""
 _DIGEST_BUFFER = 1 << 20
+_SNIFFED_BYTES = 1_000
+_CONTROL = frozenset(range(32)).difference(b"\t\n\r\f")
+"""Bytes that no text has."""
+_MAX_RATIO = 1_032
+"""Of unpacked to packed bytes, by the format of gzip."""
 
 
 class _BlockFile(ABC):
@@ -46,6 +59,7 @@ class _BlockFile(ABC):
 
 class _ParquetFile(_BlockFile):
     def __init__(self, path: Path) -> None:
+        """Read the footer."""
         from pyarrow.parquet import read_metadata
 
         self._path = path
@@ -87,6 +101,15 @@ class _ArrowFile(_BlockFile):
             yield from _trimmed(batches, start - int(ends[numbers[0]]), stop - start)
 
 
+class _CsvFile(_ArrowFile):
+    """CSV file, also a gzipped one; its Arrow file lives as long as this."""
+
+    def __init__(self, path: Path) -> None:
+        self._converted = NamedTemporaryFile(suffix=".arrow")  # noqa: SIM115 - closed with this
+        convert_csv(path, Path(self._converted.name))
+        super().__init__(Path(self._converted.name))
+
+
 _FORMS: dict[bytes, type[_ParquetFile] | type[_ArrowFile]] = {
     b"PAR1": _ParquetFile,
     b"ARRO": _ArrowFile,
@@ -104,11 +127,34 @@ def large_table(path: Path, memory_bytes: int) -> LargeTable | None:
     ExplainError
         INVALID_TABLE.
     """
-    with path.open("rb") as file:
-        if file.read(4) not in _FORMS:
-            return None
+    form = _form(path)
+    if form is None or (form is _CsvFile and _largest_bytes(path) <= memory_bytes):
+        return None
     blocks = FileBlocks([path])
     return LargeTable(blocks, memory_bytes) if whole_bytes(blocks) > memory_bytes else None
+
+
+def _largest_bytes(path: Path) -> int:
+    """Bound the memory of a computation on a CSV file: each cell has a separator."""
+    ratio = _MAX_RATIO if is_gzipped(path) else 1
+    return cells_bytes(ratio * path.stat().st_size)
+
+
+def _form(path: Path) -> type[_ParquetFile] | type[_ArrowFile] | None:
+    """Return the reader of a file; None for streams of Arrow and for binary files."""
+    with path.open("rb") as file:
+        start = file.read(_SNIFFED_BYTES)
+    if start[:4] in _FORMS:
+        return _FORMS[start[:4]]
+    if is_gzipped(path):
+        try:
+            with open_content(path) as unpacked:
+                start = unpacked.read(_SNIFFED_BYTES)
+        except OSError:
+            return None
+        if start[:4] in _FORMS:
+            return None
+    return _CsvFile if _CONTROL.isdisjoint(start) else None
 
 
 class FileBlocks:
@@ -127,8 +173,7 @@ class FileBlocks:
 
     def __init__(self, paths: Sequence[Path]) -> None:
         self._paths = paths
-        with _readable(paths[0]):
-            self._files = [_open(path) for path in paths]
+        self._files = [_open(path) for path in paths]
         schema = self._files[0].schema
         for path, file in zip(paths, self._files, strict=True):
             if not file.schema.equals(schema):
@@ -145,7 +190,7 @@ class FileBlocks:
         """Return the SHA-256 of the files' bytes, one after another, as that of an upload."""
         digest = hashlib.sha256()
         for path in self._paths:
-            with path.open("rb") as file:
+            with open_content(path) as file:
                 while chunk := file.read(_DIGEST_BUFFER):
                     digest.update(chunk)
         return f"sha256:{digest.hexdigest()}"
@@ -183,13 +228,15 @@ class FileBlocks:
 
 
 def _open(path: Path) -> _BlockFile:
-    with path.open("rb") as file:
-        start = file.read(4)
-    if start not in _FORMS:
+    form = _form(path)
+    if form is None:
         raise ExplainError(
-            Reason.INVALID_TABLE, f"{path.name} is neither Parquet nor an Arrow file", "table"
+            Reason.INVALID_TABLE,
+            f"{path.name} is neither Parquet, nor an Arrow file, nor CSV",
+            "table",
         )
-    return _FORMS[start](path)
+    with _readable(path):
+        return form(path)
 
 
 @contextmanager

@@ -13,8 +13,10 @@ if TYPE_CHECKING:
 
 _SHARE = 2
 """The default is a half of the machine's memory."""
-_BEGINNINGS = (b"PAR1", b"ARROW1")
-"""Of Parquet and Arrow files: other tables need no library to be told apart."""
+_PACKED = (b"PAR1", b"ARRO", b"\x1f\x8b")
+"""Beginnings of Parquet, Arrow and gzip files."""
+_BYTES_PER_BYTE = 48
+"""Most memory for a byte of text; smaller files are told to fit without a library."""
 
 
 def large_table(path: str | None, memory_bytes: int | None) -> LargeTable | None:
@@ -23,7 +25,7 @@ def large_table(path: str | None, memory_bytes: int | None) -> LargeTable | None
     Parameters
     ----------
     path : str or None
-        Parquet and Arrow files are read in blocks; others, and standard input, only as a whole.
+        Parquet, Arrow and CSV files are read in blocks; standard input only as a whole.
     memory_bytes : int or None
         None: half of the machine's memory.
 
@@ -34,10 +36,11 @@ def large_table(path: str | None, memory_bytes: int | None) -> LargeTable | None
     """
     if path is None or path == STANDARD_INPUT or not Path(path).is_file():
         return None
-    with Path(path).open("rb") as file:
-        if not file.read(6).startswith(_BEGINNINGS):
-            return None
     allowed = memory_bytes or os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // _SHARE
+    with Path(path).open("rb") as file:
+        is_packed = file.read(4).startswith(_PACKED)
+    if not is_packed and _BYTES_PER_BYTE * Path(path).stat().st_size <= allowed:
+        return None
     from onnxplain_server.adapters.runner.table_blocks import large_table as of_file
 
     return of_file(Path(path), allowed)

@@ -70,4 +70,9 @@ class LargeTable:
 
 def whole_bytes(blocks: TableBlocks) -> int:
     """Estimate the memory of a computation on the whole table."""
-    return _COPIES * _NUMBER * blocks.row_count * len(blocks.names)
+    return cells_bytes(blocks.row_count * len(blocks.names))
+
+
+def cells_bytes(cell_count: int) -> int:
+    """Estimate the memory of a computation on a table of so many cells."""
+    return _COPIES * _NUMBER * cell_count
