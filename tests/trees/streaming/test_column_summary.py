@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -23,6 +25,12 @@ ANY = settings(
 SHARES = np.array([0.0, 0.01, 0.25, 0.5, 0.7, 0.99, 1.0])
 
 
+class Weighted(NamedTuple):
+    """Rows of which only the weights are read."""
+
+    weights: np.ndarray
+
+
 class Blocks:
     """Runs passes over a table in memory, in blocks of some size, and counts them."""
 
@@ -35,7 +43,10 @@ class Blocks:
         pool = BlockPool(CallingThread(), Ledger(NullHost()))
         starts = range(0, self._table.n_rows, self._size)
         rows = [np.arange(s, min(s + self._size, self._table.n_rows)) for s in starts]
-        blocks = [RowBlock(len(part), None, self._table.take(part)) for part in rows]
+        blocks = [
+            RowBlock(len(part), Weighted(np.ones(len(part))), self._table.take(part))
+            for part in rows
+        ]
         summed = work.prepare(None, None, pool)
         return add_up(run_task(summed, [block], pool, lambda _rows: None) for block in blocks)
 
@@ -76,6 +87,10 @@ def test_quantiles_are_those_of_the_column_in_memory(kept, values, size, sampled
     expected = SortedColumn(column)
     assert found.quantiles(SHARES).tolist() == expected.quantiles(SHARES).tolist()
     assert len(found.missing) == len(expected.missing)
+    for place, at in found.places.items():
+        assert (at.start, at.end) == ((known < at.value).sum(), (known <= at.value).sum())
+        assert at.start <= place < at.end
+        assert at.following == known[known > at.value].min(initial=np.inf)
     if found.sums.is_complete:
         assert found.levels(0).tolist() == expected.levels(0).tolist()
 

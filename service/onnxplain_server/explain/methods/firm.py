@@ -16,6 +16,7 @@ from onnxplain_server.core.table import listed
 from onnxplain_server.effects.engine import Effects
 from onnxplain_server.explain.learning_library import require_learning_library
 from onnxplain_server.explain.methods.labels import Labels, read_labels
+from onnxplain_server.explain.methods.streamed_firm import streamed_firm
 from onnxplain_server.explain.question import Question
 from onnxplain_server.explain.row_counts import CONTRAST_ROWS
 from onnxplain_server.explain.sample import Sample
@@ -95,6 +96,9 @@ def prepare(task: Task, options: Options) -> Job[Result]:
     texts = zip(features.texts, features.paths, strict=True)
     expressions = [parse(text, columns.kinds, feature_path) for text, feature_path in texts]
     options = replace(options, features=tuple(features.texts))
+    streamed = streamed_firm(task, options, expressions, features.pair_grids)
+    if streamed is not None:
+        return streamed
     rows = sample.draw(sample.rows, len(sample.rows))
     engine = cache(lambda: _on(task.effects, sample, rows))
     scoring = _Scoring(engine, sample, task.question, options, rows, path)

@@ -38,14 +38,15 @@ class Survey:
     ----------
     used_count : int
         Rows of weight above 0.
-    weight, largest_weight : float
-        Sum and largest of the case weights.
+    weight, smallest_weight, largest_weight : float
+        Sum of the case weights, the smallest one above 0, and the largest.
     sample : Table
         Rows drawn uniformly, with all columns, in their order.
     """
 
     used_count: int
     weight: float
+    smallest_weight: float
     largest_weight: float
     sample: Table
 
@@ -128,7 +129,7 @@ class StreamedRows:
         tally.check(self.row_count)
         columns = tuple(filter(None, (*tally.names, self._question.weight_column)))
         self.binding = replace(binding, columns=columns, unit=unit_of(tally.largest))
-        return Survey(tally.used_count, tally.weight, tally.largest, _joined(parts))
+        return Survey(tally.used_count, tally.weight, tally.smallest, tally.largest, _joined(parts))
 
 
 class _Tally:
@@ -137,7 +138,7 @@ class _Tally:
     def __init__(self) -> None:
         self.used_count = 0
         self.weight = 0.0
-        self.largest = 0.0
+        self.smallest, self.largest = np.inf, 0.0
         self.names: tuple[str, ...] = ()
         self._has_value: set[str] = set()
 
@@ -145,6 +146,7 @@ class _Tally:
         self.names = features.names
         self.used_count += int(np.count_nonzero(weights))
         self.weight += float(weights.sum())
+        self.smallest = min(self.smallest, float(weights[weights > 0].min(initial=np.inf)))
         self.largest = max(self.largest, float(weights.max()))
         for name, column in zip(features.names, features.stored, strict=True):
             if not is_missing(column[weights > 0]).all():

@@ -8,7 +8,7 @@ Conference on Machine Learning, Lecture Notes in Computer Science 5782. arXiv:09
 """
 
 from onnxplain_server.methods.firm import gaussian
-from onnxplain_server.methods.firm.compute import ScoredRows, complete, compute
+from onnxplain_server.methods.firm.compute import ScoredRows, complete, compute, compute_streamed
 from onnxplain_server.methods.firm.covariance import Covariance
 from onnxplain_server.methods.firm.options import (
     Combination,
@@ -36,5 +36,6 @@ __all__ = [
     "check",
     "complete",
     "compute",
+    "compute_streamed",
     "gaussian",
 ]

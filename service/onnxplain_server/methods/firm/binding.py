@@ -60,6 +60,28 @@ def bind(
     return BoundFeature(expression, bins, _measure(expression, values, bins, options, moments))
 
 
+def bind_bins(expression: Expression, bins: Bins, options: Options) -> BoundFeature:
+    """Choose the estimator of a feature of which only the bins are known: exact for two values.
+
+    Raises
+    ------
+    ExplainError
+        INVALID_OPTION if TWO_VALUED is requested and does not apply.
+    """
+    if options.estimator is Estimator.TWO_VALUED:
+        _check_two_valued(expression, bins)
+    measure = TwoValued(bins) if bins.is_two_valued else Binned(bins, options.keep_bias)
+    return BoundFeature(expression, bins, measure)
+
+
+def _check_two_valued(expression: Expression, bins: Bins) -> None:
+    if bins.count > 2 or (bins.count == 2 and not bins.is_two_valued):
+        raise _invalid(
+            expression,
+            "TWO_VALUED needs a feature of two values, none missing; compare it, as in x > 0",
+        )
+
+
 def _measure(
     expression: Expression, values: Array, bins: Bins, options: Options, moments: Moments | None
 ) -> BoundEstimator:
@@ -68,11 +90,9 @@ def _measure(
             return _closed_form(expression, options.estimator, moments)
         case Estimator.SLOPE:
             return Slope(_numbers(expression, values, Estimator.SLOPE))
-        case Estimator.TWO_VALUED if bins.count > 2 or (bins.count == 2 and not bins.is_two_valued):
-            raise _invalid(
-                expression,
-                "TWO_VALUED needs a feature of two values, none missing; compare it, as in x > 0",
-            )
+        case Estimator.TWO_VALUED:
+            _check_two_valued(expression, bins)
+            return _conditional(expression, values, bins, options)
         case _:
             return _conditional(expression, values, bins, options)
 

@@ -86,13 +86,13 @@ def _cut_numbers(values: Array, weights: Vector, bin_count: int) -> Bins:
         codes = _codes(numbers, levels)
         return Bins(codes, levels, True, weight_totals(codes, len(levels), weights))
     cumulated = None if order is None else np.append(0.0, np.cumsum(weights[order]))
-    firsts = _first_rows(starts, len(values), cumulated, bin_count)
+    firsts = first_rows(starts, len(values), cumulated, bin_count)
     codes = _codes(numbers, ascending[firsts].astype(np.float64))
     totals = weight_totals(codes, len(firsts), weights)
     return Bins(codes, _means(codes, numbers, weights, totals[0], is_even=is_even), False, totals)
 
 
-def _first_rows(
+def first_rows(
     starts: Sequence[int] | Indices, row_count: int, cumulated: Vector | None, bin_count: int
 ) -> Indices:
     """Return the first row of each bin, of rows in the order of their values.
@@ -150,18 +150,23 @@ def for_kernel(values: Array) -> Array:
 def _cut_texts(values: Array, weights: Vector, bin_count: int) -> Bins:
     """Give the heaviest texts a bin each, and all others a common one."""
     levels, codes = np.unique(values, return_inverse=True)
+    ordered, bin_of = own_bins(levels, np.bincount(codes, weights), bin_count)
+    bins = np.array([bin_of.get(level, len(ordered)) for level in levels], dtype=np.int16)[codes]
+    others = [OTHERS] if len(ordered) < len(levels) else []
+    labels = np.array([*ordered, *others], dtype=object)
+    return Bins(bins, labels, not others, weight_totals(bins, len(labels), weights))
+
+
+def own_bins(levels: Array, weights: Array, bin_count: int) -> tuple[list[str], dict[str, int]]:
+    """Return the texts with a bin of their own, in the order of the bins, and the bin of each."""
     own_bin = np.arange(len(levels))
     if len(levels) > bin_count:
-        heaviest = np.argsort(-np.bincount(codes, weights), kind="stable")
+        heaviest = np.argsort(-weights, kind="stable")
         own_bin = np.sort(heaviest[: bin_count - 1])
     # Missing values, "", go last, before the common bin only.
     texts = [level for level in levels[own_bin] if level != ""]
     ordered = [*texts, *([""] if "" in levels[own_bin] else [])]
-    bin_of = {level: i for i, level in enumerate(ordered)}
-    bins = np.array([bin_of.get(level, len(ordered)) for level in levels], dtype=np.int16)[codes]
-    others = [OTHERS] if len(own_bin) < len(levels) else []
-    labels = np.array([*ordered, *others], dtype=object)
-    return Bins(bins, labels, not others, weight_totals(bins, len(labels), weights))
+    return ordered, {level: i for i, level in enumerate(ordered)}
 
 
 OTHERS = "(others)"

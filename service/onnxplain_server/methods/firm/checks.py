@@ -80,12 +80,14 @@ def constant_notes(bounds: Sequence[BoundFeature]) -> Iterator[Note]:
 
 def rare_notes(bounds: Sequence[BoundFeature], *, is_resampled: bool) -> Iterator[Note]:
     """Warn of features with two values, one of them too rare for a standard error."""
+    if not is_resampled:
+        return
     rare = tuple(
         bound.expression.text
         for bound in bounds
         if bound.bins.is_two_valued and rarer_count(bound) < MIN_ROWS_PER_VALUE
     )
-    if is_resampled and rare:
+    if rare:
         yield Note(
             "FEW_ROWS",
             f"Fewer than {MIN_ROWS_PER_VALUE} rows have one of the two values, too few for a "

@@ -12,7 +12,7 @@ from onnxplain_server.core.arrays import Array, Indices, Matrix, Vector
 from onnxplain_server.core.model import Note
 from onnxplain_server.language import ColumnValues, Expression, evaluate
 from onnxplain_server.methods.firm import checks
-from onnxplain_server.methods.firm.binding import BoundFeature, bind
+from onnxplain_server.methods.firm.binding import BoundFeature, bind, bind_bins
 from onnxplain_server.methods.firm.options import Options
 from onnxplain_server.methods.firm.result import (
     ConditionalExpectation,
@@ -23,7 +23,8 @@ from onnxplain_server.methods.firm.result import (
     Result,
     ScatterSample,
 )
-from onnxplain_server.methods.firm.weighted_scores import Moments, WeightedScores
+from onnxplain_server.methods.firm.streamed import Cuts, FirmPass, FirmSums, scores_and_bins
+from onnxplain_server.methods.firm.weighted_scores import ROUNDING, Moments, WeightedScores
 from onnxplain_server.methods.resampling import (
     Resampling,
     bootstrap,
@@ -35,8 +36,6 @@ from onnxplain_server.methods.resampling import (
 Run: TypeAlias = Callable[[Callable[[Any], Any], Iterable[Any]], list[Any]]
 """Parallel map: applies a function to parts; results in the order of the parts."""
 
-_ROUNDING = 4 * np.finfo(np.float64).eps
-"""Deviations up to this share of the largest score count as rounding of constant scores."""
 _MAX_REPLICATE_WEIGHTS = 4_000_000
 """Largest number of replicate weights in memory at once."""
 _SCATTER_ROWS = 400
@@ -114,6 +113,46 @@ def compute(  # noqa: PLR0917 - all inputs of the numbers, and the parallel map
     )
 
 
+def compute_streamed(  # noqa: PLR0917 - all inputs of the numbers, and a sample to draw
+    expressions: Sequence[Expression],
+    cuts: Sequence[Cuts],
+    work: FirmPass,
+    sums: FirmSums,
+    options: Options,
+    sample: ScoredRows,
+) -> Result:
+    """Measure features on a table that is read block by block, by estimators on bins.
+
+    Parameters
+    ----------
+    work, sums
+        The pass over all rows, and its sums.
+    sample : ScoredRows
+        Some rows, for scatter plots.
+    """
+    scores, filled = scores_and_bins(cuts, sums, work.shift)
+    features = []
+    for expression, bins in zip(expressions, filled, strict=True):
+        bound = bind_bins(expression, bins, options)
+        curve = _curve(bound, scores, scores.means)
+        features.append(_Measured(bound, _raw(bound, scores, options), curve))
+    bounds, raws = [each.bound for each in features], np.array([each.raw for each in features])
+    importances = [_importance(each, None) for each in features]
+    notes = (*checks.constant_notes(bounds), *checks.unmeasured_notes(bounds, raws, scores))
+    return Result(
+        sample.output_names,
+        tuple(importances),
+        (),
+        scores.means,
+        scores.deviations,
+        options.standardize,
+        0.0,
+        _scatter(expressions, importances, sample),
+        (),
+        notes,
+    )
+
+
 def _notes(
     bounds: Sequence[BoundFeature], raws: Matrix, scores: WeightedScores, options: Options
 ) -> tuple[Note, ...]:
@@ -143,7 +182,7 @@ def _centered(scores: Matrix, means: Vector) -> Matrix:
     """Subtract the means from scores; exactly 0 for scores constant up to rounding."""
     centered = scores - means
     largest = np.abs(scores).max(axis=0)
-    centered[:, np.abs(centered).max(axis=0) <= _ROUNDING * largest] = 0.0
+    centered[:, np.abs(centered).max(axis=0) <= ROUNDING * largest] = 0.0
     return centered
 
 

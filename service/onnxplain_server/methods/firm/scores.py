@@ -58,9 +58,14 @@ def bin_statistics(
     square : (n_outputs,)
         `sum_of_squares` of the scores.
     """
-    sums, squares = totals
-    score_sums = np.zeros((len(sums), scores.shape[1]))
+    score_sums = np.zeros((totals.shape[1], scores.shape[1]))
     sum_scores(codes, for_kernel(weights), for_kernel(scores), score_sums)
+    return statistics_of(score_sums, totals, square)
+
+
+def statistics_of(score_sums: Matrix, totals: Array, square: Vector) -> BinStatistics:
+    """Compute bin statistics from the sums of weighted scores by bin, (n_bins, n_outputs)."""
+    sums, squares = totals
     total, filled = sums.sum(), sums > 0
     with np.errstate(invalid="ignore", divide="ignore"):
         means = score_sums / sums[:, None]
@@ -72,7 +77,7 @@ def bin_statistics(
     freedom = total - ratio.sum()
     # Otherwise each bin has a single row, up to rounding.
     has_spread = freedom > 1e-9 * total
-    within = residual / freedom if has_spread else np.full(scores.shape[1], np.nan)
+    within = residual / freedom if has_spread else np.full(len(square), np.nan)
     noise = within * max(ratio.sum() / total - squares.sum() / total**2, 0.0)
     return BinStatistics(shares, means - mean, between, noise, within)
 

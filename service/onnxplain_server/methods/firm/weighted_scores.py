@@ -17,6 +17,9 @@ from onnxplain_server.methods.firm.scores import (
     sum_of_squares,
 )
 
+ROUNDING = 4 * float(np.finfo(np.float64).eps)
+"""Deviations up to this share of the largest score count as rounding of constant scores."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Moments:

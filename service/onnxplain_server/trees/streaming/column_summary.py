@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import cast
+from typing import NamedTuple, Protocol, cast
 
 import numpy as np
 
 from onnxplain_server.core.arrays import Array, Indices, Vector
 from onnxplain_server.core.table import Table
 from onnxplain_server.effects.quantiles import quantile_places
+from onnxplain_server.trees.streaming.blocks import Sums
 from onnxplain_server.trees.streaming.column_sums import (
     CellPass,
     CellSums,
@@ -22,12 +23,36 @@ from onnxplain_server.trees.streaming.column_sums import (
     LevelSums,
     Several,
 )
-from onnxplain_server.trees.streaming.engine import StreamedTrees
+from onnxplain_server.trees.streaming.passes import Pass
 
 _FIRST_CELLS = 4_096
 _CELLS = 1_024
 _MAX_RANGES = 256
 """Of a pass: 6 MB."""
+
+
+class Found(NamedTuple):
+    """Value at a place among the ascending values of a column.
+
+    Attributes
+    ----------
+    start, end : int
+        First place of this value, and first one after it.
+    following : float
+        Next distinct value; infinity after the last one.
+    """
+
+    value: float
+    start: int
+    end: int
+    following: float
+
+
+class Summing(Protocol):
+    """Sums passes over a table, as `StreamedTrees` does."""
+
+    def sum(self, work: Pass) -> Sums:
+        """Sum what a pass says over all rows."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,12 +62,12 @@ class ColumnSummary:
     Attributes
     ----------
     sums : LevelSums
-    places : dict of int to float
+    places : dict of int to Found
         Values at the places, among the ascending ones, that quantiles were asked of.
     """
 
     sums: LevelSums
-    places: dict[int, float] = field(default_factory=dict)
+    places: dict[int, Found] = field(default_factory=dict)
 
     @property
     def is_text(self) -> bool:
@@ -57,7 +82,8 @@ class ColumnSummary:
         return self.sums.levels if self.sums.is_complete else None
 
     def quantiles(self, probabilities: Vector) -> Vector:
-        return np.array([self.places[place] for place in self.places_of(probabilities).tolist()])
+        places = self.places_of(probabilities).tolist()
+        return np.array([self.places[place].value for place in places])
 
     def places_of(self, probabilities: Vector) -> Indices:
         """Return the places of quantiles of type 1 among the values."""
@@ -65,7 +91,7 @@ class ColumnSummary:
 
 
 def summarize(
-    trees: StreamedTrees, sample: Table, wanted: Mapping[str, Vector]
+    trees: Summing, sample: Table, wanted: Mapping[str, Vector]
 ) -> dict[str, ColumnSummary]:
     """Find the distinct values of columns, and quantiles of those with many.
 
@@ -83,19 +109,25 @@ def summarize(
     found = {name: ColumnSummary(sums) for name, sums in zip(names, levels, strict=True)}
     ranges = []
     for name, summary in found.items():
-        places = np.unique(summary.places_of(wanted[name]))
+        places = np.unique(summary.places_of(wanted[name])).tolist()
         if summary.is_text or not summary.sums.known_rows:
             continue
         if summary.sums.is_complete:
-            ends = np.cumsum(summary.sums.rows)
-            at = np.searchsorted(ends, places, side="right")
-            summary.places.update(
-                zip(places.tolist(), summary.sums.levels[at].tolist(), strict=True)
-            )
+            summary.places.update({place: _at(summary.sums, place) for place in places})
         else:
-            ranges.append(_Range(name, -np.inf, np.inf, 0, _sampled(sample, name), tuple(places)))
+            edges = _sampled(sample, name)
+            ranges.append(_Range(name, -np.inf, np.inf, 0, np.inf, edges, tuple(places)))
     _search(trees, ranges, found)
     return found
+
+
+def _at(sums: LevelSums, place: int) -> Found:
+    """Find the value at a place where all distinct values are known."""
+    ends = np.cumsum(sums.rows).astype(np.int64)
+    at = int(np.searchsorted(ends, place, side="right"))
+    following = float(sums.levels[at + 1]) if at + 1 < len(ends) else np.inf
+    end = int(ends[at])
+    return Found(float(sums.levels[at]), end - int(sums.rows[at]), end, following)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -108,6 +140,8 @@ class _Range:
         Least and largest value.
     before : int
         Rows with smaller values.
+    following : float
+        Next distinct value after the range; infinity where there is none.
     edges : (n_cells - 1,)
     places : tuple of int
     """
@@ -116,13 +150,12 @@ class _Range:
     low: float
     high: float
     before: int
+    following: float
     edges: Vector
     places: tuple[int, ...]
 
 
-def _search(
-    trees: StreamedTrees, ranges: Sequence[_Range], found: Mapping[str, ColumnSummary]
-) -> None:
+def _search(trees: Summing, ranges: Sequence[_Range], found: Mapping[str, ColumnSummary]) -> None:
     """Narrow ranges until each has a single value."""
     waiting = list(ranges)
     while waiting:
@@ -138,7 +171,7 @@ def _search(
             waiting += _narrowed(each, sums, found[each.name].places)
 
 
-def _narrowed(of: _Range, sums: CellSums, values: dict[int, float]) -> list[_Range]:
+def _narrowed(of: _Range, sums: CellSums, values: dict[int, Found]) -> list[_Range]:
     """Note values that are found, and return the smaller ranges of the others."""
     ends = of.before + np.cumsum(sums.rows).astype(np.int64)
     cell_of = np.searchsorted(ends, of.places, side="right")
@@ -146,11 +179,13 @@ def _narrowed(of: _Range, sums: CellSums, values: dict[int, float]) -> list[_Ran
     for cell in np.unique(cell_of).tolist():
         places = tuple(place for place, c in zip(of.places, cell_of, strict=True) if c == cell)
         low, high = float(sums.low[cell]), float(sums.high[cell])
-        if low == high:
-            values.update(dict.fromkeys(map(int, places), low))
-            continue
         before = int(ends[cell] - sums.rows[cell])
-        smaller.append(_Range(of.name, low, high, before, _divided(low, high), places))
+        following = min(of.following, float(sums.low[cell + 1 :].min(initial=np.inf)))
+        if low == high:
+            values.update(dict.fromkeys(places, Found(low, before, int(ends[cell]), following)))
+            continue
+        edges = _divided(low, high)
+        smaller.append(_Range(of.name, low, high, before, following, edges, places))
     return smaller
 
 

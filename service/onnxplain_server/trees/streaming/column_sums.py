@@ -29,10 +29,10 @@ class LevelSums:
     ----------
     levels : (n_levels,)
         Ascending, none of them missing: float64, or str objects.
-    rows : (n_levels,)
-        Rows of each.
-    known_rows, missing_rows : float
-        Rows with a value, and without.
+    rows, weights : (n_levels,)
+        Rows of each, and their weight.
+    known_rows, missing_rows, missing_weight : float
+        Rows with a value, and without, and the weight of these.
     is_complete : bool
         Whether these are all distinct values; else they are the smallest `KEPT_LEVELS`.
     is_whole : bool
@@ -41,20 +41,24 @@ class LevelSums:
 
     levels: Array
     rows: Vector
+    weights: Vector
     known_rows: float
     missing_rows: float
+    missing_weight: float
     is_complete: bool
     is_whole: bool
 
     @classmethod
-    def of(cls, column: Array) -> LevelSums:
-        """Count the values of a column."""
+    def of(cls, column: Array, weights: Vector) -> LevelSums:
+        """Count the values of a column: (n,), with weights (n,)."""
         missing = is_missing(column)
         known = column[~missing]
-        levels, counts = np.unique(known, return_counts=True)
+        levels, place, counts = np.unique(known, return_inverse=True, return_counts=True)
         is_whole = column.dtype == object or bool((levels == np.floor(levels)).all())
-        rows = counts.astype(np.float64)
-        sums = cls(levels, rows, float(len(known)), float(missing.sum()), True, is_whole)
+        own = np.bincount(place, weights[~missing], len(levels)).astype(np.float64)
+        rows, count = counts.astype(np.float64), float(missing.sum())
+        absent = float(weights[missing].sum())
+        sums = cls(levels, rows, own, float(len(known)), count, absent, True, is_whole)
         sums._limit()
         return sums
 
@@ -63,11 +67,12 @@ class LevelSums:
         self.levels, place = np.unique(
             np.concatenate([self.levels, later.levels]), return_inverse=True
         )
-        self.rows = np.bincount(
-            place, np.concatenate([self.rows, later.rows]), len(self.levels)
-        ).astype(np.float64)
+        for name in ("rows", "weights"):
+            both = np.concatenate([getattr(self, name), getattr(later, name)])
+            setattr(self, name, np.bincount(place, both, len(self.levels)).astype(np.float64))
         self.known_rows += later.known_rows
         self.missing_rows += later.missing_rows
+        self.missing_weight += later.missing_weight
         self.is_complete &= later.is_complete
         self.is_whole &= later.is_whole
         self._limit()
@@ -76,6 +81,7 @@ class LevelSums:
         self.is_complete &= len(self.levels) <= MAX_LEVELS
         if not self.is_complete:
             self.levels, self.rows = self.levels[:KEPT_LEVELS], self.rows[:KEPT_LEVELS]
+            self.weights = self.weights[:KEPT_LEVELS]
 
 
 @dataclass(slots=True, eq=False)
@@ -146,7 +152,8 @@ class LevelPass:
         return self._sum
 
     def _sum(self, block: RowBlock, pool: BlockPool) -> Several:  # noqa: ARG002 - of the protocol
-        return Several([LevelSums.of(block.rows.column(name)) for name in self.columns])
+        weights = block.background.weights
+        return Several([LevelSums.of(block.rows.column(name), weights) for name in self.columns])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
