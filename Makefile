@@ -119,11 +119,15 @@ test-cluster-short: $(CHART_TOOLS) control-plane $(ENV) ## Install three files o
 control-plane: tools/kubernetes/bin-$(NEWEST)/.made ## Build the programs of the newest control plane, or copy kept ones
 
 .PHONY: test-campaign
-test-campaign: torture resumption replica-kills fuzz mutants test-cluster compatibility ## Run what takes hours: broken models, faults under load, fuzzing, planted faults, control planes, other Pythons
+test-campaign: torture resumption replica-kills fuzz mutants test-cluster compatibility streaming ## Run what takes hours: broken models, faults under load, fuzzing, planted faults, control planes, other Pythons, 100 million rows
 
 .PHONY: resumption
 resumption: $(ENV) ## Kill processes at work 132 times, and compare what the next ones find and answer
 	$(BIN)/python -m bench.server.resumption
+
+.PHONY: streaming
+streaming: $(ENV) ## Explain 100 million rows in blocks, of which a file takes 5 GB, within 1.5 GB of memory
+	$(BIN)/python -m bench.speed.streaming --campaign
 
 .PHONY: replica-kills
 replica-kills: $(ENV) ## Kill replicas at work, as far as the 120 of the table are missing, and write docs/studies/survival.md

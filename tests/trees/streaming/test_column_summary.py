@@ -8,6 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from onnxplain_server.core.contract_limits import (
+    AverageLossOptions,
+    FirmOptions,
+    PartialDependenceOptions,
+)
 from onnxplain_server.core.table import Table
 from onnxplain_server.effects.column_values import SortedColumn
 from onnxplain_server.effects.ledger import Ledger
@@ -138,3 +143,15 @@ def test_whole_numbers_are_told_from_fractions_also_where_few_are_kept(monkeypat
     assert [found[name].sums.is_whole for name in ("x0", "x1")] == [True, False]
     assert [found[name].levels(9) for name in ("x0", "x1")] == [None, None]
     assert found["x0"].sums.levels.tolist() == [1.0]
+
+
+def test_few_values_by_the_contract_are_all_kept() -> None:
+    """Grids, groups and bins of so many distinct values list them, and ask for no quantiles."""
+    limits = (
+        PartialDependenceOptions.grid_size,
+        PartialDependenceOptions.group_count,
+        AverageLossOptions.group_count,
+        FirmOptions.bin_count,
+    )
+
+    assert all(limit.max <= column_sums.MAX_LEVELS for limit in limits)
