@@ -100,22 +100,24 @@ def test_each_bit_of_a_hash_depends_on_each_bit_of_the_row_number() -> None:
         assert np.abs(shares - 0.5).max() < 6 * 0.008
 
 
-NUMBERED = [
-    (0, Purpose.DRAW),
-    (1, Purpose.DRAW),
-    (0, Purpose.BOOTSTRAP),
-    (0, Purpose.BOOTSTRAP, 0),
-    (0, Purpose.BOOTSTRAP, 1),
-    (1, Purpose.BOOTSTRAP, 0),
-    (0, Purpose.SHUFFLE, 1, 2),
-    (0, Purpose.SHUFFLE, 2, 1),
-    (0, Purpose.SHUFFLE, 1, 2, 0),
+NUMBERED: list[tuple[int, Purpose, list[int]]] = [
+    (0, Purpose.DRAW, []),
+    (1, Purpose.DRAW, []),
+    (0, Purpose.BOOTSTRAP, []),
+    (0, Purpose.BOOTSTRAP, [0]),
+    (0, Purpose.BOOTSTRAP, [1]),
+    (1, Purpose.BOOTSTRAP, [0]),
+    (0, Purpose.SHUFFLE, [1, 2]),
+    (0, Purpose.SHUFFLE, [2, 1]),
+    (0, Purpose.SHUFFLE, [1, 2, 0]),
 ]
 
 
 def test_seeds_purposes_and_numbers_give_uncorrelated_hashes() -> None:
     """Also between neighbouring rows: chance alone gives correlations of 0.003."""
-    uniform = np.array([row_hashes(MANY, *key) / 2**64 for key in NUMBERED])
+    uniform = np.array(
+        [row_hashes(MANY, seed, purpose, *others) / 2**64 for seed, purpose, others in NUMBERED]
+    )
     both = np.concatenate([uniform, np.roll(uniform, 1, axis=1)])
     correlations = np.corrcoef(both) - np.eye(len(both))
 

@@ -115,6 +115,8 @@ def test_jackknife_takes_the_bias_of_a_variance_away() -> None:
     found = spread(JACKKNIFE, np.array([values.var()]), squares, omitted, 40)
 
     assert values.var() - found.biases == pytest.approx(values.var(ddof=1))
+    around_their_mean = 39 / 40 * ((squares - squares.mean()) ** 2).sum()
+    assert found.standard_errors**2 == pytest.approx(around_their_mean)
 
 
 def test_jackknife_of_unequal_groups_by_hand() -> None:

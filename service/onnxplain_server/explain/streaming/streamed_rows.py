@@ -112,9 +112,10 @@ class StreamedRows:
         message = (
             f"The table has {self.row_count:,} rows and would need about "
             f"{whole_bytes(self.table):,} bytes, more than memory_bytes = {self.memory_bytes:,}. "
-            "What is exact in blocks (interactions of sums over trees) uses all rows; everything "
-            f"else, also what is said of constant columns, rests on {self.survey.sample.n_rows:,} "
-            "rows drawn from them. The rows of each explanation tell how many."
+            "What is exact in blocks (interactions, partial dependence, average loss and FIRM of sums "
+            "over trees) uses all rows; everything else, also what is said of constant columns, rests "
+            f"on {self.survey.sample.n_rows:,} rows drawn from them. The rows of each explanation "
+            "tell how many."
         )
         return Note("TABLE_STREAMED", message)
 
