@@ -531,11 +531,13 @@ lock: $(ENV) $(PROTO_ENV) ## Refresh the locks; newest versions with LOCK_FLAGS=
 	$(RESOLVE) --output-file requirements/server.txt --extra otel pyproject.toml
 	$(RESOLVE) --output-file requirements/sources.txt --constraints requirements/server.txt \
 		--extra otel --extra sources pyproject.toml
+	$(RESOLVE) --output-file requirements/dask.txt --constraints requirements/server.txt \
+		--extra otel --extra dask pyproject.toml
 	$(RESOLVE) --output-file requirements/build.txt --group pyproject.toml:build \
 		--constraints requirements/server.txt
 	$(RESOLVE) --output-file requirements/sbom.txt --group pyproject.toml:sbom
 	$(RESOLVE) --output-file requirements/dev.txt --group dev \
-		--constraints requirements/build.txt --constraints requirements/server.txt --extra otel --extra render --extra sources pyproject.toml
+		--constraints requirements/build.txt --constraints requirements/server.txt --extra otel --extra render --extra sources --extra dask pyproject.toml
 	$(RESOLVE) --output-file requirements/bench.txt --group bench \
 		--constraints requirements/server.txt pyproject.toml
 	$(RESOLVE) --output-file requirements/export.txt --group pyproject.toml:export

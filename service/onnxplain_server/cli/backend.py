@@ -123,7 +123,8 @@ class LocalBackend:
         if self._large_table:
             raise CommandError(
                 "NOT_PLANNED",
-                "a table that is too large for --memory-bytes has no plan; raise --memory-bytes",
+                "a table that is read in blocks, as too large for --memory-bytes or for a cluster, "
+                "has no plan; raise --memory-bytes, or leave --dask-scheduler out",
             )
         with _rare_collection(), _interruptible(self._seconds) as control:
             call = self._call(control, _ignore)

@@ -29,7 +29,7 @@ from onnxplain_server.cli.failure import UsageFault, in_short
 from onnxplain_server.cli.output import formatting, progress
 from onnxplain_server.cli.output.formats import DEFAULT_OUTPUT, Output, is_for_terminal
 from onnxplain_server.cli.output.long_work import warn_of_long_work
-from onnxplain_server.cli.requests import methods, request
+from onnxplain_server.cli.requests import cluster, methods, request
 from onnxplain_server.cli.requests.large_table import large_table
 from onnxplain_server.core import contract_limits
 from onnxplain_server.report import renderer
@@ -220,6 +220,10 @@ def explain(
             "read in blocks.  [default: half of the machine's memory]",
         ),
     ] = None,
+    dask_scheduler: cluster.DaskScheduler = None,
+    dask_ca_file: cluster.DaskCaFile = None,
+    dask_certificate_file: cluster.DaskCertificateFile = None,
+    dask_key_file: cluster.DaskKeyFile = None,
     output: Annotated[Output | None, typer.Option(help=DEFAULT_OUTPUT)] = None,
     output_file: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Output file; default: standard output.")
@@ -286,8 +290,9 @@ def asked(context: typer.Context) -> Iterator[tuple[backend.Backend, ExplainRequ
     connection = Connection(*(given[name] for name in _CONNECTION))
     model, table, file = (given[name] for name in ("model", "table", "request_file"))
     with in_short(request.names(context, {"model": model, "table": table, "request": file})):
-        large = None if given["endpoint"] else large_table(table, given["memory_bytes"])
-        whole = None if large else table
-        message = request.build(model, whole, file, methods.from_context(context), flags)
-        timeout = given["timeout"]
-        yield backend.choose(context.obj, given["endpoint"], timeout, connection, large), message
+        endpoint, timeout = given["endpoint"], given["timeout"]
+        with cluster.DaskCluster.from_flags(given).open(endpoint) as workers:
+            large = None if endpoint else large_table(table, given["memory_bytes"], workers)
+            whole = None if large else table
+            message = request.build(model, whole, file, methods.from_context(context), flags)
+            yield backend.choose(context.obj, endpoint, timeout, connection, large), message

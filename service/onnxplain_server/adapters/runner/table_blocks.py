@@ -14,20 +14,25 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from tempfile import NamedTemporaryFile
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.ipc
 
 from onnxplain_server.adapters.runner.csv_blocks import convert_csv, is_gzipped, open_content
+from onnxplain_server.adapters.runner.ranged_file import RangedFile
+from onnxplain_server.adapters.runner.table_files import table_file
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.table import Table
 from onnxplain_server.trees.streaming.row_blocks import (
     BLOCK_ROWS,
     LargeTable,
     cells_bytes,
+    RemoteTable,
     whole_bytes,
 )
+from onnxplain_server.trees.streaming.workers import Workers
 from onnxplain_server.wire.table import from_arrow
 
 _PAGE_BUFFER = 1 << 20
@@ -38,6 +43,9 @@ _CONTROL = frozenset(range(32)).difference(b"\t\n\r\f")
 """Bytes that no text has."""
 _MAX_RATIO = 1_032
 """Of unpacked to packed bytes, by the format of gzip."""
+
+
+TablePath: TypeAlias = Path | RangedFile
 
 
 class _BlockFile(ABC):
@@ -58,12 +66,12 @@ class _BlockFile(ABC):
 
 
 class _ParquetFile(_BlockFile):
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: TablePath) -> None:
         """Read the footer."""
         from pyarrow.parquet import read_metadata
 
         self._path = path
-        metadata = read_metadata(path)
+        metadata = read_metadata(_where(path))
         self.schema = metadata.schema.to_arrow_schema()
         self.row_count = metadata.num_rows
         sizes = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
@@ -74,7 +82,7 @@ class _ParquetFile(_BlockFile):
 
         ends = self._ends
         groups = np.flatnonzero((ends[1:] > start) & (ends[:-1] < stop)).tolist()
-        with ParquetFile(self._path, pre_buffer=False, buffer_size=_PAGE_BUFFER) as file:
+        with ParquetFile(_where(self._path), pre_buffer=False, buffer_size=_PAGE_BUFFER) as file:
             batches = file.iter_batches(BLOCK_ROWS, groups, list(names), use_threads=False)
             skipped = start - int(ends[groups[0]])
             yield from _trimmed(batches, skipped, stop - start)
@@ -83,9 +91,9 @@ class _ParquetFile(_BlockFile):
 class _ArrowFile(_BlockFile):
     """Arrow IPC file, whose batches can be read in any order."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: TablePath) -> None:
         self._path = path
-        with pa.memory_map(str(path)) as source:
+        with _mapped(path) as source:
             reader = pyarrow.ipc.open_file(source)
             self.schema = reader.schema
             sizes = [reader.get_batch(i).num_rows for i in range(reader.num_record_batches)]
@@ -95,7 +103,7 @@ class _ArrowFile(_BlockFile):
     def batches(self, start: int, stop: int, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         ends = self._ends
         numbers = np.flatnonzero((ends[1:] > start) & (ends[:-1] < stop)).tolist()
-        with pa.memory_map(str(self._path)) as source:
+        with _mapped(self._path) as source:
             reader = pyarrow.ipc.open_file(source)
             batches = (reader.get_batch(i).select(list(names)) for i in numbers)
             yield from _trimmed(batches, start - int(ends[numbers[0]]), stop - start)
@@ -117,10 +125,10 @@ _FORMS: dict[bytes, type[_ParquetFile] | type[_ArrowFile]] = {
 """Readers by the first bytes of a file."""
 
 
-def large_table(path: Path, memory_bytes: int) -> LargeTable | None:
-    """Return the table of a file that is read in blocks, as it would need more memory.
+def large_table(path: Path, memory_bytes: int, workers: Workers | None = None) -> LargeTable | None:
+    """Return the table of a file that is read in blocks.
 
-    None for tables that fit, and for files of other forms.
+    None for tables that fit, where no workers are given, and for files of other forms.
 
     Raises
     ------
@@ -131,6 +139,9 @@ def large_table(path: Path, memory_bytes: int) -> LargeTable | None:
     if form is None or (form is _CsvFile and _largest_bytes(path) <= memory_bytes):
         return None
     blocks = FileBlocks([path])
+    if workers is not None:
+        remote = RemoteTable((table_file(path),), workers)
+        return LargeTable(blocks, memory_bytes, remote)
     return LargeTable(blocks, memory_bytes) if whole_bytes(blocks) > memory_bytes else None
 
 
@@ -162,7 +173,7 @@ class FileBlocks:
 
     Parameters
     ----------
-    paths : sequence of Path
+    paths : sequence of Path or RangedFile
         In the order of the rows.
 
     Raises
@@ -171,7 +182,7 @@ class FileBlocks:
         INVALID_TABLE where a file cannot be read, or has other columns than the first.
     """
 
-    def __init__(self, paths: Sequence[Path]) -> None:
+    def __init__(self, paths: Sequence[TablePath]) -> None:
         self._paths = paths
         self._files = [_open(path) for path in paths]
         schema = self._files[0].schema
@@ -227,7 +238,7 @@ class FileBlocks:
         return replace(from_arrow(table), sent_rows=np.arange(row, row + table.num_rows))
 
 
-def _open(path: Path) -> _BlockFile:
+def _open(path: TablePath) -> _BlockFile:
     form = _form(path)
     if form is None:
         raise ExplainError(
@@ -239,8 +250,22 @@ def _open(path: Path) -> _BlockFile:
         return form(path)
 
 
+def _opened(path: TablePath) -> Any:
+    return path.open() if isinstance(path, RangedFile) else path.open("rb")
+
+
+def _where(path: TablePath) -> Any:
+    """Return what Arrow opens."""
+    return pa.PythonFile(path.open(), "r") if isinstance(path, RangedFile) else path
+
+
+def _mapped(path: TablePath) -> Any:
+    """Open a file whose batches can be read in any order."""
+    return _where(path) if isinstance(path, RangedFile) else pa.memory_map(str(path))
+
+
 @contextmanager
-def _readable(path: Path) -> Iterator[None]:
+def _readable(path: TablePath) -> Iterator[None]:
     try:
         yield
     except (pa.ArrowException, OSError, ValueError) as error:

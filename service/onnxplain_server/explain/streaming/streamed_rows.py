@@ -71,6 +71,7 @@ class StreamedRows:
         Rows of the table.
     memory_bytes : int
     table : TableBlocks
+    remote : RemoteTable or None
     binding : RowBinding
     survey : Survey
     """
@@ -80,6 +81,7 @@ class StreamedRows:
         table = given.blocks
         self.row_count = table.row_count
         self.memory_bytes = given.memory_bytes
+        self.remote = given.remote
         self.table = table
         self._question = question
         self.binding = RowBinding(
@@ -109,9 +111,14 @@ class StreamedRows:
 
     def note(self) -> Note:
         """Return the warning that tells which rows methods use."""
+        whole = whole_bytes(self.table)
+        cause = (
+            f"would need about {whole:,} bytes, more than memory_bytes = {self.memory_bytes:,}."
+            if whole > self.memory_bytes
+            else "is read in blocks, as it is for workers of a cluster."
+        )
         message = (
-            f"The table has {self.row_count:,} rows and would need about "
-            f"{whole_bytes(self.table):,} bytes, more than memory_bytes = {self.memory_bytes:,}. "
+            f"The table has {self.row_count:,} rows and {cause} "
             "What is exact in blocks (interactions, partial dependence, average loss and FIRM of sums "
             "over trees) uses all rows; everything else, also what is said of constant columns, rests "
             f"on {self.survey.sample.n_rows:,} rows drawn from them. The rows of each explanation "

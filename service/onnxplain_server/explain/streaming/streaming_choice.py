@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from onnxplain_server.explain.engine_choice import EngineChoice
 from onnxplain_server.explain.question import Question
+from onnxplain_server.explain.streaming.remote_tasks import Job, RemoteTasks
 from onnxplain_server.explain.streaming.streamed_rows import StreamedRows
 from onnxplain_server.trees.kernels.block_pool import BlockPool
 from onnxplain_server.trees.streaming.engine import StreamedTrees
@@ -30,4 +31,10 @@ def stream(
     if question.row_count is not None and question.row_count < rows.row_count:
         return None
     on_blocks = choice().stream
-    return None if on_blocks is None else on_blocks(rows, pool, rows.memory_bytes)
+    if on_blocks is None:
+        return None
+    trees = on_blocks(rows, pool, rows.memory_bytes)
+    if rows.remote is not None:
+        job, files = Job(trees.trees, rows.binding), rows.remote.files
+        trees.tasks = RemoteTasks(job, files, rows.row_count, rows.remote.workers, pool.ledger)
+    return trees

@@ -38,7 +38,7 @@ class JitKernel:
     def __call__(self, *arguments: Any) -> Any:
         """Call the compiled function."""
         if self.dispatcher is None:
-            self._compile()
+            self.compile()
         return self.dispatcher(*arguments)
 
     @property
@@ -46,7 +46,8 @@ class JitKernel:
         """True after the first call."""
         return self.dispatcher is not None
 
-    def _compile(self) -> None:
+    def compile(self) -> None:
+        """Compile it now, unless it has been."""
         from onnxplain_server.trees.kernels import jit
 
         with self._lock:

@@ -20,7 +20,7 @@ The in-memory engine adds the same numbers in another order, and merges equal ro
 table, not of a block: the two agree to some 1e-12 of the predictions' scale, not bit for bit.
 
 A pass is data (`passes`), as are the trees and the sums: `encoding` writes them as bytes, with
-which another process computes the same bits.
+which another process computes the same bits (`workers`).
 
 Reading order: `blocks`, `counts`, `block_effects`, `moments`, `passes`, `tasks`, `engine`; then
 `column_sums` and `column_summary`, quantiles and distinct values of columns.

@@ -35,7 +35,7 @@ from onnxplain_server.trees.streaming.passes import (
     RowGrouping,
     TreeSums,
 )
-from onnxplain_server.trees.streaming.tasks import Threads
+from onnxplain_server.trees.streaming.tasks import Tasks, Threads
 
 
 class StreamedTrees:
@@ -56,6 +56,9 @@ class StreamedTrees:
     ----------
     rows, outputs
         As the parameters.
+    trees : TreeSums
+    tasks : Tasks
+        Runs the tasks of passes: the threads of the pool, unless others are set.
     """
 
     def __init__(
@@ -69,15 +72,15 @@ class StreamedTrees:
     ) -> None:
         self.rows = rows
         self.outputs = outputs
-        self._trees = TreeSums(ensemble, outputs)
+        self.trees = TreeSums(ensemble, outputs)
         self._leaves = leaves
         self._pool = pool
         self._memory_bytes = memory_bytes
-        self._tasks = Threads(self._trees, leaves, rows, pool)
+        self.tasks: Tasks = Threads(self.trees, leaves, rows, pool)
 
     def rounding_error(self) -> Vector:
         """Bound the rounding error of an effect: (n_outputs,), output unit."""
-        return AVERAGING * magnitude(self._trees.ensemble)[self.outputs.selected]
+        return AVERAGING * magnitude(self.trees.ensemble)[self.outputs.selected]
 
     def count(self, groups: Sequence[Group]) -> TreeCounts:
         """Count rows for groups of features and all parts of them, in one pass.
@@ -139,7 +142,7 @@ class StreamedTrees:
             Number of a group that has rows, in ascending order, and its counts.
         """
         counter = CountPass(tuple(groups)).counter(self._leaves, self._pool)
-        step = counts_at_once(self._trees.ensemble, count, self._memory_bytes)
+        step = counts_at_once(self.trees.ensemble, count, self._memory_bytes)
         for start in range(0, count, step):
             wanted = tuple(range(start, min(start + step, count)))
             work = GroupCountPass(tuple(groups), column, grouping, wanted)
@@ -155,7 +158,7 @@ class StreamedTrees:
         counts : TreeCounts
             Of a group of these features.
         """
-        ensemble = self._trees.ensemble
+        ensemble = self.trees.ensemble
         cells = {j: ensemble.codes(j, own) for j, own in zip(features, points, strict=True)}
         whole = np.broadcast_to(counts.mean, (len(points[0]), len(counts.mean)))
         for part in parts_of(tuple(cells)):
@@ -167,16 +170,18 @@ class StreamedTrees:
         self._pool.ledger.release(rows)
 
     def _fold(self, work: Pass, size: PassSize) -> Sums:
-        at_once = tasks_at_once(self._trees.ensemble, size, self._memory_bytes)
+        ensemble = self.trees.ensemble
+        bytes_of_one = self.tasks.bytes_of_one(ensemble, size)
+        at_once = tasks_at_once(ensemble, size, self._memory_bytes, bytes_of_one)
         if not at_once:
-            needed = needed_bytes(self._trees.ensemble, size)
+            needed = needed_bytes(ensemble, size, bytes_of_one)
             raise ExplainError(
                 Reason.OUT_OF_MEMORY,
                 f"memory_bytes is {self._memory_bytes:,}; streaming the table through this model's "
                 f"trees needs {needed:,}",
                 "table",
             )
-        total = add_up(self._tasks.run(work, task_ranges(self.rows.row_count), at_once))
+        total = add_up(self.tasks.run(work, task_ranges(self.rows.row_count), at_once))
         if total is None:
             raise ExplainError(
                 Reason.EMPTY_TABLE, "the table has no row of a weight above 0", "table"

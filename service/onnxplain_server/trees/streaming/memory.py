@@ -14,8 +14,6 @@ _COUNT_COPIES = 9
 """Of the counts in a task: by parts of the rows, and their sum."""
 _MAX_TABLE_BYTES = 8 << 20
 """Of a table of pure effects."""
-_MAX_TASKS = 8
-"""Tasks that run or wait."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,15 +55,27 @@ def kept_bytes(ensemble: Ensemble, size: PassSize) -> int:
     return 3 * size.counts * counts_bytes(ensemble) + size.groups * _MAX_TABLE_BYTES
 
 
-def tasks_at_once(ensemble: Ensemble, size: PassSize, memory_bytes: int) -> int:
-    """Return how many tasks may run or wait within `memory_bytes`; 0 where not even one."""
-    spare = memory_bytes - kept_bytes(ensemble, size)
-    return min(_MAX_TASKS, max(0, spare // task_bytes(ensemble, size)))
+def reply_bytes(ensemble: Ensemble, size: PassSize) -> int:
+    """Bound what the sums of a task hold that another process computes: as bytes, and decoded."""
+    return 2 * size.counts * counts_bytes(ensemble)
 
 
-def needed_bytes(ensemble: Ensemble, size: PassSize) -> int:
+def tasks_at_once(
+    ensemble: Ensemble, size: PassSize, memory_bytes: int, bytes_of_one: int
+) -> int:
+    """Return how many tasks may run or wait within `memory_bytes`; 0 where not even one.
+
+    Parameters
+    ----------
+    bytes_of_one : int
+        `task_bytes` or `reply_bytes`.
+    """
+    return max(0, (memory_bytes - kept_bytes(ensemble, size)) // bytes_of_one)
+
+
+def needed_bytes(ensemble: Ensemble, size: PassSize, bytes_of_one: int) -> int:
     """Return the least `memory_bytes` with which one task can run."""
-    return kept_bytes(ensemble, size) + task_bytes(ensemble, size)
+    return kept_bytes(ensemble, size) + bytes_of_one
 
 
 def counts_at_once(ensemble: Ensemble, wanted: int, memory_bytes: int) -> int:

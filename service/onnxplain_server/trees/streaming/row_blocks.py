@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from onnxplain_server.core.table import Table
+
+if TYPE_CHECKING:
+    from onnxplain_server.trees.streaming.workers import TableFile, Workers
 
 BLOCK_ROWS = 65_536
 """Rows of a block: block b has the rows from b · 65,536 on, whatever file they are in."""
@@ -54,18 +57,35 @@ _NUMBER = 8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class RemoteTable:
+    """A table in files that workers read themselves.
+
+    Attributes
+    ----------
+    files : tuple of TableFile
+    workers : Workers
+    """
+
+    files: tuple[TableFile, ...]
+    workers: Workers
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class LargeTable:
-    """A table that is read in blocks, and the memory that it would not fit into.
+    """A table that is read in blocks, and the memory that it may not fit into.
 
     Attributes
     ----------
     blocks : TableBlocks
     memory_bytes : int
         Memory of the computation, beside the model and the libraries.
+    remote : RemoteTable or None
+        The same table, as other processes read it, which then compute what is exact in blocks.
     """
 
     blocks: TableBlocks
     memory_bytes: int
+    remote: RemoteTable | None = None
 
 
 def whole_bytes(blocks: TableBlocks) -> int:

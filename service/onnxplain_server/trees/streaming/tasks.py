@@ -7,12 +7,20 @@ from typing import Protocol
 
 from onnxplain_server.trees.kernels.block_pool import BlockPool
 from onnxplain_server.trees.leaves import Leaves
+from onnxplain_server.trees.reading.ensemble import Ensemble
 from onnxplain_server.trees.streaming.blocks import CallingThread, Range, RowBlocks, Sums
+from onnxplain_server.trees.streaming.memory import PassSize, task_bytes
 from onnxplain_server.trees.streaming.passes import Pass, TreeSums, run_task
+
+_MAX_THREADED = 8
+"""Tasks that run or wait in this process."""
 
 
 class Tasks(Protocol):
     """Runs the tasks of passes over one table with one model."""
+
+    def bytes_of_one(self, ensemble: Ensemble, size: PassSize) -> int:
+        """Bound the memory of this process for a task of a pass that runs or waits."""
 
     def run(self, work: Pass, ranges: Sequence[Range], at_once: int) -> Iterator[Sums | None]:
         """Yield the sums of tasks, in their order.
@@ -47,6 +55,9 @@ class Threads:
         self._rows = rows
         self._pool = pool
 
+    def bytes_of_one(self, ensemble: Ensemble, size: PassSize) -> int:
+        return task_bytes(ensemble, size)
+
     def run(self, work: Pass, ranges: Sequence[Range], at_once: int) -> Iterator[Sums | None]:
         """Yield the sums of tasks; see `Tasks.run`."""
         pool, ledger = self._pool, self._pool.ledger
@@ -59,4 +70,4 @@ class Threads:
         def run(task: Range) -> Sums | None:
             return run_task(summed, self._rows.read(*task, work.columns), alone, advance)
 
-        return pool.stream(run, ranges, at_once)
+        return pool.stream(run, ranges, min(at_once, _MAX_THREADED))

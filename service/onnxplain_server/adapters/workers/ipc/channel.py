@@ -28,6 +28,7 @@ class FrameKind(IntEnum):
     FLIGHT_ROLE = 5
     DECODE = 6
     PLAN = 7
+    SUM = 8
     READY = 16
     LOADING = 17
     LOADED = 18

@@ -25,11 +25,14 @@ class WorkerKind(StrEnum):
         The same, with scikit-learn.
     DECODE
         Decodes bodies of REST.
+    SUM
+        Computes tasks of passes over tables, for workers of a cluster.
     """
 
     COMPUTE = "compute"
     LEARN = "learn"
     DECODE = "decode"
+    SUM = "sum"
 
 
 @dataclass(frozen=True, slots=True)

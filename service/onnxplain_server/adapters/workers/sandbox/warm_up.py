@@ -15,7 +15,7 @@ from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.table_pb2 import Table
 
 _ML = "ai.onnx.ml"
-_FEATURES = ("a", "b", "c")
+FEATURES = ("a", "b", "c")
 _ROW_COUNT, _TREE_COUNT, _LEVELS = 300, 12, 5
 _CSV = b"a,b,c,w,t\n" + b"".join(
     b"%d,%d,%d,%d,%d\n" % (i % 53, 7 * i % 59, i * i % 47, 1 + i % 2, i % 2)
@@ -27,7 +27,7 @@ _OPTIONS: Mapping[str, Sequence[Mapping[str, Any]]] = {
         {"threewayFeatureCount": 3},
         {"threewayFeatureCount": 3, "quantileBinCount": 3},
     ),
-    "partial_dependence": ({"gridSize": 3}, {"features": [{"names": _FEATURES[:2]}]}),
+    "partial_dependence": ({"gridSize": 3}, {"features": [{"names": FEATURES[:2]}]}),
     "individual_conditional_expectation": ({"features": ["a"]},),
 }
 """Options that reach all code of a method, in canonical JSON."""
@@ -85,12 +85,12 @@ class NullHost:
 
 def requests() -> Iterator[bytes]:
     """Yield requests for every method, with weights, on trees, linked trees and another model."""
-    models = (_regressor(1), _regressor(2), _classifier(1), _classifier(3), _negation())
+    models = (regressor(1), regressor(2), _classifier(1), _classifier(3), _negation())
     for model, method in [*product(models, _repeated()), *product(models[:1], _once())]:
         yield ExplainRequest(
             model=Model(content=model.SerializeToString()),
             table=Table(csv=_CSV),
-            feature_columns=_FEATURES,
+            feature_columns=FEATURES,
             weight_column="w",
             target_column="t",
             output_indices=[0],
@@ -119,7 +119,8 @@ def _methods(options_by_name: Mapping[str, Sequence[Mapping[str, Any]]]) -> Iter
             yield ParseDict({name: options}, MethodOptions())
 
 
-def _regressor(target_count: int) -> ModelProto:
+def regressor(target_count: int) -> ModelProto:
+    """Build a sum over trees of columns a, b and c."""
     node = helper.make_node(
         "TreeEnsembleRegressor",
         ["X"],
@@ -152,7 +153,7 @@ def _trees(prefix: str, target_count: int) -> Mapping[str, Any]:
     return {
         "nodes_treeids": [tree for tree in trees for _ in range(count)],
         "nodes_nodeids": [*range(count)] * _TREE_COUNT,
-        "nodes_featureids": [(i + tree) % len(_FEATURES) for tree in trees for i in range(count)],
+        "nodes_featureids": [(i + tree) % len(FEATURES) for tree in trees for i in range(count)],
         "nodes_modes": (["BRANCH_LEQ"] * inner + ["LEAF"] * len(leaves)) * _TREE_COUNT,
         "nodes_values": [float(7 * i % 50) + tree for tree in trees for i in range(count)],
         "nodes_truenodeids": [2 * i + 1 if i < inner else 0 for i in range(count)] * _TREE_COUNT,
@@ -165,7 +166,7 @@ def _trees(prefix: str, target_count: int) -> Mapping[str, Any]:
 
 
 def _negation() -> ModelProto:
-    return _model(helper.make_node("Neg", ["X"], ["y"]), len(_FEATURES))
+    return _model(helper.make_node("Neg", ["X"], ["y"]), len(FEATURES))
 
 
 def _model(node: NodeProto, width: int) -> ModelProto:
@@ -177,7 +178,7 @@ def _model(node: NodeProto, width: int) -> ModelProto:
     graph = helper.make_graph(
         [node],
         "rehearsal",
-        [helper.make_tensor_value_info("X", TensorProto.FLOAT, ["n", len(_FEATURES)])],
+        [helper.make_tensor_value_info("X", TensorProto.FLOAT, ["n", len(FEATURES)])],
         [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["n", width]), *labels],
     )
     opsets = [helper.make_opsetid("", 17), helper.make_opsetid(_ML, 3)]

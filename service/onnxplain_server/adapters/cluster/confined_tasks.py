@@ -1,0 +1,169 @@
+"""Tasks in confined processes: what a worker of a cluster runs.
+
+One pool of confined processes serves all tasks of a worker process. This process reads ranges of
+the files for them, and neither decodes a table nor computes.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
+
+from onnxplain_server.adapters.runner.ranged_file import MAX_RANGE
+from onnxplain_server.adapters.runner.table_files import check
+from onnxplain_server.adapters.workers.ipc import arena_task
+from onnxplain_server.adapters.workers.ipc.channel import FrameKind, MalformedError
+from onnxplain_server.adapters.workers.ipc.zygote_arguments import WorkerKind, WorkerSettings
+from onnxplain_server.adapters.workers.pool import WorkerPool
+from onnxplain_server.adapters.workers.sandbox.resource_limits import Budget
+from onnxplain_server.adapters.workers.worker_client import WorkerClient
+from onnxplain_server.adapters.workers.worker_process import WorkerRequest
+from onnxplain_server.adapters.workers.zygote_start import StartError
+from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.model_limits import ModelLimits
+from onnxplain_server.trees.streaming.blocks import Range
+from onnxplain_server.trees.streaming.workers import TableFile
+
+_ARENA_SHARE = 4
+"""Share of a process's memory that a task and its sums may take: one in four."""
+_PROCESSOR_SECONDS = 24 * 3_600
+"""Of a confined process; it is replaced after half of that."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerSize:
+    """Size of a worker of the cluster.
+
+    Attributes
+    ----------
+    thread_count : int
+        Tasks that it runs at the same time, each in a confined process.
+    memory_bytes : int
+        Of all of them.
+    """
+
+    thread_count: int
+    memory_bytes: int
+
+    @classmethod
+    def of_machine(cls, thread_count: int) -> WorkerSize:
+        """Give a worker the memory of the machine."""
+        return cls(thread_count, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+
+
+class ConfinedTasks:
+    """Pool of confined processes that compute tasks; its processes die with this one.
+
+    Parameters
+    ----------
+    size : WorkerSize
+
+    Raises
+    ------
+    ExplainError
+        UNAVAILABLE where no confined process can be started.
+    """
+
+    def __init__(self, size: WorkerSize) -> None:
+        share = size.memory_bytes // size.thread_count
+        settings = WorkerSettings(
+            1,
+            share // _ARENA_SHARE,
+            Budget(share, _PROCESSOR_SECONDS),
+            ModelLimits(),
+            kind=WorkerKind.SUM,
+        )
+        self._pool = WorkerPool(settings, size.thread_count, size.memory_bytes)
+        self._client = WorkerClient(self._pool, math.inf)
+        try:
+            self._pool.wait_ready()
+        except StartError as error:
+            raise ExplainError(
+                Reason.UNAVAILABLE, f"the cluster's worker can start no confined process: {error}"
+            ) from None
+
+    def compute(self, job: bytes, work: bytes, files: Sequence[TableFile], task: Range) -> bytes:
+        """Compute a task; return its sums as bytes.
+
+        Raises
+        ------
+        ExplainError
+        """
+        check(files)
+        sizes = [(Path(file.path).name, file.byte_count) for file in files]
+        packed = arena_task.PackedTask(job, work, sizes, *task)
+        exchange = WorkerRequest(
+            FrameKind.SUM, partial(arena_task.pack, task=packed), arena_task.unpack_sums
+        )
+        with _opened(files) as handles:
+            host = _TaskHost(sha256(job).hexdigest(), handles)
+            return self._client.ask(exchange, host.model_key, host)
+
+    def close(self) -> None:
+        """Kill the processes."""
+        self._pool.close()
+
+
+@contextmanager
+def _opened(files: Sequence[TableFile]) -> Iterator[list[int]]:
+    handles = [os.open(file.path, os.O_RDONLY) for file in files]
+    try:
+        yield handles
+    finally:
+        for handle in handles:
+            os.close(handle)
+
+
+@dataclass(frozen=True)
+class _TaskHost:
+    """Host of a task: its process has ranges of files read in place of a cache.
+
+    Attributes
+    ----------
+    model_key : str
+        Tasks of one job share processes.
+    handles : list of int
+        Descriptors of the files.
+    """
+
+    model_key: str
+    handles: list[int]
+    caller_key: str = ""
+
+    def advance(self, done: float, planned: float) -> None:
+        """Do nothing: a task takes seconds, and its sums are dropped where nobody waits."""
+
+    def count_processor(self, seconds: float) -> None:
+        """Forget it."""
+
+    def publish(self, _part: bytes) -> None:
+        """Refuse it: tasks have no parts."""
+        raise MalformedError
+
+    def single_flight(self, _name: str) -> AbstractContextManager[bool]:
+        """Never wait."""
+        return nullcontext(True)
+
+    def cache_get(
+        self,
+        names: Sequence[str],
+        byte_limit: float = math.inf,  # noqa: ARG002 - each range is within the limits of frames
+    ) -> Sequence[bytes | None]:
+        """Read ranges of the files; None for one that the file does not have."""
+        return [self._read(*arena_task.parse_range(name)) for name in names]
+
+    def cache_put(self, _entries: Mapping[str, bytes]) -> None:
+        """Refuse it: sums are not cached."""
+        raise MalformedError
+
+    def _read(self, file: int, start: int, length: int) -> bytes | None:
+        if file >= len(self.handles) or length > MAX_RANGE:
+            raise MalformedError
+        content = os.pread(self.handles[file], length, start)
+        return content if len(content) == length else None

@@ -1,0 +1,67 @@
+"""Connection to a Dask cluster by the address of its scheduler."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from distributed import Client
+from distributed.security import Security
+
+from onnxplain_server.adapters.cluster.dask_workers import DaskWorkers
+from onnxplain_server.core.errors import ExplainError, Reason
+
+_CONNECT_SECONDS = 30.0
+"""Time limit for the connection, and for the next one after it was lost."""
+
+
+@contextmanager
+def connected(address: str, tls_files: Sequence[Path] = ()) -> Iterator[DaskWorkers]:
+    """Connect to a scheduler.
+
+    Parameters
+    ----------
+    address : str
+        With its scheme: tcp:// or tls://.
+    tls_files : sequence of Path
+        Certificate authorities, certificate and key; none without TLS.
+
+    Raises
+    ------
+    ExplainError
+        UNAVAILABLE where it does not answer; INVALID_OPTION for files that cannot be used.
+    """
+    client = _client(address, tls_files)
+    try:
+        yield DaskWorkers(client)
+    finally:
+        client.close(timeout=1)
+
+
+def _client(address: str, tls_files: Sequence[Path]) -> Client:
+    try:
+        return Client(
+            address,
+            timeout=_CONNECT_SECONDS,
+            security=_security(tls_files),
+            set_as_default=False,
+            # Of the cluster, one comes: the scheduler, which may be all that is reachable.
+            direct_to_workers=False,
+        )
+    except (OSError, ValueError) as error:
+        raise ExplainError(
+            Reason.UNAVAILABLE, f"the Dask scheduler at {address} cannot be reached: {error}"
+        ) from None
+
+
+def _security(tls_files: Sequence[Path]) -> Security | None:
+    if not tls_files:
+        return None
+    ca_file, certificate_file, key_file = map(str, tls_files)
+    return Security(
+        tls_ca_file=ca_file,
+        tls_client_cert=certificate_file,
+        tls_client_key=key_file,
+        require_encryption=True,
+    )

@@ -1,0 +1,63 @@
+"""Task as Dask calls it on a worker: bytes, text and numbers in, bytes out, errors included."""
+
+from __future__ import annotations
+
+import json
+import threading
+
+from distributed import get_worker
+
+from onnxplain_server.adapters.cluster.confined_tasks import ConfinedTasks, WorkerSize
+from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.trees.streaming.workers import TableFile
+
+FileFields = tuple[str, int, str]
+"""Path, size and digest of the end, as `TableFile` has them."""
+
+_SUMS, _ERROR = b"s", b"e"
+_lock = threading.Lock()
+_confined: ConfinedTasks | None = None
+
+
+def keep(content: bytes) -> bytes:
+    """Return the bytes: Dask then has them on each worker that needs them, once."""
+    return content
+
+
+def compute(job: bytes, work: bytes, files: tuple[FileFields, ...], first: int, last: int) -> bytes:
+    """Compute a task in a confined process; return its sums, or its error, as bytes."""
+    try:
+        table = [TableFile(*fields) for fields in files]
+        return _SUMS + _tasks().compute(job, work, table, (first, last))
+    except ExplainError as error:
+        return _ERROR + json.dumps([error.reason.name, error.message, error.field]).encode()
+
+
+def read_reply(reply: bytes) -> bytes:
+    """Return the sums of a reply.
+
+    Raises
+    ------
+    ExplainError
+        The task's.
+    """
+    if reply[:1] == _SUMS:
+        return reply[1:]
+    name, message, field = json.loads(reply[1:])
+    raise ExplainError(Reason[name], message, field)
+
+
+def _tasks() -> ConfinedTasks:
+    """Return the confined processes of this worker, which the first task starts."""
+    global _confined  # noqa: PLW0603 - one pool for each process, as Dask calls functions only
+    with _lock:
+        if _confined is None:
+            _confined = ConfinedTasks(_size())
+        return _confined
+
+
+def _size() -> WorkerSize:
+    worker = get_worker()
+    limit = worker.memory_manager.memory_limit
+    thread_count = worker.state.nthreads
+    return WorkerSize(thread_count, limit) if limit else WorkerSize.of_machine(thread_count)

@@ -1,0 +1,72 @@
+"""Workers of tasks that may be other processes: what they take and return is bytes and numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Protocol
+
+from onnxplain_server.trees.streaming.blocks import Range
+
+
+@dataclass(frozen=True, slots=True)
+class TableFile:
+    """A file of a table, by which workers know that theirs is the same.
+
+    Attributes
+    ----------
+    path : str
+        Absolute; the same on all machines.
+    byte_count : int
+    tail : str
+        SHA-256 of its last bytes, in which Parquet and Arrow describe all others.
+    """
+
+    path: str
+    byte_count: int
+    tail: str
+
+
+class TaskQueue(Protocol):
+    """Tasks of one pass, on their way to workers and back. For one thread."""
+
+    def width(self) -> int:
+        """Return how many tasks workers can run at the same time now; 0 where there are none."""
+
+    def submit(self, number: int, task: Range) -> None:
+        """Submit a task under a number.
+
+        Raises
+        ------
+        ExplainError
+            UNAVAILABLE where nothing can be submitted.
+        """
+
+    def replies(self, seconds: float) -> Sequence[tuple[int, bytes]]:
+        """Return the numbers and sums of tasks that have ended, in any order.
+
+        Waits for one at most so many seconds.
+
+        Raises
+        ------
+        ExplainError
+            That of a task; UNAVAILABLE where workers are missing for too long.
+        """
+
+
+class Workers(Protocol):
+    """Workers that run the tasks of passes."""
+
+    def open(
+        self, job: bytes, work: bytes, files: Sequence[TableFile]
+    ) -> AbstractContextManager[TaskQueue]:
+        """Open a queue for the tasks of one pass, which closing cancels.
+
+        Parameters
+        ----------
+        job : bytes
+            Trees, and the binding of the rows: `explain.streaming.remote_tasks` encodes them.
+        work : bytes
+            The pass.
+        """

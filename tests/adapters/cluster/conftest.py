@@ -1,0 +1,159 @@
+"""A Dask cluster of real processes, a table of several tasks, and the answer of this process."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from onnxplain.v1 import explanation_service_pb2 as service_pb2
+from onnxplain.v1 import interactions_pb2
+from onnxplain_server.adapters.runner.in_process import InProcess
+from onnxplain_server.adapters.runner.table_blocks import large_table
+from onnxplain_server.core.interfaces import NO_BLOBS
+from onnxplain_server.trees.streaming.row_blocks import BLOCK_ROWS
+
+MODEL = Path(__file__).parents[2] / "models/sklearn_gradient_boosting.onnx"
+TASKS = 3
+N = (4 * TASKS - 2) * BLOCK_ROWS + 5_000
+MEMORY_BYTES = 256 << 20
+
+
+class Host:
+    """A host that keeps nothing, and calls a function now and then."""
+
+    def __init__(self, during: Callable[[], None] = lambda: None) -> None:
+        self.during = during
+
+    def advance(self, done: float, planned: float) -> None:
+        self.during()
+
+    def cache_get(self, names):
+        return [None] * len(names)
+
+    def cache_put(self, entries) -> None: ...
+
+    def single_flight(self, name):
+        return nullcontext(True)
+
+
+@pytest.fixture(scope="session")
+def rows() -> pa.Table:
+    """Known rows of the model, drawn with small shifts; weights, also of 0, and text."""
+    known = json.loads(MODEL.with_suffix(".json").read_text())["columns"]
+    rng = np.random.default_rng(0)
+    columns = {
+        name: (rng.choice(values, N) + 0.01 * rng.normal(size=N)).astype(np.float32)
+        for name, values in known.items()
+    }
+    return pa.table({**columns, "weight": rng.integers(0, 3, N).astype(np.float64)})
+
+
+@pytest.fixture(scope="session")
+def table(rows: pa.Table, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("rows") / "rows.parquet"
+    pq.write_table(rows, path, row_group_size=100_000)
+    return path
+
+
+@pytest.fixture(scope="session")
+def runner() -> Iterator[InProcess]:
+    made = InProcess(2)
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="session")
+def explained(runner: InProcess) -> Callable[..., bytes]:
+    """Explain a table in blocks: path, workers, what to do meanwhile -> the explanations' bytes."""
+
+    def explain(path: Path, workers: Any = None, during: Callable[[], None] = lambda: None):
+        request = service_pb2.ExplainRequest(weight_column="weight", plots=False)
+        request.model.content = MODEL.read_bytes()
+        options = interactions_pb2.InteractionsOptions(
+            pairwise_feature_count=3, threeway_feature_count=3
+        )
+        request.methods.add().interactions.MergeFrom(options)
+        large = large_table(path, MEMORY_BYTES, workers)
+        assert large is not None
+        reply = runner.explain_large(request.SerializeToString(), NO_BLOBS, large, Host(during))
+        answer = service_pb2.ExplainResponse.FromString(reply.content)
+        (explanation,) = answer.explanations
+        assert explanation.rows.used_row_count < N  # some weights are 0
+        return explanation.SerializeToString(deterministic=True)
+
+    return explain
+
+
+@pytest.fixture(scope="session")
+def expected(table: Path, explained: Callable[..., bytes]) -> bytes:
+    """The answer of the threads of this process."""
+    return explained(table)
+
+
+@dataclass
+class Cluster:
+    """Scheduler and workers, each a process."""
+
+    folder: Path
+    port: int = 0
+    processes: list[subprocess.Popen[bytes]] = field(default_factory=list)
+    workers: list[subprocess.Popen[bytes]] = field(default_factory=list)
+
+    @property
+    def address(self) -> str:
+        return f"tcp://127.0.0.1:{self.port}"
+
+    def start_scheduler(self) -> None:
+        """Start the scheduler at a free port, or again at the same one; wait for it."""
+        told = self.folder / "scheduler.json"
+        told.unlink(missing_ok=True)
+        where = ("--host", "127.0.0.1", "--port", str(self.port), "--scheduler-file", str(told))
+        process = self._start("scheduler", *where)
+        while not (told.exists() and told.read_text().endswith("}")):
+            assert process.poll() is None, (self.folder / "log").read_text()
+            time.sleep(0.05)
+        self.port = int(json.loads(told.read_text())["address"].rpartition(":")[2])
+
+    def start_worker(self) -> None:
+        limits = ("--nthreads", "1", "--memory-limit", "4GB", "--no-nanny", "--host", "127.0.0.1")
+        folder = ("--local-directory", str(self.folder))
+        self.workers.append(self._start("worker", self.address, *limits, *folder))
+
+    def kill(self, process: subprocess.Popen[bytes]) -> None:
+        """Kill one at once."""
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+
+    def stop(self) -> None:
+        for process in self.processes:
+            process.kill()
+            process.wait()
+
+    def _start(self, *arguments: str) -> subprocess.Popen[bytes]:
+        program = str(Path(sys.executable).with_name("dask"))
+        with (self.folder / "log").open("ab") as log:
+            process = subprocess.Popen(
+                [program, *arguments, "--no-dashboard"], stdout=log, stderr=log, cwd=self.folder
+            )
+        self.processes.append(process)
+        return process
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[Cluster]:
+    """A cluster without scheduler and workers so far."""
+    made = Cluster(tmp_path)
+    yield made
+    made.stop()

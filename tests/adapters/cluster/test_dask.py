@@ -1,0 +1,206 @@
+"""A Dask cluster: its answers are those of one process, to the bit, whoever dies meanwhile."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import contextmanager
+from pathlib import Path
+
+import psutil
+import pyarrow.parquet as pq
+import pytest
+from onnxplain_server.core.errors import ExplainError, Reason
+
+MODELS = Path(__file__).parents[2] / "models"
+MODEL = MODELS / "sklearn_gradient_boosting.onnx"
+
+pytestmark = pytest.mark.slow
+dask_client = pytest.importorskip(
+    "onnxplain_server.adapters.cluster.dask_client", reason="needs the extra dask"
+)
+
+
+def connected(cluster):
+    return dask_client.connected(cluster.address)
+
+
+@contextmanager
+def workers_of(cluster, count: int):
+    """Start a scheduler and workers; wait for them."""
+    cluster.start_scheduler()
+    for _ in range(count):
+        cluster.start_worker()
+    with connected(cluster) as workers:
+        workers.client.wait_for_workers(count)
+        yield workers
+
+
+class Interrupted:
+    """Workers that do something once, when so many replies have come."""
+
+    def __init__(self, workers, after: int, action: Callable[[], None]) -> None:
+        self._workers, self._left, self._action = workers, after, action
+
+    @contextmanager
+    def open(self, job, work, files):
+        with self._workers.open(job, work, files) as queue:
+            self._queue = queue
+            yield self
+
+    def width(self):
+        return self._queue.width()
+
+    def submit(self, number, task) -> None:
+        self._queue.submit(number, task)
+
+    def replies(self, seconds):
+        replies = self._queue.replies(seconds)
+        before, self._left = self._left, self._left - len(replies)
+        if before > 0 >= self._left:
+            self._action()
+        return replies
+
+
+@pytest.mark.parametrize("count", [1, 2, 4])
+def test_the_number_of_workers_changes_no_bit(cluster, table, explained, expected, count) -> None:
+    with workers_of(cluster, count) as workers:
+        assert explained(table, workers) == expected
+
+
+def test_row_groups_change_no_bit(cluster, rows, explained, expected, tmp_path) -> None:
+    with workers_of(cluster, 2) as workers:
+        for size in (7_000, 65_536, 400_000):
+            path = tmp_path / f"{size}.parquet"
+            pq.write_table(rows, path, row_group_size=size)
+            assert explained(path, workers) == expected
+
+
+def test_a_worker_that_is_killed_changes_no_bit(cluster, table, explained, expected) -> None:
+    with workers_of(cluster, 2) as workers:
+        for after in (1, 4):
+            cluster.start_worker()
+            victim = cluster.workers[-1]
+            workers.client.wait_for_workers(3 if after == 1 else 2)
+            killing = Interrupted(workers, after, lambda process=victim: cluster.kill(process))
+            assert explained(table, killing) == expected
+
+
+def test_all_workers_may_be_replaced(cluster, table, explained, expected) -> None:
+    """What workers held of the model and the pass travels again."""
+
+    def replace() -> None:
+        for worker in cluster.workers:
+            cluster.kill(worker)
+        cluster.start_worker()
+
+    with workers_of(cluster, 2) as workers:
+        assert explained(table, Interrupted(workers, 2, replace)) == expected
+
+
+def test_a_scheduler_that_restarts_changes_no_bit(cluster, table, explained, expected) -> None:
+    def restart() -> None:
+        for process in [*cluster.workers, cluster.processes[0]]:
+            cluster.kill(process)
+        cluster.start_scheduler()
+        cluster.start_worker()
+
+    with workers_of(cluster, 1) as workers:
+        assert explained(table, Interrupted(workers, 2, restart)) == expected
+
+
+def test_a_cluster_without_workers_is_told(cluster, table, explained) -> None:
+    cluster.start_scheduler()
+    with connected(cluster) as workers:
+        workers.missing_seconds = 1.0
+        with pytest.raises(ExplainError, match="no worker for 1 s") as error:
+            explained(table, workers)
+
+    assert error.value.reason is Reason.UNAVAILABLE
+
+
+def test_a_deadline_ends_the_wait_for_workers(cluster, table, explained) -> None:
+    calls = iter(range(200))
+
+    def deadline() -> None:
+        if next(calls, None) is None:
+            raise ExplainError(Reason.DEADLINE_EXCEEDED, "too late")
+
+    cluster.start_scheduler()
+    with connected(cluster) as workers:
+        workers.missing_seconds = 1e9
+        with pytest.raises(ExplainError, match="too late"):
+            explained(table, workers, deadline)
+
+
+def test_a_scheduler_that_is_gone_is_told(cluster, table, explained) -> None:
+    with workers_of(cluster, 1) as workers:
+        workers.client._timeout = 1.0  # in place of half a minute
+        gone = Interrupted(workers, 1, lambda: cluster.kill(cluster.processes[0]))
+        with pytest.raises(ExplainError, match="Dask scheduler is lost") as error:
+            explained(table, gone)
+
+    assert error.value.reason is Reason.UNAVAILABLE
+
+
+def test_another_file_at_the_same_path_is_refused(cluster, rows, explained, tmp_path) -> None:
+    path = tmp_path / "rows.parquet"
+    pq.write_table(rows, path)
+    with workers_of(cluster, 1) as workers:
+
+        def change() -> None:
+            other = tmp_path / "other"
+            pq.write_table(rows.slice(1), other)
+            other.replace(path)  # tasks under way still have the file that they opened
+
+        with pytest.raises(ExplainError, match=r"rows\.parquet differs .* on worker") as error:
+            explained(path, Interrupted(workers, 1, change))
+
+    assert error.value.reason is Reason.INVALID_TABLE
+
+
+def test_tasks_run_in_confined_processes_which_die_with_their_worker(
+    cluster, table, explained
+) -> None:
+    found = []
+
+    def look() -> None:
+        (zygote,) = psutil.Process(cluster.workers[0].pid).children()
+        found.extend([zygote, *zygote.children()])
+
+    with workers_of(cluster, 1) as workers:
+        explained(table, Interrupted(workers, 1, look))
+        status = Path(f"/proc/{found[1].pid}/status").read_text("ascii")
+        assert "Seccomp:\t2" in status
+        assert "NoNewPrivs:\t1" in status
+        cluster.kill(cluster.workers[0])
+        _, alive = psutil.wait_procs(found, timeout=60)
+        assert alive == []
+
+
+def test_the_command_explains_by_a_cluster(cluster, table) -> None:
+    cluster.start_scheduler()
+    cluster.start_worker()
+    command = [
+        *(sys.executable, "-m", "onnxplain_server", "explain", MODEL, table),
+        *("--method", "interactions", "--weight-column", "weight", "--output", "json"),
+        "--no-plots",
+    ]
+
+    alone = subprocess.run(
+        [*command, "--memory-bytes", "200000000"], check=False, capture_output=True
+    )
+    by_cluster = subprocess.run(
+        [*command, "--dask-scheduler", cluster.address], check=False, capture_output=True
+    )
+
+    assert alone.returncode == 0, alone.stderr
+    assert by_cluster.returncode == 0, by_cluster.stderr
+    assert b"read in blocks, as it is for workers of a cluster" in by_cluster.stdout
+    start, end = b'"explanations"', b'"model"'
+    found, wanted = (
+        done.stdout[done.stdout.index(start) : done.stdout.index(end)]
+        for done in (by_cluster, alone)
+    )
+    assert found == wanted

@@ -1,0 +1,43 @@
+"""Executors of this machine: their answers are those of the threads, to the bit."""
+
+from __future__ import annotations
+
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
+
+import pytest
+from onnxplain_server.adapters.cluster.executor_workers import ExecutorWorkers
+from onnxplain_server.core.errors import ExplainError, Reason
+
+
+def test_threads_of_an_executor_change_no_bit(table, explained, expected) -> None:
+    with ThreadPoolExecutor(3) as executor:
+        assert explained(table, ExecutorWorkers(executor)) == expected
+
+
+@pytest.mark.slow
+def test_processes_of_an_executor_change_no_bit(table, explained, expected) -> None:
+    with ProcessPoolExecutor(2, get_context("spawn")) as executor:
+        assert explained(table, ExecutorWorkers(executor, 2)) == expected
+
+
+def test_an_executor_that_is_shut_down_is_told(table, explained) -> None:
+    executor = ThreadPoolExecutor(1)
+    executor.shutdown()
+
+    with pytest.raises(ExplainError, match="the executor takes no task") as error:
+        explained(table, ExecutorWorkers(executor))
+
+    assert error.value.reason is Reason.UNAVAILABLE
+
+
+def test_a_request_that_is_cancelled_ends(table, explained) -> None:
+    """Also while tasks are under way, of which none starts any more."""
+    calls = iter(range(40))
+
+    def cancel() -> None:
+        if next(calls, None) is None:
+            raise ExplainError(Reason.CANCELLED, "enough")
+
+    with ThreadPoolExecutor(1) as executor, pytest.raises(ExplainError, match="enough"):
+        explained(table, ExecutorWorkers(executor, 1), cancel)
