@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import replace
+from functools import partial
 from typing import Any, TypeVar
 
 import onnxplain
@@ -22,9 +24,15 @@ from onnxplain.v1.explanation_service_pb2 import (
 from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.plan_pb2 import ExplanationPlan
 
+from onnxplain_server.adapters.runner.in_process import InProcess
+from onnxplain_server.adapters.runner.large_tables import (
+    LargeTableRunner,
+    LargeTables,
+    not_in_blocks,
+)
 from onnxplain_server.adapters.runner.local_decoder import LocalDecoder
-from onnxplain_server.core.interfaces import BlobStore, Cache, Runner
-from onnxplain_server.core.request import Reply, ReplyFormat, ServiceMethod
+from onnxplain_server.core.interfaces import BlobStore, Cache
+from onnxplain_server.core.request import Reply, ReplyFormat, RequestParts, ServiceMethod
 from onnxplain_server.core.sources import Sources
 from onnxplain_server.local_errors import translated
 from onnxplain_server.local_operations import LOCAL_CALLER, LocalOperations, local_store
@@ -49,7 +57,7 @@ class LocalMessages:
 
     Parameters
     ----------
-    runner : Runner
+    runner : InProcess
         Computes.
     cache : Cache
         Shared by all calls.
@@ -57,16 +65,23 @@ class LocalMessages:
         Holds uploaded files.
     sources : Sources
         Reads models and tables by their URIs.
+    tables : LargeTables
+        Finds tables that are read in blocks; by default, none is.
     """
 
     def __init__(
-        self, runner: Runner, cache: Cache, store: BlobStore, sources: Sources = NO_SOURCES
+        self,
+        runner: InProcess,
+        cache: Cache,
+        store: BlobStore,
+        sources: Sources = NO_SOURCES,
+        tables: LargeTables | None = None,
     ) -> None:
         self._scheduler = Scheduler(_RUNNING_COUNT, _WAITING_COUNT)
-        self._service = Service(
-            runner,
-            cache,
-            store,
+        self._service_of = partial(
+            Service,
+            cache=cache,
+            store=store,
             decoder=LocalDecoder(),
             limits=NO_LIMITS,
             scheduler=self._scheduler,
@@ -74,6 +89,9 @@ class LocalMessages:
             operations=local_store(),
             sources=sources,
         )
+        self._runner = runner
+        self._tables = tables or LargeTables()
+        self._service = self._service_of(runner)
         self.operations = LocalOperations(self._service, self._scheduler, _RUNNING_COUNT)
 
     def explain(
@@ -113,6 +131,8 @@ class LocalMessages:
     ) -> Any:
         """Start an operation, which ends with this process."""
         with self._admitted(timeout) as ticket:
+            if self._tables.find(request.table):
+                raise not_in_blocks("explained by an operation")
             return self._call_with_uploads(
                 request,
                 files,
@@ -165,12 +185,21 @@ class LocalMessages:
         self.operations.close()
 
     def _events(self, request: ExplainRequest, ticket: Ticket) -> Events:
-        parts = split(request.SerializeToString(), ServiceMethod.EXPLAIN)
-        return self._service.events(parts, ticket, ReplyFormat.EVENT)
+        service, parts = self._asked(request)
+        return service.events(parts, ticket, ReplyFormat.EVENT)
 
     def _plan(self, request: ExplainRequest, ticket: Ticket) -> Reply:
+        service, parts = self._asked(request)
+        return service.plan(parts, ticket, ReplyFormat.PROTOBUF)
+
+    def _asked(self, request: ExplainRequest) -> tuple[Service, RequestParts]:
+        """Split a request; one whose table is read in blocks goes without it to its own service."""
         parts = split(request.SerializeToString(), ServiceMethod.EXPLAIN)
-        return self._service.plan(parts, ticket, ReplyFormat.PROTOBUF)
+        table = self._tables.find(request.table)
+        if table is None:
+            return self._service, parts
+        without = replace(parts, table=None)
+        return self._service_of(LargeTableRunner(self._runner, table)), without
 
     def _describe(self, request: DescribeModelRequest, ticket: Ticket) -> Reply:
         parts = split(request.SerializeToString(), ServiceMethod.DESCRIBE)

@@ -129,12 +129,17 @@ class InProcess:
         )
 
     def explain_large(
-        self, request: bytes, blobs: Blobs, table: LargeTable, host: AnswerHost
+        self,
+        request: bytes,
+        blobs: Blobs,
+        table: LargeTable,
+        host: AnswerHost,
+        reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
     ) -> Reply:
         """Answer a request without its table, which is read in blocks."""
         start = time.monotonic()
-        asked = self._read(request, blobs, host, ReplyFormat.PROTOBUF, table)
-        return self._answer(asked, host, ReplyFormat.PROTOBUF, start)
+        asked = self._read(request, blobs, host, reply_format, table)
+        return self._answer(asked, host, reply_format, start)
 
     def _answer(
         self, asked: _Asked, host: AnswerHost, reply_format: ReplyFormat, start: float

@@ -1,0 +1,108 @@
+"""Tables of this machine that requests name by URI and that are read in blocks."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import NoReturn
+
+from onnxplain.v1.table_pb2 import Table
+
+from onnxplain_server.adapters.runner.in_process import InProcess
+from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.interfaces import AnswerHost, Blobs, ComputationHost
+from onnxplain_server.core.request import Reply, ReplyFormat
+from onnxplain_server.trees.streaming.row_blocks import LargeTable
+from onnxplain_server.trees.streaming.workers import Workers
+
+_LOCAL = "file:///"
+_SHARE = 2
+"""The default of workers is a half of the machine's memory."""
+
+
+class LargeTables:
+    """Finder of tables that are read in blocks.
+
+    Parameters
+    ----------
+    memory_bytes : int or None
+        Tables of files that would need more are read in blocks; None: no table is.
+    workers : Workers or None
+        They read tables of files in blocks, whatever their size.
+    """
+
+    def __init__(self, memory_bytes: int | None = None, workers: Workers | None = None) -> None:
+        self._memory_bytes = memory_bytes
+        self._workers = workers
+
+    def find(self, table: Table) -> LargeTable | None:
+        """Return the table of one Parquet or Arrow file of this machine, if it is read in blocks.
+
+        Raises
+        ------
+        ExplainError
+            INVALID_TABLE.
+        """
+        path = _path(table)
+        if path is None or (self._memory_bytes is None and self._workers is None):
+            return None
+        from onnxplain_server.adapters.runner.table_blocks import large_table
+
+        machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        return large_table(path, self._memory_bytes or machine // _SHARE, self._workers)
+
+
+class LargeTableRunner:
+    """`Runner` for one table that is read in blocks.
+
+    Parameters
+    ----------
+    runner : InProcess
+    table : LargeTable
+    """
+
+    def __init__(self, runner: InProcess, table: LargeTable) -> None:
+        self._runner = runner
+        self._table = table
+        self.describe = runner.describe
+
+    def explain(
+        self,
+        request: bytes,
+        blobs: Blobs,
+        host: AnswerHost,
+        reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
+    ) -> Reply:
+        """Answer a request without its table; see `Runner.explain`."""
+        return self._runner.explain_large(request, blobs, self._table, host, reply_format)
+
+    def plan(
+        self,
+        request: bytes,  # noqa: ARG002 - of the protocol
+        blobs: Blobs,  # noqa: ARG002
+        host: ComputationHost,  # noqa: ARG002
+        reply_format: ReplyFormat = ReplyFormat.PROTOBUF,  # noqa: ARG002
+    ) -> NoReturn:
+        """Refuse it."""
+        raise not_in_blocks("planned")
+
+
+def not_in_blocks(done: str) -> ExplainError:
+    """Return the error for what cannot be done with a table that is read in blocks."""
+    return ExplainError(
+        Reason.INVALID_REQUEST,
+        f"a table that is read in blocks cannot be {done}; use a client without memory_bytes and "
+        "executor",
+        "table",
+    )
+
+
+def _path(table: Table) -> Path | None:
+    """Return the file that a table names, without conditions on its rows."""
+    if len(table.uris.uris) != 1 or table.uris.filters:
+        return None
+    uri = table.uris.uris[0]
+    if not uri.startswith(_LOCAL):
+        return None
+    path = Path(uri.removeprefix(_LOCAL[:-1]))
+    return path if path.is_file() else None
