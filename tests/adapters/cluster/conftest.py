@@ -121,10 +121,10 @@ class Cluster:
         told.unlink(missing_ok=True)
         where = ("--host", "127.0.0.1", "--port", str(self.port), "--scheduler-file", str(told))
         process = self._start("scheduler", *where)
-        while not (told.exists() and told.read_text().endswith("}")):
+        while (address := address_in(told)) is None:
             assert process.poll() is None, (self.folder / "log").read_text()
             time.sleep(0.05)
-        self.port = int(json.loads(told.read_text())["address"].rpartition(":")[2])
+        self.port = int(address.rpartition(":")[2])
 
     def start_worker(self) -> None:
         limits = ("--nthreads", "1", "--memory-limit", "4GB", "--no-nanny", "--host", "127.0.0.1")
@@ -149,6 +149,14 @@ class Cluster:
             )
         self.processes.append(process)
         return process
+
+
+def address_in(told: Path) -> str | None:
+    """Return the address in a scheduler's file; None while it is being written."""
+    try:
+        return str(json.loads(told.read_text())["address"])
+    except (OSError, ValueError):
+        return None
 
 
 @pytest.fixture

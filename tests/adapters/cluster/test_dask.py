@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import subprocess
 import sys
 from collections.abc import Callable
@@ -20,6 +21,8 @@ pytestmark = pytest.mark.slow
 dask_client = pytest.importorskip(
     "onnxplain_server.adapters.cluster.dask_client", reason="needs the extra dask"
 )
+
+dask_task = pytest.importorskip("onnxplain_server.adapters.cluster.dask_task")
 
 
 def connected(cluster):
@@ -158,6 +161,33 @@ def test_another_file_at_the_same_path_is_refused(cluster, rows, explained, tmp_
             explained(path, Interrupted(workers, 1, change))
 
     assert error.value.reason is Reason.INVALID_TABLE
+
+
+def test_a_worker_of_another_version_is_told(cluster, table, explained, monkeypatch) -> None:
+    monkeypatch.setattr(dask_task, "own_release", lambda: "9.9")  # here, not on the worker
+    with (
+        workers_of(cluster, 1) as workers,
+        pytest.raises(ExplainError, match=r"not 9\.9; install the same version") as error,
+    ):
+        explained(table, workers)
+
+    assert error.value.reason is Reason.UNAVAILABLE
+
+
+def test_a_task_that_dask_cannot_run_is_told(
+    cluster, table, explained, monkeypatch, tmp_path
+) -> None:
+    """As where the package is missing on the scheduler or a worker."""
+    (tmp_path / "only_here.py").write_text("def compute(*_arguments): ...")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(dask_task, "compute", importlib.import_module("only_here").compute)
+    with (
+        workers_of(cluster, 1) as workers,
+        pytest.raises(ExplainError, match="cannot run the tasks") as error,
+    ):
+        explained(table, workers)
+
+    assert error.value.reason is Reason.UNAVAILABLE
 
 
 def test_tasks_run_in_confined_processes_which_die_with_their_worker(

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import threading
+from importlib.metadata import version
 
 from distributed import get_worker
 
 from onnxplain_server.adapters.cluster.confined_tasks import ConfinedTasks, WorkerSize
 from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.trees.streaming.blocks import Range
 from onnxplain_server.trees.streaming.workers import TableFile
 
 FileFields = tuple[str, int, str]
@@ -24,11 +26,20 @@ def keep(content: bytes) -> bytes:
     return content
 
 
-def compute(job: bytes, work: bytes, files: tuple[FileFields, ...], first: int, last: int) -> bytes:
-    """Compute a task in a confined process; return its sums, or its error, as bytes."""
+def compute(
+    job: bytes, work: bytes, files: tuple[FileFields, ...], task: Range, release: str
+) -> bytes:
+    """Compute a task in a confined process; return its sums, or its error, as bytes.
+
+    Parameters
+    ----------
+    release : str
+        Version of the package that asks: others may compute other bits.
+    """
     try:
+        _check(release)
         table = [TableFile(*fields) for fields in files]
-        return _SUMS + _tasks().compute(job, work, table, (first, last))
+        return _SUMS + _tasks().compute(job, work, table, task)
     except ExplainError as error:
         return _ERROR + json.dumps([error.reason.name, error.message, error.field]).encode()
 
@@ -45,6 +56,20 @@ def read_reply(reply: bytes) -> bytes:
         return reply[1:]
     name, message, field = json.loads(reply[1:])
     raise ExplainError(Reason[name], message, field)
+
+
+def own_release() -> str:
+    """Return the version of this package."""
+    return version("onnxplain-server")
+
+
+def _check(release: str) -> None:
+    if release != own_release():
+        raise ExplainError(
+            Reason.UNAVAILABLE,
+            f"a worker of the cluster runs onnxplain-server {own_release()}, not {release}; "
+            "install the same version on all machines",
+        )
 
 
 def _tasks() -> ConfinedTasks:

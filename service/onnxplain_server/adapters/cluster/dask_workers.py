@@ -115,7 +115,10 @@ class _Queue:
         try:
             shared = self._workers.keep(self._shared)
             future: Any = self._client.submit(
-                dask_task.compute, *shared, self._files, *task, key=key, pure=False
+                dask_task.compute,
+                *(*shared, self._files, task, dask_task.own_release()),
+                key=key,
+                pure=False,
             )
         except Exception as error:  # noqa: BLE001 - Dask's errors of a closed client are many
             raise _lost(error) from None
@@ -156,6 +159,12 @@ class _Queue:
             LOG.warning("a task was lost and runs again: %s", type(error).__name__)
             self.submit(number, task)
             return []
+        except Exception as error:  # noqa: BLE001 - Dask's own, of tasks that it cannot run
+            raise ExplainError(
+                Reason.UNAVAILABLE,
+                "the Dask cluster cannot run the tasks; scheduler and workers need "
+                f"onnxplain-server[dask] {dask_task.own_release()}, as here: {error}",
+            ) from None
         del self._tasks[number]
         return [(number, dask_task.read_reply(reply))]
 

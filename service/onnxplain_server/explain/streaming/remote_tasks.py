@@ -85,13 +85,13 @@ class RemoteTasks:
     def run(self, work: Pass, ranges: Sequence[Range], at_once: int) -> Iterator[Sums | None]:
         """Yield the sums of tasks; see `Tasks.run`."""
         with self._workers.open(self._job, self._encoding.encode(work), self._files) as queue:
-            for task, reply in _in_order(queue, ranges, at_once, self._ledger):
+            for task, reply in in_order(queue, ranges, at_once, self._ledger):
                 rows = min(task[1] * BLOCK_ROWS, self._row_count) - task[0] * BLOCK_ROWS
                 self._ledger.spend(rows * work.evaluations, 0)
                 yield self._encoding.decode(reply)
 
 
-def _in_order(
+def in_order(
     queue: TaskQueue, ranges: Sequence[Range], at_once: int, ledger: Ledger
 ) -> Iterator[tuple[Range, bytes]]:
     """Yield tasks with their replies, in their order; at most `at_once` are under way."""

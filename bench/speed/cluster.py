@@ -1,0 +1,248 @@
+"""Dask cluster: workers against threads of one process, and 64 simulated workers.
+
+python -m bench.speed.cluster workers 2000000
+python -m bench.speed.cluster simulated
+
+`workers` explains a file (H² of ten features, ten pairs, 300 trees) by one and two threads of this
+process, and by one and two workers of one thread on a scheduler of their own; all answers have the
+same bits. `simulated` runs an hour of tasks that sleep, as long as measured ones compute, on 64
+threads of workers, with sums of the measured size: what scheduler and client add.
+
+Both print the processor time that others used meanwhile: on a busy machine, compare processor
+seconds.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+import psutil
+from onnxplain_server.adapters.cluster import dask_task
+from onnxplain_server.adapters.cluster.dask_client import connected
+from onnxplain_server.adapters.cluster.dask_workers import DaskWorkers
+from onnxplain_server.adapters.runner.table_files import table_file
+from onnxplain_server.core.model import Input
+from onnxplain_server.effects.ledger import Ledger
+from onnxplain_server.explain.streaming.remote_tasks import Job, RemoteTasks, encoding, in_order
+from onnxplain_server.explain.streaming.row_binding import RowBinding
+from onnxplain_server.methods import interactions
+from onnxplain_server.methods.interactions.streamed_measurement import SingleMoments
+from onnxplain_server.trees.kernels.block_pool import BlockPool
+from onnxplain_server.trees.leaves import Leaves
+from onnxplain_server.trees.streaming.block_effects import AffineOutputs
+from onnxplain_server.trees.streaming.blocks import (
+    TASK_BLOCKS,
+    CallingThread,
+    Range,
+    add_up,
+    task_ranges,
+)
+from onnxplain_server.trees.streaming.engine import StreamedTrees
+from onnxplain_server.trees.streaming.passes import CountPass, EffectsPass, TreeSums, run_task
+from onnxplain_server.trees.streaming.row_blocks import BLOCK_ROWS
+
+from bench.shared import engines, ensembles
+from bench.shared.null_host import NullHost
+from bench.speed.streaming import NAMES, WIDTH, Rows, write
+
+MEMORY_BYTES = 1 << 30
+SIMULATED_THREADS, SIMULATED_PROCESSES = 64, 4
+TASK_SECONDS = 3_600.0
+ROOT = Path(__file__).parents[2]
+
+
+class Explained:
+    """A model and rows in a file, explained by threads or workers."""
+
+    def __init__(self, path: Path, trees: int = 300) -> None:
+        self.path = path
+        self.rows = Rows(path)
+        model = ensembles.to_onnx(ensembles.boosting(trees, 5, WIDTH))
+        with ThreadPoolExecutor(1) as threads:
+            ensemble = engines.trees(model, threads).ensemble
+        self.trees = TreeSums(ensemble, AffineOutputs.of(ensemble, ("prediction",), np.array([0])))
+        self.binding = RowBinding((Input("X", "float", WIDTH),), (), "", "", NAMES)
+
+    def run(self, threads: int, workers: DaskWorkers | None = None) -> bytes:
+        """Return the bits of all statistics."""
+        with ThreadPoolExecutor(threads) as executor:
+            pool = BlockPool(executor, Ledger(NullHost()))
+            ensemble, outputs = self.trees.ensemble, self.trees.outputs
+            leaves = Leaves(ensemble)
+            streamed = StreamedTrees(ensemble, leaves, self.rows, outputs, pool, MEMORY_BYTES)
+            if workers is not None:
+                job, files = Job(self.trees, self.binding), [table_file(self.path)]
+                count = self.rows.row_count
+                streamed.tasks = RemoteTasks(job, files, count, workers, pool.ledger)
+            options = interactions.resolve(interactions.Options(), NAMES, "")
+            found = interactions.compute_streamed(streamed, NAMES, options)
+        parts = (found.total, *found.overall, *found.pairwise, *found.importance)
+        return np.array([[each.numerators, each.denominators] for each in parts]).tobytes()
+
+
+@contextmanager
+def cluster(workers: int, threads: int) -> Iterator[DaskWorkers]:
+    """Start a scheduler and workers, and wait for them."""
+    program = str(Path(sys.executable).with_name("dask"))
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}  # of `sleep_task`
+    processes = []
+    with tempfile.TemporaryDirectory() as folder, (Path(folder) / "log").open("wb") as log:
+
+        def start(*arguments: str) -> None:
+            command = [program, *arguments, "--no-dashboard"]
+            processes.append(subprocess.Popen(command, stdout=log, stderr=log, env=environment))
+
+        told = Path(folder) / "scheduler.json"
+        try:
+            start("scheduler", "--host", "127.0.0.1", "--port", "0", "--scheduler-file", str(told))
+            while (address := _address(told)) is None:
+                time.sleep(0.1)
+            for _ in range(workers):
+                options = ("--nthreads", str(threads), "--local-directory", folder, "--no-nanny")
+                start("worker", address, *options)
+            with connected(address) as made:
+                made.client.wait_for_workers(workers)
+                yield made
+        finally:
+            for process in processes:
+                process.kill()
+                process.wait()
+
+
+def _address(told: Path) -> str | None:
+    """Return the address in a scheduler's file; None while it is being written."""
+    try:
+        return str(json.loads(told.read_text("ascii"))["address"])
+    except (OSError, ValueError):
+        return None
+
+
+def measure_workers(count: int) -> None:
+    """Measure threads of this process, and workers."""
+    with tempfile.TemporaryDirectory() as folder:
+        path, small = Path(folder) / "rows.parquet", Path(folder) / "small.parquet"
+        write(path, count)
+        write(small, BLOCK_ROWS)
+        explained, warm_up = Explained(path), Explained(small)
+        warm_up.run(1)
+        seconds, answers = {}, set()
+        print(f"{'':<12}{'seconds':>10}{'processor':>12}{'others':>10}", flush=True)
+        for threads in (1, 2):
+            found = timed(lambda n=threads: explained.run(n))  # type: ignore[misc]
+            seconds[f"{threads} threads"] = found[:2]
+            answers.add(report(f"{threads} threads", *found))
+        for workers in (1, 2):
+            with cluster(workers, 1) as dask:
+                for _ in range(workers):
+                    warm_up.run(1, dask)
+                found = timed(lambda used=dask: explained.run(1, used))  # type: ignore[misc]
+            seconds[f"{workers} workers"] = found[:2]
+            answers.add(report(f"{workers} workers", *found))
+    if len(answers) > 1:
+        raise ValueError("answers differ")
+    for unit, k in (("seconds", 0), ("processor seconds", 1)):
+        one, two, threads_two = (seconds[x][k] for x in ("1 workers", "2 workers", "2 threads"))
+        print(f"{unit}: one worker over two {one / two:.2f}, overhead {two / threads_two - 1:.1%}")
+
+
+def report(name: str, wall: float, own: float, others: float, answer: bytes) -> bytes:
+    print(f"{name:<12}{wall:>10.1f}{own:>12.1f}{others:>10.1f}", flush=True)
+    return answer
+
+
+def timed(run: Callable[[], bytes]) -> tuple[float, float, float, bytes]:
+    """Return seconds, processor seconds of this process and its children, of others, the answer."""
+    start, own, all_of = time.perf_counter(), _own_seconds(), _machine_seconds()
+    answer = run()
+    wall = time.perf_counter() - start
+    used = _own_seconds() - own
+    return wall, used, _machine_seconds() - all_of - used, answer
+
+
+def _own_seconds() -> float:
+    processes = [psutil.Process(), *psutil.Process().children(recursive=True)]
+    return sum(sum(process.cpu_times()[:2]) for process in processes)
+
+
+def _machine_seconds() -> float:
+    times = psutil.cpu_times()
+    return float(times.user + times.system + times.nice)
+
+
+def sleep_task(job: bytes, work: bytes, _files: object, task: Range, _release: str) -> bytes:
+    """Sleep as long as a measured task, and return sums of its size."""
+    seconds: Sequence[float] = json.loads(work)
+    time.sleep(seconds[task[0] // TASK_BLOCKS % len(seconds)])
+    return b"s" + job
+
+
+def measure_tasks(explained: Explained) -> tuple[list[float], bytes]:
+    """Return the processor seconds of tasks of a counting and an effects pass, and their sums."""
+    codec, ledger = encoding(), Ledger(NullHost())
+    pool = BlockPool(CallingThread(), ledger)
+    leaves, groups = Leaves(explained.trees.ensemble), tuple((j,) for j in range(WIDTH))
+    seconds: list[float] = []
+
+    def run(work: Any) -> Any:
+        summed = work.prepare(explained.trees, leaves, pool)
+        parts = []
+        for task in task_ranges(explained.rows.row_count):
+            start = time.thread_time()
+            parts.append(run_task(summed, explained.rows.read(*task), pool, lambda _rows: None))
+            seconds.append(time.thread_time() - start)
+        return add_up(iter(parts))
+
+    counts = run(CountPass(groups))
+    reply = codec.encode(counts)
+    run(EffectsPass(counts, groups, SingleMoments(tuple(range(WIDTH)))))
+    return seconds, reply
+
+
+def simulate() -> None:
+    """Measure the efficiency of many workers, as far as scheduler and client determine it."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "rows.parquet"
+        write(path, 4 * TASK_BLOCKS * BLOCK_ROWS)
+        seconds, reply = measure_tasks(Explained(path))
+    count = round(TASK_SECONDS / np.mean(seconds))
+    asked = [seconds[i % len(seconds)] for i in range(count)]
+    codec, ledger = encoding(), Ledger(NullHost())
+    ranges = [(TASK_BLOCKS * i, TASK_BLOCKS * (i + 1)) for i in range(count)]
+    threads = SIMULATED_THREADS // SIMULATED_PROCESSES
+    with (
+        patch.object(dask_task, "compute", sleep_task),
+        cluster(SIMULATED_PROCESSES, threads) as dask,
+    ):
+        all_of, start, own = _machine_seconds(), time.perf_counter(), _own_seconds()
+        with dask.open(reply, json.dumps(seconds).encode(), []) as queue:
+            in_turn = in_order(queue, ranges, 4 * SIMULATED_THREADS, ledger)
+            add_up(codec.decode(sums) for _, sums in in_turn)
+        wall, used = time.perf_counter() - start, _own_seconds() - own
+        others = _machine_seconds() - all_of - used
+    efficiency = sum(asked) / SIMULATED_THREADS / wall
+    print(
+        f"{count} tasks of {np.mean(seconds):.2f} s (from {min(seconds):.2f} to {max(seconds):.2f})"
+    )
+    print(f"sums of {len(reply):,} bytes; {SIMULATED_THREADS} threads: {wall:.1f} s")
+    print(f"efficiency {efficiency:.3f}; processor {used:.1f} s, of others {others:.1f} s")
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "workers":
+        measure_workers(int(sys.argv[2]))
+    else:
+        from bench.speed import cluster as named  # tasks are sent by the name of their module
+
+        named.simulate()
