@@ -23,8 +23,8 @@ from onnxplain_server.trees.streaming.workers import TableFile, TaskQueue, Worke
 
 _POLL_SECONDS = 0.1
 """Between two checks for cancellation."""
-_AHEAD = 2
-"""Tasks on their way for each that runs, so that no worker waits for the next."""
+_AHEAD = 4
+"""Tasks on their way for each that runs: sums wait for those of rows before, workers for nobody."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
