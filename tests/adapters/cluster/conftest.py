@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from authority import Authority
 from onnxplain.v1 import explanation_service_pb2 as service_pb2
 from onnxplain.v1 import interactions_pb2
 from onnxplain_server.adapters.runner.in_process import InProcess
@@ -104,16 +105,17 @@ def expected(table: Path, explained: Callable[..., bytes]) -> bytes:
 
 @dataclass
 class Cluster:
-    """Scheduler and workers, each a process."""
+    """Scheduler and workers, each a process; with TLS, if it has an authority."""
 
     folder: Path
+    authority: Authority | None = None
     port: int = 0
     processes: list[subprocess.Popen[bytes]] = field(default_factory=list)
     workers: list[subprocess.Popen[bytes]] = field(default_factory=list)
 
     @property
     def address(self) -> str:
-        return f"tcp://127.0.0.1:{self.port}"
+        return f"{'tls' if self.authority else 'tcp'}://127.0.0.1:{self.port}"
 
     def start_scheduler(self) -> None:
         """Start the scheduler at a free port, or again at the same one; wait for it."""
@@ -143,6 +145,11 @@ class Cluster:
 
     def _start(self, *arguments: str) -> subprocess.Popen[bytes]:
         program = str(Path(sys.executable).with_name("dask"))
+        if self.authority is not None:
+            certificate, key = map(str, self.authority.issue("node"))
+            files = ("--tls-cert", certificate, "--tls-key", key)
+            arguments = (*arguments, *files, "--tls-ca-file", str(self.authority.file))
+            arguments = (*arguments, "--protocol", "tls")
         with (self.folder / "log").open("ab") as log:
             process = subprocess.Popen(
                 [program, *arguments, "--no-dashboard"], stdout=log, stderr=log, cwd=self.folder

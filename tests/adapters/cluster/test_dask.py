@@ -9,9 +9,11 @@ from collections.abc import Callable
 from contextlib import contextmanager
 from pathlib import Path
 
+import onnxplain
 import psutil
 import pyarrow.parquet as pq
 import pytest
+from authority import Authority
 from onnxplain_server.core.errors import ExplainError, Reason
 
 MODELS = Path(__file__).parents[2] / "models"
@@ -209,21 +211,20 @@ def test_tasks_run_in_confined_processes_which_die_with_their_worker(
         assert alive == []
 
 
+def command(table: Path, *flags: str | Path) -> subprocess.CompletedProcess[bytes]:
+    program = (sys.executable, "-m", "onnxplain_server", "explain", MODEL, table)
+    asked = ("--method", "interactions", "--weight-column", "weight", "--no-plots")
+    return subprocess.run(
+        [*program, *asked, "--output", "json", *flags], check=False, capture_output=True
+    )
+
+
 def test_the_command_explains_by_a_cluster(cluster, table) -> None:
     cluster.start_scheduler()
     cluster.start_worker()
-    command = [
-        *(sys.executable, "-m", "onnxplain_server", "explain", MODEL, table),
-        *("--method", "interactions", "--weight-column", "weight", "--output", "json"),
-        "--no-plots",
-    ]
 
-    alone = subprocess.run(
-        [*command, "--memory-bytes", "200000000"], check=False, capture_output=True
-    )
-    by_cluster = subprocess.run(
-        [*command, "--dask-scheduler", cluster.address], check=False, capture_output=True
-    )
+    alone = command(table, "--memory-bytes", "200000000")
+    by_cluster = command(table, "--dask-scheduler", cluster.address)
 
     assert alone.returncode == 0, alone.stderr
     assert by_cluster.returncode == 0, by_cluster.stderr
@@ -234,3 +235,36 @@ def test_the_command_explains_by_a_cluster(cluster, table) -> None:
         for done in (by_cluster, alone)
     )
     assert found == wanted
+
+
+def test_a_cluster_with_tls_takes_known_clients_only(cluster, table, tmp_path) -> None:
+    cluster.authority = Authority(tmp_path)
+    cluster.start_scheduler()
+    cluster.start_worker()
+    (tmp_path / "other").mkdir()
+    stranger = Authority(tmp_path / "other").issue("stranger")
+    trusted = ("--dask-scheduler", cluster.address, "--dask-ca-file", cluster.authority.file)
+
+    def with_certificate(certificate: Path, key: Path) -> subprocess.CompletedProcess[bytes]:
+        own = ("--dask-certificate-file", certificate, "--dask-key-file", key)
+        return command(table, *trusted, *own)
+
+    known, unknown = with_certificate(*cluster.authority.issue("me")), with_certificate(*stranger)
+
+    assert known.returncode == 0, known.stderr
+    assert unknown.returncode == 1
+    assert unknown.stderr.endswith(b"(UNAVAILABLE)\n")
+
+
+def test_a_client_of_a_cluster_is_an_executor(cluster, table) -> None:
+    request = {"weight_column": "weight", "plots": False}
+    uri, asked = onnxplain.TableUris(f"file://{table}"), onnxplain.Interactions()
+    with workers_of(cluster, 1) as workers:
+        with onnxplain.local(executor=workers.client) as client:
+            found = client.explain(MODEL, uri, asked, **request)
+        with onnxplain.local(memory_bytes=200_000_000) as client:
+            expected = client.explain(MODEL, uri, asked, **request)
+
+    assert "TABLE_STREAMED" in {warning.code for warning in found.warnings}
+    for ours, theirs in zip(found.interactions.overall, expected.interactions.overall, strict=True):
+        assert ours.numerators.tobytes() == theirs.numerators.tobytes()
