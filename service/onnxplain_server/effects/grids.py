@@ -130,4 +130,7 @@ def cross(axes: Sequence[Array]) -> tuple[Array, ...]:
 def _dense(column: ColumnDistribution, layout: GridLayout, size: int) -> Vector:
     """Make an axis of numbers: quantiles, or even steps between two of them."""
     quantiles = column.quantiles(trimmed_ranks(layout, size))
-    return np.unique(quantiles) if layout.by_quantiles else np.linspace(*quantiles, size)
+    if layout.by_quantiles:
+        return np.unique(quantiles)
+    lowest, highest = quantiles
+    return np.linspace(lowest, highest, size)

@@ -23,6 +23,7 @@ from onnxplain.v1 import interactions_pb2
 from onnxplain_server.adapters.runner.in_process import InProcess
 from onnxplain_server.adapters.runner.table_blocks import large_table
 from onnxplain_server.core.interfaces import NO_BLOBS
+from onnxplain_server.explain.streaming.streamed_rows import SAMPLED_ROWS
 from onnxplain_server.trees.streaming.row_blocks import BLOCK_ROWS
 
 MODEL = Path(__file__).parents[2] / "models/sklearn_gradient_boosting.onnx"
@@ -58,7 +59,12 @@ def rows() -> pa.Table:
         name: (rng.choice(values, N) + 0.01 * rng.normal(size=N)).astype(np.float32)
         for name, values in known.items()
     }
-    return pa.table({**columns, "weight": rng.integers(0, 3, N).astype(np.float64)})
+    others = {
+        "weight": rng.integers(0, 3, N).astype(np.float64),
+        "target": rng.normal(size=N),
+        "site": rng.choice(["north", "south", ""], N),
+    }
+    return pa.table({**columns, **others})
 
 
 @pytest.fixture(scope="session")
@@ -80,19 +86,28 @@ def explained(runner: InProcess) -> Callable[..., bytes]:
     """Explain a table in blocks: path, workers, what to do meanwhile -> the explanations' bytes."""
 
     def explain(path: Path, workers: Any = None, during: Callable[[], None] = lambda: None):
-        request = service_pb2.ExplainRequest(weight_column="weight", plots=False)
+        request = service_pb2.ExplainRequest(
+            feature_columns=json.loads(MODEL.with_suffix(".json").read_text())["columns"],
+            weight_column="weight",
+            target_column="target",
+            plots=False,
+        )
         request.model.content = MODEL.read_bytes()
         options = interactions_pb2.InteractionsOptions(
             pairwise_feature_count=3, threeway_feature_count=3
         )
         request.methods.add().interactions.MergeFrom(options)
+        request.methods.add().partial_dependence.group_column = "site"
+        request.methods.add().average_loss.group_column = "site"
+        request.methods.add().firm.features.append("bmi > 0")
         large = large_table(path, MEMORY_BYTES, workers)
         assert large is not None
         reply = runner.explain_large(request.SerializeToString(), NO_BLOBS, large, Host(during))
         answer = service_pb2.ExplainResponse.FromString(reply.content)
-        (explanation,) = answer.explanations
-        assert explanation.rows.used_row_count < N  # some weights are 0
-        return explanation.SerializeToString(deterministic=True)
+        for explanation in answer.explanations:
+            assert SAMPLED_ROWS < explanation.rows.used_row_count < N  # some weights are 0
+        answer.ClearField("receipt")
+        return answer.SerializeToString(deterministic=True)
 
     return explain
 

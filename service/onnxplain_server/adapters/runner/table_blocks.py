@@ -28,8 +28,8 @@ from onnxplain_server.core.table import Table
 from onnxplain_server.trees.streaming.row_blocks import (
     BLOCK_ROWS,
     LargeTable,
-    cells_bytes,
     RemoteTable,
+    cells_bytes,
     whole_bytes,
 )
 from onnxplain_server.trees.streaming.workers import Workers
@@ -128,20 +128,27 @@ _FORMS: dict[bytes, type[_ParquetFile] | type[_ArrowFile]] = {
 def large_table(path: Path, memory_bytes: int, workers: Workers | None = None) -> LargeTable | None:
     """Return the table of a file that is read in blocks.
 
-    None for tables that fit, where no workers are given, and for files of other forms.
+    None, where no workers are given, for tables that fit and for files of other forms.
 
     Raises
     ------
     ExplainError
-        INVALID_TABLE.
+        INVALID_TABLE, also of a file that workers do not read.
     """
     form = _form(path)
+    if workers is not None:
+        if form not in _FORMS.values():
+            raise ExplainError(
+                Reason.INVALID_TABLE,
+                f"workers of a cluster read Parquet and Arrow files, and {path.name} is neither",
+                "table",
+            )
+        return LargeTable(
+            FileBlocks([path]), memory_bytes, RemoteTable((table_file(path),), workers)
+        )
     if form is None or (form is _CsvFile and _largest_bytes(path) <= memory_bytes):
         return None
     blocks = FileBlocks([path])
-    if workers is not None:
-        remote = RemoteTable((table_file(path),), workers)
-        return LargeTable(blocks, memory_bytes, remote)
     return LargeTable(blocks, memory_bytes) if whole_bytes(blocks) > memory_bytes else None
 
 
@@ -151,12 +158,14 @@ def _largest_bytes(path: Path) -> int:
     return cells_bytes(ratio * path.stat().st_size)
 
 
-def _form(path: Path) -> type[_ParquetFile] | type[_ArrowFile] | None:
-    """Return the reader of a file; None for streams of Arrow and for binary files."""
-    with path.open("rb") as file:
+def _form(path: TablePath) -> type[_ParquetFile] | type[_ArrowFile] | None:
+    """Return the reader of a file; None for streams of Arrow, binary files, and CSV by ranges."""
+    with _opened(path) as file:
         start = file.read(_SNIFFED_BYTES)
     if start[:4] in _FORMS:
         return _FORMS[start[:4]]
+    if isinstance(path, RangedFile):
+        return None
     if is_gzipped(path):
         try:
             with open_content(path) as unpacked:
@@ -201,7 +210,7 @@ class FileBlocks:
         """Return the SHA-256 of the files' bytes, one after another, as that of an upload."""
         digest = hashlib.sha256()
         for path in self._paths:
-            with open_content(path) as file:
+            with _content(path) as file:
                 while chunk := file.read(_DIGEST_BUFFER):
                     digest.update(chunk)
         return f"sha256:{digest.hexdigest()}"
@@ -252,6 +261,11 @@ def _open(path: TablePath) -> _BlockFile:
 
 def _opened(path: TablePath) -> Any:
     return path.open() if isinstance(path, RangedFile) else path.open("rb")
+
+
+def _content(path: TablePath) -> Any:
+    """Open a file, unpacked where it is gzipped."""
+    return path.open() if isinstance(path, RangedFile) else open_content(path)
 
 
 def _where(path: TablePath) -> Any:

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 _SHARE = 2
 """The default is a half of the machine's memory."""
-_PACKED = (b"PAR1", b"ARRO", b"\x1f\x8b")
+_SEEKABLE = (b"PAR1", b"ARRO")
+"""Beginnings of files that workers of a cluster read: those of Parquet and Arrow."""
+_PACKED = (*_SEEKABLE, b"\x1f\x8b")
 """Beginnings of Parquet, Arrow and gzip files."""
 _BYTES_PER_BYTE = 48
 """Most memory for a byte of text; smaller files are told to fit without a library."""
@@ -42,26 +44,25 @@ def large_table(
     UsageFault
         Where workers could not read the table.
     """
-    is_in_blocks = _is_in_blocks(path)
-    if workers is not None and not is_in_blocks:
+    start = _start(path)
+    if workers is not None and not start.startswith(_SEEKABLE):
         raise UsageFault(
             "a cluster reads a table from its path: TABLE must be a Parquet or Arrow file",
             "--dask-scheduler",
         )
-    if path is None or not is_in_blocks:
+    if path is None or not start:
         return None
     allowed = memory_bytes or os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // _SHARE
-    with Path(path).open("rb") as file:
-        is_packed = file.read(4).startswith(_PACKED)
-    if not is_packed and _BYTES_PER_BYTE * Path(path).stat().st_size <= allowed:
+    if not start.startswith(_PACKED) and _BYTES_PER_BYTE * Path(path).stat().st_size <= allowed:
         return None
     from onnxplain_server.adapters.runner.table_blocks import large_table as of_file
 
     return of_file(Path(path), allowed, workers)
 
 
-def _is_in_blocks(path: str | None) -> bool:
+def _start(path: str | None) -> bytes:
+    """Return the first bytes of a file; none of standard input, and where there is no file."""
     if path is None or path == STANDARD_INPUT or not Path(path).is_file():
-        return False
+        return b""
     with Path(path).open("rb") as file:
-        return file.read(6).startswith(_BEGINNINGS)
+        return file.read(4)

@@ -15,6 +15,14 @@ from onnxplain_server.trees.leaves import Leaves
 from onnxplain_server.trees.reading.ensemble import Ensemble
 from onnxplain_server.trees.streaming import passes
 from onnxplain_server.trees.streaming.blocks import CallingThread, Range, Sums
+from onnxplain_server.trees.streaming.column_sums import (
+    CellPass,
+    CellSums,
+    LevelPass,
+    LevelSums,
+    Several,
+)
+from onnxplain_server.trees.streaming.computed_columns import ComputedPass
 from onnxplain_server.trees.streaming.encoding import Encoding
 from onnxplain_server.trees.streaming.memory import PassSize, reply_bytes
 from onnxplain_server.trees.streaming.passes import Pass, Summed, TreeSums, run_task
@@ -43,12 +51,18 @@ class Job:
 
 def encoding() -> Encoding:
     """Return the encoding of jobs, passes and sums, with the measures of all methods."""
-    from onnxplain_server.methods.interactions.streamed_measurement import (
-        JointMoments,
-        SingleMoments,
-    )
+    from onnxplain_server.methods import groups, losses, streamed_loss
+    from onnxplain_server.methods.firm import streamed as firm_bins
+    from onnxplain_server.methods.interactions import streamed_measurement as interactions
 
-    return Encoding((*passes.CLASSES, Job, RowBinding, Input, SingleMoments, JointMoments))
+    of_methods = (
+        *(interactions.SingleMoments, interactions.JointMoments),
+        *(streamed_loss.LossPass, streamed_loss.LossSums, streamed_loss.TargetReader),
+        *(firm_bins.FirmPass, firm_bins.FirmSums, firm_bins.Cuts),
+        *(groups.Grouping, losses.LossParameters),
+    )
+    of_columns = (LevelPass, LevelSums, CellPass, CellSums, Several, ComputedPass)
+    return Encoding((*passes.CLASSES, *of_columns, Job, RowBinding, Input, *of_methods))
 
 
 class RemoteTasks:
@@ -115,7 +129,7 @@ class TaskComputer:
         self._lock = Lock()
         self._encoding = encoding()
         self._job: tuple[bytes, Job, Leaves] | None = None
-        self._pass: tuple[bytes, Summed] | None = None
+        self._pass: tuple[bytes, tuple[str, ...] | None, Summed] | None = None
 
     def compute(
         self,
@@ -139,12 +153,14 @@ class TaskComputer:
         """
         pool = BlockPool(CallingThread(), ledger)
         with self._lock:
-            binding, summed = self._prepared(job, work, pool)
-        blocks = binding.read(table, *task)
+            binding, columns, summed = self._prepared(job, work, pool)
+        blocks = binding.read(table, *task, columns)
         sums = run_task(summed, blocks, pool, lambda _rows: ledger.spend(0, 0))
         return self._encoding.encode(sums)
 
-    def _prepared(self, job: bytes, work: bytes, pool: BlockPool) -> tuple[RowBinding, Summed]:
+    def _prepared(
+        self, job: bytes, work: bytes, pool: BlockPool
+    ) -> tuple[RowBinding, tuple[str, ...] | None, Summed]:
         job_digest, work_digest = _digest(job), _digest(job, work)
         if self._job is None or self._job[0] != job_digest:
             decoded: Job = self._encoding.decode(job)
@@ -152,8 +168,9 @@ class TaskComputer:
         _, given, leaves = self._job
         if self._pass is None or self._pass[0] != work_digest:
             decoded_pass: Pass = self._encoding.decode(work)
-            self._pass = work_digest, decoded_pass.prepare(given.trees, leaves, pool)
-        return given.binding, self._pass[1]
+            summed = decoded_pass.prepare(given.trees, leaves, pool)
+            self._pass = work_digest, decoded_pass.columns, summed
+        return given.binding, self._pass[1], self._pass[2]
 
 
 def _digest(*parts: bytes) -> bytes:

@@ -119,10 +119,10 @@ class StreamedRows:
         )
         message = (
             f"The table has {self.row_count:,} rows and {cause} "
-            "What is exact in blocks (interactions, partial dependence, average loss and FIRM of sums "
-            "over trees) uses all rows; everything else, also what is said of constant columns, rests "
-            f"on {self.survey.sample.n_rows:,} rows drawn from them. The rows of each explanation "
-            "tell how many."
+            "What is exact in blocks (interactions, partial dependence, average loss and FIRM of "
+            "sums over trees) uses all rows; everything else, also what is said of constant "
+            f"columns, rests on {self.survey.sample.n_rows:,} rows drawn from them. The rows of "
+            "each explanation tell how many."
         )
         return Note("TABLE_STREAMED", message)
 

@@ -60,9 +60,7 @@ def reply_bytes(ensemble: Ensemble, size: PassSize) -> int:
     return 2 * size.counts * counts_bytes(ensemble)
 
 
-def tasks_at_once(
-    ensemble: Ensemble, size: PassSize, memory_bytes: int, bytes_of_one: int
-) -> int:
+def tasks_at_once(ensemble: Ensemble, size: PassSize, memory_bytes: int, bytes_of_one: int) -> int:
     """Return how many tasks may run or wait within `memory_bytes`; 0 where not even one.
 
     Parameters
