@@ -113,10 +113,16 @@ def serve() -> Iterator[Callable[..., Server]]:
 
 
 @pytest.fixture(scope="module")
-def lasting_server() -> Iterator[Server]:
+def lasting_serve() -> Iterator[Callable[..., Server]]:
+    """Start servers for all tests of a file; settings by name."""
+    with ExitStack() as running:
+        yield lambda **settings: running.enter_context(_running(settings))
+
+
+@pytest.fixture(scope="module")
+def lasting_server(lasting_serve: Callable[..., Server]) -> Server:
     """A server with its default settings, for all tests of a file."""
-    with _running({}) as running:
-        yield running
+    return lasting_serve()
 
 
 @pytest.fixture

@@ -24,6 +24,7 @@ from onnxplain_server.cli.failure import CommandError
 from onnxplain_server.cli.parts import ServiceParts
 from onnxplain_server.core.interfaces import NO_BLOBS, Blobs, Runner
 from onnxplain_server.core.request import ReplyFormat, RequestFile, RequestParts, ServiceMethod
+from onnxplain_server.core.sources import NoModelCache
 from onnxplain_server.transport.admission.admission import NO_LIMITS
 from onnxplain_server.transport.admission.follower import Follower
 from onnxplain_server.transport.admission.request_context import RequestContext
@@ -155,7 +156,7 @@ class LocalBackend:
             isinstance(request, ExplainRequest) and request.table.HasField("uris")
         ):
             parts = split(content, method)
-            fetched = FetchedFiles(self._parts.sources(), NO_LIMITS)
+            fetched = FetchedFiles(self._parts.sources(), NO_LIMITS, NoModelCache())
 
             def features(model: RequestFile) -> tuple[str, ...]:
                 named = name_inline(ServiceMethod.DESCRIBE, RequestParts(b"", model))

@@ -208,12 +208,15 @@ class Settings(BaseSettings):
     )
     upload_bytes: ByteSize = Field(
         ByteSize(256 * 2**20),
-        description="Space for uploaded models and tables, in memory and in Redis each; 0 refuses"
-        " uploads. Eviction is LRU.",
+        description="Space for uploaded models and tables, and for models that were read by their"
+        " URIs, in memory and in Redis each; 0 refuses uploads. Eviction is LRU.",
         ge=0,
     )
     upload_seconds: float = Field(
-        3_600.0, description="How long uploaded models and tables are kept.", ge=1, le=31_536_000
+        3_600.0,
+        description="How long uploaded models and tables, and fetched models, are kept.",
+        ge=1,
+        le=31_536_000,
     )
     sources_file: Path | None = Field(
         None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -33,6 +34,40 @@ class FetchedFile:
     receipt: bytes
 
 
+class ModelCache(Protocol):
+    """Cache of fetched models, by the version of the file: its address with its ETag.
+
+    Any model may be missing at any time.
+    """
+
+    def get(self, version: str) -> bytes | bytearray | None:
+        """Return the file of a version."""
+
+    def put(self, version: str, content: bytes | bytearray) -> None:
+        """Offer the file of a version to the cache, which may drop it."""
+
+    def single_flight(self, uri: str, control: FetchControl) -> AbstractContextManager[object]:
+        """Deduplicate fetches: inside, others that fetch the same address wait.
+
+        They wait until the first one is done, and its file may be in the cache; if it fails, the
+        next one fetches. `control` ends the waiting.
+        """
+
+
+class NoModelCache:
+    """`ModelCache` that keeps nothing."""
+
+    def single_flight(self, _uri: str, _control: FetchControl) -> AbstractContextManager[object]:
+        """Let each fetch by itself."""
+        return nullcontext()
+
+    def get(self, _version: str) -> None:
+        """Return None."""
+
+    def put(self, _version: str, _content: bytes | bytearray) -> None:
+        """Drop it."""
+
+
 class Sources(Protocol):
     """Models and tables where they lie, by their URIs.
 
@@ -40,8 +75,13 @@ class Sources(Protocol):
     SOURCE_FORBIDDEN, SOURCE_CHANGED, SOURCE_UNAVAILABLE, and those of `FetchControl.check`.
     """
 
-    def read_model(self, message: bytes, byte_limit: int, control: FetchControl) -> FetchedFile:
-        """Read the file of a serialised Model with a URI; also MODEL_TOO_LARGE."""
+    def read_model(
+        self, message: bytes, byte_limit: int, control: FetchControl, cache: ModelCache
+    ) -> FetchedFile:
+        """Read the file of a serialised Model with a URI; also MODEL_TOO_LARGE.
+
+        The store tells the file's version; one that the cache has is not downloaded.
+        """
 
     def read_table(
         self,

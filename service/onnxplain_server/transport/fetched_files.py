@@ -13,7 +13,7 @@ from onnxplain.v1.model_pb2 import Model
 
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.request import Reply, RequestFile, RequestParts
-from onnxplain_server.core.sources import FetchControl, Sources
+from onnxplain_server.core.sources import FetchControl, ModelCache, Sources
 from onnxplain_server.transport.admission.admission import RequestLimits
 from onnxplain_server.transport.admission.request_control import RequestControl
 from onnxplain_server.wire.blobs import identify
@@ -53,11 +53,13 @@ class FetchedFiles:
     sources : Sources
     limits : RequestLimits
         Size limits.
+    models : ModelCache
     """
 
-    def __init__(self, sources: Sources, limits: RequestLimits) -> None:
+    def __init__(self, sources: Sources, limits: RequestLimits, models: ModelCache) -> None:
         self._sources = sources
         self._limits = limits
+        self._models = models
 
     def resolve(
         self,
@@ -101,8 +103,10 @@ class FetchedFiles:
         if parts.model is None or not parts.model.is_elsewhere:
             return parts
         message = _small(parts.model, "model")
-        pin = _pin(message)
-        fetched = self._sources.read_model(message, self._limits.model_bytes, control)
+        named = _decoded(message)
+        pin, limit = _pin(named.sha256), self._limits.model_bytes
+        with self._models.single_flight(named.uri, control):
+            fetched = self._sources.read_model(message, limit, control, self._models)
         identity = identify(fetched.content)
         receipt = Receipt.FromString(fetched.receipt)
         for source in receipt.sources:
@@ -148,12 +152,15 @@ def _small(file: RequestFile, kind: str) -> bytes:
     return bytes(file.content)
 
 
-def _pin(message: bytes) -> str:
-    """Return the digest that a serialised Model is pinned to, in lower case; empty without one."""
+def _decoded(message: bytes) -> Model:
     try:
-        sha256 = Model.FromString(message).sha256
+        return Model.FromString(message)
     except DecodeError:
         raise ExplainError(Reason.INVALID_REQUEST, "the model cannot be decoded", "model") from None
+
+
+def _pin(sha256: str) -> str:
+    """Return the digest that a model is pinned to, in lower case; empty without one."""
     match = _PIN.fullmatch(sha256)
     if sha256 and match is None:
         raise ExplainError(

@@ -41,6 +41,7 @@ from onnxplain_server.transport.admission.ticket import Ticket
 from onnxplain_server.transport.audit.ended_explanation import EndedExplanation
 from onnxplain_server.transport.events import Events
 from onnxplain_server.transport.fetched_files import NO_SOURCES, FetchedFiles
+from onnxplain_server.transport.fetched_model_cache import FetchedModelCache
 from onnxplain_server.transport.metrics.request_metrics import Metrics
 from onnxplain_server.transport.operations.attempt_plan import plan_ahead
 from onnxplain_server.transport.request_log import OK
@@ -48,9 +49,6 @@ from onnxplain_server.transport.request_naming import RequestNaming
 from onnxplain_server.transport.uploads import NamedRequest, Uploads
 from onnxplain_server.transport.written_results import WrittenResults
 from onnxplain_server.wire.reply import with_remaining_quota
-
-
-def _nothing() -> None: ...
 
 
 class Service:
@@ -102,7 +100,7 @@ class Service:
         self._decoder = decoder
         self._cache = cache
         self._uploads = Uploads(store, limits)
-        fetched = FetchedFiles(sources, limits)
+        fetched = FetchedFiles(sources, limits, FetchedModelCache(store, cache))
         self._naming = RequestNaming(decoder, runner, self._uploads, fetched, self._context)
         self._results = WrittenResults(sources)
         self._limits = limits
@@ -133,7 +131,7 @@ class Service:
         self, request: RequestParts | Body, ticket: Ticket, reply_format: ReplyFormat
     ) -> Reply:
         """Compute an explanation."""
-        return self._explain(request, ticket, reply_format, _nothing, NOBODY)
+        return self._explain(request, ticket, reply_format, lambda: None, NOBODY)
 
     def events(
         self, request: RequestParts | Body, ticket: Ticket, reply_format: ReplyFormat

@@ -71,7 +71,7 @@ def stored(s3: Any, bucket: Any, s3_proxy: Any, keys: Any, fetching: Any) -> tup
 
 
 def read(fetching: Fetching, uri: str, limit: int = LIMIT) -> tuple[bytes, Source]:
-    content, receipt = fetching.read_model(Model(uri=uri), limit, SECONDS)
+    content, receipt = fetching.read_model(Model(uri=uri), limit, SECONDS, lambda _version: False)
     return content, receipt.sources[0]
 
 
@@ -349,7 +349,7 @@ def test_a_slow_store_ends_with_the_time_of_the_fetch(stored: Any, s3_proxy: Any
     s3_proxy.faults.add(Fault("churn.onnx", count=1_000, held_by=event))
 
     with pytest.raises(ExplainError) as raised:
-        stored[0].read_model(Model(uri=stored[1]), LIMIT, 0.3)
+        stored[0].read_model(Model(uri=stored[1]), LIMIT, 0.3, lambda _version: False)
     event.set()
 
     assert raised.value.reason is Reason.SOURCE_UNAVAILABLE

@@ -14,6 +14,7 @@ import signal
 import socket
 import sys
 import threading
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from onnxplain_server.adapters.sources.fetch_protocol import (
     FetchBrokenError,
     FetchKind,
     FetchRequest,
+    ask_whether_cached,
     pack_error,
     receive_request,
     send_part,
@@ -128,8 +130,11 @@ def _fetch(end: socket.socket, request: FetchRequest, fetching: Fetching) -> byt
             return b""
         case FetchKind.MODEL:
             model = Model.FromString(request.message)
-            content, receipt = fetching.read_model(model, request.byte_limit, request.seconds)
-            Sink(end).write(content)
+            content, receipt = fetching.read_model(
+                model, request.byte_limit, request.seconds, partial(ask_whether_cached, end)
+            )
+            if content is not None:
+                Sink(end).write(content)
         case FetchKind.TABLE:
             envelope = ExplainRequest.FromString(request.envelope)
             table = Table.FromString(request.message)

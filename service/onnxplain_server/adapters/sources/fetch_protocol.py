@@ -1,7 +1,8 @@
 """Protocol between the server and its fetching process: a socket of its own for each fetch.
 
 The server sends one request; the process answers with parts of the content, then with an end or an
-error. The server takes nothing of it on trust. gRPC between both would need threads and a port.
+error. Before the content of a model it tells the version, and the server answers whether it has it.
+The server takes nothing of it on trust. gRPC between both would need threads and a port.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ _WITHOUT_THREADS = {
 _HEADER = struct.Struct("<cI")
 _ENDING_BYTES = 2**26
 _REQUEST = struct.Struct("<Q")
+_CACHED, _MISSING = b"1", b"0"
 
 REASONS = frozenset(
     {
@@ -115,7 +117,10 @@ def send_part(end: socket.socket, kind: bytes, content: bytes | memoryview) -> N
 def receive_header(end: socket.socket) -> tuple[bytes, int]:
     """Receive kind and size of the next part."""
     kind, length = _HEADER.unpack(_exactly(end, _HEADER.size))
-    if kind not in {b"C", b"D", b"E"} or length > (PART_BYTES if kind == b"C" else _ENDING_BYTES):
+    is_ending = kind in {b"D", b"E"}
+    if kind not in {b"C", b"D", b"E", b"V"} or length > (
+        _ENDING_BYTES if is_ending else PART_BYTES
+    ):
         raise FetchBrokenError
     return kind, length
 
@@ -123,6 +128,25 @@ def receive_header(end: socket.socket) -> tuple[bytes, int]:
 def receive_content(end: socket.socket, length: int) -> bytearray:
     """Receive the content of a part."""
     return _exactly(end, length)
+
+
+def ask_whether_cached(end: socket.socket, version: str) -> bool:
+    """Tell the version of a model; return whether the server has its file."""
+    send_part(end, b"V", version.encode())
+    return bytes(_exactly(end, 1)) == _CACHED
+
+
+def unpack_version(content: bytearray) -> str:
+    """Decode the version of a model."""
+    try:
+        return content.decode()
+    except UnicodeDecodeError:
+        raise FetchBrokenError from None
+
+
+def answer_whether_cached(end: socket.socket, *, is_cached: bool) -> None:
+    """Answer `ask_whether_cached`."""
+    end.sendall(_CACHED if is_cached else _MISSING)
 
 
 def pack_error(error: ExplainError) -> bytes:

@@ -1,21 +1,18 @@
 """Fetcher: `Sources` of a server, which lets a process of its own fetch.
 
-The process is started at the first fetch, and again after it ended.
+The process is started at the first fetch, and again after it ended: damaged files can end it, since
+the libraries that read them are written in C++. Fetches that it served then are repeated, each in a
+process of its own, so that one damaged file fails no other fetch.
 """
 
 from __future__ import annotations
 
 import importlib.util
 import logging
-import os
-import select
 import socket
-import subprocess
-import sys
-import tempfile
 import threading
 import time
-from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 from google.protobuf.message import DecodeError
@@ -24,7 +21,9 @@ from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.table_pb2 import Table
 
 from onnxplain_server.adapters.sources import fetch_protocol as protocol
+from onnxplain_server.adapters.sources.cache_lookup import CacheLookup
 from onnxplain_server.adapters.sources.canonical_uri import canonical
+from onnxplain_server.adapters.sources.fetch_process_handle import FetchProcess, is_readable
 from onnxplain_server.adapters.sources.fetch_protocol import (
     FetchBrokenError,
     FetchKind,
@@ -36,18 +35,16 @@ from onnxplain_server.adapters.sources.source_list import (
     read_source_list,
 )
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.sources import FetchControl, FetchedFile
+from onnxplain_server.core.sources import FetchControl, FetchedFile, ModelCache, NoModelCache
 
 LOG = logging.getLogger(__name__)
 
 LIBRARIES = ("obstore", "yaml")
 """What the extra `sources` brings."""
 
-_MODULE = "onnxplain_server.adapters.sources.fetch_process"
-_READY = b"ready "
-_TICK_MILLISECONDS = 50
-_START_SECONDS = 120.0
 _SECONDS_LIMIT = 86_400.0
+_WAIT_SECONDS = 0.05
+_NO_CACHE = NoModelCache()
 _MODEL_FIELD = "model.uri"
 
 
@@ -80,14 +77,17 @@ class Fetcher:
         self._memory_bytes = memory_bytes
         self._is_confined = is_confined
         self._lock = threading.Lock()
-        self._process: _FetchProcess | None = None
+        self._alone = threading.Lock()
+        self._process: FetchProcess | None = None
 
-    def read_model(self, message: bytes, byte_limit: int, control: FetchControl) -> FetchedFile:
+    def read_model(
+        self, message: bytes, byte_limit: int, control: FetchControl, cache: ModelCache
+    ) -> FetchedFile:
         """Fetch a model; see `Sources.read_model`."""
         model = Model.FromString(message)
         check_listed(self._sources, [(model.uri, _MODEL_FIELD)])
         request = FetchRequest(FetchKind.MODEL, message, byte_limit, _seconds(control))
-        return self._fetch(request, control)
+        return self._fetch(request, control, cache)
 
     def read_table(
         self,
@@ -121,28 +121,47 @@ class Fetcher:
             if self._process is not None:
                 self._process.close()
 
-    def _fetch(self, request: FetchRequest, control: FetchControl) -> FetchedFile:
+    def _fetch(
+        self, request: FetchRequest, control: FetchControl, cache: ModelCache = _NO_CACHE
+    ) -> FetchedFile:
         process = self._running(control)
         try:
-            with process.connect() as end:
-                protocol.send_request(end, request)
-                return _receive(end, request.byte_limit, control)
-        except (OSError, FetchBrokenError):
+            return _served(process, request, control, cache)
+        except FetchBrokenError:
             process.close()
-            raise ExplainError(
-                Reason.SOURCE_UNAVAILABLE,
-                "the process that fetches ended; repeat the request",
-            ) from None
+        while not self._alone.acquire(timeout=_WAIT_SECONDS):
+            control.check("while the fetching process was started anew")
+        try:
+            return self._fetch_alone(request, control, cache)
+        finally:
+            self._alone.release()
 
-    def _running(self, control: FetchControl) -> _FetchProcess:
+    def _fetch_alone(
+        self, request: FetchRequest, control: FetchControl, cache: ModelCache
+    ) -> FetchedFile:
+        """Repeat a fetch whose process ended, in a process that serves nothing else."""
+        seconds = _seconds(control)
+        process = self._started(control)
+        try:
+            return _served(process, replace(request, seconds=seconds), control, cache)
+        except FetchBrokenError:
+            raise _ended(request.kind) from None
+        finally:
+            process.close()
+
+    def _running(self, control: FetchControl) -> FetchProcess:
         """Return the process, started anew where there is none."""
         with self._lock:
             if self._process is None or not self._process.is_alive:
-                self._process = _FetchProcess(self._path, self._memory_bytes, control)
-                self._check_protections(self._process)
+                self._process = self._started(control)
             return self._process
 
-    def _check_protections(self, process: _FetchProcess) -> None:
+    def _started(self, control: FetchControl) -> FetchProcess:
+        process = FetchProcess(self._path, self._memory_bytes, control)
+        self._check_protections(process)
+        return process
+
+    def _check_protections(self, process: FetchProcess) -> None:
         if not process.missing:
             return
         LOG.warning("the fetching process lacks protections: %s", ", ".join(process.missing))
@@ -173,98 +192,55 @@ def table_addresses(message: bytes) -> list[tuple[str, str]]:
     return [(uri, f"table.uris.uris[{index}]") for index, uri in enumerate(uris)]
 
 
-class _FetchProcess:
-    """Running process.
-
-    Attributes
-    ----------
-    missing : tuple of str
-        Protections that the kernel lacks.
-    """
-
-    def __init__(self, path: Path, memory_bytes: int, control: FetchControl) -> None:
-        self._lock = threading.Lock()
-        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        with theirs, tempfile.TemporaryDirectory() as empty:
-            self._process = _start(theirs.fileno(), path.absolute(), memory_bytes, empty)
-            theirs.close()
-            try:
-                self.missing = self._wait_ready(control)
-            except BaseException:
-                self.close()
-                raise
-
-    @property
-    def is_alive(self) -> bool:
-        """True until the process ends."""
-        return self._process.poll() is None
-
-    def connect(self) -> socket.socket:
-        """Return a socket for one fetch."""
-        ours, theirs = socket.socketpair()
-        with theirs:
-            try:
-                with self._lock:
-                    socket.send_fds(self._control, [b"F"], [theirs.fileno()])
-            except BaseException:
-                ours.close()
-                raise
-        return ours
-
-    def close(self) -> None:
-        """Kill it."""
-        with suppress(OSError):
-            self._control.close()
-        self._process.kill()
-        self._process.wait()
-
-    def _wait_ready(self, control: FetchControl) -> tuple[str, ...]:
-        end = time.monotonic() + _START_SECONDS
-        while not _is_readable(self._control):
-            control.check("while the fetching process started")
-            if time.monotonic() > end:
-                raise _not_started()
-        content = self._control.recv(256)
-        if not content.startswith(_READY):
-            raise _not_started()
-        return tuple(content[len(_READY) :].decode("ascii", "replace").split())
+def _served(
+    process: FetchProcess, request: FetchRequest, control: FetchControl, cache: ModelCache
+) -> FetchedFile:
+    """Have a process serve a request; FetchBrokenError if it ends meanwhile."""
+    try:
+        with process.connect() as end:
+            protocol.send_request(end, request)
+            return _receive(end, request.byte_limit, control, CacheLookup(cache))
+    except OSError:
+        raise FetchBrokenError from None
 
 
-def _not_started() -> ExplainError:
-    LOG.error("the fetching process did not start; its messages stand above")
-    message = "the process that fetches cannot be started; tell the operator"
-    return ExplainError(Reason.SOURCE_UNAVAILABLE, message)
-
-
-def _start(control: int, path: Path, memory_bytes: int, folder: str) -> subprocess.Popen[bytes]:
-    search = os.pathsep.join(str(Path(entry).absolute()) for entry in sys.path if entry)
-    arguments = [str(control), str(path), str(memory_bytes)]
-    return subprocess.Popen(  # noqa: S603 - our own module, by our own interpreter
-        [sys.executable, "-P", "-m", _MODULE, *arguments],
-        env={**protocol.environment(os.environ), "PYTHONPATH": search},
-        cwd=folder,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        pass_fds=[control],
-        start_new_session=True,
-    )
-
-
-def _receive(end: socket.socket, byte_limit: int, control: FetchControl) -> FetchedFile:
+def _receive(
+    end: socket.socket, byte_limit: int, control: FetchControl, lookup: CacheLookup
+) -> FetchedFile:
     """Receive the content, of at most so many bytes, and the receipt."""
     content = bytearray()
     while True:
-        while not _is_readable(end):
+        while not is_readable(end):
             control.check("while the source was read")
         kind, length = protocol.receive_header(end)
         part = protocol.receive_content(end, length)
         if kind == b"E":
+            # What failed for lack of time is late.
+            control.check("while the source was read")
             raise protocol.unpack_error(part)
         if kind == b"D":
-            return FetchedFile(content, _receipt(part))
+            return FetchedFile(lookup.completed(content), _receipt(part))
+        if kind == b"V":
+            protocol.answer_whether_cached(end, is_cached=lookup(protocol.unpack_version(part)))
+            continue
         content += part
         if len(content) > byte_limit:
             raise FetchBrokenError
+
+
+def _ended(kind: FetchKind) -> ExplainError:
+    """Return the error of a fetch that ended two processes, of which one served it alone."""
+    LOG.warning("a fetch of kind %s ended the fetching process twice", kind.value)
+    if kind is FetchKind.TABLE:
+        return ExplainError(
+            Reason.INVALID_TABLE,
+            "the files of the table cannot be read: reading them ended the process that fetches, "
+            "twice; a file is damaged, or needs more memory than there is for fetching",
+            "table",
+        )
+    return ExplainError(
+        Reason.SOURCE_UNAVAILABLE, "the process that fetches ended, twice; tell the operator"
+    )
 
 
 def _receipt(content: bytearray) -> bytes:
@@ -274,12 +250,6 @@ def _receipt(content: bytearray) -> bytes:
     except DecodeError:
         raise FetchBrokenError from None
     return bytes(Receipt(sources=receipt.sources).SerializeToString())
-
-
-def _is_readable(end: socket.socket) -> bool:
-    poll = select.poll()
-    poll.register(end, select.POLLIN)
-    return bool(poll.poll(_TICK_MILLISECONDS))
 
 
 def _seconds(control: FetchControl) -> float:

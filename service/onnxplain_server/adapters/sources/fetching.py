@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from io import RawIOBase
@@ -27,18 +27,18 @@ from onnxplain_server.adapters.sources.interfaces import (
 from onnxplain_server.adapters.sources.local_files import LocalFiles
 from onnxplain_server.adapters.sources.mlflow_registry import RegisteredModel, Registry
 from onnxplain_server.adapters.sources.needed_columns import needed_columns
-from onnxplain_server.adapters.sources.objects import (
-    Objects,
-    ObjectTooLargeError,
-    ObjectVersion,
-)
+from onnxplain_server.adapters.sources.objects import Objects, ObjectVersion
 from onnxplain_server.adapters.sources.source_files import FoundFile, SourceFiles
 from onnxplain_server.adapters.sources.source_list import SourceEntry, SourceList
 from onnxplain_server.adapters.sources.stores import guarded
 from onnxplain_server.adapters.sources.table_reader import open_table
 from onnxplain_server.core.errors import ExplainError, Reason
 
+IsCached: TypeAlias = Callable[[str], bool]
+"""Tells whether the file of a version (see `ModelCache`) need not be downloaded."""
+
 _Store: TypeAlias = Objects | LocalFiles
+_ReadFile: TypeAlias = Callable[[CanonicalUri, int], tuple[bytes | None, ObjectVersion]]
 
 _DESCRIPTION_BYTES = 2**20
 _MODEL_FIELD = "model.uri"
@@ -57,14 +57,19 @@ class Fetching:
         self._sources = sources
         self._guard = guard
 
-    def read_model(self, message: Model, byte_limit: int, seconds: float) -> tuple[bytes, Receipt]:
-        """Return the file of a model, and a receipt with its source, without the digest."""
+    def read_model(
+        self, message: Model, byte_limit: int, seconds: float, is_cached: IsCached
+    ) -> tuple[bytes | None, Receipt]:
+        """Return the file of a model, and a receipt with its source, without the digest.
+
+        None in place of a file that is cached.
+        """
         uri = canonical(message.uri, _MODEL_FIELD)
         entry = self._sources.find(uri, _MODEL_FIELD)
         if uri.scheme == "models":
-            return self._read_registered(uri, entry, byte_limit, seconds)
-        content, found = self._read_file(uri, byte_limit, seconds)
-        return content, Receipt(sources=[_source(found, len(content))])
+            return self._read_registered(uri, entry, byte_limit, seconds, is_cached)
+        content, found = self._read_file(uri, byte_limit, seconds, is_cached)
+        return content, Receipt(sources=[_source(found, len(content or b""))])
 
     def read_table(
         self,
@@ -126,22 +131,29 @@ class Fetching:
                 yield FoundFile(found, path, partial(store.read_range, found))
 
     def _read_file(
-        self, uri: CanonicalUri, byte_limit: int, seconds: float
-    ) -> tuple[bytes, ObjectVersion]:
+        self, uri: CanonicalUri, byte_limit: int, seconds: float, is_cached: IsCached
+    ) -> tuple[bytes | None, ObjectVersion]:
         if uri.is_folder:
             fault = f'model.uri "{uri}" is a folder; name the ONNX file'
             raise ExplainError(Reason.INVALID_REQUEST, fault, _MODEL_FIELD)
         entry = self._sources.find(uri, _MODEL_FIELD)
         limit = min(byte_limit, entry.byte_limit or byte_limit)
         with self._store(entry, _MODEL_FIELD, seconds) as store:
-            try:
-                return store.read_whole(uri, limit)
-            except ObjectTooLargeError as error:
-                raise _model_too_large(uri, error.byte_count, limit) from None
+            found = store.find(uri)
+            if found.byte_count > limit:
+                raise _model_too_large(uri, found.byte_count, limit)
+            if found.etag and is_cached(f"{entry.endpoint} {uri} {found.byte_count} {found.etag}"):
+                return None, found
+            return store.read_range(found, 0, found.byte_count), found
 
     def _read_registered(
-        self, uri: CanonicalUri, entry: SourceEntry, byte_limit: int, seconds: float
-    ) -> tuple[bytes, Receipt]:
+        self,
+        uri: CanonicalUri,
+        entry: SourceEntry,
+        byte_limit: int,
+        seconds: float,
+        is_cached: IsCached,
+    ) -> tuple[bytes | None, Receipt]:
         """Read a model of a registry: its description MLmodel, then its ONNX file."""
         limit = min(byte_limit, entry.byte_limit or byte_limit)
         with guarded(self._guard, entry) as session:
@@ -149,35 +161,18 @@ class Fetching:
             server = WebServer(self._guard, upstream, seconds, _MODEL_FIELD)
             registry = Registry(server, entry.base_path, _MODEL_FIELD)
             model = registry.find(uri)
-            description, _ = self._read_artifact(
-                registry, model, "MLmodel", _DESCRIPTION_BYTES, seconds
-            )
-            name = registry.onnx_file(model, description)
-            content, resolved = self._read_artifact(registry, model, name, limit, seconds)
+            read = partial(_read_artifact, registry, model)
+            read_file = partial(self._read_file, seconds=seconds, is_cached=_is_not_cached)
+            description, _ = read("MLmodel", _DESCRIPTION_BYTES, read_file)
+            name = registry.onnx_file(model, description or b"")
+            content, resolved = read(name, limit, partial(read_file, is_cached=is_cached))
         source = Source(
             uri=str(uri),
             version=model.version,
-            read_byte_count=len(description) + len(content),
+            read_byte_count=len(description or b"") + len(content or b""),
             resolved_uri=resolved,
         )
         return content, Receipt(sources=[source])
-
-    def _read_artifact(
-        self,
-        registry: Registry,
-        model: RegisteredModel,
-        name: str,
-        byte_limit: int,
-        seconds: float,
-    ) -> tuple[bytes, str]:
-        """Read a file of a model version: from the registry's proxy, or below a listed prefix."""
-        path = registry.proxied(model, name)
-        if path is not None:
-            return registry.read_proxied(model, path, byte_limit), f"{model.location}/{name}"
-        location = model.location.rstrip("/")
-        uri = canonical(f"{location}/{quote(name) if location.startswith('https') else name}")
-        content, _ = self._read_file(uri, byte_limit, seconds)
-        return content, str(uri)
 
     @contextmanager
     def _store(self, entry: SourceEntry, field: str, seconds: float) -> Iterator[_Store]:
@@ -186,6 +181,23 @@ class Fetching:
             return
         with guarded(self._guard, entry) as session:
             yield Objects(entry, session, seconds, field)
+
+
+def _read_artifact(
+    registry: Registry, model: RegisteredModel, name: str, byte_limit: int, read_file: _ReadFile
+) -> tuple[bytes | None, str]:
+    """Read a file of a model version: from the registry's proxy, or below a listed prefix."""
+    path = registry.proxied(model, name)
+    if path is not None:
+        return registry.read_proxied(model, path, byte_limit), f"{model.location}/{name}"
+    location = model.location.rstrip("/")
+    uri = canonical(f"{location}/{quote(name) if location.startswith('https') else name}")
+    content, _ = read_file(uri, byte_limit)
+    return content, str(uri)
+
+
+def _is_not_cached(_version: str) -> bool:
+    return False
 
 
 def _source(found: ObjectVersion, byte_count: int) -> Source:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from onnxplain_server.adapters.sources.canonical_uri import CanonicalUri
-from onnxplain_server.adapters.sources.objects import ObjectTooLargeError, ObjectVersion
+from onnxplain_server.adapters.sources.objects import ObjectVersion
 from onnxplain_server.core.errors import ExplainError, Reason
 
 
@@ -27,13 +27,6 @@ class LocalFiles:
             status = path.stat()
         version = f"{status.st_mtime_ns}-{status.st_size}"
         return ObjectVersion(uri, status.st_size, version, None)
-
-    def read_whole(self, uri: CanonicalUri, byte_limit: int) -> tuple[bytes, ObjectVersion]:
-        """Read a file of at most so many bytes; ObjectTooLargeError."""
-        found = self.find(uri)
-        if found.byte_count > byte_limit:
-            raise ObjectTooLargeError(found.byte_count)
-        return self.read_range(found, 0, found.byte_count), found
 
     def read_range(self, found: ObjectVersion, start: int, length: int) -> bytes:
         """Read a part of a file, of the version that was found."""

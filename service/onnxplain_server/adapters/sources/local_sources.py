@@ -14,6 +14,7 @@ from onnxplain.v1.explanation_service_pb2 import ExplainRequest
 from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.table_pb2 import Table
 
+from onnxplain_server.adapters.sources.cache_lookup import CacheLookup
 from onnxplain_server.adapters.sources.canonical_uri import canonical, canonical_prefix
 from onnxplain_server.adapters.sources.fetcher import LIBRARIES
 from onnxplain_server.adapters.sources.local_endpoints import LocalEndpoints
@@ -24,7 +25,7 @@ from onnxplain_server.adapters.sources.source_list import (
     checked_endpoint,
 )
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.sources import FetchControl, FetchedFile
+from onnxplain_server.core.sources import FetchControl, FetchedFile, ModelCache
 
 if TYPE_CHECKING:
     from onnxplain_server.adapters.sources.fetching import Fetching
@@ -44,13 +45,14 @@ class LocalSources:
         self._endpoints = endpoints
         self._opened: Fetching | None = None
 
-    def read_model(self, message: bytes, byte_limit: int, control: FetchControl) -> FetchedFile:
+    def read_model(
+        self, message: bytes, byte_limit: int, control: FetchControl, cache: ModelCache
+    ) -> FetchedFile:
         """Read a model; see `Sources.read_model`."""
-        fetching = self._fetching()
-        content, receipt = fetching.read_model(
-            Model.FromString(message), byte_limit, _seconds(control)
-        )
-        return FetchedFile(content, receipt.SerializeToString())
+        fetching, lookup = self._fetching(), CacheLookup(cache)
+        model, seconds = Model.FromString(message), _seconds(control)
+        content, receipt = fetching.read_model(model, byte_limit, seconds, lookup)
+        return FetchedFile(lookup.completed(content), receipt.SerializeToString())
 
     def read_table(
         self,

@@ -38,6 +38,7 @@ class ObjectVersion:
     version : str
         ETag; without one, the time of its last change.
     etag : str or None
+        ETag that tells each byte; None where the store sends none, or a weak one.
     """
 
     uri: CanonicalUri
@@ -72,13 +73,6 @@ class Objects:
         """Return an object's size and version."""
         with self._translated(uri):
             return _version(uri, obstore.head(self._store, uri.path))
-
-    def read_whole(self, uri: CanonicalUri, byte_limit: int) -> tuple[bytes, ObjectVersion]:
-        """Read an object of at most so many bytes; ObjectTooLargeError."""
-        found = self.find(uri)
-        if found.byte_count > byte_limit:
-            raise ObjectTooLargeError(found.byte_count)
-        return self.read_range(found, 0, found.byte_count), found
 
     def read_range(self, found: ObjectVersion, start: int, length: int) -> bytes:
         """Read a part of an object, of the version that was found; again where it is cut off."""
@@ -180,23 +174,12 @@ class Objects:
         )
 
 
-class ObjectTooLargeError(Exception):
-    """Object beyond a limit.
-
-    Attributes
-    ----------
-    byte_count : int
-    """
-
-    def __init__(self, byte_count: int) -> None:
-        super().__init__(byte_count)
-        self.byte_count = byte_count
-
-
 def _version(uri: CanonicalUri, meta: Any) -> ObjectVersion:
-    etag = meta.get("e_tag") or None
+    etag = meta.get("e_tag") or ""
     changed_at = meta["last_modified"].isoformat()
-    return ObjectVersion(uri, meta["size"], etag or changed_at, etag)
+    # If-Match fails for weak ones, by RFC 9110.
+    strong = etag if etag and not etag.startswith("W/") else None
+    return ObjectVersion(uri, meta["size"], etag or changed_at, strong)
 
 
 def _below(folder: CanonicalUri, path: str) -> CanonicalUri:

@@ -68,7 +68,8 @@ class StateCollector(Collector):
         yield lookups
         yield CounterMetricFamily(
             "onnxplain_coalesced",
-            "Computations deduplicated (single-flight) in this process or across replicas.",
+            "Computations and downloads of models deduplicated (single-flight) in this process or"
+            " across replicas.",
             counts.coalesced_count,
         )
         yield GaugeMetricFamily(
@@ -80,11 +81,13 @@ class StateCollector(Collector):
     def _stored(self) -> Iterator[Metric]:
         counts = self._store.counts()
         yield GaugeMetricFamily(
-            "onnxplain_uploads", "Uploaded files in the memory of this process.", counts.file_count
+            "onnxplain_uploads",
+            "Uploaded files and fetched models in the memory of this process.",
+            counts.file_count,
         )
         yield GaugeMetricFamily(
             "onnxplain_upload_bytes",
-            "Memory of uploaded files in this process.",
+            "Memory of uploaded files and fetched models in this process.",
             counts.byte_count,
         )
         yield GaugeMetricFamily(

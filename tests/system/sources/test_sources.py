@@ -2,71 +2,22 @@
 
 from __future__ import annotations
 
-import io
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from urllib.request import Request, urlopen
 
 import onnxplain
-import pyarrow as pa
-import pyarrow.csv
-import pyarrow.feather
-import pyarrow.parquet
 import pytest
 from onnxplain.v1.explanation_service_pb2 import ExplainResponse
 
-from tools.programs import find
 from tools.stores import s3_storage
-from tools.stores.s3_storage import KEY, SECRET
 
-CASE = Path(__file__).parents[1] / "golden" / "hstats" / "case_friedman1_gbr"
+CASE = Path(__file__).parents[2] / "golden" / "hstats" / "case_friedman1_gbr"
 MODEL, TABLE = (CASE / "model.onnx").read_bytes(), (CASE / "data.csv").read_bytes()
 FEATURES = [f"x{index}" for index in range(1, 7)]
 LOSS = onnxplain.AverageLoss()
-
-
-@pytest.fixture(scope="module")
-def s3(tmp_path_factory: Any) -> Iterator[s3_storage.S3]:
-    """S3 with the model, and the table in three formats with further columns."""
-    program = find("rclone")
-    if program is None:
-        pytest.skip("rclone is missing: make stores")
-    with s3_storage.s3(program, tmp_path_factory.mktemp("s3")) as store:
-        for bucket in ("models", "rows", "results", "private"):
-            (store.folder / bucket).mkdir()
-        store.put("models", "model.onnx", MODEL)
-        store.put("private", "model.onnx", MODEL)
-        table = pyarrow.csv.read_csv(io.BytesIO(TABLE))
-        wide = table.append_column("unread", pa.array(["no number"] * len(table)))
-        for name, content in written(wide).items():
-            store.put("rows", f"{name}/year=2026/rows.{name}", content)
-            store.put("rows", f"{name}/year=2025/rows.{name}", content)
-        yield store
-
-
-def written(table: pa.Table) -> dict[str, bytes]:
-    """Return a table in each format."""
-    parquet, arrow, csv = io.BytesIO(), io.BytesIO(), io.BytesIO()
-    pyarrow.parquet.write_table(table, parquet)
-    pyarrow.feather.write_feather(table, arrow, compression="uncompressed")
-    pyarrow.csv.write_csv(table, csv)
-    return {"parquet": parquet.getvalue(), "arrow": arrow.getvalue(), "csv": csv.getvalue()}
-
-
-@pytest.fixture
-def settings(s3: Any, tmp_path: Any) -> dict[str, Any]:
-    """Settings that list all buckets but one."""
-    keys = tmp_path / "keys"
-    keys.write_text(f"[default]\naws_access_key_id = {KEY}\naws_secret_access_key = {SECRET}\n")
-    listed = [
-        f'[[source]]\nprefix = "s3://{bucket}/"\nendpoint = "{s3.url}"\n'
-        f'credentials_file = "{keys}"\nwrite = {json.dumps(bucket == "results")}\n'
-        for bucket in ("models", "rows", "results")
-    ]
-    (tmp_path / "sources.toml").write_text("\n".join(listed))
-    return {"sources_file": tmp_path / "sources.toml"}
 
 
 def fetcher_of(server: Any) -> int:
