@@ -1224,7 +1224,8 @@ type Source struct {
 	// "sha256:" and the hexadecimal digest of the file; empty for a file of a table, which
 	// is not read as a whole: `Receipt.table_digest` is the digest of the rows that were read.
 	Digest string `protobuf:"bytes,3,opt,name=digest,proto3" json:"digest,omitempty"`
-	// Bytes that were read of it; a whole number.
+	// Bytes that were read of it; a whole number. 0 for a model that the server had fetched before,
+	// by the same ETag.
 	ReadByteCount float64 `protobuf:"fixed64,4,opt,name=read_byte_count,json=readByteCount,proto3" json:"read_byte_count,omitempty"`
 	// The file of an MLflow registry that `uri` stands for; empty for other addresses.
 	ResolvedUri   string `protobuf:"bytes,5,opt,name=resolved_uri,json=resolvedUri,proto3" json:"resolved_uri,omitempty"`
