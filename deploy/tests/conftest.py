@@ -84,6 +84,12 @@ def tools() -> Path:
     return TOOLS
 
 
+@pytest.fixture(scope="session")
+def examples() -> dict[str, Any]:
+    """The values of the files in ci/ by name."""
+    return {name: yaml.safe_load(path.read_text()) for name, path in EXAMPLES.items()}
+
+
 @pytest.fixture(params=["default", *sorted(EXAMPLES)])
 def example(request: pytest.FixtureRequest) -> str:
     """The name of a file of values in ci/, and the default values."""

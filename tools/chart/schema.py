@@ -21,6 +21,7 @@ OF_THE_CHART = frozenset(
         "redis_url_file",
         "rest_host",
         "rest_port",
+        "sources_file",
         "tls_certificate_file",
         "tls_client_ca_file",
         "tls_key_file",

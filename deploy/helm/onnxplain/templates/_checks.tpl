@@ -32,6 +32,7 @@
 {{- end }}
 {{- end }}
 {{- include "onnxplain.immutableChecks" $ }}
+{{- include "onnxplain.sourceChecks" $ }}
 {{- range $name, $ingress := dict "ingress" .ingress "ingress.grpc" .ingress.grpc }}
 {{- if and $ingress.enabled (not $ingress.hosts) }}
 {{- fail (printf "%s.enabled needs %s.hosts" $name $name) }}

@@ -64,6 +64,11 @@ annotations:
 {{- end }}
 {{- end }}
 
+{{/* The tag of the service's image: the second one, with what reads URIs, where it is needed. */}}
+{{- define "onnxplain.imageTag" -}}
+{{ .Chart.AppVersion }}{{ if include "onnxplain.hasSources" . }}-sources{{ end }}
+{{- end }}
+
 {{/* The reference of an image: takes (list CONTEXT IMAGE DEFAULT_TAG). */}}
 {{- define "onnxplain.image" -}}
 {{- $image := index . 1 -}}

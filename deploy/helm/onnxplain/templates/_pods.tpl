@@ -30,7 +30,7 @@ priorityClassName: {{ . }}
 
 {{/*
 Annotations of the service's pods. The checksum replaces the pods when the Secret of Redis changes, since its entries
-are variables; files are reloaded without.
+are variables, and when the list of sources does, which is read at the start; other files are reloaded without.
 */}}
 {{- define "onnxplain.podAnnotations" -}}
 {{- $annotations := dict -}}
@@ -42,6 +42,14 @@ are variables; files are reloaded without.
 {{- with .Values.redis.existingSecret -}}
 {{- with lookup "v1" "Secret" $.Release.Namespace . -}}
 {{- $_ := set $annotations "checksum/redis-secret" (toJson .data | sha256sum) -}}
+{{- end -}}
+{{- end -}}
+{{- if .Values.sources.prefixes -}}
+{{- $_ := set $annotations "checksum/sources" (include "onnxplain.sourceList" . | sha256sum) -}}
+{{- end -}}
+{{- with .Values.sources.existingConfigMap -}}
+{{- with lookup "v1" "ConfigMap" $.Release.Namespace . -}}
+{{- $_ := set $annotations "checksum/sources" (toJson .data | sha256sum) -}}
 {{- end -}}
 {{- end -}}
 {{- toYaml (merge (dict) .Values.podAnnotations $annotations .Values.commonAnnotations) -}}

@@ -47,6 +47,10 @@
   value: /etc/onnxplain/client-ca/{{ .clientCa.key }}
 {{- end }}
 {{- end }}
+{{- if include "onnxplain.hasSources" . }}
+- name: ONNXPLAIN_SOURCES_FILE
+  value: /etc/onnxplain/sources/{{ ternary .Values.sources.key "sources.toml" (ne .Values.sources.existingConfigMap "") }}
+{{- end }}
 {{- include "onnxplain.redisEnv" . }}
 {{- with .Values.extraEnv }}
 {{ toYaml . }}
