@@ -58,6 +58,10 @@ class Faults:
         with self._lock:
             self._faults.append(fault)
 
+    def clear(self) -> None:
+        with self._lock:
+            self._faults.clear()
+
     def take(self, method: str, path: str) -> Fault:
         """Return the fault of a request, and count it."""
         with self._lock:

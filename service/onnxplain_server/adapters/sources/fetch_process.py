@@ -65,8 +65,6 @@ _LIBRARIES = (
     *("pyarrow.fs", "pyarrow.ipc", "pyarrow.parquet", "pyarrow.vendored.version"),
     *("obstore.exceptions", "obstore.store", "yaml"),
 )
-"""Modules that are imported on use elsewhere."""
-
 _DNS_PORT, _HTTP_PORT, _HTTPS_PORT = 53, 80, 443
 
 
@@ -167,10 +165,15 @@ class Sink(io.RawIOBase):
         return len(view)
 
 
-def _preload(sources: SourceList) -> None:
-    """Import, and read, all that is out of reach later; start no thread, which would stay free."""
+def load_libraries() -> None:
+    """Import what is imported on use elsewhere."""
     for name in _LIBRARIES:
         importlib.import_module(name)
+
+
+def _preload(sources: SourceList) -> None:
+    """Import, and read, all that is out of reach later; start no thread, which would stay free."""
+    load_libraries()
     for entry in sources.entries:
         tls_context(entry.ca_file)
     socket.getaddrinfo("localhost", _HTTP_PORT)

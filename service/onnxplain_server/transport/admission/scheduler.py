@@ -174,15 +174,16 @@ class Scheduler:
 
     @contextmanager
     def _park(self, ticket: Ticket) -> Iterator[None]:
-        """Release the slot while a request waits for another; then take the next free one."""
+        """Release the slot while a request waits for another; then take the next free one.
+
+        An error ends the request, which needs no slot then.
+        """
         with self._lock:
             self._set_stage(ticket, Stage.PARKED)
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._queue.add_priority(ticket)
-                self._wait_for_slot(ticket)
+        yield
+        with self._lock:
+            self._queue.add_priority(ticket)
+            self._wait_for_slot(ticket)
 
     def _wait_for_slot(self, ticket: Ticket) -> None:
         """Wait until a queued ticket is next, and give it the slot."""
