@@ -1,5 +1,6 @@
 # The service as an image: dependencies by their locked hashes, then the two packages; no renderer,
 # since a server draws nothing.
+# `REQUIREMENTS=sources` adds what reads models and tables by their URIs: `make image-sources`.
 # `make image` builds it without Docker; `make rehearsal` runs the first stage in a folder.
 # For the same bytes again, give both bases by their digests: python:3.11-slim-bookworm@sha256:...
 ARG BASE_IMAGE=docker.io/library/python:3.11-slim-bookworm
@@ -7,6 +8,8 @@ ARG BASE_IMAGE=docker.io/library/python:3.11-slim-bookworm
 ARG BUILD_IMAGE=docker.io/library/python:3.11-bookworm
 
 FROM ${BUILD_IMAGE} AS build
+# Lock of the dependencies: server or sources.
+ARG REQUIREMENTS=server
 # Where pip finds packages; they stay in this stage.
 ARG PIP_INDEX_URL
 ARG PIP_EXTRA_INDEX_URL
@@ -18,10 +21,10 @@ ARG PIP_DEFAULT_TIMEOUT
 ARG SOURCE_DATE_EPOCH=315532800
 ENV PIP_NO_CACHE_DIR=1 PIP_NO_COMPILE=1 PIP_DISABLE_PIP_VERSION_CHECK=1 PYTHONHASHSEED=0
 RUN python3 -m venv /opt/onnxplain && python3 -m venv /opt/build && python3 -m venv /opt/sbom
-COPY requirements/build.txt requirements/sbom.txt requirements/server.txt /src/requirements/
+COPY requirements/build.txt requirements/sbom.txt requirements/${REQUIREMENTS}.txt /src/requirements/
 RUN /opt/build/bin/pip install --require-hashes --requirement /src/requirements/build.txt
 RUN /opt/sbom/bin/pip install --require-hashes --requirement /src/requirements/sbom.txt
-RUN /opt/onnxplain/bin/pip install --require-hashes --requirement /src/requirements/server.txt
+RUN /opt/onnxplain/bin/pip install --require-hashes --requirement /src/requirements/${REQUIREMENTS}.txt
 COPY LICENSE README.md pyproject.toml hatch_build.py /src/
 COPY service /src/service
 COPY clients/python /src/clients/python
@@ -37,6 +40,8 @@ RUN /opt/sbom/bin/cyclonedx-py environment --output-reproducible --pyproject /sr
 RUN /opt/onnxplain/bin/python -m compileall -q --invalidation-mode unchecked-hash /opt/onnxplain/lib
 # All that answers load, as workers do; fails if `slim.py` took too much.
 RUN /opt/onnxplain/bin/python -c 'from onnxplain_server.adapters.workers.sandbox.preload import load; load()'
+RUN [ "$REQUIREMENTS" != sources ] || /opt/onnxplain/bin/python -c \
+      'from onnxplain_server.adapters.sources.fetch_process import load_libraries; load_libraries()'
 
 FROM ${BASE_IMAGE}
 ARG VERSION

@@ -89,7 +89,7 @@ test-all: $(ENV) $(NOTEBOOK_ENV) $(MODELS_ENV) $(EXPORT_ENV) $(BUF_ENV) $(STORES
 	$(MAKE) chart
 	$(MAKE) test-cluster-short
 	$(MAKE) test-clients
-	$(MAKE) test-image test-release
+	$(MAKE) test-image test-image-sources test-release
 
 .PHONY: stores
 stores: $(STORES) $(MLFLOW_ENV) ## Build the stores that tests read models and tables from: S3, Google's, MLflow
@@ -99,7 +99,7 @@ stores: $(STORES) $(MLFLOW_ENV) ## Build the stores that tests read models and t
 chart: $(CHART_TOOLS) $(ENV) ## The Helm chart renders what Kubernetes takes, for all values in its ci/
 	@unformatted=$$($$($(GO) env GOROOT)/bin/gofmt -l tools/kubernetes); [ -z "$$unformatted" ] || { echo "gofmt -w $$unformatted" >&2; exit 1; }
 	cd tools/kubernetes && CGO_ENABLED=0 $(GO) vet ./...
-	$(BIN)/pytest deploy/tests --ignore deploy/tests/image --ignore deploy/tests/arm64 --ignore deploy/tests/release
+	$(BIN)/pytest deploy/tests --ignore deploy/tests/image --ignore deploy/tests/image_sources --ignore deploy/tests/arm64 --ignore deploy/tests/release
 
 # Namespaces of their own: nothing outside is reached, and nothing outlives the tests.
 CLUSTER_PYTEST = CONTROL_PLANE=$(CURDIR)/tools/kubernetes/bin-$(1) unshare --net --mount --pid --fork --kill-child --mount-proc \
@@ -485,6 +485,11 @@ TEST_BUILDAH := buildah --storage-driver vfs --root $(CURDIR)/build/containers -
 image: ## Build the image with buildah, without Docker: IMAGE, BASE_IMAGE, BUILD_IMAGE, BUILDAH, and ARCH=arm64 for that processor
 	$(ARCH:%=tools/emulated.sh %) tools/image.sh $(IMAGE) build/image $(ARCH:%=--arch %)
 
+.PHONY: image-sources
+image-sources: ## Build the second image, which also reads models and tables by their URIs: IMAGE-sources
+	$(ARCH:%=tools/emulated.sh %) tools/image.sh $(IMAGE)-sources build/image-sources $(ARCH:%=--arch %) \
+		--build-arg REQUIREMENTS=sources
+
 .PHONY: stand-in
 stand-in: ## Make the bases for `make image` where no registry can be reached, by debootstrap
 	tools/stand_in.sh $(STAND_IN)
@@ -492,6 +497,12 @@ stand-in: ## Make the bases for `make image` where no registry can be reached, b
 .PHONY: test-image
 test-image: $(ENV) image-on-stand-in ## Build the image on a stand-in, and run it as an engine of containers would
 	BUILDAH='$(TEST_BUILDAH)' TEST_IMAGE=$(IMAGE) $(BIN)/pytest deploy/tests/image
+
+.PHONY: test-image-sources
+test-image-sources: $(ENV) build/containers/.base ## Build the second image on a stand-in, and have it read by URI
+	BUILDAH='$(TEST_BUILDAH)' BASE_IMAGE=$(STAND_IN) BUILD_IMAGE=$(STAND_IN)-build \
+		tools/image.sh $(IMAGE)-sources build/image-sources --build-arg REQUIREMENTS=sources
+	BUILDAH='$(TEST_BUILDAH)' TEST_IMAGE=$(IMAGE)-sources $(BIN)/pytest deploy/tests/image_sources
 
 .PHONY: image-on-stand-in
 image-on-stand-in: build/containers/.base

@@ -244,6 +244,13 @@ def test_it_has_no_renderer_and_says_how_to_get_one(image: Image) -> None:
     assert "pip install 'onnxplain-server[render]' (RENDERER_MISSING)" in asked.stderr
 
 
+def test_it_has_nothing_that_reads_uris(image: Image) -> None:
+    installed = json.loads(image.output("python", "-c", INSTALLED))
+
+    assert "obstore" not in installed
+    assert "pyarrow" in installed
+
+
 def test_the_list_of_parts_is_what_is_installed(image: Image) -> None:
     parts = json.loads((image.root / "opt/onnxplain/sbom.cdx.json").read_text())
     installed = json.loads(image.output("python", "-c", INSTALLED))
