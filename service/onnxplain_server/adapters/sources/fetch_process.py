@@ -14,6 +14,7 @@ import signal
 import socket
 import sys
 import threading
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -176,7 +177,8 @@ def _preload(sources: SourceList) -> None:
     load_libraries()
     for entry in sources.entries:
         tls_context(entry.ca_file)
-    socket.getaddrinfo("localhost", _HTTP_PORT)
+    with suppress(socket.gaierror):  # it loads the resolver, also where that knows no localhost
+        socket.getaddrinfo("localhost", _HTTP_PORT)
     if len(list(Path("/proc/self/task").iterdir())) > 1:
         raise RuntimeError("a library has started a thread, which would not be confined")
 
