@@ -1,16 +1,21 @@
 """A table of 1 GB in Parquet files, read from S3 on loopback, beside pyarrow on the same files.
 
-Both write what they read as one Arrow stream. S3 is `rclone serve s3`: `make stores` builds it.
+Ours is the whole way of a server: its confined process asks S3 through the guard, decodes, and
+sends the rows over a socket as one Arrow stream. pyarrow writes the same stream into memory. S3 is
+`rclone serve s3`, on the same cores: `make stores` builds it. It makes no ETags here, since it would
+read and hash a whole file for each range. `python -m bench.speed.sources` also tells what each part
+of the way takes.
 """
 
 from __future__ import annotations
 
-import io
+import math
 import os
-import statistics
 import tempfile
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from io import BufferedWriter
 from pathlib import Path
 from typing import Any
 
@@ -19,18 +24,27 @@ import pyarrow as pa
 import pyarrow.ipc
 import pyarrow.parquet as pq
 from obstore.store import S3Store
+from onnxplain.v1.explanation_service_pb2 import ExplainRequest
+from onnxplain.v1.table_pb2 import Table, TableUris
+from onnxplain_server.adapters.sources.connections.guard import Guard
+from onnxplain_server.adapters.sources.fetcher import Fetcher
+from onnxplain_server.adapters.sources.fetching import Fetching
 from onnxplain_server.adapters.sources.interfaces import TableQuery
+from onnxplain_server.adapters.sources.source_list import read_source_list
 from onnxplain_server.adapters.sources.table_reader import open_table
 
+from bench.speed_table.row import Row, Unit, in_turn, lines, seconds
 from tools.programs import advice, find
+from tools.stores.proxy import proxy
 from tools.stores.readers import ObjectReader
 from tools.stores.s3_storage import KEY, REGION, S3, SECRET, s3
 
 FILES, ROWS, NUMBERS, WHOLE, TEXTS = 8, 320_000, 44, 4, 4
 RUNS = 5
 WIDE_COLUMNS, WIDE_ROWS, NEEDED = 500, 40_000, 10
-BYTE_LIMIT = 1 << 34
+BYTE_LIMIT = 1 << 33
 TARGET = 1.3
+NAMES = [f"x{j}" for j in range(0, WIDE_COLUMNS, WIDE_COLUMNS // NEEDED)]
 
 
 def write_tall(folder: Path) -> int:
@@ -55,7 +69,17 @@ def write_wide(folder: Path) -> int:
     return (folder / "wide.parquet").stat().st_size
 
 
-def memory() -> io.BufferedWriter:
+@dataclass(frozen=True)
+class NoDeadline:
+    """`FetchControl` of a request that nobody ends."""
+
+    deadline: float = math.inf
+
+    def check(self, when: str) -> None:
+        """Let it go on."""
+
+
+def memory() -> BufferedWriter:
     """Open a file in memory, as results are handed on."""
     return os.fdopen(os.memfd_create("result"), "wb")
 
@@ -67,27 +91,28 @@ def by_pyarrow(folder: Path, columns: Sequence[str] | None) -> None:
             writer.write_table(table)
 
 
-def by_sources(store: S3Store, prefix: str, columns: Sequence[str] | None) -> None:
+def by_server(fetcher: Fetcher, uri: str, columns: Sequence[str] | None) -> int:
+    """Read as a server does; return the size of the Arrow stream."""
+    message = Table(uris=TableUris(uris=[uri])).SerializeToString()
+    request = ExplainRequest(feature_columns=columns).SerializeToString()
+    return len(fetcher.read_table(message, request, (), BYTE_LIMIT, NoDeadline()).content)
+
+
+def by_guard(fetching: Fetching, uri: str) -> None:
+    """Read all columns through the guard, in this process."""
+    with memory() as sink:
+        fetching.read_table(
+            *(Table(uris=TableUris(uris=[uri])), ExplainRequest(), (), sink.raw),
+            byte_limit=BYTE_LIMIT,
+            seconds=3_600.0,
+        )
+
+
+def by_reader(store: S3Store, prefix: str) -> None:
+    """Read all columns by obstore alone, in this process."""
     with memory() as sink:
         reader = ObjectReader(store, prefix)
-        open_table(reader, TableQuery(None, (), BYTE_LIMIT)).read(columns, sink)
-
-
-def seconds(run: Callable[[], None]) -> float:
-    start = time.perf_counter()
-    run()
-    return time.perf_counter() - start
-
-
-def compare(title: str, pyarrow_run: Callable[[], None], sources_run: Callable[[], None]) -> float:
-    """Time both in turn; return the median of the ratios of neighbouring runs."""
-    pairs = [(seconds(pyarrow_run), seconds(sources_run)) for _ in range(RUNS + 1)][1:]
-    ratio = statistics.median(ours / theirs for theirs, ours in pairs)
-    theirs, ours = (statistics.median(times) for times in zip(*pairs, strict=True))
-    print(
-        f"  {title}: {ours:.2f} s from S3, {theirs:.2f} s by pyarrow from disk: {ratio:.2f} times"
-    )
-    return ratio
+        open_table(reader, TableQuery(None, (), BYTE_LIMIT)).read(None, sink)
 
 
 def store_of(server: S3) -> S3Store:
@@ -102,28 +127,131 @@ def store_of(server: S3) -> S3Store:
     )
 
 
-def main() -> None:
-    """Print the ratios."""
+def source_list(folder: Path, url: str) -> Path:
+    """Write the operator's list for a bucket."""
+    keys, path = folder / "keys", folder / "sources.toml"
+    keys.write_text(f"[default]\naws_access_key_id = {KEY}\naws_secret_access_key = {SECRET}\n")
+    path.write_text(
+        f'[[source]]\nprefix = "s3://bucket/"\nendpoint = "{url}"\ncredentials_file = "{keys}"\n'
+    )
+    return path
+
+
+@contextmanager
+def fetching_server(folder: Path, url: str) -> Iterator[Fetcher]:
+    """Start what a server reads URIs with."""
+    folder.mkdir()
+    fetcher = Fetcher(source_list(folder, url), 1 << 34, is_confined=False)
+    try:
+        yield fetcher
+    finally:
+        fetcher.close()
+
+
+@dataclass(frozen=True)
+class Store:
+    """S3 with both tables.
+
+    Attributes
+    ----------
+    byte_counts : mapping of str to int
+        Sizes of the tables "tall" and "wide".
+    """
+
+    server: S3
+    folder: Path
+    byte_counts: Mapping[str, int]
+
+    @property
+    def bucket(self) -> Path:
+        return self.server.folder / "bucket"
+
+
+@contextmanager
+def filled_store() -> Iterator[Store]:
     program = find("rclone")
     if program is None:
-        print(f"rclone not found: {advice('rclone')}")
-        return
-    with tempfile.TemporaryDirectory() as folder, s3(program, Path(folder)) as server:
+        raise SystemExit(f"rclone not found: {advice('rclone')}")
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        s3(program, Path(folder), has_etags=False) as server,
+    ):
         bucket = server.folder / "bucket"
-        tall, wide = write_tall(bucket / "tall"), write_wide(bucket / "wide")
-        store = store_of(server)
-        print(f"tables of Parquet files, {os.cpu_count()} cores; at most {TARGET} times is the aim")
-        compare(
-            f"{tall / 1e9:.2f} GB, {FILES} files, all columns",
-            lambda: by_pyarrow(bucket / "tall", None),
-            lambda: by_sources(store, "tall", None),
+        sizes = {"tall": write_tall(bucket / "tall"), "wide": write_wide(bucket / "wide")}
+        yield Store(server, Path(folder), sizes)
+
+
+def sent_bytes(store: Store) -> int:
+    """Return the bytes of bodies that S3 sends for the needed columns, counted before it."""
+    with (
+        proxy(store.server.url) as counted,
+        fetching_server(store.folder / "counted", counted.url) as fetcher,
+    ):
+        by_server(fetcher, "s3://bucket/wide/", NAMES)
+        return counted.traffic.byte_count("wide.parquet")
+
+
+def chunk_bytes(file: Path) -> int:
+    """Return the bytes of the needed columns' chunks and of the footer."""
+    metadata = pq.read_metadata(file)
+    groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
+    chunks = [group.column(j) for group in groups for j in range(metadata.num_columns)]
+    needed = [chunk for chunk in chunks if chunk.path_in_schema in NAMES]
+    footer = int.from_bytes(file.read_bytes()[-8:-4], "little") + 8
+    return footer + sum(chunk.total_compressed_size for chunk in needed)
+
+
+def compared(store: Store, fetcher: Fetcher) -> Iterator[Row]:
+    """Time both sides on both tables, in turn."""
+    tall, wide = store.byte_counts["tall"] / 1e9, store.byte_counts["wide"] / 1e6
+    sent, needed = sent_bytes(store), chunk_bytes(store.bucket / "wide" / "wide.parquet")
+    for work, note, table, columns in (
+        (
+            f"Parquet from S3 on loopback, {tall:.2f} GB in {FILES} files, all columns",
+            "S3 is rclone, on the same cores, without ETags",
+            *("tall", None),
+        ),
+        (
+            f"the same, {NEEDED} of {WIDE_COLUMNS} columns of a file of {wide:.0f} MB",
+            f"S3 sends {sent:,} bytes; footer and chunks of these columns have {needed:,}",
+            *("wide", NAMES),
+        ),
+    ):
+        ours: Callable[[], object] = lambda t=table, c=columns: by_server(  # noqa: E731
+            fetcher, f"s3://bucket/{t}/", c
         )
-        names = [f"x{j}" for j in range(0, WIDE_COLUMNS, WIDE_COLUMNS // NEEDED)]
-        compare(
-            f"{NEEDED} of {WIDE_COLUMNS} columns of {wide / 1e9:.2f} GB",
-            lambda: by_pyarrow(bucket / "wide", names),
-            lambda: by_sources(store, "wide", names),
+        theirs: Callable[[], object] = lambda t=table, c=columns: by_pyarrow(  # noqa: E731
+            store.bucket / t, c
         )
+        ours(), theirs()
+        figures = in_turn(lambda o=ours: seconds(o), lambda t=theirs: seconds(t), RUNS)
+        counterpart = "pyarrow from disk"
+        yield Row(work, Unit.SECONDS, figures[0], counterpart, figures[1], 1 / TARGET, note)
+
+
+def rows() -> Iterator[Row]:
+    """Yield the rows of the speed table."""
+    with filled_store() as store, fetching_server(store.folder / "list", store.server.url) as own:
+        yield from compared(store, own)
+
+
+def main() -> None:
+    """Print the rows, and what the parts of the way take."""
+    with filled_store() as store, fetching_server(store.folder / "list", store.server.url) as own:
+        for line in lines(compared(store, own)):
+            print(line)
+        guard = Guard()
+        guard.start()
+        fetching = Fetching(read_source_list(store.folder / "list" / "sources.toml"), guard)
+        direct = store_of(store.server)
+        for title, run in (
+            ("obstore and decoding, in one process", lambda: by_reader(direct, "tall")),
+            ("the same through the guard", lambda: by_guard(fetching, "s3://bucket/tall/")),
+            ("the whole way of a server", lambda: by_server(own, "s3://bucket/tall/", None)),
+            ("pyarrow from disk", lambda: by_pyarrow(store.bucket / "tall", None)),
+        ):
+            times = sorted(seconds(run) for _ in range(3))
+            print(f"  {title}: {times[1]:.2f} s")
 
 
 if __name__ == "__main__":

@@ -31,14 +31,18 @@ class S3:
 
 
 @contextmanager
-def s3(program: str, folder: Path) -> Iterator[S3]:
-    """Serve `folder`/buckets; keys are KEY and SECRET."""
+def s3(program: str, folder: Path, *, has_etags: bool = True) -> Iterator[S3]:
+    """Serve `folder`/buckets; keys are KEY and SECRET.
+
+    rclone computes the ETag of an object for each request, from its whole content.
+    """
     buckets = folder / "buckets"
     buckets.mkdir(exist_ok=True)
     port = free_port()
     command = [program, "serve", "s3", "--addr", f"127.0.0.1:{port}", "--config", ""]
     # Folders are read anew for each request: objects change behind the server.
     options = ["--auth-key", f"{KEY},{SECRET}", "--dir-cache-time", "0s", "--cache-dir"]
-    arguments = [*command, *options, str(folder / "cache"), str(buckets)]
+    hashes = [] if has_etags else ["--etag-hash", ""]
+    arguments = [*command, *options, str(folder / "cache"), *hashes, str(buckets)]
     with running(arguments, port, folder / "rclone.log") as process_id:
         yield S3(f"http://127.0.0.1:{port}", buckets, process_id)

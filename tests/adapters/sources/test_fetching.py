@@ -164,6 +164,37 @@ def test_an_object_that_changes_between_two_reads_is_never_mixed(
     assert refused(*stored).reason is Reason.SOURCE_CHANGED
 
 
+def versions(fetching: Fetching, uri: str) -> list[str]:
+    """Return the versions that a cache is asked for."""
+    asked: list[str] = []
+
+    def is_cached(version: str) -> bool:
+        asked.append(version)
+        return False
+
+    assert fetching.read_model(Model(uri=uri), LIMIT, SECONDS, is_cached)[0] == CONTENT
+    return asked
+
+
+@pytest.mark.parametrize(
+    ("etag", "count"), [('"a"', 1), ("a", 1), ('W/"a"', 0), ('""', 0), ("", 0), ('W/""', 0)]
+)
+def test_only_an_etag_that_tells_each_byte_makes_a_model_reusable(
+    fetching: Any, etag: str, count: int
+) -> None:
+    def answer(request: Any) -> Any:
+        if "If-Match" in {name.title() for name in request.headers} and etag.startswith("W/"):
+            return of_bytes(HTTPStatus.PRECONDITION_FAILED, {}, b"")
+        changed = {"Last-Modified": "Tue, 24 Nov 2026 12:00:00 GMT"}
+        headers = {"Content-Length": str(len(CONTENT)), "ETag": etag, **changed}
+        return of_bytes(HTTPStatus.OK, headers, b"" if request.method == "HEAD" else CONTENT)
+
+    with serve(answer) as server:
+        listed = fetching({"prefix": "s3://bucket/", "endpoint": server.url})
+
+        assert len(versions(listed, "s3://bucket/m.onnx")) == count
+
+
 def test_an_object_beyond_the_limit_is_not_read(stored: Any, s3_proxy: Any) -> None:
     error = refused(stored[0], stored[1], limit=len(CONTENT) - 1)
 

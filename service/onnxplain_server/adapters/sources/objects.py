@@ -175,16 +175,21 @@ class Objects:
 
 
 def _version(uri: CanonicalUri, meta: Any) -> ObjectVersion:
-    etag = _quoted(meta.get("e_tag") or "")
+    etag = _normal_etag(meta.get("e_tag") or "")
     changed_at = meta["last_modified"].isoformat()
     # If-Match fails for weak ones, by RFC 9110.
     strong = etag if etag and not etag.startswith("W/") else None
     return ObjectVersion(uri, meta["size"], etag or changed_at, strong)
 
 
-def _quoted(etag: str) -> str:
-    """Return an ETag with its quotes, which listings of some stores leave out."""
-    return f'"{etag}"' if etag and not etag.endswith('"') else etag
+def _normal_etag(etag: str) -> str:
+    """Return an ETag with its quotes, which listings of some stores leave out; without text, none.
+
+    Stores that make no ETags send empty ones for all objects.
+    """
+    if not etag.removeprefix("W/").strip('"'):
+        return ""
+    return etag if etag.endswith('"') else f'"{etag}"'
 
 
 def _below(folder: CanonicalUri, path: str) -> CanonicalUri:
