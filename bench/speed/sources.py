@@ -2,7 +2,7 @@
 
 Ours is the whole way of a server: its confined process asks S3 through the guard, decodes, and
 sends the rows over a socket as one Arrow stream. pyarrow writes the same stream into memory. S3 is
-`rclone serve s3`, on the same cores: `make stores` builds it. It makes no ETags here, since it would
+`rclone serve s3`, on the same cores: `make stores` builds it. It makes no ETags here: it would
 read and hash a whole file for each range. `python -m bench.speed.sources` also tells what each part
 of the way takes.
 """

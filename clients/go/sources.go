@@ -11,13 +11,13 @@ import (
 )
 
 // A Model is where a model comes from: [ModelFile], [ModelBytes], [ModelReader],
-// [ModelID], or what [Client.UploadModel] returned.
+// [ModelID], [ModelURI], [PinnedModelURI], or what [Client.UploadModel] returned.
 type Model interface {
 	model() (*onnxplainv1.Model, error)
 }
 
 // A Table is where a table comes from: [TableFile], [TableBytes], [TableReader],
-// [TableColumns], [TableRows], [TableID], or what [Client.UploadTable] returned.
+// [TableColumns], [TableRows], [TableID], [TableURIs], [TableSelection], or what [Client.UploadTable] returned.
 type Table interface {
 	table() (*onnxplainv1.Table, error)
 }
@@ -54,6 +54,19 @@ func ModelID(id string) Model {
 	})
 }
 
+// ModelURI is a model that the server reads where it lies, such as
+// "s3://models/churn.onnx" or "models:/churn@champion", below a prefix that its
+// operator lists.
+func ModelURI(uri string) Model { return PinnedModelURI(uri, "") }
+
+// PinnedModelURI is a model like [ModelURI] with a given SHA-256, as 64 hexadecimal
+// digits. A file with another content is refused; the reason is SOURCE_CHANGED.
+func PinnedModelURI(uri, sha256 string) Model {
+	return modelSource(func() (*onnxplainv1.Model, error) {
+		return &onnxplainv1.Model{Source: &onnxplainv1.Model_Uri{Uri: uri}, Sha256: sha256}, nil
+	})
+}
+
 // TableFile is a table in a CSV, Parquet or Arrow file, packed by gzip or not,
 // read at each call. What it is, is told by how it begins, not by its name.
 func TableFile(path string) Table {
@@ -76,6 +89,19 @@ func TableReader(reader io.Reader) Table {
 func TableID(id string) Table {
 	return tableSource(func() (*onnxplainv1.Table, error) {
 		return &onnxplainv1.Table{Source: &onnxplainv1.Table_Id{Id: id}}, nil
+	})
+}
+
+// TableURIs is a table in files that the server reads where they lie, such as
+// "s3://lake/rows.parquet", or with a slash at the end in a folder.
+func TableURIs(uris ...string) Table {
+	return TableSelection(&onnxplainv1.TableUris{Uris: uris})
+}
+
+// TableSelection is a table like [TableURIs], with a format, and filters of its rows.
+func TableSelection(selection *onnxplainv1.TableUris) Table {
+	return tableSource(func() (*onnxplainv1.Table, error) {
+		return &onnxplainv1.Table{Source: &onnxplainv1.Table_Uris{Uris: selection}}, nil
 	})
 }
 

@@ -103,3 +103,35 @@ func TestRowsOfAnotherWidthAreRefused(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+func TestFilesOfStoresAreNamedByTheirURIs(t *testing.T) {
+	service := newFake()
+	filter := &onnxplainv1.TableFilter{Column: "year", Values: []string{"2026"}}
+	selection := &onnxplainv1.TableUris{Uris: []string{"s3://lake/"}, Filters: []*onnxplainv1.TableFilter{filter}}
+	pinned := onnxplain.PinnedModelURI("models:/churn@champion", strings.Repeat("0", 64))
+	for _, asked := range []struct {
+		model onnxplain.Model
+		table onnxplain.Table
+	}{
+		{onnxplain.ModelURI("s3://models/churn.onnx"), onnxplain.TableURIs("s3://lake/a.csv", "s3://lake/b.csv")},
+		{pinned, onnxplain.TableSelection(selection)},
+	} {
+		if _, err := service.client(t).Explain(context.Background(), asked.model, asked.table, nil, method); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	first, second := service.requests[0], service.requests[1]
+	if uri := first.GetModel().GetUri(); uri != "s3://models/churn.onnx" || first.GetModel().GetSha256() != "" {
+		t.Errorf("the model is sent as %v", first.GetModel())
+	}
+	if uris := first.GetTable().GetUris().GetUris(); !slices.Equal(uris, []string{"s3://lake/a.csv", "s3://lake/b.csv"}) {
+		t.Errorf("the table is sent as %v", uris)
+	}
+	if sha256 := second.GetModel().GetSha256(); sha256 != strings.Repeat("0", 64) {
+		t.Errorf("the pin is sent as %q", sha256)
+	}
+	if filters := second.GetTable().GetUris().GetFilters(); len(filters) != 1 || filters[0].GetColumn() != "year" {
+		t.Errorf("the filters are sent as %v", filters)
+	}
+}

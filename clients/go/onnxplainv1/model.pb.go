@@ -184,8 +184,8 @@ type Model_Uri struct {
 	// Address of the ONNX file, below a prefix that the operator of the server lists in its
 	// setting `sources_file`: `s3://BUCKET/KEY`, `gs://BUCKET/KEY`, `https://HOST/PATH`,
 	// `models:/NAME/VERSION` or `models:/NAME@ALIAS` of an MLflow registry; in the own process
-	// also `file:///PATH`. The server reads it anew for each request, and
-	// `Receipt.sources` tells what it read. Without user and password, query and fragment; at most 2,048 characters.
+	// also `file:///PATH`. The server asks for its ETag at each request,
+	// downloads it unless it has a file of that ETag, and `Receipt.sources` tells what it read. Without user and password, query and fragment; at most 2,048 characters.
 	Uri string `protobuf:"bytes,3,opt,name=uri,proto3,oneof"`
 }
 

@@ -15,4 +15,5 @@ export type { ExplainInput } from "./requests.js";
 export type { Bytes } from "./sources.js";
 export type { Cell, Columns, NumberArray, Rows } from "./tables.js";
 export type { CallOptions, ConnectOptions, Token } from "./terms.js";
+export { ModelUri, TableUris } from "./uris.js";
 export type { Health } from "./wire.js";

@@ -6,15 +6,19 @@ import { type Table, TableSchema } from "./gen/onnxplain/v1/table_pb.js";
 import { ModelRef, TableRef } from "./references.js";
 import { type Bytes, collect, type Opener, type Source, sourceOf } from "./sources.js";
 import { type Columns, fromColumns, fromRows, opened, type Rows } from "./tables.js";
+import { ModelUri, TableUris } from "./uris.js";
 
-/** An ONNX file, or what `uploadModel` returned. `Path` is what the platform opens by name. */
-export type ModelInput<Path = never> = Path | Bytes | ModelRef;
+/**
+ * An ONNX file, its address, or what `uploadModel` returned. `Path` is what the platform opens by
+ * name.
+ */
+export type ModelInput<Path = never> = Path | Bytes | ModelRef | ModelUri;
 
 /**
  * A CSV, Parquet or Arrow file, told apart by what is in it, packed by gzip or not; rows or
- * columns in memory; or what `uploadTable` returned.
+ * columns in memory; addresses of files; or what `uploadTable` returned.
  */
-export type TableInput<Path = never> = Path | Bytes | TableRef | Rows | Columns;
+export type TableInput<Path = never> = Path | Bytes | TableRef | TableUris | Rows | Columns;
 
 /** A message with the file that it names by id, if it does. */
 export interface Input<Message> {
@@ -28,6 +32,7 @@ export async function toModel(input: unknown, opener: Opener): Promise<Input<Mod
     const source = { case: "id", value: input.id } as const;
     return { message: create(ModelSchema, { source }), source: input.source };
   }
+  if (input instanceof ModelUri) return { message: input.toMessage(), source: undefined };
   const value = await collect(sourceOf(input, opener).open());
   const source = { case: "content", value } as const;
   return { message: create(ModelSchema, { source }), source: undefined };
@@ -39,6 +44,7 @@ export async function toTable(input: unknown, opener: Opener): Promise<Input<Tab
     const source = { case: "id", value: input.id } as const;
     return { message: create(TableSchema, { source }), source: input.source };
   }
+  if (input instanceof TableUris) return { message: input.toMessage(), source: undefined };
   const { format, content } = await opened(tableSource(input, opener));
   const source = { case: format, value: await collect(content) };
   return { message: create(TableSchema, { source }), source: undefined };

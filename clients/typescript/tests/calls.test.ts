@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";
 import { ExplainError } from "onnxplain";
-import { connect, ModelRef, TableRef } from "onnxplain/rest";
+import { connect, ModelRef, ModelUri, TableRef, TableUris } from "onnxplain/rest";
 import { type Answer, answering, EXPLAINED, problem } from "./answering.js";
 
 const METHODS = [{ interactions: {} }];
@@ -79,6 +79,20 @@ test("a file that the server has no longer is uploaded again", async () => {
   assert.deepEqual(routes(server), [...asked, ...asked]);
   assert.deepEqual(server.asked[2]?.body, Buffer.from(MODEL));
   assert.deepEqual(JSON.parse(String(server.asked[3]?.body)).model, { id: ID });
+});
+
+test("files of stores are named by their URIs", async () => {
+  using server = await answering(EXPLAINED, EXPLAINED);
+  const client = connect(server.url);
+
+  const model = new ModelUri("models:/churn@champion", "0".repeat(64));
+  const filters = [{ column: "year", values: ["2026"] }];
+  const table = new TableUris(["s3://lake/"], { format: "csv", filters });
+  await client.explain({ model, table, methods: METHODS });
+
+  const sent = JSON.parse(String(server.asked[0]?.body));
+  assert.deepEqual(sent.model, { uri: "models:/churn@champion", sha256: "0".repeat(64) });
+  assert.deepEqual(sent.table, { uris: { uris: ["s3://lake/"], format: "CSV", filters } });
 });
 
 test("an id without its file is the caller's to upload", async () => {

@@ -176,7 +176,8 @@ class Objects:
 
 def _version(uri: CanonicalUri, meta: Any) -> ObjectVersion:
     etag = _normal_etag(meta.get("e_tag") or "")
-    changed_at = meta["last_modified"].isoformat()
+    # Listings have fractions of seconds, and headers of HTTP have none.
+    changed_at = meta["last_modified"].replace(microsecond=0).isoformat()
     # If-Match fails for weak ones, by RFC 9110.
     strong = etag if etag and not etag.startswith("W/") else None
     return ObjectVersion(uri, meta["size"], etag or changed_at, strong)

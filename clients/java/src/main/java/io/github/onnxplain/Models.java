@@ -68,6 +68,28 @@ public final class Models {
         return new ModelSource(Model.newBuilder().setId(id).build(), null);
     }
 
+    /**
+     * Names a model that the server reads where it lies, below a prefix that its operator lists.
+     *
+     * @param uri such as {@code "s3://models/churn.onnx"} or {@code "models:/churn@champion"}
+     * @return the model, without its bytes
+     */
+    public static ModelSource uri(String uri) {
+        return uri(uri, "");
+    }
+
+    /**
+     * Names a model likewise, with a given content.
+     *
+     * @param uri see {@link #uri(String)}
+     * @param sha256 digest of the file, as 64 hexadecimal digits: another file is refused with {@code SOURCE_CHANGED}
+     * @return the model, without its bytes
+     */
+    public static ModelSource uri(String uri, String sha256) {
+        return new ModelSource(
+                Model.newBuilder().setUri(uri).setSha256(sha256).build(), null);
+    }
+
     private static ModelSource of(ByteString content) {
         return new ModelSource(Model.newBuilder().setContent(content).build(), null);
     }

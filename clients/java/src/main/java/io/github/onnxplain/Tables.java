@@ -2,6 +2,7 @@ package io.github.onnxplain;
 
 import com.google.protobuf.ByteString;
 import io.github.onnxplain.v1.Table;
+import io.github.onnxplain.v1.TableUris;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -117,6 +118,26 @@ public final class Tables {
      */
     public static TableSource id(String id) {
         return new TableSource(Table.newBuilder().setId(id).build(), null);
+    }
+
+    /**
+     * Names files that the server reads where they lie, below prefixes that its operator lists.
+     *
+     * @param uris such as {@code "s3://lake/rows.parquet"}, or with a slash at the end a folder
+     * @return the table, without its bytes
+     */
+    public static TableSource uris(String... uris) {
+        return uris(TableUris.newBuilder().addAllUris(List.of(uris)).build());
+    }
+
+    /**
+     * Names files likewise, with a format, and filters of their rows.
+     *
+     * @param uris a message of the contract
+     * @return the table, without its bytes
+     */
+    public static TableSource uris(TableUris uris) {
+        return new TableSource(Table.newBuilder().setUris(uris).build(), null);
     }
 
     private static List<?> column(List<? extends List<?>> rows, int index) {

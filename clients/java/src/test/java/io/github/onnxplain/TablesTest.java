@@ -1,12 +1,15 @@
 package io.github.onnxplain;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.protobuf.ByteString;
 import io.github.onnxplain.v1.Column;
 import io.github.onnxplain.v1.Table;
+import io.github.onnxplain.v1.TableFilter;
+import io.github.onnxplain.v1.TableUris;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -47,6 +50,28 @@ class TablesTest {
         assertEquals(form, Tables.file(plain).message().getSourceCase());
         assertEquals(Tables.file(plain).message(), Tables.file(gzip).message());
         assertEquals(ByteString.copyFrom(content), Content.of(Tables.file(plain).message()));
+    }
+
+    @Test
+    void filesOfStoresAreNamedByTheirUris() {
+        TableFilter year =
+                TableFilter.newBuilder().setColumn("year").addValues("2026").build();
+        TableUris selection =
+                TableUris.newBuilder().addUris("s3://lake/").addFilters(year).build();
+
+        assertEquals(
+                List.of("s3://lake/a.csv", "s3://lake/b.csv"),
+                Tables.uris("s3://lake/a.csv", "s3://lake/b.csv")
+                        .message()
+                        .getUris()
+                        .getUrisList());
+        assertEquals(selection, Tables.uris(selection).message().getUris());
+        assertEquals("s3://a/m.onnx", Models.uri("s3://a/m.onnx").message().getUri());
+        assertEquals(
+                "0".repeat(64),
+                Models.uri("s3://a/m.onnx", "0".repeat(64)).message().getSha256());
+        assertFalse(Content.isFile(Models.uri("s3://a/m.onnx").message()));
+        assertFalse(Content.isFile(Tables.uris(selection).message()));
     }
 
     @Test
