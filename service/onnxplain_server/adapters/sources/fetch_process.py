@@ -19,6 +19,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest
 from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.table_pb2 import Table
@@ -96,11 +97,9 @@ def main() -> None:
 
 def _serve(end: socket.socket, fetching: Fetching) -> None:
     """Answer one request; a server that has gone is ignored."""
-    with end:
-        try:
-            send_part(end, *_answer(end, receive_request(end), fetching))
-        except (OSError, FetchBrokenError):
-            return
+    with end, suppress(OSError, FetchBrokenError):
+        send_part(end, *_answer(end, receive_request(end), fetching))
+    pa.default_memory_pool().release_unused()
 
 
 def _answer(end: socket.socket, request: FetchRequest, fetching: Fetching) -> tuple[bytes, bytes]:
