@@ -11,10 +11,11 @@ import re
 from dataclasses import dataclass
 from urllib.parse import quote, unquote
 
-from onnxplain_server.core.contract_limits import TableUris
 from onnxplain_server.core.errors import ExplainError, Reason
 
-LENGTH_LIMIT = TableUris.uris.max_items
+LENGTH_LIMIT = 2_048
+"""Characters of an address, as `Model.uri` in the contract says."""
+
 HTTPS_PORT = 443
 
 _SHAPE = re.compile(r"([a-z0-9+.-]+):(//[^/]*)?(/.*)?", re.IGNORECASE | re.DOTALL)

@@ -34,6 +34,7 @@ from onnxplain_server.adapters.sources.source_list import (
     SourceListError,
     read_source_list,
 )
+from onnxplain_server.core.contract_limits import TableUris
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.sources import FetchControl, FetchedFile, ModelCache, NoModelCache
 
@@ -181,7 +182,10 @@ def check_listed(sources: SourceList, addresses: list[tuple[str, str]]) -> None:
 
 
 def table_addresses(message: bytes) -> list[tuple[str, str]]:
-    """Return the addresses of a serialised Table with their fields; INVALID_REQUEST without any."""
+    """Return the addresses of a serialised Table with their fields.
+
+    INVALID_REQUEST without any, or with too many.
+    """
     try:
         uris = Table.FromString(message).uris.uris
     except DecodeError:
@@ -189,6 +193,9 @@ def table_addresses(message: bytes) -> list[tuple[str, str]]:
     if not uris:
         fault = "table.uris must name at least one address"
         raise ExplainError(Reason.INVALID_REQUEST, fault, "table.uris.uris")
+    if len(uris) > TableUris.uris.max_items:
+        fault = f"table.uris names {len(uris):,} addresses, of at most {TableUris.uris.max_items:,}"
+        raise ExplainError(Reason.INVALID_REQUEST, f"{fault}: name their folder", "table.uris.uris")
     return [(uri, f"table.uris.uris[{index}]") for index, uri in enumerate(uris)]
 
 

@@ -16,7 +16,7 @@ from onnxplain.v1.table_pb2 import Table
 
 from onnxplain_server.adapters.sources.cache_lookup import CacheLookup
 from onnxplain_server.adapters.sources.canonical_uri import canonical, canonical_prefix
-from onnxplain_server.adapters.sources.fetcher import LIBRARIES
+from onnxplain_server.adapters.sources.fetcher import LIBRARIES, table_addresses
 from onnxplain_server.adapters.sources.local_endpoints import LocalEndpoints
 from onnxplain_server.adapters.sources.source_list import (
     ANY_NETWORK,
@@ -63,6 +63,7 @@ class LocalSources:
         control: FetchControl,
     ) -> FetchedFile:
         """Read a table; see `Sources.read_table`."""
+        table_addresses(message)
         sink = _Sink()
         receipt = self._fetching().read_table(
             *(Table.FromString(message), ExplainRequest.FromString(request), features, sink),
