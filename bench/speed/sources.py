@@ -12,12 +12,12 @@ from __future__ import annotations
 import math
 import os
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from io import BufferedWriter
+from io import BufferedWriter, RawIOBase
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
@@ -102,7 +102,7 @@ def by_guard(fetching: Fetching, uri: str) -> None:
     """Read all columns through the guard, in this process."""
     with memory() as sink:
         fetching.read_table(
-            *(Table(uris=TableUris(uris=[uri])), ExplainRequest(), (), sink.raw),
+            *(Table(uris=TableUris(uris=[uri])), ExplainRequest(), (), cast("RawIOBase", sink)),
             byte_limit=BYTE_LIMIT,
             seconds=3_600.0,
         )
@@ -198,35 +198,40 @@ def chunk_bytes(file: Path) -> int:
     chunks = [group.column(j) for group in groups for j in range(metadata.num_columns)]
     needed = [chunk for chunk in chunks if chunk.path_in_schema in NAMES]
     footer = int.from_bytes(file.read_bytes()[-8:-4], "little") + 8
-    return footer + sum(chunk.total_compressed_size for chunk in needed)
+    return footer + sum(int(chunk.total_compressed_size) for chunk in needed)
 
 
 def compared(store: Store, fetcher: Fetcher) -> Iterator[Row]:
     """Time both sides on both tables, in turn."""
     tall, wide = store.byte_counts["tall"] / 1e9, store.byte_counts["wide"] / 1e6
     sent, needed = sent_bytes(store), chunk_bytes(store.bucket / "wide" / "wide.parquet")
-    for work, note, table, columns, wanted in (
-        (
-            f"Parquet from S3 on loopback, {tall:.2f} GB in {FILES} files, all columns",
-            "S3 is rclone, on the same cores, without ETags",
-            *("tall", None, 1 / TARGET),
-        ),
-        (
-            f"the same, {NEEDED} of {WIDE_COLUMNS} columns of a file of {wide:.0f} MB",
-            f"S3 sends {sent:,} bytes; footer and chunks of these columns have {needed:,}",
-            *("wide", NAMES, None),
-        ),
-    ):
-        ours: Callable[[], object] = lambda t=table, c=columns: by_server(  # noqa: E731
-            fetcher, f"s3://bucket/{t}/", c
-        )
-        theirs: Callable[[], object] = lambda t=table, c=columns: by_pyarrow(  # noqa: E731
-            store.bucket / t, c
-        )
-        ours(), theirs()
-        figures = in_turn(lambda o=ours: seconds(o), lambda t=theirs: seconds(t), RUNS)
-        counterpart = "pyarrow from disk"
-        yield Row(work, Unit.SECONDS, figures[0], counterpart, figures[1], wanted, note)
+    yield Row(
+        f"Parquet from S3 on loopback, {tall:.2f} GB in {FILES} files, all columns",
+        *timed(store, fetcher, "tall", None),
+        wanted=1 / TARGET,
+        note="S3 is rclone, on the same cores, without ETags",
+    )
+    yield Row(
+        f"the same, {NEEDED} of {WIDE_COLUMNS} columns of a file of {wide:.0f} MB",
+        *timed(store, fetcher, "wide", NAMES),
+        note=f"S3 sends {sent:,} bytes; footer and chunks of these columns have {needed:,}",
+    )
+
+
+def timed(
+    store: Store, fetcher: Fetcher, table: str, columns: Sequence[str] | None
+) -> tuple[Unit, Sequence[float], str, Sequence[float]]:
+    """Return the figures of both sides, as a row has them."""
+
+    def ours() -> float:
+        return seconds(lambda: by_server(fetcher, f"s3://bucket/{table}/", columns))
+
+    def theirs() -> float:
+        return seconds(lambda: by_pyarrow(store.bucket / table, columns))
+
+    ours(), theirs()
+    own, other = in_turn(ours, theirs, RUNS)
+    return Unit.SECONDS, own, "pyarrow from disk", other
 
 
 def rows() -> Iterator[Row]:

@@ -72,6 +72,7 @@ def stored(s3: Any, bucket: Any, s3_proxy: Any, keys: Any, fetching: Any) -> tup
 
 def read(fetching: Fetching, uri: str, limit: int = LIMIT) -> tuple[bytes, Source]:
     content, receipt = fetching.read_model(Model(uri=uri), limit, SECONDS, lambda _version: False)
+    assert content is not None
     return content, receipt.sources[0]
 
 

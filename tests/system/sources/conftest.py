@@ -61,7 +61,7 @@ def listed(tmp_path_factory: Any) -> Callable[[str], Path]:
     """Makes the operator's list for a store's URL; one bucket has wrong keys, one is missing."""
 
     def make(url: str) -> Path:
-        folder = tmp_path_factory.mktemp("list")
+        folder: Path = tmp_path_factory.mktemp("list")
         text = ""
         for bucket in ("models", "rows", "results", "locked"):
             keys = folder / bucket

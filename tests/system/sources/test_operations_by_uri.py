@@ -30,7 +30,7 @@ def test_an_operation_computes_what_was_read_when_it_was_started(
     s3.put("models", "started.onnx", model)
     s3.put("rows", "started.csv", table)
     server = serve(**settings, redis_url=redis_url, cache_secret=KEY)
-    asked = {"target_column": "y", "feature_columns": FEATURES}
+    asked: Any = {"target_column": "y", "feature_columns": FEATURES}
     with onnxplain.connect(server.endpoint) as client:
         operation = client.start(
             "s3://models/started.onnx", "s3://rows/started.csv", onnxplain.AverageLoss(), **asked
