@@ -112,7 +112,8 @@ def test_the_strongest_interaction_of_miami_is_printed(
 
     found = run(java, java / "examples" / "Miami.java", endpoint, "examples/miami", cwd=root)
 
-    assert found == "OCEAN_DIST and structure_quality: 0.039 of their joint effect is interaction.\n"
+    pair = "OCEAN_DIST and structure_quality"
+    assert found == f"{pair}: 0.039 of their joint effect is interaction.\n"
 
 
 def test_messages_sources_documentation_and_licence_are_packed(java: Path) -> None:
