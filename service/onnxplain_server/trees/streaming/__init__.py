@@ -11,8 +11,8 @@ does not grow with the rows.
 |---|---|---|
 | H², overall, importance | counts of single features, effects | leaf counts, moments |
 | pairs, triples | one more of each, as the first two choose the features | the same for groups |
-| partial dependence | distinct values and quantiles, counts | leaf counts by group of rows |
-| average loss, FIRM | distinct values and quantiles, predictions | sums by group of rows, or bin |
+| partial dependence | values and quantiles of columns, counts | leaf counts by group of rows |
+| average loss, FIRM | the same of columns, predictions | sums by group of rows, or by bin |
 
 Blocks have 65,536 rows by row number. Tasks of a few blocks run in any order, and their sums are
 added in the order of the rows, so that bits depend neither on threads nor on the files' layout.
