@@ -132,5 +132,5 @@ def _dense(column: ColumnDistribution, layout: GridLayout, size: int) -> Vector:
     quantiles = column.quantiles(trimmed_ranks(layout, size))
     if layout.by_quantiles:
         return np.unique(quantiles)
-    lowest, highest = quantiles
-    return np.linspace(lowest, highest, size)
+    low, high = quantiles
+    return np.linspace(low, high, size)

@@ -36,6 +36,7 @@ from onnxplain_server.methods.firm import (
     gradients,
 )
 from onnxplain_server.methods.firm.pairs import expand
+from onnxplain_server.methods.firm.result import PairGrid
 
 _MAX_CLASSES = 100
 
@@ -93,12 +94,18 @@ def prepare(task: Task, options: Options) -> Job[Result]:
     sample = task.sample
     columns = ColumnValues(sample.table.columns)
     features = expand(options, sample.features.names, columns.kinds, path)
-    texts = zip(features.texts, features.paths, strict=True)
+    texts, grids = zip(features.texts, features.paths, strict=True), features.pair_grids
     expressions = [parse(text, columns.kinds, feature_path) for text, feature_path in texts]
     options = replace(options, features=tuple(features.texts))
-    streamed = streamed_firm(task, options, expressions, features.pair_grids)
-    if streamed is not None:
-        return streamed
+    streamed = streamed_firm(task, options, expressions, grids)
+    return streamed or _in_memory(task, options, expressions, grids)
+
+
+def _in_memory(
+    task: Task, options: Options, expressions: Sequence[Expression], pair_grids: Sequence[PairGrid]
+) -> Job[Result]:
+    sample, path = task.sample, task.path
+    columns = ColumnValues(sample.table.columns)
     rows = sample.draw(sample.rows, len(sample.rows))
     engine = cache(lambda: _on(task.effects, sample, rows))
     scoring = _Scoring(engine, sample, task.question, options, rows, path)
@@ -112,16 +119,12 @@ def prepare(task: Task, options: Options) -> Job[Result]:
         scored_rows, moments = _scored_rows(scoring, columns), _moments(scoring, expressions)
         result = firm.compute(expressions, scored_rows, options, moments, seed, run_blocks)
         compared = contrasts.compare(*contrasted, options, path) if contrasted else ()
-        return firm.complete(result, compared, tuple(features.pair_grids))
+        return firm.complete(result, compared, tuple(pair_grids))
 
-    return Job(
-        options,
-        _cost(scoring, contrasted),
-        run,
-        sample.used(rows),
-        (*_contrasts_sampled_notes(contrasted, rows), *(labels.notes if labels else ())),
-        pairings=labels.pairings if labels else (),
-    )
+    notes = (*_contrasts_sampled_notes(contrasted, rows), *(labels.notes if labels else ()))
+    pairings = labels.pairings if labels else ()
+    cost, used = _cost(scoring, contrasted), sample.used(rows)
+    return Job(options, cost, run, used, notes, pairings=pairings)
 
 
 def _with_source(task: Task, options: Options) -> Options:
@@ -214,10 +217,9 @@ def _scored_rows(scoring: _Scoring, columns: ColumnValues) -> ScoredRows:
         parts.append(scoring.target.scores[scoring.rows])
         names += scoring.target.names
     scores = parts[0] if len(parts) == 1 else np.hstack(parts)
-    sample, rows = scoring.sample, scoring.rows
-    return ScoredRows(
-        drawn_columns, sample.weights[rows], scores, names, sample.table.as_sent(rows)
-    )
+    weights = scoring.sample.weights[scoring.rows]
+    numbers = scoring.sample.table.as_sent(scoring.rows)
+    return ScoredRows(drawn_columns, weights, scores, names, numbers)
 
 
 def _with_target(task: Task, scoring: _Scoring) -> _Scoring:
@@ -272,8 +274,8 @@ def _moments(scoring: _Scoring, expressions: Sequence[Expression]) -> Moments | 
     columns = [*features.columns, *extra.values()]
     # The gradient is 0 in columns that are no input of the model.
     padded = np.vstack([gradient, np.zeros((len(extra), gradient.shape[1]))])
-    names = (*features.names, *extra)
-    return Moments(names, np.stack(columns, axis=1), padded, options.covariance)
+    rows = np.stack(columns, axis=1)
+    return Moments((*features.names, *extra), rows, padded, options.covariance)
 
 
 def _check_finite(columns: Mapping[str, Array], estimator: Estimator, path: str) -> None:

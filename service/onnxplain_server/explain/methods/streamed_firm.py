@@ -11,12 +11,14 @@ import numpy as np
 
 from onnxplain_server.core.table import Table
 from onnxplain_server.explain.streaming.streamed_columns import have_all_texts
+from onnxplain_server.explain.streaming.streamed_rows import StreamedRows
 from onnxplain_server.explain.task import Job, Task
 from onnxplain_server.language import ColumnValues, Expression
 from onnxplain_server.methods import firm
 from onnxplain_server.methods.firm import Estimator, Options, Result, ScoredRows, ScoreSource
+from onnxplain_server.methods.firm.cuts import Cuts, cut_ranks, cut_streamed
 from onnxplain_server.methods.firm.result import PairGrid
-from onnxplain_server.methods.firm.streamed import FirmPass, FirmSums, cut_ranks, cut_streamed
+from onnxplain_server.methods.firm.streamed import FirmPass, FirmSums
 from onnxplain_server.trees.streaming.blocks import Sums
 from onnxplain_server.trees.streaming.column_summary import summarize
 from onnxplain_server.trees.streaming.computed_columns import (
@@ -37,6 +39,11 @@ class _Computed:
     trees: StreamedTrees
     expressions: Sequence[Expression]
     table: Table
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Texts of the expressions."""
+        return tuple(each.text for each in self.expressions)
 
     def sum(self, work: Pass) -> Sums:
         """Sum what a pass says over all rows."""
@@ -62,29 +69,41 @@ def streamed_firm(
     trees, rows = task.request.streamed_trees, task.request.resources.streamed
     if trees is None or rows is None:
         return None
-    sample = task.sample
-    computed = _Computed(trees, expressions, sample.table)
-    ranks = cut_ranks(options.bin_count)
-    names = tuple(each.text for each in expressions)
-    known = compute_columns(sample.table, expressions)
-    summaries = summarize(computed, known, dict.fromkeys(names, ranks))
-    is_even = rows.survey.smallest_weight == rows.survey.largest_weight
-    are_known = all(each.sums.is_complete for each in summaries.values())
-    if not have_all_texts(summaries.values()) or not (is_even or are_known):
+    computed = _Computed(trees, expressions, task.sample.table)
+    cuts = _cuts(computed, rows, options.bin_count)
+    if cuts is None:
         return None
-    cut = partial(cut_streamed, bin_count=options.bin_count, is_even=is_even)
-    cuts = tuple(cut(summaries[name]) for name in names)
 
     def run() -> Result:
-        drawn = sample.rows
-        effects = task.effects.restrict(sample.unmerged(drawn))
-        weights, scores = sample.weights[drawn], effects.outputs()
-        columns = ColumnValues(sample.table.columns, drawn)
-        numbers = sample.table.as_sent(drawn)
-        scored = ScoredRows(columns, weights, scores, effects.output_names, numbers)
-        work = FirmPass(names, cuts, np.average(scores, axis=0, weights=weights))
+        scored = _scored_sample(task)
+        shift = np.average(scored.scores, axis=0, weights=scored.weights)
+        work = FirmPass(computed.names, cuts, shift)
         sums = cast("FirmSums", computed.sum(work))
         result = firm.compute_streamed(expressions, cuts, work, sums, options, scored)
         return firm.complete(result, (), tuple(pair_grids))
 
-    return Job(options, rows.row_count + len(sample.rows), run, rows.used(), is_streamed=True)
+    cost = rows.row_count + len(task.sample.rows)
+    return Job(options, cost, run, rows.used(), is_streamed=True)
+
+
+def _cuts(computed: _Computed, rows: StreamedRows, bin_count: int) -> tuple[Cuts, ...] | None:
+    """Divide the values of each feature; None where they are too many to be known."""
+    known = compute_columns(computed.table, computed.expressions)
+    ranks = cut_ranks(bin_count)
+    summaries = summarize(computed, known, dict.fromkeys(computed.names, ranks))
+    is_even = rows.survey.smallest_weight == rows.survey.largest_weight
+    are_known = all(each.sums.is_complete for each in summaries.values())
+    if not have_all_texts(summaries.values()) or not (is_even or are_known):
+        return None
+    cut = partial(cut_streamed, bin_count=bin_count, is_even=is_even)
+    return tuple(cut(summaries[name]) for name in computed.names)
+
+
+def _scored_sample(task: Task) -> ScoredRows:
+    """Score the rows of the sample."""
+    sample = task.sample
+    rows = sample.rows
+    effects = task.effects.restrict(sample.unmerged(rows))
+    columns, numbers = ColumnValues(sample.table.columns, rows), sample.table.as_sent(rows)
+    scores = effects.outputs()
+    return ScoredRows(columns, sample.weights[rows], scores, effects.output_names, numbers)

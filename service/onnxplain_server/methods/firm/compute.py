@@ -13,6 +13,7 @@ from onnxplain_server.core.model import Note
 from onnxplain_server.language import ColumnValues, Expression, evaluate
 from onnxplain_server.methods.firm import checks
 from onnxplain_server.methods.firm.binding import BoundFeature, bind, bind_bins
+from onnxplain_server.methods.firm.cuts import Cuts
 from onnxplain_server.methods.firm.options import Options
 from onnxplain_server.methods.firm.result import (
     ConditionalExpectation,
@@ -23,7 +24,7 @@ from onnxplain_server.methods.firm.result import (
     Result,
     ScatterSample,
 )
-from onnxplain_server.methods.firm.streamed import Cuts, FirmPass, FirmSums, scores_and_bins
+from onnxplain_server.methods.firm.streamed import FirmPass, FirmSums, scores_and_bins
 from onnxplain_server.methods.firm.weighted_scores import ROUNDING, Moments, WeightedScores
 from onnxplain_server.methods.resampling import (
     Resampling,

@@ -18,7 +18,7 @@ _MAX_TABLE_BYTES = 8 << 20
 
 @dataclass(frozen=True, slots=True)
 class PassSize:
-    """What the memory of a pass depends on, beside the trees.
+    """Size of a pass beside the trees, on which its memory depends.
 
     Attributes
     ----------
