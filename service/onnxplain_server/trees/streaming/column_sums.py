@@ -195,3 +195,7 @@ def _between(ordered: Vector, low: float, high: float) -> Vector:
     start = np.searchsorted(ordered, low, side="left")
     part: Vector = ordered[start : np.searchsorted(ordered, high, side="right")]
     return part
+
+
+CLASSES: tuple[type, ...] = (LevelPass, LevelSums, CellPass, CellSums, Several)
+"""Classes of passes over columns and of their sums, for their encoding."""
