@@ -9,20 +9,12 @@ from threading import Lock
 
 from onnxplain_server.core.model import Input
 from onnxplain_server.effects.ledger import Ledger
+from onnxplain_server.explain.streaming.pass_classes import pass_classes
 from onnxplain_server.explain.streaming.row_binding import RowBinding
 from onnxplain_server.trees.kernels.block_pool import BlockPool
 from onnxplain_server.trees.leaves import Leaves
 from onnxplain_server.trees.reading.ensemble import Ensemble
-from onnxplain_server.trees.streaming import passes
 from onnxplain_server.trees.streaming.blocks import CallingThread, Range, Sums
-from onnxplain_server.trees.streaming.column_sums import (
-    CellPass,
-    CellSums,
-    LevelPass,
-    LevelSums,
-    Several,
-)
-from onnxplain_server.trees.streaming.computed_columns import ComputedPass
 from onnxplain_server.trees.streaming.encoding import Encoding
 from onnxplain_server.trees.streaming.memory import PassSize, reply_bytes
 from onnxplain_server.trees.streaming.passes import Pass, Summed, TreeSums, run_task
@@ -51,18 +43,7 @@ class Job:
 
 def encoding() -> Encoding:
     """Return the encoding of jobs, passes and sums, with the measures of all methods."""
-    from onnxplain_server.methods import groups, losses, streamed_loss
-    from onnxplain_server.methods.firm import streamed as firm_bins
-    from onnxplain_server.methods.interactions import streamed_measurement as interactions
-
-    of_methods = (
-        *(interactions.SingleMoments, interactions.JointMoments),
-        *(streamed_loss.LossPass, streamed_loss.LossSums, streamed_loss.TargetReader),
-        *(firm_bins.FirmPass, firm_bins.FirmSums, firm_bins.Cuts),
-        *(groups.Grouping, losses.LossParameters),
-    )
-    of_columns = (LevelPass, LevelSums, CellPass, CellSums, Several, ComputedPass)
-    return Encoding((*passes.CLASSES, *of_columns, Job, RowBinding, Input, *of_methods))
+    return Encoding((Job, RowBinding, Input, *pass_classes()))
 
 
 class RemoteTasks:
