@@ -32,6 +32,7 @@ _HEADER = struct.Struct("<cI")
 _ENDING_BYTES = 2**26
 _REQUEST = struct.Struct("<Q")
 _CACHED, _MISSING = b"1", b"0"
+_ZEROS = memoryview(bytes(PART_BYTES))
 
 REASONS = frozenset(
     {
@@ -132,6 +133,14 @@ def receive_content(end: socket.socket, length: int) -> bytearray:
     return _exactly(end, length)
 
 
+def append_content(end: socket.socket, length: int, content: bytearray) -> None:
+    """Receive the content of a part to the end of others, without a copy between."""
+    start = len(content)
+    content += _ZEROS[:length]
+    with memoryview(content) as whole, whole[start:] as part:
+        _fill(end, part)
+
+
 def ask_whether_cached(end: socket.socket, version: str) -> bool:
     """Tell the version of a model; return whether the server has its file."""
     send_part(end, b"V", version.encode())
@@ -175,14 +184,18 @@ def _json(content: bytes | bytearray) -> Any:
 
 
 def _exactly(end: socket.socket, length: int) -> bytearray:
-    content, filled = bytearray(length), 0
-    view = memoryview(content)
-    while filled < length:
+    content = bytearray(length)
+    _fill(end, memoryview(content))
+    return content
+
+
+def _fill(end: socket.socket, view: memoryview) -> None:
+    filled = 0
+    while filled < len(view):
         count = end.recv_into(view[filled:])
         if not count:
             raise FetchBrokenError
         filled += count
-    return content
 
 
 def environment(variables: Mapping[str, str]) -> dict[str, str]:

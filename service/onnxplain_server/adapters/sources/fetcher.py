@@ -220,6 +220,11 @@ def _receive(
         while not is_readable(end):
             control.check("while the source was read")
         kind, length = protocol.receive_header(end)
+        if kind == b"C":
+            protocol.append_content(end, length, content)
+            if len(content) > byte_limit:
+                raise FetchBrokenError
+            continue
         part = protocol.receive_content(end, length)
         if kind == b"E":
             # What failed for lack of time is late.
@@ -229,10 +234,6 @@ def _receive(
             return FetchedFile(lookup.completed(content), _receipt(part))
         if kind == b"V":
             protocol.answer_whether_cached(end, is_cached=lookup(protocol.unpack_version(part)))
-            continue
-        content += part
-        if len(content) > byte_limit:
-            raise FetchBrokenError
 
 
 def _ended(kind: FetchKind) -> ExplainError:

@@ -144,7 +144,7 @@ class Fetching:
                 raise _model_too_large(uri, found.byte_count, limit)
             if found.etag and is_cached(f"{entry.endpoint} {uri} {found.byte_count} {found.etag}"):
                 return None, found
-            return store.read_range(found, 0, found.byte_count), found
+            return bytes(store.read_range(found, 0, found.byte_count)), found
 
     def _read_registered(
         self,

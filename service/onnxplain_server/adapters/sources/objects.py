@@ -74,7 +74,7 @@ class Objects:
         with self._translated(uri):
             return _version(uri, obstore.head(self._store, uri.path))
 
-    def read_range(self, found: ObjectVersion, start: int, length: int) -> bytes:
+    def read_range(self, found: ObjectVersion, start: int, length: int) -> bytes | memoryview:
         """Read a part of an object, of the version that was found; again where it is cut off."""
         for pause in _PAUSES:
             try:
@@ -86,7 +86,7 @@ class Objects:
             time.sleep(pause)
         return self._read_once(found, start, length)
 
-    def _read_once(self, found: ObjectVersion, start: int, length: int) -> bytes:
+    def _read_once(self, found: ObjectVersion, start: int, length: int) -> memoryview:
         options: Any = {"if_match": found.etag} if found.etag else {}
         if (start, length) != (0, found.byte_count):
             options["range"] = (start, start + length)
@@ -94,7 +94,7 @@ class Objects:
             result = obstore.get(self._store, found.uri.path, options=options)
             if _version(found.uri, result.meta) != found:
                 raise self._changed(found.uri)
-            content = bytes(result.bytes())
+            content = memoryview(result.bytes())
         if len(content) != length:
             raise self._error(Reason.SOURCE_UNAVAILABLE, found.uri, "sent a part of another size")
         return content

@@ -24,12 +24,12 @@ class FoundFile:
     found : ObjectVersion
     path : str
         See `SourceFile.path`.
-    read : callable (start, length) -> bytes
+    read : callable (start, length) -> bytes or memoryview
     """
 
     found: ObjectVersion
     path: str
-    read: Callable[[int, int], bytes]
+    read: Callable[[int, int], bytes | memoryview]
 
 
 class SourceFiles:
@@ -61,7 +61,9 @@ class SourceFiles:
         """Read ranges of a file; see `FileReader.read`."""
         spans = _joined(ranges)
         parts = [part for span in spans for part in _cut(*span)]
-        contents = list(self._pool.map(lambda part: self._read(file.index, *part), parts))
+        # A single part needs no other thread; table readers have threads of their own.
+        run = map if len(parts) == 1 else self._pool.map
+        contents = list(run(lambda part: self._read(file.index, *part), parts))
         by_start = _assembled(spans, dict(zip(parts, contents, strict=True)))
         return [_slice(by_start, start, length) for start, length in ranges]
 
@@ -69,7 +71,7 @@ class SourceFiles:
         """End the threads."""
         self._pool.shutdown(cancel_futures=True)
 
-    def _read(self, index: int, start: int, length: int) -> bytes:
+    def _read(self, index: int, start: int, length: int) -> bytes | memoryview:
         content = self._found[index].read(start, length)
         with self._lock:
             self.read_byte_counts[index] += length
@@ -94,7 +96,7 @@ def _cut(start: int, length: int) -> list[tuple[int, int]]:
 
 
 def _assembled(
-    spans: Sequence[tuple[int, int]], contents: dict[tuple[int, int], bytes]
+    spans: Sequence[tuple[int, int]], contents: dict[tuple[int, int], bytes | memoryview]
 ) -> list[tuple[int, memoryview]]:
     """Return each span's start and content."""
     whole = []
