@@ -86,8 +86,7 @@ public final class Models {
      * @return the model, without its bytes
      */
     public static ModelSource uri(String uri, String sha256) {
-        return new ModelSource(
-                Model.newBuilder().setUri(uri).setSha256(sha256).build(), null);
+        return new ModelSource(Model.newBuilder().setUri(uri).setSha256(sha256).build(), null);
     }
 
     private static ModelSource of(ByteString content) {
