@@ -32,10 +32,15 @@ import psutil
 from onnxplain_server.adapters.cluster import dask_task
 from onnxplain_server.adapters.cluster.dask_client import connected
 from onnxplain_server.adapters.cluster.dask_workers import DaskWorkers
-from onnxplain_server.adapters.runner.table_files import table_file
+from onnxplain_server.adapters.runner.shared_files import shared_file
 from onnxplain_server.core.model import Input
 from onnxplain_server.effects.ledger import Ledger
-from onnxplain_server.explain.streaming.remote_tasks import Job, RemoteTasks, encoding, in_order
+from onnxplain_server.explain.streaming.remote_tasks import (
+    RemoteTasks,
+    StreamedJob,
+    encoding,
+    in_order,
+)
 from onnxplain_server.explain.streaming.row_binding import RowBinding
 from onnxplain_server.methods import interactions
 from onnxplain_server.methods.interactions.streamed_measurement import SingleMoments
@@ -83,7 +88,7 @@ class Explained:
             leaves = Leaves(ensemble)
             streamed = StreamedTrees(ensemble, leaves, self.rows, outputs, pool, MEMORY_BYTES)
             if workers is not None:
-                job, files = Job(self.trees, self.binding), [table_file(self.path)]
+                job, files = StreamedJob(self.trees, self.binding), [shared_file(self.path)]
                 count = self.rows.row_count
                 streamed.tasks = RemoteTasks(job, files, count, workers, pool.ledger)
             options = interactions.resolve(interactions.Options(), NAMES, "")

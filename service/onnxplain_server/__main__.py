@@ -6,7 +6,6 @@ import math
 import os
 import secrets
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Executor
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
     from onnxplain_server.adapters.workers.ipc.zygote_arguments import WorkerSettings
     from onnxplain_server.config.settings import Settings
     from onnxplain_server.local import LocalMessages
-    from onnxplain_server.trees.streaming.workers import Workers
 
 _CACHE_BYTES = 256 * 2**20
 _UPLOAD_BYTES = 2**30
@@ -53,35 +51,16 @@ def local(memory_bytes: int | None = None, executor: object = None) -> LocalMess
     memory_bytes, executor
         See `onnxplain.local`.
     """
+    from onnxplain_server.adapters.cluster.executors import workers_of  # noqa: PLC0415
     from onnxplain_server.adapters.runner.large_tables import LargeTables  # noqa: PLC0415
     from onnxplain_server.local import LocalMessages  # noqa: PLC0415
 
-    tables = LargeTables(memory_bytes, _workers(executor))
+    tables = LargeTables(memory_bytes, workers_of(executor))
     return LocalMessages(_runner(), _cache(), _blobs(), _local_sources(), tables)
 
 
 # Imports are local (PLC0415), because most commands need neither onnxruntime nor Flask, which take
 # a second to import.
-
-
-def _workers(executor: object) -> Workers | None:
-    """Return the workers of an executor, or of a client of a Dask cluster."""
-    if executor is None:
-        return None
-    if isinstance(executor, Executor):
-        from onnxplain_server.adapters.cluster.executor_workers import (  # noqa: PLC0415
-            ExecutorWorkers,
-        )
-
-        return ExecutorWorkers(executor)
-    if not type(executor).__module__.startswith("distributed."):
-        raise TypeError(
-            "executor must be a concurrent.futures.Executor or a distributed.Client, not "
-            f"{type(executor).__name__}"
-        )
-    from onnxplain_server.adapters.cluster.dask_workers import DaskWorkers  # noqa: PLC0415
-
-    return DaskWorkers(executor)  # type: ignore[arg-type] # told by its module
 
 
 def _runner() -> InProcess:

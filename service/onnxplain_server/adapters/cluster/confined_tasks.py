@@ -16,7 +16,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from onnxplain_server.adapters.runner.ranged_file import MAX_RANGE
-from onnxplain_server.adapters.runner.table_files import check
+from onnxplain_server.adapters.runner.shared_files import check
 from onnxplain_server.adapters.workers.ipc import arena_task
 from onnxplain_server.adapters.workers.ipc.channel import FrameKind, MalformedError
 from onnxplain_server.adapters.workers.ipc.zygote_arguments import WorkerKind, WorkerSettings
@@ -28,7 +28,7 @@ from onnxplain_server.adapters.workers.zygote_start import StartError
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model_limits import ModelLimits
 from onnxplain_server.trees.streaming.blocks import Range
-from onnxplain_server.trees.streaming.workers import TableFile
+from onnxplain_server.trees.streaming.workers import SharedFile
 
 _ARENA_SHARE = 4
 """Share of a process's memory that a task and its sums may take: one in four."""
@@ -88,7 +88,7 @@ class ConfinedTasks:
                 Reason.UNAVAILABLE, f"the cluster's worker can start no confined process: {error}"
             ) from None
 
-    def compute(self, job: bytes, work: bytes, files: Sequence[TableFile], task: Range) -> bytes:
+    def compute(self, job: bytes, work: bytes, files: Sequence[SharedFile], task: Range) -> bytes:
         """Compute a task; return its sums as bytes.
 
         Raises
@@ -111,7 +111,7 @@ class ConfinedTasks:
 
 
 @contextmanager
-def _opened(files: Sequence[TableFile]) -> Iterator[list[int]]:
+def _opened(files: Sequence[SharedFile]) -> Iterator[list[int]]:
     handles = [os.open(file.path, os.O_RDONLY) for file in files]
     try:
         yield handles

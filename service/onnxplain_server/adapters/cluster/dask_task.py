@@ -11,10 +11,10 @@ from distributed import get_worker
 from onnxplain_server.adapters.cluster.confined_tasks import ConfinedTasks, WorkerSize
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.trees.streaming.blocks import Range
-from onnxplain_server.trees.streaming.workers import TableFile
+from onnxplain_server.trees.streaming.workers import SharedFile
 
 FileFields = tuple[str, int, str]
-"""Path, size and digest of the end, as `TableFile` has them."""
+"""Path, size and digest of the end, as `SharedFile` has them."""
 
 _SUMS, _ERROR = b"s", b"e"
 _lock = threading.Lock()
@@ -38,7 +38,7 @@ def compute(
     """
     try:
         _check(release)
-        table = [TableFile(*fields) for fields in files]
+        table = [SharedFile(*fields) for fields in files]
         return _SUMS + _tasks().compute(job, work, table, task)
     except ExplainError as error:
         return _ERROR + json.dumps([error.reason.name, error.message, error.field]).encode()

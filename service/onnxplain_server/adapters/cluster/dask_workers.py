@@ -21,7 +21,7 @@ from distributed import Client, Future, KilledWorker
 from onnxplain_server.adapters.cluster import dask_task
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.trees.streaming.blocks import Range
-from onnxplain_server.trees.streaming.workers import TableFile
+from onnxplain_server.trees.streaming.workers import SharedFile
 
 LOG = logging.getLogger(__name__)
 
@@ -53,9 +53,9 @@ class DaskWorkers:
         self._kept: dict[str, Any] = {}
 
     @contextmanager
-    def open(self, job: bytes, work: bytes, files: Sequence[TableFile]) -> Iterator[_Queue]:
+    def open(self, job: bytes, work: bytes, files: Sequence[SharedFile]) -> Iterator[_DaskQueue]:
         """Open a queue; see `Workers.open`."""
-        opened = _Queue(self, (job, work), files)
+        opened = _DaskQueue(self, (job, work), files)
         try:
             yield opened
         finally:
@@ -89,11 +89,11 @@ class DaskWorkers:
         return [kept[name] for name in by_name]
 
 
-class _Queue:
+class _DaskQueue:
     """Implements `TaskQueue`."""
 
     def __init__(
-        self, workers: DaskWorkers, shared: tuple[bytes, bytes], files: Sequence[TableFile]
+        self, workers: DaskWorkers, shared: tuple[bytes, bytes], files: Sequence[SharedFile]
     ) -> None:
         self._workers = workers
         self._client = workers.client

@@ -12,12 +12,12 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
 from pathlib import Path
 
-from onnxplain_server.adapters.runner.table_files import check
+from onnxplain_server.adapters.runner.shared_files import check
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.effects.ledger import Ledger
 from onnxplain_server.explain.streaming.remote_tasks import TaskComputer
 from onnxplain_server.trees.streaming.blocks import Range
-from onnxplain_server.trees.streaming.workers import TableFile
+from onnxplain_server.trees.streaming.workers import SharedFile
 
 
 class ExecutorWorkers:
@@ -35,20 +35,22 @@ class ExecutorWorkers:
         self._width = width or len(os.sched_getaffinity(0))
 
     @contextmanager
-    def open(self, job: bytes, work: bytes, files: Sequence[TableFile]) -> Iterator[_Queue]:
+    def open(
+        self, job: bytes, work: bytes, files: Sequence[SharedFile]
+    ) -> Iterator[_ExecutorQueue]:
         """Open a queue; see `Workers.open`."""
-        queue = _Queue(self._executor, self._width, (job, work, tuple(files)))
+        queue = _ExecutorQueue(self._executor, self._width, (job, work, tuple(files)))
         try:
             yield queue
         finally:
             queue.cancel()
 
 
-class _Queue:
+class _ExecutorQueue:
     """Implements `TaskQueue`."""
 
     def __init__(
-        self, executor: Executor, width: int, shared: tuple[bytes, bytes, tuple[TableFile, ...]]
+        self, executor: Executor, width: int, shared: tuple[bytes, bytes, tuple[SharedFile, ...]]
     ) -> None:
         self._executor = executor
         self._width = width
@@ -84,7 +86,7 @@ def _computer() -> TaskComputer:
     return TaskComputer()
 
 
-def compute_here(job: bytes, work: bytes, files: tuple[TableFile, ...], task: Range) -> bytes:
+def compute_here(job: bytes, work: bytes, files: tuple[SharedFile, ...], task: Range) -> bytes:
     """Compute a task in this process; see `TaskComputer.compute`."""
     from onnxplain_server.adapters.runner.table_blocks import FileBlocks
 

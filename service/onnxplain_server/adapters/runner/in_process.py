@@ -123,31 +123,23 @@ class InProcess:
         reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
     ) -> Reply:
         """Answer a serialised ExplainRequest; see `Runner.explain`."""
-        start = time.monotonic()
-        return self._answer(
-            self._read(request, blobs, host, reply_format), host, reply_format, start
-        )
+        return self.explain_large(request, blobs, None, host, reply_format)
 
     def explain_large(
         self,
         request: bytes,
         blobs: Blobs,
-        table: LargeTable,
+        table: LargeTable | None,
         host: AnswerHost,
         reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
     ) -> Reply:
-        """Answer a request without its table, which is read in blocks."""
+        """Answer a request whose table is read in blocks, if one is given, in place of its own."""
         start = time.monotonic()
         asked = self._read(request, blobs, host, reply_format, table)
-        return self._answer(asked, host, reply_format, start)
-
-    def _answer(
-        self, asked: _Asked, host: AnswerHost, reply_format: ReplyFormat, start: float
-    ) -> Reply:
         message = asked.message
         publish = publisher(message, host, reply_format)
-        model, table, question, resources = self._arguments(asked)
-        result = explain(model, table, question, replace(resources, publish=publish))
+        model, bound_table, question, resources = self._arguments(asked)
+        result = explain(model, bound_table, question, replace(resources, publish=publish))
         with span("encode"):
             response = answer.write(result)
             if asked.loaded:

@@ -13,7 +13,7 @@ MAX_RANGE = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class RangedFile:
+class FileInRanges:
     """A file that is read by ranges.
 
     Attributes
@@ -28,15 +28,15 @@ class RangedFile:
     byte_count: int
     read_range: Callable[[int, int], bytes]
 
-    def open(self) -> RangedReader:
+    def open(self) -> RangeReader:
         """Open it for reading."""
-        return RangedReader(self)
+        return RangeReader(self)
 
 
-class RangedReader(io.RawIOBase):
+class RangeReader(io.RawIOBase):
     """Reader of a file by ranges."""
 
-    def __init__(self, file: RangedFile) -> None:
+    def __init__(self, file: FileInRanges) -> None:
         super().__init__()
         self._file = file
         self._position = 0

@@ -21,8 +21,8 @@ import pyarrow as pa
 import pyarrow.ipc
 
 from onnxplain_server.adapters.runner.csv_blocks import convert_csv, is_gzipped, open_content
-from onnxplain_server.adapters.runner.ranged_file import RangedFile
-from onnxplain_server.adapters.runner.table_files import table_file
+from onnxplain_server.adapters.runner.ranged_file import FileInRanges
+from onnxplain_server.adapters.runner.shared_files import shared_file
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.table import Table
 from onnxplain_server.trees.streaming.row_blocks import (
@@ -45,7 +45,7 @@ _MAX_RATIO = 1_032
 """Of unpacked to packed bytes, by the format of gzip."""
 
 
-TablePath: TypeAlias = Path | RangedFile
+TablePath: TypeAlias = Path | FileInRanges
 
 
 class _BlockFile(ABC):
@@ -144,7 +144,7 @@ def large_table(path: Path, memory_bytes: int, workers: Workers | None = None) -
                 "table",
             )
         return LargeTable(
-            FileBlocks([path]), memory_bytes, RemoteTable((table_file(path),), workers)
+            FileBlocks([path]), memory_bytes, RemoteTable((shared_file(path),), workers)
         )
     if form is None or (form is _CsvFile and _largest_bytes(path) <= memory_bytes):
         return None
@@ -164,7 +164,7 @@ def _form(path: TablePath) -> type[_ParquetFile] | type[_ArrowFile] | None:
         start = file.read(_SNIFFED_BYTES)
     if start[:4] in _FORMS:
         return _FORMS[start[:4]]
-    if isinstance(path, RangedFile):
+    if isinstance(path, FileInRanges):
         return None
     if is_gzipped(path):
         try:
@@ -182,7 +182,7 @@ class FileBlocks:
 
     Parameters
     ----------
-    paths : sequence of Path or RangedFile
+    paths : sequence of Path or FileInRanges
         In the order of the rows.
 
     Raises
@@ -260,22 +260,22 @@ def _open(path: TablePath) -> _BlockFile:
 
 
 def _opened(path: TablePath) -> Any:
-    return path.open() if isinstance(path, RangedFile) else path.open("rb")
+    return path.open() if isinstance(path, FileInRanges) else path.open("rb")
 
 
 def _content(path: TablePath) -> Any:
     """Open a file, unpacked where it is gzipped."""
-    return path.open() if isinstance(path, RangedFile) else open_content(path)
+    return path.open() if isinstance(path, FileInRanges) else open_content(path)
 
 
 def _where(path: TablePath) -> Any:
     """Return what Arrow opens."""
-    return pa.PythonFile(path.open(), "r") if isinstance(path, RangedFile) else path
+    return pa.PythonFile(path.open(), "r") if isinstance(path, FileInRanges) else path
 
 
 def _mapped(path: TablePath) -> Any:
     """Open a file whose batches can be read in any order."""
-    return _where(path) if isinstance(path, RangedFile) else pa.memory_map(str(path))
+    return _where(path) if isinstance(path, FileInRanges) else pa.memory_map(str(path))
 
 
 @contextmanager

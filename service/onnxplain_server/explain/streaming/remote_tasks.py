@@ -19,7 +19,7 @@ from onnxplain_server.trees.streaming.encoding import Encoding
 from onnxplain_server.trees.streaming.memory import PassSize, reply_bytes
 from onnxplain_server.trees.streaming.passes import Pass, Summed, TreeSums, run_task
 from onnxplain_server.trees.streaming.row_blocks import BLOCK_ROWS, TableBlocks
-from onnxplain_server.trees.streaming.workers import TableFile, TaskQueue, Workers
+from onnxplain_server.trees.streaming.workers import SharedFile, TaskQueue, Workers
 
 _POLL_SECONDS = 0.1
 """Between two checks for cancellation."""
@@ -28,7 +28,7 @@ _AHEAD = 4
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Job:
+class StreamedJob:
     """All that the tasks of all passes of one computation share, beside the table.
 
     Attributes
@@ -43,7 +43,7 @@ class Job:
 
 def encoding() -> Encoding:
     """Return the encoding of jobs, passes and sums, with the measures of all methods."""
-    return Encoding((Job, RowBinding, Input, *pass_classes()))
+    return Encoding((StreamedJob, RowBinding, Input, *pass_classes()))
 
 
 class RemoteTasks:
@@ -51,8 +51,8 @@ class RemoteTasks:
 
     Parameters
     ----------
-    job : Job
-    files : sequence of TableFile
+    job : StreamedJob
+    files : sequence of SharedFile
     row_count : int
         Of the table.
     workers : Workers
@@ -61,8 +61,8 @@ class RemoteTasks:
 
     def __init__(
         self,
-        job: Job,
-        files: Sequence[TableFile],
+        job: StreamedJob,
+        files: Sequence[SharedFile],
         row_count: int,
         workers: Workers,
         ledger: Ledger,
@@ -109,7 +109,7 @@ class TaskComputer:
     def __init__(self) -> None:
         self._lock = Lock()
         self._encoding = encoding()
-        self._job: tuple[bytes, Job, Leaves] | None = None
+        self._job: tuple[bytes, StreamedJob, Leaves] | None = None
         self._pass: tuple[bytes, tuple[str, ...] | None, Summed] | None = None
 
     def compute(
@@ -144,7 +144,7 @@ class TaskComputer:
     ) -> tuple[RowBinding, tuple[str, ...] | None, Summed]:
         job_digest, work_digest = _digest(job), _digest(job, work)
         if self._job is None or self._job[0] != job_digest:
-            decoded: Job = self._encoding.decode(job)
+            decoded: StreamedJob = self._encoding.decode(job)
             self._job = job_digest, decoded, Leaves(decoded.trees.ensemble)
         _, given, leaves = self._job
         if self._pass is None or self._pass[0] != work_digest:

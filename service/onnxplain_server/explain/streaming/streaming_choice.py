@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from onnxplain_server.explain.engine_choice import EngineChoice
 from onnxplain_server.explain.question import Question
-from onnxplain_server.explain.streaming.remote_tasks import Job, RemoteTasks
+from onnxplain_server.explain.streaming.remote_tasks import RemoteTasks, StreamedJob
 from onnxplain_server.explain.streaming.streamed_rows import StreamedRows
 from onnxplain_server.trees.kernels.block_pool import BlockPool
 from onnxplain_server.trees.streaming.engine import StreamedTrees
@@ -35,6 +35,6 @@ def stream(
         return None
     trees = on_blocks(rows, pool, rows.memory_bytes)
     if rows.remote is not None:
-        job, files = Job(trees.trees, rows.binding), rows.remote.files
+        job, files = StreamedJob(trees.trees, rows.binding), rows.remote.files
         trees.tasks = RemoteTasks(job, files, rows.row_count, rows.remote.workers, pool.ledger)
     return trees

@@ -45,7 +45,7 @@ class TreeSums:
 
 
 class Pass(Protocol):
-    """Sum over all rows, as data."""
+    """Description of sums over all rows."""
 
     @property
     def evaluations(self) -> int:

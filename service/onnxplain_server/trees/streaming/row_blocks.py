@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 from onnxplain_server.core.table import Table
 
 if TYPE_CHECKING:
-    from onnxplain_server.trees.streaming.workers import TableFile, Workers
+    from onnxplain_server.trees.streaming.workers import SharedFile, Workers
 
 BLOCK_ROWS = 65_536
 """Rows of a block: block b has the rows from b · 65,536 on, whatever file they are in."""
@@ -62,11 +62,11 @@ class RemoteTable:
 
     Attributes
     ----------
-    files : tuple of TableFile
+    files : tuple of SharedFile
     workers : Workers
     """
 
-    files: tuple[TableFile, ...]
+    files: tuple[SharedFile, ...]
     workers: Workers
 
 

@@ -11,7 +11,7 @@ from onnxplain_server.trees.streaming.blocks import Range
 
 
 @dataclass(frozen=True, slots=True)
-class TableFile:
+class SharedFile:
     """A file of a table, by which workers know that theirs is the same.
 
     Attributes
@@ -59,7 +59,7 @@ class Workers(Protocol):
     """Workers that run the tasks of passes."""
 
     def open(
-        self, job: bytes, work: bytes, files: Sequence[TableFile]
+        self, job: bytes, work: bytes, files: Sequence[SharedFile]
     ) -> AbstractContextManager[TaskQueue]:
         """Open a queue for the tasks of one pass, which closing cancels.
 

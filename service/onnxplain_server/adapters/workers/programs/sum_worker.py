@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.ipc
 
-from onnxplain_server.adapters.runner.ranged_file import RangedFile
+from onnxplain_server.adapters.runner.ranged_file import FileInRanges
 from onnxplain_server.adapters.workers.ipc import arena_task
 from onnxplain_server.adapters.workers.ipc.arena import Arena
 from onnxplain_server.adapters.workers.ipc.channel import FrameKind
@@ -21,7 +21,7 @@ from onnxplain_server.adapters.workers.worker_loop import Answerer
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Input
 from onnxplain_server.effects.ledger import Ledger
-from onnxplain_server.explain.streaming.remote_tasks import Job, TaskComputer, encoding
+from onnxplain_server.explain.streaming.remote_tasks import StreamedJob, TaskComputer, encoding
 from onnxplain_server.explain.streaming.row_binding import RowBinding
 from onnxplain_server.trees.kernels.compile import KERNELS
 from onnxplain_server.trees.kernels.jit_kernel import JitKernel
@@ -47,9 +47,9 @@ def load() -> None:
             raise TypeError(ensemble.reason)
         outputs = AffineOutputs.of(ensemble, ["y"], np.array([0]))
         binding = RowBinding((Input("X", "float", len(FEATURES)),), (), "", "w", (*FEATURES, "w"))
-        job = codec.encode(Job(TreeSums(ensemble, outputs), binding))
+        job = codec.encode(StreamedJob(TreeSums(ensemble, outputs), binding))
         for content in _tables():
-            files = [RangedFile("rows", len(content), partial(_slice, content))]
+            files = [FileInRanges("rows", len(content), partial(_slice, content))]
             compute = partial(computer.compute, task=(0, 1), table=_table(files), ledger=ledger)
             counts = codec.decode(compute(job, codec.encode(CountPass(_GROUPS))))
             for measure in (SingleMoments((0, 1)), JointMoments(_GROUPS[1:])):
@@ -67,7 +67,7 @@ def answerers(_settings: WorkerSettings) -> Mapping[FrameKind, Answerer]:
 def _answer(computer: TaskComputer, arena: Arena, payload: bytes, host: RemoteHost) -> bytes:
     task = arena_task.unpack(arena, payload)
     files = [
-        RangedFile(name, count, partial(_ask, host, number))
+        FileInRanges(name, count, partial(_ask, host, number))
         for number, (name, count) in enumerate(task.sizes)
     ]
     blocks = (task.first, task.last)
@@ -75,7 +75,7 @@ def _answer(computer: TaskComputer, arena: Arena, payload: bytes, host: RemoteHo
     return arena_task.pack_sums(arena, sums)
 
 
-def _table(files: Sequence[RangedFile]) -> TableBlocks:
+def _table(files: Sequence[FileInRanges]) -> TableBlocks:
     # Imported on use elsewhere too.
     from onnxplain_server.adapters.runner.table_blocks import FileBlocks
 

@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.trees.streaming.workers import TableFile
+from onnxplain_server.trees.streaming.workers import SharedFile
 
 _TAIL_BYTES = 1 << 16
 
 
-def table_file(path: Path) -> TableFile:
+def shared_file(path: Path) -> SharedFile:
     """Describe a file of a table.
 
     Raises
@@ -25,10 +25,10 @@ def table_file(path: Path) -> TableFile:
     with resolved.open("rb") as file:
         size = file.seek(0, os.SEEK_END)
         file.seek(max(0, size - _TAIL_BYTES))
-        return TableFile(str(resolved), size, hashlib.sha256(file.read()).hexdigest())
+        return SharedFile(str(resolved), size, hashlib.sha256(file.read()).hexdigest())
 
 
-def check(files: Sequence[TableFile]) -> None:
+def check(files: Sequence[SharedFile]) -> None:
     """Check that this machine has the same files.
 
     Raises
@@ -38,7 +38,7 @@ def check(files: Sequence[TableFile]) -> None:
     """
     for file in files:
         try:
-            is_same = table_file(Path(file.path)) == file
+            is_same = shared_file(Path(file.path)) == file
             cause = "differs from that of the command"
         except OSError as error:
             is_same, cause = False, f"cannot be read: {error.strerror}"
