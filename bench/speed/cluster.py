@@ -29,20 +29,18 @@ from unittest.mock import patch
 
 import numpy as np
 import psutil
+from onnxplain.v1 import explanation_service_pb2 as service_pb2
 from onnxplain_server.adapters.cluster import dask_task
 from onnxplain_server.adapters.cluster.dask_client import connected
 from onnxplain_server.adapters.cluster.dask_workers import DaskWorkers
+from onnxplain_server.adapters.runner.in_process import InProcess
 from onnxplain_server.adapters.runner.shared_files import shared_file
+from onnxplain_server.adapters.runner.table_blocks import FileBlocks
+from onnxplain_server.core.interfaces import NO_BLOBS
 from onnxplain_server.core.model import Input
 from onnxplain_server.effects.ledger import Ledger
-from onnxplain_server.explain.streaming.remote_tasks import (
-    RemoteTasks,
-    StreamedJob,
-    encoding,
-    in_order,
-)
+from onnxplain_server.explain.streaming.remote_tasks import encoding, in_order
 from onnxplain_server.explain.streaming.row_binding import RowBinding
-from onnxplain_server.methods import interactions
 from onnxplain_server.methods.interactions.streamed_measurement import SingleMoments
 from onnxplain_server.trees.kernels.block_pool import BlockPool
 from onnxplain_server.trees.leaves import Leaves
@@ -54,13 +52,12 @@ from onnxplain_server.trees.streaming.blocks import (
     add_up,
     task_ranges,
 )
-from onnxplain_server.trees.streaming.engine import StreamedTrees
 from onnxplain_server.trees.streaming.passes import CountPass, EffectsPass, TreeSums, run_task
-from onnxplain_server.trees.streaming.row_blocks import BLOCK_ROWS
+from onnxplain_server.trees.streaming.row_blocks import BLOCK_ROWS, LargeTable, RemoteTable
 
 from bench.shared import engines, ensembles
 from bench.shared.null_host import NullHost
-from bench.speed.streaming import NAMES, WIDTH, Rows, write
+from bench.speed.streaming import NAMES, WIDTH, request_of, write
 
 MEMORY_BYTES = 1 << 30
 SIMULATED_THREADS, SIMULATED_PROCESSES = 64, 4
@@ -71,30 +68,20 @@ ROOT = Path(__file__).parents[2]
 class Explained:
     """A model and rows in a file, explained by threads or workers."""
 
-    def __init__(self, path: Path, trees: int = 300) -> None:
+    def __init__(self, path: Path) -> None:
         self.path = path
-        self.rows = Rows(path)
-        model = ensembles.to_onnx(ensembles.boosting(trees, 5, WIDTH))
-        with ThreadPoolExecutor(1) as threads:
-            ensemble = engines.trees(model, threads).ensemble
-        self.trees = TreeSums(ensemble, AffineOutputs.of(ensemble, ("prediction",), np.array([0])))
-        self.binding = RowBinding((Input("X", "float", WIDTH),), (), "", "", NAMES)
+        self.rows = FileBlocks([path])
+        self._request = request_of("interactions").SerializeToString()
 
     def run(self, threads: int, workers: DaskWorkers | None = None) -> bytes:
-        """Return the bits of all statistics."""
-        with ThreadPoolExecutor(threads) as executor:
-            pool = BlockPool(executor, Ledger(NullHost()))
-            ensemble, outputs = self.trees.ensemble, self.trees.outputs
-            leaves = Leaves(ensemble)
-            streamed = StreamedTrees(ensemble, leaves, self.rows, outputs, pool, MEMORY_BYTES)
-            if workers is not None:
-                job, files = StreamedJob(self.trees, self.binding), [shared_file(self.path)]
-                count = self.rows.row_count
-                streamed.tasks = RemoteTasks(job, files, count, workers, pool.ledger)
-            options = interactions.resolve(interactions.Options(), NAMES, "")
-            found = interactions.compute_streamed(streamed, NAMES, options)
-        parts = (found.total, *found.overall, *found.pairwise, *found.importance)
-        return np.array([[each.numerators, each.denominators] for each in parts]).tobytes()
+        """Return the explanation's bytes."""
+        remote = None if workers is None else RemoteTable((shared_file(self.path),), workers)
+        table = LargeTable(self.rows, MEMORY_BYTES, remote)
+        runner = InProcess(threads)
+        reply = runner.explain_large(self._request, NO_BLOBS, table, NullHost())
+        runner.close()
+        answer = service_pb2.ExplainResponse.FromString(reply.content)
+        return answer.explanations[0].SerializeToString(deterministic=True)
 
 
 @contextmanager
@@ -193,19 +180,25 @@ def sleep_task(job: bytes, work: bytes, _files: object, task: Range, _release: s
     return b"s" + job
 
 
-def measure_tasks(explained: Explained) -> tuple[list[float], bytes]:
+def measure_tasks(path: Path) -> tuple[list[float], bytes]:
     """Return the processor seconds of tasks of a counting and an effects pass, and their sums."""
     codec, ledger = encoding(), Ledger(NullHost())
-    pool = BlockPool(CallingThread(), ledger)
-    leaves, groups = Leaves(explained.trees.ensemble), tuple((j,) for j in range(WIDTH))
+    pool, table = BlockPool(CallingThread(), ledger), FileBlocks([path])
+    with ThreadPoolExecutor(1) as threads:
+        model = ensembles.to_onnx(ensembles.boosting(300, 5, WIDTH))
+        ensemble = engines.trees(model, threads).ensemble
+    trees = TreeSums(ensemble, AffineOutputs.of(ensemble, ("prediction",), np.array([0])))
+    binding = RowBinding((Input("X", "float", WIDTH),), (), "y", "", NAMES)
+    leaves, groups = Leaves(ensemble), tuple((j,) for j in range(WIDTH))
     seconds: list[float] = []
 
     def run(work: Any) -> Any:
-        summed = work.prepare(explained.trees, leaves, pool)
+        summed = work.prepare(trees, leaves, pool)
         parts = []
-        for task in task_ranges(explained.rows.row_count):
+        for task in task_ranges(table.row_count):
             start = time.thread_time()
-            parts.append(run_task(summed, explained.rows.read(*task), pool, lambda _rows: None))
+            blocks = binding.read(table, *task, work.columns)
+            parts.append(run_task(summed, blocks, pool, lambda _rows: None))
             seconds.append(time.thread_time() - start)
         return add_up(iter(parts))
 
@@ -220,7 +213,7 @@ def simulate() -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "rows.parquet"
         write(path, 4 * TASK_BLOCKS * BLOCK_ROWS)
-        seconds, reply = measure_tasks(Explained(path))
+        seconds, reply = measure_tasks(path)
     count = round(TASK_SECONDS / np.mean(seconds))
     asked = [seconds[i % len(seconds)] for i in range(count)]
     codec, ledger = encoding(), Ledger(NullHost())
