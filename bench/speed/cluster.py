@@ -20,7 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -48,7 +48,6 @@ from onnxplain_server.trees.streaming.block_effects import AffineOutputs
 from onnxplain_server.trees.streaming.blocks import (
     TASK_BLOCKS,
     CallingThread,
-    Range,
     add_up,
     task_ranges,
 )
@@ -57,6 +56,7 @@ from onnxplain_server.trees.streaming.row_blocks import BLOCK_ROWS, LargeTable, 
 
 from bench.shared import engines, ensembles
 from bench.shared.null_host import NullHost
+from bench.shared.sleeping import sleep_task
 from bench.speed.streaming import NAMES, WIDTH, request_of, write
 
 MEMORY_BYTES = 1 << 30
@@ -173,13 +173,6 @@ def _machine_seconds() -> float:
     return float(times.user + times.system + times.nice)
 
 
-def sleep_task(job: bytes, work: bytes, _files: object, task: Range, _release: str) -> bytes:
-    """Sleep as long as a measured task, and return sums of its size."""
-    seconds: Sequence[float] = json.loads(work)
-    time.sleep(seconds[task[0] // TASK_BLOCKS % len(seconds)])
-    return b"s" + job
-
-
 def measure_tasks(path: Path) -> tuple[list[float], bytes]:
     """Return the processor seconds of tasks of a counting and an effects pass, and their sums."""
     codec, ledger = encoding(), Ledger(NullHost())
@@ -241,6 +234,4 @@ if __name__ == "__main__":
     if sys.argv[1] == "workers":
         measure_workers(int(sys.argv[2]))
     else:
-        from bench.speed import cluster as named  # tasks are sent by the name of their module
-
-        named.simulate()
+        simulate()

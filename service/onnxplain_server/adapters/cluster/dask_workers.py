@@ -126,12 +126,19 @@ class _DaskQueue:
         future.add_done_callback(lambda ended: self._ended.put((number, ended)))
 
     def replies(self, seconds: float) -> Sequence[tuple[int, bytes]]:
-        replies: list[tuple[int, bytes]] = []
+        ended: dict[int, Any] = {}
         with suppress(queue.Empty):
             number, future = self._ended.get(timeout=seconds)
             while True:
-                replies += self._reply(number, future)
+                if number in self._tasks and self._tasks[number][0] is future:
+                    ended[number] = future
                 number, future = self._ended.get_nowait()
+        results = self._results(list(ended.values()))
+        replies = [
+            reply
+            for number, result in zip(ended, results, strict=True)
+            for reply in self._reply(number, result)
+        ]
         if replies or self.width():
             self._seen = time.monotonic()
         self._check()
@@ -143,30 +150,34 @@ class _DaskQueue:
         with suppress(Exception):  # the scheduler may be gone, and its tasks with it
             self._client.cancel(futures)
 
-    def _reply(self, number: int, future: Future[bytes]) -> list[tuple[int, bytes]]:
-        """Return the sums of a task that ended; submit it again where it was lost."""
-        current, task = self._tasks.get(number, (None, (0, 0)))
-        if future is not current:
-            return []
+    def _results(self, futures: Sequence[Any]) -> Sequence[bytes | Exception]:
+        """Return the results of tasks that ended, or their errors."""
         try:
-            reply = future.result()
-        except (CancelledError, KilledWorker, OSError) as error:
-            if self._runs[number] == _RUN_COUNT and isinstance(error, KilledWorker):
-                raise ExplainError(
-                    Reason.WORKER_DIED,
-                    f"workers of the cluster died {_RUN_COUNT} times over the same rows: {error}",
-                ) from None
-            LOG.warning("a task was lost and runs again: %s", type(error).__name__)
-            self.submit(number, task)
-            return []
-        except Exception as error:  # noqa: BLE001 - Dask's own, of tasks that it cannot run
+            # All at once: each alone would be a round trip to its worker.
+            gathered: Sequence[bytes] = self._client.gather(futures) if futures else []
+        except Exception:  # noqa: BLE001 - of one of them, which is found next
+            return [_result(future) for future in futures]
+        return gathered
+
+    def _reply(self, number: int, result: bytes | Exception) -> list[tuple[int, bytes]]:
+        """Return the sums of a task that ended; submit it again where it was lost."""
+        if isinstance(result, bytes):
+            del self._tasks[number]
+            return [(number, dask_task.read_reply(result))]
+        if not isinstance(result, CancelledError | KilledWorker | OSError):
             raise ExplainError(
                 Reason.UNAVAILABLE,
                 "the Dask cluster cannot run the tasks; scheduler and workers need "
-                f"onnxplain-server[dask] {dask_task.own_release()}, as here: {error}",
-            ) from None
-        del self._tasks[number]
-        return [(number, dask_task.read_reply(reply))]
+                f"onnxplain-server[dask] {dask_task.own_release()}, as here: {result}",
+            )
+        if self._runs[number] == _RUN_COUNT and isinstance(result, KilledWorker):
+            raise ExplainError(
+                Reason.WORKER_DIED,
+                f"workers of the cluster died {_RUN_COUNT} times over the same rows: {result}",
+            )
+        LOG.warning("a task was lost and runs again: %s", type(result).__name__)
+        self.submit(number, self._tasks[number][1])
+        return []
 
     def _check(self) -> None:
         """Raise where nothing will ever be computed."""
@@ -178,6 +189,14 @@ class _DaskQueue:
                 f"the Dask cluster had no worker for {self._workers.missing_seconds:g} s; "
                 "start some with the scheduler's address",
             )
+
+
+def _result(future: Any) -> bytes | Exception:
+    try:
+        result: bytes = future.result()
+    except Exception as error:  # noqa: BLE001 - told by the caller
+        return error
+    return result
 
 
 def _lost(error: Exception | None) -> ExplainError:
