@@ -5,16 +5,22 @@ from __future__ import annotations
 import json
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from onnxplain.v1 import average_loss_pb2, firm_pb2, interactions_pb2, partial_dependence_pb2
 from onnxplain_server.adapters.runner.in_process import InProcess
+from onnxplain_server.adapters.runner.table_blocks import FileBlocks
 from onnxplain_server.core.errors import ExplainError
-from onnxplain_server.trees.streaming import column_sums
+from onnxplain_server.core.interfaces import NO_BLOBS
+from onnxplain_server.trees.streaming import column_sums, engine
+from onnxplain_server.trees.streaming.row_blocks import LargeTable
 
 from tests.adapters.runner.streaming import (
     MODELS,
+    Host,
     answers,
     cut_blocks,
     difference,
@@ -167,3 +173,24 @@ def test_many_distinct_values_are_no_different(runner, known, tmp_path, monkeypa
     found, expected = answers(runner, request, table, tmp_path)
 
     assert not outcome(found, expected)
+
+
+@pytest.mark.parametrize("method", range(4), ids=["interactions", "curves", "loss", "firm"])
+def test_progress_ends_where_it_was_planned(runner, known, tmp_path, monkeypatch, method) -> None:
+    """Also where groups of rows are counted in several passes."""
+    cut_blocks(monkeypatch, 16)
+    monkeypatch.setattr(engine, "counts_at_once", lambda *_: 1)
+    rng = np.random.default_rng(0)
+    table = drawn(known, 90, rng) | {"y": rng.normal(size=90), "kind": np.repeat(["a", "b"], 45)}
+    request, host = asked(names_of(MODEL)), Host()
+    kept = request.methods[method]
+    del request.methods[:method], request.methods[1:]
+    assert request.methods[0] == kept
+    path = tmp_path / "rows.parquet"
+    pq.write_table(pa.table(table), path)
+
+    large = LargeTable(FileBlocks([path]), 1 << 30)
+    runner.explain_large(request.SerializeToString(), NO_BLOBS, large, host)
+
+    done, planned = host.progress
+    assert done == planned > 0

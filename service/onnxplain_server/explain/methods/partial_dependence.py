@@ -59,9 +59,10 @@ def _streamed(task: Task, options: Options) -> Job[Result] | None:
     points = castable_grids(task.effects, sample.features, options, task.path, columns)
     grouping = grouping_of(summaries[column], options.group_count) if column else None
     of = GroupedRows(column, grouping, rows.unit)
+    passes = trees.group_passes(len(grouping.labels)) if grouping else 1
     return Job(
         options,
-        rows.row_count,
+        rows.row_count * passes,
         lambda: partial_dependence.compute_streamed(trees, options, points, sample.features, of),
         rows.used(),
         is_streamed=True,

@@ -142,13 +142,20 @@ class StreamedTrees:
             Number of a group that has rows, in ascending order, and its counts.
         """
         counter = CountPass(tuple(groups)).counter(self._leaves, self._pool)
-        step = counts_at_once(self.trees.ensemble, count, self._memory_bytes)
+        step = self._groups_at_once(count)
         for start in range(0, count, step):
             wanted = tuple(range(start, min(start + step, count)))
             work = GroupCountPass(tuple(groups), column, grouping, wanted)
             sums = cast("KeyedSums", self._fold(work, PassSize(len(groups), 1, len(wanted))))
             for number in sorted(sums.parts):
                 yield number, counter.finish(sums.parts[number])
+
+    def group_passes(self, count: int) -> int:
+        """Return how many passes `count_groups` takes for so many groups of rows."""
+        return -(-count // self._groups_at_once(count))
+
+    def _groups_at_once(self, count: int) -> int:
+        return counts_at_once(self.trees.ensemble, count, self._memory_bytes)
 
     def curve(self, counts: TreeCounts, features: Sequence[int], points: Sequence[Array]) -> Matrix:
         """Compute effects at points, as `Effects.curve` does.
