@@ -22,18 +22,20 @@ MODELS = Path(__file__).parents[2] / "models"
 
 
 class Host:
-    """A host that keeps nothing but the last progress.
+    """A host that keeps nothing but the progress.
 
     Attributes
     ----------
-    progress : tuple of (float, float)
-        Rows done and planned.
+    done : float
+        Rows done.
+    reserved : float
+        Rows planned before anything was done.
     """
 
-    progress = (0.0, 0.0)
+    done, reserved = 0.0, 0.0
 
     def advance(self, done: float, planned: float) -> None:
-        self.progress = done, planned
+        self.done, self.reserved = done, self.reserved or planned
 
     def cache_get(self, names):
         return [None] * len(names)
