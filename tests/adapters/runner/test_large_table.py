@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from contextlib import nullcontext
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -18,22 +16,9 @@ from onnxplain_server.core.errors import ExplainError
 from onnxplain_server.core.interfaces import NO_BLOBS
 from onnxplain_server.trees.streaming.row_blocks import BLOCK_ROWS, LargeTable
 
-MODELS = Path(__file__).parents[2] / "models"
+from tests.adapters.runner.streaming import MODELS, Host
+
 N = 2 * BLOCK_ROWS + 10_000
-
-
-class Host:
-    """A host that keeps nothing."""
-
-    def advance(self, done: float, planned: float) -> None: ...
-
-    def cache_get(self, names):
-        return [None] * len(names)
-
-    def cache_put(self, entries) -> None: ...
-
-    def single_flight(self, name):
-        return nullcontext(True)
 
 
 @pytest.fixture(scope="module")
@@ -133,7 +118,7 @@ def test_bits_do_not_depend_on_row_groups_and_files(runner, rows, request_of, tm
 
 def test_other_methods_tell_the_sample_that_they_use(runner, rows, request_of, tmp_path) -> None:
     request = request_of()
-    request.methods.add().average_loss.SetInParent()
+    request.methods.add().average_loss.loss_expression = "abs(y - p)"
     request.methods.add().interactions.repeat_count = 10
     used = int(np.count_nonzero(rows["weight"].to_numpy()))
 
