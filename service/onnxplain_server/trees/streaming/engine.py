@@ -109,7 +109,7 @@ class StreamedTrees:
             Of `groups`.
         groups : sequence of tuples of int
             Those that `measure` asks for.
-        measure : EffectMeasure
+        measure : EffectsMeasure
             Other processes compute it only where its class can be encoded.
 
         Raises

@@ -167,8 +167,8 @@ class GroupCountPass:
         return counted
 
 
-class EffectMeasure(Protocol):
-    """Sum of the effects at the rows: a dataclass of numbers, text and arrays."""
+class EffectsMeasure(Protocol):
+    """Sums over the effects at the rows: a dataclass of numbers, text and arrays."""
 
     def __call__(self, effects: BlockEffects, /) -> Sums:
         """Sum over the rows of one block."""
@@ -184,7 +184,7 @@ class EffectsPass:
         Of all rows, for `groups` and their parts.
     groups : tuple of tuples of int
         Groups whose effects the measure asks for.
-    measure : EffectMeasure
+    measure : EffectsMeasure
     """
 
     counts: CountSums
