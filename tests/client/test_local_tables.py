@@ -38,6 +38,7 @@ def test_a_file_that_needs_more_memory_is_read_in_blocks(table) -> None:
 
     assert "TABLE_STREAMED" in codes(found)
     assert "TABLE_STREAMED" not in codes(expected)
+    assert found.interactions.rows is not None
     assert found.interactions.rows.used_row_count == COUNT
     assert found.interactions.total.values == pytest.approx(
         expected.interactions.total.values, rel=1e-9

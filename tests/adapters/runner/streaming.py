@@ -6,6 +6,7 @@ import json
 import math
 from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -53,7 +54,7 @@ def cut_blocks(monkeypatch, size: int, sampled: int = 150) -> None:
     monkeypatch.setattr(streamed_rows, "SAMPLED_ROWS", sampled)
 
 
-def known_rows(name: str, count: int, rng) -> dict:
+def known_rows(name: str, count: int, rng) -> dict[str, Any]:
     """Draw known rows of a model, numbers with small shifts; every tenth row repeats another."""
     known = json.loads((MODELS / f"{name}.json").read_text())["columns"]
     columns = {}

@@ -101,7 +101,7 @@ AVERAGES = ("SQUARED_ERROR", "ABSOLUTE_ERROR", "PINBALL", "MAPE", "POISSON", "GA
 def test_losses_of_numbers_are_those_of_the_table_in_memory(
     runner, table_of, tmp_path, loss
 ) -> None:
-    request = asked(NUMBERS, pb2.AverageLossOptions(loss=LOSS.Value(loss)))
+    request = asked(NUMBERS, pb2.AverageLossOptions(loss=loss))
 
     assert not compared(runner, table_of(NUMBERS), tmp_path, request)[0]
 
@@ -122,7 +122,7 @@ def test_losses_of_classes_are_those_of_the_table_in_memory(
 ) -> None:
     """Also the warning of rows whose probability was raised to the floor."""
     floor = 0.05 if "LOGLOSS" in loss else None
-    options = pb2.AverageLossOptions(loss=LOSS.Value(loss), probability_floor=floor)
+    options = pb2.AverageLossOptions(loss=loss, probability_floor=floor)
     table = table_of(CLASSES, IRIS)
     request = asked(CLASSES, options)
 

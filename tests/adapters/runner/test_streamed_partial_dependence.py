@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import onnxruntime
 import pytest
@@ -69,7 +71,7 @@ def compared(runner, table, tmp_path, request, names):
 
 STRATEGY = pb2.PartialDependenceOptions.Strategy
 PAIR = pb2.FeatureGroup(names=["bmi", "s5"])
-OPTIONS = {
+OPTIONS: dict[str, dict[str, Any]] = {
     "default": {},
     "quantiles": {"strategy": STRATEGY.QUANTILE, "grid_size": 9, "include_missing": True},
     "steps": {"strategy": STRATEGY.STEPS},
