@@ -192,7 +192,7 @@ def test_curves_are_right_at_any_points_in_any_order(bind, seed: int, link: Link
 
 def test_a_stump_by_hand(bind) -> None:
     bound, _ = bind(LinkFunction.LOGISTIC, [STUMP], [[-1.0], [1.0], [1.0]])
-    low, high = 1 / (1 + np.e), 1 / (1 + np.exp(-1.0))
+    low, high = 1 / (1 + np.exp(1.0)), 1 / (1 + np.exp(-1.0))
     (single,) = bound.single([0])
     assert close(single.own[:, 0], [low, high])
     assert close(single.others[:, 0], [low / 3 + 2 * high / 3] * 2)
