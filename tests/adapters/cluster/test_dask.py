@@ -7,7 +7,9 @@ import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import onnxplain
 import psutil
@@ -88,7 +90,7 @@ def test_a_worker_that_is_killed_changes_no_bit(cluster, table, explained, expec
             cluster.start_worker()
             victim = cluster.workers[-1]
             workers.client.wait_for_workers(3 if after == 1 else 2)
-            killing = Interrupted(workers, after, lambda process=victim: cluster.kill(process))
+            killing = Interrupted(workers, after, partial(cluster.kill, victim))
             assert explained(table, killing) == expected
 
 
@@ -257,7 +259,7 @@ def test_a_cluster_with_tls_takes_known_clients_only(cluster, table, tmp_path) -
 
 
 def test_a_client_of_a_cluster_is_an_executor(cluster, table) -> None:
-    request = {"weight_column": "weight", "plots": False}
+    request: dict[str, Any] = {"weight_column": "weight", "plots": False}
     uri, asked = onnxplain.TableUris(f"file://{table}"), onnxplain.Interactions()
     with workers_of(cluster, 1) as workers:
         with onnxplain.local(executor=workers.client) as client:

@@ -36,9 +36,9 @@ class Counting(ThreadPoolExecutor):
 
     count = 0
 
-    def submit(self, *arguments):
+    def submit(self, function, /, *arguments, **named):
         self.count += 1
-        return super().submit(*arguments)
+        return super().submit(function, *arguments, **named)
 
 
 def test_a_request_that_is_cancelled_ends(table, explained) -> None:
