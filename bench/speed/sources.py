@@ -11,12 +11,14 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BufferedWriter, RawIOBase
 from pathlib import Path
+from statistics import median
 from typing import Any, cast
 
 import numpy as np
@@ -33,6 +35,7 @@ from onnxplain_server.adapters.sources.interfaces import TableQuery
 from onnxplain_server.adapters.sources.source_list import read_source_list
 from onnxplain_server.adapters.sources.table_reader import open_table
 
+from bench.speed_table.machine import busy_cores, described
 from bench.speed_table.row import Row, Unit, in_turn, lines, seconds
 from tools.programs import advice, find
 from tools.stores.proxy import proxy
@@ -44,6 +47,8 @@ RUNS = 5
 WIDE_COLUMNS, WIDE_ROWS, NEEDED = 500, 40_000, 10
 BYTE_LIMIT = 1 << 33
 TARGET = 1.3
+PAGE = Path(__file__).parents[2] / "docs" / "sources.md"
+BEGIN, END = "<!-- By `python -m bench.speed.sources --page` -->\n", "<!-- End -->\n"
 NAMES = [f"x{j}" for j in range(0, WIDE_COLUMNS, WIDE_COLUMNS // NEEDED)]
 
 
@@ -234,17 +239,31 @@ def timed(
     return Unit.SECONDS, own, "pyarrow from disk", other
 
 
-def rows() -> Iterator[Row]:
-    """Yield the rows of the speed table."""
-    with filled_store() as store, fetching_server(store.folder / "list", store.server.url) as own:
-        yield from compared(store, own)
+def page(rows: Sequence[Row], busy: float) -> str:
+    """Return the rows as a table of the page."""
+    head = "| Work | Ours | pyarrow from disk | Ratio, by run |\n|---|---|---|---|\n"
+    body = "".join(
+        f"| {row.work}. {row.note} | {median(row.ours):.3g} s | {median(row.theirs):.3g} s "
+        f"| {', '.join(f'{1 / ratio:.3g}' for ratio in sorted(row.ratios, reverse=True))} |\n"
+        for row in rows
+    )
+    return (
+        f"{head}{body}\nMedians of {RUNS} runs in turn on {described()}. Before, other processes "
+        f"used {busy:.1f} cores.\n"
+    )
 
 
 def main() -> None:
-    """Print the rows, and what the parts of the way take."""
+    """Print the rows, and what the parts of the way take; with --page, write docs/sources.md."""
+    busy = busy_cores()
     with filled_store() as store, fetching_server(store.folder / "list", store.server.url) as own:
-        for line in lines(compared(store, own)):
+        found = list(compared(store, own))
+        for line in lines(found):
             print(line)
+        if "--page" in sys.argv:
+            before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
+            after = rest.partition(END)[2]
+            PAGE.write_text(before + BEGIN + page(found, busy) + END + after, encoding="utf-8")
         guard = Guard()
         guard.start()
         fetching = Fetching(read_source_list(store.folder / "list" / "sources.toml"), guard)

@@ -38,7 +38,6 @@ BENCHMARKS: Mapping[str, Benchmark] = {
     ),
     "full-forest": Benchmark("bench.speed.full_forest", "Forest of full trees, beside predicting"),
     "firm": Benchmark("bench.speed.firm", "FIRM, beside predicting"),
-    "sources": Benchmark("bench.speed.sources", "Parquet from S3, beside pyarrow from disk"),
     "black-box": Benchmark("bench.speed.black_box", "Black box, beside bare onnxruntime"),
 }
 """Benchmarks by the name of their part, in the order of the page."""
