@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 import subprocess
 import sys
 from collections.abc import Callable
@@ -20,6 +21,7 @@ from onnxplain_server.core.errors import ExplainError, Reason
 
 MODELS = Path(__file__).parents[2] / "models"
 MODEL = MODELS / "sklearn_gradient_boosting.onnx"
+FEATURES = list(json.loads(MODEL.with_suffix(".json").read_text())["columns"])
 
 pytestmark = pytest.mark.slow
 dask_client = pytest.importorskip(
@@ -215,7 +217,8 @@ def test_tasks_run_in_confined_processes_which_die_with_their_worker(
 
 def command(table: Path, *flags: str | Path) -> subprocess.CompletedProcess[bytes]:
     program = (sys.executable, "-m", "onnxplain_server", "explain", MODEL, table)
-    asked = ("--method", "interactions", "--weight-column", "weight", "--no-plots")
+    columns = ("--feature-columns", ",".join(FEATURES), "--weight-column", "weight")
+    asked = ("--method", "interactions", *columns, "--no-plots")
     return subprocess.run(
         [*program, *asked, "--output", "json", *flags], check=False, capture_output=True
     )
@@ -259,7 +262,8 @@ def test_a_cluster_with_tls_takes_known_clients_only(cluster, table, tmp_path) -
 
 
 def test_a_client_of_a_cluster_is_an_executor(cluster, table) -> None:
-    request: dict[str, Any] = {"weight_column": "weight", "plots": False}
+    columns = {"feature_columns": FEATURES, "weight_column": "weight"}
+    request: dict[str, Any] = {**columns, "plots": False}
     uri, asked = onnxplain.TableUris(f"file://{table}"), onnxplain.Interactions()
     with workers_of(cluster, 1) as workers:
         with onnxplain.local(executor=workers.client) as client:
