@@ -19,6 +19,7 @@ def label() -> str:
 def currency() -> str:
     return "EUR"
 """,
+    "service/shop/order.lua": "call('DEL', id) -- gone\nreturn 1\n",
     "clients/python/__init__.py": "",
     "tests/price/test_total.py": """
 from shop.price import total

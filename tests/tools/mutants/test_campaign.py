@@ -61,7 +61,7 @@ def test_checkout_stays_as_it_was(toy: Path) -> None:
     command = ["git", "status", "--porcelain", "--ignored"]
     told = subprocess.check_output(command, cwd=toy, text=True).splitlines()
     assert told
-    assert {line[:2] for line in told} == {"A "}
+    assert [line for line in told if line[:2] != "A "] == []
 
 
 def test_fault_that_hangs_is_over_time(

@@ -51,7 +51,6 @@ def test_fault_that_does_not_fit_is_refused(toy: Path, given: dict[str, str], ca
 
 
 def test_a_script_of_redis_is_compared_without_comments_and_layout(toy: Path) -> None:
-    (toy / "service/shop/order.lua").write_text("call('DEL', id) -- gone\nreturn 1\n")
     given = {"file": "service/shop/order.lua", "text": "'DEL'"}
     Table((fault(**given, replacement="'GET'"),), {"service/": ("tests",)}).check(toy)
 
