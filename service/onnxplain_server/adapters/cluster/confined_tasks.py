@@ -26,6 +26,7 @@ from onnxplain_server.adapters.workers.worker_client import WorkerClient
 from onnxplain_server.adapters.workers.worker_process import WorkerRequest
 from onnxplain_server.adapters.workers.zygote_start import StartError
 from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.memory import machine_bytes
 from onnxplain_server.core.model_limits import ModelLimits
 from onnxplain_server.trees.streaming.blocks import Range
 from onnxplain_server.trees.streaming.workers import SharedFile
@@ -54,7 +55,7 @@ class WorkerSize:
     @classmethod
     def of_machine(cls, thread_count: int) -> WorkerSize:
         """Give a worker the memory of the machine."""
-        return cls(thread_count, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+        return cls(thread_count, machine_bytes())
 
 
 class ConfinedTasks:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import NoReturn
 
@@ -11,13 +10,12 @@ from onnxplain.v1.table_pb2 import Table
 from onnxplain_server.adapters.runner.in_process import InProcess
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import AnswerHost, Blobs, ComputationHost
+from onnxplain_server.core.memory import default_memory_bytes
 from onnxplain_server.core.request import Reply, ReplyFormat
 from onnxplain_server.trees.streaming.row_blocks import LargeTable
 from onnxplain_server.trees.streaming.workers import Workers
 
 _LOCAL = "file:///"
-_SHARE = 2
-"""The default of workers is a half of the machine's memory."""
 
 
 class LargeTables:
@@ -48,8 +46,7 @@ class LargeTables:
             return None
         from onnxplain_server.adapters.runner.table_blocks import large_table
 
-        machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-        return large_table(path, self._memory_bytes or machine // _SHARE, self._workers)
+        return large_table(path, self._memory_bytes or default_memory_bytes(), self._workers)
 
 
 class LargeTableRunner:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from onnxplain_server.cli.failure import UsageFault
 from onnxplain_server.cli.files import STANDARD_INPUT
+from onnxplain_server.core.memory import default_memory_bytes
 
 if TYPE_CHECKING:
     from onnxplain_server.trees.streaming.row_blocks import LargeTable
     from onnxplain_server.trees.streaming.workers import Workers
 
-_SHARE = 2
-"""The default is a half of the machine's memory."""
 _SEEKABLE = (b"PAR1", b"ARRO")
 """Beginnings of files that workers of a cluster read: those of Parquet and Arrow."""
 _PACKED = (*_SEEKABLE, b"\x1f\x8b")
@@ -52,7 +50,7 @@ def large_table(
         )
     if path is None or not start:
         return None
-    allowed = memory_bytes or os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // _SHARE
+    allowed = memory_bytes or default_memory_bytes()
     if not start.startswith(_PACKED) and _BYTES_PER_BYTE * Path(path).stat().st_size <= allowed:
         return None
     from onnxplain_server.adapters.runner.table_blocks import large_table as of_file
