@@ -1,4 +1,4 @@
-"""What runs has no rights that it does not need."""
+"""Rights of what runs: none that it does not need."""
 
 from __future__ import annotations
 
