@@ -160,6 +160,19 @@ def test_a_heartbeat_tells_progress_and_brings_the_cancellation(execute, endless
     assert found.planned == 10_000
 
 
+def test_a_cancelled_operation_has_no_answer_even_if_its_computation_was_over(execute) -> None:
+    store = MemoryOperations()
+    operation = store.start("ada", REQUEST)
+
+    def work(_host: RequestHost) -> None:
+        store.cancel("ada", operation.id)
+
+    execute(store, work)
+    found = ended(store, operation)
+
+    assert (found.state, reason(found)) == (OperationState.CANCELLED, "CANCELLED")
+
+
 def test_work_on_a_deleted_operation_stops(execute, make_runner, endless) -> None:
     store = MemoryOperations(OperationLimits(lease_seconds=0.5))
     operation = store.start("ada", REQUEST)

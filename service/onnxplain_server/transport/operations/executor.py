@@ -153,6 +153,9 @@ class OperationExecutor:
         if heartbeat.answer is Renewal.LOST:
             LOG.info("operation %s was deleted or taken over", operation.id)
             return
+        if heartbeat.answer is Renewal.CANCEL:
+            # Also where the computation was over before it was told.
+            outcome = _ended(_cancelled())
         self._end(claim, outcome)
         LOG.info(
             "operation %s, attempt %d: %s after %.1f s",
@@ -214,7 +217,7 @@ def _refusal(claim: Claim) -> ExplainError | None:
     """Return the error of an operation that must not be attempted."""
     operation = claim.operation
     if operation.is_cancel_requested:
-        return ExplainError(Reason.CANCELLED, "the caller cancelled the operation")
+        return _cancelled()
     if operation.attempt_count > ATTEMPT_LIMIT:
         return ExplainError(
             Reason.WORKER_DIED,
@@ -222,6 +225,10 @@ def _refusal(claim: Claim) -> ExplainError | None:
             "it is not attempted again",
         )
     return None
+
+
+def _cancelled() -> ExplainError:
+    return ExplainError(Reason.CANCELLED, "the caller cancelled the operation")
 
 
 def _lost() -> ExplainError:
