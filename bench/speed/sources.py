@@ -14,6 +14,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BufferedWriter, RawIOBase
@@ -22,6 +23,7 @@ from statistics import median
 from typing import Any, cast
 
 import numpy as np
+import obstore
 import pyarrow as pa
 import pyarrow.ipc
 import pyarrow.parquet as pq
@@ -46,6 +48,7 @@ FILES, ROWS, NUMBERS, WHOLE, TEXTS = 8, 320_000, 44, 4, 4
 RUNS = 5
 WIDE_COLUMNS, WIDE_ROWS, NEEDED = 500, 40_000, 10
 BYTE_LIMIT = 1 << 33
+RANGE_BYTES = 16 << 20
 TARGET = 1.3
 PAGE = Path(__file__).parents[2] / "docs" / "sources.md"
 BEGIN, END = "<!-- By `python -m bench.speed.sources --page` -->\n", "<!-- End -->\n"
@@ -118,6 +121,21 @@ def by_reader(store: S3Store, prefix: str) -> None:
     with memory() as sink:
         reader = ObjectReader(store, prefix)
         open_table(reader, TableQuery(None, (), BYTE_LIMIT)).read(None, sink)
+
+
+def undecoded(store: S3Store, prefix: str) -> None:
+    """Read the bytes of all files alone, two ranges at a time."""
+    sizes = {meta["path"]: meta["size"] for page in obstore.list(store, prefix) for meta in page}
+    starts = [(path, start) for path in sizes for start in range(0, sizes[path], RANGE_BYTES)]
+
+    def read(part: tuple[str, int]) -> int:
+        path, start = part
+        end = min(start + RANGE_BYTES, sizes[path])
+        return len(obstore.get_range(store, path, start=start, end=end))
+
+    with ThreadPoolExecutor(2) as threads:
+        if sum(threads.map(read, starts)) != sum(sizes.values()):
+            raise ValueError("bytes are missing")
 
 
 def store_of(server: S3) -> S3Store:
@@ -239,8 +257,8 @@ def timed(
     return Unit.SECONDS, own, "pyarrow from disk", other
 
 
-def page(rows: Sequence[Row], busy: float) -> str:
-    """Return the rows as a table of the page."""
+def page(rows: Sequence[Row], bytes_alone: float, busy: float) -> str:
+    """Return the rows as a table of the page, and the time of the bytes alone."""
     head = "| Work | Ours | pyarrow from disk | Ratio, by run |\n|---|---|---|---|\n"
     body = "".join(
         f"| {row.work}. {row.note} | {median(row.ours):.3g} s | {median(row.theirs):.3g} s "
@@ -249,7 +267,8 @@ def page(rows: Sequence[Row], busy: float) -> str:
     )
     return (
         f"{head}{body}\nMedians of {RUNS} runs in turn on {described()}. Before, other processes "
-        f"used {busy:.1f} cores.\n"
+        f"used {busy:.1f} cores. The bytes of the first table alone, in ranges of "
+        f"{RANGE_BYTES >> 20} MiB, by the same library and not decoded: {bytes_alone:.3g} s.\n"
     )
 
 
@@ -258,16 +277,19 @@ def main() -> None:
     busy = busy_cores()
     with filled_store() as store, fetching_server(store.folder / "list", store.server.url) as own:
         found = list(compared(store, own))
+        direct = store_of(store.server)
+        bytes_alone = median(seconds(lambda: undecoded(direct, "tall")) for _ in range(RUNS))
         for line in lines(found):
             print(line)
         if "--page" in sys.argv:
             before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
             after = rest.partition(END)[2]
-            PAGE.write_text(before + BEGIN + page(found, busy) + END + after, encoding="utf-8")
+            PAGE.write_text(
+                before + BEGIN + page(found, bytes_alone, busy) + END + after, encoding="utf-8"
+            )
         guard = Guard()
         guard.start()
         fetching = Fetching(read_source_list(store.folder / "list" / "sources.toml"), guard)
-        direct = store_of(store.server)
         for title, run in (
             ("obstore and decoding, in one process", lambda: by_reader(direct, "tall")),
             ("the same through the guard", lambda: by_guard(fetching, "s3://bucket/tall/")),
