@@ -80,6 +80,8 @@ class Job(Generic[R]):
         Whether the model predicts these rows also where the engine is trees.
     is_streamed : bool
         Whether all rows of a table that is too large for memory are read in blocks.
+    check_cost : int
+        Upper bound on the rows that are predicted to check a result, beside `cost`.
     """
 
     options: Options
@@ -91,3 +93,4 @@ class Job(Generic[R]):
     pairings: tuple[ClassPairing, ...] = ()
     is_always_predicted: bool = False
     is_streamed: bool = False
+    check_cost: int = 0
