@@ -65,7 +65,7 @@ class SearchSettings:
 
     @property
     def starts_neutral(self) -> bool:
-        """Whether all particles start at the neutral weight, whose predictions are known."""
+        """Start of all particles at the neutral weight, whose predictions are known."""
         return self.start is ParticleStart.UNPERTURBED
 
 
