@@ -13,6 +13,7 @@ from onnxplain_server.explain.question import Question
 from onnxplain_server.explain.sample import RowsUsed, Sample
 from onnxplain_server.methods.classes import ClassPairing, Outputs
 from onnxplain_server.methods.registry import Options, Result
+from onnxplain_server.methods.sampled.intervals import SampledRows
 
 R = TypeVar("R", bound=Result)
 
@@ -82,6 +83,9 @@ class Job(Generic[R]):
         Whether all rows of a table that is too large for memory are read in blocks.
     check_cost : int
         Upper bound on the rows that are predicted to check a result, beside `cost`.
+    run_sampled : callable (SampledRows) -> Result or None
+        Takes its rows as a sample of those of another job, and adds intervals of the numbers of
+        that one; None where no intervals are known.
     """
 
     options: Options
@@ -94,3 +98,4 @@ class Job(Generic[R]):
     is_always_predicted: bool = False
     is_streamed: bool = False
     check_cost: int = 0
+    run_sampled: Callable[[SampledRows], R] | None = None

@@ -17,6 +17,8 @@ from onnxplain_server.methods import partial_dependence
 from onnxplain_server.methods.grids import GridColumns, lay_grids
 from onnxplain_server.methods.groups import grouping_of
 from onnxplain_server.methods.partial_dependence import GroupedRows, Options, Result, RowGroup
+from onnxplain_server.methods.sampled import partial_dependence as sampled
+from onnxplain_server.methods.sampled.intervals import SampledRows
 from onnxplain_server.trees.streaming.column_summary import summarize
 
 
@@ -35,11 +37,16 @@ def prepare(task: Task, options: Options) -> Job[Result]:
         return streamed
     points = castable_grids(effects, sample.features, options, task.path)
     groups, rows = _row_groups(task, options)
+
+    def run_sampled(of: SampledRows) -> Result:
+        return sampled.compute(effects.restrict(sample.unmerged(rows)), options, points, of)
+
     return Job(
         options,
         partial_dependence.cost(points, groups),
         lambda: partial_dependence.compute(effects, options, points, groups),
         sample.used(rows),
+        run_sampled=None if options.group_column else run_sampled,
     )
 
 
