@@ -164,9 +164,17 @@ class Service:
             return self._runner.describe(named.message, named.blobs, host, reply_format)
 
     def name(self, request: RequestParts | Body, ticket: Ticket) -> NamedRequest:
-        """Decode a request for an explanation to be computed later, and name its files by id."""
+        """Decode a request for an explanation to be computed later, and name its files by id.
+
+        Raises
+        ------
+        ExplainError
+            Where the answer may not be written to its address, too.
+        """
         with self._slot(ticket):
-            return self._naming.name(ServiceMethod.EXPLAIN, request, ticket)
+            named = self._naming.name(ServiceMethod.EXPLAIN, request, ticket)
+        self._results.check(named.message)
+        return named
 
     def compute(
         self,
