@@ -4,18 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from onnxplain_server.core.model import Note
 from onnxplain_server.effects.engine import Effects
 from onnxplain_server.explain.bound_request import BoundRequest
 from onnxplain_server.explain.question import Question
 from onnxplain_server.explain.sample import RowsUsed, Sample
+from onnxplain_server.explain.streaming.streamed_rows import StreamedRows
 from onnxplain_server.methods.classes import ClassPairing, Outputs
 from onnxplain_server.methods.registry import Options, Result
 from onnxplain_server.methods.sampled.intervals import SampledRows
+from onnxplain_server.trees.streaming.engine import StreamedTrees
 
 R = TypeVar("R", bound=Result)
+
+
+class AllRows(NamedTuple):
+    """All rows of a table in blocks, and the trees that sums over them are of."""
+
+    trees: StreamedTrees
+    rows: StreamedRows
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,6 +51,12 @@ class Task:
     def sample(self) -> Sample:
         """The table bound to the model, and the rows drawn from it."""
         return self.request.sample
+
+    @property
+    def all_rows(self) -> AllRows | None:
+        """All rows of a table that is read in blocks; None where the rows drawn are used."""
+        trees, rows = self.request.streamed_trees, self.request.resources.streamed
+        return None if trees is None or rows is None else AllRows(trees, rows)
 
     @property
     def effects(self) -> Effects:
