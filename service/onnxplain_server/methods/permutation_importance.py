@@ -117,6 +117,7 @@ def cost(effects: Effects, options: Options) -> int:
     return len(effects.background) * (1 + shuffled)
 
 
+# Long: most of it documents the parameters.
 def compute(  # noqa: PLR0917 - arguments of the job
     effects: Effects,
     options: Options,

@@ -164,17 +164,10 @@ class Service:
             return self._runner.describe(named.message, named.blobs, host, reply_format)
 
     def name(self, request: RequestParts | Body, ticket: Ticket) -> NamedRequest:
-        """Decode a request for an explanation to be computed later, and name its files by id.
-
-        Raises
-        ------
-        ExplainError
-            Where the answer may not be written to its address, too.
-        """
+        """Decode a request for an explanation to be computed later, and name its files by id."""
         with self._slot(ticket):
             named = self._naming.name(ServiceMethod.EXPLAIN, request, ticket)
-        self._results.check(named.message)
-        return named
+            return self._results.checked(named)
 
     def compute(
         self,
