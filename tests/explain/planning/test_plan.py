@@ -60,6 +60,11 @@ def function(a, b, c, two, four, _ignored):
     return np.sin(a * b) + c * two + four
 
 
+def slow(*columns):
+    time.sleep(0.0005 * len(columns[0]))
+    return function(*columns)
+
+
 def model_of(make, compute=function):
     return make.model(compute, NAMES, ["double"] * len(NAMES), without={0: [5]})
 
@@ -136,10 +141,6 @@ def test_an_answer_after_planning_is_the_answer_without(make) -> None:
 
 
 def test_a_slow_model_predicts_a_few_hundred_rows(make) -> None:
-    def slow(*columns):
-        time.sleep(0.0005 * len(columns[0]))
-        return function(*columns)
-
     model = model_of(make, slow)
     plan = planned(make, model, interactions.Options(), partial_dependence.Options())
 
@@ -199,10 +200,6 @@ def test_the_rows_of_a_long_search_are_bounded(make, monkeypatch, options, secon
     monkeypatch.setattr(rehearsal, "_SEARCH_SECONDS", seconds)
     monkeypatch.setattr(rehearsal, "_OVERESTIMATION", float("inf") if seconds else 0.0)
 
-    def slow(*columns):
-        time.sleep(0.0005 * len(columns[0]))
-        return function(*columns)
-
     (method,) = planned(make, model_of(make, slow), options, row_count=20).methods
     answer = make.answer(
         model_of(make), make.table(TABLE), options, target_column="y", row_count=20
@@ -210,6 +207,18 @@ def test_the_rows_of_a_long_search_are_bounded(make, monkeypatch, options, secon
 
     assert not method.is_exact
     assert method.predicted_row_count >= answer.predicted_row_count
+
+
+def test_several_searches_share_the_time_of_a_plan(make, monkeypatch) -> None:
+    """The first takes it all; the others are bounded as if they were not begun."""
+    monkeypatch.setattr(rehearsal, "_SEARCH_SECONDS", 0.05)
+    counts = []
+    for ratio in (1e9, 0.0):
+        monkeypatch.setattr(rehearsal, "_OVERESTIMATION", ratio)
+        plan = planned(make, model_of(make, slow), *SEARCHES.values(), row_count=20)
+        counts.append([method.predicted_row_count for method in plan.methods])
+
+    assert counts[0][1:] == counts[1][1:]
 
 
 def test_a_search_plans_no_rows_for_particles_at_rest(make, monkeypatch) -> None:

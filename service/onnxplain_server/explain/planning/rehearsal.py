@@ -21,6 +21,8 @@ from onnxplain_server.methods import firm, interactions, swarm
 from onnxplain_server.methods.registry import Options, Result, method_of
 
 _CANCELLING = {Reason.CANCELLED, Reason.DEADLINE_EXCEEDED}
+_SEARCH_SECONDS = 0.15
+"""Searches that may take less together are run: the weights that they try depend on predictions."""
 
 
 class RehearsalEnded(Exception):  # noqa: N818 - a signal
@@ -45,6 +47,8 @@ class RehearsalHost:
         Whether it is ended once all planned rows are done.
     ends_at_miss : bool
         Whether it is ended once a number is not in the cache.
+    search_seconds : float
+        What is left for searches that are run.
     """
 
     def __init__(self, host: ComputationHost) -> None:
@@ -55,6 +59,7 @@ class RehearsalHost:
         self.deadline = float("inf")
         self.ends_when_spent = False
         self.ends_at_miss = False
+        self.search_seconds = _SEARCH_SECONDS
 
     def advance(self, done: float, planned: float) -> None:
         """End the rehearsal when it is time to."""
@@ -121,8 +126,6 @@ _MOST_SECONDS = 1.0
 """A rehearsal that takes longer, by many repetitions, is ended, and its bound is told."""
 
 
-_SEARCH_SECONDS = 0.15
-"""A search that may take less is run, as the weights it tries depend on what the model predicts."""
 _OVERESTIMATION = 4
 """Ratio of the bound of a search's rows to those it predicts, in searches that go to an end of the
 weights."""
@@ -179,11 +182,11 @@ def _searched(
     """
     ledger, done, prepared = request.ledger, host.done, request.ledger.predicted
     bound = prepared - before + job.cost
-    if job.cost > _OVERESTIMATION * _SEARCH_SECONDS * pace:
+    if job.cost > _OVERESTIMATION * host.search_seconds * pace:
         return Rehearsal(job, bound, 0, is_exact=False)
     ledger.reserve(job.cost)
     start = time.monotonic()
-    host.deadline = start + _SEARCH_SECONDS
+    host.deadline = start + host.search_seconds
     try:
         result = job.run()
     except RehearsalEnded:
@@ -191,9 +194,10 @@ def _searched(
         return Rehearsal(job, min(bound, ledger.predicted - before + rest), 0, is_exact=False)
     finally:
         host.deadline = float("inf")
+        seconds = time.monotonic() - start
+        host.search_seconds = max(host.search_seconds - seconds, 0.0)
         ledger.release(int(host.planned - host.done))
     cached = int(host.done - done) - (ledger.predicted - prepared)
-    seconds = time.monotonic() - start
     return Rehearsal(
         job, ledger.predicted - before, max(cached, 0), True, seconds, result, has_predicted=True
     )
