@@ -26,23 +26,27 @@ def function(a, b, c):
     return a * b + np.sin(2 * c)
 
 
+def publish(make, model, table, methods, host=None, **question):
+    """Explain a model; return parts and answer."""
+    asked = Question(methods=methods, plots=True, **question)
+    parts: list[PartialExplanation] = []
+    means = Resources(
+        host or make.host(),
+        BatchSize(),
+        make.pool(1),
+        lambda: Refusal("it is a function"),
+        publish=parts.append,
+    )
+    return parts, explain(model, BoundTable(table, asked, model), asked, means)
+
+
 @pytest.fixture
 def partial_answer(make):
     """Explain the function; return parts and answer."""
 
     def ask(*methods, host=None, **question):
-        asked = Question(methods=methods, plots=True, **question)
         model = make.model(function, tuple("abc"), ["double"] * 3)
-        parts: list[PartialExplanation] = []
-        means = Resources(
-            host or make.host(),
-            BatchSize(),
-            make.pool(1),
-            lambda: Refusal("it is a function"),
-            publish=parts.append,
-        )
-        table = make.table(TABLE)
-        return parts, explain(model, BoundTable(table, asked, model), asked, means)
+        return publish(make, model, make.table(TABLE), methods, host, **question)
 
     return ask
 
@@ -114,6 +118,15 @@ def test_what_is_no_average_over_a_sample_is_told_when_it_is_finished(
     partial_answer, options
 ) -> None:
     parts, _ = partial_answer(options, row_count=1_600, target_column="class")
+
+    assert [part.is_final for part in parts] == [True]
+
+
+def test_curves_of_rows_that_repeat_are_told_when_they_are_finished(make) -> None:
+    """A sixteenth of the rows would have nearly all that there are."""
+    table = make.table({"a": np.arange(1_600) % 3.0, "b": np.arange(1_600) % 10.0})
+    model = make.model(lambda a, b: a * b, ("a", "b"), ["double"] * 2)
+    parts = publish(make, model, table, (CURVES,))[0]
 
     assert [part.is_final for part in parts] == [True]
 

@@ -29,6 +29,9 @@ from onnxplain_server.methods.sampled.intervals import SampledRows
 
 _SHARES = {"interactions": (16, 4), "permutation_importance": (16,), "partial_dependence": (16,)}
 """Parts of the rows that a method is computed on before, as divisors."""
+_LEAST_SAVING = 8
+"""Least ratio of a method's predictions to those on a sixteenth of its rows: it is small where rows
+repeat, which are predicted once."""
 _REPEATS, _LEVEL = 200, 0.9
 """Replicates and confidence level of their intervals, where the request has none."""
 _ENDED = frozenset({Reason.CANCELLED, Reason.DEADLINE_EXCEEDED})
@@ -83,7 +86,8 @@ class PartialAnswer:
         """Publish statistics on fewer rows, unless they are too few for the method."""
         try:
             method = prepare_method(sample, with_intervals(whole.job.options), whole.path)
-            self._tell(method, _result(method, whole), is_final=False)
+            if method.name == "interactions" or _LEAST_SAVING * method.job.cost <= whole.job.cost:
+                self._tell(method, _result(method, whole), is_final=False)
         except ExplainError as error:
             if error.reason in _ENDED:
                 raise

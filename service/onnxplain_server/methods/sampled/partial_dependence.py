@@ -18,11 +18,6 @@ from onnxplain_server.methods.partial_dependence import (
 from onnxplain_server.methods.sampled.intervals import SampledRows, mean_variances
 
 
-def cost(effects: Effects, points: Sequence[tuple[Array, ...]]) -> int:
-    """Return the number of rows to predict."""
-    return len(effects.background) * sum(len(grid[0]) for grid in points)
-
-
 def compute(
     effects: Effects, options: Options, points: Sequence[tuple[Array, ...]], sample: SampledRows
 ) -> Result:
@@ -39,9 +34,12 @@ def compute(
     for names, grid, is_stepped in zip(options.features, points, options.are_stepped, strict=True):
         positions = [features.index(name) for name in names]
         cast = [features.cast(j, values) for j, values in zip(positions, grid, strict=True)]
+        # Rows that are equal but for what is moved are predicted once.
+        merged, inverse = effects.background.merge_ignoring(positions)
+        individual = effects.restrict(merged).individual(positions, cast)[inverse]
         curves.append(
             replace(
-                _curve(effects.individual(positions, cast), weights, sample),
+                _curve(individual, weights, sample),
                 features=names,
                 grid=grid,
                 weight=effects.background.weight(),
