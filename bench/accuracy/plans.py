@@ -1,9 +1,14 @@
 """Plans beside what came: predicted rows, seconds, and the time of making the plan.
 
-Run it in parts, each of which adds its rows to `plans.csv`, and write the page last:
+Run it in parts, each of which adds its rows to `plans.csv`, and write the page last; `--renew`
+measures the rows of a method anew:
 
     python -m bench.accuracy.plans network boosting ...
+    python -m bench.accuracy.plans --renew swarm
+    python -m bench.accuracy.plans --searches
     python -m bench.accuracy.plans --page
+
+`--searches` compares the bound of searches that are too long to be run for a plan with their rows.
 """
 
 from __future__ import annotations
@@ -13,11 +18,14 @@ import math
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
+from itertools import product
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import onnxplain
+from onnxplain_server.explain.planning import rehearsal
 
 from bench.shared.commands import ROOT
 from bench.shared.ensembles import boosting, forest, rows, target, to_onnx
@@ -25,6 +33,7 @@ from bench.shared.neighbours import gaussian_process, nearest_neighbours
 from bench.shared.network import network
 
 TABLE = Path(__file__).with_name("plans.csv")
+SEARCHES = Path(__file__).with_name("search_bounds.csv")
 PAGE = ROOT / "docs" / "studies" / "plans.md"
 _FIELDS = (
     *("model", "method", "width", "rows", "engine", "planned_rows", "rows_exact", "real_rows"),
@@ -63,11 +72,19 @@ def requests(model: str) -> Iterator[tuple[str, Any, dict[str, Any]]]:
     yield "swarm", search, {"row_count": 40 if model in _SLOW else 200}
 
 
-def measure(model: str, width: int, count: int) -> Iterator[dict[str, Any]]:
-    """Plan and compute each request with a client of its own, whose cache is empty."""
-    content, drawn = MODELS[model](width), rows(count, width)
+def problem(model: str, width: int, count: int) -> tuple[bytes, dict[str, Any]]:
+    """Return a model, and a table with its target."""
+    drawn = rows(count, width)
     table = {f"x{j}": drawn[:, j] for j in range(width)} | {"y": target(drawn)}
+    return MODELS[model](width), table
+
+
+def measure(model: str, width: int, count: int, only: str = "") -> Iterator[dict[str, Any]]:
+    """Plan and compute each request with a client of its own, whose cache is empty."""
+    content, table = problem(model, width, count)
     for name, options, more in requests(model):
+        if only not in {"", name}:
+            continue
         asked = {"target_column": "y", **more}
         with onnxplain.local() as client:
             client.explain(
@@ -100,6 +117,66 @@ def main(models: list[str]) -> None:
                         writer.writeheader()
                     writer.writerow(row)
                 print(row, flush=True)
+
+
+def renew(method: str) -> None:
+    """Measure the rows of one method anew."""
+    table = _read(TABLE)
+    for row in table:
+        if row["method"] == method:
+            (renewed,) = measure(row["model"], int(row["width"]), int(row["rows"]), method)
+            row.update(renewed)
+            print(row, flush=True)
+    _write(TABLE, table)
+
+
+_SETTINGS: tuple[dict[str, Any], ...] = ({"iteration_count": 5, "restart_count": 2}, {})
+"""Searches of the table above, and by default: 60 steps once."""
+
+
+def searches() -> None:
+    """Write the bounds of searches, as they are planned where they are not run, and their rows."""
+    table = []
+    for model, settings, width in product(MODELS, _SETTINGS, (6, 12)):
+        content, columns = problem(model, width, 1_000)
+        options = onnxplain.Swarm(loss="SQUARED_ERROR", search="PUBLISHED", **settings)
+        asked: dict[str, Any] = {
+            "target_column": "y", "row_count": 40 if model in _SLOW else 200, "engine": "BLACK_BOX",
+        }  # fmt: skip
+        with onnxplain.local() as client:
+            with mock.patch.object(rehearsal, "_SEARCH_SECONDS", 0.0):
+                (method,) = client.plan(content, columns, options, **asked).methods
+            found = client.explain(content, columns, options, progress=False, **asked)
+        steps = settings.get("iteration_count", 60)
+        bound, real = int(method.predicted_row_count), int(found.receipt.predicted_row_count)
+        row = (model, width, asked["row_count"], steps, settings.get("restart_count", 1))
+        table.append(dict(zip(_SEARCH_FIELDS, (*row, bound, real), strict=True)))
+        print(table[-1], flush=True)
+    _write(SEARCHES, table)
+
+
+_SEARCH_FIELDS = ("model", "width", "rows", "steps", "restarts", "bound", "real_rows")
+_SEARCH_HEAD = (
+    "| Model | Features | Rows | Steps | Restarts | Planned rows | Predicted rows | Ratio |"
+)
+
+
+def _search_line(row: Mapping[str, str]) -> str:
+    numbers = [f"{int(row[name]):,}" for name in _SEARCH_FIELDS[1:]]
+    ratio = int(row["bound"]) / int(row["real_rows"])
+    return f"| {row['model']} | {' | '.join(numbers)} | {ratio:.2f} |"
+
+
+def _read(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def _write(path: Path, table: list[dict[str, Any]]) -> None:
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(table[0]))
+        writer.writeheader()
+        writer.writerows(table)
 
 
 def counts(table: list[dict[str, str]]) -> Mapping[str, float]:
@@ -154,9 +231,8 @@ def _line(row: Mapping[str, str]) -> str:
 
 
 def page() -> None:
-    """Write the table of the page, and its counts."""
-    with TABLE.open(newline="") as file:
-        table = list(csv.DictReader(file))
+    """Write the tables of the page, and the counts of the first."""
+    table = _read(TABLE)
     facts = counts(table)
     lines = [_HEAD, "|---|---|---:|---:|---:|---:|---:|---:|---:|", *map(_line, table)]
     summary = [f"- {text}: {facts[name]} of {facts['count']}" for name, text in _FACTS.items()]
@@ -165,11 +241,27 @@ def page() -> None:
         "- middle of the interval of seconds, in times of the real ones, at the 5 %, 50 % and 95 % "
         f"quantiles: {', '.join(f'{ratio:.2f}' for ratio in ratios)}"
     )
-    before, rest = PAGE.read_text().split("<!-- plans -->")
-    after = rest.split("<!-- end -->")[1]
-    body = "\n".join([*summary, "", *lines])
-    PAGE.write_text(f"{before}<!-- plans -->\n\n{body}\n\n<!-- end -->{after}")
+    _put("plans", [*summary, "", *lines])
+    _put(
+        "searches", [_SEARCH_HEAD, "|---" + "|---:" * 7 + "|", *map(_search_line, _read(SEARCHES))]
+    )
+
+
+def _put(name: str, lines: list[str]) -> None:
+    """Replace the part of the page after the mark of this name."""
+    before, rest = PAGE.read_text().split(f"<!-- {name} -->")
+    after = rest.split("<!-- end -->", 1)[1]
+    body = "\n".join(lines)
+    PAGE.write_text(f"{before}<!-- {name} -->\n\n{body}\n\n<!-- end -->{after}")
 
 
 if __name__ == "__main__":
-    page() if sys.argv[1:] == ["--page"] else main(sys.argv[1:])
+    match sys.argv[1:]:
+        case ["--page"]:
+            page()
+        case ["--searches"]:
+            searches()
+        case ["--renew", method]:
+            renew(method)
+        case models:
+            main(models)

@@ -93,7 +93,10 @@ def test_weights_that_were_tried_before_leave_the_plan_at_once(make, search) -> 
 
     table = {"a": ROWS["a"], "b": ROWS["b"]}
     table["target"] = np.array(["y0", "y1"], dtype=object)[(ROWS["a"] > 0).astype(int)]
-    options = swarm.Options(search=search)
+    # Wide steps lead to an end of the weights soon, where particles meet.
+    options = swarm.Options(
+        search=search, search_settings=swarm.SearchSettings(velocity_limit=10.0)
+    )
 
     progress = progress_of(make, chances, table, options, n_outputs=2, target_column="target")
 

@@ -12,6 +12,7 @@ import pytest
 from onnxplain.results.canonical_json import to_json
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest, ExplainResponse, MethodOptions
 from onnxplain.v1.model_pb2 import Model
+from onnxplain.v1.plan_pb2 import ExplanationPlan
 from onnxplain.v1.swarm_pb2 import SwarmEffect, SwarmOptions, SwarmResult
 from onnxplain.v1.table_pb2 import Column, Columns, Table
 from onnxplain_server.adapters.onnx import load
@@ -183,6 +184,24 @@ def test_predictions_of_the_exact_search_are_next_to_none(ask: Ask) -> None:
     answer = ask("xgboost_3class")
 
     assert answer.receipt.predicted_row_count <= 150 * (1 + 2 * 4)
+
+
+@pytest.mark.parametrize("more", [{}, {"row_indices": [3, 70, 140]}], ids=["classes", "rows"])
+def test_the_rows_that_confirm_exact_steps_are_planned(more, ask: Ask, runners, make) -> None:
+    answer = ask("xgboost_3class", **more)
+    request = ExplainRequest(
+        model=Model(content=(MODELS / "xgboost_3class.onnx").read_bytes()),
+        table=iris(),
+        methods=[MethodOptions(swarm=SwarmOptions(**more))],
+        target_column="class",
+        feature_columns=NAMES,
+    )
+    reply = runners[2].plan(request.SerializeToString(), {}, make.host()).content
+    (method,) = ExplanationPlan.FromString(reply).methods
+
+    assert not method.is_exact
+    assert answer.receipt.predicted_row_count <= method.predicted_row_count
+    assert method.predicted_row_count <= 2 * answer.receipt.predicted_row_count
 
 
 def test_the_default_is_to_try_weights_where_nothing_else_is_possible(ask: Ask) -> None:

@@ -192,9 +192,11 @@ type ExplainRequest struct {
 	// In [1, 1e15]; default: no limit.
 	BudgetPredictedRowCount *float64 `protobuf:"fixed64,19,opt,name=budget_predicted_row_count,json=budgetPredictedRowCount,proto3,oneof" json:"budget_predicted_row_count,omitempty"`
 	// Optional. Whether a stream or an operation also gives what is finished so far, as
-	// `PartialExplanation`: each method once it is finished, and interactions of
-	// models that are predicted from a sixteenth and a quarter of their rows before, as far as
-	// these are 100 rows or more; that predicts about a fifteenth more. Refused by Explain and PlanExplanation.
+	// `PartialExplanation`: each method once it is finished, and where the model is predicted,
+	// statistics from some of its rows before, as far as these are 100 rows or more: interactions from
+	// a sixteenth and a quarter, permutation importance of a loss and partial dependence without
+	// groups from a sixteenth. That predicts about a fifteenth more. Refused by Explain and
+	// PlanExplanation.
 	// Default: false.
 	Partial bool `protobuf:"varint,20,opt,name=partial,proto3" json:"partial,omitempty"`
 	// Optional. Where the server also writes the answer: an address as in `Model.uri`, of s3, gs, or file in the own

@@ -387,7 +387,12 @@ type PartialDependenceCurve struct {
 	Values []float64 `protobuf:"fixed64,4,rep,packed,name=values,proto3" json:"values,omitempty"`
 	// Total weight of the rows averaged over; their number if no weights are
 	// given. Infinity where the sum is beyond double.
-	Weight        float64 `protobuf:"fixed64,5,opt,name=weight,proto3" json:"weight,omitempty"`
+	Weight float64 `protobuf:"fixed64,5,opt,name=weight,proto3" json:"weight,omitempty"`
+	// Lower ends of the 90 % intervals of the values on all rows of the method, point by point:
+	// row-major, as `values`. Empty but in a `PartialExplanation` that comes from some of the rows.
+	Lower []float64 `protobuf:"fixed64,6,rep,packed,name=lower,proto3" json:"lower,omitempty"`
+	// Upper ends of these intervals.
+	Upper         []float64 `protobuf:"fixed64,7,rep,packed,name=upper,proto3" json:"upper,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -457,6 +462,20 @@ func (x *PartialDependenceCurve) GetWeight() float64 {
 	return 0
 }
 
+func (x *PartialDependenceCurve) GetLower() []float64 {
+	if x != nil {
+		return x.Lower
+	}
+	return nil
+}
+
+func (x *PartialDependenceCurve) GetUpper() []float64 {
+	if x != nil {
+		return x.Upper
+	}
+	return nil
+}
+
 var File_onnxplain_v1_partial_dependence_proto protoreflect.FileDescriptor
 
 const file_onnxplain_v1_partial_dependence_proto_rawDesc = "" +
@@ -491,13 +510,15 @@ const file_onnxplain_v1_partial_dependence_proto_rawDesc = "" +
 	"\acolumns\x18\x01 \x03(\v2\x14.onnxplain.v1.ColumnR\acolumns\"z\n" +
 	"\x17PartialDependenceResult\x12!\n" +
 	"\foutput_names\x18\x01 \x03(\tR\voutputNames\x12<\n" +
-	"\x06curves\x18\x02 \x03(\v2$.onnxplain.v1.PartialDependenceCurveR\x06curves\"\xa4\x01\n" +
+	"\x06curves\x18\x02 \x03(\v2$.onnxplain.v1.PartialDependenceCurveR\x06curves\"\xd0\x01\n" +
 	"\x16PartialDependenceCurve\x12\x1a\n" +
 	"\bfeatures\x18\x01 \x03(\tR\bfeatures\x12\x14\n" +
 	"\x05group\x18\x02 \x01(\tR\x05group\x12(\n" +
 	"\x04grid\x18\x03 \x03(\v2\x14.onnxplain.v1.ColumnR\x04grid\x12\x16\n" +
 	"\x06values\x18\x04 \x03(\x01R\x06values\x12\x16\n" +
-	"\x06weight\x18\x05 \x01(\x01R\x06weightB\xbe\x01\n" +
+	"\x06weight\x18\x05 \x01(\x01R\x06weight\x12\x14\n" +
+	"\x05lower\x18\x06 \x03(\x01R\x05lower\x12\x14\n" +
+	"\x05upper\x18\a \x03(\x01R\x05upperB\xbe\x01\n" +
 	"\x10com.onnxplain.v1B\x16PartialDependenceProtoP\x01ZAgithub.com/onnxplain/onnxplain/clients/go/onnxplainv1;onnxplainv1\xa2\x02\x03OXX\xaa\x02\fOnnxplain.V1\xca\x02\fOnnxplain\\V1\xe2\x02\x18Onnxplain\\V1\\GPBMetadata\xea\x02\rOnnxplain::V1b\x06proto3"
 
 var (

@@ -257,8 +257,13 @@ type PermutationImportance struct {
 	// where the value is no finite number.
 	// It does not cover what another table would change.
 	StandardErrors []float64 `protobuf:"fixed64,3,rep,packed,name=standard_errors,json=standardErrors,proto3" json:"standard_errors,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// Lower end of the 90 % interval of each value on all rows of the method; empty but in a
+	// `PartialExplanation` that comes from some of them.
+	Lower []float64 `protobuf:"fixed64,4,rep,packed,name=lower,proto3" json:"lower,omitempty"`
+	// Upper end of that interval.
+	Upper         []float64 `protobuf:"fixed64,5,rep,packed,name=upper,proto3" json:"upper,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *PermutationImportance) Reset() {
@@ -312,6 +317,20 @@ func (x *PermutationImportance) GetStandardErrors() []float64 {
 	return nil
 }
 
+func (x *PermutationImportance) GetLower() []float64 {
+	if x != nil {
+		return x.Lower
+	}
+	return nil
+}
+
+func (x *PermutationImportance) GetUpper() []float64 {
+	if x != nil {
+		return x.Upper
+	}
+	return nil
+}
+
 var File_onnxplain_v1_permutation_importance_proto protoreflect.FileDescriptor
 
 const file_onnxplain_v1_permutation_importance_proto_rawDesc = "" +
@@ -340,11 +359,13 @@ const file_onnxplain_v1_permutation_importance_proto_rawDesc = "" +
 	"\x1bPermutationImportanceResult\x12!\n" +
 	"\foutput_names\x18\x01 \x03(\tR\voutputNames\x12'\n" +
 	"\x0fbaseline_losses\x18\x02 \x03(\x01R\x0ebaselineLosses\x12E\n" +
-	"\vimportances\x18\x03 \x03(\v2#.onnxplain.v1.PermutationImportanceR\vimportances\"t\n" +
+	"\vimportances\x18\x03 \x03(\v2#.onnxplain.v1.PermutationImportanceR\vimportances\"\xa0\x01\n" +
 	"\x15PermutationImportance\x12\x1a\n" +
 	"\bfeatures\x18\x01 \x03(\tR\bfeatures\x12\x16\n" +
 	"\x06values\x18\x02 \x03(\x01R\x06values\x12'\n" +
-	"\x0fstandard_errors\x18\x03 \x03(\x01R\x0estandardErrorsB\xc2\x01\n" +
+	"\x0fstandard_errors\x18\x03 \x03(\x01R\x0estandardErrors\x12\x14\n" +
+	"\x05lower\x18\x04 \x03(\x01R\x05lower\x12\x14\n" +
+	"\x05upper\x18\x05 \x03(\x01R\x05upperB\xc2\x01\n" +
 	"\x10com.onnxplain.v1B\x1aPermutationImportanceProtoP\x01ZAgithub.com/onnxplain/onnxplain/clients/go/onnxplainv1;onnxplainv1\xa2\x02\x03OXX\xaa\x02\fOnnxplain.V1\xca\x02\fOnnxplain\\V1\xe2\x02\x18Onnxplain\\V1\\GPBMetadata\xea\x02\rOnnxplain::V1b\x06proto3"
 
 var (

@@ -206,7 +206,8 @@ type MethodPlan struct {
 	EngineReason string `protobuf:"bytes,3,opt,name=engine_reason,json=engineReason,proto3" json:"engine_reason,omitempty"`
 	// Rows of the table that it would use; 0 where it needs none.
 	RowCount int32 `protobuf:"varint,4,opt,name=row_count,json=rowCount,proto3" json:"row_count,omitempty"`
-	// Rows that the model would be asked to predict.
+	// Rows that the model would be asked to predict, without those of
+	// `ExplainRequest.partial`.
 	PredictedRowCount float64 `protobuf:"fixed64,5,opt,name=predicted_row_count,json=predictedRowCount,proto3" json:"predicted_row_count,omitempty"`
 	// Whether `predicted_row_count` is exact. Otherwise it is an upper bound: pairs
 	// are those of the strongest features, which only the computation finds, and a

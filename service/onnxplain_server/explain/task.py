@@ -4,17 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from onnxplain_server.core.model import Note
 from onnxplain_server.effects.engine import Effects
 from onnxplain_server.explain.bound_request import BoundRequest
 from onnxplain_server.explain.question import Question
 from onnxplain_server.explain.sample import RowsUsed, Sample
+from onnxplain_server.explain.streaming.streamed_rows import StreamedRows
 from onnxplain_server.methods.classes import ClassPairing, Outputs
 from onnxplain_server.methods.registry import Options, Result
+from onnxplain_server.methods.sampled.intervals import SampledRows
+from onnxplain_server.trees.streaming.engine import StreamedTrees
 
 R = TypeVar("R", bound=Result)
+
+
+class AllRows(NamedTuple):
+    """All rows of a table in blocks, and the trees that sums over them are of."""
+
+    trees: StreamedTrees
+    rows: StreamedRows
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,6 +51,12 @@ class Task:
     def sample(self) -> Sample:
         """The table bound to the model, and the rows drawn from it."""
         return self.request.sample
+
+    @property
+    def all_rows(self) -> AllRows | None:
+        """All rows of a table that is read in blocks; None where the rows drawn are used."""
+        trees, rows = self.request.streamed_trees, self.request.resources.streamed
+        return None if trees is None or rows is None else AllRows(trees, rows)
 
     @property
     def effects(self) -> Effects:
@@ -80,6 +96,11 @@ class Job(Generic[R]):
         Whether the model predicts these rows also where the engine is trees.
     is_streamed : bool
         Whether all rows of a table that is too large for memory are read in blocks.
+    check_cost : int
+        Upper bound on the rows that are predicted to check a result, beside `cost`.
+    run_sampled : callable (SampledRows) -> Result or None
+        Takes its rows as a sample of those of another job, and adds intervals of the numbers of
+        that one; None where no intervals are known.
     """
 
     options: Options
@@ -91,3 +112,5 @@ class Job(Generic[R]):
     pairings: tuple[ClassPairing, ...] = ()
     is_always_predicted: bool = False
     is_streamed: bool = False
+    check_cost: int = 0
+    run_sampled: Callable[[SampledRows], R] | None = None

@@ -80,6 +80,8 @@ class PartialDependenceCurve:
         Total weight of the rows averaged over.
     is_stepped : bool
         Whether the curve is constant between grid points and jumps at the later one.
+    lower, upper : (n_points, n_outputs) or None
+        Intervals of the values on all rows, where these are from a sample of them.
     """
 
     features: tuple[str, ...]
@@ -88,6 +90,8 @@ class PartialDependenceCurve:
     values: Matrix
     weight: float
     is_stepped: bool = False
+    lower: Matrix | None = None
+    upper: Matrix | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -189,7 +193,7 @@ def compute(
     by_group = [_curves(effects.restrict(g.rows), options, points, g.group) for g in groups]
     curves = [curve for same_grid in zip(*by_group, strict=True) for curve in same_grid]
     varied = {name for names in options.features for name in names}
-    samples = _samples(effects.background.features, varied)
+    samples = sample_values(effects.background.features, varied)
     return Result(effects.output_names, tuple(curves), samples, options.group_column)
 
 
@@ -228,7 +232,7 @@ def compute_streamed(
     curves = [curve for same_grid in zip(*by_group, strict=True) for curve in same_grid]
     varied = {name for names in options.features for name in names}
     names = trees.outputs.names
-    return Result(names, tuple(curves), _samples(sample, varied), options.group_column)
+    return Result(names, tuple(curves), sample_values(sample, varied), options.group_column)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -277,7 +281,7 @@ def _curves(
         yield PartialDependenceCurve(names, group, grid, values, weight, is_stepped)
 
 
-def _samples(features: Features, names: set[str]) -> dict[str, Array]:
+def sample_values(features: Features, names: set[str]) -> dict[str, Array]:
     """Sample values of each feature from rows evenly spaced over the table."""
     n = features.n_rows
     rows = np.unique(np.linspace(0, n - 1, min(n, _SAMPLE_SIZE)).astype(int))

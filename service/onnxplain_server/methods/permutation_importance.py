@@ -6,12 +6,13 @@ Journal of Machine Learning Research 20(177), 1-81.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
 import numpy as np
 
-from onnxplain_server.core.arrays import Matrix, Vector
+from onnxplain_server.core.arrays import Indices, Matrix, Vector
 from onnxplain_server.core.contract_limits import PermutationImportanceOptions
 from onnxplain_server.core.model import Note
 from onnxplain_server.core.row_draws import shuffle
@@ -30,6 +31,10 @@ from onnxplain_server.methods.loss_expression import LossExpression
 from onnxplain_server.methods.loss_notes import check_defined, floor_notes, undefined_notes
 from onnxplain_server.methods.losses import Loss
 from onnxplain_server.methods.option_checks import check_limits, choose
+
+Observer: TypeAlias = Callable[[Sequence[Indices], Sequence[Matrix]], None]
+"""Gets, of an entry, the row whose values each row got, (n_rows,), and the predictions, for each
+repetition."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +62,15 @@ class PermutedLoss:
     features : tuple of str
     values, standard_errors : (n_outputs,)
         Unit of the loss; shares of the baseline loss if normalised.
+    lower, upper : (n_outputs,) or None
+        Intervals of the values on all rows, where these are from a sample of them.
     """
 
     features: tuple[str, ...]
     values: Vector
     standard_errors: Vector
+    lower: Vector | None = None
+    upper: Vector | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -108,12 +117,14 @@ def cost(effects: Effects, options: Options) -> int:
     return len(effects.background) * (1 + shuffled)
 
 
-def compute(
+# Long: most of it documents the parameters.
+def compute(  # noqa: PLR0917 - arguments of the job
     effects: Effects,
     options: Options,
     actual: Matrix,
     seed: int,
     expression: LossExpression | None = None,
+    observe: Observer | None = None,
 ) -> Result:
     """Shuffle each entry and compare the average loss with the baseline.
 
@@ -127,6 +138,8 @@ def compute(
         True values of the background's rows.
     expression : LossExpression or None
         Loss of these rows, if it is an expression.
+    observe : callable or None
+        Gets the shuffles of each entry that the cache does not have.
 
     Raises
     ------
@@ -139,7 +152,7 @@ def compute(
     scale = before if options.normalize else np.ones_like(baseline)
     importances, after = [], []
     for i, features in enumerate(options.features):
-        losses = _shuffled_losses(effects, options, loss, i, seed)
+        losses = _shuffled_losses(effects, options, loss, i, seed, observe)
         with np.errstate(divide="ignore", invalid="ignore"):  # the notes report them
             rise = loss.comparison.direction * (losses - before)
             after.append(rise.mean(axis=0))
@@ -188,8 +201,13 @@ def _baseline(
     return baseline, notes + (check_nonzero_baseline(baseline, names) if options.normalize else ())
 
 
-def _shuffled_losses(
-    effects: Effects, options: Options, loss: _BoundLoss, entry: int, seed: int
+def _shuffled_losses(  # noqa: PLR0917 - as of `compute`
+    effects: Effects,
+    options: Options,
+    loss: _BoundLoss,
+    entry: int,
+    seed: int,
+    observe: Observer | None,
 ) -> Matrix:
     """Return the average losses after each shuffle of one entry: (n_repeats, n_outputs).
 
@@ -202,6 +220,8 @@ def _shuffled_losses(
     def shuffled() -> Matrix:
         orders = [shuffle(rows, seed, *positions, i) for i in range(options.repeat_count)]
         predictions = effects.permuted(positions, orders)
+        if observe is not None:
+            observe(orders, predictions)
         return np.stack([loss.average(p, effects.background.weights) for p in predictions])
 
     width = len(loss.output_names(effects))

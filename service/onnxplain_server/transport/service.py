@@ -166,7 +166,8 @@ class Service:
     def name(self, request: RequestParts | Body, ticket: Ticket) -> NamedRequest:
         """Decode a request for an explanation to be computed later, and name its files by id."""
         with self._slot(ticket):
-            return self._naming.name(ServiceMethod.EXPLAIN, request, ticket)
+            named = self._naming.name(ServiceMethod.EXPLAIN, request, ticket)
+            return self._results.checked(named)
 
     def compute(
         self,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from onnxplain_server.core.request import Reply, ReplyFormat
 from onnxplain_server.core.sources import Sources
 from onnxplain_server.transport.admission.request_control import RequestControl
+from onnxplain_server.transport.uploads import NamedRequest
 from onnxplain_server.wire.protobuf_split import response_of_event, result_uri
 
 
@@ -23,6 +24,11 @@ class WrittenResults:
         """Raise before the computation where the answer may not be written to its address."""
         if target := result_uri(request):
             self._sources.check_writable(target)
+
+    def checked(self, named: NamedRequest) -> NamedRequest:
+        """Return a request, unless its answer may not be written to its address."""
+        self.check(named.message)
+        return named
 
     def write(
         self, request: bytes, reply: Reply, reply_format: ReplyFormat, control: RequestControl

@@ -16,7 +16,7 @@ from onnxplain_server.adapters.runner import table_blocks
 from onnxplain_server.adapters.runner.table_blocks import FileBlocks
 from onnxplain_server.core.interfaces import NO_BLOBS
 from onnxplain_server.explain.streaming import streamed_rows
-from onnxplain_server.trees.streaming import blocks
+from onnxplain_server.trees.streaming import blocks, column_sums
 from onnxplain_server.trees.streaming.row_blocks import LargeTable
 
 MODELS = Path(__file__).parents[2] / "models"
@@ -52,6 +52,12 @@ def cut_blocks(monkeypatch, size: int, sampled: int = 150) -> None:
     for module in (table_blocks, blocks, streamed_rows):
         monkeypatch.setattr(module, "BLOCK_ROWS", size)
     monkeypatch.setattr(streamed_rows, "SAMPLED_ROWS", sampled)
+
+
+def keep_levels(monkeypatch, count: int) -> None:
+    """Keep the distinct values of columns that have at most so many, and 5 of others."""
+    monkeypatch.setattr(column_sums, "MAX_LEVELS", count)
+    monkeypatch.setattr(column_sums, "KEPT_LEVELS", 5)
 
 
 def known_rows(name: str, count: int, rng) -> dict[str, Any]:
@@ -91,6 +97,27 @@ def answers(runner, request, table, folder, memory_bytes=1 << 30):
     expected = runner.explain(whole.SerializeToString(), NO_BLOBS, Host())
     read = service_pb2.ExplainResponse.FromString
     return read(found.content), read(expected.content)
+
+
+def against_memory(runner, request, table, folder, scale):
+    """Answer in blocks and in memory; all rows are used by both.
+
+    Parameters
+    ----------
+    scale : callable (explanation) -> float
+        Size of its numbers.
+
+    Returns
+    -------
+    str, message, message
+        First difference of the explanations, and both answers.
+    """
+    found, expected = answers(runner, request, table, folder)
+    count = len(next(iter(table.values())))
+    assert f"all {count:,} rows were read in blocks" in found.receipt.engine_reason
+    assert found.explanations[0].rows == expected.explanations[0].rows
+    own, other = found.explanations[0], expected.explanations[0]
+    return difference(own, other, scale(other)), found, expected
 
 
 def difference(found, expected, scale: float, path: str = "") -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
 from typing import Any
 from unittest.mock import Mock
 
@@ -55,13 +54,6 @@ MODEL = product_model()
 CSV = b"a,b\n0,0\n0,1\n1,0\n1,1\n"
 STRENGTHS = MethodOptions(interactions=InteractionsOptions())
 CURVES = MethodOptions(partial_dependence=PartialDependenceOptions())
-
-
-@pytest.fixture(scope="module")
-def runner() -> Iterator[InProcess]:
-    made = InProcess(2)
-    yield made
-    made.close()
 
 
 def explain(

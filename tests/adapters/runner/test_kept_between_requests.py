@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -157,13 +157,6 @@ def rounded(value: Any) -> Any:
             return pytest.approx(value, rel=1e-6, abs=1e-9, nan_ok=True)
         case _:
             return value
-
-
-@pytest.fixture(scope="module")
-def runner() -> Iterator[InProcess]:
-    made = InProcess(2)
-    yield made
-    made.close()
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,6 @@ import pyarrow.parquet as pq
 import pytest
 from onnxplain.v1 import explanation_service_pb2 as service_pb2
 from onnxplain.v1 import interactions_pb2
-from onnxplain_server.adapters.runner.in_process import InProcess
 from onnxplain_server.adapters.runner.table_blocks import FileBlocks
 from onnxplain_server.core.errors import ExplainError
 from onnxplain_server.core.interfaces import NO_BLOBS
@@ -46,13 +45,6 @@ def request_of():
         return request
 
     return make
-
-
-@pytest.fixture(scope="module")
-def runner():
-    made = InProcess(2)
-    yield made
-    made.close()
 
 
 def streamed(runner, request, paths):

@@ -5,15 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from onnxplain.v1 import average_loss_pb2, firm_pb2, interactions_pb2, partial_dependence_pb2
-from onnxplain_server.adapters.runner.in_process import InProcess
 from onnxplain_server.explain.streaming.pass_classes import pass_classes
-from onnxplain_server.trees.streaming import column_sums
 from onnxplain_server.trees.streaming.encoding import Encoding
 from onnxplain_server.trees.streaming.tasks import Threads
 
 from tests.adapters.runner.streaming import (
     answers,
     cut_blocks,
+    keep_levels,
     known_rows,
     names_of,
     request_of,
@@ -21,13 +20,6 @@ from tests.adapters.runner.streaming import (
 
 N = 600
 NUMBERS, CLASSES = "sklearn_gradient_boosting", "sklearn_random_forest_3class"
-
-
-@pytest.fixture(scope="module")
-def runner():
-    made = InProcess(2)
-    yield made
-    made.close()
 
 
 @pytest.fixture
@@ -76,8 +68,7 @@ def requests():
 @pytest.mark.parametrize("method", requests())
 def test_answers_are_the_same_bytes(runner, tmp_path, monkeypatch, request, method) -> None:
     cut_blocks(monkeypatch, 64)
-    monkeypatch.setattr(column_sums, "MAX_LEVELS", 49)
-    monkeypatch.setattr(column_sums, "KEPT_LEVELS", 5)
+    keep_levels(monkeypatch, 49)
     model, options = requests()[method]
     asked = request_of(model, feature_columns=names_of(model), target_column="y")
     getattr(asked.methods.add(), method).MergeFrom(options)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import onnxruntime
 import pytest
-from onnxplain_server.adapters.runner.in_process import InProcess
 from onnxplain_server.trees.streaming import column_sums
 
 from tests.adapters.runner.streaming import (
@@ -20,13 +19,6 @@ from tests.adapters.runner.streaming import (
 
 N = 900
 MODEL = "sklearn_gradient_boosting"
-
-
-@pytest.fixture
-def runner():
-    made = InProcess(2)
-    yield made
-    made.close()
 
 
 @pytest.fixture

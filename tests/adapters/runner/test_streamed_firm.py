@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from onnxplain.v1 import firm_pb2 as pb2
-from onnxplain_server.adapters.runner.in_process import InProcess
 from onnxplain_server.core.errors import ExplainError
 from onnxplain_server.trees.streaming import column_sums
 
 from tests.adapters.runner.streaming import (
+    against_memory,
     answers,
     cut_blocks,
-    difference,
+    keep_levels,
     known_rows,
     names_of,
     request_of,
@@ -23,17 +23,9 @@ NUMBERS, CLASSES = "sklearn_gradient_boosting", "sklearn_random_forest_3class"
 ESTIMATOR = pb2.FirmOptions.Estimator
 
 
-@pytest.fixture(scope="module")
-def runner():
-    made = InProcess(2)
-    yield made
-    made.close()
-
-
 @pytest.fixture(params=[1 << 14, 45], ids=["levels", "cells"])
 def blocks(request, monkeypatch) -> None:
-    monkeypatch.setattr(column_sums, "MAX_LEVELS", request.param)
-    monkeypatch.setattr(column_sums, "KEPT_LEVELS", 5)
+    keep_levels(monkeypatch, request.param)
     cut_blocks(monkeypatch, 128)
 
 
@@ -56,13 +48,12 @@ def asked(model, options, **fields):
 
 def compared(runner, table, tmp_path, request):
     """Return the first difference from memory, and the streamed answer."""
-    found, expected = answers(runner, request, table, tmp_path)
-    assert f"all {N:,} rows were read in blocks" in found.receipt.engine_reason
-    assert found.explanations[0].rows == expected.explanations[0].rows
-    scale = max(map(abs, expected.explanations[0].firm.mean_scores))
-    codes = [[w.code for w in a.warnings if w.code != "TABLE_STREAMED"] for a in (found, expected)]
+    different, *both = against_memory(
+        runner, request, table, tmp_path, lambda own: max(map(abs, own.firm.mean_scores))
+    )
+    codes = [[w.code for w in a.warnings if w.code != "TABLE_STREAMED"] for a in both]
     assert codes[0] == codes[1]
-    return difference(found.explanations[0], expected.explanations[0], scale), found
+    return different, both[0]
 
 
 FEATURES = ["bmi", "z", "bmi > 0", "bmi * s5", "log(1 + z ** 2)", "sex"]

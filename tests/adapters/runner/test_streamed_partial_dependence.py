@@ -8,14 +8,14 @@ import numpy as np
 import onnxruntime
 import pytest
 from onnxplain.v1 import partial_dependence_pb2 as pb2
-from onnxplain_server.adapters.runner.in_process import InProcess
 from onnxplain_server.trees.streaming import column_sums, engine
 
 from tests.adapters.runner.streaming import (
     MODELS,
+    against_memory,
     answers,
     cut_blocks,
-    difference,
+    keep_levels,
     known_rows,
     names_of,
     request_of,
@@ -25,17 +25,9 @@ N = 1_100
 MODEL = "sklearn_gradient_boosting"
 
 
-@pytest.fixture(scope="module")
-def runner():
-    made = InProcess(2)
-    yield made
-    made.close()
-
-
 @pytest.fixture(params=[1 << 14, 20], ids=["levels", "cells"])
 def blocks(request, monkeypatch) -> None:
-    monkeypatch.setattr(column_sums, "MAX_LEVELS", request.param)
-    monkeypatch.setattr(column_sums, "KEPT_LEVELS", 5)
+    keep_levels(monkeypatch, request.param)
     cut_blocks(monkeypatch, 128)
 
 
@@ -60,13 +52,14 @@ def asked(options, model=MODEL, **fields):
 def compared(runner, table, tmp_path, request, names):
     """Return the first difference from memory; rows and receipt tell that all rows were used."""
     request.feature_columns.extend(names)
-    found, expected = answers(runner, request, table, tmp_path)
-    assert f"all {N:,} rows were read in blocks" in found.receipt.engine_reason
-    assert found.explanations[0].rows == expected.explanations[0].rows
+    different, found, _ = against_memory(runner, request, table, tmp_path, largest_value)
     assert not [note for note in found.warnings if note.code == "ROWS_DRAWN"]
-    curves = expected.explanations[0].partial_dependence.curves
-    scale = max(abs(value) for curve in curves for value in curve.values)
-    return difference(found.explanations[0], expected.explanations[0], scale)
+    return different
+
+
+def largest_value(explanation) -> float:
+    curves = explanation.partial_dependence.curves
+    return max(abs(value) for curve in curves for value in curve.values)
 
 
 STRATEGY = pb2.PartialDependenceOptions.Strategy

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from onnxplain.v1 import average_loss_pb2, firm_pb2, interactions_pb2, partial_dependence_pb2
-from onnxplain_server.adapters.runner.in_process import InProcess
 from onnxplain_server.adapters.runner.table_blocks import FileBlocks
 from onnxplain_server.core.errors import ExplainError
 from onnxplain_server.core.interfaces import NO_BLOBS
@@ -32,13 +31,6 @@ MODEL = "lightgbm_categorical_regressor"
 ANY = settings(
     max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
-
-
-@pytest.fixture(scope="module")
-def runner():
-    made = InProcess(2)
-    yield made
-    made.close()
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ import pytest
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.effects.batch_size import BatchSize
 from onnxplain_server.explain import BoundTable, Engine, Question, Resources
+from onnxplain_server.explain.planning import rehearsal
 from onnxplain_server.explain.planning.plan import plan_explanation
 from onnxplain_server.methods import (
     average_loss,
@@ -57,6 +58,11 @@ METHODS = [
 
 def function(a, b, c, two, four, _ignored):
     return np.sin(a * b) + c * two + four
+
+
+def slow(*columns):
+    time.sleep(0.0005 * len(columns[0]))
+    return function(*columns)
 
 
 def model_of(make, compute=function):
@@ -135,10 +141,6 @@ def test_an_answer_after_planning_is_the_answer_without(make) -> None:
 
 
 def test_a_slow_model_predicts_a_few_hundred_rows(make) -> None:
-    def slow(*columns):
-        time.sleep(0.0005 * len(columns[0]))
-        return function(*columns)
-
     model = model_of(make, slow)
     plan = planned(make, model, interactions.Options(), partial_dependence.Options())
 
@@ -166,14 +168,71 @@ def test_what_explaining_refuses_planning_refuses_alike(make) -> None:
         )
 
 
-def test_a_search_is_bounded(make) -> None:
-    model = model_of(make)
-    options = swarm.Options(loss=Loss.SQUARED_ERROR)
-    (method,) = planned(make, model, options, row_count=20).methods
+SEARCHES = {
+    "at the start": swarm.Options(loss=Loss.SQUARED_ERROR),
+    "anywhere": swarm.Options(
+        loss=Loss.SQUARED_ERROR,
+        search_settings=swarm.SearchSettings(start=swarm.ParticleStart.UNIFORM, iteration_count=7),
+    ),
+    "by evolution": swarm.Options(
+        loss=Loss.SQUARED_ERROR,
+        search=swarm.Search.DIFFERENTIAL_EVOLUTION,
+        search_settings=swarm.SearchSettings(iteration_count=3),
+    ),
+}
+
+
+@pytest.mark.parametrize("options", SEARCHES.values(), ids=SEARCHES)
+def test_the_rows_of_a_search_that_takes_a_moment_are_counted(make, monkeypatch, options) -> None:
+    monkeypatch.setattr(rehearsal, "_SEARCH_SECONDS", float("inf"))
+    model, host = model_of(make), make.host()
+    (method,) = planned(make, model, options, row_count=20, host=host).methods
     answer = make.answer(model, make.table(TABLE), options, target_column="y", row_count=20)
+
+    assert method.is_exact
+    assert method.predicted_row_count == answer.predicted_row_count
+    assert host.values == {}
+
+
+@pytest.mark.parametrize("seconds", [0.0, 0.05], ids=["not begun", "cut short"])
+@pytest.mark.parametrize("options", SEARCHES.values(), ids=SEARCHES)
+def test_the_rows_of_a_long_search_are_bounded(make, monkeypatch, options, seconds) -> None:
+    monkeypatch.setattr(rehearsal, "_SEARCH_SECONDS", seconds)
+    monkeypatch.setattr(rehearsal, "_OVERESTIMATION", float("inf") if seconds else 0.0)
+
+    (method,) = planned(make, model_of(make, slow), options, row_count=20).methods
+    answer = make.answer(
+        model_of(make), make.table(TABLE), options, target_column="y", row_count=20
+    )
 
     assert not method.is_exact
     assert method.predicted_row_count >= answer.predicted_row_count
+
+
+def test_several_searches_share_the_time_of_a_plan(make, monkeypatch) -> None:
+    """The first takes it all; the others are bounded as if they were not begun."""
+    monkeypatch.setattr(rehearsal, "_SEARCH_SECONDS", 0.05)
+    counts = []
+    for ratio in (1e9, 0.0):
+        monkeypatch.setattr(rehearsal, "_OVERESTIMATION", ratio)
+        plan = planned(make, model_of(make, slow), *SEARCHES.values(), row_count=20)
+        counts.append([method.predicted_row_count for method in plan.methods])
+
+    assert counts[0][1:] == counts[1][1:]
+
+
+def test_a_search_plans_no_rows_for_particles_at_rest(make, monkeypatch) -> None:
+    """All start at the weight that changes nothing, whose predictions are there already."""
+    monkeypatch.setattr(rehearsal, "_OVERESTIMATION", 0.0)
+    counts = []
+    for start in swarm.ParticleStart:
+        settings = swarm.SearchSettings(particle_count=3, iteration_count=4, start=start)
+        options = swarm.Options(
+            features=("a", "b"), loss=Loss.SQUARED_ERROR, search_settings=settings
+        )
+        counts.append(predicted(planned(make, model_of(make), options, row_count=20)))
+
+    assert counts == [20 + 20 * 2 * 3 * 3, 20 + 20 * 2 * 3 * 4]
 
 
 def test_an_overview_lists_its_methods(make) -> None:

@@ -98,6 +98,16 @@ def test_an_operation_is_started_awaited_and_has_its_answer(serve) -> None:
     assert known.end_time.ToSeconds() < known.expire_time.ToSeconds()
 
 
+def test_an_address_that_no_answer_may_be_written_to_is_refused_at_the_start(serve) -> None:
+    stub, operations = serve()
+    asked = StartExplanationRequest(request=ExplainRequest(result_uri="s3://results/answer.pb"))
+
+    refused = reason(lambda: stub.StartExplanation(asked))
+
+    assert refused == ("PERMISSION_DENIED", "SOURCE_NOT_LISTED")
+    assert not operations.ListOperations(longrunning.ListOperationsRequest()).operations
+
+
 def test_the_answer_is_read_in_parts_from_any_byte(serve, monkeypatch) -> None:
     monkeypatch.setattr(operation_calls, "PART_BYTES", 2)
     monkeypatch.setattr(operation_calls, "INLINE_BYTES", 1)

@@ -127,10 +127,11 @@ class RequestOptions(TypedDict, total=False):
         since nothing is predicted. Default: no limit. In [1, 1e15]; default: no limit.
     partial : bool
         Whether a stream or an operation also gives what is finished so far, as
-        `PartialExplanation`: each method once it is finished, and interactions of models that are
-        predicted from a sixteenth and a quarter of their rows before, as far as these are 100 rows
-        or more; that predicts about a fifteenth more. Refused by Explain and PlanExplanation.
-        Default: False.
+        `PartialExplanation`: each method once it is finished, and where the model is predicted,
+        statistics from some of its rows before, as far as these are 100 rows or more: interactions
+        from a sixteenth and a quarter, permutation importance of a loss and partial dependence
+        without groups from a sixteenth. That predicts about a fifteenth more. Refused by Explain
+        and PlanExplanation. Default: False.
     result_uri : str
         Where the server also writes the answer: an address as in `Model.uri`, of s3, gs, or file in
         the own process, below a prefix that the operator lists for writing. Its bytes are those of
@@ -336,10 +337,11 @@ class ExplainCall(ABC):
             count, since nothing is predicted. Default: no limit. In [1, 1e15]; default: no limit.
         partial : bool
             Whether a stream or an operation also gives what is finished so far, as
-            `PartialExplanation`: each method once it is finished, and interactions of models that
-            are predicted from a sixteenth and a quarter of their rows before, as far as these are
-            100 rows or more; that predicts about a fifteenth more. Refused by Explain and
-            PlanExplanation. Default: False.
+            `PartialExplanation`: each method once it is finished, and where the model is predicted,
+            statistics from some of its rows before, as far as these are 100 rows or more:
+            interactions from a sixteenth and a quarter, permutation importance of a loss and
+            partial dependence without groups from a sixteenth. That predicts about a fifteenth
+            more. Refused by Explain and PlanExplanation. Default: False.
         result_uri : str
             Where the server also writes the answer: an address as in `Model.uri`, of s3, gs, or
             file in the own process, below a prefix that the operator lists for writing. Its bytes

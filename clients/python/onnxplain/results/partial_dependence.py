@@ -37,6 +37,9 @@ class PartialDependenceCurve(Tabular):
     weight : float
         Total weight of the rows averaged over; their number if no weights are given.
     output_names : tuple of str
+    lower, upper : (n_points, n_outputs)
+        90 % intervals of the values on all rows; (0, n_outputs) but in a partial explanation
+        that comes from some of them.
     message : PartialDependenceCurve
         As the server sent it.
     """
@@ -47,6 +50,8 @@ class PartialDependenceCurve(Tabular):
     values: npt.NDArray[np.float64]
     weight: float
     output_names: tuple[str, ...]
+    lower: npt.NDArray[np.float64]
+    upper: npt.NDArray[np.float64]
     message: partial_dependence_pb2.PartialDependenceCurve = field(repr=False)
 
     @classmethod
@@ -60,6 +65,8 @@ class PartialDependenceCurve(Tabular):
             grid=tuple(from_column(column) for column in message.grid),
             values=np.array(message.values).reshape(-1, len(output_names)),
             output_names=output_names,
+            lower=np.array(message.lower).reshape(-1, len(output_names)),
+            upper=np.array(message.upper).reshape(-1, len(output_names)),
             message=message,
         )
 

@@ -40,11 +40,16 @@ class FeatureImportance:
     standard_errors : (n_outputs,)
         Of each value, from shuffling anew; NaN for a single repetition. It does not
         cover what another table would change.
+    lower, upper : (n_outputs,)
+        90 % intervals of the values on all rows; empty but in a partial explanation that
+        comes from some of them.
     """
 
     features: tuple[str, ...]
     values: npt.NDArray[np.float64]
     standard_errors: npt.NDArray[np.float64]
+    lower: npt.NDArray[np.float64]
+    upper: npt.NDArray[np.float64]
 
     @classmethod
     def from_message(

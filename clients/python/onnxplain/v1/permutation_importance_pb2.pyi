@@ -45,11 +45,15 @@ class PermutationImportanceResult(_message.Message):
     def __init__(self, output_names: _Optional[_Iterable[str]] = ..., baseline_losses: _Optional[_Iterable[float]] = ..., importances: _Optional[_Iterable[_Union[PermutationImportance, _Mapping]]] = ...) -> None: ...
 
 class PermutationImportance(_message.Message):
-    __slots__ = ("features", "values", "standard_errors")
+    __slots__ = ("features", "values", "standard_errors", "lower", "upper")
     FEATURES_FIELD_NUMBER: _ClassVar[int]
     VALUES_FIELD_NUMBER: _ClassVar[int]
     STANDARD_ERRORS_FIELD_NUMBER: _ClassVar[int]
+    LOWER_FIELD_NUMBER: _ClassVar[int]
+    UPPER_FIELD_NUMBER: _ClassVar[int]
     features: _containers.RepeatedScalarFieldContainer[str]
     values: _containers.RepeatedScalarFieldContainer[float]
     standard_errors: _containers.RepeatedScalarFieldContainer[float]
-    def __init__(self, features: _Optional[_Iterable[str]] = ..., values: _Optional[_Iterable[float]] = ..., standard_errors: _Optional[_Iterable[float]] = ...) -> None: ...
+    lower: _containers.RepeatedScalarFieldContainer[float]
+    upper: _containers.RepeatedScalarFieldContainer[float]
+    def __init__(self, features: _Optional[_Iterable[str]] = ..., values: _Optional[_Iterable[float]] = ..., standard_errors: _Optional[_Iterable[float]] = ..., lower: _Optional[_Iterable[float]] = ..., upper: _Optional[_Iterable[float]] = ...) -> None: ...

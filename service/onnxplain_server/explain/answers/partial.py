@@ -1,9 +1,10 @@
 """Partial answers: statistics with intervals from some of the rows, and each finished method.
 
-Interactions that are predicted are first computed on samples of a sixteenth and a quarter of
-their rows, drawn at random, the smaller sample as part of the larger one. Their time grows with
-the square of the rows, so both cost a fifteenth more. Trees take no such samples: they are exact,
-and quick.
+Methods that are predicted are first computed on random samples of their rows, the smaller sample
+as part of the larger one. Interactions take a sixteenth and a quarter: their time grows with the
+square of the rows, so both cost a fifteenth more. Permutation importance and partial dependence,
+whose time grows with the rows, take a sixteenth, which costs that. Trees take no such samples: they
+are exact, and quick.
 """
 
 from __future__ import annotations
@@ -22,11 +23,15 @@ from onnxplain_server.explain.answers.explanation import (
 from onnxplain_server.explain.bound_request import BoundRequest
 from onnxplain_server.explain.prepared_method import PreparedMethod, prepare_method
 from onnxplain_server.explain.question import Engine
-from onnxplain_server.methods.registry import Options, Result, method_of
+from onnxplain_server.methods.registry import Options, Result
 from onnxplain_server.methods.resampling import MIN_ROWS, Resampling
+from onnxplain_server.methods.sampled.intervals import SampledRows
 
-_SHARES = (16, 4)
-"""Parts of the rows that statistics are computed on before, as divisors."""
+_SHARES = {"interactions": (16, 4), "permutation_importance": (16,), "partial_dependence": (16,)}
+"""Parts of the rows that a method is computed on before, as divisors."""
+_LEAST_SAVING = 8
+"""Least ratio of a method's predictions to those on a sixteenth of its rows: it is small where rows
+repeat, which are predicted once."""
 _REPEATS, _LEVEL = 200, 0.9
 """Replicates and confidence level of their intervals, where the request has none."""
 _ENDED = frozenset({Reason.CANCELLED, Reason.DEADLINE_EXCEEDED})
@@ -70,18 +75,19 @@ class PartialAnswer:
         """Run the next method."""
         if self._publish is None:
             return method.run()
-        for options, sampled in _on_fewer_rows(method):
-            self._run_sampled(options, sampled, method.path)
+        for sample in _samples(method):
+            self._run_sampled(sample, method)
         result = method.run()
         self._tell(method, result, is_final=True)
         self._index += 1
         return result
 
-    def _run_sampled(self, options: Options, sampled: BoundRequest, path: str) -> None:
+    def _run_sampled(self, sample: BoundRequest, whole: PreparedMethod) -> None:
         """Publish statistics on fewer rows, unless they are too few for the method."""
         try:
-            method = prepare_method(sampled, options, path)
-            self._tell(method, method.job.run(), is_final=False)
+            method = prepare_method(sample, with_intervals(whole.job.options), whole.path)
+            if method.name == "interactions" or _LEAST_SAVING * method.job.cost <= whole.job.cost:
+                self._tell(method, _result(method, whole), is_final=False)
         except ExplainError as error:
             if error.reason in _ENDED:
                 raise
@@ -96,22 +102,34 @@ class PartialAnswer:
         self._publish(PartialExplanation(self._index, explanation, notes, is_final))
 
 
-def _on_fewer_rows(method: PreparedMethod) -> Iterator[tuple[Options, BoundRequest]]:
-    """Yield options with intervals, and requests for samples of the method's rows."""
-    options, choice, rows = method.job.options, method.request.choice, method.job.rows
+def _samples(method: PreparedMethod) -> Iterator[BoundRequest]:
+    """Yield requests for samples of the method's rows, smaller ones first."""
+    choice, rows = method.request.choice, method.job.rows
     is_predicted = choice is not None and choice.engine is Engine.BLACK_BOX
-    if method_of(options).name != "interactions" or not is_predicted or rows is None:
+    has_intervals = method.name == "interactions" or method.job.run_sampled is not None
+    if not is_predicted or not has_intervals or rows is None:
         return
-    for share in _SHARES:
+    for share in _SHARES[method.name]:
         if rows.drawn // share >= MIN_ROWS:
-            yield with_intervals(options), method.request.trial(rows.drawn // share)
+            yield method.request.trial(rows.drawn // share)
+
+
+def _result(method: PreparedMethod, whole: PreparedMethod) -> Result:
+    """Run a method on a sample of the rows of another."""
+    job, rows = method.job, whole.job.rows
+    if job.run_sampled is None or rows is None:
+        result: Result = job.run()
+        return result
+    sampled: Result = job.run_sampled(SampledRows(rows.drawn, _LEVEL))
+    return sampled
 
 
 def with_intervals(options: Options) -> Options:
-    """Return options of interactions that give intervals, and no tests."""
+    """Return options that give intervals, and no tests: of interactions, the only ones that can."""
     from onnxplain_server.methods import interactions
 
-    assert isinstance(options, interactions.Options)  # noqa: S101 - see the caller
+    if not isinstance(options, interactions.Options):
+        return options
     resampling = options.resampling
     if not resampling.repeat_count:
         resampling = Resampling(_REPEATS, resampling.scheme, _LEVEL)

@@ -11,14 +11,13 @@ from onnxplain_server.core.arrays import Indices
 from onnxplain_server.core.model import Note
 from onnxplain_server.explain.far_from_target import far_from_target
 from onnxplain_server.explain.loss_choice import with_loss
-from onnxplain_server.explain.streaming.streamed_columns import have_all_texts
+from onnxplain_server.explain.streaming.streamed_columns import known_columns
 from onnxplain_server.explain.streaming.streamed_target import streamed_target
 from onnxplain_server.explain.task import Job, Task
 from onnxplain_server.methods import average_loss, target
 from onnxplain_server.methods.average_loss import Options, Result
 from onnxplain_server.methods.groups import Group, group_ranks, grouping_of
 from onnxplain_server.methods.streamed_loss import ONE_GROUP, LossSums
-from onnxplain_server.trees.streaming.column_summary import summarize
 
 
 def prepare(task: Task, options: Options) -> Job[Result]:
@@ -61,9 +60,9 @@ def prepare(task: Task, options: Options) -> Job[Result]:
 
 def _streamed(task: Task, options: Options) -> Job[Result] | None:
     """Prepare the losses of all rows of a table in blocks; None where that is not possible."""
-    trees, rows = task.request.streamed_trees, task.request.resources.streamed
-    if trees is None or rows is None:
+    if task.all_rows is None:
         return None
+    trees, rows = task.all_rows
     sample, column = task.sample, options.group_column
     if column:
         sample.table.column(column, f"{task.path}.group_column")
@@ -73,8 +72,8 @@ def _streamed(task: Task, options: Options) -> Job[Result] | None:
     options = replace(options, comparison=target.comparison)
     average_loss.check(options, task.path)
     wanted = {column: group_ranks(options.group_count)} if column else {}
-    summaries = summarize(trees, sample.table, wanted)
-    if not have_all_texts(summaries.values()):
+    summaries = known_columns(trees, sample.table, wanted)
+    if summaries is None:
         return None
     grouping = grouping_of(summaries[column], options.group_count) if column else ONE_GROUP
     work = target.loss_pass(column, grouping)

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from onnxplain_server.effects.column_values import SortedColumn
 from onnxplain_server.explain.methods.partial_dependence import castable_grids
 from onnxplain_server.explain.streaming.streamed_columns import (
     StreamedColumns,
-    have_all_texts,
+    known_columns,
     wanted_ranks,
 )
 from onnxplain_server.explain.task import Job, Task
 from onnxplain_server.methods import individual_conditional_expectation as method
 from onnxplain_server.methods.groups import grouping_of
 from onnxplain_server.methods.individual_conditional_expectation import Options, Result
-from onnxplain_server.trees.streaming.column_summary import ColumnSummary, summarize
+from onnxplain_server.trees.streaming.column_summary import ColumnSummary
 
 
 def prepare(task: Task, options: Options) -> Job[Result]:
@@ -48,7 +50,7 @@ def prepare(task: Task, options: Options) -> Job[Result]:
     )
 
 
-def _summaries(task: Task, options: Options) -> dict[str, ColumnSummary]:
+def _summaries(task: Task, options: Options) -> Mapping[str, ColumnSummary]:
     """Summarize columns of a table in blocks; of none where the table is in memory."""
     trees, table = task.request.streamed_trees, task.sample.table
     if trees is None:
@@ -56,5 +58,4 @@ def _summaries(task: Task, options: Options) -> dict[str, ColumnSummary]:
     for column in options.group_columns:
         table.column(column, f"{task.path}.group_columns")
     wanted = wanted_ranks(options.as_partial_dependence, options.group_columns)
-    found = summarize(trees, table, wanted)
-    return found if have_all_texts(found.values()) else {}
+    return known_columns(trees, table, wanted) or {}

@@ -55,10 +55,9 @@ def _streamed(task: Task, options: Options) -> Job[Result] | None:
     needs_rows = (
         options.resampling.repeat_count or options.permutation_count or options.quantile_bin_count
     )
-    rows = task.request.resources.streamed
-    trees = None if needs_rows else task.request.streamed_trees
-    if trees is None or rows is None:
+    if needs_rows or task.all_rows is None:
         return None
+    trees, rows = task.all_rows
     names = task.sample.features.names
     notes = knots_unnecessary(options)
     return Job(

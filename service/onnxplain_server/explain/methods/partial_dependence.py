@@ -9,7 +9,7 @@ from onnxplain_server.core.rows import Features
 from onnxplain_server.effects.engine import Effects
 from onnxplain_server.explain.streaming.streamed_columns import (
     StreamedColumns,
-    have_all_texts,
+    known_columns,
     wanted_ranks,
 )
 from onnxplain_server.explain.task import Job, Task
@@ -17,7 +17,8 @@ from onnxplain_server.methods import partial_dependence
 from onnxplain_server.methods.grids import GridColumns, lay_grids
 from onnxplain_server.methods.groups import grouping_of
 from onnxplain_server.methods.partial_dependence import GroupedRows, Options, Result, RowGroup
-from onnxplain_server.trees.streaming.column_summary import summarize
+from onnxplain_server.methods.sampled import partial_dependence as sampled
+from onnxplain_server.methods.sampled.intervals import SampledRows
 
 
 def prepare(task: Task, options: Options) -> Job[Result]:
@@ -35,25 +36,30 @@ def prepare(task: Task, options: Options) -> Job[Result]:
         return streamed
     points = castable_grids(effects, sample.features, options, task.path)
     groups, rows = _row_groups(task, options)
+
+    def run_sampled(of: SampledRows) -> Result:
+        return sampled.compute(effects.restrict(sample.unmerged(rows)), options, points, of)
+
     return Job(
         options,
         partial_dependence.cost(points, groups),
         lambda: partial_dependence.compute(effects, options, points, groups),
         sample.used(rows),
+        run_sampled=None if options.group_column else run_sampled,
     )
 
 
 def _streamed(task: Task, options: Options) -> Job[Result] | None:
     """Prepare the curves on all rows of a table in blocks; None where that is not possible."""
-    trees, rows = task.request.streamed_trees, task.request.resources.streamed
-    if trees is None or rows is None:
+    if task.all_rows is None:
         return None
+    trees, rows = task.all_rows
     sample, column = task.sample, options.group_column
     if column:
         sample.table.column(column, f"{task.path}.group_column")
     wanted = wanted_ranks(options, [column] if column else [])
-    summaries = summarize(trees, sample.table, wanted)
-    if not have_all_texts(summaries.values()):
+    summaries = known_columns(trees, sample.table, wanted)
+    if summaries is None:
         return None
     columns = StreamedColumns(sample.features, summaries)
     points = castable_grids(task.effects, sample.features, options, task.path, columns)

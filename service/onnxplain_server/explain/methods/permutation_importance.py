@@ -11,6 +11,8 @@ from onnxplain_server.explain.row_counts import SHUFFLED_ROWS
 from onnxplain_server.explain.task import Job, Task
 from onnxplain_server.methods import permutation_importance, target
 from onnxplain_server.methods.permutation_importance import Options, Result
+from onnxplain_server.methods.sampled import permutation_importance as sampled
+from onnxplain_server.methods.sampled.intervals import SampledRows
 
 
 def prepare(task: Task, options: Options) -> Job[Result]:
@@ -36,6 +38,9 @@ def prepare(task: Task, options: Options) -> Job[Result]:
         far = far_from_target(options.comparison, actual, weights, losses, names)
         return (*result.notes, *far)
 
+    def run_sampled(of: SampledRows) -> Result:
+        return sampled.compute(effects, options, actual, sample.seed, expression, of)
+
     return Job(
         options,
         permutation_importance.cost(effects, options),
@@ -43,4 +48,5 @@ def prepare(task: Task, options: Options) -> Job[Result]:
         sample.used(rows),
         remarks=remarks,
         pairings=truth.pairings,
+        run_sampled=run_sampled if sampled.is_average(options) else None,
     )

@@ -10,7 +10,7 @@ from typing import cast
 import numpy as np
 
 from onnxplain_server.core.table import Table
-from onnxplain_server.explain.streaming.streamed_columns import have_all_texts
+from onnxplain_server.explain.streaming.streamed_columns import known_columns
 from onnxplain_server.explain.streaming.streamed_rows import StreamedRows
 from onnxplain_server.explain.task import Job, Task
 from onnxplain_server.language import ColumnValues, Expression
@@ -20,7 +20,6 @@ from onnxplain_server.methods.firm.cuts import Cuts, cut_ranks, cut_streamed
 from onnxplain_server.methods.firm.result import PairGrid
 from onnxplain_server.methods.firm.streamed import FirmPass, FirmSums
 from onnxplain_server.trees.streaming.blocks import Sums
-from onnxplain_server.trees.streaming.column_summary import summarize
 from onnxplain_server.trees.streaming.computed_columns import (
     ComputedPass,
     NamedPass,
@@ -66,9 +65,9 @@ def streamed_firm(
     is_by_bins = options.estimator in _BY_BINS and options.source is ScoreSource.MODEL
     if not is_by_bins or options.contrasts or options.resampling.repeat_count:
         return None
-    trees, rows = task.request.streamed_trees, task.request.resources.streamed
-    if trees is None or rows is None:
+    if task.all_rows is None:
         return None
+    trees, rows = task.all_rows
     computed = _Computed(trees, expressions, task.sample.table)
     cuts = _cuts(computed, rows, options.bin_count)
     if cuts is None:
@@ -90,10 +89,11 @@ def _cuts(computed: _Computed, rows: StreamedRows, bin_count: int) -> tuple[Cuts
     """Divide the values of each feature; None where they are too many to be known."""
     known = compute_columns(computed.table, computed.expressions)
     ranks = cut_ranks(bin_count)
-    summaries = summarize(computed, known, dict.fromkeys(computed.names, ranks))
+    summaries = known_columns(computed, known, dict.fromkeys(computed.names, ranks))
     is_even = rows.survey.smallest_weight == rows.survey.largest_weight
-    are_known = all(each.sums.is_complete for each in summaries.values())
-    if not have_all_texts(summaries.values()) or not (is_even or are_known):
+    if summaries is None:
+        return None
+    if not is_even and not all(each.sums.is_complete for each in summaries.values()):
         return None
     cut = partial(cut_streamed, bin_count=bin_count, is_even=is_even)
     return tuple(cut(summaries[name]) for name in computed.names)

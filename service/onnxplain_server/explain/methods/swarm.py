@@ -63,7 +63,15 @@ def prepare(task: Task, options: Options) -> Job[Result]:
         return swarm.compute(problem, options, task.question.seed, notes)
 
     cost, used = swarm.cost(options, problem), sample.used(rows)
-    return Job(options, cost, run, used, pairings=pairings, is_always_predicted=True)
+    return Job(
+        options,
+        cost,
+        run,
+        used,
+        pairings=pairings,
+        is_always_predicted=True,
+        check_cost=swarm.confirmation_cost(options, problem),
+    )
 
 
 def _with_search(

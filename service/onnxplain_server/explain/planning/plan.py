@@ -27,6 +27,7 @@ from onnxplain_server.explain.planning.rehearsal import (
     RehearsalHost,
     costliest,
     rehearse,
+    searches_by_trial,
 )
 from onnxplain_server.explain.planning.rehearsed_engine import RehearsedBlackBox
 from onnxplain_server.explain.planning.savings import TimedPart, savings
@@ -37,7 +38,7 @@ from onnxplain_server.explain.resources import Resources
 from onnxplain_server.explain.sample import BoundTable
 from onnxplain_server.explain.task import Task
 from onnxplain_server.explain.use_case import check_question
-from onnxplain_server.methods import feature_vectors, swarm
+from onnxplain_server.methods import feature_vectors
 from onnxplain_server.methods.registry import Options, Result, method_of
 from onnxplain_server.plots.registry import draw_all
 
@@ -87,7 +88,7 @@ def plan_explanation(
         pace = prediction_pace(request, is_moving=bool(names & _MOVING))
     if pace and "interactions" in names:
         additive |= additive_features(bound(resources), pace.rows)
-    rehearsals = [_rehearse(part, host) for part in parts]
+    rehearsals = [_rehearse(part, host, pace.rows if pace else 0.0) for part in parts]
     measuring = _Measuring(host, pace, size_of, _TRIAL_SECONDS / len(parts))
     methods = tuple(map(measuring.method, parts, rehearsals))
     answer_bytes = sum(method.answer_bytes or 0 for method in methods)
@@ -146,12 +147,12 @@ def _may_predict(request: BoundRequest) -> bool:
     return is_searched or request.tabular_choice.engine is Engine.BLACK_BOX
 
 
-def _rehearse(part: _Part, host: RehearsalHost) -> Rehearsal:
+def _rehearse(part: _Part, host: RehearsalHost, pace: float) -> Rehearsal:
     request, options = part.request, part.options
     if request.has_model and request.given_table is not None:
         names = request.sample.features.names
         options = costliest(options, len(names), len(request.output_indices))
-    return rehearse(request, host, options, part.path)
+    return rehearse(request, host, options, part.path, pace)
 
 
 class _Measuring(NamedTuple):
@@ -193,7 +194,7 @@ class _Measuring(NamedTuple):
         )
 
     def _prediction_seconds(self, rehearsal: Rehearsal) -> float:
-        if self.pace is None:
+        if self.pace is None or rehearsal.has_predicted:
             return 0.0
         is_moving = method_of(rehearsal.job.options).name in _MOVING
         return rehearsal.predicted / (self.pace.moved_rows if is_moving else self.pace.rows)
@@ -208,8 +209,7 @@ class _Measuring(NamedTuple):
         name, choice = method_of(options).name, request.choice
         if isinstance(options, feature_vectors.Options) and not _is_of_model(options):
             return forest_seconds(request, options, rows), None
-        is_tried = getattr(options, "search", None) in _TRYING and rehearsal.predicted > rows
-        if name == "sequences" or is_tried:
+        if name == "sequences" or searches_by_trial(rehearsal.job):
             return rehearsal.predicted * _TRIED_ROW_SECONDS, None
         is_quadratic = name == "interactions" and choice is not None and choice.is_quadratic
         task = Task(request, part.path)
@@ -234,8 +234,6 @@ def _is_of_model(options: feature_vectors.Options) -> bool:
     return options.source is feature_vectors.PathSource.MODEL
 
 
-_TRYING = {swarm.Search.PUBLISHED, swarm.Search.DIFFERENTIAL_EVOLUTION}
-"""Searches of swarm that predict each candidate."""
 _TRIED_ROW_SECONDS = 5e-7
 """Moving a row of a search, and comparing its prediction."""
 _UNKNOWN_SECONDS = 10 * _TRIAL_SECONDS

@@ -17,10 +17,12 @@ from onnxplain_server.explain.bound_request import BoundRequest
 from onnxplain_server.explain.question import Engine
 from onnxplain_server.explain.registry import preparation_of
 from onnxplain_server.explain.task import Job, Task
-from onnxplain_server.methods import firm, interactions
+from onnxplain_server.methods import firm, interactions, swarm
 from onnxplain_server.methods.registry import Options, Result, method_of
 
 _CANCELLING = {Reason.CANCELLED, Reason.DEADLINE_EXCEEDED}
+_SEARCH_SECONDS = 0.15
+"""Searches that may take less together are run: the weights that they try depend on predictions."""
 
 
 class RehearsalEnded(Exception):  # noqa: N818 - a signal
@@ -45,6 +47,8 @@ class RehearsalHost:
         Whether it is ended once all planned rows are done.
     ends_at_miss : bool
         Whether it is ended once a number is not in the cache.
+    search_seconds : float
+        What is left for searches that are run.
     """
 
     def __init__(self, host: ComputationHost) -> None:
@@ -55,6 +59,7 @@ class RehearsalHost:
         self.deadline = float("inf")
         self.ends_when_spent = False
         self.ends_at_miss = False
+        self.search_seconds = _SEARCH_SECONDS
 
     def advance(self, done: float, planned: float) -> None:
         """End the rehearsal when it is time to."""
@@ -96,6 +101,8 @@ class Rehearsal:
         Time of all but predictions; None if it did not run to its end.
     result : Result or None
         Of the right size, with made-up numbers; None if it did not run to its end.
+    has_predicted : bool
+        Whether the model did predict, so that `seconds` have the predictions too.
     """
 
     job: Job[Any]
@@ -104,6 +111,7 @@ class Rehearsal:
     is_exact: bool
     seconds: float | None = None
     result: Result | None = None
+    has_predicted: bool = False
 
 
 _TO_ITS_END = (
@@ -118,13 +126,22 @@ _MOST_SECONDS = 1.0
 """A rehearsal that takes longer, by many repetitions, is ended, and its bound is told."""
 
 
-def rehearse(request: BoundRequest, host: RehearsalHost, options: Options, path: str) -> Rehearsal:
+_OVERESTIMATION = 4
+"""Ratio of the bound of a search's rows to those it predicts, in searches that go to an end of the
+weights."""
+
+
+def rehearse(
+    request: BoundRequest, host: RehearsalHost, options: Options, path: str, pace: float
+) -> Rehearsal:
     """Rehearse a method.
 
     Parameters
     ----------
     request : BoundRequest
         With the rehearsed engine, on `host`; shared by the methods of a request.
+    pace : float
+        Rows that the model predicts in a second; 0 where it is unknown.
 
     Raises
     ------
@@ -138,10 +155,52 @@ def rehearse(request: BoundRequest, host: RehearsalHost, options: Options, path:
     is_tree = request.choice is not None and request.choice.engine is Engine.TREES
     if is_tree and name != "swarm":
         return _on_trees(host, job, start)
-    if job.cost == 0 or name in {"swarm", "sequences"} or _has_other_predictions(job.options):
+    if name == "swarm" and searches_by_trial(job):
+        return _searched(request, host, job, before, pace)
+    if name == "swarm":
+        unplanned = request.ledger.predicted - before
+        rows = job.cost + job.check_cost + unplanned
+        return Rehearsal(job, rows, 0, is_exact=not job.check_cost)
+    if job.cost == 0 or name == "sequences" or _has_other_predictions(job.options):
         unplanned = request.ledger.predicted - before
         return Rehearsal(job, job.cost + unplanned, 0, is_exact=job.cost == 0)
     return _counted(request, host, job, name, start, before)
+
+
+def searches_by_trial(job: Job[Any]) -> bool:
+    """Return whether a search of swarm predicts the weights that it tries."""
+    return isinstance(job.options, swarm.Options) and job.cost > (job.rows.drawn if job.rows else 0)
+
+
+def _searched(
+    request: BoundRequest, host: RehearsalHost, job: Job[Any], before: int, pace: float
+) -> Rehearsal:
+    """Run a search that takes a moment, with the model; else, return its bound.
+
+    Which weights a search tries again, as particles do that meet at an end of the weights, depends
+    on the model's predictions at all weights before.
+    """
+    ledger, done, prepared = request.ledger, host.done, request.ledger.predicted
+    bound = prepared - before + job.cost
+    if job.cost > _OVERESTIMATION * host.search_seconds * pace:
+        return Rehearsal(job, bound, 0, is_exact=False)
+    ledger.reserve(job.cost)
+    start = time.monotonic()
+    host.deadline = start + host.search_seconds
+    try:
+        result = job.run()
+    except RehearsalEnded:
+        rest = int(host.planned - host.done)
+        return Rehearsal(job, min(bound, ledger.predicted - before + rest), 0, is_exact=False)
+    finally:
+        host.deadline = float("inf")
+        seconds = time.monotonic() - start
+        host.search_seconds = max(host.search_seconds - seconds, 0.0)
+        ledger.release(int(host.planned - host.done))
+    cached = int(host.done - done) - (ledger.predicted - prepared)
+    return Rehearsal(
+        job, ledger.predicted - before, max(cached, 0), True, seconds, result, has_predicted=True
+    )
 
 
 def _has_other_predictions(options: Options) -> bool:

@@ -10,10 +10,15 @@ import numpy as np
 
 from onnxplain_server.core.arrays import Array, Vector
 from onnxplain_server.core.rows import Features
+from onnxplain_server.core.table import Table
 from onnxplain_server.effects.column_values import ColumnDistribution
 from onnxplain_server.methods.grids import as_model_input, grid_ranks
 from onnxplain_server.methods.groups import group_ranks
-from onnxplain_server.trees.streaming.column_summary import ColumnSummary
+from onnxplain_server.trees.streaming.column_summary import (
+    ColumnSummary,
+    Summing,
+    summarize,
+)
 
 if TYPE_CHECKING:
     from onnxplain_server.methods.partial_dependence import Options
@@ -85,6 +90,20 @@ def wanted_ranks(options: Options, columns: Iterable[str]) -> dict[str, Vector]:
     return ranks
 
 
-def have_all_texts(summaries: Iterable[ColumnSummary]) -> bool:
-    """Return whether the distinct texts of all columns of text are few enough to be known."""
-    return all(each.sums.is_complete for each in summaries if each.is_text)
+def known_columns(
+    trees: Summing, sample: Table, wanted: Mapping[str, Vector]
+) -> Mapping[str, ColumnSummary] | None:
+    """Summarize columns of all rows; None where one has too many distinct texts to be known.
+
+    Parameters
+    ----------
+    trees : Summing
+        Sums over all rows.
+    sample : Table
+        Some of the rows.
+    wanted : mapping of str to (n,)
+        Probabilities of the quantiles that are needed, by column.
+    """
+    summaries = summarize(trees, sample, wanted)
+    are_known = all(each.sums.is_complete for each in summaries.values() if each.is_text)
+    return summaries if are_known else None

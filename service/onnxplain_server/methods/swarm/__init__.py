@@ -7,7 +7,13 @@ Marcílio-Jr, Eler and Breve (2021), "Model-agnostic interpretation by visualiza
 perturbations", arXiv 2101.10502.
 """
 
-from onnxplain_server.methods.swarm.compute import Problem, StepReader, compute, cost
+from onnxplain_server.methods.swarm.compute import (
+    Problem,
+    StepReader,
+    compute,
+    confirmation_cost,
+    cost,
+)
 from onnxplain_server.methods.swarm.linear_steps import LinearStepReader
 from onnxplain_server.methods.swarm.options import (
     Motion,
@@ -43,6 +49,7 @@ __all__ = [
     "StepReader",
     "TreeStepReader",
     "compute",
+    "confirmation_cost",
     "cost",
     "resolve",
 ]

@@ -27,7 +27,13 @@ from onnxplain_server.methods.swarm.searching import (
     by_evolution,
     by_swarm,
 )
-from onnxplain_server.methods.swarm.steps import Steps, disagreements, exact_optimum, score_curve
+from onnxplain_server.methods.swarm.steps import (
+    CONFIRMED_ROWS,
+    Steps,
+    disagreements,
+    exact_optimum,
+    score_curve,
+)
 
 _MIN_POPULATION = 5
 """Smallest population of scipy's differential evolution."""
@@ -89,12 +95,24 @@ def cost(options: Options, problem: Problem) -> int:
     if problem.reader is not None:
         return rows
     if options.search is Search.PUBLISHED:
-        evaluations = settings.particle_count * settings.iteration_count
+        evaluations = settings.particle_count * (settings.iteration_count - settings.starts_neutral)
     else:
         population = max(settings.particle_count, _MIN_POPULATION)
         evaluations = population * (settings.iteration_count + 1)  # and the first generation
     evaluations *= settings.restart_count
     return rows + (len(problem.single_rows) or rows) * len(options.features) * evaluations
+
+
+def confirmation_cost(options: Options, problem: Problem) -> int:
+    """Return an upper bound of the rows that confirm exact steps, which `cost` leaves out."""
+    classes = problem.truth.classes
+    if options.search is not Search.EXACT or classes is None:
+        return 0
+    sizes = np.bincount(classes, minlength=problem.truth.class_count)[list(problem.moved_classes)]
+    if len(problem.single_rows):
+        sizes = np.ones(len(problem.single_rows), dtype=sizes.dtype)
+    per_optimum = int(np.minimum(sizes, CONFIRMED_ROWS).sum())
+    return 2 * len(options.features) * per_optimum  # the optimum, and the stable one
 
 
 def compute(problem: Problem, options: Options, seed: int, notes: Sequence[Note]) -> Result:

@@ -63,6 +63,11 @@ class SearchSettings:
     velocity_limit: float = SwarmOptions.velocity_limit.default
     start: ParticleStart = ParticleStart[SwarmOptions.start.default]
 
+    @property
+    def starts_neutral(self) -> bool:
+        """Start of all particles at the neutral weight, whose predictions are known."""
+        return self.start is ParticleStart.UNPERTURBED
+
 
 @dataclass(frozen=True, slots=True)
 class Motion:

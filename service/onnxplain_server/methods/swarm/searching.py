@@ -98,9 +98,10 @@ def by_swarm(space: SearchSpace) -> list[SearchResult]:
     randoms = [space.random(j, r) for j in space.features for r in range(restarts)]
     swarms = Particles.begin(space.motion, space.settings, randoms, space.precision)
     places = np.repeat(np.arange(m), restarts * space.settings.particle_count)
-    for _ in range(space.settings.iteration_count):
+    for iteration in range(space.settings.iteration_count):
         scores = space.memo.scores(places, swarms.position.ravel())
-        space.memo.evaluated(swarms.position.size)
+        if iteration or not space.settings.starts_neutral:
+            space.memo.evaluated(swarms.position.size)
         damage = space.cohort.scorer.damage(scores)
         swarms.step(damage.reshape(swarms.position.shape))
     best = swarms.best.reshape(m, restarts, -1).astype(np.float64)

@@ -18,7 +18,8 @@ from onnxplain_server.methods.swarm.predicting import MovedRowPredictor
 from onnxplain_server.methods.swarm.scoring import Tally
 from onnxplain_server.methods.swarm.searching import Optimum, SearchResult
 
-_CONFIRMED_ROWS = 1_000
+CONFIRMED_ROWS = 1_000
+"""Rows of a cohort whose predictions at an optimum are compared with the steps, at most."""
 _ROUNDING = 1e-12
 """Relative difference of scores due to rounding of sums."""
 
@@ -138,7 +139,7 @@ def disagreements(  # noqa: PLR0917 - prediction and steps to compare
     """Count rows of a sample whose predicted class at the best weights contradicts the steps."""
     if cohort.truth.classes is None:
         return 0
-    rows = draw(np.arange(len(cohort)), _CONFIRMED_ROWS, 0)
+    rows = draw(np.arange(len(cohort)), CONFIRMED_ROWS, 0)
     count = 0
     optima = (result.optimum, result.stable_optimum)
     for best in {optimum.weight for optimum in optima if optimum is not None}:

@@ -133,8 +133,24 @@ class Several:
             own.add(other)
 
 
+class _ColumnPass:
+    """Pass over columns alone, which evaluates no trees."""
+
+    __slots__ = ()
+
+    @property
+    def evaluations(self) -> int:
+        return 0
+
+    def prepare(self, trees: TreeSums, leaves: Leaves, pool: BlockPool) -> Summed:  # noqa: ARG002 - of the protocol
+        return lambda block, _pool: self._sum(block)
+
+    def _sum(self, block: RowBlock) -> Several:
+        raise NotImplementedError
+
+
 @dataclass(frozen=True, slots=True)
-class LevelPass:
+class LevelPass(_ColumnPass):
     """Distinct values of columns: the sums are `LevelSums` of each.
 
     Attributes
@@ -144,20 +160,13 @@ class LevelPass:
 
     columns: tuple[str, ...]
 
-    @property
-    def evaluations(self) -> int:
-        return 0
-
-    def prepare(self, trees: TreeSums, leaves: Leaves, pool: BlockPool) -> Summed:  # noqa: ARG002 - of the protocol
-        return self._sum
-
-    def _sum(self, block: RowBlock, pool: BlockPool) -> Several:  # noqa: ARG002 - of the protocol
+    def _sum(self, block: RowBlock) -> Several:
         weights = block.background.weights
         return Several([LevelSums.of(block.rows.column(name), weights) for name in self.columns])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CellPass:
+class CellPass(_ColumnPass):
     """Rows in cells of ranges: the sums are `CellSums` of each.
 
     Attributes
@@ -173,14 +182,7 @@ class CellPass:
     ranges: tuple[tuple[str, float, float], ...]
     edges: tuple[Vector, ...]
 
-    @property
-    def evaluations(self) -> int:
-        return 0
-
-    def prepare(self, trees: TreeSums, leaves: Leaves, pool: BlockPool) -> Summed:  # noqa: ARG002 - of the protocol
-        return self._sum
-
-    def _sum(self, block: RowBlock, pool: BlockPool) -> Several:  # noqa: ARG002 - of the protocol
+    def _sum(self, block: RowBlock) -> Several:
         ordered = {name: np.sort(block.rows.column(name)) for name in self.columns}
         return Several(
             [
