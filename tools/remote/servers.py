@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
+import time
+import urllib.request
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
 from tools.stores.process import free_port, running
 
 _HERE = Path(__file__).parent
+_READY_SECONDS = 120
 _QUIET = {"MLFLOW_DISABLE_TELEMETRY": "true", "DO_NOT_TRACK": "true", "GIT_PYTHON_REFRESH": "quiet"}
 
 
@@ -62,8 +67,8 @@ def mlserver(python: str, folder: Path) -> Iterator[ModelServer]:
     }
     (folder / "settings.json").write_text(json.dumps(settings))
     program = [str(Path(python).with_name("mlserver")), "start", str(folder)]
-    # It listens before its models are loaded, and answers 404 or 503 until then.
     with running(program, port, folder / "mlserver.log", _QUIET):
+        _wait_until_ready(f"http://127.0.0.1:{port}/v2/health/ready")
         yield ModelServer(f"http://127.0.0.1:{port}", f"grpc://127.0.0.1:{grpc_port}", expected)
 
 
@@ -72,6 +77,8 @@ def mlflow(python: str, folder: Path, *names: str) -> Iterator[ModelServer]:
     """Serve models by MLflow, each by a server of its own."""
     expected = _make(python, "mlflow", folder)
     program = str(Path(python).with_name("mlflow"))
+    # It starts uvicorn by its name.
+    variables = _QUIET | {"PATH": f"{Path(python).parent}{os.pathsep}{os.environ['PATH']}"}
     urls = {}
     with ExitStack() as stack:
         for name in names:
@@ -79,9 +86,20 @@ def mlflow(python: str, folder: Path, *names: str) -> Iterator[ModelServer]:
             command = [program, "models", "serve", "--model-uri", str(folder / name)]
             options = ["--host", "127.0.0.1", "--port", str(port), "--env-manager", "local"]
             log = folder / f"{name}.log"
-            stack.enter_context(running([*command, *options], port, log, _QUIET))
+            stack.enter_context(running([*command, *options], port, log, variables))
             urls[name] = f"http://127.0.0.1:{port}"
         yield ModelServer("", "", expected, urls)
+
+
+def _wait_until_ready(url: str) -> None:
+    """Wait until a server, which listens before its models are loaded, answers 200."""
+    end = time.monotonic() + _READY_SECONDS
+    while time.monotonic() < end:
+        with suppress(OSError), urllib.request.urlopen(url) as answer:  # noqa: S310 - of this host
+            if answer.status == HTTPStatus.OK:
+                return
+        time.sleep(0.1)
+    raise RuntimeError(f"{url} does not become ready")
 
 
 def _make(python: str, kind: str, folder: Path) -> Mapping[str, Any]:
