@@ -212,7 +212,7 @@ def test_name_and_version_are_parts_of_the_path(models: Any, open_model: Any) ->
 def test_metadata_with_endless_columns_are_refused(
     answers: Any, open_model: Any, part: str
 ) -> None:
-    endless = {"name": "z", "datatype": "FP64", "shape": [-1, 10**30]}
+    endless = {"name": "z", "datatype": "FP64", "shape": [-1, 10**15]}
     answers[f"GET {PATH}"] = METADATA | {part: [endless]}
 
     error = refusal(open_model().describe)
@@ -223,7 +223,7 @@ def test_metadata_with_endless_columns_are_refused(
 @pytest.mark.parametrize(
     ("answer", "part"),
     [
-        (output([1.0, 2.0, 3.0], [3, 10**30]), "does not have its shape"),
+        (output([1.0, 2.0, 3.0], [3, 10**15]), "does not have its shape"),
         ({"outputs": output([1.0], [1])["outputs"] * 2}, "two outputs of one name"),
     ],
 )
