@@ -13,6 +13,7 @@ import credential_seeds
 import pyarrow as pa
 import pyarrow.ipc
 import pyarrow.parquet
+import remote_targets
 from onnxplain_server.adapters.storage.signing import Signer
 from onnxplain_server.adapters.workers.ipc import payloads
 from onnxplain_server.core.errors import ExplainError, Reason
@@ -80,9 +81,13 @@ def corpus() -> Mapping[str, list[bytes]]:
     ]
     found["http"] += list(_HEADS)
     found["model"] += [(_MODELS / f"{name}.onnx").read_bytes() for name in _MODEL_NAMES]
-    for target, seeds in (credential_seeds.corpus() | _operations()).items():
+    for target, seeds in _of_other_modules().items():
         found[target] += seeds
     return found
+
+
+def _of_other_modules() -> dict[str, list[bytes]]:
+    return {**credential_seeds.corpus(), **remote_targets.corpus(), **_operations()}
 
 
 def _operations() -> dict[str, list[bytes]]:

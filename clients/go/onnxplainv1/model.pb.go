@@ -21,6 +21,67 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// How a server of models is asked.
+type RemoteModel_Protocol int32
+
+const (
+	// Is refused.
+	RemoteModel_PROTOCOL_UNSPECIFIED RemoteModel_Protocol = 0
+	// Open Inference Protocol 2 over REST: KServe, MLServer, Triton, OpenVINO.
+	RemoteModel_OIP_REST RemoteModel_Protocol = 1
+	// Open Inference Protocol 2 over gRPC.
+	RemoteModel_OIP_GRPC RemoteModel_Protocol = 2
+	// KServe's first protocol: `POST /v1/models/NAME:predict` with `instances`.
+	RemoteModel_KSERVE_V1 RemoteModel_Protocol = 3
+	// MLflow's scoring server: `POST /invocations` with `dataframe_split`.
+	RemoteModel_MLFLOW RemoteModel_Protocol = 4
+)
+
+// Enum value maps for RemoteModel_Protocol.
+var (
+	RemoteModel_Protocol_name = map[int32]string{
+		0: "PROTOCOL_UNSPECIFIED",
+		1: "OIP_REST",
+		2: "OIP_GRPC",
+		3: "KSERVE_V1",
+		4: "MLFLOW",
+	}
+	RemoteModel_Protocol_value = map[string]int32{
+		"PROTOCOL_UNSPECIFIED": 0,
+		"OIP_REST":             1,
+		"OIP_GRPC":             2,
+		"KSERVE_V1":            3,
+		"MLFLOW":               4,
+	}
+)
+
+func (x RemoteModel_Protocol) Enum() *RemoteModel_Protocol {
+	p := new(RemoteModel_Protocol)
+	*p = x
+	return p
+}
+
+func (x RemoteModel_Protocol) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (RemoteModel_Protocol) Descriptor() protoreflect.EnumDescriptor {
+	return file_onnxplain_v1_model_proto_enumTypes[0].Descriptor()
+}
+
+func (RemoteModel_Protocol) Type() protoreflect.EnumType {
+	return &file_onnxplain_v1_model_proto_enumTypes[0]
+}
+
+func (x RemoteModel_Protocol) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use RemoteModel_Protocol.Descriptor instead.
+func (RemoteModel_Protocol) EnumDescriptor() ([]byte, []int) {
+	return file_onnxplain_v1_model_proto_rawDescGZIP(), []int{1, 0}
+}
+
 // Scale of the predictions.
 type ModelDescription_Scale int32
 
@@ -59,11 +120,11 @@ func (x ModelDescription_Scale) String() string {
 }
 
 func (ModelDescription_Scale) Descriptor() protoreflect.EnumDescriptor {
-	return file_onnxplain_v1_model_proto_enumTypes[0].Descriptor()
+	return file_onnxplain_v1_model_proto_enumTypes[1].Descriptor()
 }
 
 func (ModelDescription_Scale) Type() protoreflect.EnumType {
-	return &file_onnxplain_v1_model_proto_enumTypes[0]
+	return &file_onnxplain_v1_model_proto_enumTypes[1]
 }
 
 func (x ModelDescription_Scale) Number() protoreflect.EnumNumber {
@@ -72,7 +133,7 @@ func (x ModelDescription_Scale) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ModelDescription_Scale.Descriptor instead.
 func (ModelDescription_Scale) EnumDescriptor() ([]byte, []int) {
-	return file_onnxplain_v1_model_proto_rawDescGZIP(), []int{1, 0}
+	return file_onnxplain_v1_model_proto_rawDescGZIP(), []int{3, 0}
 }
 
 // The model to explain.
@@ -85,6 +146,7 @@ type Model struct {
 	//	*Model_Content
 	//	*Model_Id
 	//	*Model_Uri
+	//	*Model_Remote
 	Source isModel_Source `protobuf_oneof:"source"`
 	// Optional. With `uri` only: the SHA-256 of the file as 64 hexadecimal digits. A file of
 	// other content is refused with SOURCE_CHANGED. Default: any content.
@@ -157,6 +219,15 @@ func (x *Model) GetUri() string {
 	return ""
 }
 
+func (x *Model) GetRemote() *RemoteModel {
+	if x != nil {
+		if x, ok := x.Source.(*Model_Remote); ok {
+			return x.Remote
+		}
+	}
+	return nil
+}
+
 func (x *Model) GetSha256() string {
 	if x != nil {
 		return x.Sha256
@@ -189,11 +260,199 @@ type Model_Uri struct {
 	Uri string `protobuf:"bytes,3,opt,name=uri,proto3,oneof"`
 }
 
+type Model_Remote struct {
+	// A model that answers at an address: predictions are asked of it.
+	Remote *RemoteModel `protobuf:"bytes,5,opt,name=remote,proto3,oneof"`
+}
+
 func (*Model_Content) isModel_Source() {}
 
 func (*Model_Id) isModel_Source() {}
 
 func (*Model_Uri) isModel_Source() {}
+
+func (*Model_Remote) isModel_Source() {}
+
+// A model behind an address. Nothing of it runs at the server, which asks it for predictions.
+type RemoteModel struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Required. Address of its server, below a prefix that the operator lists in the setting
+	// `remote_models_file`: `http://HOST:PORT/PATH` or `https://...`; for OIP_GRPC `grpc://HOST:PORT`
+	// or, with TLS, `grpcs://HOST:PORT`. Without user and password, query and fragment; at most 2,048
+	// characters. Credentials are the operator's.
+	Uri string `protobuf:"bytes,1,opt,name=uri,proto3" json:"uri,omitempty"`
+	// Required. How its server is asked.
+	Protocol RemoteModel_Protocol `protobuf:"varint,2,opt,name=protocol,proto3,enum=onnxplain.v1.RemoteModel_Protocol" json:"protocol,omitempty"`
+	// Required, except for MLFLOW, whose server has one model. Name of the model at its server.
+	Name string `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
+	// Optional. Version of the model, where its server has several. Default: the server's choice.
+	Version string `protobuf:"bytes,4,opt,name=version,proto3" json:"version,omitempty"`
+	// Optional. What the model takes, in its order. Default: what the server tells. Required where
+	// it tells nothing: for KSERVE_V1, and for MLFLOW.
+	Inputs []*RemoteInput `protobuf:"bytes,5,rep,name=inputs,proto3" json:"inputs,omitempty"`
+	// Optional. Name of the tensor, or of the field of the answer, with the predictions. Default:
+	// the only one.
+	Output string `protobuf:"bytes,6,opt,name=output,proto3" json:"output,omitempty"`
+	// Optional. Names of the prediction columns, as of classes; none twice. Default: what the server
+	// tells, or numbers from 0.
+	OutputNames []string `protobuf:"bytes,7,rep,name=output_names,json=outputNames,proto3" json:"output_names,omitempty"`
+	// Optional. What the caller vouches for: of equal identity, address, name and version, the model
+	// is the same, and its numbers are cached. Default: `version`; without both, nothing is
+	// cached beyond the request.
+	Identity      string `protobuf:"bytes,8,opt,name=identity,proto3" json:"identity,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RemoteModel) Reset() {
+	*x = RemoteModel{}
+	mi := &file_onnxplain_v1_model_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RemoteModel) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RemoteModel) ProtoMessage() {}
+
+func (x *RemoteModel) ProtoReflect() protoreflect.Message {
+	mi := &file_onnxplain_v1_model_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RemoteModel.ProtoReflect.Descriptor instead.
+func (*RemoteModel) Descriptor() ([]byte, []int) {
+	return file_onnxplain_v1_model_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *RemoteModel) GetUri() string {
+	if x != nil {
+		return x.Uri
+	}
+	return ""
+}
+
+func (x *RemoteModel) GetProtocol() RemoteModel_Protocol {
+	if x != nil {
+		return x.Protocol
+	}
+	return RemoteModel_PROTOCOL_UNSPECIFIED
+}
+
+func (x *RemoteModel) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *RemoteModel) GetVersion() string {
+	if x != nil {
+		return x.Version
+	}
+	return ""
+}
+
+func (x *RemoteModel) GetInputs() []*RemoteInput {
+	if x != nil {
+		return x.Inputs
+	}
+	return nil
+}
+
+func (x *RemoteModel) GetOutput() string {
+	if x != nil {
+		return x.Output
+	}
+	return ""
+}
+
+func (x *RemoteModel) GetOutputNames() []string {
+	if x != nil {
+		return x.OutputNames
+	}
+	return nil
+}
+
+func (x *RemoteModel) GetIdentity() string {
+	if x != nil {
+		return x.Identity
+	}
+	return ""
+}
+
+// One input of a remote model.
+type RemoteInput struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Required. Name of the input; for models with one input per column, of the column too.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Element type as ONNX names it: "float", "double", "int64", "bool", "string", ... Default: double.
+	Type string `protobuf:"bytes,2,opt,name=type,proto3" json:"type,omitempty"`
+	// Optional. Names of its columns, in their order; empty for an input of one column.
+	Columns       []string `protobuf:"bytes,3,rep,name=columns,proto3" json:"columns,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RemoteInput) Reset() {
+	*x = RemoteInput{}
+	mi := &file_onnxplain_v1_model_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RemoteInput) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RemoteInput) ProtoMessage() {}
+
+func (x *RemoteInput) ProtoReflect() protoreflect.Message {
+	mi := &file_onnxplain_v1_model_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RemoteInput.ProtoReflect.Descriptor instead.
+func (*RemoteInput) Descriptor() ([]byte, []int) {
+	return file_onnxplain_v1_model_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *RemoteInput) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *RemoteInput) GetType() string {
+	if x != nil {
+		return x.Type
+	}
+	return ""
+}
+
+func (x *RemoteInput) GetColumns() []string {
+	if x != nil {
+		return x.Columns
+	}
+	return nil
+}
 
 // What a model takes and gives, read from the model itself.
 type ModelDescription struct {
@@ -236,7 +495,7 @@ type ModelDescription struct {
 
 func (x *ModelDescription) Reset() {
 	*x = ModelDescription{}
-	mi := &file_onnxplain_v1_model_proto_msgTypes[1]
+	mi := &file_onnxplain_v1_model_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -248,7 +507,7 @@ func (x *ModelDescription) String() string {
 func (*ModelDescription) ProtoMessage() {}
 
 func (x *ModelDescription) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_model_proto_msgTypes[1]
+	mi := &file_onnxplain_v1_model_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -261,7 +520,7 @@ func (x *ModelDescription) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ModelDescription.ProtoReflect.Descriptor instead.
 func (*ModelDescription) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_model_proto_rawDescGZIP(), []int{1}
+	return file_onnxplain_v1_model_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *ModelDescription) GetDigest() string {
@@ -349,7 +608,7 @@ type ModelInput struct {
 
 func (x *ModelInput) Reset() {
 	*x = ModelInput{}
-	mi := &file_onnxplain_v1_model_proto_msgTypes[2]
+	mi := &file_onnxplain_v1_model_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -361,7 +620,7 @@ func (x *ModelInput) String() string {
 func (*ModelInput) ProtoMessage() {}
 
 func (x *ModelInput) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_model_proto_msgTypes[2]
+	mi := &file_onnxplain_v1_model_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -374,7 +633,7 @@ func (x *ModelInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ModelInput.ProtoReflect.Descriptor instead.
 func (*ModelInput) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_model_proto_rawDescGZIP(), []int{2}
+	return file_onnxplain_v1_model_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *ModelInput) GetName() string {
@@ -402,13 +661,34 @@ var File_onnxplain_v1_model_proto protoreflect.FileDescriptor
 
 const file_onnxplain_v1_model_proto_rawDesc = "" +
 	"\n" +
-	"\x18onnxplain/v1/model.proto\x12\fonnxplain.v1\"k\n" +
+	"\x18onnxplain/v1/model.proto\x12\fonnxplain.v1\"\xa0\x01\n" +
 	"\x05Model\x12\x1a\n" +
 	"\acontent\x18\x01 \x01(\fH\x00R\acontent\x12\x10\n" +
 	"\x02id\x18\x02 \x01(\tH\x00R\x02id\x12\x12\n" +
-	"\x03uri\x18\x03 \x01(\tH\x00R\x03uri\x12\x16\n" +
+	"\x03uri\x18\x03 \x01(\tH\x00R\x03uri\x123\n" +
+	"\x06remote\x18\x05 \x01(\v2\x19.onnxplain.v1.RemoteModelH\x00R\x06remote\x12\x16\n" +
 	"\x06sha256\x18\x04 \x01(\tR\x06sha256B\b\n" +
-	"\x06source\"\xdd\x03\n" +
+	"\x06source\"\xf4\x02\n" +
+	"\vRemoteModel\x12\x10\n" +
+	"\x03uri\x18\x01 \x01(\tR\x03uri\x12>\n" +
+	"\bprotocol\x18\x02 \x01(\x0e2\".onnxplain.v1.RemoteModel.ProtocolR\bprotocol\x12\x12\n" +
+	"\x04name\x18\x03 \x01(\tR\x04name\x12\x18\n" +
+	"\aversion\x18\x04 \x01(\tR\aversion\x121\n" +
+	"\x06inputs\x18\x05 \x03(\v2\x19.onnxplain.v1.RemoteInputR\x06inputs\x12\x16\n" +
+	"\x06output\x18\x06 \x01(\tR\x06output\x12!\n" +
+	"\foutput_names\x18\a \x03(\tR\voutputNames\x12\x1a\n" +
+	"\bidentity\x18\b \x01(\tR\bidentity\"[\n" +
+	"\bProtocol\x12\x18\n" +
+	"\x14PROTOCOL_UNSPECIFIED\x10\x00\x12\f\n" +
+	"\bOIP_REST\x10\x01\x12\f\n" +
+	"\bOIP_GRPC\x10\x02\x12\r\n" +
+	"\tKSERVE_V1\x10\x03\x12\n" +
+	"\n" +
+	"\x06MLFLOW\x10\x04\"O\n" +
+	"\vRemoteInput\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
+	"\x04type\x18\x02 \x01(\tR\x04type\x12\x18\n" +
+	"\acolumns\x18\x03 \x03(\tR\acolumns\"\xdd\x03\n" +
 	"\x10ModelDescription\x12\x16\n" +
 	"\x06digest\x18\x01 \x01(\tR\x06digest\x120\n" +
 	"\x06inputs\x18\x02 \x03(\v2\x18.onnxplain.v1.ModelInputR\x06inputs\x12!\n" +
@@ -445,22 +725,28 @@ func file_onnxplain_v1_model_proto_rawDescGZIP() []byte {
 	return file_onnxplain_v1_model_proto_rawDescData
 }
 
-var file_onnxplain_v1_model_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_onnxplain_v1_model_proto_msgTypes = make([]protoimpl.MessageInfo, 3)
+var file_onnxplain_v1_model_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
+var file_onnxplain_v1_model_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
 var file_onnxplain_v1_model_proto_goTypes = []any{
-	(ModelDescription_Scale)(0), // 0: onnxplain.v1.ModelDescription.Scale
-	(*Model)(nil),               // 1: onnxplain.v1.Model
-	(*ModelDescription)(nil),    // 2: onnxplain.v1.ModelDescription
-	(*ModelInput)(nil),          // 3: onnxplain.v1.ModelInput
+	(RemoteModel_Protocol)(0),   // 0: onnxplain.v1.RemoteModel.Protocol
+	(ModelDescription_Scale)(0), // 1: onnxplain.v1.ModelDescription.Scale
+	(*Model)(nil),               // 2: onnxplain.v1.Model
+	(*RemoteModel)(nil),         // 3: onnxplain.v1.RemoteModel
+	(*RemoteInput)(nil),         // 4: onnxplain.v1.RemoteInput
+	(*ModelDescription)(nil),    // 5: onnxplain.v1.ModelDescription
+	(*ModelInput)(nil),          // 6: onnxplain.v1.ModelInput
 }
 var file_onnxplain_v1_model_proto_depIdxs = []int32{
-	3, // 0: onnxplain.v1.ModelDescription.inputs:type_name -> onnxplain.v1.ModelInput
-	0, // 1: onnxplain.v1.ModelDescription.scales:type_name -> onnxplain.v1.ModelDescription.Scale
-	2, // [2:2] is the sub-list for method output_type
-	2, // [2:2] is the sub-list for method input_type
-	2, // [2:2] is the sub-list for extension type_name
-	2, // [2:2] is the sub-list for extension extendee
-	0, // [0:2] is the sub-list for field type_name
+	3, // 0: onnxplain.v1.Model.remote:type_name -> onnxplain.v1.RemoteModel
+	0, // 1: onnxplain.v1.RemoteModel.protocol:type_name -> onnxplain.v1.RemoteModel.Protocol
+	4, // 2: onnxplain.v1.RemoteModel.inputs:type_name -> onnxplain.v1.RemoteInput
+	6, // 3: onnxplain.v1.ModelDescription.inputs:type_name -> onnxplain.v1.ModelInput
+	1, // 4: onnxplain.v1.ModelDescription.scales:type_name -> onnxplain.v1.ModelDescription.Scale
+	5, // [5:5] is the sub-list for method output_type
+	5, // [5:5] is the sub-list for method input_type
+	5, // [5:5] is the sub-list for extension type_name
+	5, // [5:5] is the sub-list for extension extendee
+	0, // [0:5] is the sub-list for field type_name
 }
 
 func init() { file_onnxplain_v1_model_proto_init() }
@@ -472,14 +758,15 @@ func file_onnxplain_v1_model_proto_init() {
 		(*Model_Content)(nil),
 		(*Model_Id)(nil),
 		(*Model_Uri)(nil),
+		(*Model_Remote)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_onnxplain_v1_model_proto_rawDesc), len(file_onnxplain_v1_model_proto_rawDesc)),
-			NumEnums:      1,
-			NumMessages:   3,
+			NumEnums:      2,
+			NumMessages:   5,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

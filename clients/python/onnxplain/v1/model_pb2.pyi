@@ -8,16 +8,60 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class Model(_message.Message):
-    __slots__ = ("content", "id", "uri", "sha256")
+    __slots__ = ("content", "id", "uri", "remote", "sha256")
     CONTENT_FIELD_NUMBER: _ClassVar[int]
     ID_FIELD_NUMBER: _ClassVar[int]
     URI_FIELD_NUMBER: _ClassVar[int]
+    REMOTE_FIELD_NUMBER: _ClassVar[int]
     SHA256_FIELD_NUMBER: _ClassVar[int]
     content: bytes
     id: str
     uri: str
+    remote: RemoteModel
     sha256: str
-    def __init__(self, content: _Optional[bytes] = ..., id: _Optional[str] = ..., uri: _Optional[str] = ..., sha256: _Optional[str] = ...) -> None: ...
+    def __init__(self, content: _Optional[bytes] = ..., id: _Optional[str] = ..., uri: _Optional[str] = ..., remote: _Optional[_Union[RemoteModel, _Mapping]] = ..., sha256: _Optional[str] = ...) -> None: ...
+
+class RemoteModel(_message.Message):
+    __slots__ = ("uri", "protocol", "name", "version", "inputs", "output", "output_names", "identity")
+    class Protocol(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+        __slots__ = ()
+        PROTOCOL_UNSPECIFIED: _ClassVar[RemoteModel.Protocol]
+        OIP_REST: _ClassVar[RemoteModel.Protocol]
+        OIP_GRPC: _ClassVar[RemoteModel.Protocol]
+        KSERVE_V1: _ClassVar[RemoteModel.Protocol]
+        MLFLOW: _ClassVar[RemoteModel.Protocol]
+    PROTOCOL_UNSPECIFIED: RemoteModel.Protocol
+    OIP_REST: RemoteModel.Protocol
+    OIP_GRPC: RemoteModel.Protocol
+    KSERVE_V1: RemoteModel.Protocol
+    MLFLOW: RemoteModel.Protocol
+    URI_FIELD_NUMBER: _ClassVar[int]
+    PROTOCOL_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    INPUTS_FIELD_NUMBER: _ClassVar[int]
+    OUTPUT_FIELD_NUMBER: _ClassVar[int]
+    OUTPUT_NAMES_FIELD_NUMBER: _ClassVar[int]
+    IDENTITY_FIELD_NUMBER: _ClassVar[int]
+    uri: str
+    protocol: RemoteModel.Protocol
+    name: str
+    version: str
+    inputs: _containers.RepeatedCompositeFieldContainer[RemoteInput]
+    output: str
+    output_names: _containers.RepeatedScalarFieldContainer[str]
+    identity: str
+    def __init__(self, uri: _Optional[str] = ..., protocol: _Optional[_Union[RemoteModel.Protocol, str]] = ..., name: _Optional[str] = ..., version: _Optional[str] = ..., inputs: _Optional[_Iterable[_Union[RemoteInput, _Mapping]]] = ..., output: _Optional[str] = ..., output_names: _Optional[_Iterable[str]] = ..., identity: _Optional[str] = ...) -> None: ...
+
+class RemoteInput(_message.Message):
+    __slots__ = ("name", "type", "columns")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    TYPE_FIELD_NUMBER: _ClassVar[int]
+    COLUMNS_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    type: str
+    columns: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, name: _Optional[str] = ..., type: _Optional[str] = ..., columns: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class ModelDescription(_message.Message):
     __slots__ = ("digest", "inputs", "output_names", "scales", "margin_refusal", "operators", "producer", "has_class_scores", "feature_names", "default_output_indices")
