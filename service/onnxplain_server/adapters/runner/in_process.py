@@ -19,7 +19,7 @@ from onnxplain_server.adapters.runner.receipt import work_of
 from onnxplain_server.adapters.runner.remote.named_remote import NamedRemote, remote_model
 from onnxplain_server.adapters.runner.remote.opened import OpenedRemote, no_remote_models
 from onnxplain_server.adapters.runner.request_parts import (
-    AskedRequest,
+    Asked,
     ModelFile,
     model_file,
     refuse_inconsistent,
@@ -143,7 +143,7 @@ class InProcess:
         host: ComputationHost,
         reply_format: ReplyFormat,
         large_table: LargeTable | None = None,
-    ) -> AskedRequest:
+    ) -> Asked:
         """Read a request, load its model and bind its table."""
         message = service_pb2.ExplainRequest()
         with span("decode"):
@@ -156,20 +156,18 @@ class InProcess:
             rows, table_digest = self._tables.read_sent(message, blobs, table_file)
         host.advance(0, 0)
         key = request_key(request, message, blobs)
-        asked = AskedRequest(
-            message, blobs, None, None, None, parsed, host, key, table_digest, None
-        )
+        asked = Asked(message, blobs, None, None, None, parsed, host, key, table_digest, None)
         if remote:
             return self._on_remote(asked, remote, rows)
         return self._on_file(asked, file, rows, large_table)
 
     def _on_file(
         self,
-        asked: AskedRequest,
+        asked: Asked,
         file: ModelFile | None,
         rows: Table | None,
         large: LargeTable | None,
-    ) -> AskedRequest:
+    ) -> Asked:
         """Load the model of a request, if it has one, and bind its table."""
         host, question, digest = asked.host, asked.question, asked.table_digest
         loaded = self._models.load(file, question.scale, host) if file else None
@@ -186,9 +184,7 @@ class InProcess:
         bound = replace(asked, loaded=loaded, table=bound_table, host=host, streamed=streamed)
         return replace(bound, table_digest=digest)
 
-    def _on_remote(
-        self, asked: AskedRequest, named: NamedRemote, rows: Table | None
-    ) -> AskedRequest:
+    def _on_remote(self, asked: Asked, named: NamedRemote, rows: Table | None) -> Asked:
         """Open the remote model of a request, bind its table, and try it."""
         remote = OpenedRemote(named, self._remotes, asked.host, asked.question.scale)
         with ExitStack() as opened:
@@ -201,7 +197,7 @@ class InProcess:
         return replace(asked, remote=remote, table=table, host=remote.host)
 
     def _arguments(
-        self, asked: AskedRequest
+        self, asked: Asked
     ) -> tuple[TimedModel | None, BoundTable | None, Question, Resources]:
         """Return the arguments of the use cases."""
         loaded, remote, host = asked.loaded, asked.remote, asked.host

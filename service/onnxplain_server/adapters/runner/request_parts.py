@@ -60,7 +60,7 @@ Publish: TypeAlias = Callable[[PartialExplanation], None]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class AskedRequest:
+class Asked:
     """Request that was read, with its model loaded."""
 
     message: service_pb2.ExplainRequest
