@@ -15,7 +15,7 @@ from onnxplain_server.core.interfaces import BlobStore, Cache, Decoder, Runner
 from onnxplain_server.core.model_limits import ModelLimits
 from onnxplain_server.core.operation_store import OperationStore
 from onnxplain_server.core.quotas import QuotaStore
-from onnxplain_server.core.sources import Sources
+from onnxplain_server.core.sources import FetchControl, Sources
 from onnxplain_server.telemetry.tracing import UNTRACED, Tracer
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from onnxplain_server.adapters.storage.memory_cache import MemoryCache
     from onnxplain_server.adapters.workers.ipc.zygote_arguments import WorkerSettings
     from onnxplain_server.config.settings import Settings
+    from onnxplain_server.core.remote_models import RemoteAddress, RemotePredictions
     from onnxplain_server.local import LocalMessages
 
 _CACHE_BYTES = 256 * 2**20
@@ -66,7 +67,15 @@ def local(memory_bytes: int | None = None, executor: object = None) -> LocalMess
 def _runner() -> InProcess:
     from onnxplain_server.adapters.runner.in_process import InProcess  # noqa: PLC0415
 
-    return InProcess(threads=len(os.sched_getaffinity(0)))
+    return InProcess(threads=len(os.sched_getaffinity(0)), remotes=_ask_as_user)
+
+
+def _ask_as_user(address: RemoteAddress, control: FetchControl) -> RemotePredictions:
+    """Open a remote model for the user of this process, who may ask any."""
+    from onnxplain_server.adapters.remote.open_remote import open_remote  # noqa: PLC0415
+    from onnxplain_server.adapters.remote.policy import RemotePolicy  # noqa: PLC0415
+
+    return open_remote(address, RemotePolicy(), control)
 
 
 def _local_sources() -> Sources:
