@@ -1,6 +1,6 @@
 """Server of one ONNX model by the Open Inference Protocol over REST, which counts rows.
 
-`python -m tools.stores.model_server MODEL.onnx` serves as a process of its own, and prints its address.
+`python -m tools.stores.model_server MODEL.onnx` is a process of its own, which prints its address.
 """
 
 from __future__ import annotations

@@ -279,7 +279,11 @@ def test_two_columns_that_are_shares_of_1_on_each_probe_row_score_two_classes(as
 
 
 def test_two_columns_that_add_up_to_1_outside_of_0_and_1_are_two_outputs(asking, make) -> None:
-    remote = asking(of_function(lambda a, b, c: np.stack([a, 1 - a], axis=1), NAMES, width=2))
+    remote = asking(
+        of_function(
+            lambda a, b, c: np.stack([a, 1 - a], axis=1) + 0 * (b + c)[:, None], NAMES, width=2
+        )
+    )
 
     answer = remote.explain(make.host(), remote.request(TABLE, CURVES))
 
