@@ -58,7 +58,7 @@ def served(name: str) -> Iterator[str]:
             process.stdin.close()
 
 
-@pytest.fixture(scope="module", params=["network_double", "sklearn_random_forest_3class"])
+@pytest.fixture(scope="module", params=["network_double", "sklearn_network_3class"])
 def models(request: pytest.FixtureRequest) -> Iterator[tuple[str, str]]:
     with served(request.param) as url:
         yield request.param, url
