@@ -42,6 +42,8 @@ METHODS: dict[str, list[dict[str, Any]]] = {
     "feature vectors": [{"featureVectors": {"source": "SURROGATE"}}],
 }
 
+LONG = {"feature vectors", "firm", "swarm"}
+
 
 @contextmanager
 def served(name: str) -> Iterator[str]:
@@ -101,7 +103,10 @@ def numbers(answer: ExplainResponse) -> list[Any]:
     return found
 
 
-@pytest.mark.parametrize("methods", METHODS)
+@pytest.mark.parametrize(
+    "methods",
+    [pytest.param(name, marks=[pytest.mark.slow] * (name in LONG), id=name) for name in METHODS],
+)
 def test_a_remote_has_the_numbers_of_its_onnx_file(
     make: Any, models: tuple[str, str], methods: str
 ) -> None:
