@@ -36,7 +36,8 @@ class NetworkBatchSize(BatchSize):
         super().__init__()
         # `next_call` adds up to 15 rows to the last call of a piece.
         largest = max(ALIGNMENT, (row_limit + 1) // ALIGNMENT * ALIGNMENT - ALIGNMENT)
-        self._sizes = (*(size for size in _SIZES if size < largest), min(largest, _SIZES[-1]))
+        largest = min(largest, _SIZES[-1])
+        self._sizes = (*(size for size in _SIZES if size < largest), largest)
         self._times = {size: [] for size in self._sizes}
         self._call_count = call_count
 
