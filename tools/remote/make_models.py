@@ -57,7 +57,9 @@ def fit() -> dict[str, Any]:
     encoder = ColumnTransformer(
         [("city", OneHotEncoder(sparse_output=False), ["city"])], remainder="passthrough"
     )
-    by_column = make_pipeline(encoder, HistGradientBoostingRegressor(max_iter=20, random_state=_SEED))
+    by_column = make_pipeline(
+        encoder, HistGradientBoostingRegressor(max_iter=20, random_state=_SEED)
+    )
     wealth = people["income"].fillna(3) * (1 + (people["city"] == "Ulm")) + people["age"] / 50
     animals = np.array(["ant", "bee", "cow"])[classes]
     return {
@@ -94,8 +96,10 @@ def for_mlserver(folder: Path, models: dict[str, Any]) -> dict[str, Any]:
     import xgboost  # noqa: PLC0415 - installed beside MLServer alone
 
     rows, further = matrix(), {}
-    inputs = [{"name": "rows", "datatype": "FP64", "shape": [-1, len(_FEATURES)]}]
-    by_column = [
+    inputs: list[dict[str, Any]] = [
+        {"name": "rows", "datatype": "FP64", "shape": [-1, len(_FEATURES)]}
+    ]
+    by_column: list[dict[str, Any]] = [
         {"name": "city", "datatype": "BYTES", "shape": [-1], "parameters": {"content_type": "str"}},
         {"name": "age", "datatype": "INT64", "shape": [-1]},
         {"name": "income", "datatype": "FP64", "shape": [-1]},
@@ -158,11 +162,7 @@ def main() -> None:
         truth |= for_mlserver(folder, models)
     else:
         for_mlflow(folder, models)
-    arrays = {
-        name: {key: value.tolist() if isinstance(value, np.ndarray) else value for key, value in one.items()}
-        for name, one in truth.items()
-    }
-    (folder / "expected.json").write_text(json.dumps(arrays))
+    (folder / "expected.json").write_text(json.dumps(truth, default=np.ndarray.tolist))
 
 
 if __name__ == "__main__":
