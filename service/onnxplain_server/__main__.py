@@ -254,8 +254,8 @@ def _sources(settings: Settings, stack: ExitStack) -> Sources:
 
     if settings.sources_file is None:
         return NO_SOURCES
+    from onnxplain_server.adapters.listed.list_file import ListError  # noqa: PLC0415
     from onnxplain_server.adapters.sources.fetcher import Fetcher  # noqa: PLC0415
-    from onnxplain_server.adapters.sources.source_list import SourceListError  # noqa: PLC0415
     from onnxplain_server.config.setting_names import (  # noqa: PLC0415
         SettingsError,
         variable_and_flag,
@@ -268,7 +268,7 @@ def _sources(settings: Settings, stack: ExitStack) -> Sources:
             request_count * settings.worker_bytes,
             is_confined=settings.isolation == "require",
         )
-    except SourceListError as error:
+    except ListError as error:
         raise SettingsError(f"{variable_and_flag('sources_file')}: {error}") from None
     return stack.enter_context(closing(fetcher))
 

@@ -20,6 +20,7 @@ from onnxplain.v1.explanation_service_pb2 import Receipt
 from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.table_pb2 import Table
 
+from onnxplain_server.adapters.listed.list_file import ListError
 from onnxplain_server.adapters.sources import fetch_protocol as protocol
 from onnxplain_server.adapters.sources.cache_lookup import CacheLookup
 from onnxplain_server.adapters.sources.canonical_uri import canonical
@@ -31,7 +32,6 @@ from onnxplain_server.adapters.sources.fetch_protocol import (
 )
 from onnxplain_server.adapters.sources.source_list import (
     SourceList,
-    SourceListError,
     read_source_list,
 )
 from onnxplain_server.core.contract_limits import TableUris
@@ -63,7 +63,7 @@ class Fetcher:
 
     Raises
     ------
-    SourceListError
+    ListError
         If the list is not usable, or a library is missing.
     """
 
@@ -71,7 +71,7 @@ class Fetcher:
         self._sources = read_source_list(path)
         missing = [name for name in LIBRARIES if importlib.util.find_spec(name) is None]
         if missing:
-            raise SourceListError(
+            raise ListError(
                 f"{' and '.join(missing)} is not installed: install onnxplain-server[sources]"
             )
         self._path = path
