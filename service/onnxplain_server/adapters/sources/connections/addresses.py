@@ -47,7 +47,7 @@ def connect(host: str, port: int, networks: Sequence[Network]) -> socket.socket:
 def checked_addresses(host: str, port: int, networks: Sequence[Network]) -> list[tuple[int, str]]:
     """Return family and text of each address of a host; errors as of `connect`."""
     answers = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    found = [(family, str(where[0])) for family, _, _, _, where in answers]
+    found: list[tuple[int, str]] = [(family, str(where[0])) for family, _, _, _, where in answers]
     for _, address in found:
         if not is_allowed(host, ipaddress.ip_address(address), networks):
             raise ForbiddenAddressError(
