@@ -17,6 +17,7 @@ from enum import Enum
 from typing import Any, TypeAlias
 
 from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.remote_counts import CallCounts
 
 Buffer: TypeAlias = bytes | bytearray | memoryview
 
@@ -94,28 +95,6 @@ class Binding:
 
     model: bytes
     deadline: float
-
-
-@dataclass(frozen=True, slots=True)
-class CallCounts:
-    """What the calls of a session came to.
-
-    Attributes
-    ----------
-    call_count : int
-        Calls that were sent, with repeated ones.
-    retry_count : int
-        Repeated ones among them.
-    row_count : int
-        Rows that were asked for; those of repeated calls once.
-    failure_count : int
-        Calls that failed at the end.
-    """
-
-    call_count: int = 0
-    retry_count: int = 0
-    row_count: int = 0
-    failure_count: int = 0
 
 
 def send_frame(

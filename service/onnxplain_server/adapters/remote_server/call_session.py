@@ -21,13 +21,13 @@ from onnxplain_server.adapters.remote_server.call_frames import (
     Binding,
     BrokenError,
     Buffer,
-    CallCounts,
     CallFrame,
     CallKind,
 )
 from onnxplain_server.adapters.remote_server.columns import pack_predictions, unpack_feeds
 from onnxplain_server.adapters.remote_server.descriptions import pack_description
 from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.remote_counts import CallCounts, CountKind
 from onnxplain_server.core.remote_models import RemotePredictions
 from onnxplain_server.core.sources import FetchControl
 
@@ -35,6 +35,7 @@ LOG = logging.getLogger(__name__)
 
 _WINDOW_BYTES = 2**27
 """Rows of calls under way; what is more is not read before."""
+
 
 class SessionControl:
     """`FetchControl` of a session, which ends with its lease."""
@@ -59,32 +60,17 @@ class CallCounter:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._counts = CallCounts()
-        self._asked_count = 0
 
     @property
     def counts(self) -> CallCounts:
         """Counts so far."""
         with self._lock:
-            retries = max(0, self._counts.call_count - self._asked_count)
-            return replace(self._counts, retry_count=retries)
+            return self._counts
 
-    def sent(self) -> None:
-        """Count a call that is sent."""
-        self._add(call_count=1)
-
-    def asked(self, row_count: int) -> None:
-        """Count rows that are asked for, or a description."""
+    def count(self, kind: CountKind, number: int = 1) -> None:
+        """Add to one of the counts."""
         with self._lock:
-            self._asked_count += 1
-        self._add(row_count=row_count)
-
-    def failed(self) -> None:
-        """Count a call that failed at the end."""
-        self._add(failure_count=1)
-
-    def _add(self, **counts: int) -> None:
-        with self._lock:
-            added = {name: getattr(self._counts, name) + count for name, count in counts.items()}
+            added = {kind.value: getattr(self._counts, kind.value) + number}
             self._counts = replace(self._counts, **added)
 
 
@@ -181,10 +167,9 @@ class _Session:
         self, model: RemotePredictions, frame: CallFrame
     ) -> tuple[CallKind, list[Buffer]]:
         if frame.kind is CallKind.DESCRIBE:
-            self.counter.asked(0)
             return CallKind.DESCRIBED, [pack_description(model.describe())]
         feeds = unpack_feeds(frame.content, model.row_limit)
-        self.counter.asked(len(next(iter(feeds.values()))))
+        self.counter.count(CountKind.ROWS, len(next(iter(feeds.values()))))
         return CallKind.PREDICTED, pack_predictions(model.predict(feeds))
 
     def _done(self, frame: CallFrame) -> None:
@@ -197,7 +182,7 @@ class _Session:
             frames.send_frame(self._end, kind, call, content)
 
     def _send_failure(self, call: int, error: Exception) -> None:
-        self.counter.failed()
+        self.counter.count(CountKind.FAILURES)
         self._send(CallKind.FAILED, call, [frames.pack_error(_told(error))])
 
 

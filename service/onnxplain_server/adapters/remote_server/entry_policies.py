@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Callable
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -48,15 +46,10 @@ class EntryPolicies:
                     raise ListError(str(error)) from None
                 self._headers[entry] = watched
 
-    def policy(self, entry: RemoteEntry, count_call: Callable[[], None]) -> RemotePolicy:
-        """Return the policy of an entry, with its present credentials.
-
-        Parameters
-        ----------
-        entry : RemoteEntry
-        count_call : callable () -> None
-            Called for each call that is sent.
-        """
+    def policy(
+        self, entry: RemoteEntry, count_call: Callable[[], None], count_retry: Callable[[], None]
+    ) -> RemotePolicy:
+        """Return the policy of an entry, with its present credentials."""
         watched = self._headers.get(entry)
         return RemotePolicy(
             entry.call_count,
@@ -67,6 +60,7 @@ class EntryPolicies:
             ca_file=entry.ca_file,
             resolve=partial(resolve, entry),
             count_call=count_call,
+            count_retry=count_retry,
         )
 
 
@@ -89,5 +83,3 @@ def resolve(entry: RemoteEntry, host: str, port: int) -> str:
             return str(connection.getpeername()[0])
     except ForbiddenAddressError as error:
         raise ExplainError(Reason.REMOTE_MODEL_FORBIDDEN, str(error), URI_FIELD) from None
-
-

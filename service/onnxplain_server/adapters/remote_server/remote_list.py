@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import ipaddress
-import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,6 +12,7 @@ from typing import Any
 
 from onnxplain_server.adapters.access.watched_files import FileError
 from onnxplain_server.adapters.listed.list_file import Network, networks, read_entries
+from onnxplain_server.adapters.remote.policy import RemotePolicy
 from onnxplain_server.adapters.sources.canonical_uri import (
     WEB_PORTS,
     CanonicalUri,
@@ -30,8 +30,10 @@ _LINK_LOCAL = (
 )
 """Metadata services of clouds answer there; no model does."""
 
+_USUAL = RemotePolicy()
 _PLAIN = ("Bearer ", "Basic ")
 _TOKEN = re.compile(r"[A-Za-z0-9._~+/=-]+")
+_OTHER_PLACES = re.compile(r"[/\\;%]")
 _CALL_LIMIT = 256
 _ROW_LIMIT = 1_000_000
 
@@ -64,10 +66,10 @@ class RemoteEntry:
     credentials_file: str = ""
     ca_file: str = ""
     networks: tuple[Network, ...] = ()
-    call_count: int = 4
-    calls_per_second: float = math.inf
-    row_limit: int = 1_000
-    timeout_seconds: float = 60.0
+    call_count: int = _USUAL.call_count
+    calls_per_second: float = _USUAL.calls_per_second
+    row_limit: int = _USUAL.row_limit
+    timeout_seconds: float = _USUAL.timeout_seconds
 
     @property
     def port(self) -> int:
@@ -84,19 +86,38 @@ class RemoteList:
 
     entries: tuple[RemoteEntry, ...] = ()
 
-    def find(self, uri: str) -> tuple[str, RemoteEntry]:
+    def find(self, uri: str, name: str = "", version: str = "") -> tuple[str, RemoteEntry]:
         """Return an address in its canonical form, and the longest prefix above it.
+
+        Parameters
+        ----------
+        uri : str
+        name, version : str
+            Of the model, which stand in the path of calls.
 
         Raises
         ------
         ExplainError
-            INVALID_REQUEST with the rule that it breaks; REMOTE_MODEL_NOT_LISTED.
+            INVALID_REQUEST with the rule that is broken; REMOTE_MODEL_NOT_LISTED.
         """
+        _check_part(name, "name")
+        _check_part(version, "version")
         found = _without_slash(canonical(uri, URI_FIELD, SCHEMES))
         above = [entry for entry in self.entries if found.is_below(entry.prefix)]
         if not above:
             raise not_listed(str(found))
         return _text(found), max(above, key=lambda entry: len(entry.prefix.segments))
+
+
+def _check_part(text: str, field: str) -> None:
+    """Refuse a name or version that would lead elsewhere as part of a path."""
+    if text in {".", ".."} or _OTHER_PLACES.search(text) or not text.isprintable():
+        raise ExplainError(
+            Reason.INVALID_REQUEST,
+            f"the {field} of a remote model must not be . or .., and must have no slashes, "
+            "backslashes, semicolons, % and control characters",
+            f"model.remote.{field}",
+        )
 
 
 def not_listed(uri: str) -> ExplainError:
