@@ -29,7 +29,7 @@ SHORT = RemotePolicy(retry_seconds=1.0, timeout_seconds=1.0)
 
 
 @pytest.fixture(autouse=True)
-def answers(models: Any) -> dict[str, Any]:
+def answers(models: Any) -> Any:
     models.answers[f"GET {PATH}"] = METADATA
     models.answers["GET /v2"] = {"extensions": []}
     models.answers[f"POST {PATH}/infer"] = ANSWER

@@ -74,6 +74,17 @@ class ModelFailures:
             return self.refused(row_count, text)
         return self.answer(f"gives no answer of its protocol. {text}")
 
+    def of_code(self, code: str, text: str, row_count: int) -> ExplainError:
+        """Return the error of a code of gRPC; `row_count` is 0 where metadata were asked."""
+        said = f"Its server answers {code}{quoted(text.encode())}"
+        if code in {"UNAUTHENTICATED", "PERMISSION_DENIED"}:
+            return self.forbidden(f"refuses this server; the operator gives it rights. {said}")
+        if code == "NOT_FOUND" or (code == "INVALID_ARGUMENT" and not row_count):
+            return self.missing(said)
+        if code == "UNIMPLEMENTED" or not row_count:
+            return self.answer(f"gives no answer of its protocol. {said}")
+        return self.refused(row_count, said)
+
 
 def quoted(body: bytes) -> str:
     """Return what a server says of an error, in quotes and cut; empty where it says nothing."""

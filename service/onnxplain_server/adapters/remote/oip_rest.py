@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from functools import partial
 from typing import Any
 from urllib.parse import quote
+
+import numpy as np
 
 from onnxplain_server.adapters.remote.failures import ModelFailures
 from onnxplain_server.adapters.remote.http_transport import HttpAnswer, HttpTransport
@@ -16,41 +18,19 @@ from onnxplain_server.adapters.remote.json_numbers import (
     encoded,
     number_array,
 )
-from onnxplain_server.adapters.remote.oip_metadata import (
-    ModelMetadata,
-    inputs_of,
-    labels_fault,
-    output_of,
-    read_tensors,
-)
-from onnxplain_server.adapters.remote.predictions import PredictionColumns
-from onnxplain_server.adapters.remote.tensors import (
-    DTYPES,
-    STRINGS,
-    Tensor,
-    tensors_of,
-    unpacked,
-)
+from onnxplain_server.adapters.remote.oip_metadata import ModelMetadata, read_tensors
+from onnxplain_server.adapters.remote.tensors import DTYPES, OutputTensor, Tensor
 from onnxplain_server.core.arrays import Array
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.model import Input
-from onnxplain_server.core.remote_models import RemoteAddress, RemoteDescription
+from onnxplain_server.core.remote_models import RemoteAddress
 
 _HEADER_LENGTH = "Inference-Header-Content-Length"
 _BINARY_EXTENSION = "binary_tensor_data"
+_CURE = "name an output with numbers in model.remote.output"
 
 
-@dataclass(frozen=True, slots=True)
-class _Facts:
-    """What a server tells of a model, and whether it takes tensors as bytes."""
-
-    metadata: ModelMetadata
-    inputs: tuple[Input, ...]
-    takes_bytes: bool
-
-
-class OipRestClient:
-    """Client of a model by the Open Inference Protocol over REST.
+class OipRestConnection:
+    """`OipConnection` over REST.
 
     Parameters
     ----------
@@ -62,67 +42,65 @@ class OipRestClient:
     def __init__(
         self, address: RemoteAddress, transport: HttpTransport, failures: ModelFailures
     ) -> None:
-        self._address = address
+        self._output = address.output
         self._transport = transport
         self._failures = failures
         version = f"/versions/{quote(address.version, safe='')}" if address.version else ""
         self._path = f"/v2/models/{quote(address.name, safe='')}{version}"
-        self.columns = PredictionColumns(address.output_names, failures)
         self._lock = threading.Lock()
-        self._known: _Facts | None = None
+        self._is_binary: bool | None = None
 
-    def describe(self) -> RemoteDescription:
-        facts = self._facts()
-        metadata = facts.metadata
-        output = output_of(self._address, metadata, self._failures)
-        if output is not None and output.column_count:
-            self.columns.expect(output.column_count)
-        return RemoteDescription(
-            facts.inputs, self.columns.names, metadata.version, metadata.platform
-        )
-
-    def predict(self, feeds: Mapping[str, Array], row_count: int) -> Array:
-        facts = self._facts()
-        tensors = tensors_of(feeds, facts.inputs, facts.metadata.inputs)
-        if facts.takes_bytes:
-            body, headers = self._binary_request(tensors)
-        else:
-            check_finite(feeds)
-            body, headers = self._json_request(tensors)
-        answer = self._transport.call(f"{self._path}/infer", body, headers, row_count)
-        return self.columns.matrix(self._output(answer), row_count)
-
-    def _facts(self) -> _Facts:
-        """Return what the server tells, asked once."""
-        with self._lock:
-            if self._known is None:
-                metadata = self._metadata()
-                inputs = inputs_of(self._address, metadata, self._failures)
-                self._known = _Facts(metadata, inputs, self._takes_bytes())
-            return self._known
-
-    def _metadata(self) -> ModelMetadata:
+    def metadata(self) -> ModelMetadata:
         document = decoded(self._transport.call(self._path).body, self._failures)
         versions = document.get("versions")
-        version = versions[0] if isinstance(versions, list) and len(versions) == 1 else ""
         return ModelMetadata(
             read_tensors(document.get("inputs"), self._failures),
             read_tensors(document.get("outputs"), self._failures),
-            self._address.version or str(version),
+            str(versions[0]) if isinstance(versions, list) and len(versions) == 1 else "",
             str(document.get("platform") or ""),
         )
 
+    def infer(self, tensors: Sequence[Tensor], row_count: int) -> Sequence[OutputTensor]:
+        make = self._binary_request if self._takes_bytes() else self._json_request
+        body, headers = make(tensors)
+        answer = self._transport.call(f"{self._path}/infer", body, headers, row_count)
+        head, content = self._split(answer)
+        entries = decoded(head, self._failures).get("outputs")
+        if not isinstance(entries, list):
+            raise self._failures.answer("answers without a list of outputs")
+        outputs = []
+        for entry in entries:
+            size = _binary_size(entry)
+            if size > len(content):
+                raise self._failures.answer("answers with fewer bytes than it tells")
+            outputs.append(self._read(entry, content[:size]))
+            content = content[size:]
+        return outputs
+
     def _takes_bytes(self) -> bool:
+        """Return whether the server takes tensors as bytes; asked once."""
+        with self._lock:
+            if self._is_binary is None:
+                self._is_binary = _BINARY_EXTENSION in self._extensions()
+            return self._is_binary
+
+    def _extensions(self) -> Sequence[object]:
         try:
             document = decoded(self._transport.call("/v2").body, self._failures)
         except ExplainError as error:
-            if error.reason not in {Reason.REMOTE_MODEL_NOT_FOUND, Reason.REMOTE_MODEL_ANSWER}:
-                raise
-            return False
+            # A gateway may lead to the model alone.
+            if error.reason in {
+                Reason.REMOTE_MODEL_NOT_FOUND,
+                Reason.REMOTE_MODEL_FORBIDDEN,
+                Reason.REMOTE_MODEL_ANSWER,
+            }:
+                return ()
+            raise
         extensions = document.get("extensions")
-        return isinstance(extensions, list) and _BINARY_EXTENSION in extensions
+        return extensions if isinstance(extensions, list) else ()
 
     def _json_request(self, tensors: Sequence[Tensor]) -> tuple[bytes, dict[str, str]]:
+        check_finite({tensor.name: tensor.values for tensor in tensors})
         inputs = [{**_entry(tensor), "data": tensor.values.ravel()} for tensor in tensors]
         return encoded(self._document(inputs)), {"Content-Type": "application/json"}
 
@@ -132,32 +110,18 @@ class OipRestClient:
             {**_entry(tensor), "parameters": {"binary_data_size": len(part)}}
             for tensor, part in zip(tensors, parts, strict=True)
         ]
-        document = self._document(inputs) | {"parameters": {"binary_data_output": True}}
-        head = encoded(document)
+        head = encoded(self._document(inputs, binary_data_output=True))
         headers = {"Content-Type": "application/octet-stream", _HEADER_LENGTH: str(len(head))}
         return b"".join((head, *parts)), headers
 
-    def _document(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
-        output = self._address.output
-        return {"inputs": inputs} | ({"outputs": [{"name": output}]} if output else {})
-
-    def _output(self, answer: HttpAnswer) -> Array:
-        """Return the output with the predictions, in its shape."""
-        head, rest = self._split(answer)
-        document = decoded(head, self._failures)
-        entries = document.get("outputs")
-        if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
-            raise self._failures.answer("answers without a list of outputs")
-        offset = 0
-        parts: dict[str, tuple[dict[str, Any], memoryview]] = {}
-        for entry in entries:
-            size = _binary_size(entry)
-            if size > len(rest) - offset:
-                raise self._failures.answer("answers with fewer bytes than it tells")
-            parts[str(entry.get("name"))] = entry, rest[offset : offset + size]
-            offset += size
-        entry, content = parts[self._chosen(parts)]
-        return self._array(entry, content)
+    def _document(self, inputs: list[dict[str, Any]], **parameters: object) -> dict[str, Any]:
+        if len(inputs) > 1:
+            # MLServer and KServe then make a table of them; KServe would take the first one alone.
+            parameters["content_type"] = "pd"
+        document: dict[str, Any] = {"inputs": inputs}
+        if self._output:
+            document["outputs"] = [{"name": self._output}]
+        return document | ({"parameters": parameters} if parameters else {})
 
     def _split(self, answer: HttpAnswer) -> tuple[memoryview, memoryview]:
         content = memoryview(answer.body)
@@ -166,36 +130,18 @@ class OipRestClient:
             raise self._failures.answer(f"answers with a wrong header {_HEADER_LENGTH}")
         return content[: int(length)], content[int(length) :]
 
-    def _chosen(self, parts: Mapping[str, object]) -> str:
-        named = self._address.output
-        if named in parts:
-            return named
-        names = ", ".join(f'"{name}"' for name in list(parts)[:10]) or "none"
-        if named:
-            raise self._failures.invalid("output", f'has no output "{named}", but {names}')
-        if not parts:
-            raise self._failures.answer("answers without outputs")
-        if len(parts) > 1:
-            raise self._failures.invalid(
-                "output", f"answers with several outputs: name one of {names}"
-            )
-        return next(iter(parts))
+    def _read(self, entry: object, content: memoryview) -> OutputTensor:
+        if not isinstance(entry, dict) or (shape := _sizes(entry.get("shape"))) is None:
+            raise self._failures.answer("answers with an output without shape")
+        datatype = str(entry.get("datatype"))
+        read = partial(self._numbers, entry, datatype, content)
+        return OutputTensor(str(entry.get("name")), datatype, shape, read)
 
-    def _array(self, entry: Mapping[str, Any], content: memoryview) -> Array:
-        datatype, shape = str(entry.get("datatype")), _sizes(entry.get("shape"))
-        if datatype == STRINGS:
-            raise self._failures.answer(labels_fault(str(entry.get("name")), {}))
-        if datatype not in DTYPES or shape is None:
-            raise self._failures.answer("answers with an output without datatype or shape")
-        try:
-            if content or "data" not in entry:
-                return unpacked(datatype, content, shape)
-            cure = "name an output with numbers in model.remote.output"
-            values = number_array(entry["data"], self._failures, cure)
-            return values.reshape(shape).astype(DTYPES[datatype])
-        except ValueError:
-            fault = f"answers with an output that does not have its shape {shape}"
-            raise self._failures.answer(fault) from None
+    def _numbers(self, entry: Mapping[str, Any], datatype: str, content: memoryview) -> Array:
+        if content or "data" not in entry:
+            return np.frombuffer(content, DTYPES[datatype])
+        values = number_array(entry["data"], self._failures, _CURE)
+        return values.astype(np.float32) if datatype == "FP32" else values
 
 
 def _entry(tensor: Tensor) -> dict[str, Any]:
@@ -206,8 +152,8 @@ def _entry(tensor: Tensor) -> dict[str, Any]:
     }
 
 
-def _binary_size(entry: Mapping[str, Any]) -> int:
-    parameters = entry.get("parameters")
+def _binary_size(entry: object) -> int:
+    parameters = entry.get("parameters") if isinstance(entry, dict) else None
     size = parameters.get("binary_data_size", 0) if isinstance(parameters, dict) else 0
     return size if type(size) is int and size >= 0 else 0
 

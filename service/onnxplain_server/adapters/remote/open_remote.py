@@ -6,9 +6,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from onnxplain_server.adapters.remote.failures import ModelFailures
+from onnxplain_server.adapters.remote.grpc_transport import GrpcTransport
 from onnxplain_server.adapters.remote.http_transport import HttpTransport
 from onnxplain_server.adapters.remote.interfaces import ModelClient
-from onnxplain_server.adapters.remote.oip_rest import OipRestClient
+from onnxplain_server.adapters.remote.kserve_v1 import KserveV1Client
+from onnxplain_server.adapters.remote.mlflow_scoring import MlflowClient
+from onnxplain_server.adapters.remote.oip_client import OipClient
+from onnxplain_server.adapters.remote.oip_grpc import OipGrpcConnection
+from onnxplain_server.adapters.remote.oip_rest import OipRestConnection
 from onnxplain_server.adapters.remote.policy import RemotePolicy
 from onnxplain_server.core.arrays import Array
 from onnxplain_server.core.remote_models import (
@@ -18,9 +23,43 @@ from onnxplain_server.core.remote_models import (
 )
 from onnxplain_server.core.sources import FetchControl
 
-_HttpClient = Callable[[RemoteAddress, HttpTransport, ModelFailures], ModelClient]
+_Opener = Callable[[RemoteAddress, RemotePolicy, FetchControl, ModelFailures], ModelClient]
 
-_HTTP_CLIENTS: Mapping[str, _HttpClient] = {"OIP_REST": OipRestClient}
+
+def _over_http(
+    client: Callable[[RemoteAddress, HttpTransport, ModelFailures], ModelClient],
+) -> _Opener:
+    def open_(
+        address: RemoteAddress,
+        policy: RemotePolicy,
+        control: FetchControl,
+        failures: ModelFailures,
+    ) -> ModelClient:
+        transport = HttpTransport(address.uri, policy, control, failures)
+        return client(address, transport, failures)
+
+    return open_
+
+
+def _oip_rest(
+    address: RemoteAddress, transport: HttpTransport, failures: ModelFailures
+) -> ModelClient:
+    return OipClient(address, OipRestConnection(address, transport, failures), failures)
+
+
+def _oip_grpc(
+    address: RemoteAddress, policy: RemotePolicy, control: FetchControl, failures: ModelFailures
+) -> ModelClient:
+    transport = GrpcTransport(address.uri, policy, control, failures)
+    return OipClient(address, OipGrpcConnection(address, transport), failures)
+
+
+_OPENERS: Mapping[str, _Opener] = {
+    "OIP_REST": _over_http(_oip_rest),
+    "OIP_GRPC": _oip_grpc,
+    "KSERVE_V1": _over_http(KserveV1Client),
+    "MLFLOW": _over_http(MlflowClient),
+}
 """By the protocol's name in the contract."""
 
 
@@ -29,8 +68,8 @@ def open_remote(
 ) -> RemotePredictions:
     """Open a remote model for one request; nothing is sent yet."""
     failures = ModelFailures(address)
-    transport = HttpTransport(address.uri, policy, control, failures)
-    return _Predictions(_HTTP_CLIENTS[address.protocol](address, transport, failures), policy)
+    client = _OPENERS[address.protocol](address, policy, control, failures)
+    return _Predictions(client, policy)
 
 
 class _Predictions:

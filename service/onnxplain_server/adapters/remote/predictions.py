@@ -48,9 +48,8 @@ class PredictionColumns:
             )
         with self._lock:
             if self._count and self._count != count:
-                raise self._failures.answer(
-                    f"gives {count:,} prediction columns, and before, or in its metadata, {self._count:,}"
-                )
+                fault = f"gives {count:,} prediction columns, but {self._count:,}"
+                raise self._failures.answer(f"{fault} in an earlier answer or in its metadata")
             if names and self._names and tuple(names) != self._names:
                 raise self._failures.answer("names other prediction columns than before")
             self._count = count

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -77,6 +77,24 @@ class Tensor:
         return np.ascontiguousarray(self.values, DTYPES[self.datatype]).tobytes()
 
 
+@dataclass(frozen=True, slots=True)
+class OutputTensor:
+    """Tensor of an answer.
+
+    Attributes
+    ----------
+    name, datatype : str
+    shape : tuple of int
+    read : callable () -> array
+        Its numbers, in any shape; raises ValueError where their bytes do not fit.
+    """
+
+    name: str
+    datatype: str
+    shape: tuple[int, ...]
+    read: Callable[[], Array]
+
+
 def input_of(tensor: TensorMetadata) -> Input | None:
     """Return an input as a request would name it; None where it takes no table's rows."""
     type_ = _ONNX_TYPES.get(tensor.datatype)
@@ -100,17 +118,6 @@ def tensors_of(
         )
         for wanted in inputs
     ]
-
-
-def unpacked(datatype: str, content: bytes | memoryview, shape: Sequence[int]) -> Array:
-    """Return an array of the protocol's bytes.
-
-    Raises
-    ------
-    ValueError
-        If the number of bytes is another one.
-    """
-    return np.frombuffer(content, DTYPES[datatype]).reshape(shape)
 
 
 def _packed_string(value: object) -> bytes:

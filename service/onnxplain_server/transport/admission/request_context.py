@@ -68,6 +68,11 @@ class RequestContext:
         self.control = control
         self._progress, self.publish = follower
 
+    @property
+    def deadline(self) -> float:
+        """Monotonic time at which the request ends; may be infinite."""
+        return self.control.deadline
+
     def advance(self, done: float, planned: float) -> None:
         """Report progress, and check the deadline, the row limit and the quota."""
         self._usage.done_row_count = max(self._usage.done_row_count, done)
