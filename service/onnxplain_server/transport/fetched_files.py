@@ -55,8 +55,8 @@ class FetchedFiles:
     limits : RequestLimits
         Size limits.
     models : ModelCache
-    remote_sessions : RemoteSessions
-        Tell which remote models may be asked.
+    remote_sessions : RemoteSessions or None
+        Tell which remote models may be asked; None: any, as for the user's own commands.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class FetchedFiles:
         sources: Sources,
         limits: RequestLimits,
         models: ModelCache,
-        remote_sessions: RemoteSessions,
+        remote_sessions: RemoteSessions | None = None,
     ) -> None:
         self._remote_sessions = remote_sessions
         self._sources = sources
@@ -91,8 +91,9 @@ class FetchedFiles:
         ExplainError
             Also for a remote model that may not be asked.
         """
-        if parts.model is not None and parts.model.form == REMOTE_FORM:
-            self._remote_sessions.check(bytes(parts.model.content))
+        model = parts.model
+        if self._remote_sessions and model is not None and model.form == REMOTE_FORM:
+            self._remote_sessions.check(bytes(model.content))
         if not self.is_needed(parts):
             return parts
         with control.release_slot():
