@@ -28,6 +28,7 @@ from onnxplain_server.transport.fetched_files import NO_SOURCES
 from onnxplain_server.transport.grpc.grpc_server import GrpcServer
 from onnxplain_server.transport.metrics.metrics_page import create_metrics_app
 from onnxplain_server.transport.metrics.operation_metrics import OperationCollector
+from onnxplain_server.transport.metrics.remote_metrics import RemoteCollector
 from onnxplain_server.transport.metrics.request_metrics import Metrics
 from onnxplain_server.transport.metrics.state_metrics import StateCollector
 from onnxplain_server.transport.operations.executor import OperationExecutor
@@ -121,7 +122,11 @@ class Server:
         self._scheduler = scheduler = usage.build_scheduler(settings)
         access = build_access(settings)
         quota = usage.build_quotas(settings, quotas)
-        state = StateCollector(scheduler, cache, store), OperationCollector(operations)
+        state = (
+            StateCollector(scheduler, cache, store),
+            OperationCollector(operations),
+            RemoteCollector(remote_sessions),
+        )
         metrics = usage.build_metrics(settings, quota, (*state, access.state, *collectors))
         service = Service(
             *(runner, cache, store),

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import socket
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from typing import Protocol
 
 from onnxplain_server.core.interfaces import Blobs, RunnerHost
+from onnxplain_server.core.remote_counts import CallCounts
 
 
 class RemoteSessions(Protocol):
-    """Sessions of requests with remote models. Both raise REMOTE_MODEL_NOT_LISTED."""
+    """Sessions of requests with remote models. They raise REMOTE_MODEL_NOT_LISTED."""
+
+    def counts(self) -> Mapping[str, CallCounts]:
+        """Return what calls came to since the start, by prefix of the list."""
 
     def check(self, model: bytes) -> None:
         """Raise where a serialised RemoteModel may not be asked; also INVALID_REQUEST."""

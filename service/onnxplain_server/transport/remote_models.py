@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import socket
+from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import Blobs, RunnerHost
+from onnxplain_server.core.remote_counts import CallCounts
 from onnxplain_server.wire.blobs import REMOTE_FORM
 
 
 class NoRemoteSessions:
     """`RemoteSessions` of a server whose operator lists no remote model."""
+
+    def counts(self) -> Mapping[str, CallCounts]:
+        """Return nothing."""
+        return {}
 
     def check(self, _model: bytes) -> None:
         """Refuse it."""

@@ -1,42 +1,15 @@
-"""A model behind an address: a server of the Open Inference Protocol, which runs an ONNX file."""
+"""A model behind an address, and the operator's list for it."""
 
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import onnxruntime
 import pytest
-from google.protobuf.json_format import ParseDict
-from onnxplain.v1.explanation_service_pb2 import ExplainRequest
 
-from tools.stores.faulty_server import FaultyServer, Request, Response, of_bytes, serve
-
-CASE = Path(__file__).parents[2] / "golden" / "hstats" / "case_friedman1_gbr"
-MODEL, TABLE = (CASE / "model.onnx").read_bytes(), (CASE / "data.csv").read_bytes()
-FEATURES = [f"x{index}" for index in range(1, 7)]
-NAME = "friedman"
-TOKEN = "a-token-of-the-operator"
-
-
-@dataclass
-class ModelServer:
-    """Server of the model; it counts rows, and holds calls back while `gate` is closed."""
-
-    state: FaultyServer
-    row_counts: list[int] = field(default_factory=list)
-    authorizations: set[str] = field(default_factory=set)
-    gate: threading.Event = field(default_factory=threading.Event)
-    is_asked: threading.Event = field(default_factory=threading.Event)
-
-    @property
-    def url(self) -> str:
-        return self.state.url
+from tools.model_servers.onnx_server import MODEL, ModelServer, OnnxServer
 
 
 @pytest.fixture(scope="session")
@@ -47,59 +20,8 @@ def session() -> onnxruntime.InferenceSession:
 @pytest.fixture
 def models(session: onnxruntime.InferenceSession) -> Iterator[ModelServer]:
     """The model's server, whose calls are answered at once."""
-    with model_server(session) as server:
+    with OnnxServer(session) as server:
         yield server
-
-
-class model_server:  # noqa: N801 - a context manager
-    """Serve the model inside the context."""
-
-    def __init__(self, session: onnxruntime.InferenceSession) -> None:
-        self._session = session
-
-    def __enter__(self) -> ModelServer:
-        self._serving = serve(self._answer)
-        self._server = ModelServer(self._serving.__enter__())
-        self._server.gate.set()
-        return self._server
-
-    def __exit__(self, *error: Any) -> None:
-        self._server.gate.set()
-        self._serving.__exit__(*error)
-
-    def _answer(self, request: Request) -> Response:
-        self._server.authorizations.add(request.headers.get("authorization", ""))
-        path = f"/v2/models/{NAME}"
-        if request.path == path:
-            return _json({**_METADATA, "name": NAME})
-        if request.path != f"{path}/infer":
-            return of_bytes(404, {}, b'{"error": "no such model"}')
-        given = json.loads(request.body)["inputs"][0]
-        rows = np.asarray(given["data"], np.float32).reshape(given["shape"])
-        self._server.row_counts.append(len(rows))
-        self._server.is_asked.set()
-        self._server.gate.wait()
-        (name,) = [each.name for each in self._session.get_inputs()]
-        answers = self._session.run(None, {name: rows})[0]
-        output = {
-            "name": "y",
-            "datatype": "FP32",
-            "shape": list(answers.shape),
-            "data": answers.ravel().tolist(),
-        }
-        return _json({"model_name": NAME, "outputs": [output]})
-
-
-_METADATA = {
-    "platform": "test",
-    "versions": [],
-    "inputs": [{"name": "x", "datatype": "FP32", "shape": [-1, len(FEATURES)]}],
-    "outputs": [{"name": "y", "datatype": "FP32", "shape": [-1, 1]}],
-}
-
-
-def _json(document: Any) -> Response:
-    return of_bytes(200, {"Content-Type": "application/json"}, json.dumps(document).encode())
 
 
 @pytest.fixture
@@ -108,7 +30,7 @@ def listed(tmp_path: Path) -> Callable[..., Path]:
 
     def make(url: str, **keys: object) -> Path:
         (tmp_path / "token").mkdir(exist_ok=True)
-        (tmp_path / "token" / "token").write_text(f"{TOKEN}\n")
+        (tmp_path / "token" / "token").write_text("a-token\n")
         given = {"prefix": url, "credentials_file": str(tmp_path / "token" / "token"), **keys}
         lines = [f"{name} = {json.dumps(value)}" for name, value in given.items()]
         path = tmp_path / "remote.toml"
@@ -116,22 +38,3 @@ def listed(tmp_path: Path) -> Callable[..., Path]:
         return path
 
     return make
-
-
-def asked(url: str, method: dict[str, Any], **remote: Any) -> dict[str, Any]:
-    """Ask for an explanation of the remote model, in canonical JSON."""
-    return {
-        "model": {"remote": {"uri": url, "protocol": "OIP_REST", "name": NAME, **remote}},
-        "table": {"csv": TABLE.decode()},
-        "featureColumns": FEATURES,
-        "targetColumn": "y",
-        "methods": [method],
-    }
-
-
-def message(request: dict[str, Any]) -> ExplainRequest:
-    """Return a request whose table is CSV as a message."""
-    table = request["table"]["csv"].encode()
-    parsed = ParseDict({name: v for name, v in request.items() if name != "table"}, ExplainRequest())
-    parsed.table.csv = table
-    return parsed

@@ -142,6 +142,8 @@ class RemoteCalls:
         """Return the process, started anew where there is none."""
         with self._lock:
             if self._process is None or not self._process.is_alive:
+                if self._process is not None:
+                    self._process.close()
                 self._process = NetworkProcess(
                     self._program, control, is_confined=self._is_confined
                 )
