@@ -23,6 +23,7 @@ from onnxplain_server.config.setting_names import PREFIX, flag
 from onnxplain_server.config.settings import Settings
 from onnxplain_server.core.errors import Reason
 from onnxplain_server.core.remote_counts import NO_CALLS, CallCounts
+from onnxplain_server.core.remote_sessions import NoRemoteSessions
 from onnxplain_server.report.registry import of_method
 from onnxplain_server.transport.admission.quotas import NO_QUOTAS
 from onnxplain_server.transport.admission.scheduler import Scheduler
@@ -32,7 +33,6 @@ from onnxplain_server.transport.metrics.quota_metrics import QuotaState
 from onnxplain_server.transport.metrics.remote_metrics import RemoteCollector
 from onnxplain_server.transport.metrics.request_metrics import Metrics
 from onnxplain_server.transport.metrics.state_metrics import StateCollector
-from onnxplain_server.transport.remote_models import NoRemoteSessions
 from onnxplain_server.transport.status import STATUS
 from prometheus_client import Metric
 from pydantic import ByteSize

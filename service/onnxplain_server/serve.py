@@ -19,7 +19,7 @@ from onnxplain_server.config.settings import Settings
 from onnxplain_server.core.interfaces import BlobStore, Cache, Decoder, Runner
 from onnxplain_server.core.operation_store import OperationStore
 from onnxplain_server.core.quotas import QuotaStore
-from onnxplain_server.core.remote_sessions import RemoteSessions
+from onnxplain_server.core.remote_sessions import NO_REMOTE_SESSIONS, RemoteSessions
 from onnxplain_server.core.sources import Sources
 from onnxplain_server.telemetry.tracing import UNTRACED, Tracer
 from onnxplain_server.transport.admission.scheduler import Scheduler
@@ -34,7 +34,6 @@ from onnxplain_server.transport.metrics.state_metrics import StateCollector
 from onnxplain_server.transport.operations.executor import OperationExecutor
 from onnxplain_server.transport.operations.operation_calls import WAIT_LIMIT
 from onnxplain_server.transport.readiness import ReadinessWatcher
-from onnxplain_server.transport.remote_models import NO_REMOTE_SESSIONS
 from onnxplain_server.transport.rest.origin_policy import OriginPolicy
 from onnxplain_server.transport.rest.rest_access import header_check
 from onnxplain_server.transport.rest.rest_server import RestServer

@@ -13,11 +13,11 @@ from onnxplain.v1.model_pb2 import Model
 
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.remote_sessions import RemoteSessions
-from onnxplain_server.core.request import Reply, RequestFile, RequestParts
+from onnxplain_server.core.request import REMOTE_FORM, Reply, RequestFile, RequestParts
 from onnxplain_server.core.sources import FetchControl, ModelCache, Sources
 from onnxplain_server.transport.admission.admission import RequestLimits
 from onnxplain_server.transport.admission.request_control import RequestControl
-from onnxplain_server.wire.blobs import REMOTE_FORM, identify
+from onnxplain_server.wire.blobs import identify
 
 _MESSAGE_BYTES = 2**20
 _PIN = re.compile(r"(?:sha256:)?([0-9a-fA-F]{64})")

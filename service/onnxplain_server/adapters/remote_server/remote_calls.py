@@ -30,8 +30,8 @@ from onnxplain_server.adapters.remote_server.remote_list import (
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import Blobs, RunnerHost
 from onnxplain_server.core.remote_counts import CallCounts, RemoteUse
+from onnxplain_server.core.request import REMOTE_FORM
 from onnxplain_server.core.sources import FetchControl
-from onnxplain_server.wire.blobs import REMOTE_FORM
 
 LOG = logging.getLogger(__name__)
 

@@ -22,11 +22,11 @@ from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.exceptions import HTTPError, InvalidHeader
 from urllib3.util.retry import Retry
 
-from onnxplain_server.adapters.remote.call_watch import WATCH, WatchedCall
+from onnxplain_server.adapters.remote.calls.call_watch import WATCH, WatchedCall
+from onnxplain_server.adapters.remote.calls.limiter import LIMITERS
+from onnxplain_server.adapters.remote.calls.retries import PassingError, call_with_retries
 from onnxplain_server.adapters.remote.failures import ModelFailures
-from onnxplain_server.adapters.remote.limiter import LIMITERS
 from onnxplain_server.adapters.remote.policy import RemotePolicy
-from onnxplain_server.adapters.remote.retries import PassingError, call_with_retries
 from onnxplain_server.core.sources import FetchControl
 
 _CONNECT_SECONDS = 10.0

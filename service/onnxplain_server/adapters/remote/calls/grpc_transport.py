@@ -13,11 +13,11 @@ from urllib.parse import urlsplit
 import grpc
 from google.protobuf.message import DecodeError, Message
 
-from onnxplain_server.adapters.remote.call_watch import WATCH
+from onnxplain_server.adapters.remote.calls.call_watch import WATCH
+from onnxplain_server.adapters.remote.calls.limiter import LIMITERS
+from onnxplain_server.adapters.remote.calls.retries import PassingError, call_with_retries
 from onnxplain_server.adapters.remote.failures import ModelFailures
-from onnxplain_server.adapters.remote.limiter import LIMITERS
 from onnxplain_server.adapters.remote.policy import RemotePolicy
-from onnxplain_server.adapters.remote.retries import PassingError, call_with_retries
 from onnxplain_server.core.sources import FetchControl
 
 _PUSHBACK = "grpc-retry-pushback-ms"
