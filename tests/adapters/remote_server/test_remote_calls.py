@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import socket
@@ -10,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.remote_counts import CallCounts
 
 from tools.model_servers.doubling import LONG_SECONDS, Control, Host, Models, blobs, rows
+from tools.stores.faulty_server import serve
 
 Calls = Callable[..., RemoteCalls]
 
@@ -258,6 +260,45 @@ def test_a_process_that_ends_is_started_anew(calls: Calls, models: Models) -> No
 
     assert failed.value.reason is Reason.REMOTE_MODEL_UNAVAILABLE
     assert host.use.counts == CallCounts()
+
+
+def test_a_socket_is_dead_after_its_request(calls: Calls, models: Models) -> None:
+    """A computation that keeps a copy asks nothing any more."""
+    with calls().session(blobs(models.url), Host()) as end:
+        assert end is not None
+        kept = end.dup()
+    with kept:
+        kept.settimeout(LONG_SECONDS)
+        while kept.recv(2**16):  # what was sent before the end
+            pass
+        with contextlib.suppress(OSError):
+            frames.send_frame(kept, frames.CallKind.PREDICT, 1, pack_feeds(rows(1.0)))
+    assert models.started == []
+
+
+def test_a_session_reaches_the_model_of_its_request_only(
+    models: Models, listed: Callable[..., Path]
+) -> None:
+    """Frames have no address, and one that names another listed model is garbage."""
+    other = Models()
+    with serve(other.answer) as server:
+        path = listed(models.url)
+        path.write_text(path.read_text() + f'[[remote_model]]\nprefix = "{server.url}"\n')
+        with closing(RemoteCalls(path, 2**31, is_confined=True)) as asked:
+            named = [blob.content for blob in blobs(server.url).values()]
+            for kind in (b"D", b"P", b"O", b"U", b"F"):
+                with asked.session(blobs(models.url), Host()) as end:
+                    assert end is not None
+                    content = named[0]
+                    end.sendall(struct.pack("<cIQ", kind, 1, len(content)) + content)
+                    end.settimeout(LONG_SECONDS)
+                    while end.recv(2**16):
+                        pass
+            with opened(asked, models.url) as predictions:
+                predictions.predict(rows(1.0))
+
+    assert len(models.started) == 1
+    assert other.authorizations == []
 
 
 @pytest.mark.parametrize(
