@@ -9,6 +9,7 @@ from contextlib import ExitStack, contextmanager
 
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import Cache
+from onnxplain_server.core.remote_counts import RemoteUse
 from onnxplain_server.telemetry.spans import span
 from onnxplain_server.transport.admission.follower import NOBODY, Follower
 from onnxplain_server.transport.admission.request_control import RequestControl
@@ -89,6 +90,10 @@ class RequestContext:
     def count_processor(self, seconds: float) -> None:
         """Count processor time of a process that worked for the request."""
         self._usage.processor_seconds += seconds
+
+    def count_remote(self, use: RemoteUse) -> None:
+        """Count calls of a remote model."""
+        self._usage.remote = RemoteUse(use.prefix, self._usage.remote.counts + use.counts)
 
     @contextmanager
     def single_flight(self, name: str) -> Iterator[bool]:

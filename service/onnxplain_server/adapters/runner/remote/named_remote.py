@@ -14,9 +14,9 @@ from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import Blobs
 from onnxplain_server.core.model import Input
 from onnxplain_server.core.remote_models import RemoteAddress
+from onnxplain_server.core.request import REMOTE_FORM
 from onnxplain_server.core.rows import INPUT_TYPES
 from onnxplain_server.core.table import listed
-from onnxplain_server.wire.blobs import REMOTE_FORM
 
 _MOST_LETTERS = 2_048
 _SCHEMES = {"OIP_GRPC": ("grpc", "grpcs")}
