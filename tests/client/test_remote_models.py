@@ -1,13 +1,17 @@
 """Models behind addresses, in place of a model."""
 
 import asyncio
+import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnxplain
 import pytest
+from google.protobuf import json_format
 from onnxplain.requests.models import to_model, to_model_name
+from onnxplain.v1.explanation_service_pb2 import ExplainRequest
 from onnxplain.v1.model_pb2 import RemoteModel
 
 from tools.stores.model_server import NAME, ServedModel, of_function, serving
@@ -55,6 +59,15 @@ def test_inputs_may_be_told_by_a_mapping_of_columns_to_types() -> None:
     message = to_model(onnxplain.RemoteModel("http://h", protocol="MLFLOW", inputs=inputs)).remote
 
     assert [(each.name, each.type) for each in message.inputs] == list(inputs.items())
+
+
+def test_the_json_of_the_documents_is_a_remote_model() -> None:
+    page = (Path(__file__).parents[2] / "docs/remote-models.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"```json\n(.*?)```", page, re.DOTALL)
+
+    asked = json_format.Parse(block, ExplainRequest())
+
+    assert asked.model == to_model(onnxplain.RemoteModel("http://models:8080", "churn"))
 
 
 def test_another_protocol_is_refused_with_those_that_are_known() -> None:
