@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from contextlib import suppress
 from typing import Any
 
@@ -397,3 +398,18 @@ def test_a_cancelled_request_ends_between_calls(asking, make) -> None:
 
     assert raised.value.reason is Reason.CANCELLED
     assert remote.served.row_count < ROWS**2
+
+
+def test_a_budget_of_seconds_counts_the_way_of_a_call_once_for_many_rows(asking, make) -> None:
+    """With 0.3 s for each call, single rows would take 300 times the budget."""
+
+    def far(a: Any, b: Any, c: Any) -> Any:
+        time.sleep(0.3)
+        return product(a, b, c)
+
+    remote = asking(of_function(far, NAMES))
+    asked = remote.request(TABLE, PAIRS, budget_seconds=20)
+
+    answer = remote.explain(make.host(), asked)
+
+    assert answer.explanations[0].rows.drawn_row_count >= 30
