@@ -13,7 +13,7 @@ import numpy as np
 from onnxplain.v1.model_pb2 import RemoteModel
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import Blob
-from onnxplain_server.core.remote_counts import NO_USE, RemoteUse
+from onnxplain_server.core.remote.counts import NO_USE, RemoteUse
 
 from tools.stores.faulty_server import Request, Response, of_bytes
 

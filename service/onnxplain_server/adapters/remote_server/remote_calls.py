@@ -18,7 +18,7 @@ from onnxplain.v1.model_pb2 import RemoteModel
 from onnxplain_server.adapters.listed.network_process import (
     WITHOUT_THREADS,
     NetworkProcess,
-    Program,
+    ProcessProgram,
 )
 from onnxplain_server.adapters.remote_server import call_frames as frames
 from onnxplain_server.adapters.remote_server.call_frames import Binding, BrokenError
@@ -29,7 +29,7 @@ from onnxplain_server.adapters.remote_server.remote_list import (
 )
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import Blobs, RunnerHost
-from onnxplain_server.core.remote_counts import CallCounts, RemoteUse
+from onnxplain_server.core.remote.counts import CallCounts, RemoteUse
 from onnxplain_server.core.request import REMOTE_FORM
 from onnxplain_server.core.sources import FetchControl
 
@@ -60,7 +60,7 @@ class RemoteCalls:
 
     def __init__(self, path: Path, memory_bytes: int, *, is_confined: bool) -> None:
         self._remotes = read_remote_list(path)
-        self._program = Program(
+        self._program = ProcessProgram(
             "onnxplain_server.adapters.remote_server.call_process",
             (str(path.absolute()), str(memory_bytes)),
             WITHOUT_THREADS,

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import Blobs, RunnerHost
-from onnxplain_server.core.remote_counts import CallCounts
+from onnxplain_server.core.remote.counts import CallCounts
 from onnxplain_server.core.request import REMOTE_FORM
 
 
