@@ -36,7 +36,7 @@ from onnxplain_server.core.sources import FetchControl
 LOG = logging.getLogger(__name__)
 
 _MESSAGE_BYTES = 2**20
-_REPORT_SECONDS = 5.0
+_REPORT_SECONDS = 1.0
 _REPORT_BYTES = 2**12
 _FIELD = "model.remote"
 
@@ -70,11 +70,12 @@ class RemoteCalls:
         self._is_confined = is_confined
         self._lock = threading.Lock()
         self._process: NetworkProcess | None = None
+        self._counting = threading.Lock()
         self._counts = {display_prefix(entry): CallCounts() for entry in self._remotes.entries}
 
     def counts(self) -> Mapping[str, CallCounts]:
         """Return what calls came to since the start, by prefix of the list."""
-        with self._lock:
+        with self._counting:
             return dict(self._counts)
 
     def check(self, model: bytes) -> None:
@@ -150,7 +151,7 @@ class RemoteCalls:
             return self._process
 
     def _count(self, prefix: str, counts: CallCounts, host: RunnerHost) -> None:
-        with self._lock:
+        with self._counting:
             self._counts[prefix] += counts
         host.count_remote(RemoteUse(prefix, counts))
 
