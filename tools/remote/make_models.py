@@ -96,8 +96,10 @@ def for_mlserver(folder: Path, models: dict[str, Any]) -> dict[str, Any]:
     import xgboost  # noqa: PLC0415 - installed beside MLServer alone
 
     rows, further = matrix(), {}
-    inputs = [{"name": "rows", "datatype": "FP64", "shape": [-1, len(_FEATURES)]}]
-    by_column = [
+    inputs: list[dict[str, Any]] = [
+        {"name": "rows", "datatype": "FP64", "shape": [-1, len(_FEATURES)]}
+    ]
+    by_column: list[dict[str, Any]] = [
         {"name": "city", "datatype": "BYTES", "shape": [-1], "parameters": {"content_type": "str"}},
         {"name": "age", "datatype": "INT64", "shape": [-1]},
         {"name": "income", "datatype": "FP64", "shape": [-1]},
@@ -160,14 +162,7 @@ def main() -> None:
         truth |= for_mlserver(folder, models)
     else:
         for_mlflow(folder, models)
-    arrays = {
-        name: {
-            key: value.tolist() if isinstance(value, np.ndarray) else value
-            for key, value in one.items()
-        }
-        for name, one in truth.items()
-    }
-    (folder / "expected.json").write_text(json.dumps(arrays))
+    (folder / "expected.json").write_text(json.dumps(truth, default=np.ndarray.tolist))
 
 
 if __name__ == "__main__":

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
+import time
+import urllib.request
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
 from tools.stores.process import free_port, running
 
 _HERE = Path(__file__).parent
+_READY_SECONDS = 120
 _QUIET = {"MLFLOW_DISABLE_TELEMETRY": "true", "DO_NOT_TRACK": "true", "GIT_PYTHON_REFRESH": "quiet"}
 
 
@@ -41,17 +46,26 @@ class ModelServer:
 @contextmanager
 def kserve(python: str, folder: Path) -> Iterator[ModelServer]:
     """Serve all models by KServe's Python server."""
-    expected = _make(python, "kserve", folder)
-    port, grpc_port = free_port(), free_port()
+    expected = make_models(python, "kserve", folder)
+    with kserve_again(python, folder, free_port(), free_port(), expected) as server:
+        yield server
+
+
+@contextmanager
+def kserve_again(
+    python: str, folder: Path, port: int, grpc_port: int, expected: Mapping[str, Any]
+) -> Iterator[ModelServer]:
+    """Serve models that are made on these ports."""
     program = [python, str(_HERE / "kserve_program.py"), str(folder), str(port), str(grpc_port)]
     with running(program, port, folder / "kserve.log", _QUIET):
+        _wait_until_ready(f"http://127.0.0.1:{port}/v2/health/ready")
         yield ModelServer(f"http://127.0.0.1:{port}", f"grpc://127.0.0.1:{grpc_port}", expected)
 
 
 @contextmanager
 def mlserver(python: str, folder: Path) -> Iterator[ModelServer]:
     """Serve all models by MLServer."""
-    expected = _make(python, "mlserver", folder)
+    expected = make_models(python, "mlserver", folder)
     port, grpc_port, metrics_port = free_port(), free_port(), free_port()
     settings = {
         "host": "127.0.0.1",
@@ -62,16 +76,18 @@ def mlserver(python: str, folder: Path) -> Iterator[ModelServer]:
     }
     (folder / "settings.json").write_text(json.dumps(settings))
     program = [str(Path(python).with_name("mlserver")), "start", str(folder)]
-    # It listens before its models are loaded, and answers 404 or 503 until then.
     with running(program, port, folder / "mlserver.log", _QUIET):
+        _wait_until_ready(f"http://127.0.0.1:{port}/v2/health/ready")
         yield ModelServer(f"http://127.0.0.1:{port}", f"grpc://127.0.0.1:{grpc_port}", expected)
 
 
 @contextmanager
 def mlflow(python: str, folder: Path, *names: str) -> Iterator[ModelServer]:
     """Serve models by MLflow, each by a server of its own."""
-    expected = _make(python, "mlflow", folder)
+    expected = make_models(python, "mlflow", folder)
     program = str(Path(python).with_name("mlflow"))
+    # It starts uvicorn by its name.
+    variables = _QUIET | {"PATH": f"{Path(python).parent}{os.pathsep}{os.environ['PATH']}"}
     urls = {}
     with ExitStack() as stack:
         for name in names:
@@ -79,12 +95,23 @@ def mlflow(python: str, folder: Path, *names: str) -> Iterator[ModelServer]:
             command = [program, "models", "serve", "--model-uri", str(folder / name)]
             options = ["--host", "127.0.0.1", "--port", str(port), "--env-manager", "local"]
             log = folder / f"{name}.log"
-            stack.enter_context(running([*command, *options], port, log, _QUIET))
+            stack.enter_context(running([*command, *options], port, log, variables))
             urls[name] = f"http://127.0.0.1:{port}"
         yield ModelServer("", "", expected, urls)
 
 
-def _make(python: str, kind: str, folder: Path) -> Mapping[str, Any]:
+def _wait_until_ready(url: str) -> None:
+    """Wait until a server, which listens before its models are loaded, answers 200."""
+    end = time.monotonic() + _READY_SECONDS
+    while time.monotonic() < end:
+        with suppress(OSError), urllib.request.urlopen(url) as answer:  # noqa: S310 - of this host
+            if answer.status == HTTPStatus.OK:
+                return
+        time.sleep(0.1)
+    raise RuntimeError(f"{url} does not become ready")
+
+
+def make_models(python: str, kind: str, folder: Path) -> Mapping[str, Any]:
     """Fit the models where their server is installed; return rows and predictions."""
     command = [python, str(_HERE / "make_models.py"), kind, str(folder)]
     ended = subprocess.run(  # noqa: S603 - a script of this folder

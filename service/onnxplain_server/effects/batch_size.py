@@ -34,6 +34,12 @@ class BatchSize:
     clock = staticmethod(time.thread_time)
     """Time of calls in seconds: of the processor, so that other processes do not count."""
 
+    has_way = False
+    """Whether a call takes time beside that of its rows, on its way to the model and back."""
+
+    calls_at_once = 1
+    """Calls that run at a time, where their number does not follow from the processor."""
+
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._times: dict[int, list[float]] = {size: [] for size in _SIZES}

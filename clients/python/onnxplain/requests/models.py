@@ -53,5 +53,6 @@ def to_model_name(name: str, model: Any) -> str:
         return name
     if isinstance(model, str) and is_uri(model):
         return ModelUri(model).name
-    has_name = isinstance(model, ModelRef | ModelUri | RemoteModel)
-    return model.name if has_name else Path(model).name
+    if isinstance(model, ModelRef | ModelUri | RemoteModel):
+        return model.name
+    return Path(model).name

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import threading
+import time
 from contextlib import suppress
 from typing import Any
 
 import numpy as np
 import pytest
+from onnxplain.v1.average_loss_pb2 import AverageLossOptions
 from onnxplain.v1.explanation_service_pb2 import MethodOptions
+from onnxplain.v1.feature_vectors_pb2 import FeatureVectorsOptions
 from onnxplain.v1.individual_conditional_expectation_pb2 import (
     IndividualConditionalExpectationOptions,
 )
@@ -60,7 +63,8 @@ def test_equal_rows_are_asked_for_once(asking, make) -> None:
     take three sweeps.
     """
     names = ("a", "b", "c", "d")
-    table = csv_of({name: RANDOM.normal(size=ROWS).round(3) for name in names})
+    random = np.random.default_rng(8)
+    table = csv_of({name: random.normal(size=ROWS) for name in names})
     remote = asking(of_function(lambda a, b, c, d: a * b * c * d, names), call_count=1)
 
     answer = remote.explain(make.host(), remote.request(table, PAIRS))
@@ -291,6 +295,28 @@ def test_two_columns_that_add_up_to_1_outside_of_0_and_1_are_two_outputs(asking,
     assert list(answer.model.default_output_indices) == [0, 1]
 
 
+def test_one_column_of_probabilities_scores_a_class_where_labels_say_so(asking, make) -> None:
+    remote = asking(of_function(lambda a, b: 1 / (1 + np.exp(-a * b)), ("a", "b")))
+    table = csv_of({"a": RANDOM.normal(size=30), "b": RANDOM.normal(size=30), "y": ["n", "j"] * 15})
+    loss = MethodOptions(average_loss=AverageLossOptions(loss="LOGLOSS"))
+    asked = remote.request(table, loss, target_column="y", class_labels=["n", "j"])
+
+    answer = remote.explain(make.host(), asked)
+
+    assert not answer.model.has_class_scores
+    assert [pairing.label for pairing in answer.explanations[0].class_pairings] == ["n", "j"]
+
+
+def test_feature_vectors_of_the_model_itself_are_refused(asking, make) -> None:
+    remote = asking(of_function(product, NAMES))
+    vectors = MethodOptions(feature_vectors=FeatureVectorsOptions(source="MODEL"))
+
+    with pytest.raises(ExplainError) as raised:
+        remote.explain(make.host(), remote.request(TABLE, vectors))
+
+    assert "has no trees" in raised.value.message
+
+
 def test_output_names_of_the_caller_name_the_columns(asking, make) -> None:
     remote = asking(of_function(shares, NAMES, width=2))
     model = remote.model(output_names=["stays", "leaves"])
@@ -372,3 +398,18 @@ def test_a_cancelled_request_ends_between_calls(asking, make) -> None:
 
     assert raised.value.reason is Reason.CANCELLED
     assert remote.served.row_count < ROWS**2
+
+
+def test_a_budget_of_seconds_counts_the_way_of_a_call_once_for_many_rows(asking, make) -> None:
+    """With 0.3 s for each call, single rows would take 300 times the budget."""
+
+    def far(a: Any, b: Any, c: Any) -> Any:
+        time.sleep(0.3)
+        return product(a, b, c)
+
+    remote = asking(of_function(far, NAMES))
+    asked = remote.request(TABLE, PAIRS, budget_seconds=20)
+
+    answer = remote.explain(make.host(), asked)
+
+    assert answer.explanations[0].rows.drawn_row_count >= 30

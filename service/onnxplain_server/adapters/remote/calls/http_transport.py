@@ -130,6 +130,7 @@ class HttpTransport:
         self._control = control
         self._failures = failures
         self._limiter = LIMITERS.of_server(host, port)
+        self._has_answered = False
         self._pool: HTTPConnectionPool
         if is_secure:
             context = ssl.create_default_context(cafile=policy.ca_file or None)
@@ -194,12 +195,15 @@ class HttpTransport:
             response.close()
             raise
         response.release_conn()
-        if response.status in _PASSING:
+        # After a restart, a server may answer before it has its models again.
+        is_away = response.status == HTTPStatus.NOT_FOUND and self._has_answered
+        if response.status in _PASSING or is_away:
             raise PassingError(f"answers {response.status}", _retry_after(response))
         if response.status != HTTPStatus.OK:
             raise self._failures.of_status(response.status, content, row_count)
         if response.headers.get("Content-Encoding", "identity") != "identity":
             raise self._failures.answer("compresses its answer, though this was not accepted")
+        self._has_answered = self._has_answered or row_count > 0
         return HttpAnswer(response.headers, content)
 
     def _content(self, response: BaseHTTPResponse) -> bytes:
@@ -250,4 +254,5 @@ def _innermost(error: BaseException) -> str:
     """Tell the first cause: urllib3 wraps it, with the host's address."""
     while error.args and isinstance(error.args[-1], BaseException):
         error = error.args[-1]
-    return str(error.args[-1]) if error.args else type(error).__name__
+    text = error.strerror if isinstance(error, OSError) else str(error)
+    return text or type(error).__name__

@@ -7,7 +7,8 @@ import time
 from onnxplain_server.effects.batch_size import ALIGNMENT, BatchSize
 
 _SIZES = (16, 64, 256, 1_024, 4_096, 16_384)
-_TRIALS = 2
+_TRIALS, _LONG_SECONDS = 2, 0.5
+"""Calls of a size; one, where it takes long, as then chance is a small part."""
 _MAX_ROW_SECONDS = 1.0
 """Time that the rows of a call may take, beside what each call takes whatever its rows: a
 computation is cancelled between calls, and what a failed call has predicted is lost."""
@@ -26,31 +27,31 @@ class NetworkBatchSize(BatchSize):
     ----------
     row_limit : int
         Most rows of a call.
-    call_count : int
-        Calls at a time.
+    calls_at_once : int
     """
 
     clock = staticmethod(time.monotonic)
+    has_way = True
 
-    def __init__(self, row_limit: int, call_count: int) -> None:
+    def __init__(self, row_limit: int, calls_at_once: int) -> None:
         super().__init__()
         # `next_call` adds up to 15 rows to the last call of a piece.
         largest = max(ALIGNMENT, (row_limit + 1) // ALIGNMENT * ALIGNMENT - ALIGNMENT)
-        self._sizes = (*(size for size in _SIZES if size < largest), min(largest, _SIZES[-1]))
+        largest = min(largest, _SIZES[-1])
+        self._sizes = (*(size for size in _SIZES if size < largest), largest)
         self._times = {size: [] for size in self._sizes}
-        self._call_count = call_count
+        self.calls_at_once = calls_at_once
 
     def current(self) -> int:
         """Return the number of rows of the next call."""
         if self._settled is not None:
             return self._settled
         with self._lock:
-            waiting = (size for size in self._sizes if len(self._times[size]) < _TRIALS)
-            return next(waiting, self._sizes[-1])
+            return next((size for size in self._sizes if not self._is_tried(size)), self._sizes[-1])
 
     def rows_side_by_side(self, seconds: float) -> int:
         """Return the rows of pieces of work that keep all calls busy for some seconds."""
-        return self._call_count * max(self.rows_in(seconds), self.LARGEST)
+        return self.calls_at_once * max(self.rows_in(seconds), self.LARGEST)
 
     def record(self, size: int, rows: int, seconds: float) -> None:
         """Record the duration of a call with `rows` rows, made at batch size `size`."""
@@ -59,9 +60,13 @@ class NetworkBatchSize(BatchSize):
         with self._lock:
             # A call of a piece that ends early has fewer rows; one of the last has up to 15 more.
             self._times[size].append(seconds * min(1.0, size / rows))
-            tried = [each for each in self._sizes if len(self._times[each]) >= _TRIALS]
+            tried = [each for each in self._sizes if self._is_tried(each)]
             if len(tried) == len(self._sizes) or self._is_next_slow(tried):
                 self._settled = self._chosen(tried)
+
+    def _is_tried(self, size: int) -> bool:
+        times = self._times[size]
+        return len(times) >= _TRIALS or min(times, default=0.0) > _LONG_SECONDS
 
     def _is_next_slow(self, tried: list[int]) -> bool:
         """Return whether the rows of the next size would take too long; unknown after one size."""

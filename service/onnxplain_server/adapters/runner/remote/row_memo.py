@@ -54,9 +54,11 @@ class RowMemo:
         known: Array = np.zeros(len(keys), dtype=bool)
         with self._lock:
             for slots in self._slots(keys):
-                here = (self._keys[slots] == keys).all(axis=1)
+                # Of most rows, the first half tells that they are new.
+                near = np.flatnonzero(self._keys[slots, 0] == keys[:, 0])
+                here = near[self._keys[slots[near], 1] == keys[near, 1]]
                 into[here] = self._answers[slots[here]]
-                known |= here
+                known[here] = True
         return known
 
     def keep(self, keys: Array, answers: Array) -> None:
@@ -66,14 +68,15 @@ class RowMemo:
         waiting = np.arange(len(keys))
         with self._lock:
             for slots in self._slots(keys):
-                free = waiting[self._keys[slots[waiting], 0] == 0]
-                # Of several rows with one slot, the first takes it.
-                _, first = np.unique(slots[free], return_index=True)
-                rows = free[first]
-                self._keys[slots[rows]] = keys[rows]
+                is_free = self._keys[slots[waiting], 0] == 0
+                free, waiting = waiting[is_free], waiting[~is_free]
+                # Of several rows with one slot, the last one written has it.
+                self._keys[slots[free]] = keys[free]
+                has_slot = (self._keys[slots[free]] == keys[free]).all(axis=1)
+                rows = free[has_slot]
                 self._answers[slots[rows]] = answers[rows]
                 self._count += len(rows)
-                waiting = np.setdiff1d(waiting, rows)
+                waiting = np.append(waiting, free[~has_slot])
 
     def _slots(self, keys: Array) -> Sequence[Indices]:
         """Return the two slots that rows may have."""
@@ -86,6 +89,20 @@ class RowMemo:
             drawn = np.frombuffer(secrets.token_bytes(16 * width), np.uint64)
             self._factors[width] = drawn.reshape(width, 2)
         return self._factors[width]
+
+
+def distinct_rows(keys: Array) -> tuple[Indices | None, Indices | None]:
+    """Return positions of distinct rows, and the one of each row; None twice if all are.
+
+    Parameters
+    ----------
+    keys : (n_rows, 2)
+    """
+    ordered = np.sort(keys[:, 0])
+    if not (ordered[1:] == ordered[:-1]).any():
+        return None, None
+    _, first, inverse = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+    return first, inverse.ravel()
 
 
 def _bits(values: Array) -> Array:
