@@ -92,7 +92,7 @@ def test_calls_at_a_time_are_bounded_over_sessions(calls: Calls, models: Models)
 
     def ask(first: float) -> float:
         with opened(asked, models.url) as predictions:
-            return sum(predictions.predict(rows(first))[0, 0] for _ in range(4))
+            return float(sum(predictions.predict(rows(first))[0, 0] for _ in range(4)))
 
     with ThreadPoolExecutor(6) as pool:
         found = list(pool.map(ask, range(6)))

@@ -28,7 +28,7 @@ from onnxplain_server.adapters.remote_server.remote_list import (
     read_remote_list,
 )
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.interfaces import Blobs, RunnerHost
+from onnxplain_server.core.interfaces import Blobs, SessionHost
 from onnxplain_server.core.remote.counts import CallCounts, RemoteUse
 from onnxplain_server.core.request import REMOTE_FORM
 from onnxplain_server.core.sources import FetchControl
@@ -83,7 +83,7 @@ class RemoteCalls:
         self._find(model)
 
     @contextmanager
-    def session(self, blobs: Blobs, host: RunnerHost) -> Iterator[socket.socket | None]:
+    def session(self, blobs: Blobs, host: SessionHost) -> Iterator[socket.socket | None]:
         """Open a session for a request; see `RemoteSessions.session`."""
         models = [bytes(blob.content) for blob in blobs.values() if blob.form == REMOTE_FORM]
         if not models:
@@ -150,7 +150,7 @@ class RemoteCalls:
                 )
             return self._process
 
-    def _count(self, prefix: str, counts: CallCounts, host: RunnerHost) -> None:
+    def _count(self, prefix: str, counts: CallCounts, host: SessionHost) -> None:
         with self._counting:
             self._counts[prefix] += counts
         host.count_remote(RemoteUse(prefix, counts))
