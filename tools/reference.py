@@ -22,8 +22,8 @@ from onnxplain_server.cli.method_options import MethodHelp, MethodOption, method
 from onnxplain_server.config.setting_names import PREFIX, flag
 from onnxplain_server.config.settings import Settings
 from onnxplain_server.core.errors import Reason
-from onnxplain_server.core.remote_counts import NO_CALLS, CallCounts
-from onnxplain_server.core.remote_sessions import NoRemoteSessions
+from onnxplain_server.core.remote.counts import NO_CALLS, CallCounts
+from onnxplain_server.core.remote.sessions import NoRemoteSessions
 from onnxplain_server.report.registry import of_method
 from onnxplain_server.transport.admission.quotas import NO_QUOTAS
 from onnxplain_server.transport.admission.scheduler import Scheduler

@@ -16,7 +16,7 @@ from onnxplain_server.core.interfaces import BlobStore, Cache, Decoder, Runner
 from onnxplain_server.core.model_limits import ModelLimits
 from onnxplain_server.core.operation_store import OperationStore
 from onnxplain_server.core.quotas import QuotaStore
-from onnxplain_server.core.remote_sessions import RemoteSessions
+from onnxplain_server.core.remote.sessions import RemoteSessions
 from onnxplain_server.core.sources import FetchControl, Sources
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""What a server reaches outside: sources, remote models, and the collector of traces."""
+"""Outside of a server: sources, remote models, and the collector of traces."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from contextlib import ExitStack, closing, contextmanager
 
 from onnxplain_server.config.setting_names import SettingsError, variable_and_flag
 from onnxplain_server.config.settings import Settings
-from onnxplain_server.core.remote_sessions import NO_REMOTE_SESSIONS, RemoteSessions
+from onnxplain_server.core.remote.sessions import NO_REMOTE_SESSIONS, RemoteSessions
 from onnxplain_server.core.sources import Sources
 from onnxplain_server.telemetry.tracing import UNTRACED, Tracer
 from onnxplain_server.transport.fetched_files import NO_SOURCES

@@ -19,7 +19,7 @@ from onnxplain_server.config.settings import Settings
 from onnxplain_server.core.interfaces import BlobStore, Cache, Decoder, Runner
 from onnxplain_server.core.operation_store import OperationStore
 from onnxplain_server.core.quotas import QuotaStore
-from onnxplain_server.core.remote_sessions import NO_REMOTE_SESSIONS, RemoteSessions
+from onnxplain_server.core.remote.sessions import NO_REMOTE_SESSIONS, RemoteSessions
 from onnxplain_server.core.sources import Sources
 from onnxplain_server.telemetry.tracing import UNTRACED, Tracer
 from onnxplain_server.transport.admission.scheduler import Scheduler

@@ -28,7 +28,7 @@ from onnxplain_server.adapters.remote_server.remote_list import (
 )
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Input
-from onnxplain_server.core.remote_counts import CallCounts
+from onnxplain_server.core.remote.counts import CallCounts
 from onnxplain_server.core.remote_models import RemoteDescription
 
 _ROW_COUNT = 2
@@ -44,7 +44,7 @@ def remote_rows(given: bytes) -> None:
 
 
 def remote_answers(given: bytes) -> None:
-    """What the process that calls sends."""
+    """Answers that the process that calls sends."""
     with suppress(BrokenError):
         assert unpack_predictions(given, _ROW_COUNT).shape[0] == _ROW_COUNT
     readers: tuple[Callable[[bytes], Any], ...] = (

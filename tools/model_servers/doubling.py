@@ -13,7 +13,7 @@ import numpy as np
 from onnxplain.v1.model_pb2 import RemoteModel
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import Blob
-from onnxplain_server.core.remote_counts import NO_USE, RemoteUse
+from onnxplain_server.core.remote.counts import NO_USE, RemoteUse
 
 from tools.stores.faulty_server import Request, Response, of_bytes
 
@@ -95,10 +95,7 @@ class Control:
 
 
 class Host:
-    """Host of a request: its control, and what its calls came to."""
-
-    model_key = ""
-    caller_key = ""
+    """`SessionHost` of a request: its control, and what its calls came to."""
 
     def __init__(self, deadline: float = math.inf) -> None:
         self.control = Control(deadline)
@@ -108,9 +105,9 @@ class Host:
         self.use = RemoteUse(use.prefix, self.use.counts + use.counts)
 
 
-def blobs(url: str, name: str = "m", protocol: int = RemoteModel.OIP_REST) -> dict[str, Blob]:
+def blobs(url: str) -> dict[str, Blob]:
     """Files of a request for a remote model."""
-    message = RemoteModel(uri=url, name=name, protocol=protocol)
+    message = RemoteModel(uri=url, name="m", protocol="OIP_REST")
     return {"remote:1": Blob("remote", message.SerializeToString(), "model.remote")}
 
 

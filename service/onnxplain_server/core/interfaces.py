@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Protocol, TypeAlias
 
-from onnxplain_server.core.remote_counts import RemoteUse
+from onnxplain_server.core.remote.counts import RemoteUse
 from onnxplain_server.core.request import Body, Reply, ReplyFormat, RequestParts
 from onnxplain_server.core.sources import FetchControl
 
@@ -81,8 +81,8 @@ class RequestHost(AnswerHost, Protocol):
         """As `ComputationHost.cache_get`, for the first names only once there are so many bytes."""
 
 
-class RunnerHost(RequestHost, Protocol):
-    """Host of a request that may ask a remote model."""
+class SessionHost(Protocol):
+    """Host of a request, as a session with a remote model sees it."""
 
     @property
     def control(self) -> FetchControl:
@@ -90,6 +90,10 @@ class RunnerHost(RequestHost, Protocol):
 
     def count_remote(self, use: RemoteUse) -> None:
         """Count calls of a remote model that were made for the request."""
+
+
+class RunnerHost(RequestHost, SessionHost, Protocol):
+    """Host of a request that may ask a remote model."""
 
 
 @dataclass(frozen=True, slots=True)

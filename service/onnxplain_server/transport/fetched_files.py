@@ -12,7 +12,7 @@ from onnxplain.v1.explanation_service_pb2 import DescribeModelResponse, Receipt
 from onnxplain.v1.model_pb2 import Model
 
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.remote_sessions import RemoteSessions
+from onnxplain_server.core.remote.sessions import RemoteSessions
 from onnxplain_server.core.request import REMOTE_FORM, Reply, RequestFile, RequestParts
 from onnxplain_server.core.sources import FetchControl, ModelCache, Sources
 from onnxplain_server.transport.admission.admission import RequestLimits

@@ -17,7 +17,7 @@ from onnxplain.v1.upload_pb2 import UploadModelResponse, UploadTableResponse
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import BlobStore, Cache, Decoder, Runner
 from onnxplain_server.core.operation_store import OperationStore
-from onnxplain_server.core.remote_sessions import NO_REMOTE_SESSIONS, RemoteSessions
+from onnxplain_server.core.remote.sessions import NO_REMOTE_SESSIONS, RemoteSessions
 from onnxplain_server.core.request import (
     Body,
     Reply,

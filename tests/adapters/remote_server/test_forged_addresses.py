@@ -203,7 +203,7 @@ def entry(host: str, *networks: str) -> RemoteEntry:
 
 @pytest.fixture
 def names(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[str]]:
-    """What names lead to, as a resolver of the test tells; each answer is told once."""
+    """Answers of DNS by name, as a resolver of the test tells; each answer is told once."""
     answers: dict[str, list[str]] = {}
 
     def resolver(host: str, port: int, **_options: object) -> list[Any]:

@@ -1,4 +1,4 @@
-"""What passes between a computation and the process that calls; garbage is no answer."""
+"""Frames between a computation and the process that calls; garbage is no answer."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from onnxplain_server.adapters.remote_server.descriptions import (
 )
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Input
-from onnxplain_server.core.remote_counts import CallCounts
+from onnxplain_server.core.remote.counts import CallCounts
 from onnxplain_server.core.remote_models import RemoteDescription
 from onnxplain_server.core.rows import INPUT_TYPES
 

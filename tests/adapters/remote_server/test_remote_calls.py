@@ -22,7 +22,7 @@ from onnxplain_server.adapters.remote_server.columns import pack_feeds
 from onnxplain_server.adapters.remote_server.remote_calls import RemoteCalls
 from onnxplain_server.adapters.remote_server.socket_predictions import SocketPredictions
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.remote_counts import CallCounts
+from onnxplain_server.core.remote.counts import CallCounts
 
 from tools.model_servers.doubling import LONG_SECONDS, Control, Host, Models, blobs, rows
 from tools.stores.faulty_server import serve
@@ -92,7 +92,7 @@ def test_calls_at_a_time_are_bounded_over_sessions(calls: Calls, models: Models)
 
     def ask(first: float) -> float:
         with opened(asked, models.url) as predictions:
-            return sum(predictions.predict(rows(first))[0, 0] for _ in range(4))
+            return float(sum(predictions.predict(rows(first))[0, 0] for _ in range(4)))
 
     with ThreadPoolExecutor(6) as pool:
         found = list(pool.map(ask, range(6)))

@@ -51,7 +51,7 @@ def test_another_replica_goes_on_with_a_remote_model(
 
     found, wanted = (each.average_loss.losses[0].values for each in (answer, expected))
     assert found == pytest.approx(wanted, rel=1e-6)
-    assert answer.receipt.remote_model.uri == models.url
+    assert answer.message.receipt.remote_model.uri == models.url
 
 
 def test_an_operation_on_an_unlisted_model_is_refused_at_its_start(

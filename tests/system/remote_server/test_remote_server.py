@@ -73,7 +73,7 @@ def test_a_remote_model_is_explained_as_its_file(
     assert numbers(answer) == pytest.approx(numbers(expected), rel=1e-6, abs=1e-6)
     assert planned.predicted_row_count > 0
     assert [each.width for each in described.inputs] == [6]
-    assert answer.receipt.remote_model.uri == models.url
+    assert answer.message.receipt.remote_model.uri == models.url
     assert models.authorizations == {"Bearer a-token"}
     assert models.served.largest_call <= 500
     assert models.served.most_at_once <= 2

@@ -41,8 +41,8 @@ _START_SECONDS = 120.0
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
-    """Program of a process that has the network.
+class ProcessProgram:
+    """ProcessProgram of a process that has the network.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class NetworkProcess:
 
     Parameters
     ----------
-    program : Program
+    program : ProcessProgram
     control : FetchControl
         Ends the waiting for its start.
     is_confined : bool
@@ -78,10 +78,12 @@ class NetworkProcess:
     Raises
     ------
     ExplainError
-        `Program.failure`; those of `FetchControl.check`.
+        `ProcessProgram.failure`; those of `FetchControl.check`.
     """
 
-    def __init__(self, program: Program, control: FetchControl, *, is_confined: bool) -> None:
+    def __init__(
+        self, program: ProcessProgram, control: FetchControl, *, is_confined: bool
+    ) -> None:
         self._program = program
         self._lock = threading.Lock()
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -150,7 +152,7 @@ class NetworkProcess:
         return ExplainError(self._program.failure, message)
 
 
-def _start(control: int, program: Program, folder: str) -> subprocess.Popen[bytes]:
+def _start(control: int, program: ProcessProgram, folder: str) -> subprocess.Popen[bytes]:
     search = os.pathsep.join(str(Path(entry).absolute()) for entry in sys.path if entry)
     return subprocess.Popen(  # noqa: S603 - our own module, by our own interpreter
         [sys.executable, "-P", "-m", program.module, str(control), *program.arguments],

@@ -17,7 +17,7 @@ from enum import Enum
 from typing import Any, TypeAlias
 
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.remote_counts import CallCounts
+from onnxplain_server.core.remote.counts import CallCounts
 
 Buffer: TypeAlias = bytes | bytearray | memoryview
 
@@ -83,7 +83,7 @@ class CallFrame:
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """What a session is bound to; the server's word, which the process trusts.
+    """Model and deadline that a session is bound to; the server's word, which the process trusts.
 
     Attributes
     ----------

@@ -27,11 +27,14 @@ from onnxplain_server.adapters.remote_server.call_frames import (
 from onnxplain_server.adapters.remote_server.columns import pack_predictions, unpack_feeds
 from onnxplain_server.adapters.remote_server.descriptions import pack_description
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.remote_counts import CallCounts, CountKind
+from onnxplain_server.core.remote.counts import CallCounts, CountKind
 from onnxplain_server.core.remote_models import RemotePredictions
 from onnxplain_server.core.sources import FetchControl
 
 LOG = logging.getLogger(__name__)
+
+_END_SECONDS = 0.2
+"""Time for calls to end, and be counted, before the counts are told."""
 
 _WINDOW_BYTES = 2**27
 """Rows of calls under way; what is more is not read before."""
@@ -91,7 +94,7 @@ def serve_session(open_model: Opener, lease: socket.socket, end: socket.socket) 
         with contextlib.suppress(OSError):
             lease.recv(1)  # the server closes it, or ends
         session.stop()
-        reader.join()
+        reader.join(_END_SECONDS)
         with contextlib.suppress(OSError):
             lease.sendall(frames.pack_counts(session.counter.counts))
 

@@ -18,7 +18,7 @@ from onnxplain.v1.model_pb2 import RemoteModel
 from onnxplain_server.adapters.listed.network_process import (
     WITHOUT_THREADS,
     NetworkProcess,
-    Program,
+    ProcessProgram,
 )
 from onnxplain_server.adapters.remote_server import call_frames as frames
 from onnxplain_server.adapters.remote_server.call_frames import Binding, BrokenError
@@ -28,15 +28,15 @@ from onnxplain_server.adapters.remote_server.remote_list import (
     read_remote_list,
 )
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.interfaces import Blobs, RunnerHost
-from onnxplain_server.core.remote_counts import CallCounts, RemoteUse
+from onnxplain_server.core.interfaces import Blobs, SessionHost
+from onnxplain_server.core.remote.counts import CallCounts, RemoteUse
 from onnxplain_server.core.request import REMOTE_FORM
 from onnxplain_server.core.sources import FetchControl
 
 LOG = logging.getLogger(__name__)
 
 _MESSAGE_BYTES = 2**20
-_REPORT_SECONDS = 5.0
+_REPORT_SECONDS = 1.0
 _REPORT_BYTES = 2**12
 _FIELD = "model.remote"
 
@@ -60,7 +60,7 @@ class RemoteCalls:
 
     def __init__(self, path: Path, memory_bytes: int, *, is_confined: bool) -> None:
         self._remotes = read_remote_list(path)
-        self._program = Program(
+        self._program = ProcessProgram(
             "onnxplain_server.adapters.remote_server.call_process",
             (str(path.absolute()), str(memory_bytes)),
             WITHOUT_THREADS,
@@ -70,11 +70,12 @@ class RemoteCalls:
         self._is_confined = is_confined
         self._lock = threading.Lock()
         self._process: NetworkProcess | None = None
+        self._counting = threading.Lock()
         self._counts = {display_prefix(entry): CallCounts() for entry in self._remotes.entries}
 
     def counts(self) -> Mapping[str, CallCounts]:
         """Return what calls came to since the start, by prefix of the list."""
-        with self._lock:
+        with self._counting:
             return dict(self._counts)
 
     def check(self, model: bytes) -> None:
@@ -82,7 +83,7 @@ class RemoteCalls:
         self._find(model)
 
     @contextmanager
-    def session(self, blobs: Blobs, host: RunnerHost) -> Iterator[socket.socket | None]:
+    def session(self, blobs: Blobs, host: SessionHost) -> Iterator[socket.socket | None]:
         """Open a session for a request; see `RemoteSessions.session`."""
         models = [bytes(blob.content) for blob in blobs.values() if blob.form == REMOTE_FORM]
         if not models:
@@ -149,8 +150,8 @@ class RemoteCalls:
                 )
             return self._process
 
-    def _count(self, prefix: str, counts: CallCounts, host: RunnerHost) -> None:
-        with self._lock:
+    def _count(self, prefix: str, counts: CallCounts, host: SessionHost) -> None:
+        with self._counting:
             self._counts[prefix] += counts
         host.count_remote(RemoteUse(prefix, counts))
 

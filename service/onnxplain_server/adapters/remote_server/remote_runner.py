@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from onnxplain_server.adapters.remote_server.handed_models import HandedModels
 from onnxplain_server.core.interfaces import Blobs, Runner, RunnerHost
-from onnxplain_server.core.remote_sessions import RemoteSessions
+from onnxplain_server.core.remote.sessions import RemoteSessions
 from onnxplain_server.core.request import Reply, ReplyFormat
 
 

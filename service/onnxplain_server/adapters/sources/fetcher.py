@@ -24,7 +24,7 @@ from onnxplain.v1.table_pb2 import Table
 from onnxplain_server.adapters.listed.list_file import ListError
 from onnxplain_server.adapters.listed.network_process import (
     NetworkProcess,
-    Program,
+    ProcessProgram,
     is_readable,
 )
 from onnxplain_server.adapters.sources import fetch_protocol as protocol
@@ -79,7 +79,7 @@ class Fetcher:
             raise ListError(
                 f"{' and '.join(missing)} is not installed: install onnxplain-server[sources]"
             )
-        self._program = Program(
+        self._program = ProcessProgram(
             "onnxplain_server.adapters.sources.fetch_process",
             (str(path.absolute()), str(memory_bytes)),
             protocol.environment(os.environ),

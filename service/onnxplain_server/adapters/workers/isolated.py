@@ -16,7 +16,7 @@ from onnxplain_server.adapters.workers.worker_client import WorkerClient
 from onnxplain_server.adapters.workers.worker_metrics import WorkerCounts
 from onnxplain_server.adapters.workers.worker_process import WorkerRequest
 from onnxplain_server.core.interfaces import Blobs, RunnerHost
-from onnxplain_server.core.remote_sessions import NO_REMOTE_SESSIONS, RemoteSessions
+from onnxplain_server.core.remote.sessions import NO_REMOTE_SESSIONS, RemoteSessions
 from onnxplain_server.core.request import Reply, ReplyFormat
 
 LOG = logging.getLogger(__name__)

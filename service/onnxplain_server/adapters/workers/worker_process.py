@@ -128,22 +128,30 @@ class Worker:
         Raises
         ------
         ExplainError
-            From the worker, or from `monitor`.
+            From the worker, from `monitor`, or from the session, before the worker is asked.
         ClosedError, MalformedError
             If it died, or broke the protocol.
         UnableError
             If it lacks a library.
         """
+        with exchange.session() as handed:
+            return self._answer(exchange, monitor, handed)
+
+    def _answer(
+        self,
+        exchange: WorkerRequest[Answer],
+        monitor: RequestMonitor,
+        handed: socket.socket | None,
+    ) -> Answer:
         self._call += 1
         self.is_usable = self.has_begun = False
         try:
             layout = exchange.pack(self._arena)
-            with exchange.session() as handed:
-                self._channel.send(Frame(exchange.kind, self._call, layout), monitor.tick)
-                if handed is not None:
-                    self._channel.send_socket(handed, monitor.tick)
-                with FrameServer(self._channel, self._call, monitor) as server:
-                    header = self._follow(server)
+            self._channel.send(Frame(exchange.kind, self._call, layout), monitor.tick)
+            if handed is not None:
+                self._channel.send_socket(handed, monitor.tick)
+            with FrameServer(self._channel, self._call, monitor) as server:
+                header = self._follow(server)
             answer = exchange.unpack(self._arena, header)
             self.is_usable = True
         except ExplainError:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 
-from onnxplain_server.core.remote_counts import RemoteUse
+from onnxplain_server.core.remote.counts import RemoteUse
 from onnxplain_server.transport.audit.ended_explanation import EndedExplanation
 
 _DIGITS = 6
@@ -44,7 +44,8 @@ FIELDS = (
     AuditField(
         "model",
         "string",
-        "`sha256:` and digest; empty without a model, or if the request was refused unread",
+        "`sha256:` and digest; of a remote model `remote:` and the digest of what names it; empty "
+        "without a model, or if the request was refused unread",
         lambda e: e.usage.model,
     ),
     AuditField("table", "string", "likewise", lambda e: e.usage.table),

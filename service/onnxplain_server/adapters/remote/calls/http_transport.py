@@ -1,7 +1,7 @@
 """HTTP calls to the server of a remote model: kept connections, checked addresses, bounded answers.
 
-urllib3 carries more rows per second than httpx, and no less than aiohttp, whose event loop the
-threads of a computation would have to wait for: see `bench/speed/remote.py`.
+urllib3 carries more rows per second than httpx, and as many as aiohttp, for whose event loop the
+threads of a computation would have to wait: `bench/speed/remote.py` compares them.
 """
 
 from __future__ import annotations

@@ -8,8 +8,8 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Protocol
 
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.interfaces import Blobs, RunnerHost
-from onnxplain_server.core.remote_counts import CallCounts
+from onnxplain_server.core.interfaces import Blobs, SessionHost
+from onnxplain_server.core.remote.counts import CallCounts
 from onnxplain_server.core.request import REMOTE_FORM
 
 
@@ -23,7 +23,7 @@ class RemoteSessions(Protocol):
         """Raise where a serialised RemoteModel may not be asked; also INVALID_REQUEST."""
 
     def session(
-        self, blobs: Blobs, host: RunnerHost
+        self, blobs: Blobs, host: SessionHost
     ) -> AbstractContextManager[socket.socket | None]:
         """Open a session for the remote model among the files of a request, until the end.
 
@@ -49,7 +49,7 @@ class NoRemoteSessions:
         )
 
     def session(
-        self, blobs: Blobs, _host: RunnerHost
+        self, blobs: Blobs, _host: SessionHost
     ) -> AbstractContextManager[socket.socket | None]:
         """Refuse a request with a remote model."""
         for blob in blobs.values():

@@ -8,7 +8,7 @@ from enum import Enum
 
 @dataclass(frozen=True, slots=True)
 class CallCounts:
-    """What calls of remote models came to.
+    """Counts of calls of remote models.
 
     Attributes
     ----------
