@@ -19,6 +19,7 @@ from onnxplain_server.config.settings import Settings
 from onnxplain_server.core.interfaces import BlobStore, Cache, Decoder, Runner
 from onnxplain_server.core.operation_store import OperationStore
 from onnxplain_server.core.quotas import QuotaStore
+from onnxplain_server.core.remote.sessions import NO_REMOTE_SESSIONS, RemoteSessions
 from onnxplain_server.core.sources import Sources
 from onnxplain_server.telemetry.tracing import UNTRACED, Tracer
 from onnxplain_server.transport.admission.scheduler import Scheduler
@@ -27,6 +28,7 @@ from onnxplain_server.transport.fetched_files import NO_SOURCES
 from onnxplain_server.transport.grpc.grpc_server import GrpcServer
 from onnxplain_server.transport.metrics.metrics_page import create_metrics_app
 from onnxplain_server.transport.metrics.operation_metrics import OperationCollector
+from onnxplain_server.transport.metrics.remote_metrics import RemoteCollector
 from onnxplain_server.transport.metrics.request_metrics import Metrics
 from onnxplain_server.transport.metrics.state_metrics import StateCollector
 from onnxplain_server.transport.operations.executor import OperationExecutor
@@ -88,6 +90,8 @@ class Server:
         Counts what callers use; without it, each server counts for itself.
     sources : Sources
         Reads models and tables by their URIs; by default, none may be read.
+    remote_sessions : RemoteSessions
+        Tell which remote models may be asked; by default, none.
 
     Raises
     ------
@@ -112,11 +116,16 @@ class Server:
         operations: OperationStore | None = None,
         quotas: QuotaStore | None = None,
         sources: Sources = NO_SOURCES,
+        remote_sessions: RemoteSessions = NO_REMOTE_SESSIONS,
     ) -> None:
         self._scheduler = scheduler = usage.build_scheduler(settings)
         access = build_access(settings)
         quota = usage.build_quotas(settings, quotas)
-        state = StateCollector(scheduler, cache, store), OperationCollector(operations)
+        state = (
+            StateCollector(scheduler, cache, store),
+            OperationCollector(operations),
+            RemoteCollector(remote_sessions),
+        )
         metrics = usage.build_metrics(settings, quota, (*state, access.state, *collectors))
         service = Service(
             *(runner, cache, store),
@@ -128,6 +137,7 @@ class Server:
             operations=operations,
             quotas=quota,
             sources=sources,
+            remote_sessions=remote_sessions,
         )
         with ExitStack() as opened:
             self._close_audit = opened.callback(usage.begin_audit(settings, metrics))
@@ -176,34 +186,12 @@ class Server:
         return ended
 
 
-# Long: it passes the parts of a server on.
-def run(
-    settings: Settings,
-    runner: Runner,
-    cache: Cache,
-    store: BlobStore,
-    collectors: Sequence[Collector] = (),
-    *,
-    decoder: Decoder,
-    ready: Callable[[], bool] = lambda: True,
-    tracer: Tracer = UNTRACED,
-    operations: OperationStore | None = None,
-    quotas: QuotaStore | None = None,
-    sources: Sources = NO_SOURCES,
-) -> None:
+def run(settings: Settings, make_server: Callable[[], Server]) -> None:
     """Serve until SIGTERM or SIGINT, then drain; on the main thread. Errors as of `Server`."""
     # The request log has every disconnect already.
     logging.getLogger("waitress").setLevel(logging.WARNING)
     wait_signal = server_process.prepare()
-    server = Server(
-        *(settings, runner, cache, store, collectors),
-        decoder=decoder,
-        ready=ready,
-        tracer=tracer,
-        operations=operations,
-        quotas=quotas,
-        sources=sources,
-    )
+    server = make_server()
     gc.freeze()  # otherwise each full collection stops all requests for 100 ms
     LOG.info("metrics on %s:%d, REST on %s:%d, gRPC on %s:%d", *_addresses(settings, server))
     wait_signal()

@@ -33,7 +33,7 @@ COMPILERS = {
 """A program of its own; and what kernels need where none are compiled ahead of time."""
 OF_THE_SERVER = {
     f"onnxplain_server.core.{name}"
-    for name in ("operation_store", "operations", "quotas", "sources")
+    for name in ("operation_store", "operations", "quotas", "remote.sessions", "sources")
 }
 """Only the serving process uses them."""
 LATE = f"""

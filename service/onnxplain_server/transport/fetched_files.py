@@ -12,7 +12,8 @@ from onnxplain.v1.explanation_service_pb2 import DescribeModelResponse, Receipt
 from onnxplain.v1.model_pb2 import Model
 
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.request import Reply, RequestFile, RequestParts
+from onnxplain_server.core.remote.sessions import RemoteSessions
+from onnxplain_server.core.request import REMOTE_FORM, Reply, RequestFile, RequestParts
 from onnxplain_server.core.sources import FetchControl, ModelCache, Sources
 from onnxplain_server.transport.admission.admission import RequestLimits
 from onnxplain_server.transport.admission.request_control import RequestControl
@@ -54,9 +55,18 @@ class FetchedFiles:
     limits : RequestLimits
         Size limits.
     models : ModelCache
+    remote_sessions : RemoteSessions or None
+        Tell which remote models may be asked; None: any, as for the user's own commands.
     """
 
-    def __init__(self, sources: Sources, limits: RequestLimits, models: ModelCache) -> None:
+    def __init__(
+        self,
+        sources: Sources,
+        limits: RequestLimits,
+        models: ModelCache,
+        remote_sessions: RemoteSessions | None = None,
+    ) -> None:
+        self._remote_sessions = remote_sessions
         self._sources = sources
         self._limits = limits
         self._models = models
@@ -75,7 +85,15 @@ class FetchedFiles:
         control : RequestControl
         feature_names : callable (model) -> tuple of str
             Tells the features that a model names.
+
+        Raises
+        ------
+        ExplainError
+            Also for a remote model that may not be asked.
         """
+        model = parts.model
+        if self._remote_sessions and model is not None and model.form == REMOTE_FORM:
+            self._remote_sessions.check(bytes(model.content))
         if not self.is_needed(parts):
             return parts
         with control.release_slot():

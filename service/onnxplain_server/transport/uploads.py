@@ -16,7 +16,7 @@ from onnxplain.v1.table_pb2 import Table
 
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import Blob, Blobs, BlobStore
-from onnxplain_server.core.request import RequestFile, RequestParts, ServiceMethod
+from onnxplain_server.core.request import REMOTE_FORM, RequestFile, RequestParts, ServiceMethod
 from onnxplain_server.transport.admission.admission import Caller, RequestIds, RequestLimits
 from onnxplain_server.transport.admission.size_limits import SizeLimit
 from onnxplain_server.transport.audit.usage import Usage
@@ -155,7 +155,10 @@ def _inline(kind: str, part: RequestFile) -> tuple[str, Blob]:
     field = f"{kind}.{_FILE_FIELDS.get(part.form, part.form)}"
     if part.receipt:
         field = _FETCHED_FIELDS[kind]
-    return identify(part.content), Blob(part.form, part.content, field, part.receipt)
+    identity = identify(part.content)
+    if part.form == REMOTE_FORM:  # of the address: there is no file
+        identity = f"{REMOTE_FORM}:{identity.partition(':')[2]}"
+    return identity, Blob(part.form, part.content, field, part.receipt)
 
 
 def _joined(parts: Iterable[bytes]) -> bytes:

@@ -24,7 +24,7 @@ from werkzeug.formparser import MultiPartParser
 from werkzeug.http import parse_options_header
 
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.request import RequestFile, RequestParts, ServiceMethod
+from onnxplain_server.core.request import REMOTE_FORM, RequestFile, RequestParts, ServiceMethod
 from onnxplain_server.wire import canonical, rest_request
 from onnxplain_server.wire.canonical import AnyMessage
 from onnxplain_server.wire.kept_parts import separate_parts
@@ -168,6 +168,8 @@ def _model_part(model: Model) -> RequestFile | None:
         return RequestFile("uri", model.SerializeToString())
     if model.sha256:
         raise pin_without_uri()
+    if model.WhichOneof("source") == REMOTE_FORM:
+        return RequestFile(REMOTE_FORM, model.remote.SerializeToString(deterministic=True))
     if model.WhichOneof("source") == "id":
         return RequestFile(blob_id=model.id)
     return RequestFile("onnx", model.content) if model.content else None

@@ -16,6 +16,10 @@ def resolve_any(host: str, port: int) -> str:
     return str(chosen[4][0])
 
 
+def _ignore() -> None:
+    """Count nothing."""
+
+
 @dataclass(frozen=True, slots=True)
 class RemotePolicy:
     """What the operator allows for calls of a remote model.
@@ -42,6 +46,8 @@ class RemotePolicy:
     resolve : callable (host, port) -> str
         Resolve a host to the numeric address to connect to; called for each connection. Raises
         ExplainError where the operator does not allow the address, OSError where there is none.
+    count_call, count_retry : callable () -> None
+        Called for each call that is sent, and for each repetition among them.
     """
 
     call_count: int = 4
@@ -53,3 +59,5 @@ class RemotePolicy:
     headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)
     ca_file: str = ""
     resolve: Callable[[str, int], str] = resolve_any
+    count_call: Callable[[], None] = _ignore
+    count_retry: Callable[[], None] = _ignore

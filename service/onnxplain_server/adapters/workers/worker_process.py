@@ -9,6 +9,7 @@ import signal
 import socket
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -48,11 +49,14 @@ class WorkerRequest(Generic[Answer]):
         Writes the request into the arena; returns the payload of its frame.
     unpack : callable (arena, payload) -> Answer
         Reads the answer; raises MalformedError.
+    session : callable () -> context manager
+        Entered while a worker answers; gives a socket for that worker alone, or None.
     """
 
     kind: FrameKind
     pack: Callable[[Arena], bytes]
     unpack: Callable[[Arena, bytes], Answer]
+    session: Callable[[], AbstractContextManager[socket.socket | None]] = nullcontext
 
 
 class Worker:
@@ -124,17 +128,28 @@ class Worker:
         Raises
         ------
         ExplainError
-            From the worker, or from `monitor`.
+            From the worker, from `monitor`, or from the session, before the worker is asked.
         ClosedError, MalformedError
             If it died, or broke the protocol.
         UnableError
             If it lacks a library.
         """
+        with exchange.session() as handed:
+            return self._answer(exchange, monitor, handed)
+
+    def _answer(
+        self,
+        exchange: WorkerRequest[Answer],
+        monitor: RequestMonitor,
+        handed: socket.socket | None,
+    ) -> Answer:
         self._call += 1
         self.is_usable = self.has_begun = False
         try:
             layout = exchange.pack(self._arena)
             self._channel.send(Frame(exchange.kind, self._call, layout), monitor.tick)
+            if handed is not None:
+                self._channel.send_socket(handed, monitor.tick)
             with FrameServer(self._channel, self._call, monitor) as server:
                 header = self._follow(server)
             answer = exchange.unpack(self._arena, header)

@@ -14,7 +14,7 @@ from onnxplain_server.effects.black_box import BlackBox
 from onnxplain_server.effects.curve_prediction import SweepRequest, row_shares_only
 from onnxplain_server.explain.bound_request import BoundRequest
 from onnxplain_server.explain.methods.interactions import prepare
-from onnxplain_server.explain.planning.pace import TimedRows, growth
+from onnxplain_server.explain.planning.pace import TimedRows, growth, remote_pace
 from onnxplain_server.explain.planning.rehearsal import RehearsalEnded, RehearsalHost
 from onnxplain_server.explain.registry import preparation_of
 from onnxplain_server.explain.task import Task
@@ -58,6 +58,9 @@ def prediction_pace(request: BoundRequest, *, is_moving: bool) -> PredictionPace
     is_moving : bool
         Whether the pace of moved rows matters too.
     """
+    if request.resources.batch_size.has_way:
+        pace = remote_pace(request)
+        return PredictionPace(pace, pace)
     rows = _row_pace(request)
     if not is_moving or _SWEEP_ROWS / rows > _MOST_SECONDS / 2:
         return PredictionPace(rows, rows)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from onnxplain_server.effects.background import unmerged
+from onnxplain_server.effects.background import Background, unmerged
 from onnxplain_server.explain.bound_request import BoundRequest
 from onnxplain_server.explain.methods.interactions import prepare
 from onnxplain_server.explain.task import Task
@@ -21,6 +21,9 @@ _WARMING_ROWS, _GROWTH = 50, 4
 times as many rows a second trial has."""
 _PACE_SECONDS, _PACE_ROWS = 0.2, 2_048
 """The pace is measured on twice as many rows until one call takes so long or has so many."""
+
+_LEARNING_SECONDS = 10.0
+"""Time after which no further size of calls to a model behind an address is tried."""
 
 
 class TimedRows(NamedTuple):
@@ -102,13 +105,42 @@ def _trial(request: BoundRequest, row_count: int) -> TimedRows:
 
 def predicted_pace(request: BoundRequest, longest: float = _PACE_SECONDS) -> float:
     """Return the rows that are predicted in a second, by calls of `longest` seconds, about."""
-    sample, count = request.sample, 1
+    if request.resources.batch_size.has_way:
+        return remote_pace(request)
+    count = 1
     while True:
-        rows = np.resize(sample.rows, count)
-        background = unmerged(sample.features.take(rows), np.ones(count), rows)
-        start = time.perf_counter()
-        request.unplanned.predict_rows(background.features, background.columns)
-        seconds = time.perf_counter() - start
+        seconds = _seconds_of(request, count)
         if seconds >= min(longest, _PACE_SECONDS) or count >= _PACE_ROWS:
             return count / max(seconds, 1e-6)
         count *= 2
+
+
+def remote_pace(request: BoundRequest) -> float:
+    """Return the rows that a model behind an address predicts in a second, by all calls at a time.
+
+    Single rows would tell how long the way is. So the size of calls is learned first, as long as
+    that takes little time, and calls of this size are timed.
+    """
+    batch_size, start = request.resources.batch_size, time.perf_counter()
+    while not batch_size.is_settled and time.perf_counter() - start < _LEARNING_SECONDS:
+        _seconds_of(request, batch_size.current())
+    count = batch_size.current()
+    seconds = _seconds_of(request, count, parts=batch_size.calls_at_once)
+    return batch_size.calls_at_once * count / seconds
+
+
+def _seconds_of(request: BoundRequest, count: int, parts: int = 1) -> float:
+    """Time the prediction of rows of the table, repeated to some number, in parts side by side."""
+    sample, predictor = request.sample, request.unplanned
+    rows = np.resize(sample.rows, count)
+    background = unmerged(sample.features.take(rows), np.ones(count), rows)
+
+    def predict(part: Background) -> None:
+        predictor.predict_rows(part.features, part.columns)
+
+    start = time.perf_counter()
+    if parts == 1:
+        predict(background)
+    else:
+        predictor.in_parallel(predict, [background] * parts)
+    return max(time.perf_counter() - start, 1e-6)

@@ -26,6 +26,8 @@ _PLANNED_SHARE = 0.8
 """Share of the remaining time that is planned for, as extrapolations err."""
 _SURE = 2.0
 """A request that is expected to fit so many times needs no further trial."""
+_NO_GROWTH = TimeGrowth(1e-9, 0.0)
+"""Of methods whose time is that of their predictions."""
 _ENDED = (Reason.CANCELLED, Reason.DEADLINE_EXCEEDED)
 
 
@@ -55,6 +57,8 @@ class TimeTrials:
         int
             0 if no trial is short enough to be run.
         """
+        if self._methods.request.resources.batch_size.has_way:
+            return self._rows_by_pace(most)
         options = [method.job.options for method in self._methods.at(most)]
         if options == self._tried:  # Nothing is repeated less often.
             return self._rows_in_time(most)
@@ -73,6 +77,15 @@ class TimeTrials:
             rows = self._next_rows(rows, many, most.row_count)
         if many is None:
             return most.row_count  # whose own error tells what is missing
+        return self._rows_in_time(most)
+
+    def _rows_by_pace(self, most: Size) -> int:
+        """Return the rows by the pace of predictions alone, of a model behind an address.
+
+        A trial on few rows has few rows for each call, and would tell how long their way is.
+        """
+        if self._growth is None:
+            self._measured, self._growth = self._pace, _NO_GROWTH
         return self._rows_in_time(most)
 
     def fits(self, size: Size) -> bool:

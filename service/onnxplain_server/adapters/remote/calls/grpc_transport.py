@@ -79,7 +79,9 @@ class GrpcTransport:
         body = request.SerializeToString()
         send = partial(self._attempt, method, body, row_count)
         seconds = self._policy.retry_seconds
-        content = call_with_retries(send, self._control, seconds, self._failures)
+        content = call_with_retries(
+            send, self._control, seconds, self._failures, self._policy.count_retry
+        )
         try:
             return answer.FromString(content)
         except DecodeError:

@@ -153,7 +153,10 @@ class HttpTransport:
             As `RemotePredictions`.
         """
         send = partial(self._attempt, path, body, headers or {}, row_count)
-        return call_with_retries(send, self._control, self._policy.retry_seconds, self._failures)
+        policy = self._policy
+        return call_with_retries(
+            *(send, self._control, policy.retry_seconds, self._failures), policy.count_retry
+        )
 
     def _attempt(
         self, path: str, body: bytes | None, headers: Mapping[str, str], row_count: int

@@ -48,6 +48,7 @@ class CallLimiter:
             As `FetchControl.check`.
         """
         self._enter(policy, control)
+        policy.count_call()
         try:
             yield
         finally:

@@ -42,8 +42,11 @@ def call_with_retries(
     control: FetchControl,
     seconds: float,
     failures: ModelFailures,
+    count_retry: Callable[[], None] = lambda: None,
 ) -> _Answer:
     """Call until it succeeds, for so many seconds and within the request's deadline.
+
+    Each repetition is told to `count_retry`.
 
     Raises
     ------
@@ -66,6 +69,7 @@ def call_with_retries(
                 raise failures.unavailable(str(fault), count, fault.after_seconds) from None
         backoff = min(2 * backoff, _LARGEST_SECONDS)
         _sleep(pause, control)
+        count_retry()
 
 
 def _sleep(seconds: float, control: FetchControl) -> None:
