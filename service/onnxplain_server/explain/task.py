@@ -80,6 +80,8 @@ class Job(Generic[R]):
         Whether the model predicts these rows also where the engine is trees.
     is_streamed : bool
         Whether all rows of a table that is too large for memory are read in blocks.
+    are_rows_asked : bool
+        Whether the request names its rows, so that none are drawn.
     """
 
     options: Options
@@ -91,3 +93,4 @@ class Job(Generic[R]):
     pairings: tuple[ClassPairing, ...] = ()
     is_always_predicted: bool = False
     is_streamed: bool = False
+    are_rows_asked: bool = False

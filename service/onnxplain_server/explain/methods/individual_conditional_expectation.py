@@ -54,6 +54,7 @@ def prepare(task: Task, options: Options) -> Job[Result]:
         method.cost(effects, points),
         lambda: method.compute(effects, options, points, groups),
         replace(sample.used(rows), used=len(rows)),
+        are_rows_asked=bool(options.row_indices),
     )
 
 
