@@ -50,6 +50,9 @@ DESCRIPTION := service/onnxplain_server/transport/rest/openapi.json
 # The contract with comments and limits; and that of the clients, with limits in comments only.
 CONTRACT := build/contract.binpb
 CLIENT_CONTRACT := build/contract/.made
+# Messages of the protocol that servers of models speak, which is not the contract's.
+INFERENCE := proto/open_inference/v2/inference.proto
+INFERENCE_MESSAGES := service/onnxplain_server/adapters/remote
 REQUESTS := build/requests/.made
 JAVA_SOURCES := clients/java/src/main/java/io/github/onnxplain
 # Of Google's operations, the module without grpc, which messages must not import.
@@ -57,6 +60,7 @@ PROTOC = .venv-proto/bin/python -m grpc_tools.protoc -Ibuild/contract \
 	--python_out=$(1) --pyi_out=$(1) --grpc_python_out=$(1) build/contract/onnxplain/v1/*.proto \
 	&& sed -i 's/^from google.longrunning import operations_pb2/from google.longrunning import operations_proto_pb2/' \
 		$(1)/onnxplain/v1/*_pb2*.py*
+INFERENCE_PROTOC = .venv-proto/bin/python -m grpc_tools.protoc -Iproto --python_out=build --pyi_out=build $(INFERENCE)
 RESOLVE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-emit-find-links --no-emit-package onnxplain --no-header $(LOCK_FLAGS)
 
@@ -327,6 +331,10 @@ messages: $(CLIENT_CONTRACT) ## The committed Python messages, limits and option
 	$(call PROTOC,build/messages)
 	@diff -r -x __init__.py -x py.typed -x __pycache__ build/messages/onnxplain/v1 $(MESSAGES) \
 		|| { echo 'The Python messages are not what proto/ gives: run `make proto`.' >&2; exit 1; }
+	@$(INFERENCE_PROTOC)
+	@for file in inference_pb2.py inference_pb2.pyi; do \
+		diff build/open_inference/v2/$$file $(INFERENCE_MESSAGES)/$$file || exit 1; done \
+		|| { echo 'The messages of remote models are not what proto/ gives: run `make proto`.' >&2; exit 1; }
 	@.venv-proto/bin/python -m tools.contract.server_table $(CONTRACT) build/limits.py
 	@.venv-proto/bin/python -m tools.contract.method_options $(CONTRACT) build/method_options.json
 	@{ diff build/limits.py $(SERVER_LIMITS) && diff build/method_options.json $(METHOD_OPTIONS); } \
@@ -376,6 +384,8 @@ generate: proto python-requests java-methods openapi client-go reference ## Make
 proto: $(CLIENT_CONTRACT) ## Generate from the contract the Python messages, and the server's limits and options of methods
 	rm -f $(MESSAGES)/*_pb2*.py*
 	$(call PROTOC,clients/python)
+	$(INFERENCE_PROTOC)
+	cp build/open_inference/v2/inference_pb2.py* $(INFERENCE_MESSAGES)/
 	.venv-proto/bin/python -m tools.contract.server_table $(CONTRACT) $(SERVER_LIMITS)
 	.venv-proto/bin/python -m tools.contract.method_options $(CONTRACT) $(METHOD_OPTIONS)
 

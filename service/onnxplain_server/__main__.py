@@ -8,6 +8,7 @@ import secrets
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from onnxplain_server import cli
@@ -15,6 +16,7 @@ from onnxplain_server.core.interfaces import BlobStore, Cache, Decoder, Runner
 from onnxplain_server.core.model_limits import ModelLimits
 from onnxplain_server.core.operation_store import OperationStore
 from onnxplain_server.core.quotas import QuotaStore
+from onnxplain_server.core.remote_sessions import RemoteSessions
 from onnxplain_server.core.sources import Sources
 from onnxplain_server.telemetry.tracing import UNTRACED, Tracer
 
@@ -86,7 +88,9 @@ class _ServerRunner:
     ready: Callable[[], bool] = lambda: True
 
 
-def _server_runner(settings: Settings, stack: ExitStack) -> _ServerRunner:
+def _server_runner(
+    settings: Settings, remote_sessions: RemoteSessions, stack: ExitStack
+) -> _ServerRunner:
     """Make the runner and the decoder of a server, which `stack` closes."""
     limits = ModelLimits(
         settings.max_node_count,
@@ -95,19 +99,30 @@ def _server_runner(settings: Settings, stack: ExitStack) -> _ServerRunner:
         settings.max_tree_depth,
     )
     if settings.isolation != "none":
-        return _isolated(settings, limits, stack)
+        return _isolated(settings, limits, remote_sessions, stack)
+    from onnxplain_server.adapters.remote_server.handed_models import (  # noqa: PLC0415
+        HandedModels,
+    )
+    from onnxplain_server.adapters.remote_server.remote_runner import RemoteRunner  # noqa: PLC0415
     from onnxplain_server.adapters.runner.in_process import InProcess  # noqa: PLC0415
     from onnxplain_server.adapters.runner.local_decoder import LocalDecoder  # noqa: PLC0415
     from onnxplain_server.adapters.runner.process_timed import ProcessTimed  # noqa: PLC0415
 
+    handed = HandedModels()
     in_process = InProcess(
-        settings.thread_count, limits=limits, reply_bytes=settings.max_response_bytes
+        settings.thread_count,
+        limits=limits,
+        reply_bytes=settings.max_response_bytes,
+        remotes=handed.open,
     )
     stack.enter_context(closing(in_process))
-    return _ServerRunner(ProcessTimed(in_process), LocalDecoder())
+    runner = RemoteRunner(in_process, handed, remote_sessions)
+    return _ServerRunner(ProcessTimed(runner), LocalDecoder())
 
 
-def _isolated(settings: Settings, limits: ModelLimits, stack: ExitStack) -> _ServerRunner:
+def _isolated(
+    settings: Settings, limits: ModelLimits, remote_sessions: RemoteSessions, stack: ExitStack
+) -> _ServerRunner:
     """Make pools of workers; this process imports nothing of what they compute with."""
     from onnxplain_server.adapters.workers.ipc.zygote_arguments import WorkerKind  # noqa: PLC0415
     from onnxplain_server.adapters.workers.isolated import Isolated, WorkerTimeouts  # noqa: PLC0415
@@ -122,7 +137,10 @@ def _isolated(settings: Settings, limits: ModelLimits, stack: ExitStack) -> _Ser
         closing(IsolatedDecoder(replace(worker_settings, kind=WorkerKind.DECODE)))
     )
     try:
-        isolated = Isolated(worker_settings, settings.running_count, settings.warm_bytes, timeouts)
+        isolated = Isolated(
+            *(worker_settings, settings.running_count, settings.warm_bytes, timeouts),
+            remote_sessions,
+        )
         stack.enter_context(closing(isolated))
         decoder.wait_ready()
     except StartError as error:
@@ -223,7 +241,7 @@ def _stores(settings: Settings) -> _Stores:
 
 
 def _serve(flags: Mapping[str, object]) -> None:
-    from onnxplain_server import serve  # noqa: PLC0415
+    from onnxplain_server import outside, serve  # noqa: PLC0415
     from onnxplain_server.config.loading import load
     from onnxplain_server.telemetry import logs  # noqa: PLC0415
 
@@ -231,9 +249,12 @@ def _serve(flags: Mapping[str, object]) -> None:
     logs.configure(settings.log_level, settings.log_format)
     with ExitStack() as stack:
         tracer = _tracer(stack)
-        server_runner = _server_runner(settings, stack)
+        remote_sessions = outside.build_remote_sessions(settings, stack)
+        server_runner = _server_runner(settings, remote_sessions, stack)
         stores = _stores(settings)
-        serve.run(
+        sources = outside.build_sources(settings, stack)
+        make_server = partial(
+            serve.Server,
             settings,
             server_runner.runner,
             stores.cache,
@@ -244,33 +265,10 @@ def _serve(flags: Mapping[str, object]) -> None:
             tracer=tracer,
             operations=stores.operations,
             quotas=stores.quotas,
-            sources=_sources(settings, stack),
+            sources=sources,
+            remote_sessions=remote_sessions,
         )
-
-
-def _sources(settings: Settings, stack: ExitStack) -> Sources:
-    """Make the reader of URIs, which `stack` closes; without a list, it reads none."""
-    from onnxplain_server.transport.fetched_files import NO_SOURCES  # noqa: PLC0415
-
-    if settings.sources_file is None:
-        return NO_SOURCES
-    from onnxplain_server.adapters.sources.fetcher import Fetcher  # noqa: PLC0415
-    from onnxplain_server.adapters.sources.source_list import SourceListError  # noqa: PLC0415
-    from onnxplain_server.config.setting_names import (  # noqa: PLC0415
-        SettingsError,
-        variable_and_flag,
-    )
-
-    request_count = settings.running_count + settings.extra_count
-    try:
-        fetcher = Fetcher(
-            settings.sources_file,
-            request_count * settings.worker_bytes,
-            is_confined=settings.isolation == "require",
-        )
-    except SourceListError as error:
-        raise SettingsError(f"{variable_and_flag('sources_file')}: {error}") from None
-    return stack.enter_context(closing(fetcher))
+        serve.run(settings, make_server)
 
 
 def _tracer(stack: ExitStack) -> Tracer:

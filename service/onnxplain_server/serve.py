@@ -19,6 +19,7 @@ from onnxplain_server.config.settings import Settings
 from onnxplain_server.core.interfaces import BlobStore, Cache, Decoder, Runner
 from onnxplain_server.core.operation_store import OperationStore
 from onnxplain_server.core.quotas import QuotaStore
+from onnxplain_server.core.remote_sessions import RemoteSessions
 from onnxplain_server.core.sources import Sources
 from onnxplain_server.explainer import build_explainer
 from onnxplain_server.telemetry.tracing import UNTRACED, Tracer
@@ -35,6 +36,7 @@ from onnxplain_server.transport.metrics.state_metrics import StateCollector
 from onnxplain_server.transport.operations.executor import OperationExecutor
 from onnxplain_server.transport.operations.operation_calls import WAIT_LIMIT
 from onnxplain_server.transport.readiness import ReadinessWatcher
+from onnxplain_server.transport.remote_models import NO_REMOTE_SESSIONS
 from onnxplain_server.transport.rest.origin_policy import OriginPolicy
 from onnxplain_server.transport.rest.rest_access import header_check
 from onnxplain_server.transport.rest.rest_server import RestServer
@@ -92,6 +94,8 @@ class Server:
         Counts what callers use; without it, each server counts for itself.
     sources : Sources
         Reads models and tables by their URIs; by default, none may be read.
+    remote_sessions : RemoteSessions
+        Tell which remote models may be asked; by default, none.
 
     Raises
     ------
@@ -116,6 +120,7 @@ class Server:
         operations: OperationStore | None = None,
         quotas: QuotaStore | None = None,
         sources: Sources = NO_SOURCES,
+        remote_sessions: RemoteSessions = NO_REMOTE_SESSIONS,
     ) -> None:
         self._scheduler = scheduler = usage.build_scheduler(settings)
         self._explainer: Explainer | None = None
@@ -133,6 +138,7 @@ class Server:
             operations=operations,
             quotas=quota,
             sources=sources,
+            remote_sessions=remote_sessions,
         )
         with ExitStack() as opened:
             self._close_audit = opened.callback(usage.begin_audit(settings, metrics))
@@ -189,34 +195,12 @@ class Server:
         return ended
 
 
-# Long: it passes the parts of a server on.
-def run(
-    settings: Settings,
-    runner: Runner,
-    cache: Cache,
-    store: BlobStore,
-    collectors: Sequence[Collector] = (),
-    *,
-    decoder: Decoder,
-    ready: Callable[[], bool] = lambda: True,
-    tracer: Tracer = UNTRACED,
-    operations: OperationStore | None = None,
-    quotas: QuotaStore | None = None,
-    sources: Sources = NO_SOURCES,
-) -> None:
+def run(settings: Settings, make_server: Callable[[], Server]) -> None:
     """Serve until SIGTERM or SIGINT, then drain; on the main thread. Errors as of `Server`."""
     # The request log has every disconnect already.
     logging.getLogger("waitress").setLevel(logging.WARNING)
     wait_signal = server_process.prepare()
-    server = Server(
-        *(settings, runner, cache, store, collectors),
-        decoder=decoder,
-        ready=ready,
-        tracer=tracer,
-        operations=operations,
-        quotas=quotas,
-        sources=sources,
-    )
+    server = make_server()
     gc.freeze()  # otherwise each full collection stops all requests for 100 ms
     LOG.info("metrics on %s:%d, REST on %s:%d, gRPC on %s:%d", *_addresses(settings, server))
     wait_signal()

@@ -294,7 +294,8 @@ from onnxplain_server.core.request import Reply
 from onnxplain_server.adapters.storage.memory_blobs import MemoryBlobs
 from onnxplain_server.adapters.storage.memory_cache import MemoryCache
 from onnxplain_server.adapters.storage.signing import Signer
-from onnxplain_server.serve import run
+from functools import partial
+from onnxplain_server.serve import Server, run
 from onnxplain_server.config.loading import load
 
 class Runner:
@@ -305,8 +306,9 @@ class Runner:
     describe = explain
 
 logging.basicConfig(level="INFO", stream=sys.stdout, format="%(message)s")
-run(load({{"rest_port": 0, "grpc_port": 0, "metrics_port": 0, "grace_seconds": {grace}}}), Runner(),
-    MemoryCache(0, Signer(b"")), MemoryBlobs(0, 1), decoder=LocalDecoder(), )
+settings = load({{"rest_port": 0, "grpc_port": 0, "metrics_port": 0, "grace_seconds": {grace}}})
+run(settings, partial(Server, settings, Runner(), MemoryCache(0, Signer(b"")), MemoryBlobs(0, 1),
+                      decoder=LocalDecoder()))
 """
 
 

@@ -1013,7 +1013,7 @@ func (x *RowsUsed) GetSeed() int32 {
 type Receipt struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Identity of the model: "sha256:" and a hexadecimal digest; empty where the
-	// request had none.
+	// request had none, or one behind an address, which has no file: see `remote_model`.
 	ModelDigest string `protobuf:"bytes,1,opt,name=model_digest,json=modelDigest,proto3" json:"model_digest,omitempty"`
 	// Identity of the table as it was sent, likewise.
 	TableDigest string `protobuf:"bytes,2,opt,name=table_digest,json=tableDigest,proto3" json:"table_digest,omitempty"`
@@ -1059,7 +1059,10 @@ type Receipt struct {
 	// rows by less.
 	SizeDependentOperators []string `protobuf:"bytes,16,rep,name=size_dependent_operators,json=sizeDependentOperators,proto3" json:"size_dependent_operators,omitempty"`
 	// What was read for `Model.uri` and `Table.uris`, in this order; empty where neither was given.
-	Sources       []*Source `protobuf:"bytes,17,rep,name=sources,proto3" json:"sources,omitempty"`
+	Sources []*Source `protobuf:"bytes,17,rep,name=sources,proto3" json:"sources,omitempty"`
+	// The model behind an address that was asked, where `Model.remote` named one. All rows that it
+	// was asked for count in `predicted_row_count`, those that check it too.
+	RemoteModel   *RemoteModelReceipt `protobuf:"bytes,18,opt,name=remote_model,json=remoteModel,proto3" json:"remote_model,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1213,6 +1216,116 @@ func (x *Receipt) GetSources() []*Source {
 	return nil
 }
 
+func (x *Receipt) GetRemoteModel() *RemoteModelReceipt {
+	if x != nil {
+		return x.RemoteModel
+	}
+	return nil
+}
+
+// A model behind an address, as it was asked for predictions.
+type RemoteModelReceipt struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// `RemoteModel.uri`, as it was asked.
+	Uri string `protobuf:"bytes,1,opt,name=uri,proto3" json:"uri,omitempty"`
+	// How it was asked.
+	Protocol RemoteModel_Protocol `protobuf:"varint,2,opt,name=protocol,proto3,enum=onnxplain.v1.RemoteModel_Protocol" json:"protocol,omitempty"`
+	// `RemoteModel.name`, as it was sent.
+	Name string `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
+	// The version that was asked for, or else the one that its server tells; empty where neither is.
+	Version string `protobuf:"bytes,4,opt,name=version,proto3" json:"version,omitempty"`
+	// What its numbers are cached under: `RemoteModel.identity`, or else `RemoteModel.version`;
+	// empty where both are, so that nothing was cached beyond the request.
+	Identity string `protobuf:"bytes,5,opt,name=identity,proto3" json:"identity,omitempty"`
+	// "sha256:" and the hexadecimal digest of its answers to the probe rows: 16 rows of the table at
+	// equal distances, fewer where they are equal; made-up ones where there is no table. Equal
+	// digests of one table are equal answers; another one on the way is REMOTE_MODEL_CHANGED.
+	ProbeDigest string `protobuf:"bytes,6,opt,name=probe_digest,json=probeDigest,proto3" json:"probe_digest,omitempty"`
+	// What runs the model, as its server says; may be empty.
+	Platform      string `protobuf:"bytes,7,opt,name=platform,proto3" json:"platform,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RemoteModelReceipt) Reset() {
+	*x = RemoteModelReceipt{}
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RemoteModelReceipt) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RemoteModelReceipt) ProtoMessage() {}
+
+func (x *RemoteModelReceipt) ProtoReflect() protoreflect.Message {
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RemoteModelReceipt.ProtoReflect.Descriptor instead.
+func (*RemoteModelReceipt) Descriptor() ([]byte, []int) {
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *RemoteModelReceipt) GetUri() string {
+	if x != nil {
+		return x.Uri
+	}
+	return ""
+}
+
+func (x *RemoteModelReceipt) GetProtocol() RemoteModel_Protocol {
+	if x != nil {
+		return x.Protocol
+	}
+	return RemoteModel_PROTOCOL_UNSPECIFIED
+}
+
+func (x *RemoteModelReceipt) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *RemoteModelReceipt) GetVersion() string {
+	if x != nil {
+		return x.Version
+	}
+	return ""
+}
+
+func (x *RemoteModelReceipt) GetIdentity() string {
+	if x != nil {
+		return x.Identity
+	}
+	return ""
+}
+
+func (x *RemoteModelReceipt) GetProbeDigest() string {
+	if x != nil {
+		return x.ProbeDigest
+	}
+	return ""
+}
+
+func (x *RemoteModelReceipt) GetPlatform() string {
+	if x != nil {
+		return x.Platform
+	}
+	return ""
+}
+
 // A file that was read where it lies.
 type Source struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1235,7 +1348,7 @@ type Source struct {
 
 func (x *Source) Reset() {
 	*x = Source{}
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[7]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1247,7 +1360,7 @@ func (x *Source) String() string {
 func (*Source) ProtoMessage() {}
 
 func (x *Source) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[7]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1260,7 +1373,7 @@ func (x *Source) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Source.ProtoReflect.Descriptor instead.
 func (*Source) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{7}
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Source) GetUri() string {
@@ -1311,7 +1424,7 @@ type OverviewMethod struct {
 
 func (x *OverviewMethod) Reset() {
 	*x = OverviewMethod{}
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[8]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1323,7 +1436,7 @@ func (x *OverviewMethod) String() string {
 func (*OverviewMethod) ProtoMessage() {}
 
 func (x *OverviewMethod) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[8]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1336,7 +1449,7 @@ func (x *OverviewMethod) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OverviewMethod.ProtoReflect.Descriptor instead.
 func (*OverviewMethod) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{8}
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *OverviewMethod) GetName() string {
@@ -1366,7 +1479,7 @@ type Warning struct {
 
 func (x *Warning) Reset() {
 	*x = Warning{}
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[9]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1378,7 +1491,7 @@ func (x *Warning) String() string {
 func (*Warning) ProtoMessage() {}
 
 func (x *Warning) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[9]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1391,7 +1504,7 @@ func (x *Warning) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Warning.ProtoReflect.Descriptor instead.
 func (*Warning) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{9}
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Warning) GetCode() string {
@@ -1419,7 +1532,7 @@ type ExplainStreamRequest struct {
 
 func (x *ExplainStreamRequest) Reset() {
 	*x = ExplainStreamRequest{}
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[10]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1431,7 +1544,7 @@ func (x *ExplainStreamRequest) String() string {
 func (*ExplainStreamRequest) ProtoMessage() {}
 
 func (x *ExplainStreamRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[10]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1444,7 +1557,7 @@ func (x *ExplainStreamRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainStreamRequest.ProtoReflect.Descriptor instead.
 func (*ExplainStreamRequest) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{10}
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ExplainStreamRequest) GetRequest() *ExplainRequest {
@@ -1471,7 +1584,7 @@ type ExplainStreamResponse struct {
 
 func (x *ExplainStreamResponse) Reset() {
 	*x = ExplainStreamResponse{}
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[11]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1483,7 +1596,7 @@ func (x *ExplainStreamResponse) String() string {
 func (*ExplainStreamResponse) ProtoMessage() {}
 
 func (x *ExplainStreamResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[11]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1496,7 +1609,7 @@ func (x *ExplainStreamResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainStreamResponse.ProtoReflect.Descriptor instead.
 func (*ExplainStreamResponse) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{11}
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *ExplainStreamResponse) GetEvent() isExplainStreamResponse_Event {
@@ -1577,7 +1690,7 @@ type PartialExplanation struct {
 
 func (x *PartialExplanation) Reset() {
 	*x = PartialExplanation{}
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[12]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1589,7 +1702,7 @@ func (x *PartialExplanation) String() string {
 func (*PartialExplanation) ProtoMessage() {}
 
 func (x *PartialExplanation) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[12]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1602,7 +1715,7 @@ func (x *PartialExplanation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PartialExplanation.ProtoReflect.Descriptor instead.
 func (*PartialExplanation) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{12}
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *PartialExplanation) GetIndex() int32 {
@@ -1650,7 +1763,7 @@ type Progress struct {
 
 func (x *Progress) Reset() {
 	*x = Progress{}
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[13]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1662,7 +1775,7 @@ func (x *Progress) String() string {
 func (*Progress) ProtoMessage() {}
 
 func (x *Progress) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[13]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1675,7 +1788,7 @@ func (x *Progress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Progress.ProtoReflect.Descriptor instead.
 func (*Progress) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{13}
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Progress) GetDone() float64 {
@@ -1714,7 +1827,7 @@ type StartExplanationRequest struct {
 
 func (x *StartExplanationRequest) Reset() {
 	*x = StartExplanationRequest{}
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[14]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1726,7 +1839,7 @@ func (x *StartExplanationRequest) String() string {
 func (*StartExplanationRequest) ProtoMessage() {}
 
 func (x *StartExplanationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[14]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1739,7 +1852,7 @@ func (x *StartExplanationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StartExplanationRequest.ProtoReflect.Descriptor instead.
 func (*StartExplanationRequest) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{14}
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *StartExplanationRequest) GetRequest() *ExplainRequest {
@@ -1778,7 +1891,7 @@ type ReadExplanationRequest struct {
 
 func (x *ReadExplanationRequest) Reset() {
 	*x = ReadExplanationRequest{}
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[15]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1790,7 +1903,7 @@ func (x *ReadExplanationRequest) String() string {
 func (*ReadExplanationRequest) ProtoMessage() {}
 
 func (x *ReadExplanationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[15]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1803,7 +1916,7 @@ func (x *ReadExplanationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadExplanationRequest.ProtoReflect.Descriptor instead.
 func (*ReadExplanationRequest) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{15}
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ReadExplanationRequest) GetName() string {
@@ -1831,7 +1944,7 @@ type ReadExplanationResponse struct {
 
 func (x *ReadExplanationResponse) Reset() {
 	*x = ReadExplanationResponse{}
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[16]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1843,7 +1956,7 @@ func (x *ReadExplanationResponse) String() string {
 func (*ReadExplanationResponse) ProtoMessage() {}
 
 func (x *ReadExplanationResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[16]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1856,7 +1969,7 @@ func (x *ReadExplanationResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadExplanationResponse.ProtoReflect.Descriptor instead.
 func (*ReadExplanationResponse) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{16}
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ReadExplanationResponse) GetContent() []byte {
@@ -1877,7 +1990,7 @@ type ReadPartialExplanationsRequest struct {
 
 func (x *ReadPartialExplanationsRequest) Reset() {
 	*x = ReadPartialExplanationsRequest{}
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[17]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1889,7 +2002,7 @@ func (x *ReadPartialExplanationsRequest) String() string {
 func (*ReadPartialExplanationsRequest) ProtoMessage() {}
 
 func (x *ReadPartialExplanationsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[17]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1902,7 +2015,7 @@ func (x *ReadPartialExplanationsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadPartialExplanationsRequest.ProtoReflect.Descriptor instead.
 func (*ReadPartialExplanationsRequest) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{17}
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ReadPartialExplanationsRequest) GetName() string {
@@ -1923,7 +2036,7 @@ type DescribeModelRequest struct {
 
 func (x *DescribeModelRequest) Reset() {
 	*x = DescribeModelRequest{}
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[18]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1935,7 +2048,7 @@ func (x *DescribeModelRequest) String() string {
 func (*DescribeModelRequest) ProtoMessage() {}
 
 func (x *DescribeModelRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[18]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1948,7 +2061,7 @@ func (x *DescribeModelRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DescribeModelRequest.ProtoReflect.Descriptor instead.
 func (*DescribeModelRequest) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{18}
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *DescribeModelRequest) GetModel() *Model {
@@ -1969,7 +2082,7 @@ type DescribeModelResponse struct {
 
 func (x *DescribeModelResponse) Reset() {
 	*x = DescribeModelResponse{}
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[19]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1981,7 +2094,7 @@ func (x *DescribeModelResponse) String() string {
 func (*DescribeModelResponse) ProtoMessage() {}
 
 func (x *DescribeModelResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[19]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1994,7 +2107,7 @@ func (x *DescribeModelResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DescribeModelResponse.ProtoReflect.Descriptor instead.
 func (*DescribeModelResponse) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{19}
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *DescribeModelResponse) GetModel() *ModelDescription {
@@ -2084,7 +2197,7 @@ const file_onnxplain_v1_explanation_service_proto_rawDesc = "" +
 	"\x0fdrawn_row_count\x18\x01 \x01(\x05R\rdrawnRowCount\x12$\n" +
 	"\x0eused_row_count\x18\x02 \x01(\x05R\fusedRowCount\x12\x16\n" +
 	"\x06weight\x18\x03 \x01(\x01R\x06weight\x12\x12\n" +
-	"\x04seed\x18\x04 \x01(\x05R\x04seed\"\xcd\x06\n" +
+	"\x04seed\x18\x04 \x01(\x05R\x04seed\"\x92\a\n" +
 	"\aReceipt\x12!\n" +
 	"\fmodel_digest\x18\x01 \x01(\tR\vmodelDigest\x12!\n" +
 	"\ftable_digest\x18\x02 \x01(\tR\vtableDigest\x12\x12\n" +
@@ -2106,10 +2219,19 @@ const file_onnxplain_v1_explanation_service_proto_rawDesc = "" +
 	"\n" +
 	"model_name\x18\x0e \x01(\tR\tmodelName\x128\n" +
 	"\x18size_dependent_operators\x18\x10 \x03(\tR\x16sizeDependentOperators\x12.\n" +
-	"\asources\x18\x11 \x03(\v2\x14.onnxplain.v1.SourceR\asources\x1aB\n" +
+	"\asources\x18\x11 \x03(\v2\x14.onnxplain.v1.SourceR\asources\x12C\n" +
+	"\fremote_model\x18\x12 \x01(\v2 .onnxplain.v1.RemoteModelReceiptR\vremoteModel\x1aB\n" +
 	"\x14LibraryVersionsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x97\x01\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xef\x01\n" +
+	"\x12RemoteModelReceipt\x12\x10\n" +
+	"\x03uri\x18\x01 \x01(\tR\x03uri\x12>\n" +
+	"\bprotocol\x18\x02 \x01(\x0e2\".onnxplain.v1.RemoteModel.ProtocolR\bprotocol\x12\x12\n" +
+	"\x04name\x18\x03 \x01(\tR\x04name\x12\x18\n" +
+	"\aversion\x18\x04 \x01(\tR\aversion\x12\x1a\n" +
+	"\bidentity\x18\x05 \x01(\tR\bidentity\x12!\n" +
+	"\fprobe_digest\x18\x06 \x01(\tR\vprobeDigest\x12\x1a\n" +
+	"\bplatform\x18\a \x01(\tR\bplatform\"\x97\x01\n" +
 	"\x06Source\x12\x10\n" +
 	"\x03uri\x18\x01 \x01(\tR\x03uri\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\tR\aversion\x12\x16\n" +
@@ -2183,7 +2305,7 @@ func file_onnxplain_v1_explanation_service_proto_rawDescGZIP() []byte {
 }
 
 var file_onnxplain_v1_explanation_service_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_onnxplain_v1_explanation_service_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
+var file_onnxplain_v1_explanation_service_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
 var file_onnxplain_v1_explanation_service_proto_goTypes = []any{
 	(ExplainRequest_Engine)(0),                      // 0: onnxplain.v1.ExplainRequest.Engine
 	(*ExplainRequest)(nil),                          // 1: onnxplain.v1.ExplainRequest
@@ -2193,118 +2315,122 @@ var file_onnxplain_v1_explanation_service_proto_goTypes = []any{
 	(*ClassPairing)(nil),                            // 5: onnxplain.v1.ClassPairing
 	(*RowsUsed)(nil),                                // 6: onnxplain.v1.RowsUsed
 	(*Receipt)(nil),                                 // 7: onnxplain.v1.Receipt
-	(*Source)(nil),                                  // 8: onnxplain.v1.Source
-	(*OverviewMethod)(nil),                          // 9: onnxplain.v1.OverviewMethod
-	(*Warning)(nil),                                 // 10: onnxplain.v1.Warning
-	(*ExplainStreamRequest)(nil),                    // 11: onnxplain.v1.ExplainStreamRequest
-	(*ExplainStreamResponse)(nil),                   // 12: onnxplain.v1.ExplainStreamResponse
-	(*PartialExplanation)(nil),                      // 13: onnxplain.v1.PartialExplanation
-	(*Progress)(nil),                                // 14: onnxplain.v1.Progress
-	(*StartExplanationRequest)(nil),                 // 15: onnxplain.v1.StartExplanationRequest
-	(*ReadExplanationRequest)(nil),                  // 16: onnxplain.v1.ReadExplanationRequest
-	(*ReadExplanationResponse)(nil),                 // 17: onnxplain.v1.ReadExplanationResponse
-	(*ReadPartialExplanationsRequest)(nil),          // 18: onnxplain.v1.ReadPartialExplanationsRequest
-	(*DescribeModelRequest)(nil),                    // 19: onnxplain.v1.DescribeModelRequest
-	(*DescribeModelResponse)(nil),                   // 20: onnxplain.v1.DescribeModelResponse
-	nil,                                             // 21: onnxplain.v1.Receipt.LibraryVersionsEntry
-	nil,                                             // 22: onnxplain.v1.StartExplanationRequest.LabelsEntry
-	(*Model)(nil),                                   // 23: onnxplain.v1.Model
-	(*Table)(nil),                                   // 24: onnxplain.v1.Table
-	(ModelDescription_Scale)(0),                     // 25: onnxplain.v1.ModelDescription.Scale
-	(*InteractionsOptions)(nil),                     // 26: onnxplain.v1.InteractionsOptions
-	(*PartialDependenceOptions)(nil),                // 27: onnxplain.v1.PartialDependenceOptions
-	(*IndividualConditionalExpectationOptions)(nil), // 28: onnxplain.v1.IndividualConditionalExpectationOptions
-	(*PermutationImportanceOptions)(nil),            // 29: onnxplain.v1.PermutationImportanceOptions
-	(*AverageLossOptions)(nil),                      // 30: onnxplain.v1.AverageLossOptions
-	(*FeatureVectorsOptions)(nil),                   // 31: onnxplain.v1.FeatureVectorsOptions
-	(*FirmOptions)(nil),                             // 32: onnxplain.v1.FirmOptions
-	(*SwarmOptions)(nil),                            // 33: onnxplain.v1.SwarmOptions
-	(*ModelDescription)(nil),                        // 34: onnxplain.v1.ModelDescription
-	(*InteractionsResult)(nil),                      // 35: onnxplain.v1.InteractionsResult
-	(*PartialDependenceResult)(nil),                 // 36: onnxplain.v1.PartialDependenceResult
-	(*IndividualConditionalExpectationResult)(nil),  // 37: onnxplain.v1.IndividualConditionalExpectationResult
-	(*PermutationImportanceResult)(nil),             // 38: onnxplain.v1.PermutationImportanceResult
-	(*AverageLossResult)(nil),                       // 39: onnxplain.v1.AverageLossResult
-	(*FeatureVectorsResult)(nil),                    // 40: onnxplain.v1.FeatureVectorsResult
-	(*FirmResult)(nil),                              // 41: onnxplain.v1.FirmResult
-	(*SwarmResult)(nil),                             // 42: onnxplain.v1.SwarmResult
-	(*Plot)(nil),                                    // 43: onnxplain.v1.Plot
-	(*durationpb.Duration)(nil),                     // 44: google.protobuf.Duration
-	(*UploadModelRequest)(nil),                      // 45: onnxplain.v1.UploadModelRequest
-	(*UploadTableRequest)(nil),                      // 46: onnxplain.v1.UploadTableRequest
-	(*longrunningpb.Operation)(nil),                 // 47: google.longrunning.Operation
-	(*ExplanationPlan)(nil),                         // 48: onnxplain.v1.ExplanationPlan
-	(*UploadModelResponse)(nil),                     // 49: onnxplain.v1.UploadModelResponse
-	(*UploadTableResponse)(nil),                     // 50: onnxplain.v1.UploadTableResponse
+	(*RemoteModelReceipt)(nil),                      // 8: onnxplain.v1.RemoteModelReceipt
+	(*Source)(nil),                                  // 9: onnxplain.v1.Source
+	(*OverviewMethod)(nil),                          // 10: onnxplain.v1.OverviewMethod
+	(*Warning)(nil),                                 // 11: onnxplain.v1.Warning
+	(*ExplainStreamRequest)(nil),                    // 12: onnxplain.v1.ExplainStreamRequest
+	(*ExplainStreamResponse)(nil),                   // 13: onnxplain.v1.ExplainStreamResponse
+	(*PartialExplanation)(nil),                      // 14: onnxplain.v1.PartialExplanation
+	(*Progress)(nil),                                // 15: onnxplain.v1.Progress
+	(*StartExplanationRequest)(nil),                 // 16: onnxplain.v1.StartExplanationRequest
+	(*ReadExplanationRequest)(nil),                  // 17: onnxplain.v1.ReadExplanationRequest
+	(*ReadExplanationResponse)(nil),                 // 18: onnxplain.v1.ReadExplanationResponse
+	(*ReadPartialExplanationsRequest)(nil),          // 19: onnxplain.v1.ReadPartialExplanationsRequest
+	(*DescribeModelRequest)(nil),                    // 20: onnxplain.v1.DescribeModelRequest
+	(*DescribeModelResponse)(nil),                   // 21: onnxplain.v1.DescribeModelResponse
+	nil,                                             // 22: onnxplain.v1.Receipt.LibraryVersionsEntry
+	nil,                                             // 23: onnxplain.v1.StartExplanationRequest.LabelsEntry
+	(*Model)(nil),                                   // 24: onnxplain.v1.Model
+	(*Table)(nil),                                   // 25: onnxplain.v1.Table
+	(ModelDescription_Scale)(0),                     // 26: onnxplain.v1.ModelDescription.Scale
+	(*InteractionsOptions)(nil),                     // 27: onnxplain.v1.InteractionsOptions
+	(*PartialDependenceOptions)(nil),                // 28: onnxplain.v1.PartialDependenceOptions
+	(*IndividualConditionalExpectationOptions)(nil), // 29: onnxplain.v1.IndividualConditionalExpectationOptions
+	(*PermutationImportanceOptions)(nil),            // 30: onnxplain.v1.PermutationImportanceOptions
+	(*AverageLossOptions)(nil),                      // 31: onnxplain.v1.AverageLossOptions
+	(*FeatureVectorsOptions)(nil),                   // 32: onnxplain.v1.FeatureVectorsOptions
+	(*FirmOptions)(nil),                             // 33: onnxplain.v1.FirmOptions
+	(*SwarmOptions)(nil),                            // 34: onnxplain.v1.SwarmOptions
+	(*ModelDescription)(nil),                        // 35: onnxplain.v1.ModelDescription
+	(*InteractionsResult)(nil),                      // 36: onnxplain.v1.InteractionsResult
+	(*PartialDependenceResult)(nil),                 // 37: onnxplain.v1.PartialDependenceResult
+	(*IndividualConditionalExpectationResult)(nil),  // 38: onnxplain.v1.IndividualConditionalExpectationResult
+	(*PermutationImportanceResult)(nil),             // 39: onnxplain.v1.PermutationImportanceResult
+	(*AverageLossResult)(nil),                       // 40: onnxplain.v1.AverageLossResult
+	(*FeatureVectorsResult)(nil),                    // 41: onnxplain.v1.FeatureVectorsResult
+	(*FirmResult)(nil),                              // 42: onnxplain.v1.FirmResult
+	(*SwarmResult)(nil),                             // 43: onnxplain.v1.SwarmResult
+	(*Plot)(nil),                                    // 44: onnxplain.v1.Plot
+	(*durationpb.Duration)(nil),                     // 45: google.protobuf.Duration
+	(RemoteModel_Protocol)(0),                       // 46: onnxplain.v1.RemoteModel.Protocol
+	(*UploadModelRequest)(nil),                      // 47: onnxplain.v1.UploadModelRequest
+	(*UploadTableRequest)(nil),                      // 48: onnxplain.v1.UploadTableRequest
+	(*longrunningpb.Operation)(nil),                 // 49: google.longrunning.Operation
+	(*ExplanationPlan)(nil),                         // 50: onnxplain.v1.ExplanationPlan
+	(*UploadModelResponse)(nil),                     // 51: onnxplain.v1.UploadModelResponse
+	(*UploadTableResponse)(nil),                     // 52: onnxplain.v1.UploadTableResponse
 }
 var file_onnxplain_v1_explanation_service_proto_depIdxs = []int32{
-	23, // 0: onnxplain.v1.ExplainRequest.model:type_name -> onnxplain.v1.Model
-	24, // 1: onnxplain.v1.ExplainRequest.table:type_name -> onnxplain.v1.Table
-	25, // 2: onnxplain.v1.ExplainRequest.scale:type_name -> onnxplain.v1.ModelDescription.Scale
+	24, // 0: onnxplain.v1.ExplainRequest.model:type_name -> onnxplain.v1.Model
+	25, // 1: onnxplain.v1.ExplainRequest.table:type_name -> onnxplain.v1.Table
+	26, // 2: onnxplain.v1.ExplainRequest.scale:type_name -> onnxplain.v1.ModelDescription.Scale
 	0,  // 3: onnxplain.v1.ExplainRequest.engine:type_name -> onnxplain.v1.ExplainRequest.Engine
 	2,  // 4: onnxplain.v1.ExplainRequest.methods:type_name -> onnxplain.v1.MethodOptions
-	26, // 5: onnxplain.v1.MethodOptions.interactions:type_name -> onnxplain.v1.InteractionsOptions
-	27, // 6: onnxplain.v1.MethodOptions.partial_dependence:type_name -> onnxplain.v1.PartialDependenceOptions
-	28, // 7: onnxplain.v1.MethodOptions.individual_conditional_expectation:type_name -> onnxplain.v1.IndividualConditionalExpectationOptions
-	29, // 8: onnxplain.v1.MethodOptions.permutation_importance:type_name -> onnxplain.v1.PermutationImportanceOptions
-	30, // 9: onnxplain.v1.MethodOptions.average_loss:type_name -> onnxplain.v1.AverageLossOptions
-	31, // 10: onnxplain.v1.MethodOptions.feature_vectors:type_name -> onnxplain.v1.FeatureVectorsOptions
-	32, // 11: onnxplain.v1.MethodOptions.firm:type_name -> onnxplain.v1.FirmOptions
-	33, // 12: onnxplain.v1.MethodOptions.swarm:type_name -> onnxplain.v1.SwarmOptions
+	27, // 5: onnxplain.v1.MethodOptions.interactions:type_name -> onnxplain.v1.InteractionsOptions
+	28, // 6: onnxplain.v1.MethodOptions.partial_dependence:type_name -> onnxplain.v1.PartialDependenceOptions
+	29, // 7: onnxplain.v1.MethodOptions.individual_conditional_expectation:type_name -> onnxplain.v1.IndividualConditionalExpectationOptions
+	30, // 8: onnxplain.v1.MethodOptions.permutation_importance:type_name -> onnxplain.v1.PermutationImportanceOptions
+	31, // 9: onnxplain.v1.MethodOptions.average_loss:type_name -> onnxplain.v1.AverageLossOptions
+	32, // 10: onnxplain.v1.MethodOptions.feature_vectors:type_name -> onnxplain.v1.FeatureVectorsOptions
+	33, // 11: onnxplain.v1.MethodOptions.firm:type_name -> onnxplain.v1.FirmOptions
+	34, // 12: onnxplain.v1.MethodOptions.swarm:type_name -> onnxplain.v1.SwarmOptions
 	4,  // 13: onnxplain.v1.ExplainResponse.explanations:type_name -> onnxplain.v1.Explanation
-	34, // 14: onnxplain.v1.ExplainResponse.model:type_name -> onnxplain.v1.ModelDescription
+	35, // 14: onnxplain.v1.ExplainResponse.model:type_name -> onnxplain.v1.ModelDescription
 	7,  // 15: onnxplain.v1.ExplainResponse.receipt:type_name -> onnxplain.v1.Receipt
-	10, // 16: onnxplain.v1.ExplainResponse.warnings:type_name -> onnxplain.v1.Warning
-	35, // 17: onnxplain.v1.Explanation.interactions:type_name -> onnxplain.v1.InteractionsResult
-	36, // 18: onnxplain.v1.Explanation.partial_dependence:type_name -> onnxplain.v1.PartialDependenceResult
-	37, // 19: onnxplain.v1.Explanation.individual_conditional_expectation:type_name -> onnxplain.v1.IndividualConditionalExpectationResult
-	38, // 20: onnxplain.v1.Explanation.permutation_importance:type_name -> onnxplain.v1.PermutationImportanceResult
-	39, // 21: onnxplain.v1.Explanation.average_loss:type_name -> onnxplain.v1.AverageLossResult
-	40, // 22: onnxplain.v1.Explanation.feature_vectors:type_name -> onnxplain.v1.FeatureVectorsResult
-	41, // 23: onnxplain.v1.Explanation.firm:type_name -> onnxplain.v1.FirmResult
-	42, // 24: onnxplain.v1.Explanation.swarm:type_name -> onnxplain.v1.SwarmResult
-	43, // 25: onnxplain.v1.Explanation.plots:type_name -> onnxplain.v1.Plot
+	11, // 16: onnxplain.v1.ExplainResponse.warnings:type_name -> onnxplain.v1.Warning
+	36, // 17: onnxplain.v1.Explanation.interactions:type_name -> onnxplain.v1.InteractionsResult
+	37, // 18: onnxplain.v1.Explanation.partial_dependence:type_name -> onnxplain.v1.PartialDependenceResult
+	38, // 19: onnxplain.v1.Explanation.individual_conditional_expectation:type_name -> onnxplain.v1.IndividualConditionalExpectationResult
+	39, // 20: onnxplain.v1.Explanation.permutation_importance:type_name -> onnxplain.v1.PermutationImportanceResult
+	40, // 21: onnxplain.v1.Explanation.average_loss:type_name -> onnxplain.v1.AverageLossResult
+	41, // 22: onnxplain.v1.Explanation.feature_vectors:type_name -> onnxplain.v1.FeatureVectorsResult
+	42, // 23: onnxplain.v1.Explanation.firm:type_name -> onnxplain.v1.FirmResult
+	43, // 24: onnxplain.v1.Explanation.swarm:type_name -> onnxplain.v1.SwarmResult
+	44, // 25: onnxplain.v1.Explanation.plots:type_name -> onnxplain.v1.Plot
 	2,  // 26: onnxplain.v1.Explanation.options:type_name -> onnxplain.v1.MethodOptions
 	6,  // 27: onnxplain.v1.Explanation.rows:type_name -> onnxplain.v1.RowsUsed
 	5,  // 28: onnxplain.v1.Explanation.class_pairings:type_name -> onnxplain.v1.ClassPairing
 	0,  // 29: onnxplain.v1.Receipt.engine:type_name -> onnxplain.v1.ExplainRequest.Engine
-	21, // 30: onnxplain.v1.Receipt.library_versions:type_name -> onnxplain.v1.Receipt.LibraryVersionsEntry
-	44, // 31: onnxplain.v1.Receipt.elapsed:type_name -> google.protobuf.Duration
-	9,  // 32: onnxplain.v1.Receipt.overview_methods:type_name -> onnxplain.v1.OverviewMethod
-	8,  // 33: onnxplain.v1.Receipt.sources:type_name -> onnxplain.v1.Source
-	1,  // 34: onnxplain.v1.ExplainStreamRequest.request:type_name -> onnxplain.v1.ExplainRequest
-	14, // 35: onnxplain.v1.ExplainStreamResponse.progress:type_name -> onnxplain.v1.Progress
-	3,  // 36: onnxplain.v1.ExplainStreamResponse.response:type_name -> onnxplain.v1.ExplainResponse
-	13, // 37: onnxplain.v1.ExplainStreamResponse.partial:type_name -> onnxplain.v1.PartialExplanation
-	4,  // 38: onnxplain.v1.PartialExplanation.explanation:type_name -> onnxplain.v1.Explanation
-	10, // 39: onnxplain.v1.PartialExplanation.warnings:type_name -> onnxplain.v1.Warning
-	1,  // 40: onnxplain.v1.StartExplanationRequest.request:type_name -> onnxplain.v1.ExplainRequest
-	22, // 41: onnxplain.v1.StartExplanationRequest.labels:type_name -> onnxplain.v1.StartExplanationRequest.LabelsEntry
-	23, // 42: onnxplain.v1.DescribeModelRequest.model:type_name -> onnxplain.v1.Model
-	34, // 43: onnxplain.v1.DescribeModelResponse.model:type_name -> onnxplain.v1.ModelDescription
-	1,  // 44: onnxplain.v1.ExplanationService.Explain:input_type -> onnxplain.v1.ExplainRequest
-	11, // 45: onnxplain.v1.ExplanationService.ExplainStream:input_type -> onnxplain.v1.ExplainStreamRequest
-	15, // 46: onnxplain.v1.ExplanationService.StartExplanation:input_type -> onnxplain.v1.StartExplanationRequest
-	16, // 47: onnxplain.v1.ExplanationService.ReadExplanation:input_type -> onnxplain.v1.ReadExplanationRequest
-	18, // 48: onnxplain.v1.ExplanationService.ReadPartialExplanations:input_type -> onnxplain.v1.ReadPartialExplanationsRequest
-	1,  // 49: onnxplain.v1.ExplanationService.PlanExplanation:input_type -> onnxplain.v1.ExplainRequest
-	19, // 50: onnxplain.v1.ExplanationService.DescribeModel:input_type -> onnxplain.v1.DescribeModelRequest
-	45, // 51: onnxplain.v1.ExplanationService.UploadModel:input_type -> onnxplain.v1.UploadModelRequest
-	46, // 52: onnxplain.v1.ExplanationService.UploadTable:input_type -> onnxplain.v1.UploadTableRequest
-	3,  // 53: onnxplain.v1.ExplanationService.Explain:output_type -> onnxplain.v1.ExplainResponse
-	12, // 54: onnxplain.v1.ExplanationService.ExplainStream:output_type -> onnxplain.v1.ExplainStreamResponse
-	47, // 55: onnxplain.v1.ExplanationService.StartExplanation:output_type -> google.longrunning.Operation
-	17, // 56: onnxplain.v1.ExplanationService.ReadExplanation:output_type -> onnxplain.v1.ReadExplanationResponse
-	13, // 57: onnxplain.v1.ExplanationService.ReadPartialExplanations:output_type -> onnxplain.v1.PartialExplanation
-	48, // 58: onnxplain.v1.ExplanationService.PlanExplanation:output_type -> onnxplain.v1.ExplanationPlan
-	20, // 59: onnxplain.v1.ExplanationService.DescribeModel:output_type -> onnxplain.v1.DescribeModelResponse
-	49, // 60: onnxplain.v1.ExplanationService.UploadModel:output_type -> onnxplain.v1.UploadModelResponse
-	50, // 61: onnxplain.v1.ExplanationService.UploadTable:output_type -> onnxplain.v1.UploadTableResponse
-	53, // [53:62] is the sub-list for method output_type
-	44, // [44:53] is the sub-list for method input_type
-	44, // [44:44] is the sub-list for extension type_name
-	44, // [44:44] is the sub-list for extension extendee
-	0,  // [0:44] is the sub-list for field type_name
+	22, // 30: onnxplain.v1.Receipt.library_versions:type_name -> onnxplain.v1.Receipt.LibraryVersionsEntry
+	45, // 31: onnxplain.v1.Receipt.elapsed:type_name -> google.protobuf.Duration
+	10, // 32: onnxplain.v1.Receipt.overview_methods:type_name -> onnxplain.v1.OverviewMethod
+	9,  // 33: onnxplain.v1.Receipt.sources:type_name -> onnxplain.v1.Source
+	8,  // 34: onnxplain.v1.Receipt.remote_model:type_name -> onnxplain.v1.RemoteModelReceipt
+	46, // 35: onnxplain.v1.RemoteModelReceipt.protocol:type_name -> onnxplain.v1.RemoteModel.Protocol
+	1,  // 36: onnxplain.v1.ExplainStreamRequest.request:type_name -> onnxplain.v1.ExplainRequest
+	15, // 37: onnxplain.v1.ExplainStreamResponse.progress:type_name -> onnxplain.v1.Progress
+	3,  // 38: onnxplain.v1.ExplainStreamResponse.response:type_name -> onnxplain.v1.ExplainResponse
+	14, // 39: onnxplain.v1.ExplainStreamResponse.partial:type_name -> onnxplain.v1.PartialExplanation
+	4,  // 40: onnxplain.v1.PartialExplanation.explanation:type_name -> onnxplain.v1.Explanation
+	11, // 41: onnxplain.v1.PartialExplanation.warnings:type_name -> onnxplain.v1.Warning
+	1,  // 42: onnxplain.v1.StartExplanationRequest.request:type_name -> onnxplain.v1.ExplainRequest
+	23, // 43: onnxplain.v1.StartExplanationRequest.labels:type_name -> onnxplain.v1.StartExplanationRequest.LabelsEntry
+	24, // 44: onnxplain.v1.DescribeModelRequest.model:type_name -> onnxplain.v1.Model
+	35, // 45: onnxplain.v1.DescribeModelResponse.model:type_name -> onnxplain.v1.ModelDescription
+	1,  // 46: onnxplain.v1.ExplanationService.Explain:input_type -> onnxplain.v1.ExplainRequest
+	12, // 47: onnxplain.v1.ExplanationService.ExplainStream:input_type -> onnxplain.v1.ExplainStreamRequest
+	16, // 48: onnxplain.v1.ExplanationService.StartExplanation:input_type -> onnxplain.v1.StartExplanationRequest
+	17, // 49: onnxplain.v1.ExplanationService.ReadExplanation:input_type -> onnxplain.v1.ReadExplanationRequest
+	19, // 50: onnxplain.v1.ExplanationService.ReadPartialExplanations:input_type -> onnxplain.v1.ReadPartialExplanationsRequest
+	1,  // 51: onnxplain.v1.ExplanationService.PlanExplanation:input_type -> onnxplain.v1.ExplainRequest
+	20, // 52: onnxplain.v1.ExplanationService.DescribeModel:input_type -> onnxplain.v1.DescribeModelRequest
+	47, // 53: onnxplain.v1.ExplanationService.UploadModel:input_type -> onnxplain.v1.UploadModelRequest
+	48, // 54: onnxplain.v1.ExplanationService.UploadTable:input_type -> onnxplain.v1.UploadTableRequest
+	3,  // 55: onnxplain.v1.ExplanationService.Explain:output_type -> onnxplain.v1.ExplainResponse
+	13, // 56: onnxplain.v1.ExplanationService.ExplainStream:output_type -> onnxplain.v1.ExplainStreamResponse
+	49, // 57: onnxplain.v1.ExplanationService.StartExplanation:output_type -> google.longrunning.Operation
+	18, // 58: onnxplain.v1.ExplanationService.ReadExplanation:output_type -> onnxplain.v1.ReadExplanationResponse
+	14, // 59: onnxplain.v1.ExplanationService.ReadPartialExplanations:output_type -> onnxplain.v1.PartialExplanation
+	50, // 60: onnxplain.v1.ExplanationService.PlanExplanation:output_type -> onnxplain.v1.ExplanationPlan
+	21, // 61: onnxplain.v1.ExplanationService.DescribeModel:output_type -> onnxplain.v1.DescribeModelResponse
+	51, // 62: onnxplain.v1.ExplanationService.UploadModel:output_type -> onnxplain.v1.UploadModelResponse
+	52, // 63: onnxplain.v1.ExplanationService.UploadTable:output_type -> onnxplain.v1.UploadTableResponse
+	55, // [55:64] is the sub-list for method output_type
+	46, // [46:55] is the sub-list for method input_type
+	46, // [46:46] is the sub-list for extension type_name
+	46, // [46:46] is the sub-list for extension extendee
+	0,  // [0:46] is the sub-list for field type_name
 }
 
 func init() { file_onnxplain_v1_explanation_service_proto_init() }
@@ -2346,8 +2472,8 @@ func file_onnxplain_v1_explanation_service_proto_init() {
 		(*Explanation_Firm)(nil),
 		(*Explanation_Swarm)(nil),
 	}
-	file_onnxplain_v1_explanation_service_proto_msgTypes[8].OneofWrappers = []any{}
-	file_onnxplain_v1_explanation_service_proto_msgTypes[11].OneofWrappers = []any{
+	file_onnxplain_v1_explanation_service_proto_msgTypes[9].OneofWrappers = []any{}
+	file_onnxplain_v1_explanation_service_proto_msgTypes[12].OneofWrappers = []any{
 		(*ExplainStreamResponse_Progress)(nil),
 		(*ExplainStreamResponse_Response)(nil),
 		(*ExplainStreamResponse_Partial)(nil),
@@ -2358,7 +2484,7 @@ func file_onnxplain_v1_explanation_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_onnxplain_v1_explanation_service_proto_rawDesc), len(file_onnxplain_v1_explanation_service_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   22,
+			NumMessages:   23,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

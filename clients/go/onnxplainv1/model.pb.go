@@ -457,7 +457,8 @@ func (x *RemoteInput) GetColumns() []string {
 // What a model takes and gives, read from the model itself.
 type ModelDescription struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Identity of the model: "sha256:" and the hexadecimal digest of its bytes.
+	// Identity of the model: "sha256:" and the hexadecimal digest of its bytes; empty for a remote
+	// model, of which nobody has the bytes.
 	Digest string `protobuf:"bytes,1,opt,name=digest,proto3" json:"digest,omitempty"`
 	// What the model takes: one matrix, or one input per column.
 	Inputs []*ModelInput `protobuf:"bytes,2,rep,name=inputs,proto3" json:"inputs,omitempty"`
@@ -475,7 +476,9 @@ type ModelDescription struct {
 	Producer string `protobuf:"bytes,7,opt,name=producer,proto3" json:"producer,omitempty"`
 	// Whether the prediction columns score classes: the model has a classifier
 	// operator, a label output or a ZipMap, names its classes in its metadata, or
-	// ends in Softmax or Sigmoid. A target then names classes by default.
+	// ends in Softmax or Sigmoid. A remote model has such columns if, on each of its probe rows, they
+	// are at least two, between 0 and 1, and add up to 1 within 1e-4: rows of the table, and here
+	// made-up ones; false if it refuses these. A target then names classes by default.
 	HasClassScores bool `protobuf:"varint,12,opt,name=has_class_scores,json=hasClassScores,proto3" json:"has_class_scores,omitempty"`
 	// Names of the features that the model carries, in the order in which it
 	// takes them: those of its inputs where it has one per column; for one matrix,

@@ -225,6 +225,11 @@ class Settings(BaseSettings):
         description="TOML file of the prefixes that models and tables are read from by their URIs,"
         " with endpoints and credentials: see sources.md. Without it, no URI is read.",
     )
+    remote_models_file: Path | None = Field(
+        None,
+        description="TOML file of the prefixes of remote models that may be asked for predictions,"
+        " with limits and credentials: see remote-models.md. Without it, none is asked.",
+    )
     redis_url: RedisUrl | None = Field(
         None,
         description="Redis that shares cached numbers and uploads, such as redis://host:6379/0; "

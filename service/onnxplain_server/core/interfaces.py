@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Protocol, TypeAlias
 
+from onnxplain_server.core.remote_counts import RemoteUse
 from onnxplain_server.core.request import Body, Reply, ReplyFormat, RequestParts
+from onnxplain_server.core.sources import FetchControl
 
 
 class ComputationHost(Protocol):
@@ -77,6 +79,17 @@ class RequestHost(AnswerHost, Protocol):
         self, names: Sequence[str], byte_limit: float = math.inf
     ) -> Sequence[bytes | None]:
         """As `ComputationHost.cache_get`, for the first names only once there are so many bytes."""
+
+
+class RunnerHost(RequestHost, Protocol):
+    """Host of a request that may ask a remote model."""
+
+    @property
+    def control(self) -> FetchControl:
+        """Deadline and cancellation."""
+
+    def count_remote(self, use: RemoteUse) -> None:
+        """Count calls of a remote model that were made for the request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +225,7 @@ class Runner(Protocol):
         self,
         request: bytes,
         blobs: Blobs,
-        host: RequestHost,
+        host: RunnerHost,
         reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
     ) -> Reply:
         """Answer a serialised ExplainRequest by an encoded ExplainResponse.
@@ -227,7 +240,7 @@ class Runner(Protocol):
         self,
         request: bytes,
         blobs: Blobs,
-        host: RequestHost,
+        host: RunnerHost,
         reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
     ) -> Reply:
         """Answer a serialised ExplainRequest by an encoded ExplanationPlan, uncomputed."""
@@ -236,7 +249,7 @@ class Runner(Protocol):
         self,
         request: bytes,
         blobs: Blobs,
-        host: RequestHost,
+        host: RunnerHost,
         reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
     ) -> Reply:
         """Answer a serialised DescribeModelRequest by an encoded DescribeModelResponse."""

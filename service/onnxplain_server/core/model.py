@@ -99,6 +99,15 @@ class Note:
     message: str
 
 
+def unremembered(model: Model) -> Model:
+    """Return a model that is asked for each row anew, also for those that a request asked for.
+
+    Only models that answer at an address remember rows; others are returned as they are.
+    """
+    asked: Model = getattr(model, "unremembered", model)
+    return asked
+
+
 class Model(Protocol):
     """Model that predicts. Thread-safe."""
 

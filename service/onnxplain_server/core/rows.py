@@ -34,6 +34,10 @@ _DTYPES: dict[str, npt.DTypeLike] = {
 }
 
 
+INPUT_TYPES = tuple(_DTYPES)
+"""Element types of inputs, as ONNX names them."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Features:
     """Feature columns with the table's values, and the types of the model's inputs.
@@ -203,6 +207,11 @@ def bind_without_model(
     for name, column in zip(names, columns.stored, strict=True):
         _check_not_empty(name, column)
     return Features(names, columns, tuple(column.dtype for column in columns), "")
+
+
+def dtype_of(input_type: str) -> np.dtype[np.generic]:
+    """Return the dtype of rows of an input, by its element type; objects for strings."""
+    return np.dtype(_DTYPES[input_type])
 
 
 def feeds(features: Features, columns: Sequence[Array]) -> Mapping[str, Array]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
+import time
 
 ALIGNMENT = 16
 """Rows that stay together in a call. The runtime computes rows in groups of up to 16, and a single
@@ -29,6 +30,9 @@ class BatchSize:
     """
 
     LARGEST = _SIZES[-1]
+
+    clock = staticmethod(time.thread_time)
+    """Time of calls in seconds: of the processor, so that other processes do not count."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -59,6 +63,10 @@ class BatchSize:
     def rows_in(self, seconds: float) -> int:
         """Return how many rows one thread predicts in a time; 0 until the batch size is learned."""
         return int(seconds / self._row_seconds)
+
+    def rows_side_by_side(self, seconds: float) -> int:
+        """Return the rows of pieces of work that are done at once; 0 until the size is learned."""
+        return self.rows_in(seconds)
 
     def record(self, size: int, rows: int, seconds: float) -> None:
         """Record the duration of a call with `rows` rows, made at batch size `size`."""

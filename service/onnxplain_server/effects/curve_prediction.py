@@ -154,7 +154,8 @@ class CurvePredictor:
             if averages is None:
                 waiting.append(request)
             rows = sum(len(each.grid[0]) * each.shares.rows.size for each in waiting)
-            if averages is not None or rows > self._predictor.batch_size.rows_in(_SECONDS_TOGETHER):
+            most = self._predictor.batch_size.rows_side_by_side(_SECONDS_TOGETHER)
+            if averages is not None or rows > most:
                 yield from self.sweep_all(waiting)
                 waiting = []
             if averages is not None:

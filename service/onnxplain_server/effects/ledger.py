@@ -18,7 +18,11 @@ class Ledger:
         Rows that the model was asked to predict.
     hits, misses : int
         Effects that the cache had, and did not have.
+    is_planned : bool
+        Whether rows are part of a plan; others measure the pace of the model.
     """
+
+    is_planned = True
 
     def __init__(self, host: ComputationHost) -> None:
         self._host = host
@@ -112,6 +116,8 @@ class _Unplanned(Ledger):
 
     A trial tells how long something takes, which it would not if the cache had the answer.
     """
+
+    is_planned = False
 
     def __init__(self, host: ComputationHost, ledger: Ledger) -> None:
         super().__init__(host)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -13,7 +12,7 @@ import numpy as np
 
 from onnxplain_server.core.arrays import Array, Indices, Matrix, Vector
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.model import Model
+from onnxplain_server.core.model import Model, unremembered
 from onnxplain_server.core.rows import Features, feeds
 from onnxplain_server.core.table import listed
 from onnxplain_server.effects.background import Background
@@ -56,7 +55,7 @@ class Predictor:
         threads: ThreadPoolExecutor,
         journal: Journal | None = None,
     ) -> None:
-        self._model = model
+        self._model = model if ledger.is_planned else unremembered(model)
         self._outputs = outputs
         self._has_all_outputs = len(outputs) == len(model.output_names) and bool(
             np.all(np.diff(outputs) == 1)
@@ -138,9 +137,9 @@ class Predictor:
         if self.batch_size.is_settled:
             predictions = predict(inputs)
         else:
-            start = time.thread_time()  # processor time: other processes do not count
+            start = self.batch_size.clock()
             predictions = predict(inputs)
-            self.batch_size.record(size, rows, time.thread_time() - start)
+            self.batch_size.record(size, rows, self.batch_size.clock() - start)
         self.ledger.spend(rows, rows)
         return predictions if self._has_all_outputs else predictions[:, self._outputs]
 

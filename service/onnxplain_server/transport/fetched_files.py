@@ -12,11 +12,12 @@ from onnxplain.v1.explanation_service_pb2 import DescribeModelResponse, Receipt
 from onnxplain.v1.model_pb2 import Model
 
 from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.remote_sessions import RemoteSessions
 from onnxplain_server.core.request import Reply, RequestFile, RequestParts
 from onnxplain_server.core.sources import FetchControl, ModelCache, Sources
 from onnxplain_server.transport.admission.admission import RequestLimits
 from onnxplain_server.transport.admission.request_control import RequestControl
-from onnxplain_server.wire.blobs import identify
+from onnxplain_server.wire.blobs import REMOTE_FORM, identify
 
 _MESSAGE_BYTES = 2**20
 _PIN = re.compile(r"(?:sha256:)?([0-9a-fA-F]{64})")
@@ -54,9 +55,18 @@ class FetchedFiles:
     limits : RequestLimits
         Size limits.
     models : ModelCache
+    remote_sessions : RemoteSessions
+        Tell which remote models may be asked.
     """
 
-    def __init__(self, sources: Sources, limits: RequestLimits, models: ModelCache) -> None:
+    def __init__(
+        self,
+        sources: Sources,
+        limits: RequestLimits,
+        models: ModelCache,
+        remote_sessions: RemoteSessions,
+    ) -> None:
+        self._remote_sessions = remote_sessions
         self._sources = sources
         self._limits = limits
         self._models = models
@@ -75,7 +85,14 @@ class FetchedFiles:
         control : RequestControl
         feature_names : callable (model) -> tuple of str
             Tells the features that a model names.
+
+        Raises
+        ------
+        ExplainError
+            Also for a remote model that may not be asked.
         """
+        if parts.model is not None and parts.model.form == REMOTE_FORM:
+            self._remote_sessions.check(bytes(parts.model.content))
         if not self.is_needed(parts):
             return parts
         with control.release_slot():

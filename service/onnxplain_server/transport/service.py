@@ -17,6 +17,7 @@ from onnxplain.v1.upload_pb2 import UploadModelResponse, UploadTableResponse
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import BlobStore, Cache, Decoder, Runner
 from onnxplain_server.core.operation_store import OperationStore
+from onnxplain_server.core.remote_sessions import RemoteSessions
 from onnxplain_server.core.request import (
     Body,
     Reply,
@@ -44,6 +45,7 @@ from onnxplain_server.transport.fetched_files import NO_SOURCES, FetchedFiles
 from onnxplain_server.transport.fetched_model_cache import FetchedModelCache
 from onnxplain_server.transport.metrics.request_metrics import Metrics
 from onnxplain_server.transport.operations.attempt_plan import plan_ahead
+from onnxplain_server.transport.remote_models import NO_REMOTE_SESSIONS
 from onnxplain_server.transport.request_log import OK
 from onnxplain_server.transport.request_naming import RequestNaming
 from onnxplain_server.transport.uploads import NamedRequest, Uploads
@@ -63,11 +65,9 @@ class Service:
     decoder : Decoder
         Decodes bodies of REST.
     limits : RequestLimits
-        Limits of a request.
     scheduler : Scheduler
         Limits and orders concurrent requests.
     metrics : Metrics
-        Counts replies and durations.
     ready : callable () -> bool
         Whether the runner can compute now.
     operations : OperationStore, optional
@@ -76,6 +76,8 @@ class Service:
         Limit what callers use per hour.
     sources : Sources
         Reads models and tables by their URIs; by default, none may be read.
+    remote_sessions : RemoteSessions
+        Tell which remote models may be asked; by default, none.
     """
 
     def __init__(
@@ -92,6 +94,7 @@ class Service:
         operations: OperationStore | None = None,
         quotas: Quotas = NO_QUOTAS,
         sources: Sources = NO_SOURCES,
+        remote_sessions: RemoteSessions = NO_REMOTE_SESSIONS,
     ) -> None:
         self.operations = operations
         self.quotas = quotas
@@ -100,7 +103,7 @@ class Service:
         self._decoder = decoder
         self._cache = cache
         self._uploads = Uploads(store, limits)
-        fetched = FetchedFiles(sources, limits, FetchedModelCache(store, cache))
+        fetched = FetchedFiles(sources, limits, FetchedModelCache(store, cache), remote_sessions)
         self._naming = RequestNaming(decoder, runner, self._uploads, fetched, self._context)
         self._results = WrittenResults(sources)
         self._limits = limits

@@ -20,7 +20,7 @@ from onnxplain_server.core.request import RequestFile, RequestParts, ServiceMeth
 from onnxplain_server.transport.admission.admission import Caller, RequestIds, RequestLimits
 from onnxplain_server.transport.admission.size_limits import SizeLimit
 from onnxplain_server.transport.audit.usage import Usage
-from onnxplain_server.wire.blobs import check_id, identify, not_found
+from onnxplain_server.wire.blobs import REMOTE_FORM, check_id, identify, not_found
 from onnxplain_server.wire.protobuf_split import method_names
 
 _MODEL_FORM = "onnx"
@@ -155,7 +155,10 @@ def _inline(kind: str, part: RequestFile) -> tuple[str, Blob]:
     field = f"{kind}.{_FILE_FIELDS.get(part.form, part.form)}"
     if part.receipt:
         field = _FETCHED_FIELDS[kind]
-    return identify(part.content), Blob(part.form, part.content, field, part.receipt)
+    identity = identify(part.content)
+    if part.form == REMOTE_FORM:  # of the address: there is no file
+        identity = f"{REMOTE_FORM}:{identity.partition(':')[2]}"
+    return identity, Blob(part.form, part.content, field, part.receipt)
 
 
 def _joined(parts: Iterable[bytes]) -> bytes:

@@ -40,7 +40,8 @@ def model_content(message: model_pb2.Model, blobs: Blobs = NO_BLOBS) -> bytes:
     if not message.content:
         raise ExplainError(
             Reason.INVALID_REQUEST,
-            "no model: give the ONNX file as model.content, or an uploaded one as model.id",
+            "no model: give the ONNX file as model.content, an uploaded one as model.id, or a "
+            "remote one as model.remote",
             "model",
         )
     return message.content

@@ -27,6 +27,7 @@ from werkzeug.http import parse_options_header
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.request import RequestFile, RequestParts, ServiceMethod
 from onnxplain_server.wire import canonical, explained_rows, rest_request
+from onnxplain_server.wire.blobs import REMOTE_FORM
 from onnxplain_server.wire.canonical import AnyMessage
 from onnxplain_server.wire.kept_parts import separate_parts
 from onnxplain_server.wire.media_types import CHARSETS, FORM
@@ -173,6 +174,8 @@ def _model_part(model: Model) -> RequestFile | None:
         return RequestFile("uri", model.SerializeToString())
     if model.sha256:
         raise pin_without_uri()
+    if model.WhichOneof("source") == REMOTE_FORM:
+        return RequestFile(REMOTE_FORM, model.remote.SerializeToString(deterministic=True))
     if model.WhichOneof("source") == "id":
         return RequestFile(blob_id=model.id)
     return RequestFile("onnx", model.content) if model.content else None

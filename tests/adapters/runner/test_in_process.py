@@ -29,7 +29,7 @@ from onnxplain.v1.partial_dependence_pb2 import PartialDependenceOptions
 from onnxplain.v1.permutation_importance_pb2 import PermutationImportanceOptions
 from onnxplain.v1.table_pb2 import Table
 from onnxplain_server.adapters.onnx import OnnxModel, load_described
-from onnxplain_server.adapters.runner import in_process
+from onnxplain_server.adapters.runner import in_process, loaded_models
 from onnxplain_server.adapters.runner.in_process import InProcess
 from onnxplain_server.core import rows as core_rows
 from onnxplain_server.core.errors import ExplainError, Reason
@@ -178,7 +178,7 @@ def test_a_model_is_loaded_once_while_it_is_kept(make, monkeypatch: pytest.Monke
         loads.append(scale)
         return load_described(content, scale, *limits)
 
-    monkeypatch.setattr(in_process, "load_described", counted)
+    monkeypatch.setattr(loaded_models, "load_described", counted)
     runner = InProcess(1, model_count=1)
 
     for _ in range(2):

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from onnxplain_server.adapters.listed.list_file import ListError
 from onnxplain_server.adapters.sources.canonical_uri import canonical
-from onnxplain_server.adapters.sources.source_list import SourceListError, read_source_list
+from onnxplain_server.adapters.sources.source_list import read_source_list
 
 PAGE = Path(__file__).parents[3] / "docs" / "sources.md"
 
@@ -77,7 +78,7 @@ def test_the_longest_prefix_holds(tmp_path: Any) -> None:
     ],
 )
 def test_faults_of_a_list_are_told(tmp_path: Any, text: Any, told: Any) -> None:
-    with pytest.raises(SourceListError) as refused:
+    with pytest.raises(ListError) as refused:
         read(tmp_path, text)
 
     assert told in str(refused.value)

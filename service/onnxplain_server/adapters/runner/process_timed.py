@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from onnxplain_server.core.interfaces import Blobs, RequestHost, Runner
+from onnxplain_server.core.interfaces import Blobs, Runner, RunnerHost
 from onnxplain_server.core.request import Reply, ReplyFormat
 
 
@@ -28,7 +28,7 @@ class ProcessTimed:
         self,
         request: bytes,
         blobs: Blobs,
-        host: RequestHost,
+        host: RunnerHost,
         reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
     ) -> Reply:
         """See `Runner.explain`."""
@@ -39,7 +39,7 @@ class ProcessTimed:
         self,
         request: bytes,
         blobs: Blobs,
-        host: RequestHost,
+        host: RunnerHost,
         reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
     ) -> Reply:
         """See `Runner.plan`."""
@@ -50,7 +50,7 @@ class ProcessTimed:
         self,
         request: bytes,
         blobs: Blobs,
-        host: RequestHost,
+        host: RunnerHost,
         reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
     ) -> Reply:
         """See `Runner.describe`."""
@@ -59,7 +59,7 @@ class ProcessTimed:
 
 
 @contextmanager
-def _timed(host: RequestHost) -> Iterator[None]:
+def _timed(host: RunnerHost) -> Iterator[None]:
     start = time.process_time()
     try:
         yield

@@ -1,16 +1,27 @@
-"""Parts of a request to a runner: the model's file, and the key of equal requests."""
+"""Parts of a request to a runner: its model and table, and the key of equal requests."""
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
 
 from onnxplain.v1 import explanation_service_pb2 as service_pb2
 
+from onnxplain_server.adapters.onnx import OnnxModel
+from onnxplain_server.adapters.runner.receipt import receipt, sources
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.interfaces import Blobs
-from onnxplain_server.wire import question
+from onnxplain_server.core.interfaces import Blobs, ComputationHost
+from onnxplain_server.explain import BoundTable, PartialExplanation, Question
+from onnxplain_server.explain.streaming.streamed_rows import StreamedRows
+from onnxplain_server.wire import answer, question
 from onnxplain_server.wire.blobs import identify
+
+if TYPE_CHECKING:
+    from onnxplain_server.adapters.runner.loaded_models import Loaded
+    from onnxplain_server.adapters.runner.remote.model import RemoteModel
+    from onnxplain_server.adapters.runner.remote.opened import OpenedRemote
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,3 +54,64 @@ def refuse_inconsistent(message: service_pb2.ExplainRequest, inconsistency: str)
             f"{inconsistency} Fix the model, or set allow_inconsistent_model to explain it anyway.",
             "model",
         )
+
+
+Publish: TypeAlias = Callable[[PartialExplanation], None]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Asked:
+    """Request that was read, with its model loaded."""
+
+    message: service_pb2.ExplainRequest
+    blobs: Blobs
+    loaded: Loaded | None
+    remote: OpenedRemote | None
+    table: BoundTable | None
+    question: Question
+    host: ComputationHost
+    key: str
+    table_digest: Callable[[], str]
+    streamed: StreamedRows | None
+
+    @property
+    def model(self) -> OnnxModel | RemoteModel | None:
+        """The model, if there is one."""
+        found = self.remote or self.loaded
+        return found.model if found else None
+
+    def write_provenance(self, response: service_pb2.ExplainResponse, start: float) -> None:
+        """Write the model's description and the receipt of an answer."""
+        made = response.receipt
+        identity = ""
+        if self.remote:
+            response.model.CopyFrom(answer.write_description(self.remote.description()))
+            made.remote_model.CopyFrom(self.remote.receipt())
+            made.predicted_row_count = self.remote.model.asked_row_count
+        elif self.loaded:
+            response.model.CopyFrom(answer.write_description(self.loaded.description))
+            identity = self.loaded.file.identity
+        made.MergeFrom(receipt(self.message, identity, self.table_digest(), start))
+        made.sources.extend(sources(self.blobs))
+
+    def checking(self, publish: Publish | None) -> Publish | None:
+        """Return what publishes parts of an answer after a check of its remote model."""
+        remote = self.remote
+        if remote is None or publish is None:
+            return publish
+
+        def publish_checked(part: PartialExplanation) -> None:
+            remote.finish()
+            publish(part)
+
+        return publish_checked
+
+    def finish(self) -> None:
+        """Check that a remote model was not replaced on the way, and cache its numbers."""
+        if self.remote:
+            self.remote.finish()
+
+    def close(self) -> None:
+        """End what a remote model has for this request."""
+        if self.remote:
+            self.remote.close()

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping
 
 from onnxplain_server.core.arrays import Array, Indices, Vector
-from onnxplain_server.core.model import Model
+from onnxplain_server.core.model import Model, unremembered
 from onnxplain_server.telemetry.spans import Spans
 
 
@@ -33,6 +33,11 @@ class TimedModel:
     def roundings(self) -> Vector:
         """Relative rounding errors of the outputs, as `Model.roundings`."""
         return self._model.roundings
+
+    @property
+    def unremembered(self) -> TimedModel:
+        """The same model, asked for each row anew; see `Model.unremembered`."""
+        return TimedModel(unremembered(self._model), self._spans)
 
     def unused(self, n_features: int, outputs: Indices) -> frozenset[int]:
         """Return the features that cannot reach these outputs, as `Model.unused`."""

@@ -2,7 +2,7 @@
 
 One process of its own, the fetcher, has the network and no files; it reads only what lies below the
 prefixes that the operator lists. In reading order: `canonical_uri`, `source_list`, `fetcher`,
-`fetch_process_handle` and `cache_lookup` in the server, `fetch_protocol`, and in the process
+`cache_lookup` and `listed.network_process` in the server, `fetch_protocol`, and in the process
 `fetch_process`, `fetching`, `connections`, `stores`, `objects`, `source_files`, `interfaces`,
 `table_reader`. Commands have `local_sources`.
 

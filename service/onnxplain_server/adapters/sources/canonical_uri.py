@@ -18,6 +18,12 @@ LENGTH_LIMIT = 2_048
 
 HTTPS_PORT = 443
 
+SOURCE_SCHEMES = ("s3", "gs", "https", "file", "models")
+"""Schemes of models and tables."""
+
+WEB_PORTS = {"https": HTTPS_PORT, "http": 80, "grpcs": None, "grpc": None}
+"""Schemes whose authority is a host, each with the port that is left out; None: it is named."""
+
 _SHAPE = re.compile(r"([a-z0-9+.-]+):(//[^/]*)?(/.*)?", re.IGNORECASE | re.DOTALL)
 _BUCKET = re.compile(r"[a-z0-9](?:[a-z0-9_-]|\.(?=[a-z0-9])){1,61}[a-z0-9]")
 _HOST = re.compile(r"(?:[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?\.)*[a-z](?:[a-z0-9-]*[a-z0-9])?")
@@ -38,9 +44,9 @@ class CanonicalUri:
     Attributes
     ----------
     scheme : str
-        "s3", "gs", "https", "file" or "models".
+        One of `SOURCE_SCHEMES` or `WEB_PORTS`.
     authority : str
-        Bucket, or host with a port that is not 443; empty for file and models.
+        Bucket, or host with a port that is not the scheme's own; empty for file and models.
     segments : tuple of str
         Parts of the path, decoded.
     is_folder : bool
@@ -61,7 +67,7 @@ class CanonicalUri:
         path = self.path
         if self.scheme == "models":
             return f"models:/{path}"
-        if self.scheme == "https":
+        if self.scheme in WEB_PORTS:
             path = quote(path, safe=f"/{_UNESCAPED}")
         return f"{self.scheme}://{self.authority}/{path}"
 
@@ -77,8 +83,8 @@ class CanonicalUri:
         )
 
 
-def canonical(uri: str, field: str = "") -> CanonicalUri:
-    """Return the canonical form of an address.
+def canonical(uri: str, field: str = "", schemes: tuple[str, ...] = SOURCE_SCHEMES) -> CanonicalUri:
+    """Return the canonical form of an address of one of these schemes.
 
     Raises
     ------
@@ -86,16 +92,16 @@ def canonical(uri: str, field: str = "") -> CanonicalUri:
         INVALID_REQUEST with the rule that it breaks.
     """
     try:
-        return _parsed(uri, is_prefix=False)
+        return _parsed(uri, schemes, is_prefix=False)
     except ValueError as error:
         raise ExplainError(
             Reason.INVALID_REQUEST, f"the URI {without_secrets(uri)} {error}", field
         ) from None
 
 
-def canonical_prefix(uri: str) -> CanonicalUri:
+def canonical_prefix(uri: str, schemes: tuple[str, ...] = SOURCE_SCHEMES) -> CanonicalUri:
     """Return the canonical form of a prefix; ValueError with the rule that it breaks."""
-    return _parsed(uri, is_prefix=True)
+    return _parsed(uri, schemes, is_prefix=True)
 
 
 def without_secrets(uri: str) -> str:
@@ -104,7 +110,7 @@ def without_secrets(uri: str) -> str:
     return f'"{shown[:300]}"'
 
 
-def _parsed(uri: str, *, is_prefix: bool) -> CanonicalUri:
+def _parsed(uri: str, schemes: tuple[str, ...], *, is_prefix: bool) -> CanonicalUri:
     if len(uri) > LENGTH_LIMIT:
         raise ValueError(f"has more than {LENGTH_LIMIT:,} characters")
     if "?" in uri or "#" in uri:
@@ -113,8 +119,8 @@ def _parsed(uri: str, *, is_prefix: bool) -> CanonicalUri:
         raise ValueError("must have no backslashes and no control characters")
     shape = _SHAPE.fullmatch(uri)
     scheme = shape[1].lower() if shape else ""
-    if shape is None or scheme not in {"s3", "gs", "https", "file", "models"}:
-        raise ValueError("must begin with s3://, gs://, https:// or models:/")
+    if shape is None or scheme not in schemes:
+        raise ValueError(f"must begin with {_told_schemes(schemes)}")
     if (shape[2] is None) != (scheme == "models"):
         raise ValueError("must look like models:/NAME/VERSION, or SCHEME://PLACE/PATH")
     authority = _authority(scheme, (shape[2] or "//")[2:])
@@ -124,6 +130,13 @@ def _parsed(uri: str, *, is_prefix: bool) -> CanonicalUri:
     return CanonicalUri(scheme, authority, segments, is_folder)
 
 
+def _told_schemes(schemes: tuple[str, ...]) -> str:
+    if schemes == SOURCE_SCHEMES:  # file:// is for commands, which say so themselves
+        return "s3://, gs://, https:// or models:/"
+    *others, last = (f"{scheme}://" for scheme in schemes)
+    return f"{', '.join(others)} or {last}"
+
+
 def _authority(scheme: str, text: str) -> str:
     if "@" in text:
         raise ValueError("must have no user and no password: credentials are the operator's")
@@ -131,24 +144,25 @@ def _authority(scheme: str, text: str) -> str:
         if text:
             raise ValueError("must have no host: file:///PATH")
         return ""
-    if scheme == "https":
-        return _host(text)
+    if scheme in WEB_PORTS:
+        return _host(text, WEB_PORTS[scheme])
     if not _BUCKET.fullmatch(text):
         raise ValueError("must have the name of a bucket after //: lower case, without a port")
     return text
 
 
-def _host(text: str) -> str:
-    """Return host and port in their canonical form, a port of 443 left out."""
+def _host(text: str, own_port: int | None) -> str:
+    """Return host and port in their canonical form, the scheme's own port left out."""
     host, colon, port = text.rpartition(":") if not text.endswith("]") else (text, "", "")
     if not colon:
-        host, port = text, str(HTTPS_PORT)
+        host, port = text, str(own_port or "")
     if not _PORT.fullmatch(port) or int(port) > 65_535:
-        raise ValueError("must have a port between 1 and 65535, or none")
+        rule = "must have a port between 1 and 65535"
+        raise ValueError(rule if own_port is None else f"{rule}, or none")
     host = host.lower()
     if not _HOST.fullmatch(host):
         host = _address(host)
-    return host if int(port) == HTTPS_PORT else f"{host}:{port}"
+    return host if int(port) == own_port else f"{host}:{port}"
 
 
 def _address(host: str) -> str:
@@ -171,7 +185,7 @@ def _address(host: str) -> str:
 def _path(scheme: str, text: str) -> tuple[tuple[str, ...], bool]:
     if _HIDDEN.search(text):
         raise ValueError("must not encode dots, slashes, backslashes, semicolons, % or controls")
-    if scheme == "https":
+    if scheme in WEB_PORTS:
         text = _decoded(text)
     *segments, last = text.split("/")[1:]
     parts = tuple(segments) + ((last,) if last else ())

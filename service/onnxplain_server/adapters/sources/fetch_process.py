@@ -10,10 +10,8 @@ import importlib
 import io
 import logging
 import os
-import signal
 import socket
 import sys
-import threading
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -24,6 +22,7 @@ from onnxplain.v1.explanation_service_pb2 import ExplainRequest
 from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.table_pb2 import Table
 
+from onnxplain_server.adapters.listed import confined_process
 from onnxplain_server.adapters.sources.connections.guard import Guard
 from onnxplain_server.adapters.sources.fetch_protocol import (
     PART_BYTES,
@@ -42,21 +41,11 @@ from onnxplain_server.adapters.sources.source_list import (
     read_source_list,
 )
 from onnxplain_server.adapters.sources.stores import tls_context
-from onnxplain_server.adapters.workers.sandbox.landlock import Exceptions
-from onnxplain_server.adapters.workers.sandbox.resource_limits import Budget, confine
 from onnxplain_server.core.errors import ExplainError, Reason
 
 LOG = logging.getLogger(__name__)
 
-READY = b"ready "
-
 _THREAD_COUNT = 64
-_NO_LIMIT_SECONDS = 2**31
-_RESOLVER_FILES = (
-    *("/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf", "/etc/host.conf", "/etc/gai.conf"),
-    *("/etc/ssl", "/etc/pki", "/usr/share/ca-certificates", "/run/systemd/resolve"),
-    *("/dev/urandom", "/proc/sys/net", "/proc/self/cgroup", "/sys/fs/cgroup"),
-)
 _TOKEN_VARIABLES = (
     *("AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE"),
     *("GOOGLE_APPLICATION_CREDENTIALS", "GOOGLE_SERVICE_ACCOUNT"),
@@ -67,35 +56,21 @@ _LIBRARIES = (
     *("pyarrow.fs", "pyarrow.ipc", "pyarrow.parquet", "pyarrow.vendored.version"),
     *("obstore.exceptions", "obstore.store", "yaml"),
 )
-_DNS_PORT, _HTTP_PORT, _HTTPS_PORT = 53, 80, 443
 
 
 def main() -> None:
     """Serve until the server closes the control socket."""
-    control = socket.socket(fileno=int(sys.argv[1]))
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)  # the server handles them
+    control = confined_process.begin()
     sources = read_source_list(Path(sys.argv[2]))
     guard = Guard()
     _preload(sources)
-    budget = Budget(int(sys.argv[3]), _NO_LIMIT_SECONDS)
-    missing = confine(budget, _THREAD_COUNT, _exceptions(sources, guard.port))
+    ports, files = _exceptions(sources, guard.port)
+    missing = confined_process.confine_to_network(int(sys.argv[3]), _THREAD_COUNT, ports, files)
     guard.start()
-    fetching = Fetching(sources, guard)
-    control.send(READY + " ".join(missing).encode())
-    while True:
-        try:
-            content, handles, _, _ = socket.recv_fds(control, 1, 1)
-        except OSError:
-            break
-        if not content:
-            break
-        end = socket.socket(fileno=handles[0])
-        threading.Thread(target=_serve, args=(end, fetching), daemon=True).start()
-    os._exit(0)  # fetches in progress have nobody to answer
+    confined_process.serve(control, missing, 1, partial(_serve, Fetching(sources, guard)))
 
 
-def _serve(end: socket.socket, fetching: Fetching) -> None:
+def _serve(fetching: Fetching, end: socket.socket) -> None:
     """Answer one request; a server that has gone is ignored."""
     with end, suppress(OSError, FetchBrokenError):
         send_part(end, *_answer(end, receive_request(end), fetching))
@@ -176,24 +151,19 @@ def _preload(sources: SourceList) -> None:
     load_libraries()
     for entry in sources.entries:
         tls_context(entry.ca_file)
-    with suppress(socket.gaierror):  # it loads the resolver, also where that knows no localhost
-        socket.getaddrinfo("localhost", _HTTP_PORT)
-    if len(list(Path("/proc/self/task").iterdir())) > 1:
-        raise RuntimeError("a library has started a thread, which would not be confined")
 
 
-def _exceptions(sources: SourceList, guard_port: int) -> Exceptions:
-    """Return the files and ports that are left: no more than the list asks for."""
+def _exceptions(sources: SourceList, guard_port: int) -> tuple[set[int], set[Path]]:
+    """Return the ports and files that are left: no more than the list asks for."""
     entries = sources.entries
-    ports = {guard_port, _DNS_PORT, *(entry.address[2] for entry in entries)}
-    files = {Path(name) for name in _RESOLVER_FILES}
+    ports = {guard_port, *(entry.address[2] for entry in entries)}
     # Folders, because secrets of Kubernetes are replaced as a whole.
-    files |= {Path(entry.credentials_file).parent for entry in entries if entry.credentials_file}
+    files = {Path(entry.credentials_file).parent for entry in entries if entry.credentials_file}
     if any(_has_identity(entry) for entry in entries):
-        ports |= {_HTTP_PORT, _HTTPS_PORT}
+        ports |= {confined_process.HTTP_PORT, confined_process.HTTPS_PORT}
         named = (os.environ.get(name) for name in _TOKEN_VARIABLES)
         files |= {Path(name).parent for name in named if name and name.startswith("/")}
-    return Exceptions(tuple(files), tuple(ports))
+    return ports, files
 
 
 def _has_identity(entry: SourceEntry) -> bool:

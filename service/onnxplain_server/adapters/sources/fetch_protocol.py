@@ -15,19 +15,10 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+from onnxplain_server.adapters.listed.network_process import WITHOUT_THREADS
 from onnxplain_server.core.errors import ExplainError, Reason
 
 PART_BYTES = 2**20
-_WITHOUT_THREADS = {
-    # Threads that start with a library, before the process is confined, would not be confined.
-    "OPENBLAS_NUM_THREADS": "1",
-    "JE_ARROW_MALLOC_CONF": "background_thread:false",
-    "ARROW_DEFAULT_MEMORY_POOL": "system",
-    "MALLOC_ARENA_MAX": "4",
-    # Buffers of Arrow have some MiB: pages that were mapped anew for each cost half of the time.
-    "MALLOC_MMAP_THRESHOLD_": str(2**25),
-    "MALLOC_TRIM_THRESHOLD_": str(2**27),
-}
 _HEADER = struct.Struct("<cI")
 _ENDING_BYTES = 2**26
 _REQUEST = struct.Struct("<Q")
@@ -202,4 +193,4 @@ def environment(variables: Mapping[str, str]) -> dict[str, str]:
     """Return the variables of the process: it inherits those of the platform's identity alone."""
     names = ("AWS_", "GOOGLE_")
     identity = {name: value for name, value in variables.items() if name.startswith(names)}
-    return {**identity, **_WITHOUT_THREADS}
+    return {**identity, **WITHOUT_THREADS}

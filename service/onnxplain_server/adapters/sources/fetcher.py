@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib.util
 import logging
+import os
 import socket
 import threading
 import time
@@ -20,10 +21,15 @@ from onnxplain.v1.explanation_service_pb2 import Receipt
 from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.table_pb2 import Table
 
+from onnxplain_server.adapters.listed.list_file import ListError
+from onnxplain_server.adapters.listed.network_process import (
+    NetworkProcess,
+    Program,
+    is_readable,
+)
 from onnxplain_server.adapters.sources import fetch_protocol as protocol
 from onnxplain_server.adapters.sources.cache_lookup import CacheLookup
 from onnxplain_server.adapters.sources.canonical_uri import canonical
-from onnxplain_server.adapters.sources.fetch_process_handle import FetchProcess, is_readable
 from onnxplain_server.adapters.sources.fetch_protocol import (
     FetchBrokenError,
     FetchKind,
@@ -31,7 +37,6 @@ from onnxplain_server.adapters.sources.fetch_protocol import (
 )
 from onnxplain_server.adapters.sources.source_list import (
     SourceList,
-    SourceListError,
     read_source_list,
 )
 from onnxplain_server.core.contract_limits import TableUris
@@ -63,7 +68,7 @@ class Fetcher:
 
     Raises
     ------
-    SourceListError
+    ListError
         If the list is not usable, or a library is missing.
     """
 
@@ -71,15 +76,20 @@ class Fetcher:
         self._sources = read_source_list(path)
         missing = [name for name in LIBRARIES if importlib.util.find_spec(name) is None]
         if missing:
-            raise SourceListError(
+            raise ListError(
                 f"{' and '.join(missing)} is not installed: install onnxplain-server[sources]"
             )
-        self._path = path
-        self._memory_bytes = memory_bytes
+        self._program = Program(
+            "onnxplain_server.adapters.sources.fetch_process",
+            (str(path.absolute()), str(memory_bytes)),
+            protocol.environment(os.environ),
+            "process that fetches",
+            Reason.SOURCE_UNAVAILABLE,
+        )
         self._is_confined = is_confined
         self._lock = threading.Lock()
         self._alone = threading.Lock()
-        self._process: FetchProcess | None = None
+        self._process: NetworkProcess | None = None
 
     def read_model(
         self, message: bytes, byte_limit: int, control: FetchControl, cache: ModelCache
@@ -150,29 +160,15 @@ class Fetcher:
         finally:
             process.close()
 
-    def _running(self, control: FetchControl) -> FetchProcess:
+    def _running(self, control: FetchControl) -> NetworkProcess:
         """Return the process, started anew where there is none."""
         with self._lock:
             if self._process is None or not self._process.is_alive:
                 self._process = self._started(control)
             return self._process
 
-    def _started(self, control: FetchControl) -> FetchProcess:
-        process = FetchProcess(self._path, self._memory_bytes, control)
-        self._check_protections(process)
-        return process
-
-    def _check_protections(self, process: FetchProcess) -> None:
-        if not process.missing:
-            return
-        LOG.warning("the fetching process lacks protections: %s", ", ".join(process.missing))
-        if self._is_confined:
-            process.close()
-            raise ExplainError(
-                Reason.SOURCE_UNAVAILABLE,
-                "this server cannot confine its fetching process, and its setting isolation is "
-                "require; tell the operator",
-            )
+    def _started(self, control: FetchControl) -> NetworkProcess:
+        return NetworkProcess(self._program, control, is_confined=self._is_confined)
 
 
 def check_listed(sources: SourceList, addresses: list[tuple[str, str]]) -> None:
@@ -200,7 +196,7 @@ def table_addresses(message: bytes) -> list[tuple[str, str]]:
 
 
 def _served(
-    process: FetchProcess, request: FetchRequest, control: FetchControl, cache: ModelCache
+    process: NetworkProcess, request: FetchRequest, control: FetchControl, cache: ModelCache
 ) -> FetchedFile:
     """Have a process serve a request; FetchBrokenError if it ends meanwhile."""
     try:

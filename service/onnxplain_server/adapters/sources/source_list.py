@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ipaddress
 import re
-import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
+from onnxplain_server.adapters.listed.list_file import Network, networks, read_entries
 from onnxplain_server.adapters.sources.canonical_uri import (
     HTTPS_PORT,
     CanonicalUri,
@@ -17,16 +17,10 @@ from onnxplain_server.adapters.sources.canonical_uri import (
 )
 from onnxplain_server.core.errors import ExplainError, Reason
 
-Network: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
-
 _REGION = re.compile(r"[a-z0-9-]{1,40}")
 _ENDPOINT = re.compile(r"(https?)://([^/]+)(/[^?#]*)?")
 _SCHEMES = frozenset({"s3", "gs", "https", "models"})
 ANY_NETWORK = (ipaddress.ip_network("0.0.0.0/0"), ipaddress.ip_network("::/0"))
-
-
-class SourceListError(Exception):
-    """Fault of the operator's list; the text says where and what to write."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,25 +142,8 @@ def endpoint_address(endpoint: str) -> tuple[bool, str, int]:
 
 
 def read_source_list(path: Path) -> SourceList:
-    """Read the operator's list.
-
-    Raises
-    ------
-    SourceListError
-    """
-    try:
-        document = tomllib.loads(path.read_text())
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise SourceListError(f"{path} cannot be read as TOML: {error}") from None
-    tables = document.get("source", [])
-    if set(document) - {"source"} or not isinstance(tables, list) or not tables:
-        raise SourceListError(f"{path} must hold tables [[source]], and nothing else")
-    entries = tuple(_entry(path, number, table) for number, table in enumerate(tables, 1))
-    prefixes = [entry.prefix for entry in entries]
-    for prefix in prefixes:
-        if prefixes.count(prefix) > 1:
-            raise SourceListError(f'{path} lists the prefix "{prefix}" twice')
-    return SourceList(entries)
+    """Read the operator's list; ListError."""
+    return SourceList(read_entries(path, "source", _KEYS, _checked))
 
 
 _KEYS: Mapping[str, type] = {
@@ -180,28 +157,6 @@ _KEYS: Mapping[str, type] = {
     "max_bytes": int,
     "write": bool,
 }
-
-
-def _entry(path: Path, number: int, table: Any) -> SourceEntry:
-    where = f"{path}, source {number}"
-    try:
-        _check_keys(table)
-        return _checked(table)
-    except ValueError as error:
-        raise SourceListError(f"{where}: {error}") from None
-
-
-def _check_keys(table: Any) -> None:
-    if not isinstance(table, dict) or "prefix" not in table:
-        raise ValueError("the key prefix is missing")
-    for key, value in table.items():
-        if key not in _KEYS:
-            raise ValueError(f"the key {key} is unknown; there are {', '.join(_KEYS)}")
-        if type(value) is not _KEYS[key]:
-            raise ValueError(f"{key} must be of the type {_KEYS[key].__name__}")
-    for key in ("credentials_file", "ca_file"):
-        if key in table and not Path(table[key]).is_file():
-            raise ValueError(f"{key} = {table[key]} is no file")
 
 
 def _checked(table: Mapping[str, Any]) -> SourceEntry:
@@ -218,7 +173,7 @@ def _checked(table: Mapping[str, Any]) -> SourceEntry:
         table.get("credentials_file", ""),
         table.get("identity", "none"),
         table.get("ca_file", ""),
-        tuple(_networks(table.get("networks", []))),
+        networks(table.get("networks", [])),
         table.get("max_bytes"),
         table.get("write", False),
     )
@@ -240,13 +195,6 @@ def _check(entry: SourceEntry, table: Mapping[str, Any]) -> None:
         raise ValueError("write is for s3 and gs only")
     if entry.byte_limit is not None and entry.byte_limit < 1:
         raise ValueError("max_bytes must be at least 1")
-
-
-def _networks(texts: Sequence[Any]) -> Sequence[Network]:
-    try:
-        return [ipaddress.ip_network(text) for text in texts]
-    except ValueError:
-        raise ValueError('networks must be a list like ["10.96.0.0/12"]') from None
 
 
 def _endpoint_of(prefix: CanonicalUri, endpoint: str, region: str = "us-east-1") -> str:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
 from onnxplain_server.adapters.workers.ipc import arena_reply, arena_request
-from onnxplain_server.adapters.workers.ipc.arena import Arena
 from onnxplain_server.adapters.workers.ipc.channel import FrameKind, UnableError
 from onnxplain_server.adapters.workers.ipc.zygote_arguments import WorkerKind, WorkerSettings
 from onnxplain_server.adapters.workers.pool import WorkerPool
@@ -17,7 +15,8 @@ from onnxplain_server.adapters.workers.quarantine import Quarantine
 from onnxplain_server.adapters.workers.worker_client import WorkerClient
 from onnxplain_server.adapters.workers.worker_metrics import WorkerCounts
 from onnxplain_server.adapters.workers.worker_process import WorkerRequest
-from onnxplain_server.core.interfaces import Blobs, RequestHost
+from onnxplain_server.core.interfaces import Blobs, RunnerHost
+from onnxplain_server.core.remote_sessions import RemoteSessions
 from onnxplain_server.core.request import Reply, ReplyFormat
 
 LOG = logging.getLogger(__name__)
@@ -53,6 +52,8 @@ class Isolated:
     warm_bytes : int
         Memory limit for idle workers with a model; a quarter is for those with scikit-learn.
     timeouts : WorkerTimeouts
+    remote_sessions : RemoteSessions
+        Let workers ask remote models.
 
     Raises
     ------
@@ -66,7 +67,9 @@ class Isolated:
         spare_count: int,
         warm_bytes: int,
         timeouts: WorkerTimeouts,
+        remote_sessions: RemoteSessions,
     ) -> None:
+        self._remote_sessions = remote_sessions
         self._settings = settings
         self._timeouts = timeouts
         self._learning_bytes = warm_bytes // 4
@@ -93,34 +96,31 @@ class Isolated:
         self,
         request: bytes,
         blobs: Blobs,
-        host: RequestHost,
+        host: RunnerHost,
         reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
     ) -> Reply:
         """Answer a serialised ExplainRequest in a worker; see `Runner.explain`."""
-        pack = partial(arena_request.pack, request=request, blobs=blobs, reply_format=reply_format)
-        return self._ask(FrameKind.EXPLAIN, pack, host)
+        return self._ask(FrameKind.EXPLAIN, request, blobs, host, reply_format)
 
     def plan(
         self,
         request: bytes,
         blobs: Blobs,
-        host: RequestHost,
+        host: RunnerHost,
         reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
     ) -> Reply:
         """Plan a serialised ExplainRequest in a worker; see `Runner.plan`."""
-        pack = partial(arena_request.pack, request=request, blobs=blobs, reply_format=reply_format)
-        return self._ask(FrameKind.PLAN, pack, host)
+        return self._ask(FrameKind.PLAN, request, blobs, host, reply_format)
 
     def describe(
         self,
         request: bytes,
         blobs: Blobs,
-        host: RequestHost,
+        host: RunnerHost,
         reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
     ) -> Reply:
         """Answer a serialised DescribeModelRequest in a worker; see `Runner.describe`."""
-        pack = partial(arena_request.pack, request=request, blobs=blobs, reply_format=reply_format)
-        return self._ask(FrameKind.DESCRIBE, pack, host)
+        return self._ask(FrameKind.DESCRIBE, request, blobs, host, reply_format)
 
     def close(self) -> None:
         """Kill all workers, busy ones included."""
@@ -140,8 +140,17 @@ class Isolated:
                 self._learning = pool, self._client_of(pool)
             return self._learning[1]
 
-    def _ask(self, kind: FrameKind, pack: Callable[[Arena], bytes], host: RequestHost) -> Reply:
-        request = WorkerRequest(kind, pack, arena_reply.unpack_reply)
+    def _ask(
+        self,
+        kind: FrameKind,
+        message: bytes,
+        blobs: Blobs,
+        host: RunnerHost,
+        reply_format: ReplyFormat,
+    ) -> Reply:
+        pack = partial(arena_request.pack, request=message, blobs=blobs, reply_format=reply_format)
+        session = partial(self._remote_sessions.session, blobs, host)
+        request = WorkerRequest(kind, pack, arena_reply.unpack_reply, session)
         self._quarantine.check(host.model_key)
         try:
             reply = self._client.ask(request, host.model_key, host)

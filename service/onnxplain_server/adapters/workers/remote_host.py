@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -107,6 +108,10 @@ class RemoteHost:
         yield
         with self._lock:
             self._send(FrameKind.LOADED)
+
+    def receive_socket(self) -> socket.socket:
+        """Receive the socket that the parent sends behind a request, before anything else."""
+        return self._channel.receive_socket()
 
     def _exchange(self, kind: FrameKind, payload: bytes, expected: FrameKind) -> bytes:
         with self._lock:

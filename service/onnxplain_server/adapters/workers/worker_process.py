@@ -9,6 +9,7 @@ import signal
 import socket
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -48,11 +49,14 @@ class WorkerRequest(Generic[Answer]):
         Writes the request into the arena; returns the payload of its frame.
     unpack : callable (arena, payload) -> Answer
         Reads the answer; raises MalformedError.
+    session : callable () -> context manager
+        Entered while a worker answers; gives a socket for that worker alone, or None.
     """
 
     kind: FrameKind
     pack: Callable[[Arena], bytes]
     unpack: Callable[[Arena, bytes], Answer]
+    session: Callable[[], AbstractContextManager[socket.socket | None]] = nullcontext
 
 
 class Worker:
@@ -134,9 +138,12 @@ class Worker:
         self.is_usable = self.has_begun = False
         try:
             layout = exchange.pack(self._arena)
-            self._channel.send(Frame(exchange.kind, self._call, layout), monitor.tick)
-            with FrameServer(self._channel, self._call, monitor) as server:
-                header = self._follow(server)
+            with exchange.session() as handed:
+                self._channel.send(Frame(exchange.kind, self._call, layout), monitor.tick)
+                if handed is not None:
+                    self._channel.send_socket(handed, monitor.tick)
+                with FrameServer(self._channel, self._call, monitor) as server:
+                    header = self._follow(server)
             answer = exchange.unpack(self._arena, header)
             self.is_usable = True
         except ExplainError:

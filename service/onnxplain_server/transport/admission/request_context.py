@@ -9,6 +9,7 @@ from contextlib import ExitStack, contextmanager
 
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import Cache
+from onnxplain_server.core.remote_counts import RemoteUse
 from onnxplain_server.telemetry.spans import span
 from onnxplain_server.transport.admission.follower import NOBODY, Follower
 from onnxplain_server.transport.admission.request_control import RequestControl
@@ -67,6 +68,11 @@ class RequestContext:
         self.control = control
         self._progress, self.publish = follower
 
+    @property
+    def deadline(self) -> float:
+        """Monotonic time at which the request ends; may be infinite."""
+        return self.control.deadline
+
     def advance(self, done: float, planned: float) -> None:
         """Report progress, and check the deadline, the row limit and the quota."""
         self._usage.done_row_count = max(self._usage.done_row_count, done)
@@ -84,6 +90,10 @@ class RequestContext:
     def count_processor(self, seconds: float) -> None:
         """Count processor time of a process that worked for the request."""
         self._usage.processor_seconds += seconds
+
+    def count_remote(self, use: RemoteUse) -> None:
+        """Count calls of a remote model."""
+        self._usage.remote = RemoteUse(use.prefix, self._usage.remote.counts + use.counts)
 
     @contextmanager
     def single_flight(self, name: str) -> Iterator[bool]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 
+from onnxplain_server.core.remote_counts import RemoteUse
 from onnxplain_server.transport.audit.ended_explanation import EndedExplanation
 
 _DIGITS = 6
@@ -102,6 +103,14 @@ FIELDS = (
         lambda e: round(e.seconds, _DIGITS),
     ),
     AuditField(
+        "remote_model",
+        "object",
+        "`prefix` of the list, `call_count`, of which `retry_count`, `row_count`, `failure_count`; "
+        "of explanations of [remote models](remote.md) only",
+        lambda e: _remote(e.usage.remote),
+        is_optional=True,
+    ),
+    AuditField(
         "operation", "string", "id; of operations only", lambda e: e.operation, is_optional=True
     ),
     AuditField(
@@ -123,6 +132,11 @@ def audit_line(explanation: EndedExplanation) -> str:
     values = ((field, field.read(explanation)) for field in FIELDS)
     line = {field.name: value for field, value in values if value or not field.is_optional}
     return json.dumps(line, separators=(",", ":"), allow_nan=False)
+
+
+def _remote(use: RemoteUse) -> dict[str, object]:
+    """Return the calls of a remote model; empty where none was asked."""
+    return {"prefix": use.prefix, **asdict(use.counts)} if use.prefix else {}
 
 
 def _time(seconds: float) -> str:

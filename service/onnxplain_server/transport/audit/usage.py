@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from onnxplain_server.core.remote_counts import NO_USE, RemoteUse
 from onnxplain_server.core.request import Reply
 from onnxplain_server.telemetry.spans import Span
 
@@ -31,6 +32,8 @@ class Usage:
         Share of the numbers looked up that the cache had; None where none was looked up.
     done_row_count : float
         Latest progress.
+    remote : RemoteUse
+        Calls of a remote model.
     """
 
     model: str = ""
@@ -43,6 +46,7 @@ class Usage:
     sent_byte_count: int = 0
     cached_share: float | None = None
     done_row_count: float = 0.0
+    remote: RemoteUse = NO_USE
 
     def read(self, model: str, table: str, methods: tuple[str, ...]) -> None:
         """Record what a request names, once it is read."""

@@ -18,7 +18,7 @@ class KeptInteractions:
     Attributes
     ----------
     fields : tuple of bytes
-        The explanation and its warnings, as fields of a serialised ExplainResponse; empty: none yet.
+        Explanation and warnings, as fields of a serialised ExplainResponse; empty: none yet.
     model : str
         Id of the model that was explained.
     problem : str

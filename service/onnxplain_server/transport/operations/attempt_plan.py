@@ -28,7 +28,8 @@ def plan_ahead(
 ) -> None:
     """Plan a computation and keep the plan.
 
-    Its rows and spans are not those of the explanation; its processor time is.
+    Its rows and spans are not those of the explanation; its processor time and its calls of a
+    remote model are.
 
     Parameters
     ----------
@@ -58,6 +59,7 @@ def plan_ahead(
             keep(checked)
     finally:
         caller.usage.processor_seconds += planner.usage.processor_seconds
+        caller.usage.remote = planner.usage.remote
 
 
 def _checked(content: bytes) -> bytes | None:

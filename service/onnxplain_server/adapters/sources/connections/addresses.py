@@ -34,13 +34,7 @@ def connect(host: str, port: int, networks: Sequence[Network]) -> socket.socket:
     ------
     ForbiddenAddressError, OSError
     """
-    answers = _resolved(host, port)
-    for _, address in answers:
-        if not is_allowed(host, ipaddress.ip_address(address), networks):
-            raise ForbiddenAddressError(
-                f"the name {host} leads to {address}, which is no public address and in no network "
-                "that the operator lists for it"
-            )
+    answers = checked_addresses(host, port, networks)
     failure: OSError | None = None
     for family, address in answers:
         try:
@@ -48,6 +42,19 @@ def connect(host: str, port: int, networks: Sequence[Network]) -> socket.socket:
         except OSError as error:
             failure = error
     raise failure or OSError(f"{host} has no address")
+
+
+def checked_addresses(host: str, port: int, networks: Sequence[Network]) -> list[tuple[int, str]]:
+    """Return family and text of each address of a host; errors as of `connect`."""
+    answers = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    found: list[tuple[int, str]] = [(family, str(where[0])) for family, _, _, _, where in answers]
+    for _, address in found:
+        if not is_allowed(host, ipaddress.ip_address(address), networks):
+            raise ForbiddenAddressError(
+                f"the name {host} leads to {address}, which is no public address and in no network "
+                "that the operator lists for it"
+            )
+    return found
 
 
 def is_allowed(host: str, address: Address, networks: Sequence[Network]) -> bool:
@@ -75,12 +82,6 @@ def _meant(address: Address) -> Sequence[Address]:
     carried = (address.sixtofour, *(teredo or ()))
     embedded = ipaddress.IPv4Address(int(address) & 0xFFFFFFFF) if address in _NAT64 else None
     return (address, *(inner for inner in (*carried, embedded) if inner))
-
-
-def _resolved(host: str, port: int) -> list[tuple[int, str]]:
-    """Return family and text of each address of a host."""
-    answers = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return [(family, str(where[0])) for family, _, _, _, where in answers]
 
 
 def _connected(family: int, address: str, port: int) -> socket.socket:

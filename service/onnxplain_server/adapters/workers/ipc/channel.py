@@ -16,6 +16,8 @@ _HEADER = struct.Struct("<4sHxxIQ")
 _MAGIC = b"ONXW"
 _TICK_MILLISECONDS = 50
 _JOINED_BYTES = 2**16
+_MARK = b"s"
+"""Byte that carries a socket."""
 
 
 class FrameKind(IntEnum):
@@ -156,6 +158,35 @@ class FrameChannel:
         payload = self._read(length, tick)
         self._header = None
         return Frame(kind, call, payload)
+
+    def send_socket(self, end: socket.socket, tick: Callable[[], None] = lambda: None) -> None:
+        """Send a socket behind the frames, for `receive_socket` at that place."""
+        while True:
+            try:
+                socket.send_fds(self._socket, [_MARK], [end.fileno()])
+            except BlockingIOError:
+                self._wait(select.POLLOUT, tick)
+            except OSError:
+                raise ClosedError from None
+            else:
+                return
+
+    def receive_socket(self) -> socket.socket:
+        """Receive a socket behind a frame; MalformedError where something else stands."""
+        while True:
+            try:
+                content, handles, _, _ = socket.recv_fds(self._socket, len(_MARK), 1)
+                break
+            except BlockingIOError:
+                self._wait(select.POLLIN, lambda: None)
+            except OSError:
+                raise ClosedError from None
+        if not content:
+            raise ClosedError
+        if len(handles) != 1:
+            raise MalformedError
+        # All named: a confined worker may not ask the kernel for them.
+        return socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, fileno=handles[0])
 
     def has_more(self) -> bool:
         """Check for data to receive."""

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Mapping
 from functools import partial
 
+from onnxplain_server.adapters.remote_server.handed_models import HandedModels
 from onnxplain_server.adapters.runner.in_process import InProcess
 from onnxplain_server.adapters.workers.ipc import arena_reply, arena_request
 from onnxplain_server.adapters.workers.ipc.arena import Arena
@@ -28,20 +29,29 @@ def load() -> None:
 
 def answerers(settings: WorkerSettings) -> Mapping[FrameKind, Answerer]:
     """Return the functions that answer, by the kind of the request's frame."""
+    handed = HandedModels()
     runner = InProcess(
         settings.thread_count,
         _MODEL_COUNT,
         settings.limits,
         loading=RemoteHost.loading,
         reply_bytes=settings.reply_bytes,
+        remotes=handed.open,
     )
     return {
-        FrameKind.EXPLAIN: partial(_answer, runner.explain),
-        FrameKind.PLAN: partial(_answer, runner.plan),
-        FrameKind.DESCRIBE: partial(_answer, runner.describe),
+        FrameKind.EXPLAIN: partial(_answer, handed, runner.explain),
+        FrameKind.PLAN: partial(_answer, handed, runner.plan),
+        FrameKind.DESCRIBE: partial(_answer, handed, runner.describe),
     }
 
 
-def _answer(compute: Callable[..., Reply], arena: Arena, payload: bytes, host: RemoteHost) -> bytes:
+def _answer(
+    handed: HandedModels,
+    compute: Callable[..., Reply],
+    arena: Arena,
+    payload: bytes,
+    host: RemoteHost,
+) -> bytes:
     request, blobs, reply_format = arena_request.unpack(arena, payload)
-    return arena_reply.pack_reply(arena, compute(request, blobs, host, reply_format))
+    with handed.receiving(blobs, host):
+        return arena_reply.pack_reply(arena, compute(request, blobs, host, reply_format))

@@ -1,0 +1,83 @@
+"""Process that calls remote models: confines itself to the network, then serves sessions.
+
+Started by `remote_calls`; ends with its server. Arguments: descriptor of the control socket,
+file of the list, memory in bytes.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from functools import partial
+from pathlib import Path
+
+from onnxplain.v1.model_pb2 import Model, RemoteModel
+
+from onnxplain_server.adapters.listed import confined_process
+from onnxplain_server.adapters.remote.open_remote import open_remote
+from onnxplain_server.adapters.remote_server.call_session import CallCounter, serve_session
+from onnxplain_server.adapters.remote_server.entry_policies import EntryPolicies
+from onnxplain_server.adapters.remote_server.remote_list import (
+    URI_FIELD,
+    RemoteList,
+    read_remote_list,
+)
+from onnxplain_server.adapters.runner.remote.named_remote import remote_model
+from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.interfaces import NO_BLOBS
+from onnxplain_server.core.remote_counts import CountKind
+from onnxplain_server.core.remote_models import RemotePredictions
+from onnxplain_server.core.sources import FetchControl
+
+_THREAD_COUNT = 256
+_LIBRARIES = (
+    *("encodings.idna", "encodings.punycode", "encodings.utf_16", "encodings.latin_1"),
+    *("grpc", "urllib3.util.ssl_"),
+)
+
+
+def main() -> None:
+    """Serve until the server closes the control socket."""
+    control = confined_process.begin()
+    remotes = read_remote_list(Path(sys.argv[2]))
+    policies = EntryPolicies(remotes)
+    for name in _LIBRARIES:
+        importlib.import_module(name)
+    missing = confined_process.confine_to_network(
+        int(sys.argv[3]),
+        _THREAD_COUNT,
+        {entry.port for entry in remotes.entries},
+        _files(remotes),
+    )
+    open_model = partial(_open, remotes, policies)
+    confined_process.serve(control, missing, 2, partial(serve_session, open_model))
+
+
+def _files(remotes: RemoteList) -> set[Path]:
+    """Return folders that stay readable: secrets of Kubernetes are replaced as a whole."""
+    named = [name for entry in remotes.entries for name in (entry.credentials_file, entry.ca_file)]
+    return {Path(name).absolute().parent for name in named if name}
+
+
+def _open(
+    remotes: RemoteList,
+    policies: EntryPolicies,
+    model: bytes,
+    control: FetchControl,
+    counter: CallCounter,
+) -> RemotePredictions:
+    """Open the model of a serialised RemoteModel; ExplainError."""
+    message = RemoteModel.FromString(model)
+    uri, entry = remotes.find(message.uri, message.name, message.version)
+    policy = policies.policy(
+        entry, partial(counter.count, CountKind.CALLS), partial(counter.count, CountKind.RETRIES)
+    )
+    message.uri = uri
+    named = remote_model(Model(remote=message), NO_BLOBS)
+    if named is None:
+        raise ExplainError(Reason.INVALID_REQUEST, "the request names no remote model", URI_FIELD)
+    return open_remote(named.address, policy, control)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,126 @@
+"""Loaded models, kept between requests: each with its trees, its call size, its checked tables."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from cachetools import LRUCache
+
+from onnxplain_server.adapters.onnx import OnnxModel, load_described
+from onnxplain_server.adapters.runner.consistency_sample import consistency_sample
+from onnxplain_server.adapters.runner.model_parts import NO_MARGIN, as_margin, forest_reader
+from onnxplain_server.adapters.runner.request_parts import ModelFile
+from onnxplain_server.core.errors import ExplainError
+from onnxplain_server.core.interfaces import ComputationHost
+from onnxplain_server.core.model import Description, Scale
+from onnxplain_server.core.model_limits import ModelLimits
+from onnxplain_server.core.rows import feeds
+from onnxplain_server.effects.batch_size import BatchSize
+from onnxplain_server.explain import BoundTable, ClassMargin, TreeMemo
+from onnxplain_server.trees.reading.forest import Forest
+from onnxplain_server.trees.reading.refusal import Refusal
+
+_CHECKED_TABLES = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """Loaded model with what its requests share.
+
+    Attributes
+    ----------
+    file : ModelFile
+    model : OnnxModel
+    description : Description
+    batch_size : BatchSize
+    forest : callable (int or None) -> Forest or Refusal
+    memo : TreeMemo
+    checked : LRUCache
+        The model as rows of tables showed it, by their digests.
+    """
+
+    file: ModelFile
+    model: OnnxModel
+    description: Description
+    batch_size: BatchSize
+    forest: Callable[[int | None], Forest | Refusal]
+    memo: TreeMemo = field(default_factory=TreeMemo)
+    checked: LRUCache[str, OnnxModel] = field(default_factory=lambda: LRUCache(_CHECKED_TABLES))
+
+
+class LoadedModels:
+    """LRU cache of loaded models. Thread-safe.
+
+    Parameters
+    ----------
+    model_count : int
+        Models to keep.
+    limits : ModelLimits
+        Complexity limits for models.
+    loading : callable (host) -> context manager
+        Context entered around the loading of a model.
+    """
+
+    def __init__(
+        self,
+        model_count: int,
+        limits: ModelLimits,
+        loading: Callable[[Any], AbstractContextManager[None]],
+    ) -> None:
+        self._models: LRUCache[tuple[str, Scale], Loaded] = LRUCache(model_count)
+        self._limits = limits
+        self._loading = loading
+        self._lock = threading.Lock()
+
+    def load(self, file: ModelFile, scale: Scale, host: ComputationHost) -> Loaded:
+        """Return a loaded model from the cache, or load it."""
+        key = (file.identity, scale)
+        with self._lock:
+            loaded = self._models.get(key)
+        if loaded is None:
+            with self._loading(host):
+                model, description = load_described(file.content, scale, self._limits)
+            loaded = Loaded(file, model, description, BatchSize(), forest_reader(file.content))
+            with self._lock:
+                self._models[key] = loaded
+        return loaded
+
+    def margin(self, loaded: Loaded, host: ComputationHost) -> ClassMargin | Refusal:
+        """Return the score that decides the class: the answer itself, or the margin before it."""
+        if (margin := as_margin(loaded.model, is_answer=True)) is not None:
+            return margin
+        try:
+            scores = self.load(loaded.file, Scale.MARGIN, host).model
+        except ExplainError:
+            return NO_MARGIN
+        return as_margin(scores, is_answer=False) or NO_MARGIN
+
+    def checked(self, loaded: Loaded, bound_table: BoundTable, key: str) -> Loaded:
+        """Check a model's consistency on a sample of the table's rows.
+
+        Memoized by the digest of the rows, and by `key`, which saves drawing them again.
+        """
+        return replace(loaded, model=self._checked_model(loaded, bound_table, key))
+
+    def _checked_model(self, loaded: Loaded, bound_table: BoundTable, key: str) -> OnnxModel:
+        with self._lock:
+            if key in loaded.checked:
+                return loaded.checked[key]
+        try:
+            sample = consistency_sample(bound_table)
+        except ExplainError:
+            return loaded.model  # explaining the same table raises the error with its field
+        if len(sample) < 2:
+            return loaded.model  # equal rows cannot show that they influence each other
+        with self._lock:
+            checked = loaded.checked.get(sample.digest)
+        if checked is None:
+            rows = feeds(bound_table.features, sample.columns)
+            checked = loaded.model.rechecked(rows, sample.source)
+        with self._lock:
+            loaded.checked.update({name: checked for name in (sample.digest, key) if name})
+        return checked

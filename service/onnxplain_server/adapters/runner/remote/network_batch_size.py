@@ -1,0 +1,85 @@
+"""Batch size for models behind an address, learned from the duration of calls on the clock."""
+
+from __future__ import annotations
+
+import time
+
+from onnxplain_server.effects.batch_size import ALIGNMENT, BatchSize
+
+_SIZES = (16, 64, 256, 1_024, 4_096, 16_384)
+_TRIALS = 2
+_MAX_ROW_SECONDS = 1.0
+"""Time that the rows of a call may take, beside what each call takes whatever its rows: a
+computation is cancelled between calls, and what a failed call has predicted is lost."""
+_TOLERANCE = 1.1
+"""Ratio of durations that is no difference on a network."""
+
+
+class NetworkBatchSize(BatchSize):
+    """Batch size of a remote model: the fastest per row among the sizes tried, within its limit.
+
+    A call takes some time for itself (its way, its queue) and some for each row. Sizes are tried
+    in turn while the rows of the next one are expected to take a second at most, so a way of two
+    seconds leads to large calls, and a model of 50 ms for each row to calls of some 16.
+
+    Parameters
+    ----------
+    row_limit : int
+        Most rows of a call.
+    call_count : int
+        Calls at a time.
+    """
+
+    clock = staticmethod(time.monotonic)
+
+    def __init__(self, row_limit: int, call_count: int) -> None:
+        super().__init__()
+        # `next_call` adds up to 15 rows to the last call of a piece.
+        largest = max(ALIGNMENT, (row_limit + 1) // ALIGNMENT * ALIGNMENT - ALIGNMENT)
+        self._sizes = (*(size for size in _SIZES if size < largest), min(largest, _SIZES[-1]))
+        self._times = {size: [] for size in self._sizes}
+        self._call_count = call_count
+
+    def current(self) -> int:
+        """Return the number of rows of the next call."""
+        if self._settled is not None:
+            return self._settled
+        with self._lock:
+            waiting = (size for size in self._sizes if len(self._times[size]) < _TRIALS)
+            return next(waiting, self._sizes[-1])
+
+    def rows_side_by_side(self, seconds: float) -> int:
+        """Return the rows of pieces of work that keep all calls busy for some seconds."""
+        return self._call_count * max(self.rows_in(seconds), self.LARGEST)
+
+    def record(self, size: int, rows: int, seconds: float) -> None:
+        """Record the duration of a call with `rows` rows, made at batch size `size`."""
+        if self._settled is not None or 2 * rows < size or size not in self._times:
+            return
+        with self._lock:
+            # A call of a piece that ends early has fewer rows; one of the last has up to 15 more.
+            self._times[size].append(seconds * min(1.0, size / rows))
+            tried = [each for each in self._sizes if len(self._times[each]) >= _TRIALS]
+            if len(tried) == len(self._sizes) or self._is_next_too_long(tried):
+                self._settled = self._chosen(tried)
+
+    def _is_next_too_long(self, tried: list[int]) -> bool:
+        """Return whether the rows of the next size would take too long; unknown after one size."""
+        following = self._sizes[min(len(tried), len(self._sizes) - 1)]
+        return len(tried) > 1 and following * self._slope(tried) > _MAX_ROW_SECONDS
+
+    def _slope(self, tried: list[int]) -> float:
+        """Return the seconds that a further row takes, from the two largest sizes tried."""
+        before, last = tried[-2:]
+        difference = min(self._times[last]) - min(self._times[before])
+        return max(difference, 0.0) / (last - before)
+
+    def _chosen(self, tried: list[int]) -> int:
+        row_seconds = {size: min(self._times[size]) / size for size in tried}
+        limit = _TOLERANCE * min(row_seconds.values())
+        best = max(size for size, seconds in row_seconds.items() if seconds <= limit)
+        slope = self._slope(tried) if len(tried) > 1 else 0.0
+        if best * slope > _MAX_ROW_SECONDS:
+            best = max(ALIGNMENT, int(_MAX_ROW_SECONDS / slope) // ALIGNMENT * ALIGNMENT)
+        self._row_seconds = row_seconds[max(size for size in tried if size <= best)]
+        return best
