@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from onnxplain.v1.model_pb2 import Model
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from types import MappingProxyType
+from typing import Any, TypeAlias
+
+from onnxplain.v1.model_pb2 import Model, RemoteInput, RemoteModel
+from onnxplain.v1.table_pb2 import Column
 
 from onnxplain_server.config.setting_names import SettingsError, variable_and_flag
 from onnxplain_server.config.settings import Settings
@@ -12,6 +18,18 @@ from onnxplain_server.core.sources import Sources
 from onnxplain_server.transport.explainer.background import Background, file_content, is_uri
 from onnxplain_server.transport.explainer.explainer import Explained, Explainer
 from onnxplain_server.transport.explainer.row_service import RowService
+from onnxplain_server.wire.blobs import REMOTE_FORM
+
+ModelOfFeatures: TypeAlias = Callable[[Sequence[Column]], RequestFile]
+
+_PROTOCOLS: Mapping[str, tuple[Any, str]] = MappingProxyType(
+    {
+        "v1": (RemoteModel.KSERVE_V1, "http"),
+        "v2": (RemoteModel.OIP_REST, "http"),
+        "grpc-v2": (RemoteModel.OIP_GRPC, "grpc"),
+    }
+)
+"""Protocols and schemes by KServe's names."""
 
 
 def build_explainer(settings: Settings, service: RowService, sources: Sources) -> Explainer | None:
@@ -41,15 +59,44 @@ def build_explainer(settings: Settings, service: RowService, sources: Sources) -
     return Explainer(explained, service)
 
 
-def _model(settings: Settings) -> RequestFile:
+def _model(settings: Settings) -> ModelOfFeatures:
+    """Return what names the model, by its features."""
     address = settings.explainer_model
-    if address is None:
+    if address is None and settings.explainer_predictor_host is None:
         raise SettingsError(
-            f"{variable_and_flag('explainer_name')} needs {variable_and_flag('explainer_model')}"
+            f"{variable_and_flag('explainer_name')} needs {variable_and_flag('explainer_model')}, "
+            f"or {variable_and_flag('explainer_predictor_host')}"
         )
+    if address is None:
+        return partial(_remote, settings)
     if is_uri(address):
-        return RequestFile("uri", Model(uri=address).SerializeToString())
-    return RequestFile("onnx", _content("explainer_model", address, "model"))
+        named = RequestFile("uri", Model(uri=address).SerializeToString())
+    else:
+        named = RequestFile("onnx", _content("explainer_model", address, "model"))
+    return lambda _features: named
+
+
+def _remote(settings: Settings, features: Sequence[Column]) -> RequestFile:
+    """Name the predictor; its first protocol tells no inputs, so they are those of the background."""
+    protocol, scheme = _PROTOCOLS[settings.explainer_predictor_protocol]
+    secure = "s" if settings.explainer_predictor_use_ssl else ""
+    remote = RemoteModel(
+        uri=f"{scheme}{secure}://{settings.explainer_predictor_host}",
+        protocol=protocol,
+        name=settings.explainer_name,
+        inputs=_inputs(features) if protocol == RemoteModel.KSERVE_V1 else (),
+    )
+    return RequestFile(REMOTE_FORM, remote.SerializeToString(deterministic=True))
+
+
+def _inputs(features: Sequence[Column]) -> list[RemoteInput]:
+    """Return one matrix of numbers, or one input for each column where some are text."""
+    if any(column.strings for column in features):
+        return [
+            RemoteInput(name=column.name, type="string" if column.strings else "double")
+            for column in features
+        ]
+    return [RemoteInput(name="instances", columns=[column.name for column in features])]
 
 
 def _content(name: str, path: str, kind: str) -> bytes:

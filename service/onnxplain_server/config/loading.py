@@ -38,6 +38,7 @@ NEEDS = (
     ("explainer_name", "explainer_background"),
     ("explainer_background", "explainer_name"),
     ("explainer_model", "explainer_name"),
+    ("explainer_predictor_host", "explainer_name"),
     ("explainer_target_column", "explainer_background"),
     ("explainer_weight_column", "explainer_background"),
     ("explainer_feature_columns", "explainer_background"),

@@ -292,6 +292,19 @@ class Settings(BaseSettings):
         description="ONNX file of that model: a path, or an address below a prefix of sources_file."
         " If set, the predictor is not asked.",
     )
+    explainer_predictor_host: Text | None = Field(
+        None,
+        description="Host, with a port if it is not the protocol's own, that predicts for that model"
+        " where explainer_model is not set; its address must be listed in remote_models_file.",
+    )
+    explainer_predictor_protocol: Literal["v1", "v2", "grpc-v2"] = Field(
+        "v1",
+        description="Protocol of the predictor, as KServe names it: v1, v2 (Open Inference Protocol"
+        " over REST) or grpc-v2.",
+    )
+    explainer_predictor_use_ssl: bool = Field(
+        False, description="Whether the predictor is asked over TLS."
+    )
     explainer_background: Text | None = Field(
         None,
         description="Table that rows are explained against, some hundred rows: a path of a CSV,"

@@ -19,7 +19,7 @@ from onnxplain.v1.individual_conditional_expectation_pb2 import (
     IndividualConditionalExpectationOptions,
 )
 from onnxplain.v1.interactions_pb2 import InteractionsOptions
-from onnxplain.v1.table_pb2 import Columns
+from onnxplain.v1.table_pb2 import Column, Columns
 
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.request import (
@@ -66,7 +66,8 @@ class Explained:
     ----------
     name : str
         Of the model, as platforms call it.
-    model : RequestFile
+    model : callable (features) -> RequestFile
+        Names the model; called with the feature columns of the background.
     background : Background
     target_column, weight_column : str
         Columns of the background; may be empty.
@@ -77,7 +78,7 @@ class Explained:
     """
 
     name: str
-    model: RequestFile
+    model: Callable[[Sequence[Column]], RequestFile]
     background: Background
     target_column: str = ""
     weight_column: str = ""
@@ -99,6 +100,7 @@ class Explainer:
         self._explained = explained
         self._service = service
         self._template = b""
+        self._model = RequestFile()
         self._problem = "it has not read its background yet"
         self._kept = KeptInteractions()
         self._stop = threading.Event()
@@ -131,7 +133,7 @@ class Explainer:
             raise ExplainError(Reason.UNAVAILABLE, f"the explainer is not ready: {self._problem}")
         content = list(join_parts([self._template, b"".join(parts)]))
         body = Body(ServiceMethod.ROWS, media_type, lambda: content)
-        return self._service.explain_rows(body, self._explained.model, ticket, self._addition)
+        return self._service.explain_rows(body, self._model, ticket, self._addition)
 
     def _addition(self, request: RequestParts, answer: bytes, model: str) -> bytes:
         return self._kept.added_to(answer, model) if request.takes_interactions else b""
@@ -139,6 +141,7 @@ class Explainer:
     def _run(self) -> None:
         try:
             request = self._request(self._persist(self._read))
+            self._model = self._explained.model(_features(request))
             methods = self._methods(request)
             request.methods.extend(methods)
             self._template = request.SerializeToString()
@@ -210,7 +213,7 @@ class Explainer:
         if row_count is not None:
             envelope.row_count = row_count
         table = RequestFile("columns", request.table.columns.SerializeToString())
-        parts = RequestParts(envelope.SerializeToString(), self._explained.model, table)
+        parts = RequestParts(envelope.SerializeToString(), self._model, table)
 
         def explain(ticket: Ticket) -> tuple[bytes, str]:
             reply = self._service.explain(parts, ticket, ReplyFormat.PROTOBUF)
@@ -230,3 +233,15 @@ class Explainer:
                     raise
                 self._problem = error.message
                 LOG.warning("the explainer of %s tries again: %s", self.name, error.message)
+
+
+def _features(request: ExplainRequest) -> list[Column]:
+    """Return the columns of the background that the model takes."""
+    roles = {request.target_column, request.weight_column}
+    columns = {column.name: column for column in request.table.columns.columns}
+    names = list(request.feature_columns) or [name for name in columns if name not in roles]
+    missing = [name for name in names if name not in columns]
+    if missing:
+        message = f'the background has no column "{missing[0]}"'
+        raise ExplainError(Reason.MISSING_COLUMN, message, "feature_columns")
+    return [columns[name] for name in names]
