@@ -77,7 +77,7 @@ def _model(settings: Settings) -> ModelOfFeatures:
 
 
 def _remote(settings: Settings, features: Sequence[Column]) -> RequestFile:
-    """Name the predictor; its first protocol tells no inputs, so they are those of the background."""
+    """Name the predictor; v1 tells no inputs, so they are the features of the background."""
     protocol, scheme = _PROTOCOLS[settings.explainer_predictor_protocol]
     secure = "s" if settings.explainer_predictor_use_ssl else ""
     remote = RemoteModel(

@@ -294,8 +294,8 @@ class Settings(BaseSettings):
     )
     explainer_predictor_host: Text | None = Field(
         None,
-        description="Host, with a port if it is not the protocol's own, that predicts for that model"
-        " where explainer_model is not set; its address must be listed in remote_models_file.",
+        description="Host, with a port if it is not 80 or 443, that predicts for that model where"
+        " explainer_model is not set; its address must be listed in remote_models_file.",
     )
     explainer_predictor_protocol: Literal["v1", "v2", "grpc-v2"] = Field(
         "v1",

@@ -12,7 +12,7 @@ from http import HTTPStatus
 from importlib.metadata import version
 
 from flask import Blueprint, Response
-from werkzeug.exceptions import NotFound
+from werkzeug import exceptions
 
 from onnxplain_server.core.request import Reply
 from onnxplain_server.transport.explainer.explainer import Explainer
@@ -54,7 +54,7 @@ def platform_routes(service: Service, explainer: Explainer) -> Blueprint:
     @routes.post("/v2/models/<name>/infer")
     def predict(name: str) -> Response:
         _check_name(name, explainer)
-        raise NotImplementedError(
+        raise exceptions.NotImplemented(
             "this server explains and does not predict: ask the predictor, or :explain here"
         )
 
@@ -108,7 +108,9 @@ def add_probes(routes: Blueprint, service: Service, explainer: Explainer) -> Non
 
 def _check_name(name: str, explainer: Explainer) -> None:
     if name != explainer.name:
-        raise NotFound(f'there is no model "{name[:100]}"; this explainer has {explainer.name}')
+        raise exceptions.NotFound(
+            f'there is no model "{name[:100]}"; this explainer has {explainer.name}'
+        )
 
 
 def _tensor(name: str, answer: bytes) -> bytes:
