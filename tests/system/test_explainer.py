@@ -159,11 +159,7 @@ def test_all_forms_of_rows_are_explained_alike(explainer: Http) -> None:
     for inputs in ([tensor], by_column):
         answer = explainer.explain({"inputs": inputs}, "/v2/models/boosted/explain")
         (output,) = answer["outputs"]
-        assert (output["name"], output["datatype"], output["shape"]) == (
-            "explanation",
-            "BYTES",
-            [1],
-        )
+        assert output.keys() == {"name", "datatype", "shape", "data"}
         assert results(json.loads(output["data"][0])) == expected
     for form in (
         {"dataframe_split": {"columns": NAMES, "data": ROWS}},

@@ -16,7 +16,7 @@ from werkzeug import exceptions
 
 from onnxplain_server.core.request import Reply
 from onnxplain_server.transport.explainer.explainer import Explainer
-from onnxplain_server.transport.rest import request_body, rest_access
+from onnxplain_server.transport.rest import request_body, request_handling, rest_access
 from onnxplain_server.transport.service import Service
 from onnxplain_server.wire.media_types import JSON
 
@@ -27,7 +27,7 @@ Wrap = Callable[[bytes], bytes]
 # Long: it holds all of its routes.
 def platform_routes(service: Service, explainer: Explainer) -> Blueprint:
     """Make the routes of explanations."""
-    routes = Blueprint("platforms", "onnxplain")
+    routes = Blueprint(request_handling.PLATFORMS, "onnxplain")
 
     def explain(wrap: Wrap) -> Response:
         with ExitStack() as stack:
@@ -108,9 +108,8 @@ def add_probes(routes: Blueprint, service: Service, explainer: Explainer) -> Non
 
 def _check_name(name: str, explainer: Explainer) -> None:
     if name != explainer.name:
-        raise exceptions.NotFound(
-            f'there is no model "{name[:100]}"; this explainer has {explainer.name}'
-        )
+        message = f'there is no model "{name[:100]}"; this explainer has {explainer.name}'
+        raise exceptions.NotFound(message)
 
 
 def _tensor(name: str, answer: bytes) -> bytes:
