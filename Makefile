@@ -26,6 +26,8 @@ STUDY_ENV := .venv-study/.made
 FUZZ_ENV := .venv-fuzz/.made
 NOTEBOOK_ENV := .venv-notebook/.made
 MLFLOW_ENV := .venv-mlflow/.made
+KSERVE_ENV := .venv-kserve/.made
+MLSERVER_ENV := .venv-mlserver/.made
 STORES := tools/stores/bin/.made
 BUF_ENV := tools/node_modules/.made
 TS_ENV := clients/typescript/node_modules/.made
@@ -52,7 +54,7 @@ CONTRACT := build/contract.binpb
 CLIENT_CONTRACT := build/contract/.made
 # Messages of the protocol that servers of models speak, which is not the contract's.
 INFERENCE := proto/open_inference/v2/inference.proto
-INFERENCE_MESSAGES := service/onnxplain_server/adapters/remote
+INFERENCE_MESSAGES := service/onnxplain_server/adapters/remote/protocols
 REQUESTS := build/requests/.made
 JAVA_SOURCES := clients/java/src/main/java/io/github/onnxplain
 # Of Google's operations, the module without grpc, which messages must not import.
@@ -84,7 +86,7 @@ test: $(ENV) ## Run the tests that every change needs; ARGS are passed to pytest
 	$(PYTEST) $(ARGS)
 
 .PHONY: test-all
-test-all: $(ENV) $(NOTEBOOK_ENV) $(MODELS_ENV) $(EXPORT_ENV) $(BUF_ENV) $(STORES) $(MLFLOW_ENV) ## Run all tests: those of `make test`, slow ones, fuzzing, chart, clients, image
+test-all: $(ENV) $(NOTEBOOK_ENV) $(MODELS_ENV) $(EXPORT_ENV) $(BUF_ENV) $(STORES) $(MLFLOW_ENV) $(KSERVE_ENV) $(MLSERVER_ENV) ## Run all tests: those of `make test`, slow ones, fuzzing, chart, clients, image
 	@$(PYTHON) tools/programs.py install $(PROGRAMS)
 	$(PYTEST) $(ARGS)
 	@# One after the other: some of them load the whole machine.
@@ -98,6 +100,9 @@ test-all: $(ENV) $(NOTEBOOK_ENV) $(MODELS_ENV) $(EXPORT_ENV) $(BUF_ENV) $(STORES
 .PHONY: stores
 stores: $(STORES) $(MLFLOW_ENV) ## Build the stores that tests read models and tables from: S3, Google's, MLflow
 	@unformatted=$$($$($(GO) env GOROOT)/bin/gofmt -l tools/stores); [ -z "$$unformatted" ] || { echo "gofmt -w $$unformatted" >&2; exit 1; }
+
+.PHONY: model-servers
+model-servers: $(KSERVE_ENV) $(MLSERVER_ENV) $(MLFLOW_ENV) ## Install the servers of models that tests ask: KServe's, MLServer, MLflow's
 
 .PHONY: chart
 chart: $(CHART_TOOLS) $(ENV) ## The Helm chart renders what Kubernetes takes, for all values in its ci/
@@ -567,6 +572,8 @@ lock: $(ENV) $(PROTO_ENV) ## Refresh the locks; newest versions with LOCK_FLAGS=
 		--constraints requirements/server.txt pyproject.toml
 	$(RESOLVE) --output-file requirements/notebook.txt --group pyproject.toml:notebook
 	$(RESOLVE) --output-file requirements/mlflow.txt --group pyproject.toml:mlflow
+	$(RESOLVE) --output-file requirements/kserve.txt --group pyproject.toml:kserve
+	$(RESOLVE) --output-file requirements/mlserver.txt --group pyproject.toml:mlserver
 	$(RESOLVE) --no-strip-extras --output-file requirements/peer.txt bench/server/peer_requirements.txt
 	$(RESOLVE) --output-file requirements/release.txt --group pyproject.toml:release
 	$(RESOLVE) --output-file requirements/proto.txt --group pyproject.toml:proto
@@ -577,7 +584,7 @@ lock: $(ENV) $(PROTO_ENV) ## Refresh the locks; newest versions with LOCK_FLAGS=
 
 .PHONY: clean
 clean: ## Remove all that make made, environments too
-	rm -rf .venv .venv-bench .venv-export .venv-fuzz .venv-mlflow .venv-notebook .venv-proto .venv-models .venv-peer .venv-release .venv-study tools/node_modules tools/go/bin tools/audit/bin tools/cosign/bin tools/kubernetes/bin* tools/stores/bin build dist .demo
+	rm -rf .venv .venv-bench .venv-export .venv-fuzz .venv-kserve .venv-mlflow .venv-mlserver .venv-notebook .venv-proto .venv-models .venv-peer .venv-release .venv-study tools/node_modules tools/go/bin tools/audit/bin tools/cosign/bin tools/kubernetes/bin* tools/stores/bin build dist .demo
 	rm -f service/onnxplain_server/trees/kernels/_compiled_*
 	rm -rf $(TS)/node_modules $(TS)/build $(TS)/dist $(TS)/src/gen clients/java/target
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis
@@ -617,6 +624,16 @@ $(NOTEBOOK_ENV): requirements/notebook.txt
 $(MLFLOW_ENV): requirements/mlflow.txt
 	$(PYTHON) -m venv .venv-mlflow
 	.venv-mlflow/$(INSTALL) requirements/mlflow.txt
+	@touch $@
+
+$(KSERVE_ENV): requirements/kserve.txt
+	$(PYTHON) -m venv .venv-kserve
+	.venv-kserve/$(INSTALL) requirements/kserve.txt
+	@touch $@
+
+$(MLSERVER_ENV): requirements/mlserver.txt
+	$(PYTHON) -m venv .venv-mlserver
+	.venv-mlserver/$(INSTALL) requirements/mlserver.txt
 	@touch $@
 
 $(EXPORT_ENV): requirements/export.txt

@@ -40,7 +40,9 @@ PACKAGES = {
 
 BUILT = {
     "fake-gcs-server": ("tools/stores/bin/fake-gcs-server", "make stores"),
+    "kserve": (".venv-kserve/bin/python", "make model-servers"),
     "mlflow": (".venv-mlflow/bin/mlflow", "make stores"),
+    "mlserver": (".venv-mlserver/bin/python", "make model-servers"),
     "rclone": ("tools/stores/bin/rclone", "make stores"),
 }
 """Path in the checkout and command that makes it, by program that no package of Debian holds."""

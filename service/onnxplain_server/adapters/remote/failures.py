@@ -11,6 +11,7 @@ from onnxplain_server.core.remote_models import RemoteAddress
 FIELD = "model.remote"
 
 _QUOTED_BYTES = 300
+_TRACEBACK = "Traceback (most recent call last)"
 _TEXT_KEYS = ("error", "message", "detail")
 
 
@@ -89,6 +90,9 @@ class ModelFailures:
 def quoted(body: bytes) -> str:
     """Return what a server says of an error, in quotes and cut; empty where it says nothing."""
     text = _text(body).strip()
+    if _TRACEBACK in text:
+        # Its last line tells the error.
+        text = text.splitlines()[-1].strip()
     return f': "{printable(text, _QUOTED_BYTES)}"' if text else ""
 
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
+from onnxplain_server.adapters.remote.calls.grpc_transport import GrpcTransport
+from onnxplain_server.adapters.remote.calls.http_transport import HttpTransport
 from onnxplain_server.adapters.remote.failures import ModelFailures
-from onnxplain_server.adapters.remote.grpc_transport import GrpcTransport
-from onnxplain_server.adapters.remote.http_transport import HttpTransport
-from onnxplain_server.adapters.remote.interfaces import ModelClient
-from onnxplain_server.adapters.remote.kserve_v1 import KserveV1Client
-from onnxplain_server.adapters.remote.mlflow_scoring import MlflowClient
-from onnxplain_server.adapters.remote.oip_client import OipClient
-from onnxplain_server.adapters.remote.oip_grpc import OipGrpcConnection
-from onnxplain_server.adapters.remote.oip_rest import OipRestConnection
 from onnxplain_server.adapters.remote.policy import RemotePolicy
+from onnxplain_server.adapters.remote.protocols.kserve_v1 import KserveV1Client
+from onnxplain_server.adapters.remote.protocols.mlflow_scoring import MlflowClient
+from onnxplain_server.adapters.remote.protocols.model_client import ModelClient
+from onnxplain_server.adapters.remote.protocols.oip_client import OipClient
+from onnxplain_server.adapters.remote.protocols.oip_grpc import OipGrpcConnection
+from onnxplain_server.adapters.remote.protocols.oip_rest import OipRestConnection
 from onnxplain_server.core.arrays import Array
 from onnxplain_server.core.remote_models import (
     RemoteAddress,

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
+from onnxplain_server.adapters.remote.calls.http_transport import HttpTransport
 from onnxplain_server.adapters.remote.failures import ModelFailures
-from onnxplain_server.adapters.remote.http_transport import HttpTransport
-from onnxplain_server.adapters.remote.json_numbers import check_finite, decoded, encoded
-from onnxplain_server.adapters.remote.json_predictions import JsonPredictions
-from onnxplain_server.adapters.remote.predictions import PredictionColumns
+from onnxplain_server.adapters.remote.protocols.json_numbers import check_finite, decoded, encoded
+from onnxplain_server.adapters.remote.protocols.json_predictions import JsonPredictions
+from onnxplain_server.adapters.remote.protocols.predictions import PredictionColumns
 from onnxplain_server.core.arrays import Array
 from onnxplain_server.core.model import Input
 from onnxplain_server.core.remote_models import RemoteAddress, RemoteDescription

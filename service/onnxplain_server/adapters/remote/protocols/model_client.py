@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol
 
-from onnxplain_server.adapters.remote.predictions import PredictionColumns
+from onnxplain_server.adapters.remote.protocols.predictions import PredictionColumns
 from onnxplain_server.core.arrays import Array
 from onnxplain_server.core.remote_models import RemoteDescription
 

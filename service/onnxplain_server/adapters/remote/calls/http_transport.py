@@ -22,11 +22,11 @@ from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.exceptions import HTTPError, InvalidHeader
 from urllib3.util.retry import Retry
 
-from onnxplain_server.adapters.remote.call_watch import WATCH, WatchedCall
+from onnxplain_server.adapters.remote.calls.call_watch import WATCH, WatchedCall
+from onnxplain_server.adapters.remote.calls.limiter import LIMITERS
+from onnxplain_server.adapters.remote.calls.retries import PassingError, call_with_retries
 from onnxplain_server.adapters.remote.failures import ModelFailures
-from onnxplain_server.adapters.remote.limiter import LIMITERS
 from onnxplain_server.adapters.remote.policy import RemotePolicy
-from onnxplain_server.adapters.remote.retries import PassingError, call_with_retries
 from onnxplain_server.core.sources import FetchControl
 
 _CONNECT_SECONDS = 10.0
@@ -130,6 +130,7 @@ class HttpTransport:
         self._control = control
         self._failures = failures
         self._limiter = LIMITERS.of_server(host, port)
+        self._has_answered = False
         self._pool: HTTPConnectionPool
         if is_secure:
             context = ssl.create_default_context(cafile=policy.ca_file or None)
@@ -194,12 +195,15 @@ class HttpTransport:
             response.close()
             raise
         response.release_conn()
-        if response.status in _PASSING:
+        # After a restart, a server may answer before it has its models again.
+        is_away = response.status == HTTPStatus.NOT_FOUND and self._has_answered
+        if response.status in _PASSING or is_away:
             raise PassingError(f"answers {response.status}", _retry_after(response))
         if response.status != HTTPStatus.OK:
             raise self._failures.of_status(response.status, content, row_count)
         if response.headers.get("Content-Encoding", "identity") != "identity":
             raise self._failures.answer("compresses its answer, though this was not accepted")
+        self._has_answered = True
         return HttpAnswer(response.headers, content)
 
     def _content(self, response: BaseHTTPResponse) -> bytes:

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from onnxplain_server.adapters.remote.calls.http_transport import HttpTransport
 from onnxplain_server.adapters.remote.failures import ModelFailures
-from onnxplain_server.adapters.remote.http_transport import HttpTransport
-from onnxplain_server.adapters.remote.json_numbers import check_finite, decoded, encoded
-from onnxplain_server.adapters.remote.json_predictions import JsonPredictions
-from onnxplain_server.adapters.remote.kserve_v1 import stated_inputs
-from onnxplain_server.adapters.remote.predictions import PredictionColumns
+from onnxplain_server.adapters.remote.protocols.json_numbers import check_finite, decoded, encoded
+from onnxplain_server.adapters.remote.protocols.json_predictions import JsonPredictions
+from onnxplain_server.adapters.remote.protocols.kserve_v1 import stated_inputs
+from onnxplain_server.adapters.remote.protocols.predictions import PredictionColumns
 from onnxplain_server.core.arrays import Array
 from onnxplain_server.core.errors import ExplainError, Reason, printable
 from onnxplain_server.core.model import Input

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from onnxplain_server.adapters.remote.failures import ModelFailures
-from onnxplain_server.adapters.remote.json_numbers import number_array
-from onnxplain_server.adapters.remote.predictions import PredictionColumns
+from onnxplain_server.adapters.remote.protocols.json_numbers import number_array
+from onnxplain_server.adapters.remote.protocols.predictions import PredictionColumns
 from onnxplain_server.core.arrays import Array
 
 _FIELD_LIMIT = 100_000

@@ -10,16 +10,16 @@ from urllib.parse import quote
 
 import numpy as np
 
+from onnxplain_server.adapters.remote.calls.http_transport import HttpAnswer, HttpTransport
 from onnxplain_server.adapters.remote.failures import ModelFailures
-from onnxplain_server.adapters.remote.http_transport import HttpAnswer, HttpTransport
-from onnxplain_server.adapters.remote.json_numbers import (
+from onnxplain_server.adapters.remote.protocols.json_numbers import (
     check_finite,
     decoded,
     encoded,
     number_array,
 )
-from onnxplain_server.adapters.remote.oip_metadata import ModelMetadata, read_tensors
-from onnxplain_server.adapters.remote.tensors import DTYPES, OutputTensor, Tensor
+from onnxplain_server.adapters.remote.protocols.oip_metadata import ModelMetadata, read_tensors
+from onnxplain_server.adapters.remote.protocols.tensors import DTYPES, OutputTensor, Tensor
 from onnxplain_server.core.arrays import Array
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.remote_models import RemoteAddress

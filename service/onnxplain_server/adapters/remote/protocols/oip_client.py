@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from onnxplain_server.adapters.remote.failures import ModelFailures
-from onnxplain_server.adapters.remote.oip_metadata import (
+from onnxplain_server.adapters.remote.protocols.oip_metadata import (
     ModelMetadata,
     inputs_of,
     labels_fault,
     output_of,
 )
-from onnxplain_server.adapters.remote.predictions import PredictionColumns
-from onnxplain_server.adapters.remote.tensors import (
+from onnxplain_server.adapters.remote.protocols.predictions import PredictionColumns
+from onnxplain_server.adapters.remote.protocols.tensors import (
     DTYPES,
     STRINGS,
     OutputTensor,

@@ -13,11 +13,11 @@ from urllib.parse import urlsplit
 import grpc
 from google.protobuf.message import DecodeError, Message
 
-from onnxplain_server.adapters.remote.call_watch import WATCH
+from onnxplain_server.adapters.remote.calls.call_watch import WATCH
+from onnxplain_server.adapters.remote.calls.limiter import LIMITERS
+from onnxplain_server.adapters.remote.calls.retries import PassingError, call_with_retries
 from onnxplain_server.adapters.remote.failures import ModelFailures
-from onnxplain_server.adapters.remote.limiter import LIMITERS
 from onnxplain_server.adapters.remote.policy import RemotePolicy
-from onnxplain_server.adapters.remote.retries import PassingError, call_with_retries
 from onnxplain_server.core.sources import FetchControl
 
 _PUSHBACK = "grpc-retry-pushback-ms"
@@ -57,6 +57,7 @@ class GrpcTransport:
         self._failures = failures
         self._metadata = [(name.lower(), value) for name, value in policy.headers.items()]
         self._limiter = LIMITERS.of_server(self._host, self._port)
+        self._has_answered = False
         self._lock = threading.Lock()
         self._channel: grpc.Channel | None = None
 
@@ -97,6 +98,7 @@ class GrpcTransport:
                 if watched.error is not None:
                     raise watched.error from None
                 raise self._fault(error, row_count, channel, is_late=watched.is_late) from None
+            self._has_answered = True
             return content
 
     def _open(self) -> grpc.Channel:
@@ -145,7 +147,9 @@ class GrpcTransport:
                 return self._failures.forbidden(
                     "has a certificate that is not trusted; see ca_file"
                 )
-        is_passing = code in _PASSING and "larger than max" not in text
+        # After a restart, a server may answer before it has its models again.
+        is_away = code is _Code.NOT_FOUND and self._has_answered
+        is_passing = is_away or (code in _PASSING and "larger than max" not in text)
         if is_passing or (code is _Code.UNKNOWN and text.startswith(_BROKEN_STREAM)):
             return PassingError(
                 f"{_PASSING.get(code, 'breaks the stream')} ({code.name})", _pushback(error)

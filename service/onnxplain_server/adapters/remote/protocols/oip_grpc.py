@@ -7,16 +7,16 @@ from functools import partial
 
 import numpy as np
 
-from onnxplain_server.adapters.remote.grpc_transport import GrpcTransport
-from onnxplain_server.adapters.remote.inference_pb2 import (
+from onnxplain_server.adapters.remote.calls.grpc_transport import GrpcTransport
+from onnxplain_server.adapters.remote.protocols.inference_pb2 import (
     InferTensorContents,
     ModelInferRequest,
     ModelInferResponse,
     ModelMetadataRequest,
     ModelMetadataResponse,
 )
-from onnxplain_server.adapters.remote.oip_metadata import ModelMetadata
-from onnxplain_server.adapters.remote.tensors import (
+from onnxplain_server.adapters.remote.protocols.oip_metadata import ModelMetadata
+from onnxplain_server.adapters.remote.protocols.tensors import (
     DTYPES,
     STRINGS,
     OutputTensor,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from onnxplain_server.adapters.remote.failures import ModelFailures
-from onnxplain_server.adapters.remote.tensors import STRINGS, TensorMetadata, input_of
+from onnxplain_server.adapters.remote.protocols.tensors import STRINGS, TensorMetadata, input_of
 from onnxplain_server.core.model import Input
 from onnxplain_server.core.remote_models import RemoteAddress
 

@@ -1,0 +1,1 @@
+"""Calls of one server: connections, limits, retries, and their end when the request ends."""

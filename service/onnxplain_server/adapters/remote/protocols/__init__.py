@@ -1,0 +1,1 @@
+"""Protocols that servers of models speak, and what their answers must be."""

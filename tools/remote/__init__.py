@@ -1,0 +1,1 @@
+"""Servers of models that tests ask for predictions, from environments of their own."""
