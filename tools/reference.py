@@ -22,12 +22,15 @@ from onnxplain_server.cli.method_options import MethodHelp, MethodOption, method
 from onnxplain_server.config.setting_names import PREFIX, flag
 from onnxplain_server.config.settings import Settings
 from onnxplain_server.core.errors import Reason
+from onnxplain_server.core.remote_counts import NO_CALLS, CallCounts
+from onnxplain_server.core.remote_sessions import NoRemoteSessions
 from onnxplain_server.report.registry import of_method
 from onnxplain_server.transport.admission.quotas import NO_QUOTAS
 from onnxplain_server.transport.admission.scheduler import Scheduler
 from onnxplain_server.transport.audit.audit_line import FIELDS
 from onnxplain_server.transport.metrics.operation_metrics import OperationCollector
 from onnxplain_server.transport.metrics.quota_metrics import QuotaState
+from onnxplain_server.transport.metrics.remote_metrics import RemoteCollector
 from onnxplain_server.transport.metrics.request_metrics import Metrics
 from onnxplain_server.transport.metrics.state_metrics import StateCollector
 from onnxplain_server.transport.status import STATUS
@@ -99,6 +102,13 @@ def errors() -> str:
     return _page("Errors", _ERRORS, ("Reason", "Meaning", "gRPC", "HTTP", "Retry"), rows)
 
 
+class _ListedRemotes(NoRemoteSessions):
+    """Of a server that lists one prefix: labels show on what is counted."""
+
+    def counts(self) -> Mapping[str, CallCounts]:
+        return {"PREFIX": NO_CALLS}
+
+
 def metrics() -> str:
     """Write the page of metrics."""
     counted = Metrics(callers=["caller"])
@@ -107,6 +117,7 @@ def metrics() -> str:
     counted.registry.register(QuotaState(NO_QUOTAS))
     certificates = WatchedFiles([], lambda _contents: CertificateFiles(b"", b"", None, 0))
     counted.registry.register(OperationCollector(None))
+    counted.registry.register(RemoteCollector(_ListedRemotes()))
     counted.registry.register(AccessState(WatchedFiles([], len), certificates))
     for noun in ("worker", "decoder"):
         counted.registry.register(WorkerState(noun, lambda: WorkerCounts({}, 0, (), 0, {}, 0)))

@@ -11,7 +11,7 @@ import (
 )
 
 // A Model is where a model comes from: [ModelFile], [ModelBytes], [ModelReader],
-// [ModelID], [ModelURI], [PinnedModelURI], or what [Client.UploadModel] returned.
+// [ModelID], [ModelURI], [PinnedModelURI], [RemoteModel], or what [Client.UploadModel] returned.
 type Model interface {
 	model() (*onnxplainv1.Model, error)
 }
@@ -64,6 +64,18 @@ func ModelURI(uri string) Model { return PinnedModelURI(uri, "") }
 func PinnedModelURI(uri, sha256 string) Model {
 	return modelSource(func() (*onnxplainv1.Model, error) {
 		return &onnxplainv1.Model{Source: &onnxplainv1.Model_Uri{Uri: uri}, Sha256: sha256}, nil
+	})
+}
+
+// RemoteModel is a model behind an address, below a prefix that the operator of the
+// server lists: the server asks it for predictions.
+//
+//	onnxplain.RemoteModel(&onnxplainv1.RemoteModel{
+//		Uri: "http://models:8080", Protocol: onnxplainv1.RemoteModel_OIP_REST, Name: "churn",
+//	})
+func RemoteModel(remote *onnxplainv1.RemoteModel) Model {
+	return modelSource(func() (*onnxplainv1.Model, error) {
+		return &onnxplainv1.Model{Source: &onnxplainv1.Model_Remote{Remote: remote}}, nil
 	})
 }
 

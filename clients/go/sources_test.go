@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"google.golang.org/protobuf/proto"
+
 	onnxplain "github.com/onnxplain/onnxplain/clients/go"
 	"github.com/onnxplain/onnxplain/clients/go/onnxplainv1"
 )
@@ -133,5 +135,21 @@ func TestFilesOfStoresAreNamedByTheirURIs(t *testing.T) {
 	}
 	if filters := second.GetTable().GetUris().GetFilters(); len(filters) != 1 || filters[0].GetColumn() != "year" {
 		t.Errorf("the filters are sent as %v", filters)
+	}
+}
+
+func TestAModelBehindAnAddressIsNamed(t *testing.T) {
+	service := newFake()
+	remote := &onnxplainv1.RemoteModel{
+		Uri: "http://models:8080", Protocol: onnxplainv1.RemoteModel_OIP_REST, Name: "churn", Identity: "of May",
+	}
+	table := onnxplain.TableBytes([]byte("age\n1\n2\n"))
+
+	if _, err := service.client(t).Explain(context.Background(), onnxplain.RemoteModel(remote), table, nil, method); err != nil {
+		t.Fatal(err)
+	}
+
+	if sent := service.requests[0].GetModel().GetRemote(); !proto.Equal(sent, remote) {
+		t.Errorf("the model is sent as %v", sent)
 	}
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import subprocess
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
@@ -174,3 +175,25 @@ def closed(schema):
     one = {key: closed(value) for key, value in schema.items()}
     names_fields = schema.get("type") == "object" and isinstance(schema.get("properties"), dict)
     return {**one, "additionalProperties": False} if names_fields else one
+
+
+@pytest.fixture
+def destinations() -> Callable[[Any, str], set[int]]:
+    """Return the ports on which the policy lets an address be reached, besides DNS."""
+    return _destinations
+
+
+def _destinations(chart: Any, address: str) -> set[int]:
+    policy = chart.of_kind("NetworkPolicy", "release-onnxplain")["spec"]["egress"]
+    found = set()
+    for rule in policy:
+        blocks = [one["ipBlock"] for one in rule.get("to", []) if "ipBlock" in one]
+        if any(_holds(block, address) for block in blocks):
+            found |= {port["port"] for port in rule["ports"]}
+    return found
+
+
+def _holds(block: Any, address: str) -> bool:
+    ip = ipaddress.ip_address(address)
+    networks = map(ipaddress.ip_network, block.get("except", []))
+    return ip in ipaddress.ip_network(block["cidr"]) and not any(ip in one for one in networks)

@@ -11,6 +11,7 @@ import pytest
 from onnxplain_server.adapters.sources.source_list import SourceList, read_source_list
 
 Render = Callable[[Any], Any]
+Destinations = Callable[[Any, str], set[int]]
 
 MOUNTED = "/etc/onnxplain/secrets"
 SERVICES = {"endpoint": "http://minio.storage.svc:9000", "networks": ["10.96.0.0/12"]}
@@ -22,7 +23,7 @@ def loaded(chart: Any, folder: Path) -> SourceList:
     """Read the list by the server's own loader, with its secrets in a folder."""
     text = chart.of_kind("ConfigMap", "-sources")["data"]["sources.toml"]
     for secret in chart.server["volumes"]:
-        if "secret" in secret and secret["name"].startswith("source-secret"):
+        if "secret" in secret and secret["name"].startswith("list-secret"):
             (folder / secret["secret"]["secretName"]).mkdir()
     for line in text.splitlines():
         key, _, value = line.partition(" = ")
@@ -31,23 +32,6 @@ def loaded(chart: Any, folder: Path) -> SourceList:
     path = folder / "sources.toml"
     path.write_text(text.replace(MOUNTED, str(folder)))
     return read_source_list(path)
-
-
-def destinations(chart: Any, address: str) -> set[int]:
-    """Return the ports on which the policy lets an address be reached, besides DNS."""
-    policy = chart.of_kind("NetworkPolicy", "release-onnxplain")["spec"]["egress"]
-    found = set()
-    for rule in policy:
-        blocks = [one["ipBlock"] for one in rule.get("to", []) if "ipBlock" in one]
-        if any(holds(block, address) for block in blocks):
-            found |= {port["port"] for port in rule["ports"]}
-    return found
-
-
-def holds(block: Any, address: str) -> bool:
-    ip = ipaddress.ip_address(address)
-    networks = map(ipaddress.ip_network, block.get("except", []))
-    return ip in ipaddress.ip_network(block["cidr"]) and not any(ip in one for one in networks)
 
 
 def test_the_server_reads_the_list(render: Render, examples: Any, tmp_path: Path) -> None:
@@ -129,7 +113,9 @@ def test_pods_are_replaced_when_the_list_changes(render: Render) -> None:
         ),
     ],
 )
-def test_pods_reach_the_endpoints_and_nothing_else(render: Render, source, ports) -> None:
+def test_pods_reach_the_endpoints_and_nothing_else(
+    render: Render, destinations: Destinations, source, ports
+) -> None:
     chart = render({"sources": {"prefixes": [source]}})
 
     assert {address: destinations(chart, address) for address in ports} == ports
@@ -152,14 +138,14 @@ def test_a_list_of_ones_own_is_mounted_with_its_secrets(render: Render) -> None:
     assert chart.environment["ONNXPLAIN_SOURCES_FILE"] == "/etc/onnxplain/sources/a.toml"
     volumes = {one["name"]: one for one in chart.server["volumes"]}
     assert volumes["sources"]["configMap"]["name"] == "lists"
-    assert volumes["source-secret-0"]["secret"]["secretName"] == "keys"
+    assert volumes["list-secret-0"]["secret"]["secretName"] == "keys"
     assert chart.of_kind("NetworkPolicy", "release-onnxplain")["spec"]["egress"][1:] == egress
     assert not [
         one for one in chart.all_of("ConfigMap") if one["metadata"]["name"].endswith("-sources")
     ]
 
 
-def test_without_a_list_there_is_no_trace_of_it(render: Render) -> None:
+def test_without_a_list_there_is_no_trace_of_it(render: Render, destinations: Destinations) -> None:
     chart = render({})
 
     assert "ONNXPLAIN_SOURCES_FILE" not in chart.environment

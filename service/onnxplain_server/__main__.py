@@ -17,8 +17,7 @@ from onnxplain_server.core.model_limits import ModelLimits
 from onnxplain_server.core.operation_store import OperationStore
 from onnxplain_server.core.quotas import QuotaStore
 from onnxplain_server.core.remote_sessions import RemoteSessions
-from onnxplain_server.core.sources import Sources
-from onnxplain_server.telemetry.tracing import UNTRACED, Tracer
+from onnxplain_server.core.sources import FetchControl, Sources
 
 if TYPE_CHECKING:
     from prometheus_client.registry import Collector
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from onnxplain_server.adapters.storage.memory_cache import MemoryCache
     from onnxplain_server.adapters.workers.ipc.zygote_arguments import WorkerSettings
     from onnxplain_server.config.settings import Settings
+    from onnxplain_server.core.remote_models import RemoteAddress, RemotePredictions
     from onnxplain_server.local import LocalMessages
 
 _CACHE_BYTES = 256 * 2**20
@@ -68,7 +68,15 @@ def local(memory_bytes: int | None = None, executor: object = None) -> LocalMess
 def _runner() -> InProcess:
     from onnxplain_server.adapters.runner.in_process import InProcess  # noqa: PLC0415
 
-    return InProcess(threads=len(os.sched_getaffinity(0)))
+    return InProcess(threads=len(os.sched_getaffinity(0)), remotes=_ask_as_user)
+
+
+def _ask_as_user(address: RemoteAddress, control: FetchControl) -> RemotePredictions:
+    """Open a remote model for the user of this process, who may ask any."""
+    from onnxplain_server.adapters.remote.open_remote import open_remote  # noqa: PLC0415
+    from onnxplain_server.adapters.remote.policy import RemotePolicy  # noqa: PLC0415
+
+    return open_remote(address, RemotePolicy(), control)
 
 
 def _local_sources() -> Sources:
@@ -248,7 +256,7 @@ def _serve(flags: Mapping[str, object]) -> None:
     settings = load(flags)
     logs.configure(settings.log_level, settings.log_format)
     with ExitStack() as stack:
-        tracer = _tracer(stack)
+        tracer = outside.build_tracer(stack)
         remote_sessions = outside.build_remote_sessions(settings, stack)
         server_runner = _server_runner(settings, remote_sessions, stack)
         stores = _stores(settings)
@@ -269,26 +277,6 @@ def _serve(flags: Mapping[str, object]) -> None:
             remote_sessions=remote_sessions,
         )
         serve.run(settings, make_server)
-
-
-def _tracer(stack: ExitStack) -> Tracer:
-    """Make the tracer, which `stack` closes; one that does nothing if tracing is off."""
-    from onnxplain_server.config.loading import traces
-    from onnxplain_server.config.setting_names import SettingsError  # noqa: PLC0415
-
-    export = traces()
-    if export is None:
-        return UNTRACED
-    try:
-        from onnxplain_server.telemetry import otel  # noqa: PLC0415
-    except ModuleNotFoundError as error:
-        raise SettingsError(
-            f"{error.name} is not installed, but variables OTEL_* turn tracing on: install "
-            "onnxplain-server[otel], or set OTEL_SDK_DISABLED=true"
-        ) from None
-    tracer = otel.exporting(export.exporter, export.protocol)
-    stack.callback(tracer.close)
-    return tracer
 
 
 if __name__ == "__main__":

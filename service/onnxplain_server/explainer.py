@@ -13,12 +13,11 @@ from onnxplain.v1.table_pb2 import Column
 from onnxplain_server.config.setting_names import SettingsError, variable_and_flag
 from onnxplain_server.config.settings import Settings
 from onnxplain_server.core.errors import ExplainError
-from onnxplain_server.core.request import RequestFile
+from onnxplain_server.core.request import REMOTE_FORM, RequestFile
 from onnxplain_server.core.sources import Sources
 from onnxplain_server.transport.explainer.background import Background, file_content, is_uri
 from onnxplain_server.transport.explainer.explainer import Explained, Explainer
 from onnxplain_server.transport.explainer.row_service import RowService
-from onnxplain_server.wire.blobs import REMOTE_FORM
 
 ModelOfFeatures: TypeAlias = Callable[[Sequence[Column]], RequestFile]
 

@@ -1,4 +1,4 @@
-"""What a server reaches outside: sources of models and tables, and remote models, by its lists."""
+"""What a server reaches outside: sources, remote models, and the collector of traces."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from contextlib import ExitStack, closing, contextmanager
 
 from onnxplain_server.config.setting_names import SettingsError, variable_and_flag
 from onnxplain_server.config.settings import Settings
-from onnxplain_server.core.remote_sessions import RemoteSessions
+from onnxplain_server.core.remote_sessions import NO_REMOTE_SESSIONS, RemoteSessions
 from onnxplain_server.core.sources import Sources
+from onnxplain_server.telemetry.tracing import UNTRACED, Tracer
 from onnxplain_server.transport.fetched_files import NO_SOURCES
-from onnxplain_server.transport.remote_models import NO_REMOTE_SESSIONS
 
 
 def build_sources(settings: Settings, stack: ExitStack) -> Sources:
@@ -51,6 +51,25 @@ def build_remote_sessions(settings: Settings, stack: ExitStack) -> RemoteSession
             is_confined=settings.isolation == "require",
         )
     return stack.enter_context(closing(calls))
+
+
+def build_tracer(stack: ExitStack) -> Tracer:
+    """Make the tracer, which `stack` closes; one that does nothing if tracing is off."""
+    from onnxplain_server.config.loading import traces
+
+    export = traces()
+    if export is None:
+        return UNTRACED
+    try:
+        from onnxplain_server.telemetry import otel  # noqa: PLC0415
+    except ModuleNotFoundError as error:
+        raise SettingsError(
+            f"{error.name} is not installed, but variables OTEL_* turn tracing on: install "
+            "onnxplain-server[otel], or set OTEL_SDK_DISABLED=true"
+        ) from None
+    tracer = otel.exporting(export.exporter, export.protocol)
+    stack.callback(tracer.close)
+    return tracer
 
 
 def _memory_bytes(settings: Settings) -> int:

@@ -19,7 +19,7 @@ from onnxplain_server.config.settings import Settings
 from onnxplain_server.core.interfaces import BlobStore, Cache, Decoder, Runner
 from onnxplain_server.core.operation_store import OperationStore
 from onnxplain_server.core.quotas import QuotaStore
-from onnxplain_server.core.remote_sessions import RemoteSessions
+from onnxplain_server.core.remote_sessions import NO_REMOTE_SESSIONS, RemoteSessions
 from onnxplain_server.core.sources import Sources
 from onnxplain_server.explainer import build_explainer
 from onnxplain_server.telemetry.tracing import UNTRACED, Tracer
@@ -31,12 +31,12 @@ from onnxplain_server.transport.fetched_files import NO_SOURCES
 from onnxplain_server.transport.grpc.grpc_server import GrpcServer
 from onnxplain_server.transport.metrics.metrics_page import create_metrics_app
 from onnxplain_server.transport.metrics.operation_metrics import OperationCollector
+from onnxplain_server.transport.metrics.remote_metrics import RemoteCollector
 from onnxplain_server.transport.metrics.request_metrics import Metrics
 from onnxplain_server.transport.metrics.state_metrics import StateCollector
 from onnxplain_server.transport.operations.executor import OperationExecutor
 from onnxplain_server.transport.operations.operation_calls import WAIT_LIMIT
 from onnxplain_server.transport.readiness import ReadinessWatcher
-from onnxplain_server.transport.remote_models import NO_REMOTE_SESSIONS
 from onnxplain_server.transport.rest.origin_policy import OriginPolicy
 from onnxplain_server.transport.rest.rest_access import header_check
 from onnxplain_server.transport.rest.rest_server import RestServer
@@ -126,7 +126,11 @@ class Server:
         self._explainer: Explainer | None = None
         access = build_access(settings)
         quota = usage.build_quotas(settings, quotas)
-        state = StateCollector(scheduler, cache, store), OperationCollector(operations)
+        state = (
+            StateCollector(scheduler, cache, store),
+            OperationCollector(operations),
+            RemoteCollector(remote_sessions),
+        )
         metrics = usage.build_metrics(settings, quota, (*state, access.state, *collectors))
         service = RowService(
             *(runner, cache, store),

@@ -18,6 +18,7 @@ from onnxplain_server.adapters.workers.ipc import payloads
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.telemetry.spans import Span
 from onnxplain_server.wire import rest_request
+from remote_targets import SEEDS as REMOTE_SEEDS
 from targets import TARGETS
 
 _ROWS = pa.table({"a": [1.0, None, 3.5], "city": ["Bern", "", None], "n": [1, 2, 3]})
@@ -67,6 +68,8 @@ def corpus() -> Mapping[str, list[bytes]]:
     found["arrow"] += list(_files())
     found["parquet"] += [_parquet()]
     found["expression"] += [b"a > 1", b"not (city == 'Bern') and a * 2 - 3 <= 1e5", b"missing(a)"]
+    for name, seeds in REMOTE_SEEDS.items():
+        found[name] += seeds
     found["worker"] += [
         payloads.pack_entries({"a": b"1"}),
         payloads.pack_values([b"x", None]),

@@ -9,6 +9,7 @@ from functools import partial
 import credential_targets
 import operation_targets
 import outer_targets
+import remote_targets
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest
 from onnxplain.v1.table_pb2 import Table
 from onnxplain_server.adapters.storage.signing import Signer
@@ -158,5 +159,9 @@ TARGETS: Mapping[str, Callable[[bytes], None]] = {
         credential_targets.token_file,
         operation_targets.page_token,
         operation_targets.operation_record,
+        remote_targets.remote_rows,
+        remote_targets.remote_answers,
+        remote_targets.remote_address,
+        remote_targets.remote_credentials,
     )
 }

@@ -19,6 +19,7 @@ OF_THE_CHART = frozenset(
         "metrics_port",
         "redis_url",
         "redis_url_file",
+        "remote_models_file",
         "rest_host",
         "rest_port",
         "sources_file",

@@ -46,17 +46,26 @@ class ModelServer:
 @contextmanager
 def kserve(python: str, folder: Path) -> Iterator[ModelServer]:
     """Serve all models by KServe's Python server."""
-    expected = _make(python, "kserve", folder)
-    port, grpc_port = free_port(), free_port()
+    expected = make_models(python, "kserve", folder)
+    with kserve_again(python, folder, free_port(), free_port(), expected) as server:
+        yield server
+
+
+@contextmanager
+def kserve_again(
+    python: str, folder: Path, port: int, grpc_port: int, expected: Mapping[str, Any]
+) -> Iterator[ModelServer]:
+    """Serve models that are made on these ports."""
     program = [python, str(_HERE / "kserve_program.py"), str(folder), str(port), str(grpc_port)]
     with running(program, port, folder / "kserve.log", _QUIET):
+        _wait_until_ready(f"http://127.0.0.1:{port}/v2/health/ready")
         yield ModelServer(f"http://127.0.0.1:{port}", f"grpc://127.0.0.1:{grpc_port}", expected)
 
 
 @contextmanager
 def mlserver(python: str, folder: Path) -> Iterator[ModelServer]:
     """Serve all models by MLServer."""
-    expected = _make(python, "mlserver", folder)
+    expected = make_models(python, "mlserver", folder)
     port, grpc_port, metrics_port = free_port(), free_port(), free_port()
     settings = {
         "host": "127.0.0.1",
@@ -75,7 +84,7 @@ def mlserver(python: str, folder: Path) -> Iterator[ModelServer]:
 @contextmanager
 def mlflow(python: str, folder: Path, *names: str) -> Iterator[ModelServer]:
     """Serve models by MLflow, each by a server of its own."""
-    expected = _make(python, "mlflow", folder)
+    expected = make_models(python, "mlflow", folder)
     program = str(Path(python).with_name("mlflow"))
     # It starts uvicorn by its name.
     variables = _QUIET | {"PATH": f"{Path(python).parent}{os.pathsep}{os.environ['PATH']}"}
@@ -102,7 +111,7 @@ def _wait_until_ready(url: str) -> None:
     raise RuntimeError(f"{url} does not become ready")
 
 
-def _make(python: str, kind: str, folder: Path) -> Mapping[str, Any]:
+def make_models(python: str, kind: str, folder: Path) -> Mapping[str, Any]:
     """Fit the models where their server is installed; return rows and predictions."""
     command = [python, str(_HERE / "make_models.py"), kind, str(folder)]
     ended = subprocess.run(  # noqa: S603 - a script of this folder

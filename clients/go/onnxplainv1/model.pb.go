@@ -472,7 +472,8 @@ type ModelDescription struct {
 	// Operators of the model, as "domain:Operator", each once, sorted; operators
 	// of the default domain without its name.
 	Operators []string `protobuf:"bytes,6,rep,name=operators,proto3" json:"operators,omitempty"`
-	// Name of the program that wrote the file, as it says itself.
+	// Name of the program that wrote the file, as it says itself; of a remote model, what runs it,
+	// as its server says.
 	Producer string `protobuf:"bytes,7,opt,name=producer,proto3" json:"producer,omitempty"`
 	// Whether the prediction columns score classes: the model has a classifier
 	// operator, a label output or a ZipMap, names its classes in its metadata, or

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from onnxplain.in_process import local
     from onnxplain.operations import Operation
     from onnxplain.progress import Progress
+    from onnxplain.remote_models import RemoteInput, RemoteModel
     from onnxplain.requests.options.average_loss import AverageLoss
     from onnxplain.requests.options.feature_vectors import FeatureVectors, Knockoffs
     from onnxplain.requests.options.firm import Firm, FirmPairs, FirmSequences
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
         ModelDescription,
         ModelInput,
         Receipt,
+        RemoteModelReceipt,
         RowsUsed,
         Source,
     )
@@ -105,6 +107,9 @@ __all__ = [
     "Progress",
     "Receipt",
     "RemainingQuota",
+    "RemoteInput",
+    "RemoteModel",
+    "RemoteModelReceipt",
     "RowsUsed",
     "Source",
     "Swarm",
@@ -162,6 +167,9 @@ _MODULES = {
     "Progress": "progress",
     "Receipt": "results.provenance",
     "RemainingQuota": "results.plans",
+    "RemoteInput": "remote_models",
+    "RemoteModel": "remote_models",
+    "RemoteModelReceipt": "results.provenance",
     "RowsUsed": "results.provenance",
     "Source": "results.provenance",
     "Swarm": "requests.options.swarm",

@@ -4,15 +4,16 @@ import { create } from "@bufbuild/protobuf";
 import { type Model, ModelSchema } from "./gen/onnxplain/v1/model_pb.js";
 import { type Table, TableSchema } from "./gen/onnxplain/v1/table_pb.js";
 import { ModelRef, TableRef } from "./references.js";
+import { RemoteModel } from "./remotes.js";
 import { type Bytes, collect, type Opener, type Source, sourceOf } from "./sources.js";
 import { type Columns, fromColumns, fromRows, opened, type Rows } from "./tables.js";
 import { ModelUri, TableUris } from "./uris.js";
 
 /**
- * An ONNX file, its address, or what `uploadModel` returned. `Path` is what the platform opens by
- * name.
+ * An ONNX file, its address, a model behind an address, or what `uploadModel` returned. `Path` is
+ * what the platform opens by name.
  */
-export type ModelInput<Path = never> = Path | Bytes | ModelRef | ModelUri;
+export type ModelInput<Path = never> = Path | Bytes | ModelRef | ModelUri | RemoteModel;
 
 /**
  * A CSV, Parquet or Arrow file, told apart by what is in it, packed by gzip or not; rows or
@@ -32,7 +33,9 @@ export async function toModel(input: unknown, opener: Opener): Promise<Input<Mod
     const source = { case: "id", value: input.id } as const;
     return { message: create(ModelSchema, { source }), source: input.source };
   }
-  if (input instanceof ModelUri) return { message: input.toMessage(), source: undefined };
+  if (input instanceof ModelUri || input instanceof RemoteModel) {
+    return { message: input.toMessage(), source: undefined };
+  }
   const value = await collect(sourceOf(input, opener).open());
   const source = { case: "content", value } as const;
   return { message: create(ModelSchema, { source }), source: undefined };

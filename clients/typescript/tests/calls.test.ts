@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";
 import { ExplainError } from "onnxplain";
-import { connect, ModelRef, ModelUri, TableRef, TableUris } from "onnxplain/rest";
+import { connect, ModelRef, ModelUri, RemoteModel, TableRef, TableUris } from "onnxplain/rest";
 import { type Answer, answering, EXPLAINED, problem } from "./answering.js";
 
 const METHODS = [{ interactions: {} }];
@@ -93,6 +93,21 @@ test("files of stores are named by their URIs", async () => {
   const sent = JSON.parse(String(server.asked[0]?.body));
   assert.deepEqual(sent.model, { uri: "models:/churn@champion", sha256: "0".repeat(64) });
   assert.deepEqual(sent.table, { uris: { uris: ["s3://lake/"], format: "CSV", filters } });
+});
+
+test("a model behind an address is named", async () => {
+  using server = await answering(EXPLAINED);
+  const client = connect(server.url);
+
+  const inputs = [{ name: "age", type: "double" }];
+  const options = { protocol: "KSERVE_V1", inputs, outputNames: ["stays", "leaves"] } as const;
+  const model = new RemoteModel("http://models:8080", "churn", options);
+  await client.explain({ model, methods: METHODS });
+
+  const sent = JSON.parse(String(server.asked[0]?.body));
+  assert.deepEqual(sent.model, {
+    remote: { uri: "http://models:8080", name: "churn", ...options },
+  });
 });
 
 test("an id without its file is the caller's to upload", async () => {

@@ -29,7 +29,7 @@ from onnxplain_server.cli.failure import UsageFault, in_short
 from onnxplain_server.cli.output import formatting, progress
 from onnxplain_server.cli.output.formats import DEFAULT_OUTPUT, Output, is_for_terminal
 from onnxplain_server.cli.output.long_work import warn_of_long_work
-from onnxplain_server.cli.requests import cluster, methods, request
+from onnxplain_server.cli.requests import cluster, methods, remote_model, request
 from onnxplain_server.cli.requests.large_table import large_table
 from onnxplain_server.core import contract_limits
 from onnxplain_server.report import renderer
@@ -73,7 +73,8 @@ def explain(
         str | None,
         typer.Argument(
             metavar="[MODEL]",
-            help='ONNX file or its URI; or "-", standard input. Not all methods need one.',
+            help='ONNX file or its URI; or "-", standard input; with --remote-protocol, the '
+            "address of a server of models. Not all methods need one.",
         ),
     ] = None,
     table: Annotated[
@@ -220,6 +221,14 @@ def explain(
             "read in blocks.  [default: half of the machine's memory]",
         ),
     ] = None,
+    remote_protocol: remote_model.RemoteProtocol = None,
+    remote_name: remote_model.RemoteName = None,
+    remote_version: remote_model.RemoteVersion = None,
+    remote_inputs: remote_model.RemoteInputs = None,
+    remote_matrix: remote_model.RemoteMatrix = None,
+    remote_output: remote_model.RemoteOutput = None,
+    remote_output_names: remote_model.RemoteOutputNames = None,
+    remote_identity: remote_model.RemoteIdentity = None,
     dask_scheduler: cluster.DaskScheduler = None,
     dask_ca_file: cluster.DaskCaFile = None,
     dask_certificate_file: cluster.DaskCertificateFile = None,
@@ -249,6 +258,8 @@ def explain(
     onnxplain explain model.onnx rows.csv --target-column price
 
     onnxplain explain model.onnx rows.csv --method interactions --set pairwise_feature_count=3
+
+    onnxplain explain http://HOST:8080 rows.csv --remote-protocol oip-rest --remote-name churn
 
     Without a model, feature_vectors and firm explain the target column itself:
 
@@ -294,5 +305,7 @@ def asked(context: typer.Context) -> Iterator[tuple[backend.Backend, ExplainRequ
         with cluster.DaskCluster.from_flags(given).open(endpoint) as workers:
             large = None if endpoint else large_table(table, given["memory_bytes"], workers)
             whole = None if large else table
-            message = request.build(model, whole, file, methods.from_context(context), flags)
+            remote = remote_model.remote_model(model, given)
+            asked_methods = methods.from_context(context)
+            message = request.build(remote or model, whole, file, asked_methods, flags)
             yield backend.choose(context.obj, endpoint, timeout, connection, large), message

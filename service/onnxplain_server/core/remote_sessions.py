@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import socket
-from contextlib import AbstractContextManager
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from typing import Protocol
 
+from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import Blobs, RunnerHost
+from onnxplain_server.core.remote_counts import CallCounts
+from onnxplain_server.core.request import REMOTE_FORM
 
 
 class RemoteSessions(Protocol):
-    """Sessions of requests with remote models. Both raise REMOTE_MODEL_NOT_LISTED."""
+    """Sessions of requests with remote models. They raise REMOTE_MODEL_NOT_LISTED."""
+
+    def counts(self) -> Mapping[str, CallCounts]:
+        """Return what calls came to since the start, by prefix of the list."""
 
     def check(self, model: bytes) -> None:
         """Raise where a serialised RemoteModel may not be asked; also INVALID_REQUEST."""
@@ -23,3 +30,32 @@ class RemoteSessions(Protocol):
         Its socket reaches that model only, and is closed with the context. None where the request
         has no remote model.
         """
+
+
+class NoRemoteSessions:
+    """`RemoteSessions` of a server whose operator lists no remote model."""
+
+    def counts(self) -> Mapping[str, CallCounts]:
+        """Return nothing."""
+        return {}
+
+    def check(self, _model: bytes) -> None:
+        """Refuse it."""
+        raise ExplainError(
+            Reason.REMOTE_MODEL_NOT_LISTED,
+            "this server asks no remote models: its operator lists none, in the setting "
+            "remote_models_file. Have it listed, or send an ONNX file",
+            "model.remote.uri",
+        )
+
+    def session(
+        self, blobs: Blobs, _host: RunnerHost
+    ) -> AbstractContextManager[socket.socket | None]:
+        """Refuse a request with a remote model."""
+        for blob in blobs.values():
+            if blob.form == REMOTE_FORM:
+                self.check(bytes(blob.content))
+        return nullcontext()
+
+
+NO_REMOTE_SESSIONS = NoRemoteSessions()

@@ -76,6 +76,10 @@ URI_FORMS = ("uri", "uris")
 """Forms of a model and of a table that lie elsewhere: their fields in the contract."""
 
 
+REMOTE_FORM = "remote"
+"""Form of a serialised RemoteModel, which transports name like a file: it has no bytes to load."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class RequestFile:
     """Model or table of a request.

@@ -58,7 +58,7 @@ def model(description: ModelDescription) -> list[Fact]:
         Fact("scales", ", ".join(scales)),
         Fact("no MARGIN because", _text(description.margin_refusal)),
         Fact("operators", ", ".join(_text(name) for name in description.operators)),
-        Fact("written by", _text(description.producer)),
+        Fact("written by" if description.digest else "run by", _text(description.producer)),
     ]
     return [fact for fact in facts if fact.value]
 
@@ -81,12 +81,22 @@ def receipt(message: Receipt) -> list[Fact]:
         Fact("engine", f"{engine}: {_text(message.engine_reason)}" if engine else ""),
         Fact("may round by call size", _operators(message.size_dependent_operators)),
         Fact("time", f"{message.elapsed.ToTimedelta().total_seconds():.1f} s"),
-        Fact("model", shorten(_text(message.model_digest), _DIGEST_LENGTH) or "none"),
+        Fact("model", _asked_model(message)),
         Fact("table", shorten(_text(message.table_digest), _DIGEST_LENGTH)),
         Fact("onnxplain", _text(message.server_version)),
         *(Fact(_text(name), _text(v)) for name, v in sorted(message.library_versions.items())),
     ]
     return [fact for fact in facts if fact.value]
+
+
+def _asked_model(message: Receipt) -> str:
+    """Name a model by its digest, or a remote one by its address."""
+    if not message.HasField("remote_model"):
+        return shorten(_text(message.model_digest), _DIGEST_LENGTH) or "none"
+    remote = message.remote_model
+    words = [remote.name, remote.version and f"version {remote.version}", f"at {remote.uri}"]
+    digest = shorten(remote.probe_digest, _DIGEST_LENGTH)
+    return _text(f"{' '.join(filter(None, words))}, whose answers to probe rows are {digest}")
 
 
 def _operators(names: Sequence[str]) -> str:

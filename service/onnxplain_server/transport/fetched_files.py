@@ -13,11 +13,11 @@ from onnxplain.v1.model_pb2 import Model
 
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.remote_sessions import RemoteSessions
-from onnxplain_server.core.request import Reply, RequestFile, RequestParts
+from onnxplain_server.core.request import REMOTE_FORM, Reply, RequestFile, RequestParts
 from onnxplain_server.core.sources import FetchControl, ModelCache, Sources
 from onnxplain_server.transport.admission.admission import RequestLimits
 from onnxplain_server.transport.admission.request_control import RequestControl
-from onnxplain_server.wire.blobs import REMOTE_FORM, identify
+from onnxplain_server.wire.blobs import identify
 
 _MESSAGE_BYTES = 2**20
 _PIN = re.compile(r"(?:sha256:)?([0-9a-fA-F]{64})")
@@ -55,8 +55,8 @@ class FetchedFiles:
     limits : RequestLimits
         Size limits.
     models : ModelCache
-    remote_sessions : RemoteSessions
-        Tell which remote models may be asked.
+    remote_sessions : RemoteSessions or None
+        Tell which remote models may be asked; None: any, as for the user's own commands.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class FetchedFiles:
         sources: Sources,
         limits: RequestLimits,
         models: ModelCache,
-        remote_sessions: RemoteSessions,
+        remote_sessions: RemoteSessions | None = None,
     ) -> None:
         self._remote_sessions = remote_sessions
         self._sources = sources
@@ -91,8 +91,9 @@ class FetchedFiles:
         ExplainError
             Also for a remote model that may not be asked.
         """
-        if parts.model is not None and parts.model.form == REMOTE_FORM:
-            self._remote_sessions.check(bytes(parts.model.content))
+        model = parts.model
+        if self._remote_sessions and model is not None and model.form == REMOTE_FORM:
+            self._remote_sessions.check(bytes(model.content))
         if not self.is_needed(parts):
             return parts
         with control.release_slot():

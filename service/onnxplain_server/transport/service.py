@@ -17,7 +17,7 @@ from onnxplain.v1.upload_pb2 import UploadModelResponse, UploadTableResponse
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import BlobStore, Cache, Decoder, Runner
 from onnxplain_server.core.operation_store import OperationStore
-from onnxplain_server.core.remote_sessions import RemoteSessions
+from onnxplain_server.core.remote_sessions import NO_REMOTE_SESSIONS, RemoteSessions
 from onnxplain_server.core.request import (
     Body,
     Reply,
@@ -45,7 +45,6 @@ from onnxplain_server.transport.fetched_files import NO_SOURCES, FetchedFiles
 from onnxplain_server.transport.fetched_model_cache import FetchedModelCache
 from onnxplain_server.transport.metrics.request_metrics import Metrics
 from onnxplain_server.transport.operations.attempt_plan import plan_ahead
-from onnxplain_server.transport.remote_models import NO_REMOTE_SESSIONS
 from onnxplain_server.transport.request_log import OK
 from onnxplain_server.transport.request_naming import RequestNaming
 from onnxplain_server.transport.uploads import NamedRequest, Uploads

@@ -16,11 +16,11 @@ from onnxplain.v1.table_pb2 import Table
 
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import Blob, Blobs, BlobStore
-from onnxplain_server.core.request import RequestFile, RequestParts, ServiceMethod
+from onnxplain_server.core.request import REMOTE_FORM, RequestFile, RequestParts, ServiceMethod
 from onnxplain_server.transport.admission.admission import Caller, RequestIds, RequestLimits
 from onnxplain_server.transport.admission.size_limits import SizeLimit
 from onnxplain_server.transport.audit.usage import Usage
-from onnxplain_server.wire.blobs import REMOTE_FORM, check_id, identify, not_found
+from onnxplain_server.wire.blobs import check_id, identify, not_found
 from onnxplain_server.wire.protobuf_split import method_names
 
 _MODEL_FORM = "onnx"

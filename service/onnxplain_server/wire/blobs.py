@@ -8,9 +8,6 @@ import re
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import Blob, Blobs
 
-REMOTE_FORM = "remote"
-"""Form of a serialised RemoteModel, which transports name like a file: it has no bytes to load."""
-
 _ID = re.compile(r"sha256:[0-9a-f]{64}")
 
 

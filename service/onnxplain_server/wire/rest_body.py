@@ -25,9 +25,8 @@ from werkzeug.formparser import MultiPartParser
 from werkzeug.http import parse_options_header
 
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.request import RequestFile, RequestParts, ServiceMethod
+from onnxplain_server.core.request import REMOTE_FORM, RequestFile, RequestParts, ServiceMethod
 from onnxplain_server.wire import canonical, explained_rows, rest_request
-from onnxplain_server.wire.blobs import REMOTE_FORM
 from onnxplain_server.wire.canonical import AnyMessage
 from onnxplain_server.wire.kept_parts import separate_parts
 from onnxplain_server.wire.media_types import CHARSETS, FORM

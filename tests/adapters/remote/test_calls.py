@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import ssl
 import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from authority import Authority
+from onnxplain_server.adapters.remote.open_remote import open_remote
 from onnxplain_server.adapters.remote.policy import RemotePolicy
 from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.remote_models import RemoteAddress
 
 from tools.stores.faults import Fault
-from tools.stores.faulty_server import FaultyServer, Request, of_bytes
+from tools.stores.faulty_server import FaultyServer, Request, of_bytes, serve
+from tools.stores.process import free_port
 
 PATH = "/v2/models/m"
 METADATA = {
@@ -114,8 +120,8 @@ def test_retries_end_before_the_deadline(
 def test_other_statuses_are_told_at_once(
     answers: Any, server: FaultyServer, open_model: Any, status: int, reason: Reason
 ) -> None:
-    said = of_bytes(status, {"Location": "/elsewhere"}, b'{"error": "row 2 is odd"}')
-    answers[f"POST {PATH}/infer"] = lambda _: said
+    body = b'{"error": "row 2 is odd"}'
+    answers[f"POST {PATH}/infer"] = lambda _: of_bytes(status, {"Location": "/elsewhere"}, body)
 
     error = refusal(lambda: open_model().predict({"x": ROWS}))
 
@@ -131,6 +137,16 @@ def test_a_model_that_the_server_does_not_know_is_told(open_model: Any) -> None:
 
     assert error.reason is Reason.REMOTE_MODEL_NOT_FOUND
     assert '"other"' in error.message
+
+
+def test_a_model_that_is_gone_for_a_while_is_waited_for(
+    answers: Any, server: FaultyServer, open_model: Any
+) -> None:
+    model = open_model()
+    model.predict({"x": ROWS})
+    server.faults.add(Fault("infer", status=404, count=2))
+
+    assert model.predict({"x": ROWS}).tolist() == [[1.0], [2.0], [3.0]]
 
 
 def test_a_cut_answer_is_asked_for_again(server: FaultyServer, open_model: Any) -> None:
@@ -267,3 +283,36 @@ def test_credentials_of_the_operator_are_sent(models: Any, open_model: Any) -> N
 
     assert {r.headers["Authorization"] for r in models.requests} == {"Bearer abc"}
     assert "Bearer" not in repr(policy)
+
+
+@pytest.mark.parametrize(
+    ("host", "trusted", "is_right"),
+    [("models.example", "a", True), ("other.example", "a", False), ("models.example", "b", False)],
+)
+def test_a_certificate_must_be_trusted_and_name_the_host(
+    models: Any, control: Any, tmp_path: Path, host: str, trusted: str, is_right: bool
+) -> None:
+    for name in "ab":
+        (tmp_path / name).mkdir()
+    authorities = {name: Authority(tmp_path / name) for name in "ab"}
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(*authorities["a"].issue("models", "models.example"))
+    file = str(authorities[trusted].file)
+    policy = RemotePolicy(ca_file=file, resolve=lambda *_: "127.0.0.1")
+
+    with serve(models.answer, context) as server:
+        uri = f"https://{host}:{server.url.rpartition(':')[2]}"
+        model = open_remote(RemoteAddress("OIP_REST", uri, "m"), policy, control)
+        if is_right:
+            assert model.predict({"x": ROWS}).shape == (3, 1)
+        else:
+            assert refusal(model.describe).reason is Reason.REMOTE_MODEL_FORBIDDEN
+
+
+def test_a_server_that_takes_no_connection_is_told(open_model: Any) -> None:
+    model = open_model(uri=f"http://127.0.0.1:{free_port()}", policy=SHORT)
+
+    error = refusal(model.describe)
+
+    assert error.reason is Reason.REMOTE_MODEL_UNAVAILABLE
+    assert "Connection refused" in error.message

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from onnxplain.remote_models import RemoteModel
 from onnxplain.transport.uploads import ModelRef
 from onnxplain.uris import ModelUri, is_uri
 from onnxplain.v1.model_pb2 import Model
@@ -16,7 +17,7 @@ def to_model(model: Any) -> Model:
 
     Parameters
     ----------
-    model : path, URI, bytes, onnx.ModelProto, ModelUri, ModelRef or Model
+    model : path, URI, bytes, onnx.ModelProto, ModelUri, RemoteModel, ModelRef or Model
         A text that begins like "s3://" is an address, which the server reads. A message is
         returned as it is.
 
@@ -29,26 +30,29 @@ def to_model(model: Any) -> Model:
     """
     if isinstance(model, Model):
         return model
-    if isinstance(model, ModelUri) or (isinstance(model, str) and is_uri(model)):
-        return (model if isinstance(model, ModelUri) else ModelUri(model)).to_message()
+    if isinstance(model, str) and is_uri(model):
+        return ModelUri(model).to_message()
+    if isinstance(model, ModelUri | RemoteModel):
+        return model.to_message()
     if isinstance(model, ModelRef):
         return Model(id=model.id)
     if isinstance(model, str | os.PathLike):
         return Model(content=Path(model).read_bytes())
-    if isinstance(model, bytes | bytearray | memoryview):
-        return Model(content=bytes(model))
-    if hasattr(model, "SerializeToString"):
-        return Model(content=model.SerializeToString())
+    serialize = getattr(model, "SerializeToString", None)
+    if serialize or isinstance(model, bytes | bytearray | memoryview):
+        return Model(content=serialize() if serialize else bytes(model))
     raise TypeError(
         f"cannot read a model from {type(model).__name__}: "
-        "give a path, a URI, the bytes of an ONNX file, or an onnx.ModelProto"
+        "give a path, a URI, the bytes of an ONNX file, an onnx.ModelProto, or a RemoteModel"
     )
 
 
 def to_model_name(name: str, model: Any) -> str:
     """Return the given name, or else the name of the model's file; "" if it has none."""
-    if name or not isinstance(model, str | os.PathLike | ModelRef | ModelUri):
+    if name or not isinstance(model, str | os.PathLike | ModelRef | ModelUri | RemoteModel):
         return name
     if isinstance(model, str) and is_uri(model):
         return ModelUri(model).name
-    return model.name if isinstance(model, ModelRef | ModelUri) else Path(model).name
+    if isinstance(model, ModelRef | ModelUri | RemoteModel):
+        return model.name
+    return Path(model).name

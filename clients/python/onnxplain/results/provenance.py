@@ -170,6 +170,44 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
+class RemoteModelReceipt:
+    """Model behind an address, as it was asked for predictions.
+
+    Attributes
+    ----------
+    uri : str
+        Address of its server.
+    protocol : str
+        How it was asked.
+    name : str
+        Of the model at its server.
+    version : str
+        That was asked for, or else that its server tells; may be empty.
+    identity : str
+        Under which its numbers are cached; empty where they are not.
+    probe_digest : str
+        "sha256:" and the hexadecimal digest of its answers to the probe rows.
+    platform : str
+        What runs it, as its server says; may be empty.
+    """
+
+    uri: str
+    protocol: str
+    name: str
+    version: str
+    identity: str
+    probe_digest: str
+    platform: str
+
+    @classmethod
+    def from_message(
+        cls, message: explanation_service_pb2.RemoteModelReceipt
+    ) -> RemoteModelReceipt:
+        """Read the message of the contract."""
+        return read(cls, message)
+
+
+@dataclass(frozen=True, slots=True)
 class Receipt:
     """Receipt of a request: enough to reproduce its numbers.
 
@@ -203,6 +241,8 @@ class Receipt:
         a repetition gives the same bits.
     sources : tuple of Source
         What was read for URIs, the model's first; empty without any.
+    remote_model : RemoteModelReceipt or None
+        Model behind an address that was asked; None for others.
     """
 
     model_digest: str
@@ -222,6 +262,7 @@ class Receipt:
     overview_methods: tuple[tuple[str, int | None], ...] = ()
     size_dependent_operators: tuple[str, ...] = ()
     sources: tuple[Source, ...] = ()
+    remote_model: RemoteModelReceipt | None = None
 
     @classmethod
     def from_message(cls, message: explanation_service_pb2.Receipt) -> Receipt:
@@ -233,6 +274,9 @@ class Receipt:
             library_versions=dict(message.library_versions),
             elapsed=message.elapsed.ToTimedelta(),
             sources=tuple(map(Source.from_message, message.sources)),
+            remote_model=RemoteModelReceipt.from_message(message.remote_model)
+            if message.HasField("remote_model")
+            else None,
             overview_methods=tuple(
                 (m.name, m.row_count if m.HasField("row_count") else None)
                 for m in message.overview_methods

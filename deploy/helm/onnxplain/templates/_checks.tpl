@@ -33,6 +33,7 @@
 {{- end }}
 {{- include "onnxplain.immutableChecks" $ }}
 {{- include "onnxplain.sourceChecks" $ }}
+{{- include "onnxplain.remoteModelChecks" $ }}
 {{- range $name, $ingress := dict "ingress" .ingress "ingress.grpc" .ingress.grpc }}
 {{- if and $ingress.enabled (not $ingress.hosts) }}
 {{- fail (printf "%s.enabled needs %s.hosts" $name $name) }}

@@ -30,7 +30,8 @@ priorityClassName: {{ . }}
 
 {{/*
 Annotations of the service's pods. The checksum replaces the pods when the Secret of Redis changes, since its entries
-are variables, and when the list of sources does, which is read at the start; other files are reloaded without.
+are variables, and when the list of sources or of remote models does, which is read at the start; other files are
+reloaded without.
 */}}
 {{- define "onnxplain.podAnnotations" -}}
 {{- $annotations := dict -}}
@@ -46,6 +47,14 @@ are variables, and when the list of sources does, which is read at the start; ot
 {{- end -}}
 {{- if .Values.sources.prefixes -}}
 {{- $_ := set $annotations "checksum/sources" (include "onnxplain.sourceList" . | sha256sum) -}}
+{{- end -}}
+{{- if .Values.remoteModels.prefixes -}}
+{{- $_ := set $annotations "checksum/remote-models" (include "onnxplain.remoteModelList" . | sha256sum) -}}
+{{- end -}}
+{{- with .Values.remoteModels.existingConfigMap -}}
+{{- with lookup "v1" "ConfigMap" $.Release.Namespace . -}}
+{{- $_ := set $annotations "checksum/remote-models" (toJson .data | sha256sum) -}}
+{{- end -}}
 {{- end -}}
 {{- with .Values.sources.existingConfigMap -}}
 {{- with lookup "v1" "ConfigMap" $.Release.Namespace . -}}

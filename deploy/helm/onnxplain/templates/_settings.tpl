@@ -51,6 +51,10 @@
 - name: ONNXPLAIN_SOURCES_FILE
   value: /etc/onnxplain/sources/{{ ternary .Values.sources.key "sources.toml" (ne .Values.sources.existingConfigMap "") }}
 {{- end }}
+{{- if include "onnxplain.hasRemoteModels" . }}
+- name: ONNXPLAIN_REMOTE_MODELS_FILE
+  value: /etc/onnxplain/remote-models/{{ ternary .Values.remoteModels.key "remote-models.toml" (ne .Values.remoteModels.existingConfigMap "") }}
+{{- end }}
 {{- include "onnxplain.redisEnv" . }}
 {{- with .Values.extraEnv }}
 {{ toYaml . }}

@@ -26,15 +26,15 @@ ca_file = {{ printf "/etc/onnxplain/secrets/%s/%s" .secret .key | toRawJson }}
 {{ end }}
 {{- end }}
 
-{{/* Names of the Secrets of the list, each once. */}}
-{{- define "onnxplain.sourceSecrets" -}}
+{{/* Names of the Secrets of the lists of sources and remote models, each once. */}}
+{{- define "onnxplain.listSecrets" -}}
 {{- $names := list -}}
-{{- range .Values.sources.prefixes -}}
+{{- range concat .Values.sources.prefixes .Values.remoteModels.prefixes -}}
 {{- range list .credentials .ca -}}
 {{- with . }}{{ $names = append $names .secret }}{{ end -}}
 {{- end -}}
 {{- end -}}
-{{- concat $names .Values.sources.secrets | uniq | toJson -}}
+{{- concat $names .Values.sources.secrets .Values.remoteModels.secrets | uniq | toJson -}}
 {{- end }}
 
 {{/* Host and port of a source's endpoint: takes the source. */}}
@@ -49,18 +49,7 @@ ca_file = {{ printf "/etc/onnxplain/secrets/%s/%s" .secret .key | toRawJson }}
 {{- define "onnxplain.sourceEgress" -}}
 {{- $rules := list -}}
 {{- range .Values.sources.prefixes -}}
-{{- $address := include "onnxplain.sourceAddress" . | fromJson -}}
-{{- $to := include "onnxplain.publicNetworks" $ | fromYamlArray -}}
-{{- if .to -}}
-{{- $to = .to -}}
-{{- else if regexMatch "^[0-9.]+$" $address.host -}}
-{{- $to = list (dict "ipBlock" (dict "cidr" (printf "%s/32" $address.host))) -}}
-{{- else if .networks -}}
-{{- $to = list -}}
-{{- range .networks }}{{ $to = append $to (dict "ipBlock" (dict "cidr" .)) }}{{ end -}}
-{{- end -}}
-{{- $ports := list (dict "port" (default $address.port .port | int) "protocol" "TCP") -}}
-{{- $rules = append $rules (dict "ports" $ports "to" $to | toJson) -}}
+{{- $rules = append $rules (include "onnxplain.egressRule" (list . (include "onnxplain.sourceAddress" . | fromJson))) -}}
 {{- if eq (default "none" .identity) "platform" -}}
 {{- $rules = concat $rules (include "onnxplain.identityEgress" $ | fromJsonArray) -}}
 {{- end -}}
@@ -71,6 +60,23 @@ ca_file = {{ printf "/etc/onnxplain/secrets/%s/%s" .secret .key | toRawJson }}
 {{- with .Values.sources.egress }}
 {{ toYaml . }}
 {{- end }}
+{{- end }}
+
+{{/* Egress rule of a prefix, as JSON: takes (list PREFIX ADDRESS), where ADDRESS has host and port. */}}
+{{- define "onnxplain.egressRule" -}}
+{{- $prefix := index . 0 -}}
+{{- $address := index . 1 -}}
+{{- $to := include "onnxplain.publicNetworks" . | fromYamlArray -}}
+{{- if $prefix.to -}}
+{{- $to = $prefix.to -}}
+{{- else if regexMatch "^[0-9.]+$" $address.host -}}
+{{- $to = list (dict "ipBlock" (dict "cidr" (printf "%s/32" $address.host))) -}}
+{{- else if $prefix.networks -}}
+{{- $to = list -}}
+{{- range $prefix.networks }}{{ $to = append $to (dict "ipBlock" (dict "cidr" .)) }}{{ end -}}
+{{- end -}}
+{{- $ports := list (dict "port" (default $address.port $prefix.port | int) "protocol" "TCP") -}}
+{{- dict "ports" $ports "to" $to | toJson -}}
 {{- end }}
 
 {{/*
@@ -117,16 +123,28 @@ tokens, which are public.
 {{- if and (hasPrefix "https://" .prefix) .endpoint }}
 {{- fail (printf "sources.prefixes: %s is its own endpoint; leave endpoint out" .prefix) }}
 {{- end }}
-{{- if regexMatch "(^[^.]+|\\.svc|\\.cluster\\.local)$" $address.host }}
 {{- if or .endpoint (hasPrefix "https://" .prefix) }}
-{{- if not .networks }}
-{{- fail (printf "sources.prefixes: %s is a Service of the cluster, whose address is private: give networks, the cluster's range of Services" $address.host) }}
-{{- end }}
-{{- if and $.Values.networkPolicy.enabled (not .to) }}
-{{- fail (printf "sources.prefixes: %s is a Service of the cluster, and network policies see the pods behind it: give to, which selects them, and port, if theirs is another one" $address.host) }}
+{{- include "onnxplain.serviceChecks" (list $ . $address.host "sources.prefixes") }}
 {{- end }}
 {{- end }}
 {{- end }}
+{{- end }}
+
+{{/*
+Checks of a prefix whose host may be a Service of the cluster: takes (list CONTEXT PREFIX HOST NAME), where NAME is that
+of the values.
+*/}}
+{{- define "onnxplain.serviceChecks" -}}
+{{- $root := index . 0 -}}
+{{- $prefix := index . 1 -}}
+{{- $host := index . 2 -}}
+{{- $name := index . 3 -}}
+{{- if regexMatch "(^[^.]+|\\.svc|\\.cluster\\.local)$" $host }}
+{{- if not $prefix.networks }}
+{{- fail (printf "%s: %s is a Service of the cluster, whose address is private: give networks, the cluster's range of Services" $name $host) }}
+{{- end }}
+{{- if and $root.Values.networkPolicy.enabled (not $prefix.to) }}
+{{- fail (printf "%s: %s is a Service of the cluster, and network policies see the pods behind it: give to, which selects them, and port, if theirs is another one" $name $host) }}
 {{- end }}
 {{- end }}
 {{- end }}

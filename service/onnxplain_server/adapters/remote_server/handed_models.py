@@ -12,8 +12,8 @@ from onnxplain_server.adapters.remote_server.socket_predictions import SocketPre
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import Blobs
 from onnxplain_server.core.remote_models import RemoteAddress, RemotePredictions
+from onnxplain_server.core.request import REMOTE_FORM
 from onnxplain_server.core.sources import FetchControl
-from onnxplain_server.wire.blobs import REMOTE_FORM
 
 
 class _SocketHost(Protocol):

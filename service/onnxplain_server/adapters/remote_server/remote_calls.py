@@ -30,8 +30,8 @@ from onnxplain_server.adapters.remote_server.remote_list import (
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import Blobs, RunnerHost
 from onnxplain_server.core.remote_counts import CallCounts, RemoteUse
+from onnxplain_server.core.request import REMOTE_FORM
 from onnxplain_server.core.sources import FetchControl
-from onnxplain_server.wire.blobs import REMOTE_FORM
 
 LOG = logging.getLogger(__name__)
 
@@ -142,6 +142,8 @@ class RemoteCalls:
         """Return the process, started anew where there is none."""
         with self._lock:
             if self._process is None or not self._process.is_alive:
+                if self._process is not None:
+                    self._process.close()
                 self._process = NetworkProcess(
                     self._program, control, is_confined=self._is_confined
                 )

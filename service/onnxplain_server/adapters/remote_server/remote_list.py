@@ -120,6 +120,11 @@ def _check_part(text: str, field: str) -> None:
         )
 
 
+def remote_prefix(uri: str) -> CanonicalUri:
+    """Return the canonical form of a prefix, without a slash at the end; ValueError."""
+    return _without_slash(canonical_prefix(uri, SCHEMES))
+
+
 def not_listed(uri: str) -> ExplainError:
     """Return the REMOTE_MODEL_NOT_LISTED error."""
     return ExplainError(
@@ -171,7 +176,7 @@ _KEYS: Mapping[str, type] = {
 
 def _checked(table: Mapping[str, Any]) -> RemoteEntry:
     try:
-        prefix = _without_slash(canonical_prefix(table["prefix"], SCHEMES))
+        prefix = remote_prefix(table["prefix"])
     except ValueError as error:
         raise ValueError(f"prefix = {table['prefix']} {error}") from None
     usual = RemoteEntry(prefix)

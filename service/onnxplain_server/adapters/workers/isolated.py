@@ -16,7 +16,7 @@ from onnxplain_server.adapters.workers.worker_client import WorkerClient
 from onnxplain_server.adapters.workers.worker_metrics import WorkerCounts
 from onnxplain_server.adapters.workers.worker_process import WorkerRequest
 from onnxplain_server.core.interfaces import Blobs, RunnerHost
-from onnxplain_server.core.remote_sessions import RemoteSessions
+from onnxplain_server.core.remote_sessions import NO_REMOTE_SESSIONS, RemoteSessions
 from onnxplain_server.core.request import Reply, ReplyFormat
 
 LOG = logging.getLogger(__name__)
@@ -53,7 +53,7 @@ class Isolated:
         Memory limit for idle workers with a model; a quarter is for those with scikit-learn.
     timeouts : WorkerTimeouts
     remote_sessions : RemoteSessions
-        Let workers ask remote models.
+        Let workers ask remote models; by default, none.
 
     Raises
     ------
@@ -67,7 +67,7 @@ class Isolated:
         spare_count: int,
         warm_bytes: int,
         timeouts: WorkerTimeouts,
-        remote_sessions: RemoteSessions,
+        remote_sessions: RemoteSessions = NO_REMOTE_SESSIONS,
     ) -> None:
         self._remote_sessions = remote_sessions
         self._settings = settings

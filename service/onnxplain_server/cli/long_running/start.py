@@ -14,7 +14,7 @@ import typer
 from onnxplain_server.cli.connection import Connection
 from onnxplain_server.cli.explain import explain
 from onnxplain_server.cli.failure import UsageFault, in_short
-from onnxplain_server.cli.requests import methods, request
+from onnxplain_server.cli.requests import methods, remote_model, request
 
 COMMAND_CLASS = methods.MethodCommand
 
@@ -47,7 +47,7 @@ def start(context: typer.Context, **given: Any) -> None:
     with in_short(request.names(context, typed)):
         labels = _pairs(given["label"] or [])
         message = request.build(
-            given["model"],
+            remote_model.remote_model(given["model"], given) or given["model"],
             given["table"],
             given["request_file"],
             methods.from_context(context),

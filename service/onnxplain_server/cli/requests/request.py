@@ -25,7 +25,7 @@ from onnxplain_server.wire import canonical
 
 
 def build(
-    model: str | None,
+    model: str | Model | None,
     table: str | None,
     request_file: str | None,
     methods: Sequence[MethodOptions],
@@ -35,9 +35,9 @@ def build(
 
     Parameters
     ----------
-    model : str or None
-        Path, or "-"; None or "" if there is none. Without `table` it may be the path of a table:
-        a file that is not named .onnx and begins like a table.
+    model : str, Model or None
+        Path, or "-"; or a remote model; None or "" if there is none. Without `table` it may be the
+        path of a table: a file that is not named .onnx and begins like a table.
     table : str or None
         Path, or "-"; None if there is none.
     request_file : str or None
@@ -56,7 +56,8 @@ def build(
     UsageFault
         If flags contradict each other.
     """
-    files.check_one_stdin([model, table, request_file])
+    paths = [None if isinstance(model, Model) else model, table, request_file]
+    files.check_one_stdin(paths)
     request = _from_file(request_file) if request_file else ExplainRequest()
     _add(methods, request)
     _apply(flags, request)
@@ -69,9 +70,12 @@ def model_message(path: str) -> Model:
     return Model(uri=path) if is_uri(path) else Model(content=files.read(path))
 
 
-def _attach(request: ExplainRequest, model: str | None, table: str | None) -> None:
+def _attach(request: ExplainRequest, model: str | Model | None, table: str | None) -> None:
     """Read model and table into the request."""
-    if model and is_uri(model):
+    if isinstance(model, Model):
+        request.model.CopyFrom(model)
+        request.model_name = request.model_name or model.remote.name
+    elif model and is_uri(model):
         request.model.uri = model
         request.model_name = request.model_name or ModelUri(model).name
     elif model:

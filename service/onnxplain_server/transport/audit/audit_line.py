@@ -106,7 +106,7 @@ FIELDS = (
         "remote_model",
         "object",
         "`prefix` of the list, `call_count`, of which `retry_count`, `row_count`, `failure_count`; "
-        "of explanations of [remote models](remote.md) only",
+        "of explanations of [remote models](remote-models.md) only",
         lambda e: _remote(e.usage.remote),
         is_optional=True,
     ),

@@ -22,6 +22,11 @@ from onnxplain_server.core.sources import FetchControl
 
 _PUSHBACK = "grpc-retry-pushback-ms"
 _TOO_LARGE = "CLIENT: Received message larger than max"
+_UNTRUSTED = (
+    "CERTIFICATE_VERIFY_FAILED",
+    "certificate signature failure",
+    "Hostname Verification Check failed",
+)
 _BROKEN_STREAM = "Stream removed"
 _Code = grpc.StatusCode
 _PASSING = {
@@ -74,7 +79,9 @@ class GrpcTransport:
         body = request.SerializeToString()
         send = partial(self._attempt, method, body, row_count)
         seconds = self._policy.retry_seconds
-        content = call_with_retries(send, self._control, seconds, self._failures)
+        content = call_with_retries(
+            send, self._control, seconds, self._failures, self._policy.count_retry
+        )
         try:
             return answer.FromString(content)
         except DecodeError:
@@ -98,7 +105,7 @@ class GrpcTransport:
                 if watched.error is not None:
                     raise watched.error from None
                 raise self._fault(error, row_count, channel, is_late=watched.is_late) from None
-            self._has_answered = True
+            self._has_answered = self._has_answered or row_count > 0
             return content
 
     def _open(self) -> grpc.Channel:
@@ -138,19 +145,19 @@ class GrpcTransport:
         text = str(error.details() or "") if isinstance(error, grpc.Call) else ""
         if is_late or code is _Code.DEADLINE_EXCEEDED:
             return PassingError(f"gives no answer in {self._policy.timeout_seconds:g} s")
-        if text.startswith(_TOO_LARGE):
+        if _TOO_LARGE in text:
             limit = self._policy.answer_byte_limit
             return self._failures.answer(f"answers more than {limit:,} bytes, the limit here")
         if code is _Code.UNAVAILABLE:
             self._drop(channel)
-            if "CERTIFICATE_VERIFY_FAILED" in text:
+            if any(sign in text for sign in _UNTRUSTED):
                 return self._failures.forbidden(
                     "has a certificate that is not trusted; see ca_file"
                 )
         # After a restart, a server may answer before it has its models again.
         is_away = code is _Code.NOT_FOUND and self._has_answered
         is_passing = is_away or (code in _PASSING and "larger than max" not in text)
-        if is_passing or (code is _Code.UNKNOWN and text.startswith(_BROKEN_STREAM)):
+        if is_passing or (code is _Code.UNKNOWN and _BROKEN_STREAM in text):
             return PassingError(
                 f"{_PASSING.get(code, 'breaks the stream')} ({code.name})", _pushback(error)
             )

@@ -203,7 +203,7 @@ class HttpTransport:
             raise self._failures.of_status(response.status, content, row_count)
         if response.headers.get("Content-Encoding", "identity") != "identity":
             raise self._failures.answer("compresses its answer, though this was not accepted")
-        self._has_answered = True
+        self._has_answered = self._has_answered or row_count > 0
         return HttpAnswer(response.headers, content)
 
     def _content(self, response: BaseHTTPResponse) -> bytes:
@@ -254,4 +254,5 @@ def _innermost(error: BaseException) -> str:
     """Tell the first cause: urllib3 wraps it, with the host's address."""
     while error.args and isinstance(error.args[-1], BaseException):
         error = error.args[-1]
-    return str(error.args[-1]) if error.args else type(error).__name__
+    text = error.strerror if isinstance(error, OSError) else str(error)
+    return text or type(error).__name__

@@ -8,7 +8,7 @@ from copy import copy
 
 import numpy as np
 
-from onnxplain_server.adapters.runner.remote.row_memo import RowMemo
+from onnxplain_server.adapters.runner.remote.row_memo import RowMemo, distinct_rows
 from onnxplain_server.core.arrays import Array, Indices, Vector
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Input, Note
@@ -92,17 +92,10 @@ class RemoteModel:
             return self.ask(feeds)
         keys = memo.keys(feeds)
         answers = np.empty((count, len(self.output_names)))
-        unknown = np.arange(count)
-        inverse = None
-        if self._looks_up:
-            unknown = np.flatnonzero(~memo.find(keys, answers))
-            _, first, inverse = np.unique(
-                keys[unknown], axis=0, return_index=True, return_inverse=True
-            )
-            inverse = inverse.ravel() if len(first) < len(unknown) else None
-            asked = unknown if inverse is None else unknown[first]
-        else:
-            asked = unknown
+        is_known = memo.find(keys, answers) if self._looks_up else np.zeros(count, dtype=bool)
+        unknown = np.flatnonzero(~is_known)
+        asked, inverse = distinct_rows(keys[unknown]) if self._looks_up else (None, None)
+        asked = unknown if asked is None else unknown[asked]
         if not len(asked):
             return answers
         is_all = len(asked) == count

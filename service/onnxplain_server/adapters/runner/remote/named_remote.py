@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from google.protobuf.message import DecodeError
@@ -13,9 +14,9 @@ from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import Blobs
 from onnxplain_server.core.model import Input
 from onnxplain_server.core.remote_models import RemoteAddress
+from onnxplain_server.core.request import REMOTE_FORM
 from onnxplain_server.core.rows import INPUT_TYPES
 from onnxplain_server.core.table import listed
-from onnxplain_server.wire.blobs import REMOTE_FORM
 
 _MOST_LETTERS = 2_048
 _SCHEMES = {"OIP_GRPC": ("grpc", "grpcs")}
@@ -128,7 +129,7 @@ def _input(message: model_pb2.RemoteInput, position: int) -> Input:
     return Input(message.name, kind, len(columns) or 1, columns)
 
 
-def _check_distinct(names: object, field: str) -> None:
+def _check_distinct(names: Sequence[str], field: str) -> None:
     repeated = tuple(name for name, count in Counter(names).items() if count > 1)
     if repeated:
         raise _invalid(f"{listed(repeated)} stand twice; name each once", field)

@@ -36,7 +36,8 @@ class NetworkBatchSize(BatchSize):
         super().__init__()
         # `next_call` adds up to 15 rows to the last call of a piece.
         largest = max(ALIGNMENT, (row_limit + 1) // ALIGNMENT * ALIGNMENT - ALIGNMENT)
-        self._sizes = (*(size for size in _SIZES if size < largest), min(largest, _SIZES[-1]))
+        largest = min(largest, _SIZES[-1])
+        self._sizes = (*(size for size in _SIZES if size < largest), largest)
         self._times = {size: [] for size in self._sizes}
         self._call_count = call_count
 
@@ -60,10 +61,10 @@ class NetworkBatchSize(BatchSize):
             # A call of a piece that ends early has fewer rows; one of the last has up to 15 more.
             self._times[size].append(seconds * min(1.0, size / rows))
             tried = [each for each in self._sizes if len(self._times[each]) >= _TRIALS]
-            if len(tried) == len(self._sizes) or self._is_next_too_long(tried):
+            if len(tried) == len(self._sizes) or self._is_next_slow(tried):
                 self._settled = self._chosen(tried)
 
-    def _is_next_too_long(self, tried: list[int]) -> bool:
+    def _is_next_slow(self, tried: list[int]) -> bool:
         """Return whether the rows of the next size would take too long; unknown after one size."""
         following = self._sizes[min(len(tried), len(self._sizes) - 1)]
         return len(tried) > 1 and following * self._slope(tried) > _MAX_ROW_SECONDS

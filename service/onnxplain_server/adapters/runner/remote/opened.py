@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from concurrent.futures import ThreadPoolExecutor
+from typing import NoReturn
 
 import numpy as np
 from onnxplain.v1.explanation_service_pb2 import RemoteModelReceipt
-from onnxplain.v1.model_pb2 import RemoteModel as RemoteModelMessage
 
 from onnxplain_server.adapters.runner.consistency_sample import consistency_sample
 from onnxplain_server.adapters.runner.remote.answers import (
@@ -24,7 +24,7 @@ from onnxplain_server.core.arrays import Array, pack, unpack
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import ComputationHost
 from onnxplain_server.core.model import Description, Input, Note, Scale
-from onnxplain_server.core.remote_models import RemoteModels
+from onnxplain_server.core.remote_models import RemoteAddress, RemoteModels
 from onnxplain_server.core.rows import feeds
 from onnxplain_server.core.sources import FetchControl
 from onnxplain_server.explain import BoundTable
@@ -33,7 +33,7 @@ MARGIN_REFUSAL = "a remote model gives its answers, and no score before them"
 _NOT_CACHED = "The numbers hold for this computation only, and none of them were cached."
 
 
-def no_remote_models(_address: object, _control: FetchControl) -> None:
+def no_remote_models(_address: RemoteAddress, _control: FetchControl) -> NoReturn:
     """Refuse remote models: this installation lists none."""
     raise ExplainError(
         Reason.REMOTE_MODEL_NOT_LISTED,
@@ -152,7 +152,7 @@ class OpenedRemote:
         address = self._named.address
         return RemoteModelReceipt(
             uri=address.uri,
-            protocol=RemoteModelMessage.Protocol.Value(address.protocol),
+            protocol=address.protocol,
             name=address.name,
             version=address.version or self._told.version,
             identity=self._named.identity,

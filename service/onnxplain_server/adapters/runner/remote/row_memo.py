@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -21,8 +21,8 @@ _STEPS = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1))
 class RowMemo:
     """Answers to the first rows of a request, of all outputs. Thread-safe.
 
-    Each row has one slot, by a digest of 128 bits whose factors are drawn for the request. A row
-    whose slot is taken is not kept: the first rows are those of the table, which come again in
+    Each row has two slots, by a digest of 128 bits whose factors are drawn for the request. A row
+    whose slots are taken is not kept: the first rows are those of the table, which come again in
     each sweep.
 
     Parameters
@@ -51,35 +51,58 @@ class RowMemo:
 
     def find(self, keys: Array, into: Array) -> Array:
         """Copy known answers into (n_rows, n_outputs); return which rows are known: (n_rows,)."""
+        known: Array = np.zeros(len(keys), dtype=bool)
         with self._lock:
-            slots = self._slots(keys)
-            known: Array = (self._keys[slots] == keys).all(axis=1)
-            into[known] = self._answers[slots[known]]
+            for slots in self._slots(keys):
+                # Of most rows, the first half tells that they are new.
+                near = np.flatnonzero(self._keys[slots, 0] == keys[:, 0])
+                here = near[self._keys[slots[near], 1] == keys[near, 1]]
+                into[here] = self._answers[slots[here]]
+                known[here] = True
         return known
 
     def keep(self, keys: Array, answers: Array) -> None:
         """Keep answers in slots that are free."""
         if self._count >= _FULL * self._size:
             return
+        waiting = np.arange(len(keys))
         with self._lock:
-            slots = self._slots(keys)
-            free = np.flatnonzero(self._keys[slots, 0] == 0)
-            # Of several rows with one slot, the first takes it.
-            _, first = np.unique(slots[free], return_index=True)
-            rows = free[first]
-            self._keys[slots[rows]] = keys[rows]
-            self._answers[slots[rows]] = answers[rows]
-            self._count += len(rows)
+            for slots in self._slots(keys):
+                is_free = self._keys[slots[waiting], 0] == 0
+                free, waiting = waiting[is_free], waiting[~is_free]
+                # Of several rows with one slot, the last one written has it.
+                self._keys[slots[free]] = keys[free]
+                has_slot = (self._keys[slots[free]] == keys[free]).all(axis=1)
+                rows = free[has_slot]
+                self._answers[slots[rows]] = answers[rows]
+                self._count += len(rows)
+                waiting = np.append(waiting, free[~has_slot])
 
-    def _slots(self, keys: Array) -> Indices:
-        slots: Indices = (keys[:, 1] & np.uint64(self._size - 1)).astype(np.intp)
-        return slots
+    def _slots(self, keys: Array) -> Sequence[Indices]:
+        """Return the two slots that rows may have."""
+        bits = np.uint64(32), np.uint64(0)
+        last = np.uint64(self._size - 1)
+        return [((keys[:, 1] >> shift) & last).astype(np.intp) for shift in bits]
 
     def _factors_of(self, width: int) -> Array:
         if width not in self._factors:
             drawn = np.frombuffer(secrets.token_bytes(16 * width), np.uint64)
             self._factors[width] = drawn.reshape(width, 2)
         return self._factors[width]
+
+
+def distinct_rows(keys: Array) -> tuple[Indices | None, Indices | None]:
+    """Return positions of distinct rows, and the one of each row; None twice if all are.
+
+    Parameters
+    ----------
+    keys : (n_rows, 2)
+    """
+    ordered = np.sort(keys[:, 0])
+    if not (ordered[1:] == ordered[:-1]).any():
+        return None, None
+    _, first, inverse = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+    return first, inverse.ravel()
 
 
 def _bits(values: Array) -> Array:

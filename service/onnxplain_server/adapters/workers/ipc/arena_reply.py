@@ -13,13 +13,13 @@ from onnxplain.v1.table_pb2 import Table
 
 from onnxplain_server.adapters.workers.ipc.arena import Arena
 from onnxplain_server.adapters.workers.ipc.channel import MalformedError
-from onnxplain_server.core.request import Reply, RequestFile, RequestParts, Work
+from onnxplain_server.core.request import REMOTE_FORM, Reply, RequestFile, RequestParts, Work
 
 _ID_LIMIT = 100
 _METHODS = frozenset(MethodOptions.DESCRIPTOR.fields_by_name)
 _COUNTS = len(fields(Work)) - 1
 _FORMS = {
-    "model": frozenset({"", "onnx", "uri"}),
+    "model": frozenset({"", "onnx", "uri", REMOTE_FORM}),
     "table": frozenset({"", *Table.DESCRIPTOR.fields_by_name}),
 }
 

@@ -2,6 +2,7 @@ package io.github.onnxplain;
 
 import com.google.protobuf.ByteString;
 import io.github.onnxplain.v1.Model;
+import io.github.onnxplain.v1.RemoteModel;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -87,6 +88,17 @@ public final class Models {
      */
     public static ModelSource uri(String uri, String sha256) {
         return new ModelSource(Model.newBuilder().setUri(uri).setSha256(sha256).build(), null);
+    }
+
+    /**
+     * Names a model behind an address, below a prefix that the operator of the server lists: the server asks it for
+     * predictions.
+     *
+     * @param remote address, protocol and name, and what its server does not tell
+     * @return the model
+     */
+    public static ModelSource remote(RemoteModel remote) {
+        return new ModelSource(Model.newBuilder().setRemote(remote).build(), null);
     }
 
     private static ModelSource of(ByteString content) {

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.protobuf.ByteString;
 import io.github.onnxplain.v1.Column;
+import io.github.onnxplain.v1.RemoteModel;
 import io.github.onnxplain.v1.Table;
 import io.github.onnxplain.v1.TableFilter;
 import io.github.onnxplain.v1.TableUris;
@@ -50,6 +51,17 @@ class TablesTest {
         assertEquals(form, Tables.file(plain).message().getSourceCase());
         assertEquals(Tables.file(plain).message(), Tables.file(gzip).message());
         assertEquals(ByteString.copyFrom(content), Content.of(Tables.file(plain).message()));
+    }
+
+    @Test
+    void aModelBehindAnAddressIsNamed() {
+        RemoteModel remote = RemoteModel.newBuilder()
+                .setUri("http://models:8080")
+                .setProtocol(RemoteModel.Protocol.OIP_REST)
+                .setName("churn")
+                .build();
+
+        assertEquals(remote, Models.remote(remote).message().getRemote());
     }
 
     @Test

@@ -1,0 +1,88 @@
+"""Rows that a remote is asked for: the law of all pairs of 10 features on 500 rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+from onnxplain.v1.explanation_service_pb2 import ExplainRequest, ExplainResponse, MethodOptions
+from onnxplain.v1.interactions_pb2 import InteractionsOptions
+from onnxplain.v1.model_pb2 import Model, RemoteModel
+from onnxplain.v1.plan_pb2 import ExplanationPlan
+from onnxplain.v1.table_pb2 import Table
+from onnxplain_server.adapters.runner.in_process import InProcess
+from onnxplain_server.core.arrays import Array
+from onnxplain_server.core.model import Input
+from onnxplain_server.core.remote_models import RemoteDescription
+
+NAMES = tuple("abcdefghij")
+
+
+class Calls:
+    """Remote calls as a server would answer them: the sum of all products of two features."""
+
+    call_count, row_limit = 4, 2_000
+
+    def __init__(self) -> None:
+        self.rows: list[int] = []
+
+    def describe(self) -> RemoteDescription:
+        return RemoteDescription((Input("x", "double", len(NAMES), NAMES),), ("y",))
+
+    def predict(self, feeds: Mapping[str, Array]) -> Array:
+        rows: Array = feeds["x"]
+        self.rows.append(len(rows))
+        answers: Array = rows.sum(axis=1) ** 2 - (rows**2).sum(axis=1)
+        return answers[:, None] / 2
+
+
+def request(row_count: int, pairs: int, **given: Any) -> bytes:
+    values = np.random.default_rng(7).normal(size=(row_count, len(NAMES))).round(4)
+    lines = [",".join(NAMES), *(",".join(map(str, row)) for row in values)]
+    options = InteractionsOptions(pairwise_feature_count=pairs)
+    return ExplainRequest(
+        model=Model(remote=RemoteModel(uri="http://host", protocol="OIP_REST", name="m")),
+        table=Table(csv="\n".join(lines).encode()),
+        methods=[MethodOptions(interactions=options)],
+        row_count=row_count,
+        plots=False,
+        **given,
+    ).SerializeToString()
+
+
+@pytest.mark.parametrize(
+    "row_count", [100, pytest.param(500, marks=pytest.mark.slow)], ids=lambda rows: f"{rows} rows"
+)
+def test_all_pairs_take_no_more_rows_than_the_law_and_the_plan(make: Any, row_count: int) -> None:
+    """n² (p + p (p - 1) / 2), less rows that are those of the table: n for each sweep but once."""
+    calls, p = Calls(), len(NAMES)
+    runner = InProcess(1, remotes=lambda _address, _control: calls)
+    asked = request(row_count, p)
+    plan = ExplanationPlan.FromString(runner.plan(asked, {}, make.host()).content)
+    calls.rows.clear()
+
+    reply = runner.explain(asked, {}, make.host())
+    runner.close()
+
+    answer, sweeps = ExplainResponse.FromString(reply.content), p + p * (p - 1) // 2
+    assert len(answer.explanations[0].interactions.pairwise) == p * (p - 1) // 2
+    assert sum(calls.rows) == answer.receipt.predicted_row_count
+    assert sum(calls.rows) <= row_count**2 * sweeps
+    assert sum(calls.rows) <= plan.predicted_row_count
+    assert max(calls.rows) <= calls.row_limit
+
+
+@pytest.mark.parametrize("budget", [60_000, 100_000])
+def test_a_budget_is_kept(make: Any, budget: int) -> None:
+    calls = Calls()
+    runner = InProcess(1, remotes=lambda _address, _control: calls)
+    asked = request(100, len(NAMES), budget_predicted_row_count=budget)
+
+    reply = runner.explain(asked, {}, make.host())
+    runner.close()
+
+    answer, checks = ExplainResponse.FromString(reply.content), 16 * 4
+    assert sum(calls.rows) == answer.receipt.predicted_row_count
+    assert budget / 4 < sum(calls.rows) <= budget + checks
