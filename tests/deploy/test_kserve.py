@@ -1,4 +1,4 @@
-"""The manifests of an explainer in KServe: by its published definition, and by the command's own."""
+"""The manifests of an explainer in KServe: by its definition, and by the command's own."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Manifests = Callable[[str], tuple[list[Any], Any]]
 def schema() -> Mapping[str, Any]:
     """The definition as JSON schema, in which fields that it does not name are faults."""
     with gzip.open(DEFINITION) as file:
-        definition = yaml.load(file, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        definition = yaml.load(file, yaml.CSafeLoader)
     (version,) = definition["spec"]["versions"]
     found: Mapping[str, Any] = closed(version["schema"]["openAPIV3Schema"])
     return found

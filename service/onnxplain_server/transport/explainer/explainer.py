@@ -11,6 +11,7 @@ import math
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import TypeVar
 
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest, MethodOptions
@@ -198,7 +199,8 @@ class Explainer:
             LOG.warning("no interactions of %s: %s", self.name, error.message)
             self._kept = KeptInteractions(problem=error.message)
             return
-        self._kept = KeptInteractions(explanations_and_warnings(content), model)
+        time = datetime.now(UTC).isoformat(timespec="seconds")
+        self._kept = KeptInteractions(explanations_and_warnings(content), model, time=time)
         LOG.info("the interactions of %s are computed", self.name)
 
     def _ask(

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from onnxplain.v1.explanation_service_pb2 import ExplainResponse
 from onnxplain.v1.explanation_service_pb2 import Warning as AnswerWarning
 
-NOT_COMPUTED = "INTERACTIONS_NOT_COMPUTED"
-"""Code of the warning in place of interactions."""
+from onnxplain_server.core.request import REMOTE_FORM
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,11 +22,14 @@ class KeptInteractions:
         Id of the model that was explained.
     problem : str
         Why there are none.
+    time : str
+        When they were computed, in UTC.
     """
 
     fields: tuple[bytes, ...] = ()
     model: str = ""
     problem: str = "they are not yet computed; ask again later"
+    time: str = ""
 
     def added_to(self, answer: bytes, model: str) -> bytes:
         """Return what an answer takes: the interactions, or a warning without them.
@@ -40,8 +42,23 @@ class KeptInteractions:
             Id of its model.
         """
         if self.fields and self.model == model:
-            return b"".join(field for field in self.fields if field not in answer)
+            return self._content(answer)
         problem = "the model has changed since they were computed" if self.fields else self.problem
         message = f"The answer has no interactions of the model: {problem}."
-        warning = AnswerWarning(code=NOT_COMPUTED, message=message)
-        return ExplainResponse(warnings=[warning]).SerializeToString()
+        return answer_warning("INTERACTIONS_NOT_COMPUTED", message)
+
+    def _content(self, answer: bytes) -> bytes:
+        content = b"".join(field for field in self.fields if field not in answer)
+        if not self.model.startswith(f"{REMOTE_FORM}:"):
+            return content
+        return content + answer_warning(
+            "INTERACTIONS_KEPT",
+            f"The interactions are those of the predictor as it answered at {self.time}; if it was "
+            "replaced since, restart the explainer.",
+        )
+
+
+def answer_warning(code: str, message: str) -> bytes:
+    """Return a serialised ExplainResponse with a warning alone."""
+    warning = AnswerWarning(code=code, message=message)
+    return ExplainResponse(warnings=[warning]).SerializeToString()
