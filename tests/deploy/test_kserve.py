@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -122,3 +123,10 @@ def test_probes_ask_routes_that_the_port_has(manifests: Manifests, form: str) ->
     for kind, path in (("readinessProbe", "ready"), ("livenessProbe", "live")):
         asked = container[kind]["httpGet"]
         assert asked == {"path": f"/v2/health/{path}", "port": settings_of(service).rest_port}
+
+
+def test_the_page_shows_the_manifests(root: Path) -> None:
+    page = (root / "docs/platforms/kserve.md").read_text(encoding="utf-8")
+    shown = re.findall(r"^```yaml\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    files = [root / "deploy" / "kserve" / f"{form}.yaml" for form in FORMS]
+    assert shown == [file.read_text(encoding="utf-8") for file in files]

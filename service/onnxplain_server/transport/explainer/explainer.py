@@ -24,6 +24,7 @@ from onnxplain.v1.table_pb2 import Column, Columns
 
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.request import (
+    REMOTE_FORM,
     Body,
     Reply,
     ReplyFormat,
@@ -37,6 +38,7 @@ from onnxplain_server.transport.admission.ticket import Ticket
 from onnxplain_server.transport.explainer.background import Background
 from onnxplain_server.transport.explainer.kept_interactions import KeptInteractions
 from onnxplain_server.transport.explainer.row_service import RowService
+from onnxplain_server.transport.fetched_files import feature_names
 from onnxplain_server.wire.kept_parts import join_parts
 from onnxplain_server.wire.protobuf_split import explanations_and_warnings
 
@@ -143,6 +145,7 @@ class Explainer:
         try:
             request = self._request(self._persist(self._read))
             self._model = self._explained.model(_features(request))
+            request.feature_columns[:] = self._feature_names(request)
             methods = self._methods(request)
             request.methods.extend(methods)
             self._template = request.SerializeToString()
@@ -171,6 +174,17 @@ class Explainer:
         )
         request.table.columns.CopyFrom(Columns.FromString(columns))
         return request
+
+    def _feature_names(self, request: ExplainRequest) -> Sequence[str]:
+        """Return the feature columns of the settings, or those that the model itself names."""
+        if request.feature_columns or self._model.form == REMOTE_FORM:
+            return list(request.feature_columns)
+        parts = RequestParts(b"", self._model)
+        reply = self._persist(
+            lambda ticket: self._service.describe(parts, ticket, ReplyFormat.PROTOBUF)
+        )
+        names, present = feature_names(reply), {c.name for c in request.table.columns.columns}
+        return names if present.issuperset(names) else ()
 
     def _methods(self, request: ExplainRequest) -> list[MethodOptions]:
         """Try the default methods on the first row; local vectors need trees that can be read."""
