@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ Ask = Callable[..., dict[str, Any]]
 
 
 @pytest.fixture
-def ask(make) -> Ask:
+def ask(make) -> Iterator[Ask]:
     runner = InProcess(2)
 
     def asked(rows, weights, engine: str, **options: Any) -> dict[str, Any]:
@@ -42,7 +42,9 @@ def ask(make) -> Ask:
         )
         request.model.content = MODEL.read_bytes()
         answer = runner.explain(request.SerializeToString(), {}, make.host()).content
-        return json.loads(to_json(ExplainResponse.FromString(answer)))["explanations"][0]
+        told = json.loads(to_json(ExplainResponse.FromString(answer)))
+        explanation: dict[str, Any] = told["explanations"][0]
+        return explanation
 
     yield asked
     runner.close()

@@ -90,7 +90,8 @@ def results(answer: Mapping[str, Any]) -> list[tuple[str, Any]]:
 def predictions(rows: Sequence[Sequence[float]]) -> list[float]:
     session = onnxruntime.InferenceSession(MODEL.read_bytes())
     name = session.get_inputs()[0].name
-    return np.ravel(session.run(None, {name: np.asarray(rows, np.float32)})[0]).tolist()
+    answer = session.run(None, {name: np.asarray(rows, np.float32)})[0]
+    return [float(value) for value in np.ravel(answer)]
 
 
 def test_curves_go_through_the_row(explainer: Http, background: Path) -> None:
@@ -183,10 +184,10 @@ def test_parameters_choose_methods_with_the_options_of_the_contract(explainer: H
     (curve,) = curves["curves"]
     assert (curve["feature"], len(curve["grid"][0]["numbers"])) == ("x3", 5)
     assert curve["rowIndices"] == [0, 1]
-    told = {"inputs": [{"name": "r", "shape": [1, 10], "datatype": "FP64", "data": ROWS[0]}]}
-    told["parameters"] = {"methods": json.dumps(methods)}
-    tensor = explainer.explain(told, "/v2/models/boosted/explain")["outputs"][0]["data"][0]
-    assert results(json.loads(tensor))[0][1]["curves"][0]["grid"] == curve["grid"]
+    tensor = {"name": "r", "shape": [1, 10], "datatype": "FP64", "data": ROWS[0]}
+    told = {"inputs": [tensor], "parameters": {"methods": json.dumps(methods)}}
+    text = explainer.explain(told, "/v2/models/boosted/explain")["outputs"][0]["data"][0]
+    assert results(json.loads(text))[0][1]["curves"][0]["grid"] == curve["grid"]
 
 
 def test_the_model_is_explained_on_its_background_by_a_parameter(explainer: Http) -> None:
