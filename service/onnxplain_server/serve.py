@@ -21,9 +21,12 @@ from onnxplain_server.core.operation_store import OperationStore
 from onnxplain_server.core.quotas import QuotaStore
 from onnxplain_server.core.remote.sessions import NO_REMOTE_SESSIONS, RemoteSessions
 from onnxplain_server.core.sources import Sources
+from onnxplain_server.explainer import build_explainer
 from onnxplain_server.telemetry.tracing import UNTRACED, Tracer
 from onnxplain_server.transport.admission.scheduler import Scheduler
 from onnxplain_server.transport.admission.size_limits import BodyLimits
+from onnxplain_server.transport.explainer.explainer import Explainer
+from onnxplain_server.transport.explainer.row_service import RowService
 from onnxplain_server.transport.fetched_files import NO_SOURCES
 from onnxplain_server.transport.grpc.grpc_server import GrpcServer
 from onnxplain_server.transport.metrics.metrics_page import create_metrics_app
@@ -63,6 +66,7 @@ class _Shared:
     access: Access
     tracer: Tracer
     thread_count: int
+    explainer: Explainer | None
 
 
 class Server:
@@ -119,6 +123,7 @@ class Server:
         remote_sessions: RemoteSessions = NO_REMOTE_SESSIONS,
     ) -> None:
         self._scheduler = scheduler = usage.build_scheduler(settings)
+        self._explainer: Explainer | None = None
         access = build_access(settings)
         quota = usage.build_quotas(settings, quotas)
         state = (
@@ -127,13 +132,13 @@ class Server:
             RemoteCollector(remote_sessions),
         )
         metrics = usage.build_metrics(settings, quota, (*state, access.state, *collectors))
-        service = Service(
+        service = RowService(
             *(runner, cache, store),
             decoder=decoder,
             limits=usage.request_limits(settings),
             scheduler=scheduler,
             metrics=metrics,
-            ready=ready,
+            ready=lambda: ready() and (self._explainer is None or self._explainer.ready),
             operations=operations,
             quotas=quota,
             sources=sources,
@@ -141,7 +146,13 @@ class Server:
         )
         with ExitStack() as opened:
             self._close_audit = opened.callback(usage.begin_audit(settings, metrics))
-            shared = _Shared(settings, service, metrics, access, tracer, scheduler.thread_count)
+            self._explainer = build_explainer(settings, service, sources)
+            if self._explainer is not None:
+                opened.callback(self._explainer.stop)
+            shared = _Shared(
+                *(settings, service, metrics, access, tracer, scheduler.thread_count),
+                self._explainer,
+            )
             self._rest = _rest(shared)
             opened.callback(self._rest.stop, 0)
             self._grpc = _grpc(shared)
@@ -163,6 +174,8 @@ class Server:
         """
         end = time.monotonic() + seconds
         self._scheduler.close()
+        if self._explainer is not None:
+            self._explainer.stop()
         self._readiness.stop()
         self._grpc.announce_stop()
         self._rest.announce_stop()
@@ -254,6 +267,7 @@ def _rest(shared: _Shared) -> RestServer:
         authenticator=authenticator,
         tracer=shared.tracer,
         origin_policy=policy,
+        explainer=shared.explainer,
     )
     return RestServer(
         app,

@@ -65,6 +65,13 @@ def corpus() -> Mapping[str, list[bytes]]:
     found["rest_form"] += [
         b"--b\r\nContent-Disposition: form-data; name=table; filename=t.csv\r\n\r\na\r\n--b--\r\n"
     ]
+    found["explained_rows"] += [
+        b'{"instances": [[1, "x"]], "parameters": {"methods": [{"swarm": {}}]}}',
+        b'{"inputs": [{"name": "a", "shape": [1], "datatype": "FP32", "data": [1]}]}',
+        b'{"dataframe_split": {"columns": ["a", "city"], "data": [[1, null]]}, "params": {}}',
+        b'{"parameters": {"global": true, "seed": 3}}',
+        b"a,city\n1,x\n,\n",
+    ]
     found["csv"] += [b"a,city\n1,x\n2.5,\n", b'a,"b\nc"\n2020-01-01,"x,y"\n']
     found["arrow"] += list(_files())
     found["parquet"] += [_parquet()]

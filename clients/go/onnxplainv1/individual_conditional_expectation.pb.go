@@ -24,7 +24,7 @@ const (
 // Asks how the prediction of single rows changes with a feature, or with
 // several features together.
 //
-// Cost: grid points times `curve_count` predictions per entry of `features` and
+// Cost: grid points times curves predictions per entry of `features` and
 // `joint_features`.
 // Rows by default: 500; all rows with the trees engine.
 type IndividualConditionalExpectationOptions struct {
@@ -76,6 +76,11 @@ type IndividualConditionalExpectationOptions struct {
 	// follow those of `features`, and are not drawn in plots.
 	// Default: none.
 	JointFeatures []*FeatureGroup `protobuf:"bytes,12,rep,name=joint_features,json=jointFeatures,proto3" json:"joint_features,omitempty"`
+	// Optional. Rows of the table, from 0, none twice, that get a curve, in ascending
+	// order, in place of rows that are drawn; `curve_count` then does not apply. A
+	// row of weight 0 has no part in the grids.
+	// At most 1000 entries; each at least 0; default: drawn rows.
+	RowIndices    []int32 `protobuf:"varint,13,rep,packed,name=row_indices,json=rowIndices,proto3" json:"row_indices,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -190,6 +195,13 @@ func (x *IndividualConditionalExpectationOptions) GetCentered() bool {
 func (x *IndividualConditionalExpectationOptions) GetJointFeatures() []*FeatureGroup {
 	if x != nil {
 		return x.JointFeatures
+	}
+	return nil
+}
+
+func (x *IndividualConditionalExpectationOptions) GetRowIndices() []int32 {
+	if x != nil {
+		return x.RowIndices
 	}
 	return nil
 }
@@ -348,7 +360,7 @@ var File_onnxplain_v1_individual_conditional_expectation_proto protoreflect.File
 
 const file_onnxplain_v1_individual_conditional_expectation_proto_rawDesc = "" +
 	"\n" +
-	"5onnxplain/v1/individual_conditional_expectation.proto\x12\fonnxplain.v1\x1a%onnxplain/v1/partial_dependence.proto\x1a\x18onnxplain/v1/table.proto\"\xeb\x04\n" +
+	"5onnxplain/v1/individual_conditional_expectation.proto\x12\fonnxplain.v1\x1a%onnxplain/v1/partial_dependence.proto\x1a\x18onnxplain/v1/table.proto\"\x8c\x05\n" +
 	"'IndividualConditionalExpectationOptions\x12\x1a\n" +
 	"\bfeatures\x18\x01 \x03(\tR\bfeatures\x12 \n" +
 	"\tgrid_size\x18\x02 \x01(\x05H\x00R\bgridSize\x88\x01\x01\x12K\n" +
@@ -366,7 +378,9 @@ const file_onnxplain_v1_individual_conditional_expectation_proto_rawDesc = "" +
 	" \x01(\x05H\x04R\n" +
 	"groupCount\x88\x01\x01\x12\x1a\n" +
 	"\bcentered\x18\v \x01(\bR\bcentered\x12A\n" +
-	"\x0ejoint_features\x18\f \x03(\v2\x1a.onnxplain.v1.FeatureGroupR\rjointFeaturesB\f\n" +
+	"\x0ejoint_features\x18\f \x03(\v2\x1a.onnxplain.v1.FeatureGroupR\rjointFeatures\x12\x1f\n" +
+	"\vrow_indices\x18\r \x03(\x05R\n" +
+	"rowIndicesB\f\n" +
 	"\n" +
 	"_grid_sizeB\r\n" +
 	"\v_trim_lowerB\r\n" +

@@ -23,6 +23,7 @@ SUMMARIES: Mapping[str, str] = MappingProxyType(
         "wait": "Wait for OPERATION and write its answer; exit code 1 if it has none.",
         "operations": "List your operations; or get, cancel or delete some, or print their parts.",
         "serve": "Serve gRPC and REST until SIGTERM or SIGINT.",
+        "explainer": "Serve as the explainer container of KServe, whose arguments it takes too.",
         "settings": "Print the settings that `serve` would start with, and where each comes from.",
         "token": "Make a token: print it, and on a second line its entry for the server's "
         "--tokens-file.",

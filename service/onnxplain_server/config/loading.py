@@ -35,6 +35,13 @@ NEEDS = (
     ("tls_certificate_file", "tls_key_file"),
     ("tls_key_file", "tls_certificate_file"),
     ("tls_client_ca_file", "tls_certificate_file"),
+    ("explainer_name", "explainer_background"),
+    ("explainer_background", "explainer_name"),
+    ("explainer_model", "explainer_name"),
+    ("explainer_predictor_host", "explainer_name"),
+    ("explainer_target_column", "explainer_background"),
+    ("explainer_weight_column", "explainer_background"),
+    ("explainer_feature_columns", "explainer_background"),
 )
 """Pairs of settings: the first requires the second."""
 

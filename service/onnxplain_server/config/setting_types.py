@@ -82,6 +82,13 @@ def _callers(text: str) -> str:
     return ",".join(dict.fromkeys(names))
 
 
+def _column_names(text: str) -> str:
+    names = [name.strip() for name in text.split(",")]
+    if not all(names) or len(set(names)) < len(names):
+        raise ValueError('must be names of columns, none twice, such as "age,income"')
+    return ",".join(names)
+
+
 RedisUrl = Annotated[SecretStr, AfterValidator(redis_url)]
 SafeUrl = Annotated[str, AfterValidator(_safe_url)]
 Algorithms = Annotated[str, AfterValidator(_algorithms)]
@@ -89,3 +96,5 @@ Hosts = Annotated[str, AfterValidator(_hosts)]
 Origins = Annotated[str, AfterValidator(_origins)]
 Text = Annotated[str, StringConstraints(min_length=1)]
 Callers = Annotated[str, AfterValidator(_callers)]
+ColumnNames = Annotated[str, AfterValidator(_column_names)]
+ModelName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,252}$")]

@@ -17,8 +17,10 @@ from onnxplain_server.config.setting_names import PREFIX
 from onnxplain_server.config.setting_types import (
     Algorithms,
     Callers,
+    ColumnNames,
     Hosts,
     MessageSize,
+    ModelName,
     Origins,
     Port,
     RedisUrl,
@@ -278,6 +280,54 @@ class Settings(BaseSettings):
         description="Silence of a server after which others take over its operations.",
         ge=1,
         le=3_600,
+    )
+    explainer_name: ModelName | None = Field(
+        None,
+        description="Name of the model that is explained under the routes of KServe and MLflow: see"
+        " platforms/kserve.md. Needs explainer_background, and explainer_model or"
+        " explainer_predictor_host. Without it, there are no such routes.",
+    )
+    explainer_model: Text | None = Field(
+        None,
+        description="ONNX file of that model: a path, or an address below a prefix of sources_file."
+        " If set, the predictor is not asked.",
+    )
+    explainer_predictor_host: Text | None = Field(
+        None,
+        description="Host, with a port if it is not 80 or 443, that predicts for that model where"
+        " explainer_model is not set; its address must be listed in remote_models_file.",
+    )
+    explainer_predictor_protocol: Literal["v1", "v2", "grpc-v2"] = Field(
+        "v1",
+        description="Protocol of the predictor, as KServe names it: v1, v2 (Open Inference Protocol"
+        " over REST) or grpc-v2.",
+    )
+    explainer_predictor_use_ssl: bool = Field(
+        False, description="Whether the predictor is asked over TLS."
+    )
+    explainer_background: Text | None = Field(
+        None,
+        description="Table that rows are explained against, some hundred rows: a path of a CSV,"
+        " Parquet or Arrow file, or an address below a prefix of sources_file. It is read once, at"
+        " the start.",
+    )
+    explainer_target_column: Text | None = Field(
+        None, description="Column of the background with the true values."
+    )
+    explainer_weight_column: Text | None = Field(
+        None, description="Column of the background with case weights."
+    )
+    explainer_feature_columns: ColumnNames | None = Field(
+        None,
+        description="Columns of the background that the model takes, in its order, separated by"
+        " commas; by default, as in ExplainRequest.feature_columns.",
+    )
+    explainer_interaction_rows: int = Field(
+        500,
+        description="Rows of the background for the interactions that are computed at the start;"
+        " 0 computes none. Work grows with their square.",
+        ge=0,
+        le=1_000_000,
     )
     grace_seconds: float = Field(
         25.0,

@@ -115,6 +115,7 @@ class IndividualConditionalExpectationOptions:
     group_columns = Limits(default=None, max_items=2)
     group_count = Limits(default=4, min=1, max=100)
     centered = Limits(default=False)
+    row_indices = Limits(default=None, min=0, max_items=1_000)
 
 
 class InteractionsOptions:

@@ -8,12 +8,16 @@ from enum import Enum
 
 
 class ServiceMethod(Enum):
-    """Method of the service that computes; ANSWER and PARTS decode what operations keep."""
+    """Method of the service that computes.
+
+    ANSWER and PARTS decode answers that are kept; ROWS decodes rows that an explainer explains.
+    """
 
     EXPLAIN = "explain"
     DESCRIBE = "describe"
     ANSWER = "answer"
     PARTS = "parts"
+    ROWS = "rows"
 
 
 class ReplyFormat(Enum):
@@ -114,11 +118,14 @@ class RequestParts:
         Serialised message with the fields besides `model` and `table`.
     model, table : RequestFile or None
         None where the request has none, or an empty one, which stays in the envelope.
+    takes_interactions : bool
+        Whether its answer ends with the interactions that an explainer has kept.
     """
 
     envelope: bytes
     model: RequestFile | None = None
     table: RequestFile | None = None
+    takes_interactions: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,6 +86,11 @@ class Sample:
         """All rows of weight above 0, the population of the draw."""
         return np.flatnonzero(self.weights)
 
+    @cached_property
+    def population(self) -> Features:
+        """The features of all rows of weight above 0, on which grids are laid."""
+        return self.features.take(self.rows)
+
     @property
     def population_count(self) -> int:
         """Number of all rows of weight above 0, also where the table is a sample of them."""

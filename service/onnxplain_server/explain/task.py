@@ -101,6 +101,8 @@ class Job(Generic[R]):
     run_sampled : callable (SampledRows) -> Result or None
         Takes its rows as a sample of those of another job, and adds intervals of the numbers of
         that one; None where no intervals are known.
+    are_rows_asked : bool
+        Whether the request names its rows, so that none are drawn.
     """
 
     options: Options
@@ -114,3 +116,4 @@ class Job(Generic[R]):
     is_streamed: bool = False
     check_cost: int = 0
     run_sampled: Callable[[SampledRows], R] | None = None
+    are_rows_asked: bool = False

@@ -213,6 +213,7 @@ def _request_notes(request: BoundRequest, jobs: Sequence[Job[Any]]) -> Iterator[
         yield request.resources.streamed.note()
     if request.is_sampled:
         sample = request.sample
-        counts = [(method_of(job.options).name, job.rows.drawn) for job in jobs if job.rows]
+        drawing = (job for job in jobs if not job.are_rows_asked)
+        counts = [(method_of(job.options).name, job.rows.drawn) for job in drawing if job.rows]
         yield from rows_drawn(counts, sample.population_count, sample.seed)
         yield from sample.notes()

@@ -15,7 +15,7 @@ from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Note
 from onnxplain_server.effects.engine import Effects
 from onnxplain_server.methods import partial_dependence
-from onnxplain_server.methods.option_checks import check_limits, choose
+from onnxplain_server.methods.option_checks import check_limits, check_row_indices, choose
 from onnxplain_server.methods.partial_dependence import Strategy
 
 
@@ -31,6 +31,8 @@ class Options:
         Features to vary together.
     grids : tuple, one entry per entry of `features`, then of `joint_features`
         As in partial dependence.
+    row_indices : tuple of int
+        Rows of the table; empty: rows are drawn.
     """
 
     features: tuple[str, ...] = ()
@@ -45,6 +47,7 @@ class Options:
     group_columns: tuple[str, ...] = ()
     group_count: int = IndividualConditionalExpectationOptions.group_count.default
     centered: bool = IndividualConditionalExpectationOptions.centered.default
+    row_indices: tuple[int, ...] = ()
 
     @property
     def as_partial_dependence(self) -> partial_dependence.Options:
@@ -105,8 +108,14 @@ class Result:
     notes: tuple[Note, ...] = ()
 
 
-def resolve(options: Options, names: Sequence[str], path: str) -> Options:
-    """Fill in defaults that depend on the features; reject invalid options."""
+def resolve(options: Options, names: Sequence[str], row_count: int, path: str) -> Options:
+    """Fill in defaults that depend on the features; reject invalid options.
+
+    Parameters
+    ----------
+    row_count : int
+        Rows of the table as sent.
+    """
     features = options.features
     if features or not options.joint_features:
         features = choose(features, names, f"{path}.features")
@@ -119,6 +128,8 @@ def resolve(options: Options, names: Sequence[str], path: str) -> Options:
                 f"{path}.joint_features[{i}].names",
             )
     check_limits(IndividualConditionalExpectationOptions, options, path)
+    limits = IndividualConditionalExpectationOptions.row_indices
+    check_row_indices(options.row_indices, row_count, limits, f"{path}.row_indices")
     if len(options.group_columns) > IndividualConditionalExpectationOptions.group_columns.max_items:
         raise ExplainError(
             Reason.INVALID_OPTION,

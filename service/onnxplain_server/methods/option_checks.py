@@ -55,6 +55,18 @@ def check_limits(message: type, options: Any, path: str) -> None:
             within(value, limits, f"{path}.{name}")
 
 
+def check_row_indices(rows: Sequence[int], row_count: int, limits: Limits[Any], path: str) -> None:
+    """Refuse rows that the table does not have, too many, and any that stands twice."""
+    wrong = [row for row in rows if not 0 <= row < row_count]
+    if wrong or len(rows) > (limits.max_items or 0) or len(set(rows)) < len(rows):
+        raise ExplainError(
+            Reason.INVALID_OPTION,
+            f"row_indices must be at most {limits.max_items:,}, none twice, each in "
+            f"[0, {row_count - 1}]" + (f"; one is {wrong[0]}" if wrong else ""),
+            path,
+        )
+
+
 def within(value: float, limits: Limits[Any], path: str) -> None:
     """Refuse a number outside its limits, and NaN."""
     if not limits.allow(value):

@@ -76,7 +76,11 @@ SEQUENCES = Method("firm", "sequences")
 _METHODS = (
     Method("interactions", "interactions"),
     Method("partial_dependence", "partial_dependence"),
-    Method("individual_conditional_expectation", "individual_conditional_expectation"),
+    Method(
+        "individual_conditional_expectation",
+        "individual_conditional_expectation",
+        row_indices=lambda options: options.row_indices,
+    ),
     Method(
         "permutation_importance",
         "permutation_importance",

@@ -32,6 +32,8 @@ _TABLE_FORMS: Mapping[str, str] = MappingProxyType(
     }
 )
 
+CSV_TYPES = tuple(name for name, form in _TABLE_FORMS.items() if form == "csv" and "/" in name)
+
 TABLE_TYPES = tuple(name for name in _TABLE_FORMS if "/" in name)
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TypeVar
 
 from google.protobuf.message import DecodeError
@@ -25,7 +26,7 @@ from werkzeug.http import parse_options_header
 
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.request import REMOTE_FORM, RequestFile, RequestParts, ServiceMethod
-from onnxplain_server.wire import canonical, rest_request
+from onnxplain_server.wire import canonical, explained_rows, rest_request
 from onnxplain_server.wire.canonical import AnyMessage
 from onnxplain_server.wire.kept_parts import separate_parts
 from onnxplain_server.wire.media_types import CHARSETS, FORM
@@ -45,7 +46,8 @@ def decode(method: ServiceMethod, media_type: str, content: bytes) -> RequestPar
     ----------
     method : ServiceMethod
     media_type : str
-        Value of the header Content-Type: JSON, or a multipart form with its boundary.
+        Value of the header Content-Type: JSON, or a multipart form with its boundary; of rows
+        also CSV.
     content : bytes
 
     Raises
@@ -57,6 +59,9 @@ def decode(method: ServiceMethod, media_type: str, content: bytes) -> RequestPar
         return RequestParts(canonical.encode(_kept(content, ExplainResponse)).encode())
     if method is ServiceMethod.PARTS:
         return RequestParts(_partials(content))
+    if method is ServiceMethod.ROWS:
+        request, takes_interactions = explained_rows.read(media_type, content)
+        return replace(_split(request), takes_interactions=takes_interactions)
     kind, parameters = parse_options_header(media_type)
     if kind == FORM:
         form = _Form(content, parameters.get("boundary", ""))

@@ -26,7 +26,7 @@ from onnxplain.v1 import partial_dependence_pb2 as onnxplain_dot_v1_dot_partial_
 from onnxplain.v1 import table_pb2 as onnxplain_dot_v1_dot_table__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n5onnxplain/v1/individual_conditional_expectation.proto\x12\x0connxplain.v1\x1a%onnxplain/v1/partial_dependence.proto\x1a\x18onnxplain/v1/table.proto\"\xe1\x03\n\'IndividualConditionalExpectationOptions\x12\x10\n\x08\x66\x65\x61tures\x18\x01 \x03(\t\x12\x16\n\tgrid_size\x18\x02 \x01(\x05H\x00\x88\x01\x01\x12\x41\n\x08strategy\x18\x03 \x01(\x0e\x32/.onnxplain.v1.PartialDependenceOptions.Strategy\x12\x17\n\ntrim_lower\x18\x04 \x01(\x01H\x01\x88\x01\x01\x12\x17\n\ntrim_upper\x18\x05 \x01(\x01H\x02\x88\x01\x01\x12!\n\x05grids\x18\x06 \x03(\x0b\x32\x12.onnxplain.v1.Grid\x12\x17\n\x0finclude_missing\x18\x07 \x01(\x08\x12\x18\n\x0b\x63urve_count\x18\x08 \x01(\x05H\x03\x88\x01\x01\x12\x15\n\rgroup_columns\x18\t \x03(\t\x12\x18\n\x0bgroup_count\x18\n \x01(\x05H\x04\x88\x01\x01\x12\x10\n\x08\x63\x65ntered\x18\x0b \x01(\x08\x12\x32\n\x0ejoint_features\x18\x0c \x03(\x0b\x32\x1a.onnxplain.v1.FeatureGroupB\x0c\n\n_grid_sizeB\r\n\x0b_trim_lowerB\r\n\x0b_trim_upperB\x0e\n\x0c_curve_countB\x0e\n\x0c_group_count\"\x84\x01\n&IndividualConditionalExpectationResult\x12\x14\n\x0coutput_names\x18\x01 \x03(\t\x12\x44\n\x06\x63urves\x18\x02 \x03(\x0b\x32\x34.onnxplain.v1.IndividualConditionalExpectationCurves\"\xa4\x01\n&IndividualConditionalExpectationCurves\x12\x0f\n\x07\x66\x65\x61ture\x18\x01 \x01(\t\x12\"\n\x04grid\x18\x02 \x03(\x0b\x32\x14.onnxplain.v1.Column\x12\x13\n\x0brow_indices\x18\x03 \x03(\x05\x12\x0e\n\x06groups\x18\x04 \x03(\t\x12\x0e\n\x06values\x18\x05 \x03(\x01\x12\x10\n\x08\x66\x65\x61tures\x18\x06 \x03(\tb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n5onnxplain/v1/individual_conditional_expectation.proto\x12\x0connxplain.v1\x1a%onnxplain/v1/partial_dependence.proto\x1a\x18onnxplain/v1/table.proto\"\xf6\x03\n\'IndividualConditionalExpectationOptions\x12\x10\n\x08\x66\x65\x61tures\x18\x01 \x03(\t\x12\x16\n\tgrid_size\x18\x02 \x01(\x05H\x00\x88\x01\x01\x12\x41\n\x08strategy\x18\x03 \x01(\x0e\x32/.onnxplain.v1.PartialDependenceOptions.Strategy\x12\x17\n\ntrim_lower\x18\x04 \x01(\x01H\x01\x88\x01\x01\x12\x17\n\ntrim_upper\x18\x05 \x01(\x01H\x02\x88\x01\x01\x12!\n\x05grids\x18\x06 \x03(\x0b\x32\x12.onnxplain.v1.Grid\x12\x17\n\x0finclude_missing\x18\x07 \x01(\x08\x12\x18\n\x0b\x63urve_count\x18\x08 \x01(\x05H\x03\x88\x01\x01\x12\x15\n\rgroup_columns\x18\t \x03(\t\x12\x18\n\x0bgroup_count\x18\n \x01(\x05H\x04\x88\x01\x01\x12\x10\n\x08\x63\x65ntered\x18\x0b \x01(\x08\x12\x32\n\x0ejoint_features\x18\x0c \x03(\x0b\x32\x1a.onnxplain.v1.FeatureGroup\x12\x13\n\x0brow_indices\x18\r \x03(\x05\x42\x0c\n\n_grid_sizeB\r\n\x0b_trim_lowerB\r\n\x0b_trim_upperB\x0e\n\x0c_curve_countB\x0e\n\x0c_group_count\"\x84\x01\n&IndividualConditionalExpectationResult\x12\x14\n\x0coutput_names\x18\x01 \x03(\t\x12\x44\n\x06\x63urves\x18\x02 \x03(\x0b\x32\x34.onnxplain.v1.IndividualConditionalExpectationCurves\"\xa4\x01\n&IndividualConditionalExpectationCurves\x12\x0f\n\x07\x66\x65\x61ture\x18\x01 \x01(\t\x12\"\n\x04grid\x18\x02 \x03(\x0b\x32\x14.onnxplain.v1.Column\x12\x13\n\x0brow_indices\x18\x03 \x03(\x05\x12\x0e\n\x06groups\x18\x04 \x03(\t\x12\x0e\n\x06values\x18\x05 \x03(\x01\x12\x10\n\x08\x66\x65\x61tures\x18\x06 \x03(\tb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -34,9 +34,9 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'onnxplain.v1.individual_con
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_INDIVIDUALCONDITIONALEXPECTATIONOPTIONS']._serialized_start=137
-  _globals['_INDIVIDUALCONDITIONALEXPECTATIONOPTIONS']._serialized_end=618
-  _globals['_INDIVIDUALCONDITIONALEXPECTATIONRESULT']._serialized_start=621
-  _globals['_INDIVIDUALCONDITIONALEXPECTATIONRESULT']._serialized_end=753
-  _globals['_INDIVIDUALCONDITIONALEXPECTATIONCURVES']._serialized_start=756
-  _globals['_INDIVIDUALCONDITIONALEXPECTATIONCURVES']._serialized_end=920
+  _globals['_INDIVIDUALCONDITIONALEXPECTATIONOPTIONS']._serialized_end=639
+  _globals['_INDIVIDUALCONDITIONALEXPECTATIONRESULT']._serialized_start=642
+  _globals['_INDIVIDUALCONDITIONALEXPECTATIONRESULT']._serialized_end=774
+  _globals['_INDIVIDUALCONDITIONALEXPECTATIONCURVES']._serialized_start=777
+  _globals['_INDIVIDUALCONDITIONALEXPECTATIONCURVES']._serialized_end=941
 # @@protoc_insertion_point(module_scope)

@@ -9,7 +9,7 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class IndividualConditionalExpectationOptions(_message.Message):
-    __slots__ = ("features", "grid_size", "strategy", "trim_lower", "trim_upper", "grids", "include_missing", "curve_count", "group_columns", "group_count", "centered", "joint_features")
+    __slots__ = ("features", "grid_size", "strategy", "trim_lower", "trim_upper", "grids", "include_missing", "curve_count", "group_columns", "group_count", "centered", "joint_features", "row_indices")
     FEATURES_FIELD_NUMBER: _ClassVar[int]
     GRID_SIZE_FIELD_NUMBER: _ClassVar[int]
     STRATEGY_FIELD_NUMBER: _ClassVar[int]
@@ -22,6 +22,7 @@ class IndividualConditionalExpectationOptions(_message.Message):
     GROUP_COUNT_FIELD_NUMBER: _ClassVar[int]
     CENTERED_FIELD_NUMBER: _ClassVar[int]
     JOINT_FEATURES_FIELD_NUMBER: _ClassVar[int]
+    ROW_INDICES_FIELD_NUMBER: _ClassVar[int]
     features: _containers.RepeatedScalarFieldContainer[str]
     grid_size: int
     strategy: _partial_dependence_pb2.PartialDependenceOptions.Strategy
@@ -34,7 +35,8 @@ class IndividualConditionalExpectationOptions(_message.Message):
     group_count: int
     centered: bool
     joint_features: _containers.RepeatedCompositeFieldContainer[_partial_dependence_pb2.FeatureGroup]
-    def __init__(self, features: _Optional[_Iterable[str]] = ..., grid_size: _Optional[int] = ..., strategy: _Optional[_Union[_partial_dependence_pb2.PartialDependenceOptions.Strategy, str]] = ..., trim_lower: _Optional[float] = ..., trim_upper: _Optional[float] = ..., grids: _Optional[_Iterable[_Union[_partial_dependence_pb2.Grid, _Mapping]]] = ..., include_missing: bool = ..., curve_count: _Optional[int] = ..., group_columns: _Optional[_Iterable[str]] = ..., group_count: _Optional[int] = ..., centered: bool = ..., joint_features: _Optional[_Iterable[_Union[_partial_dependence_pb2.FeatureGroup, _Mapping]]] = ...) -> None: ...
+    row_indices: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, features: _Optional[_Iterable[str]] = ..., grid_size: _Optional[int] = ..., strategy: _Optional[_Union[_partial_dependence_pb2.PartialDependenceOptions.Strategy, str]] = ..., trim_lower: _Optional[float] = ..., trim_upper: _Optional[float] = ..., grids: _Optional[_Iterable[_Union[_partial_dependence_pb2.Grid, _Mapping]]] = ..., include_missing: bool = ..., curve_count: _Optional[int] = ..., group_columns: _Optional[_Iterable[str]] = ..., group_count: _Optional[int] = ..., centered: bool = ..., joint_features: _Optional[_Iterable[_Union[_partial_dependence_pb2.FeatureGroup, _Mapping]]] = ..., row_indices: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class IndividualConditionalExpectationResult(_message.Message):
     __slots__ = ("output_names", "curves")

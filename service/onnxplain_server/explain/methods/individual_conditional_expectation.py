@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
+import numpy as np
+
+from onnxplain_server.core.arrays import Indices
 from onnxplain_server.effects.column_values import SortedColumn
 from onnxplain_server.explain.methods.partial_dependence import castable_grids
+from onnxplain_server.explain.sample import Sample
 from onnxplain_server.explain.streaming.streamed_columns import (
     StreamedColumns,
     known_columns,
@@ -27,12 +32,13 @@ def prepare(task: Task, options: Options) -> Job[Result]:
         If options, model and table do not fit each other.
     """
     sample, path = task.sample, task.path
-    options = method.resolve(options, sample.features.names, path)
+    sent_count = sample.weighted.sent_row_count
+    options = method.resolve(options, sample.features.names, sent_count, path)
     as_partial_dependence = options.as_partial_dependence
     columns = _summaries(task, options)
     of_all = StreamedColumns(sample.features, columns) if columns else None
-    points = castable_grids(task.effects, sample.features, as_partial_dependence, path, of_all)
-    rows = sample.draw_few(sample.drawn, options.curve_count)
+    points = castable_grids(task.effects, sample.population, as_partial_dependence, path, of_all)
+    rows = _rows(sample, options)
 
     def labels(column: str) -> tuple[str, ...]:
         values = sample.table.column(column, f"{path}.group_columns")
@@ -41,13 +47,23 @@ def prepare(task: Task, options: Options) -> Job[Result]:
         return tuple(grouping.labels[code] for code in grouping.codes(values[rows]))
 
     groups = tuple(map(labels, options.group_columns))
-    effects = task.effects.restrict(sample.unmerged(rows))
+    # A curve has no weight, but the engines divide by the sum of those that they are given.
+    background = replace(sample.unmerged(rows), weights=np.ones(len(rows)))
+    effects = task.effects.restrict(background)
     return Job(
         options,
         method.cost(effects, points),
         lambda: method.compute(effects, options, points, groups),
-        sample.used(rows),
+        replace(sample.used(rows), used=len(rows)),
+        are_rows_asked=bool(options.row_indices),
     )
+
+
+def _rows(sample: Sample, options: Options) -> Indices:
+    """Return the rows that get curves, ascending: those asked for, of any weight, or drawn ones."""
+    if options.row_indices:
+        return sample.positions(sorted(options.row_indices))
+    return sample.draw_few(sample.drawn, options.curve_count)
 
 
 def _summaries(task: Task, options: Options) -> Mapping[str, ColumnSummary]:

@@ -34,7 +34,7 @@ def prepare(task: Task, options: Options) -> Job[Result]:
     streamed = _streamed(task, options)
     if streamed is not None:
         return streamed
-    points = castable_grids(effects, sample.features, options, task.path)
+    points = castable_grids(effects, sample.population, options, task.path)
     groups, rows = _row_groups(task, options)
 
     def run_sampled(of: SampledRows) -> Result:

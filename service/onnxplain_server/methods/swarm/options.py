@@ -9,7 +9,7 @@ from enum import Enum
 from onnxplain_server.core.contract_limits import SwarmOptions
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.methods.losses import Loss, LossParameters
-from onnxplain_server.methods.option_checks import check_limits, choose
+from onnxplain_server.methods.option_checks import check_limits, check_row_indices, choose
 
 
 class Search(Enum):
@@ -165,7 +165,9 @@ def resolve(options: Options, movable: Sequence[str], row_count: int, path: str)
         )
     _check_neutral(options.motion, f"{path}.weight_limit")
     check_limits(SwarmOptions, options, path)
-    _check_rows(options.row_indices, row_count, f"{path}.row_indices")
+    check_row_indices(
+        options.row_indices, row_count, SwarmOptions.row_indices, f"{path}.row_indices"
+    )
     score = options.score or (Score.ACCURACY if options.measure is None else None)
     return replace(options, features=features, score=score)
 
@@ -177,17 +179,5 @@ def _check_neutral(motion: Motion, path: str) -> None:
             Reason.INVALID_OPTION,
             f"weights in [0, {motion.weight_limit:g}] exclude the neutral weight {neutral:g}, "
             f"where a search begins; set weight_limit to {neutral:g} or more",
-            path,
-        )
-
-
-def _check_rows(rows: Sequence[int], row_count: int, path: str) -> None:
-    wrong = [row for row in rows if not 0 <= row < row_count]
-    limit = SwarmOptions.row_indices.max_items
-    if wrong or len(rows) > limit or len(set(rows)) < len(rows):
-        raise ExplainError(
-            Reason.INVALID_OPTION,
-            f"row_indices must be at most {limit:,}, none twice, each in "
-            f"[0, {row_count - 1}]" + (f"; one is {wrong[0]}" if wrong else ""),
             path,
         )

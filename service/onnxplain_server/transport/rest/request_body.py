@@ -12,6 +12,7 @@ from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.request import Body, RequestFile, RequestParts, ServiceMethod
 from onnxplain_server.wire.media_types import (
     CHARSETS,
+    CSV_TYPES,
     FORM,
     JSON,
     MODEL_TYPES,
@@ -52,6 +53,15 @@ def model_parts() -> Iterator[bytes]:
 def table_parts() -> tuple[str, Iterator[bytes]]:
     """Read the current request's body: a table's format, and its bytes in parts."""
     return table_form(_media_type()), _parts()
+
+
+def rows() -> tuple[str, Iterator[bytes]]:
+    """Read the current request's body with rows for an explainer: its type, its bytes in parts."""
+    if _media_type() not in {JSON, *CSV_TYPES}:
+        raise UnsupportedMediaType(f"send {JSON} or {CSV_TYPES[0]}")
+    if "Inference-Header-Content-Length" in request.headers:
+        raise UnsupportedMediaType("tensors in binary are not supported; send them as JSON")
+    return request.content_type or "", _parts()
 
 
 def _body(method: ServiceMethod) -> Body:

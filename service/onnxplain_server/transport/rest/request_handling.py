@@ -15,8 +15,12 @@ from onnxplain_server.transport.request_log import NOBODY, OK, RequestRecord
 from onnxplain_server.transport.rest import headers, problems
 from onnxplain_server.transport.rest.request_parser import is_explanation
 from onnxplain_server.transport.status import retry_seconds
+from onnxplain_server.wire.media_types import JSON
 
 _REQUEST_ID = "X-Request-Id"
+
+# Blueprint of the routes of platforms, whose clients read errors in plain JSON only.
+PLATFORMS = "platforms"
 
 # Blueprint of the health checks, which are called every few seconds.
 PROBES = "probes"
@@ -100,7 +104,8 @@ def current() -> Exchange:
 def _answer(error: Exception) -> Response:
     document = current().problem_of(error)
     text = problems.encode(document)
-    response = Response(text, document["status"], mimetype=problems.MEDIA_TYPE)
+    media_type = JSON if request.blueprint == PLATFORMS else problems.MEDIA_TYPE
+    response = Response(text, document["status"], mimetype=media_type)
     if isinstance(error, HTTPException):
         for name, value in error.get_headers():
             if name == "Allow":

@@ -6,6 +6,7 @@ It also refuses requests that waitress would guess at.
 from __future__ import annotations
 
 import math
+import re
 import time
 from collections.abc import Callable
 from copy import copy
@@ -24,7 +25,9 @@ from onnxplain_server.transport.status import STATUS
 _TIMEOUT_KEY = TIMEOUT.upper().replace("-", "_")
 """Name of the header in waitress' parser."""
 
-_EXPLANATIONS = "/v1/explanations"
+_EXPLANATIONS = re.compile(
+    "/v1/explanations|/invocations|/v1/models/[^/]+:explain|/v2/models/[^/]+/explain"
+)
 
 HeaderCheck: TypeAlias = Callable[[str, str | None], ExplainError | None]
 """Called with path and authorization; returns an error to refuse the body unread, or None."""
@@ -32,7 +35,7 @@ HeaderCheck: TypeAlias = Callable[[str, str | None], ExplainError | None]
 
 def is_explanation(method: str, path: str) -> bool:
     """Return whether a request asks for an explanation, now unless it is accepted for later."""
-    return (method, path) == ("POST", _EXPLANATIONS)
+    return method == "POST" and _EXPLANATIONS.fullmatch(path) is not None
 
 
 class RequestRefusedError(Error):  # type: ignore[misc] # waitress ships no types

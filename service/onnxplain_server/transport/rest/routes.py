@@ -12,6 +12,7 @@ from google.protobuf.message import Message
 from onnxplain_server.core.request import Reply, ReplyFormat, RequestFile, RequestParts
 from onnxplain_server.telemetry.tracing import UNTRACED, Tracer
 from onnxplain_server.transport.admission.authentication import ALLOW_ALL, Authenticator
+from onnxplain_server.transport.explainer.explainer import Explainer
 from onnxplain_server.transport.metrics.request_metrics import Metrics
 from onnxplain_server.transport.operations.operation_calls import OperationCalls
 from onnxplain_server.transport.rest import (
@@ -24,6 +25,7 @@ from onnxplain_server.transport.rest import (
 from onnxplain_server.transport.rest.openapi_page import create_docs
 from onnxplain_server.transport.rest.operation_routes import is_async, operation_routes, start
 from onnxplain_server.transport.rest.origin_policy import OWN_ORIGIN, OriginPolicy
+from onnxplain_server.transport.rest.platform_routes import add_probes, platform_routes
 from onnxplain_server.transport.service import Service
 from onnxplain_server.wire import canonical
 from onnxplain_server.wire.media_types import JSON
@@ -37,6 +39,7 @@ def create_app(
     authenticator: Authenticator = ALLOW_ALL,
     tracer: Tracer = UNTRACED,
     origin_policy: OriginPolicy = OWN_ORIGIN,
+    explainer: Explainer | None = None,
 ) -> Flask:
     """Make the WSGI application.
 
@@ -54,6 +57,8 @@ def create_app(
         Traces the requests.
     origin_policy : OriginPolicy
         Origins that may read the answers.
+    explainer : Explainer, optional
+        Without it, there are no routes of platforms.
     """
     app = Flask("onnxplain", static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = message_bytes
@@ -61,7 +66,11 @@ def create_app(
     cross_origin.install(app, origin_policy)
     rest_access.install(app, authenticator)
     calls = OperationCalls(service)
-    for routes in (_explanations(service, calls), _uploads(service), _probes(service)):
+    probes = _probes(service)
+    if explainer is not None:
+        add_probes(probes, service, explainer)
+        app.register_blueprint(platform_routes(service, explainer))
+    for routes in (_explanations(service, calls), _uploads(service), probes):
         app.register_blueprint(routes)
     app.register_blueprint(operation_routes(service, calls))
     app.register_blueprint(_version())

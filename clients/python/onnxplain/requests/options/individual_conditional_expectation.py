@@ -21,8 +21,8 @@ class IndividualConditionalExpectation:
     Asks how the prediction of single rows changes with a feature, or with several features
     together.
 
-    Cost: grid points times `curve_count` predictions per entry of `features` and `joint_features`.
-    Rows by default: 500; all rows with the trees engine.
+    Cost: grid points times curves predictions per entry of `features` and `joint_features`. Rows by
+    default: 500; all rows with the trees engine.
 
     Attributes
     ----------
@@ -62,6 +62,10 @@ class IndividualConditionalExpectation:
     joint_features : sequence of sequence of str
         Features to vary together, two or more per entry. Their curves follow those of `features`,
         and are not drawn in plots. Default: none.
+    row_indices : sequence of int
+        Rows of the table, from 0, none twice, that get a curve, in ascending order, in place of
+        rows that are drawn; `curve_count` then does not apply. A row of weight 0 has no part in the
+        grids. At most 1000 entries; each at least 0; default: drawn rows.
 
     Examples
     --------
@@ -80,6 +84,7 @@ class IndividualConditionalExpectation:
     group_count: int | None = None
     centered: bool = False
     joint_features: Sequence[Sequence[str]] = ()
+    row_indices: Sequence[int] = ()
 
     def to_message(self) -> MethodOptions:
         """Write the message of the contract."""
@@ -99,5 +104,6 @@ class IndividualConditionalExpectation:
                 group_count=self.group_count,
                 centered=self.centered,
                 joint_features=to_groups(self.joint_features, "joint_features"),
+                row_indices=self.row_indices,
             )
         )

@@ -48,7 +48,7 @@ def pack_parts(arena: Arena, parts: RequestParts) -> bytes:
     files = [parts.model or RequestFile(), parts.table or RequestFile()]
     arena.put(parts.envelope, *(file.content for file in files))
     described = [[file.form, len(file.content), _cut(file.blob_id)] for file in files]
-    return json.dumps([len(parts.envelope), *described]).encode()
+    return json.dumps([len(parts.envelope), *described, parts.takes_interactions]).encode()
 
 
 def unpack_parts(arena: Arena, header: bytes) -> RequestParts:
@@ -59,15 +59,19 @@ def unpack_parts(arena: Arena, header: bytes) -> RequestParts:
     MalformedError
         If the header is not what `pack_parts` writes.
     """
-    size, model, table = _items(header, 3)
+    size, model, table, takes_interactions = _items(header, 4)
+    if not isinstance(takes_interactions, bool):
+        raise MalformedError
     start = _size(size, arena)
     envelope = bytes(arena.copy(start))
-    files: list[RequestFile | None] = []
-    for described, forms in ((model, _FORMS["model"]), (table, _FORMS["table"])):
-        part = _part(arena, described, forms, start)
+    files: dict[str, RequestFile | None] = {}
+    for kind, described in (("model", model), ("table", table)):
+        part = _part(arena, described, _FORMS[kind], start)
         start += len(part.content)
-        files.append(part if part.content or part.blob_id is not None else None)
-    return RequestParts(envelope, *files)
+        files[kind] = part if part.content or part.blob_id is not None else None
+    return RequestParts(
+        envelope, files["model"], files["table"], takes_interactions=takes_interactions
+    )
 
 
 def _part(arena: Arena, described: object, forms: Collection[str], start: int) -> RequestFile:

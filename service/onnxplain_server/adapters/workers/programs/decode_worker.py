@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 
+from onnxplain.v1.explanation_service_pb2 import ExplainRequest, MethodOptions
+from onnxplain.v1.feature_vectors_pb2 import FeatureVectorsOptions
+from onnxplain.v1.table_pb2 import Column, Columns, Table
+
 from onnxplain_server.adapters.workers.ipc import arena_reply, arena_request
 from onnxplain_server.adapters.workers.ipc.arena import Arena
 from onnxplain_server.adapters.workers.ipc.channel import FrameKind
@@ -15,6 +19,7 @@ from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.request import ServiceMethod
 from onnxplain_server.telemetry.spans import span
 from onnxplain_server.wire import rest_body
+from onnxplain_server.wire.kept_parts import join_parts
 
 _DOCUMENT = (
     b'{"model": {"content": "bQ=="},'
@@ -27,6 +32,11 @@ _FORM = (
     b"Content-Type: text/csv; charset=utf-8\r\n\r\na\r\n"
     b'--b\r\nContent-Disposition: form-data; name=request\r\n\r\n{"seed": 1}\r\n--b--\r\n'
 )
+_TEMPLATE = ExplainRequest(
+    table=Table(columns=Columns(columns=[Column(name="a", numbers=[1.5, 2.5])])),
+    methods=[MethodOptions(feature_vectors=FeatureVectorsOptions())],
+).SerializeToString()
+_ROWS = (("application/json", b'{"instances": [[1.5]]}'), ("text/csv", b"a\n1"))
 _REFUSED = (b"{", b'{"a": 1}', b'{"seed": "x"}', b'{"modelName": "\\ud800"}', b"\xff")
 
 
@@ -36,6 +46,9 @@ def load() -> None:
     rest_body.decode(ServiceMethod.EXPLAIN, "multipart/form-data; boundary=b", _FORM)
     rest_body.decode(ServiceMethod.ANSWER, "", b"")
     rest_body.decode(ServiceMethod.PARTS, "", bytes(4))
+    for media_type, rows in _ROWS:
+        content = b"".join(join_parts([_TEMPLATE, rows]))
+        rest_body.decode(ServiceMethod.ROWS, media_type, content)
     for document in _REFUSED:
         with suppress(ExplainError):
             rest_body.decode(ServiceMethod.EXPLAIN, "application/json", document)

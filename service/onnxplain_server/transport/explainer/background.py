@@ -1,0 +1,91 @@
+"""Background of an explainer: read once, where it lies, as columns of a message.
+
+Files are read in a process of its own, since this one loads no library that reads tables. They are
+the operator's, so it is not confined; what lies at a URI is fetched by the process of `Sources`.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from onnxplain.v1.table_pb2 import Table, TableUris
+
+from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.sources import FetchControl, Sources
+from onnxplain_server.wire.media_types import table_form
+
+_READER = "onnxplain_server.wire.background_columns"
+
+
+@dataclass(frozen=True, slots=True)
+class Background:
+    """Where the background lies, and how much of it is taken.
+
+    Attributes
+    ----------
+    address : str
+        URI, or path of a file.
+    sources : Sources
+        Reads URIs.
+    byte_limit : int
+        Largest table as sent, and largest message with its columns.
+    """
+
+    address: str
+    sources: Sources
+    byte_limit: int
+
+    def read(self, control: FetchControl) -> bytes:
+        """Return a serialised Columns.
+
+        Raises
+        ------
+        ExplainError
+            Those of tables, of files, and of `Sources.read_table`.
+        """
+        if is_uri(self.address):
+            message = Table(uris=TableUris(uris=[self.address])).SerializeToString()
+            fetched = self.sources.read_table(message, b"", (), self.byte_limit, control)
+            columns = _columns("arrow", bytes(fetched.content))
+        else:
+            columns = _columns(table_form("", self.address), file_content(self.address, "table"))
+        if len(columns) > self.byte_limit:
+            raise ExplainError(
+                Reason.TABLE_TOO_LARGE,
+                f"the background has {len(columns):,} bytes as columns, at most "
+                f"{self.byte_limit:,} are taken; some hundred rows are enough",
+                "table",
+            )
+        return columns
+
+
+def is_uri(address: str) -> bool:
+    """Return whether an address is a URI, and not the path of a file."""
+    return "://" in address or address.startswith("models:/")
+
+
+def file_content(path: str, kind: str) -> bytes:
+    """Return the content of an operator's file, "model" or "table".
+
+    Raises
+    ------
+    ExplainError
+        INVALID_REQUEST if it cannot be read.
+    """
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        message = f"the file {path} cannot be read: {error.strerror}"
+        raise ExplainError(Reason.INVALID_REQUEST, message, kind) from None
+
+
+def _columns(form: str, content: bytes) -> bytes:
+    command = [sys.executable, "-m", _READER, form]
+    done = subprocess.run(command, input=content, capture_output=True, check=False)  # noqa: S603
+    if done.returncode != 0:
+        lines = done.stderr.decode(errors="replace").splitlines() or ["it cannot be read"]
+        raise ExplainError(Reason.INVALID_TABLE, f"the background: {lines[-1]}", "table")
+    return done.stdout

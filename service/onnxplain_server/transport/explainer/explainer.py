@@ -1,0 +1,263 @@
+"""Explainer: explains rows of one model beside its background, which it has read at its start.
+
+A thread reads the background, tries an explanation of its first row, and computes the interactions
+of the model, which later answers take.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TypeVar
+
+from onnxplain.v1.explanation_service_pb2 import ExplainRequest, MethodOptions
+from onnxplain.v1.feature_vectors_pb2 import FeatureVectorsOptions
+from onnxplain.v1.individual_conditional_expectation_pb2 import (
+    IndividualConditionalExpectationOptions,
+)
+from onnxplain.v1.interactions_pb2 import InteractionsOptions
+from onnxplain.v1.table_pb2 import Column, Columns
+
+from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.request import (
+    REMOTE_FORM,
+    Body,
+    Reply,
+    ReplyFormat,
+    RequestFile,
+    RequestParts,
+    ServiceMethod,
+)
+from onnxplain_server.transport.admission.admission import Caller
+from onnxplain_server.transport.admission.authentication import ANONYMOUS
+from onnxplain_server.transport.admission.ticket import Ticket
+from onnxplain_server.transport.explainer.background import Background
+from onnxplain_server.transport.explainer.kept_interactions import KeptInteractions
+from onnxplain_server.transport.explainer.row_service import RowService
+from onnxplain_server.transport.fetched_files import feature_names
+from onnxplain_server.wire.kept_parts import join_parts
+from onnxplain_server.wire.protobuf_split import explanations_and_warnings
+
+LOG = logging.getLogger(__name__)
+
+_T = TypeVar("_T")
+
+_RETRY_SECONDS = 2.0
+_PASSING = {
+    Reason.OVERLOADED,
+    Reason.UNAVAILABLE,
+    Reason.SOURCE_UNAVAILABLE,
+    Reason.REMOTE_MODEL_UNAVAILABLE,
+}
+"""Reasons that may pass."""
+
+_CURVES = MethodOptions(
+    individual_conditional_expectation=IndividualConditionalExpectationOptions()
+)
+_VECTORS = MethodOptions(feature_vectors=FeatureVectorsOptions(source=FeatureVectorsOptions.MODEL))
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """What an explainer explains.
+
+    Attributes
+    ----------
+    name : str
+        Of the model, as platforms call it.
+    model : callable (features) -> RequestFile
+        Names the model; called with the feature columns of the background.
+    background : Background
+    target_column, weight_column : str
+        Columns of the background; may be empty.
+    feature_columns : tuple of str
+        Empty: chosen as for any request.
+    interaction_row_count : int
+        Rows for the interactions that are computed at the start; 0: none are.
+    """
+
+    name: str
+    model: Callable[[Sequence[Column]], RequestFile]
+    background: Background
+    target_column: str = ""
+    weight_column: str = ""
+    feature_columns: Sequence[str] = field(default=())
+    interaction_row_count: int = 0
+
+
+class Explainer:
+    """Explains rows; starts in the background.
+
+    Parameters
+    ----------
+    explained : Explained
+    service : RowService
+        Computes.
+    """
+
+    def __init__(self, explained: Explained, service: RowService) -> None:
+        self._explained = explained
+        self._service = service
+        self._template = b""
+        self._model = RequestFile()
+        self._problem = "it has not read its background yet"
+        self._kept = KeptInteractions()
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="onnxplain-explainer", daemon=True)
+        self._thread.start()
+
+    @property
+    def name(self) -> str:
+        """Name of the model."""
+        return self._explained.name
+
+    @property
+    def ready(self) -> bool:
+        """Whether the background is read, and the model explains a row of it."""
+        return bool(self._template)
+
+    def stop(self) -> None:
+        """End the computation of interactions at its next step."""
+        self._stop.set()
+
+    def explain(self, media_type: str, parts: Iterable[bytes], ticket: Ticket) -> Reply:
+        """Explain the rows of a body; the reply is a canonical ExplainResponse in JSON.
+
+        Raises
+        ------
+        ExplainError
+            UNAVAILABLE until `ready`; those of the body and of the service.
+        """
+        if not self._template:
+            raise ExplainError(Reason.UNAVAILABLE, f"the explainer is not ready: {self._problem}")
+        content = list(join_parts([self._template, b"".join(parts)]))
+        body = Body(ServiceMethod.ROWS, media_type, lambda: content)
+        return self._service.explain_rows(body, self._model, ticket, self._addition)
+
+    def _addition(self, request: RequestParts, answer: bytes, model: str) -> bytes:
+        return self._kept.added_to(answer, model) if request.takes_interactions else b""
+
+    def _run(self) -> None:
+        try:
+            request = self._request(self._persist(self._read))
+            self._model = self._explained.model(_features(request))
+            request.feature_columns[:] = self._feature_names(request)
+            methods = self._methods(request)
+            request.methods.extend(methods)
+            self._template = request.SerializeToString()
+            LOG.info("the explainer of %s is ready", self.name)
+            self._keep_interactions(request)
+        except ExplainError as error:
+            self._problem = error.message
+            if not self._stop.is_set():
+                LOG.warning("the explainer of %s cannot explain: %s", self.name, error.message)
+        except Exception:
+            self._problem = "it failed; the server's log tells why"
+            self._kept = KeptInteractions(problem=self._problem)
+            LOG.exception("the explainer of %s failed unexpectedly", self.name)
+
+    def _read(self, ticket: Ticket) -> bytes:
+        return self._explained.background.read(ticket.control)
+
+    def _request(self, columns: bytes) -> ExplainRequest:
+        """Make the request that all explanations begin with."""
+        request = ExplainRequest(
+            target_column=self._explained.target_column,
+            weight_column=self._explained.weight_column,
+            feature_columns=self._explained.feature_columns,
+            model_name=self.name,
+            plots=False,
+        )
+        request.table.columns.CopyFrom(Columns.FromString(columns))
+        return request
+
+    def _feature_names(self, request: ExplainRequest) -> Sequence[str]:
+        """Return the feature columns of the settings, or those that the model itself names."""
+        if request.feature_columns or self._model.form == REMOTE_FORM:
+            return list(request.feature_columns)
+        parts = RequestParts(b"", self._model)
+        reply = self._persist(
+            lambda ticket: self._service.describe(parts, ticket, ReplyFormat.PROTOBUF)
+        )
+        names, present = feature_names(reply), {c.name for c in request.table.columns.columns}
+        return names if present.issuperset(names) else ()
+
+    def _methods(self, request: ExplainRequest) -> list[MethodOptions]:
+        """Try the default methods on the first row; local vectors need trees that can be read."""
+        curves, vectors = MethodOptions(), MethodOptions()
+        curves.CopyFrom(_CURVES)
+        curves.individual_conditional_expectation.row_indices.append(0)
+        vectors.CopyFrom(_VECTORS)
+        vectors.feature_vectors.row_indices.append(0)
+        self._ask(request, curves)
+        try:
+            self._ask(request, vectors)
+        except ExplainError as error:
+            LOG.info("the explainer of %s has no local vectors: %s", self.name, error.message)
+            return [_CURVES]
+        return [_CURVES, _VECTORS]
+
+    def _keep_interactions(self, request: ExplainRequest) -> None:
+        row_count = self._explained.interaction_row_count
+        if not row_count:
+            self._kept = KeptInteractions(problem="the operator has turned them off")
+            return
+        method = MethodOptions(interactions=InteractionsOptions())
+        try:
+            content, model = self._ask(request, method, row_count)
+        except ExplainError as error:
+            LOG.warning("no interactions of %s: %s", self.name, error.message)
+            self._kept = KeptInteractions(problem=error.message)
+            return
+        time = datetime.now(UTC).isoformat(timespec="seconds")
+        self._kept = KeptInteractions(explanations_and_warnings(content), model, time=time)
+        LOG.info("the interactions of %s are computed", self.name)
+
+    def _ask(
+        self, request: ExplainRequest, method: MethodOptions, row_count: int | None = None
+    ) -> tuple[bytes, str]:
+        """Explain the background by one method; return the ExplainResponse and the model's id."""
+        envelope = ExplainRequest()
+        envelope.CopyFrom(request)
+        envelope.ClearField("table")
+        envelope.ClearField("methods")
+        envelope.methods.append(method)
+        if row_count is not None:
+            envelope.row_count = row_count
+        table = RequestFile("columns", request.table.columns.SerializeToString())
+        parts = RequestParts(envelope.SerializeToString(), self._model, table)
+
+        def explain(ticket: Ticket) -> tuple[bytes, str]:
+            reply = self._service.explain(parts, ticket, ReplyFormat.PROTOBUF)
+            return reply.content, ticket.caller.usage.model
+
+        return self._persist(explain)
+
+    def _persist(self, work: Callable[[Ticket], _T]) -> _T:
+        """Do work as an anonymous caller, again after what may pass."""
+        while True:
+            try:
+                caller = Caller(ANONYMOUS, math.inf, self._stop.is_set)
+                with self._service.admit(caller) as ticket:
+                    return work(ticket)
+            except ExplainError as error:
+                if error.reason not in _PASSING or self._stop.wait(_RETRY_SECONDS):
+                    raise
+                self._problem = error.message
+                LOG.warning("the explainer of %s tries again: %s", self.name, error.message)
+
+
+def _features(request: ExplainRequest) -> list[Column]:
+    """Return the columns of the background that the model takes."""
+    roles = {request.target_column, request.weight_column}
+    columns = {column.name: column for column in request.table.columns.columns}
+    names = list(request.feature_columns) or [name for name in columns if name not in roles]
+    missing = [name for name in names if name not in columns]
+    if missing:
+        message = f'the background has no column "{missing[0]}"'
+        raise ExplainError(Reason.MISSING_COLUMN, message, "feature_columns")
+    return [columns[name] for name in names]
