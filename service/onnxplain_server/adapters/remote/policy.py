@@ -18,7 +18,7 @@ def resolve_any(host: str, port: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class RemotePolicy:
-    """What the operator allows for calls of a remote model.
+    """Limits, credentials and addresses that the operator allows for a remote model.
 
     Attributes
     ----------
