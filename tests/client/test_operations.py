@@ -159,7 +159,7 @@ def test_an_operation_gives_what_it_has_so_far(client: onnxplain.Client) -> None
     rows = long_rows()
     operation = client.start(MODEL, rows, CURVE, PAIRS, **LONG)
     before = operation.partials()
-    while not operation.partial_count:
+    while not any(part.is_final for part in operation.partials()):
         assert not operation.refresh().is_done
     [curve, *samples] = operation.partials()
     operation.cancel()
@@ -208,9 +208,9 @@ def test_coroutines_give_parts_too(server: Server) -> None:
     async def ask() -> list[int]:
         async with onnxplain.connect_async(f"127.0.0.1:{server.grpc_port}") as client:
             operation = await client.start(MODEL, long_rows(), CURVE, PAIRS, **LONG)
-            while not operation.partial_count:
-                await operation.refresh()
             parts = await operation.partials()
+            while not any(part.is_final for part in parts):
+                parts = await operation.partials()
             await operation.delete()
             return [part.index for part in parts if part.is_final]
 

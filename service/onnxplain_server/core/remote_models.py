@@ -43,7 +43,7 @@ class RemoteAddress:
 
 @dataclass(frozen=True, slots=True)
 class RemoteDescription:
-    """What the server of a remote model tells about it.
+    """Description of a remote model, as its server tells it.
 
     Attributes
     ----------

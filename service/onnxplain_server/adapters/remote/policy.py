@@ -22,7 +22,7 @@ def _ignore() -> None:
 
 @dataclass(frozen=True, slots=True)
 class RemotePolicy:
-    """What the operator allows for calls of a remote model.
+    """Limits, credentials and addresses that the operator allows for a remote model.
 
     Attributes
     ----------

@@ -45,7 +45,7 @@ class WatchedCall:
 
     @property
     def is_over(self) -> bool:
-        """Whether the call was ended from outside."""
+        """Return whether the call was ended from outside."""
         return self.is_late or self.error is not None
 
     def attach(self, abort: Callable[[], object]) -> None:

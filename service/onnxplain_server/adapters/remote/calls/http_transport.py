@@ -55,7 +55,7 @@ class HttpAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class _Call:
+class _HttpCall:
     """Call that a connection is used for."""
 
     policy: RemotePolicy
@@ -81,7 +81,7 @@ class _Call:
         self.watched.attach(partial(_shut_down, connection))
 
 
-_CALL: ContextVar[_Call] = ContextVar("remote_call")
+_CALL: ContextVar[_HttpCall] = ContextVar("remote_call")
 
 
 class _Connection(HTTPConnection):
@@ -98,7 +98,7 @@ class _SecureConnection(HTTPSConnection, _Connection):
     """Of both, by TLS."""
 
 
-class _Pool(HTTPConnectionPool):
+class _PlainPool(HTTPConnectionPool):
     ConnectionCls = _Connection
 
 
@@ -136,7 +136,7 @@ class HttpTransport:
             context = ssl.create_default_context(cafile=policy.ca_file or None)
             self._pool = _SecurePool(host, port, maxsize=policy.call_count, ssl_context=context)
         else:
-            self._pool = _Pool(host, port, maxsize=policy.call_count)
+            self._pool = _PlainPool(host, port, maxsize=policy.call_count)
 
     def call(
         self,
@@ -165,7 +165,7 @@ class HttpTransport:
             self._limiter.slot(self._policy, self._control),
             WATCH.watch(self._control, self._policy.timeout_seconds) as watched,
         ):
-            token = _CALL.set(_Call(self._policy, watched))
+            token = _CALL.set(_HttpCall(self._policy, watched))
             try:
                 return self._exchange(path, body, headers, row_count)
             except (HTTPError, OSError) as error:

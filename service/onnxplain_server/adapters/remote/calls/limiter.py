@@ -33,7 +33,7 @@ class CallLimiter:
 
     @property
     def is_idle(self) -> bool:
-        """Whether no call counts any more."""
+        """Return whether no call counts any more."""
         with self._changed:
             self._forget(time.monotonic())
             return not self._active_count and not self._ends

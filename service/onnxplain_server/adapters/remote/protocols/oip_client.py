@@ -19,7 +19,7 @@ from onnxplain_server.adapters.remote.protocols.predictions import PredictionCol
 from onnxplain_server.adapters.remote.protocols.tensors import (
     DTYPES,
     STRINGS,
-    OutputTensor,
+    AnswerTensor,
     Tensor,
     tensors_of,
 )
@@ -34,13 +34,13 @@ class OipConnection(Protocol):
     def metadata(self) -> ModelMetadata:
         """Ask what the model takes and gives."""
 
-    def infer(self, tensors: Sequence[Tensor], row_count: int) -> Sequence[OutputTensor]:
+    def infer(self, tensors: Sequence[Tensor], row_count: int) -> Sequence[AnswerTensor]:
         """Ask for predictions: of the stated output, else of those that the server chooses."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Facts:
-    """What a server tells of a model, and its inputs."""
+    """Metadata of a model, and its inputs."""
 
     metadata: ModelMetadata
     inputs: tuple[Input, ...]
@@ -89,7 +89,7 @@ class OipClient:
                 self._known = _Facts(metadata, inputs)
             return self._known
 
-    def _chosen(self, outputs: Sequence[OutputTensor]) -> OutputTensor:
+    def _chosen(self, outputs: Sequence[AnswerTensor]) -> AnswerTensor:
         named = self._address.output
         by_name = {output.name: output for output in outputs}
         if len(by_name) != len(outputs):
@@ -106,7 +106,7 @@ class OipClient:
             raise self._failures.invalid("output", fault)
         return outputs[0]
 
-    def _numbers(self, output: OutputTensor) -> Array:
+    def _numbers(self, output: AnswerTensor) -> Array:
         if output.datatype == STRINGS:
             raise self._failures.answer(labels_fault(output.name, {}))
         if output.datatype not in DTYPES:

@@ -19,7 +19,7 @@ from onnxplain_server.adapters.remote.protocols.oip_metadata import ModelMetadat
 from onnxplain_server.adapters.remote.protocols.tensors import (
     DTYPES,
     STRINGS,
-    OutputTensor,
+    AnswerTensor,
     Tensor,
     TensorMetadata,
     unpacked,
@@ -69,11 +69,11 @@ class OipGrpcConnection:
         words = (printable(word, _WORD_BYTES) for word in (version, answer.platform))
         return ModelMetadata(inputs, outputs, *words)
 
-    def infer(self, tensors: Sequence[Tensor], row_count: int) -> Sequence[OutputTensor]:
+    def infer(self, tensors: Sequence[Tensor], row_count: int) -> Sequence[AnswerTensor]:
         method, request = f"{_SERVICE}/ModelInfer", self._request(tensors)
         answer = self._transport.call(method, request, ModelInferResponse, row_count)
         return [
-            OutputTensor(
+            AnswerTensor(
                 output.name,
                 output.datatype,
                 tuple(output.shape),

@@ -19,7 +19,7 @@ from onnxplain_server.adapters.remote.protocols.json_numbers import (
     number_array,
 )
 from onnxplain_server.adapters.remote.protocols.oip_metadata import ModelMetadata, read_tensors
-from onnxplain_server.adapters.remote.protocols.tensors import OutputTensor, Tensor, unpacked
+from onnxplain_server.adapters.remote.protocols.tensors import AnswerTensor, Tensor, unpacked
 from onnxplain_server.core.arrays import Array
 from onnxplain_server.core.errors import ExplainError, Reason, printable
 from onnxplain_server.core.remote_models import RemoteAddress
@@ -61,7 +61,7 @@ class OipRestConnection:
             _word(document.get("platform")),
         )
 
-    def infer(self, tensors: Sequence[Tensor], row_count: int) -> Sequence[OutputTensor]:
+    def infer(self, tensors: Sequence[Tensor], row_count: int) -> Sequence[AnswerTensor]:
         make = self._binary_request if self._takes_bytes() else self._json_request
         body, headers = make(tensors)
         answer = self._transport.call(f"{self._path}/infer", body, headers, row_count)
@@ -131,12 +131,12 @@ class OipRestConnection:
             raise self._failures.answer(f"answers with a wrong header {_HEADER_LENGTH}")
         return content[: int(length)], content[int(length) :]
 
-    def _read(self, entry: object, content: memoryview) -> OutputTensor:
+    def _read(self, entry: object, content: memoryview) -> AnswerTensor:
         if not isinstance(entry, dict) or (shape := _sizes(entry.get("shape"))) is None:
             raise self._failures.answer("answers with an output without shape")
         datatype = str(entry.get("datatype"))
         read = partial(self._numbers, entry, datatype, content)
-        return OutputTensor(str(entry.get("name")), datatype, shape, read)
+        return AnswerTensor(str(entry.get("name")), datatype, shape, read)
 
     def _numbers(self, entry: Mapping[str, Any], datatype: str, content: memoryview) -> Array:
         if content or "data" not in entry:

@@ -78,7 +78,7 @@ class Tensor:
 
 
 @dataclass(frozen=True, slots=True)
-class OutputTensor:
+class AnswerTensor:
     """Tensor of an answer.
 
     Attributes
