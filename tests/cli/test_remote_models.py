@@ -51,6 +51,20 @@ def test_a_remote_model_is_explained_on_a_file(url: str, rows: Path, served: Ser
     assert receipt["predictedRowCount"] == served.row_count
 
 
+def test_a_table_in_blocks_gives_a_sample(url: str, tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    values = np.random.default_rng(1).normal(size=(3_000, 3))
+    path.write_text("\n".join([",".join(NAMES), *(",".join(map(str, row)) for row in values)]))
+    words = ("--method", "partial_dependence", "--row-count", "50", "--memory-bytes", "1000")
+
+    done = command("explain", url, path, *FLAGS, *words, "--output", "json")
+
+    assert done.exit_code == 0, done.output
+    answer = json.loads(done.stdout)
+    assert "TABLE_STREAMED" in {warning["code"] for warning in answer["warnings"]}
+    assert answer["receipt"]["remoteModel"]["uri"] == url
+
+
 def test_a_table_tells_which_model_was_asked(url: str, rows: Path) -> None:
     done = command("explain", url, rows, *FLAGS, "--method", "interactions", "--output", "table")
 

@@ -158,7 +158,7 @@ class InProcess:
         key = request_key(request, message, blobs)
         asked = Asked(message, blobs, None, None, None, parsed, host, key, table_digest, None)
         if remote:
-            return self._on_remote(asked, remote, rows)
+            return self._on_remote(asked, remote, rows, large_table)
         return self._on_file(asked, file, rows, large_table)
 
     def _on_file(
@@ -184,11 +184,17 @@ class InProcess:
         bound = replace(asked, loaded=loaded, table=bound_table, host=host, streamed=streamed)
         return replace(bound, table_digest=digest)
 
-    def _on_remote(self, asked: Asked, named: NamedRemote, rows: Table | None) -> Asked:
+    def _on_remote(
+        self, asked: Asked, named: NamedRemote, rows: Table | None, large: LargeTable | None
+    ) -> Asked:
         """Open the remote model of a request, bind its table, and try it."""
         remote = OpenedRemote(named, self._remotes, asked.host, asked.question.scale)
         with ExitStack() as opened:
             opened.callback(remote.close)
+            if large:
+                streamed = StreamedRows(large, remote.model, asked.question)
+                rows, digest = streamed.survey.sample, large.blocks.digest
+                asked = replace(asked, streamed=streamed, table_digest=digest)
             table = BoundTable(rows, asked.question, remote.model) if rows else None
             remote.try_rows(table)
             if remote.model.inconsistency:
@@ -203,7 +209,11 @@ class InProcess:
         loaded, remote, host = asked.loaded, asked.remote, asked.host
         if remote:
             resources = Resources(
-                host, remote.batch_size, remote.threads, lambda: remote.model.trees
+                host,
+                remote.batch_size,
+                remote.threads,
+                lambda: remote.model.trees,
+                streamed=asked.streamed,
             )
         elif loaded:
             resources = Resources(

@@ -51,3 +51,13 @@ def test_the_pace_of_a_call_tells_the_rows_of_a_time() -> None:
 
     assert size.rows_in(1.0) == pytest.approx(1_000, rel=0.01)
     assert size.rows_side_by_side(0.0) >= 4 * size.LARGEST
+
+
+def test_chance_in_short_calls_does_not_make_calls_small() -> None:
+    """Calls of 64 rows that happen to wait 0.2 s tell nothing of calls of 256."""
+    size = NetworkBatchSize(2_000, 4)
+    for _ in range(100):
+        rows = size.current()
+        size.record(rows, rows, 0.2 if rows == 64 else 0.01)
+
+    assert size.current() > 1_500

@@ -19,6 +19,7 @@ from onnxplain.v1.interactions_pb2 import InteractionsOptions
 from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.partial_dependence_pb2 import PartialDependenceOptions
 from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.request import ReplyFormat
 
 from tools.stores.model_server import of_function
 
@@ -413,3 +414,30 @@ def test_a_budget_of_seconds_counts_the_way_of_a_call_once_for_many_rows(asking,
     answer = remote.explain(make.host(), asked)
 
     assert answer.explanations[0].rows.drawn_row_count >= 30
+
+
+def test_a_description_without_made_up_rows_tells_what_the_server_tells(asking, make) -> None:
+    def picky(a: Any, b: Any) -> Any:
+        raise ValueError(f"refused {len(a)} of {len(b)}")
+
+    remote = asking(of_function(picky, ("a", "b"), width=2))
+
+    told = remote.describe(make.host(), remote.model(output_names=["no", "yes"])).model
+
+    assert list(told.output_names) == ["no", "yes"]
+    assert not told.has_class_scores
+
+
+def test_a_part_of_an_answer_is_published_only_by_the_same_model(asking, make) -> None:
+    remote, published = asking(of_function(product, NAMES)), []
+    served, before = remote.served, remote.served.predict
+    served.predict = lambda inputs: before(inputs) * (2 if served.row_count > 5_000 else 1)
+    host = make.host()
+    host.publish = published.append
+    asked = remote.request(TABLE, PAIRS, CURVES, partial=True)
+
+    with pytest.raises(ExplainError) as raised:
+        remote.runner.explain(asked.SerializeToString(), {}, host, ReplyFormat.EVENT)
+
+    assert raised.value.reason is Reason.REMOTE_MODEL_CHANGED
+    assert published == []

@@ -12,6 +12,7 @@ _TRIALS, _LONG_SECONDS = 2, 0.5
 _MAX_ROW_SECONDS = 1.0
 """Time that the rows of a call may take, beside what each call takes whatever its rows: a
 computation is cancelled between calls, and what a failed call has predicted is lost."""
+_TELLING_SECONDS = 0.25
 _TOLERANCE = 1.1
 """Ratio of durations that is no difference on a network."""
 
@@ -69,9 +70,14 @@ class NetworkBatchSize(BatchSize):
         return len(times) >= _TRIALS or min(times, default=0.0) > _LONG_SECONDS
 
     def _is_next_slow(self, tried: list[int]) -> bool:
-        """Return whether the rows of the next size would take too long; unknown after one size."""
+        """Return whether the rows of the next size would take too long; unknown after one size.
+
+        Not after calls that are short themselves: chance may be all of their difference.
+        """
         following = self._sizes[min(len(tried), len(self._sizes) - 1)]
-        return len(tried) > 1 and following * self._slope(tried) > _MAX_ROW_SECONDS
+        if len(tried) < 2 or min(self._times[tried[-1]]) < _TELLING_SECONDS:
+            return False
+        return following * self._slope(tried) > _MAX_ROW_SECONDS
 
     def _slope(self, tried: list[int]) -> float:
         """Return the seconds that a further row takes, from the two largest sizes tried."""
