@@ -44,7 +44,7 @@ _HEADER_LENGTH = "Inference-Header-Content-Length"
 _PATH = "/v2/models/m/infer"
 _METHOD = "/inference.GRPCInferenceService/ModelInfer"
 
-Call = Callable[[Array], Array]
+Call = Callable[[Array], object]
 
 
 class Control:

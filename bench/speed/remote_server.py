@@ -85,7 +85,7 @@ def _answer(body: bytes, headers: str = "") -> bytes:
     return head.encode() + body
 
 
-class Grpc(grpc.GenericRpcHandler):
+class Grpc(grpc.GenericRpcHandler):  # type: ignore[misc]
     """Methods of gRPC, without decoding."""
 
     def __init__(self) -> None:

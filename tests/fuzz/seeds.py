@@ -13,12 +13,13 @@ import credential_seeds
 import pyarrow as pa
 import pyarrow.ipc
 import pyarrow.parquet
+import remote_targets
 from onnxplain_server.adapters.storage.signing import Signer
 from onnxplain_server.adapters.workers.ipc import payloads
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.telemetry.spans import Span
 from onnxplain_server.wire import rest_request
-from remote_targets import SEEDS as REMOTE_SEEDS
+from remote_session_targets import SEEDS as REMOTE_SEEDS
 from targets import TARGETS
 
 _ROWS = pa.table({"a": [1.0, None, 3.5], "city": ["Bern", "", None], "n": [1, 2, 3]})
@@ -83,9 +84,13 @@ def corpus() -> Mapping[str, list[bytes]]:
     ]
     found["http"] += list(_HEADS)
     found["model"] += [(_MODELS / f"{name}.onnx").read_bytes() for name in _MODEL_NAMES]
-    for target, seeds in (credential_seeds.corpus() | _operations()).items():
+    for target, seeds in _of_other_modules().items():
         found[target] += seeds
     return found
+
+
+def _of_other_modules() -> dict[str, list[bytes]]:
+    return {**credential_seeds.corpus(), **remote_targets.corpus(), **_operations()}
 
 
 def _operations() -> dict[str, list[bytes]]:

@@ -9,6 +9,7 @@ from functools import partial
 import credential_targets
 import operation_targets
 import outer_targets
+import remote_session_targets
 import remote_targets
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest
 from onnxplain.v1.table_pb2 import Table
@@ -159,9 +160,13 @@ TARGETS: Mapping[str, Callable[[bytes], None]] = {
         credential_targets.token_file,
         operation_targets.page_token,
         operation_targets.operation_record,
-        remote_targets.remote_rows,
-        remote_targets.remote_answers,
-        remote_targets.remote_address,
-        remote_targets.remote_credentials,
+        remote_targets.remote_predictions,
+        remote_targets.remote_tensors,
+        remote_targets.remote_metadata,
+        remote_targets.remote_messages,
+        remote_session_targets.remote_rows,
+        remote_session_targets.remote_answers,
+        remote_session_targets.remote_address,
+        remote_session_targets.remote_credentials,
     )
 }

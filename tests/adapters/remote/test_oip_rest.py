@@ -206,3 +206,33 @@ def test_name_and_version_are_parts_of_the_path(models: Any, open_model: Any) ->
     models.answers["GET /v2/models/a%2Fb/versions/1%3F"] = METADATA
 
     assert open_model(name="a/b", version="1?").describe().version == "1?"
+
+
+@pytest.mark.parametrize("part", ["inputs", "outputs"])
+def test_metadata_with_endless_columns_are_refused(
+    answers: Any, open_model: Any, part: str
+) -> None:
+    endless = {"name": "z", "datatype": "FP64", "shape": [-1, 10**15]}
+    answers[f"GET {PATH}"] = METADATA | {part: [endless]}
+
+    error = refusal(open_model().describe)
+
+    assert error.reason in {Reason.REMOTE_MODEL_ANSWER, Reason.INVALID_REQUEST}
+
+
+@pytest.mark.parametrize(
+    ("answer", "part"),
+    [
+        (output([1.0, 2.0, 3.0], [3, 10**15]), "does not have its shape"),
+        ({"outputs": output([1.0], [1])["outputs"] * 2}, "two outputs of one name"),
+    ],
+)
+def test_an_answer_that_contradicts_itself_is_refused(
+    answers: Any, open_model: Any, answer: Any, part: str
+) -> None:
+    answers[f"POST {PATH}/infer"] = answer
+
+    error = refusal(lambda: open_model().predict({"x": ROWS}))
+
+    assert error.reason is Reason.REMOTE_MODEL_ANSWER
+    assert part in error.message

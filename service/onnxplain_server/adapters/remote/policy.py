@@ -10,8 +10,10 @@ from types import MappingProxyType
 
 
 def resolve_any(host: str, port: int) -> str:
-    """Return the numeric address of a host, whatever it is: for the user's own process."""
-    return str(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][4][0])
+    """Return the numeric address of a host, IPv4 first: for the user's own process."""
+    answers = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    chosen = min(answers, key=lambda answer: answer[0] != socket.AF_INET)
+    return str(chosen[4][0])
 
 
 def _ignore() -> None:

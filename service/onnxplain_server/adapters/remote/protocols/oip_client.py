@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -91,10 +92,12 @@ class OipClient:
     def _chosen(self, outputs: Sequence[OutputTensor]) -> OutputTensor:
         named = self._address.output
         by_name = {output.name: output for output in outputs}
-        if named in by_name:
-            return by_name[named]
+        if len(by_name) != len(outputs):
+            raise self._failures.answer("answers with two outputs of one name")
         if not outputs:
             raise self._failures.answer("answers without outputs")
+        if named in by_name:
+            return by_name[named]
         names = ", ".join(f'"{name}"' for name in list(by_name)[:10])
         if named:
             raise self._failures.invalid("output", f'has no output "{named}", but {names}')
@@ -110,8 +113,8 @@ class OipClient:
             raise self._failures.answer(
                 f'answers with the element type "{output.datatype[:20]}", which is no number here'
             )
-        try:
-            return output.read().reshape(output.shape)
-        except ValueError:
+        values = output.read()
+        if min(output.shape, default=0) < 0 or values.size != math.prod(output.shape):
             fault = f"answers with an output that does not have its shape {output.shape}"
-            raise self._failures.answer(fault) from None
+            raise self._failures.answer(fault)
+        return values.reshape(output.shape)

@@ -22,11 +22,15 @@ from onnxplain_server.adapters.remote.protocols.tensors import (
     OutputTensor,
     Tensor,
     TensorMetadata,
+    unpacked,
 )
 from onnxplain_server.core.arrays import Array
+from onnxplain_server.core.errors import printable
 from onnxplain_server.core.remote_models import RemoteAddress
 
 _SERVICE = "/inference.GRPCInferenceService"
+
+_WORD_BYTES = 200
 
 _CONTENTS = {
     "BOOL": "bool_contents",
@@ -62,7 +66,8 @@ class OipGrpcConnection:
             for tensors in (answer.inputs, answer.outputs)
         )
         version = answer.versions[0] if len(answer.versions) == 1 else ""
-        return ModelMetadata(inputs, outputs, version, answer.platform)
+        words = (printable(word, _WORD_BYTES) for word in (version, answer.platform))
+        return ModelMetadata(inputs, outputs, *words)
 
     def infer(self, tensors: Sequence[Tensor], row_count: int) -> Sequence[OutputTensor]:
         method, request = f"{_SERVICE}/ModelInfer", self._request(tensors)
@@ -107,11 +112,10 @@ def _contents(tensor: Tensor) -> InferTensorContents:
 
 def _numbers(answer: ModelInferResponse, position: int) -> Array:
     output = answer.outputs[position]
-    dtype = DTYPES[output.datatype]
     if answer.raw_output_contents:
-        if position >= len(answer.raw_output_contents):
-            raise ValueError("no bytes")
-        return np.frombuffer(answer.raw_output_contents[position], dtype)
-    if output.datatype not in _CONTENTS:
-        raise ValueError("no contents")
-    return np.array(getattr(output.contents, _CONTENTS[output.datatype]), dtype)
+        contents = answer.raw_output_contents
+        return unpacked(output.datatype, contents[position] if position < len(contents) else b"")
+    field = _CONTENTS.get(output.datatype)
+    values = getattr(output.contents, field) if field else ()
+    # By value: the fields hold 32 bits of each shorter integer.
+    return np.array(values).astype(DTYPES[output.datatype])

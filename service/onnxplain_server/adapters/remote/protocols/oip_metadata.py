@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from onnxplain_server.adapters.remote.failures import ModelFailures
+from onnxplain_server.adapters.remote.protocols.predictions import COLUMN_LIMIT
 from onnxplain_server.adapters.remote.protocols.tensors import STRINGS, TensorMetadata, input_of
 from onnxplain_server.core.model import Input
 from onnxplain_server.core.remote_models import RemoteAddress
@@ -46,6 +47,8 @@ def inputs_of(
         return address.inputs
     if not metadata.inputs:
         raise failures.invalid("inputs", "tells no inputs: name them")
+    if len({tensor.name for tensor in metadata.inputs}) != len(metadata.inputs):
+        raise failures.answer("has metadata with two inputs of one name")
     inputs = [_input(tensor, failures) for tensor in metadata.inputs]
     if len(inputs) == 1:
         return tuple(inputs)
@@ -115,7 +118,7 @@ def _is_shape(shape: object) -> bool:
 
 def _input(tensor: TensorMetadata, failures: ModelFailures) -> Input:
     found = input_of(tensor)
-    if found is None:
+    if found is None or (found.width or 0) > COLUMN_LIMIT:
         raise failures.invalid(
             "inputs",
             f'takes "{tensor.name}" as {tensor.datatype} of the shape {tensor.shape}; supported '

@@ -19,12 +19,13 @@ from onnxplain_server.adapters.remote.protocols.json_numbers import (
     number_array,
 )
 from onnxplain_server.adapters.remote.protocols.oip_metadata import ModelMetadata, read_tensors
-from onnxplain_server.adapters.remote.protocols.tensors import DTYPES, OutputTensor, Tensor
+from onnxplain_server.adapters.remote.protocols.tensors import OutputTensor, Tensor, unpacked
 from onnxplain_server.core.arrays import Array
-from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.errors import ExplainError, Reason, printable
 from onnxplain_server.core.remote_models import RemoteAddress
 
 _HEADER_LENGTH = "Inference-Header-Content-Length"
+_WORD_BYTES = 200
 _BINARY_EXTENSION = "binary_tensor_data"
 _CURE = "name an output with numbers in model.remote.output"
 
@@ -56,8 +57,8 @@ class OipRestConnection:
         return ModelMetadata(
             read_tensors(document.get("inputs"), self._failures),
             read_tensors(document.get("outputs"), self._failures),
-            str(versions[0]) if isinstance(versions, list) and len(versions) == 1 else "",
-            str(document.get("platform") or ""),
+            _word(versions[0]) if isinstance(versions, list) and len(versions) == 1 else "",
+            _word(document.get("platform")),
         )
 
     def infer(self, tensors: Sequence[Tensor], row_count: int) -> Sequence[OutputTensor]:
@@ -139,9 +140,14 @@ class OipRestConnection:
 
     def _numbers(self, entry: Mapping[str, Any], datatype: str, content: memoryview) -> Array:
         if content or "data" not in entry:
-            return np.frombuffer(content, DTYPES[datatype])
+            return unpacked(datatype, content)
         values = number_array(entry["data"], self._failures, _CURE)
-        return values.astype(np.float32) if datatype == "FP32" else values
+        with np.errstate(over="ignore"):  # beyond float32 is infinite
+            return values.astype(np.float32) if datatype == "FP32" else values
+
+
+def _word(value: object) -> str:
+    return printable(value, _WORD_BYTES) if isinstance(value, str) else ""
 
 
 def _entry(tensor: Tensor) -> dict[str, Any]:

@@ -10,6 +10,9 @@ import numpy as np
 from onnxplain_server.adapters.remote.failures import ModelFailures
 from onnxplain_server.core.arrays import Array
 
+COLUMN_LIMIT = 100_000
+"""Most columns of an input, or of predictions, that a server may tell."""
+
 
 class PredictionColumns:
     """Prediction columns of one model, for the calls of one request.
@@ -42,6 +45,9 @@ class PredictionColumns:
             INVALID_REQUEST if the request names another number; REMOTE_MODEL_ANSWER if it was
             another one before.
         """
+        if count > COLUMN_LIMIT:
+            fault = f"gives {count:,} prediction columns; at most {COLUMN_LIMIT:,} are taken"
+            raise self._failures.answer(fault)
         if self._stated and len(self._stated) != count:
             raise self._failures.invalid(
                 "output_names", f"has {count:,} prediction columns; {len(self._stated)} are named"

@@ -86,7 +86,7 @@ class OutputTensor:
     name, datatype : str
     shape : tuple of int
     read : callable () -> array
-        Its numbers, in any shape; raises ValueError where their bytes do not fit.
+        Its numbers, in any shape; none where their bytes do not fit. Raises ExplainError.
     """
 
     name: str
@@ -118,6 +118,12 @@ def tensors_of(
         )
         for wanted in inputs
     ]
+
+
+def unpacked(datatype: str, content: bytes | memoryview) -> Array:
+    """Return the numbers of the protocol's bytes; none where these are not whole elements."""
+    dtype = DTYPES[datatype]
+    return np.frombuffer(content if len(content) % dtype.itemsize == 0 else b"", dtype)
 
 
 def _packed_string(value: object) -> bytes:
