@@ -13,13 +13,13 @@ import credential_seeds
 import pyarrow as pa
 import pyarrow.ipc
 import pyarrow.parquet
-import remote_answer_targets
+import remote_targets
 from onnxplain_server.adapters.storage.signing import Signer
 from onnxplain_server.adapters.workers.ipc import payloads
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.telemetry.spans import Span
 from onnxplain_server.wire import rest_request
-from remote_targets import SEEDS as REMOTE_SEEDS
+from remote_session_targets import SEEDS as REMOTE_SEEDS
 from targets import TARGETS
 
 _ROWS = pa.table({"a": [1.0, None, 3.5], "city": ["Bern", "", None], "n": [1, 2, 3]})
@@ -65,13 +65,6 @@ def corpus() -> Mapping[str, list[bytes]]:
     found["rest_form"] += [
         b"--b\r\nContent-Disposition: form-data; name=table; filename=t.csv\r\n\r\na\r\n--b--\r\n"
     ]
-    found["explained_rows"] += [
-        b'{"instances": [[1, "x"]], "parameters": {"methods": [{"swarm": {}}]}}',
-        b'{"inputs": [{"name": "a", "shape": [1], "datatype": "FP32", "data": [1]}]}',
-        b'{"dataframe_split": {"columns": ["a", "city"], "data": [[1, null]]}, "params": {}}',
-        b'{"parameters": {"global": true, "seed": 3}}',
-        b"a,city\n1,x\n,\n",
-    ]
     found["csv"] += [b"a,city\n1,x\n2.5,\n", b'a,"b\nc"\n2020-01-01,"x,y"\n']
     found["arrow"] += list(_files())
     found["parquet"] += [_parquet()]
@@ -97,7 +90,7 @@ def corpus() -> Mapping[str, list[bytes]]:
 
 
 def _of_other_modules() -> dict[str, list[bytes]]:
-    return {**credential_seeds.corpus(), **remote_answer_targets.corpus(), **_operations()}
+    return {**credential_seeds.corpus(), **remote_targets.corpus(), **_operations()}
 
 
 def _operations() -> dict[str, list[bytes]]:

@@ -9,11 +9,10 @@ from functools import partial
 import credential_targets
 import operation_targets
 import outer_targets
-import remote_answer_targets
+import remote_session_targets
 import remote_targets
-from onnxplain.v1.explanation_service_pb2 import ExplainRequest, MethodOptions
-from onnxplain.v1.feature_vectors_pb2 import FeatureVectorsOptions
-from onnxplain.v1.table_pb2 import Column, Columns, Table
+from onnxplain.v1.explanation_service_pb2 import ExplainRequest
+from onnxplain.v1.table_pb2 import Table
 from onnxplain_server.adapters.storage.signing import Signer
 from onnxplain_server.adapters.workers.ipc import arena_reply, payloads
 from onnxplain_server.adapters.workers.ipc.arena import Arena, create
@@ -31,7 +30,6 @@ from onnxplain_server.wire import (
     rest_request,
     table,
 )
-from onnxplain_server.wire.kept_parts import join_parts
 from onnxplain_server.wire.rest_request import File
 
 _KINDS = {"a": ValueKind.NUMBER, "city": ValueKind.TEXT}
@@ -67,31 +65,6 @@ def rest_form(given: bytes) -> None:
     """A multipart form, as decoders split it."""
     with suppress(ExplainError):
         rest_body.decode(ServiceMethod.EXPLAIN, "multipart/form-data; boundary=b", given)
-
-
-_TEMPLATE = ExplainRequest(
-    table=Table(
-        columns=Columns(
-            columns=[
-                Column(name="a", numbers=[1.0, 2.0]),
-                Column(name="city", strings=["Bern", ""]),
-            ]
-        )
-    ),
-    methods=[MethodOptions(feature_vectors=FeatureVectorsOptions())],
-).SerializeToString()
-
-
-def explained_rows(given: bytes) -> None:
-    """Rows for an explainer, in JSON and in CSV."""
-    content = b"".join(join_parts([_TEMPLATE, given]))
-    for media_type in ("application/json", "text/csv"):
-        with suppress(ExplainError):
-            request = ExplainRequest()
-            parts = rest_body.decode(ServiceMethod.ROWS, media_type, content)
-            request.ParseFromString(parts.envelope)
-            columns = Columns.FromString(bytes(parts.table.content if parts.table else b""))
-            assert len({len(c.numbers) or len(c.strings) for c in columns.columns}) == 1
 
 
 def split_message(given: bytes) -> None:
@@ -169,7 +142,6 @@ TARGETS: Mapping[str, Callable[[bytes], None]] = {
         rest_json,
         rest_files,
         rest_form,
-        explained_rows,
         split_message,
         message,
         csv,
@@ -188,13 +160,13 @@ TARGETS: Mapping[str, Callable[[bytes], None]] = {
         credential_targets.token_file,
         operation_targets.page_token,
         operation_targets.operation_record,
-        remote_answer_targets.remote_predictions,
-        remote_answer_targets.remote_tensors,
-        remote_answer_targets.remote_metadata,
-        remote_answer_targets.remote_messages,
-        remote_targets.remote_rows,
-        remote_targets.remote_answers,
-        remote_targets.remote_address,
-        remote_targets.remote_credentials,
+        remote_targets.remote_predictions,
+        remote_targets.remote_tensors,
+        remote_targets.remote_metadata,
+        remote_targets.remote_messages,
+        remote_session_targets.remote_rows,
+        remote_session_targets.remote_answers,
+        remote_session_targets.remote_address,
+        remote_session_targets.remote_credentials,
     )
 }

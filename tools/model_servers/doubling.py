@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from onnxplain.v1.model_pb2 import RemoteModel
+from onnxplain.remote_models import RemoteProtocol
+from onnxplain.v1.model_pb2 import RemoteInput, RemoteModel
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import Blob
 from onnxplain_server.core.remote.counts import NO_USE, RemoteUse
@@ -23,7 +24,7 @@ LONG_SECONDS = 60.0
 
 @dataclass
 class Models:
-    """Server of the Open Inference Protocol: each model answers twice the first feature.
+    """Server of models that answer twice the first of two features, in all protocols of HTTP.
 
     Attributes
     ----------
@@ -48,6 +49,11 @@ class Models:
 
     def answer(self, request: Request) -> Response:
         self.authorizations.append(request.headers.get("authorization", ""))
+        if request.path == "/v1/models/m:predict":
+            return _json({"predictions": _doubled(json.loads(request.body)["instances"])})
+        if request.path == "/invocations":
+            data = json.loads(request.body)["dataframe_split"]["data"]
+            return _json({"predictions": _doubled(data)})
         if not request.path.endswith("/infer"):
             tensor = {"datatype": "FP64", "shape": [-1, 2]}
             document = {"name": "m", "platform": "p", "inputs": [{"name": "x", **tensor}]}
@@ -78,6 +84,10 @@ class Models:
         return _json({"outputs": [{**output, "data": answers.tolist()}]})
 
 
+def _doubled(rows: Any) -> Any:
+    return [2 * first for first, _ in rows]
+
+
 def _json(document: Any) -> Response:
     return of_bytes(200, {"Content-Type": "application/json"}, json.dumps(document).encode())
 
@@ -105,9 +115,12 @@ class Host:
         self.use = RemoteUse(use.prefix, self.use.counts + use.counts)
 
 
-def blobs(url: str) -> dict[str, Blob]:
-    """Files of a request for a remote model."""
-    message = RemoteModel(uri=url, name="m", protocol="OIP_REST")
+def blobs(url: str, protocol: RemoteProtocol = "OIP_REST") -> dict[str, Blob]:
+    """Files of a request for a remote model, with its inputs where its server tells none."""
+    inputs = [RemoteInput(name="x", columns=["a", "b"])]
+    if protocol.startswith("OIP"):
+        inputs = []
+    message = RemoteModel(uri=url, name="m", protocol=protocol, inputs=inputs)
     return {"remote:1": Blob("remote", message.SerializeToString(), "model.remote")}
 
 

@@ -30,6 +30,9 @@ _TOLD_LIMIT = 2**22
 _ERROR_LIMIT = 2**14
 _HEADER = struct.Struct("<cIQ")
 _JOINED_BYTES = 2**16
+_FIRST_BYTES = 2**20
+"""Allocated for content before any of it came."""
+
 _BINDING = struct.Struct("<dI")
 _BINDING_LIMIT = 2**24
 _REPORT_LIMIT = 2**12
@@ -127,7 +130,7 @@ def receive_frame(end: socket.socket, accepted: Mapping[CallKind, int]) -> CallF
 
 def receive_exactly(end: socket.socket, length: int) -> bytearray:
     """Receive so many bytes, which are allocated as they come; BrokenError."""
-    content = bytearray(min(length, _JOINED_BYTES))
+    content = bytearray(min(length, _FIRST_BYTES))
     filled = 0
     while filled < length:
         if filled == len(content):

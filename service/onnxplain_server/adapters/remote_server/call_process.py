@@ -7,10 +7,13 @@ file of the list, memory in bytes.
 from __future__ import annotations
 
 import importlib
+import os
+import ssl
 import sys
 from functools import partial
 from pathlib import Path
 
+import grpc
 from onnxplain.v1.model_pb2 import Model, RemoteModel
 
 from onnxplain_server.adapters.listed import confined_process
@@ -32,8 +35,12 @@ from onnxplain_server.core.sources import FetchControl
 _THREAD_COUNT = 256
 _LIBRARIES = (
     *("encodings.idna", "encodings.punycode", "encodings.utf_16", "encodings.latin_1"),
-    *("grpc", "urllib3.util.ssl_"),
+    *("grpc._channel", "grpc._common", "pkgutil", "urllib3.util.ssl_", "urllib3.contrib"),
 )
+"""Modules that are imported where they are used."""
+
+_BUNDLES = ("/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt")
+"""Certificates of the system in one file, as gRPC wants them."""
 
 
 def main() -> None:
@@ -41,8 +48,7 @@ def main() -> None:
     control = confined_process.begin()
     remotes = read_remote_list(Path(sys.argv[2]))
     policies = EntryPolicies(remotes)
-    for name in _LIBRARIES:
-        importlib.import_module(name)
+    _preload()
     missing = confined_process.confine_to_network(
         int(sys.argv[3]),
         _THREAD_COUNT,
@@ -53,10 +59,21 @@ def main() -> None:
     confined_process.serve(control, missing, 2, partial(serve_session, open_model))
 
 
+def _preload() -> None:
+    """Import what is out of reach later, and let gRPC trust the certificates of the system."""
+    for name in _LIBRARIES:
+        importlib.import_module(name)
+    bundles = [ssl.get_default_verify_paths().cafile or "", *_BUNDLES]
+    found = next((name for name in bundles if Path(name).is_file()), None)
+    if found is not None:
+        os.environ["GRPC_DEFAULT_SSL_ROOTS_FILE_PATH"] = found
+
+
 def _files(remotes: RemoteList) -> set[Path]:
     """Return folders that stay readable: secrets of Kubernetes are replaced as a whole."""
     named = [name for entry in remotes.entries for name in (entry.credentials_file, entry.ca_file)]
-    return {Path(name).absolute().parent for name in named if name}
+    own = Path(grpc.__file__).parent / "_cython" / "_credentials"  # where the system has none
+    return {own, *(Path(name).absolute().parent for name in named if name)}
 
 
 def _open(

@@ -80,6 +80,9 @@ _NETWORK: dict[str, tuple[int, int]] = {
     "dup": (32, 23),
     "prctl": (157, 167),
     "sched_setaffinity": (203, 122),
+    # Locks of gRPC ask for these.
+    "sched_getparam": (143, 121),
+    "sched_getscheduler": (145, 120),
     # Files that Landlock leaves: certificates, credentials, those of the resolver.
     "openat": (257, 56),
     "pread64": (17, 67),
