@@ -25,6 +25,7 @@ from onnxplain_server.cli.output.formatting import formatted_description
 from onnxplain_server.cli.requests import remote_model, request
 
 
+# Long: every flag is a parameter.
 def describe(
     context: typer.Context,
     model: Annotated[

@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from onnxplain.v1 import model_pb2
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest, ExplainResponse, MethodOptions
 from onnxplain.v1.interactions_pb2 import InteractionsOptions
-from onnxplain.v1.model_pb2 import Model, RemoteModel
 from onnxplain.v1.plan_pb2 import ExplanationPlan
 from onnxplain.v1.table_pb2 import Table
 from onnxplain_server.adapters.runner.in_process import InProcess
+from onnxplain_server.adapters.runner.remote.model import RemoteModel
 from onnxplain_server.core.arrays import Array
 from onnxplain_server.core.model import Input
 from onnxplain_server.core.remote_models import RemoteDescription
@@ -43,7 +44,9 @@ def request(row_count: int, pairs: int, **given: Any) -> bytes:
     lines = [",".join(NAMES), *(",".join(map(str, row)) for row in values)]
     options = InteractionsOptions(pairwise_feature_count=pairs)
     return ExplainRequest(
-        model=Model(remote=RemoteModel(uri="http://host", protocol="OIP_REST", name="m")),
+        model=model_pb2.Model(
+            remote=model_pb2.RemoteModel(uri="http://host", protocol="OIP_REST", name="m")
+        ),
         table=Table(csv="\n".join(lines).encode()),
         methods=[MethodOptions(interactions=options)],
         row_count=row_count,
@@ -86,3 +89,25 @@ def test_a_budget_is_kept(make: Any, budget: int) -> None:
     answer, checks = ExplainResponse.FromString(reply.content), 16 * 4
     assert sum(calls.rows) == answer.receipt.predicted_row_count
     assert budget / 4 < sum(calls.rows) <= budget + checks
+
+
+def test_each_row_of_a_call_has_its_own_answer_whatever_is_known() -> None:
+    calls = Calls()
+    model = RemoteModel(calls, calls.describe().inputs)
+    model.named(("y",), has_class_scores=False)
+    random = np.random.default_rng(2)
+    known = random.normal(size=(40, len(NAMES)))
+    model.predict({"x": known})
+    mixed = np.concatenate([known[:10], random.normal(size=(20, len(NAMES)))])
+    mixed = mixed[random.integers(0, len(mixed), 100)]
+    expected = Calls().predict({"x": mixed})
+    first_known = set(known[:, 0])
+    fresh = len({row[0] for row in mixed.tolist()} - first_known)
+
+    answers = model.predict({"x": mixed})
+
+    np.testing.assert_array_equal(answers, expected)
+    assert calls.rows == [40, fresh]
+    model.unremembered.predict({"x": mixed})
+    assert calls.rows == [40, fresh, 100]
+    assert model.asked_row_count == sum(calls.rows)
