@@ -43,6 +43,10 @@ class Held:
                 raise self.failures.pop()
         return self._runner.explain(request, blobs, host, reply_format)
 
+    def describe(self, request: bytes, blobs: Blobs, host: Any, reply_format: ReplyFormat) -> Reply:
+        """Describe the model, as the explainer asks for the names of its features."""
+        return self._runner.describe(request, blobs, host, reply_format)
+
 
 @pytest.fixture
 def background(tmp_path: Path) -> Path:
