@@ -15,7 +15,7 @@ from onnxplain_server.config.settings import Settings
 from onnxplain_server.core.errors import ExplainError
 from onnxplain_server.core.request import REMOTE_FORM, RequestFile
 from onnxplain_server.core.sources import Sources
-from onnxplain_server.transport.explainer.background import Background, file_content, is_uri
+from onnxplain_server.transport.explainer.background import BackgroundTable, file_content, is_uri
 from onnxplain_server.transport.explainer.explainer import Explained, Explainer
 from onnxplain_server.transport.explainer.row_service import RowService
 
@@ -49,7 +49,9 @@ def build_explainer(settings: Settings, service: RowService, sources: Sources) -
         settings.explainer_name,
         _model(settings),
         # A body with the background must fit beside the rows that are sent.
-        Background(address, sources, min(settings.max_table_bytes, settings.max_message_bytes)),
+        BackgroundTable(
+            address, sources, min(settings.max_table_bytes, settings.max_message_bytes)
+        ),
         settings.explainer_target_column or "",
         settings.explainer_weight_column or "",
         tuple(columns.split(",")) if columns else (),

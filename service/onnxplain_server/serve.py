@@ -174,8 +174,6 @@ class Server:
         """
         end = time.monotonic() + seconds
         self._scheduler.close()
-        if self._explainer is not None:
-            self._explainer.stop()
         self._readiness.stop()
         self._grpc.announce_stop()
         self._rest.announce_stop()

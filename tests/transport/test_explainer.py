@@ -43,6 +43,10 @@ class Held:
                 raise self.failures.pop()
         return self._runner.explain(request, blobs, host, reply_format)
 
+    def describe(self, request: bytes, blobs: Blobs, host: Any, reply_format: ReplyFormat) -> Reply:
+        """Describe the model, as the explainer asks for the names of its features."""
+        return self._runner.describe(request, blobs, host, reply_format)
+
 
 @pytest.fixture
 def background(tmp_path: Path) -> Path:
@@ -167,7 +171,7 @@ def test_files_that_are_not_there_stop_the_start(begin, settings, words: str) ->
 
 def test_rows_are_explained_for_callers_that_are_known(begin, tmp_path: Path) -> None:
     """Health is told to all, as platforms ask without credentials."""
-    digest = hashlib.sha256(b"a token").hexdigest()
+    digest = hashlib.sha256(b"a-token").hexdigest()
     tokens = tmp_path / "tokens"
     tokens.write_text(f"ann {digest}\n", encoding="utf-8")
     client, _held = begin("swarm", tokens_file=str(tokens))
@@ -175,6 +179,6 @@ def test_rows_are_explained_for_callers_that_are_known(begin, tmp_path: Path) ->
 
     refused = explain(client)
     assert (refused.status, "error" in refused.json) == (401, True)
-    headers = {"Content-Type": "application/json", "Authorization": "Bearer a token"}
+    headers = {"Content-Type": "application/json", "Authorization": "Bearer a-token"}
     assert client.rest("POST", "/v1/models/m:explain", json.dumps(ROW), headers).status == 200
     assert client.rest("GET", "/v1/models").status == 401

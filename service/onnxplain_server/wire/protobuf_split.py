@@ -14,7 +14,6 @@ from google.protobuf.message import DecodeError
 from onnxplain.v1.explanation_service_pb2 import (
     DescribeModelRequest,
     ExplainRequest,
-    ExplainResponse,
     ExplainStreamRequest,
     ExplainStreamResponse,
     MethodOptions,
@@ -179,14 +178,6 @@ def result_uri(content: bytes) -> str:
     return "".join(
         content[field.value_start : field.end].decode(errors="replace") for field in fields[-1:]
     )
-
-
-def explanations_and_warnings(response: bytes) -> tuple[bytes, ...]:
-    """Return each explanation and each warning of a serialised ExplainResponse, as fields of it."""
-    fields = ExplainResponse.DESCRIPTOR.fields_by_name
-    numbers = {fields["explanations"].number, fields["warnings"].number}
-    kept = _fields(response, 0, len(response), "ExplainResponse", numbers)
-    return tuple(response[field.start : field.end] for field in kept)
 
 
 def response_of_event(event: bytes) -> bytes:

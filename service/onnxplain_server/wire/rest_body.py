@@ -26,8 +26,9 @@ from werkzeug.http import parse_options_header
 
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.request import REMOTE_FORM, RequestFile, RequestParts, ServiceMethod
-from onnxplain_server.wire import canonical, explained_rows, rest_request
+from onnxplain_server.wire import canonical, rest_request
 from onnxplain_server.wire.canonical import AnyMessage
+from onnxplain_server.wire.explained import explained_rows
 from onnxplain_server.wire.kept_parts import separate_parts
 from onnxplain_server.wire.media_types import CHARSETS, FORM
 from onnxplain_server.wire.protobuf_split import pin_without_uri

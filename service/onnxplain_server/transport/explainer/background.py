@@ -17,11 +17,11 @@ from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.sources import FetchControl, Sources
 from onnxplain_server.wire.media_types import table_form
 
-_READER = "onnxplain_server.wire.background_columns"
+_READER = "onnxplain_server.wire.explained.background_columns"
 
 
 @dataclass(frozen=True, slots=True)
-class Background:
+class BackgroundTable:
     """Where the background lies, and how much of it is taken.
 
     Attributes

@@ -35,12 +35,14 @@ from onnxplain_server.core.request import (
 from onnxplain_server.transport.admission.admission import Caller
 from onnxplain_server.transport.admission.authentication import ANONYMOUS
 from onnxplain_server.transport.admission.ticket import Ticket
-from onnxplain_server.transport.explainer.background import Background
-from onnxplain_server.transport.explainer.kept_interactions import KeptInteractions
+from onnxplain_server.transport.explainer.background import BackgroundTable
+from onnxplain_server.transport.explainer.kept_interactions import (
+    KeptInteractions,
+    separate_fields,
+)
 from onnxplain_server.transport.explainer.row_service import RowService
 from onnxplain_server.transport.fetched_files import feature_names
 from onnxplain_server.wire.kept_parts import join_parts
-from onnxplain_server.wire.protobuf_split import explanations_and_warnings
 
 LOG = logging.getLogger(__name__)
 
@@ -63,7 +65,7 @@ _VECTORS = MethodOptions(feature_vectors=FeatureVectorsOptions(source=FeatureVec
 
 @dataclass(frozen=True, slots=True)
 class Explained:
-    """What an explainer explains.
+    """Model and background of an explainer.
 
     Attributes
     ----------
@@ -71,7 +73,7 @@ class Explained:
         Of the model, as platforms call it.
     model : callable (features) -> RequestFile
         Names the model; called with the feature columns of the background.
-    background : Background
+    background : BackgroundTable
     target_column, weight_column : str
         Columns of the background; may be empty.
     feature_columns : tuple of str
@@ -82,7 +84,7 @@ class Explained:
 
     name: str
     model: Callable[[Sequence[Column]], RequestFile]
-    background: Background
+    background: BackgroundTable
     target_column: str = ""
     weight_column: str = ""
     feature_columns: Sequence[str] = field(default=())
@@ -121,7 +123,7 @@ class Explainer:
         return bool(self._template)
 
     def stop(self) -> None:
-        """End the computation of interactions at its next step."""
+        """End its work at the next step, as a service that stops does."""
         self._stop.set()
 
     def explain(self, media_type: str, parts: Iterable[bytes], ticket: Ticket) -> Reply:
@@ -153,7 +155,7 @@ class Explainer:
             self._keep_interactions(request)
         except ExplainError as error:
             self._problem = error.message
-            if not self._stop.is_set():
+            if not self._is_stopped():
                 LOG.warning("the explainer of %s cannot explain: %s", self.name, error.message)
         except Exception:
             self._problem = "it failed; the server's log tells why"
@@ -214,7 +216,7 @@ class Explainer:
             self._kept = KeptInteractions(problem=error.message)
             return
         time = datetime.now(UTC).isoformat(timespec="seconds")
-        self._kept = KeptInteractions(explanations_and_warnings(content), model, time=time)
+        self._kept = KeptInteractions(separate_fields(content), model, time=time)
         LOG.info("the interactions of %s are computed", self.name)
 
     def _ask(
@@ -241,14 +243,18 @@ class Explainer:
         """Do work as an anonymous caller, again after what may pass."""
         while True:
             try:
-                caller = Caller(ANONYMOUS, math.inf, self._stop.is_set)
+                caller = Caller(ANONYMOUS, math.inf, self._is_stopped)
                 with self._service.admit(caller) as ticket:
                     return work(ticket)
             except ExplainError as error:
-                if error.reason not in _PASSING or self._stop.wait(_RETRY_SECONDS):
+                if error.reason not in _PASSING or self._is_stopped():
                     raise
                 self._problem = error.message
                 LOG.warning("the explainer of %s tries again: %s", self.name, error.message)
+                self._stop.wait(_RETRY_SECONDS)
+
+    def _is_stopped(self) -> bool:
+        return self._stop.is_set() or self._service.is_stopping
 
 
 def _features(request: ExplainRequest) -> list[Column]:

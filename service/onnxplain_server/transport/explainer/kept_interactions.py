@@ -62,3 +62,11 @@ def answer_warning(code: str, message: str) -> bytes:
     """Return a serialised ExplainResponse with a warning alone."""
     warning = AnswerWarning(code=code, message=message)
     return ExplainResponse(warnings=[warning]).SerializeToString()
+
+
+def separate_fields(response: bytes) -> tuple[bytes, ...]:
+    """Return each explanation and each warning, as a serialised ExplainResponse of its own."""
+    read = ExplainResponse.FromString(response)
+    explanations = (ExplainResponse(explanations=[each]) for each in read.explanations)
+    warnings = (ExplainResponse(warnings=[each]) for each in read.warnings)
+    return tuple(bytes(each.SerializeToString()) for each in (*explanations, *warnings))

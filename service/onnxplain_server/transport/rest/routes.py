@@ -31,6 +31,7 @@ from onnxplain_server.wire import canonical
 from onnxplain_server.wire.media_types import JSON
 
 
+# Long: it takes the parts of a server, and installs them in their order.
 def create_app(
     service: Service,
     metrics: Metrics,

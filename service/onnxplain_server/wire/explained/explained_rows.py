@@ -19,7 +19,7 @@ from werkzeug.http import parse_options_header
 from onnxplain_server.core.contract_limits import IndividualConditionalExpectationOptions
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.wire import canonical
-from onnxplain_server.wire.explained_columns import cells_of, put_first, row_count_of
+from onnxplain_server.wire.explained.explained_columns import cells_of, put_first, row_count_of
 from onnxplain_server.wire.kept_parts import separate_parts
 from onnxplain_server.wire.media_types import CSV_TYPES
 from onnxplain_server.wire.rest_table import FORMS
