@@ -31,7 +31,7 @@ from onnxplain_server.adapters.remote.protocols.inference_pb2 import (
     ModelInferResponse,
 )
 from onnxplain_server.core.arrays import Array
-from onnxplain_server.core.remote_models import RemoteAddress
+from onnxplain_server.core.remote.models import RemoteAddress
 
 from bench.speed.remote_server import COLUMNS, ROWS
 from bench.speed_table.row import Row, Unit, in_turn, lines, seconds

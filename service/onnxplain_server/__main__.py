@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from onnxplain_server.adapters.storage.memory_cache import MemoryCache
     from onnxplain_server.adapters.workers.ipc.zygote_arguments import WorkerSettings
     from onnxplain_server.config.settings import Settings
-    from onnxplain_server.core.remote_models import RemoteAddress, RemotePredictions
+    from onnxplain_server.core.remote.models import RemoteAddress, RemotePredictions
     from onnxplain_server.local import LocalMessages
 
 _CACHE_BYTES = 256 * 2**20

@@ -29,7 +29,7 @@ from onnxplain_server.adapters.remote_server.remote_list import (
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Input
 from onnxplain_server.core.remote.counts import CallCounts
-from onnxplain_server.core.remote_models import RemoteDescription
+from onnxplain_server.core.remote.models import RemoteDescription
 
 _ROW_COUNT = 2
 _PREFIX = "https://h.test:8443/a"

@@ -18,7 +18,7 @@ from onnxplain_server.adapters.remote.protocols.oip_grpc import OipGrpcConnectio
 from onnxplain_server.adapters.remote.protocols.oip_rest import OipRestConnection
 from onnxplain_server.core.errors import ExplainError
 from onnxplain_server.core.model import Input
-from onnxplain_server.core.remote_models import RemoteAddress
+from onnxplain_server.core.remote.models import RemoteAddress
 
 ROWS = np.zeros((2, 1))
 _ADDRESS = RemoteAddress("", "http://models.example", "m", inputs=(Input("x", "double", 1),))

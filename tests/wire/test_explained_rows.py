@@ -43,7 +43,7 @@ def read(document: Any, request: ExplainRequest | None = None, media_type: str =
     )
     assert parts.table is not None
     columns = Columns.FromString(bytes(parts.table.content)).columns
-    by_name = {c.name: list(c.strings) or list(c.numbers) for c in columns}
+    by_name: dict[str, Any] = {c.name: list(c.strings or c.numbers) for c in columns}
     return ExplainRequest.FromString(parts.envelope), by_name, parts.takes_interactions
 
 

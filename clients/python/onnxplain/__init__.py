@@ -43,6 +43,7 @@ if TYPE_CHECKING:
         IndividualConditionalExpectationResult,
     )
     from onnxplain.results.interactions import InteractionsResult, InteractionStatistic
+    from onnxplain.results.origins import RemoteModelReceipt, Source
     from onnxplain.results.partial_dependence import PartialDependenceCurve, PartialDependenceResult
     from onnxplain.results.permutation_importance import (
         FeatureImportance,
@@ -55,9 +56,7 @@ if TYPE_CHECKING:
         ModelDescription,
         ModelInput,
         Receipt,
-        RemoteModelReceipt,
         RowsUsed,
-        Source,
     )
     from onnxplain.results.swarm import SwarmEffect, SwarmResult
     from onnxplain.transport.uploads import ModelRef, TableRef
@@ -169,9 +168,9 @@ _MODULES = {
     "RemainingQuota": "results.plans",
     "RemoteInput": "remote_models",
     "RemoteModel": "remote_models",
-    "RemoteModelReceipt": "results.provenance",
+    "RemoteModelReceipt": "results.origins",
     "RowsUsed": "results.provenance",
-    "Source": "results.provenance",
+    "Source": "results.origins",
     "Swarm": "requests.options.swarm",
     "SwarmEffect": "results.swarm",
     "SwarmResult": "results.swarm",

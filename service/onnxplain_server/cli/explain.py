@@ -6,10 +6,10 @@ The function is long because typer makes one flag from each parameter.
 # ruff: noqa: ARG001 - `asked` and MethodCommand read flags from the context
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest
@@ -25,45 +25,17 @@ from onnxplain_server.cli.connection import (
     Tls,
     TokenFile,
 )
-from onnxplain_server.cli.failure import UsageFault, in_short
+from onnxplain_server.cli.failure import in_short
 from onnxplain_server.cli.output import formatting, progress
 from onnxplain_server.cli.output.formats import DEFAULT_OUTPUT, Output, is_for_terminal
 from onnxplain_server.cli.output.long_work import warn_of_long_work
 from onnxplain_server.cli.requests import cluster, methods, remote_model, request
 from onnxplain_server.cli.requests.large_table import large_table
+from onnxplain_server.cli.requests.parsers import names_of, one_of, parse_row_count
 from onnxplain_server.core import contract_limits
 from onnxplain_server.report import renderer
 
 COMMAND_CLASS = methods.MethodCommand
-
-_ALL_ROWS = 2**31 - 1
-"""Largest `row_count` of the contract: all rows, as no table has more."""
-
-
-def _one_of(enum: Any) -> Callable[[str], str]:
-    """Return a parser of the values, in upper or lower case."""
-
-    def parse(text: str) -> str:
-        if text.upper() not in _names(enum):
-            raise UsageFault(f"{text!r} is not one of {', '.join(_names(enum))}")
-        return text.upper()
-
-    return parse
-
-
-def _row_count(text: str) -> int:
-    """Parse a number of rows; "all" is more than any table has."""
-    if text == "all":
-        return _ALL_ROWS
-    try:
-        return int(text)
-    except ValueError:
-        raise UsageFault(f'{text!r} is neither a whole number nor "all"') from None
-
-
-def _names(enum: Any) -> list[str]:
-    """Return the names of the values except the unspecified one, number 0."""
-    return [name for name, number in enum.items() if number]
 
 
 # Long: every flag is a parameter.
@@ -144,16 +116,16 @@ def explain(
     scale: Annotated[
         str | None,
         typer.Option(
-            parser=_one_of(ModelDescription.Scale),
-            metavar="|".join(_names(ModelDescription.Scale)),
+            parser=one_of(ModelDescription.Scale),
+            metavar="|".join(names_of(ModelDescription.Scale)),
             help="Scale of the predictions.",
         ),
     ] = None,
     engine: Annotated[
         str | None,
         typer.Option(
-            parser=_one_of(ExplainRequest.Engine),
-            metavar="|".join(_names(ExplainRequest.Engine)),
+            parser=one_of(ExplainRequest.Engine),
+            metavar="|".join(names_of(ExplainRequest.Engine)),
             help="Engine that computes the effects.",
         ),
     ] = None,
@@ -176,7 +148,7 @@ def explain(
     row_count: Annotated[
         int | None,
         typer.Option(
-            parser=_row_count,
+            parser=parse_row_count,
             metavar="INTEGER|all",
             help="Rows to sample before computing.  [default: by method, "
             "see `onnxplain options NAME`]",

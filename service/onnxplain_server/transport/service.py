@@ -62,7 +62,6 @@ class Service:
     store : BlobStore
         Holds uploaded files.
     decoder : Decoder
-        Decodes bodies of REST.
     limits : RequestLimits
     scheduler : Scheduler
         Limits and orders concurrent requests.

@@ -12,7 +12,7 @@ import pytest
 from onnxplain_server.adapters.remote.open_remote import open_remote
 from onnxplain_server.adapters.remote.policy import RemotePolicy
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.remote_models import RemoteAddress, RemotePredictions
+from onnxplain_server.core.remote.models import RemoteAddress, RemotePredictions
 
 from tools.stores.faulty_server import FaultyServer, Request, Response, of_bytes, serve
 

@@ -16,7 +16,7 @@ from authority import Authority
 from onnxplain_server.adapters.remote.open_remote import open_remote
 from onnxplain_server.adapters.remote.policy import RemotePolicy
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.remote_models import RemoteAddress
+from onnxplain_server.core.remote.models import RemoteAddress
 
 from tools.stores.faults import Fault
 from tools.stores.faulty_server import FaultyServer, Request, of_bytes, serve

@@ -24,7 +24,7 @@ from onnxplain_server.adapters.remote.protocols.inference_pb2 import (
 )
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Input
-from onnxplain_server.core.remote_models import RemoteAddress
+from onnxplain_server.core.remote.models import RemoteAddress
 
 ROWS = np.array([[1.5, -2.0], [0.25, np.nan], [np.inf, 4.0]])
 SHORT = RemotePolicy(retry_seconds=1.0, timeout_seconds=1.0)

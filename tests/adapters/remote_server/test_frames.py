@@ -32,7 +32,7 @@ from onnxplain_server.adapters.remote_server.descriptions import (
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Input
 from onnxplain_server.core.remote.counts import CallCounts
-from onnxplain_server.core.remote_models import RemoteDescription
+from onnxplain_server.core.remote.models import RemoteDescription
 from onnxplain_server.core.rows import INPUT_TYPES
 
 NUMBERS = st.sampled_from(["?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8"])

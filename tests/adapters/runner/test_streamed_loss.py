@@ -80,7 +80,7 @@ def compared(runner, table, tmp_path, request):
     return different, found
 
 
-def largest_loss(explanation) -> float:
+def largest_loss(explanation):
     losses = explanation.average_loss.losses
     scale = max(abs(value) for loss in losses for value in loss.values)
     assert scale

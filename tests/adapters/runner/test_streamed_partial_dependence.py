@@ -57,7 +57,7 @@ def compared(runner, table, tmp_path, request, names):
     return different
 
 
-def largest_value(explanation) -> float:
+def largest_value(explanation):
     curves = explanation.partial_dependence.curves
     return max(abs(value) for curve in curves for value in curve.values)
 

@@ -13,7 +13,7 @@ from onnxplain_server.adapters.remote.open_remote import open_remote
 from onnxplain_server.adapters.remote.policy import RemotePolicy
 from onnxplain_server.core.arrays import Array
 from onnxplain_server.core.model import Input
-from onnxplain_server.core.remote_models import RemoteAddress, RemotePredictions
+from onnxplain_server.core.remote.models import RemoteAddress, RemotePredictions
 
 from tools.remote import servers
 from tools.remote.servers import ModelServer

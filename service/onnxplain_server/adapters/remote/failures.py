@@ -6,7 +6,7 @@ import json
 from http import HTTPStatus
 
 from onnxplain_server.core.errors import ExplainError, Reason, printable
-from onnxplain_server.core.remote_models import RemoteAddress
+from onnxplain_server.core.remote.models import RemoteAddress
 
 FIELD = "model.remote"
 

@@ -16,7 +16,7 @@ from onnxplain_server.adapters.remote.protocols.oip_client import OipClient
 from onnxplain_server.adapters.remote.protocols.oip_grpc import OipGrpcConnection
 from onnxplain_server.adapters.remote.protocols.oip_rest import OipRestConnection
 from onnxplain_server.core.arrays import Array
-from onnxplain_server.core.remote_models import (
+from onnxplain_server.core.remote.models import (
     RemoteAddress,
     RemoteDescription,
     RemotePredictions,

@@ -29,7 +29,7 @@ from onnxplain_server.adapters.runner.remote.named_remote import remote_model
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import NO_BLOBS
 from onnxplain_server.core.remote.counts import CountKind
-from onnxplain_server.core.remote_models import RemotePredictions
+from onnxplain_server.core.remote.models import RemotePredictions
 from onnxplain_server.core.sources import FetchControl
 
 _THREAD_COUNT = 256

@@ -28,7 +28,7 @@ from onnxplain_server.adapters.remote_server.columns import pack_predictions, un
 from onnxplain_server.adapters.remote_server.descriptions import pack_description
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.remote.counts import CallCounts, CountKind
-from onnxplain_server.core.remote_models import RemotePredictions
+from onnxplain_server.core.remote.models import RemotePredictions
 from onnxplain_server.core.sources import FetchControl
 
 LOG = logging.getLogger(__name__)

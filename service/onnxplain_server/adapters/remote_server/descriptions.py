@@ -8,7 +8,7 @@ from typing import Any
 from onnxplain_server.adapters.remote_server.call_frames import BrokenError, Buffer, decoded
 from onnxplain_server.adapters.remote_server.columns import INPUT_LIMIT, OUTPUT_LIMIT
 from onnxplain_server.core.model import Input
-from onnxplain_server.core.remote_models import RemoteDescription
+from onnxplain_server.core.remote.models import RemoteDescription
 
 
 def pack_description(description: RemoteDescription) -> bytes:

@@ -11,7 +11,7 @@ from typing import Protocol
 from onnxplain_server.adapters.remote_server.socket_predictions import SocketPredictions
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import Blobs
-from onnxplain_server.core.remote_models import RemoteAddress, RemotePredictions
+from onnxplain_server.core.remote.models import RemoteAddress, RemotePredictions
 from onnxplain_server.core.request import REMOTE_FORM
 from onnxplain_server.core.sources import FetchControl
 

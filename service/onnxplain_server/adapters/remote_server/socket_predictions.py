@@ -24,7 +24,7 @@ from onnxplain_server.adapters.remote_server.columns import pack_feeds, unpack_p
 from onnxplain_server.adapters.remote_server.descriptions import unpack_description
 from onnxplain_server.core.arrays import Array
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.remote_models import RemoteDescription
+from onnxplain_server.core.remote.models import RemoteDescription
 from onnxplain_server.core.sources import FetchControl
 
 _TICK_SECONDS = 0.05

@@ -31,7 +31,7 @@ from onnxplain_server.adapters.runner.uncached import UncachedHost
 from onnxplain_server.core.interfaces import AnswerHost, Blobs, ComputationHost
 from onnxplain_server.core.model import Scale
 from onnxplain_server.core.model_limits import DEFAULT_LIMITS, ModelLimits
-from onnxplain_server.core.remote_models import RemoteModels
+from onnxplain_server.core.remote.models import RemoteModels
 from onnxplain_server.core.request import Reply, ReplyFormat
 from onnxplain_server.core.table import Table
 from onnxplain_server.effects.batch_size import BatchSize

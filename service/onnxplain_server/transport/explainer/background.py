@@ -22,7 +22,7 @@ _READER = "onnxplain_server.wire.explained.background_columns"
 
 @dataclass(frozen=True, slots=True)
 class BackgroundTable:
-    """Where the background lies, and how much of it is taken.
+    """Address of the background, and how much of it is taken.
 
     Attributes
     ----------

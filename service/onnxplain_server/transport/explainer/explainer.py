@@ -119,7 +119,7 @@ class Explainer:
 
     @property
     def ready(self) -> bool:
-        """Whether the background is read, and the model explains a row of it."""
+        """True once the background is read, and the model explains a row of it."""
         return bool(self._template)
 
     def stop(self) -> None:

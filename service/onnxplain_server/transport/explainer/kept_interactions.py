@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from onnxplain.v1.explanation_service_pb2 import ExplainResponse
-from onnxplain.v1.explanation_service_pb2 import Warning as AnswerWarning
 
 from onnxplain_server.core.request import REMOTE_FORM
 
@@ -60,13 +60,15 @@ class KeptInteractions:
 
 def answer_warning(code: str, message: str) -> bytes:
     """Return a serialised ExplainResponse with a warning alone."""
-    warning = AnswerWarning(code=code, message=message)
-    return ExplainResponse(warnings=[warning]).SerializeToString()
+    answer = ExplainResponse()
+    answer.warnings.add(code=code, message=message)
+    return bytes(answer.SerializeToString())
 
 
 def separate_fields(response: bytes) -> tuple[bytes, ...]:
     """Return each explanation and each warning, as a serialised ExplainResponse of its own."""
-    read = ExplainResponse.FromString(response)
+    # mypy takes the contract's Warning in the stub for the builtin.
+    read: Any = ExplainResponse.FromString(response)
     explanations = (ExplainResponse(explanations=[each]) for each in read.explanations)
     warnings = (ExplainResponse(warnings=[each]) for each in read.warnings)
     return tuple(bytes(each.SerializeToString()) for each in (*explanations, *warnings))

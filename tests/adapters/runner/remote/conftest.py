@@ -20,7 +20,7 @@ from onnxplain.v1.table_pb2 import Table
 from onnxplain_server.adapters.remote.open_remote import open_remote
 from onnxplain_server.adapters.remote.policy import RemotePolicy
 from onnxplain_server.adapters.runner.in_process import InProcess
-from onnxplain_server.core.remote_models import RemotePredictions
+from onnxplain_server.core.remote.models import RemotePredictions
 
 from tools.stores.model_server import NAME, ServedModel, serving
 

@@ -429,7 +429,8 @@ def test_a_description_without_made_up_rows_tells_what_the_server_tells(asking, 
 
 
 def test_a_part_of_an_answer_is_published_only_by_the_same_model(asking, make) -> None:
-    remote, published = asking(of_function(product, NAMES)), []
+    remote = asking(of_function(product, NAMES))
+    published: list[bytes] = []
     served, before = remote.served, remote.served.predict
     served.predict = lambda inputs: before(inputs) * (2 if served.row_count > 5_000 else 1)
     host = make.host()

@@ -16,7 +16,7 @@ from onnxplain_server.adapters.runner.in_process import InProcess
 from onnxplain_server.adapters.runner.remote.model import RemoteModel
 from onnxplain_server.core.arrays import Array
 from onnxplain_server.core.model import Input
-from onnxplain_server.core.remote_models import RemoteDescription
+from onnxplain_server.core.remote.models import RemoteDescription
 
 NAMES = tuple("abcdefghij")
 

@@ -13,7 +13,7 @@ from onnxplain_server.adapters.remote.protocols.json_predictions import JsonPred
 from onnxplain_server.adapters.remote.protocols.predictions import PredictionColumns
 from onnxplain_server.core.arrays import Array
 from onnxplain_server.core.model import Input
-from onnxplain_server.core.remote_models import RemoteAddress, RemoteDescription
+from onnxplain_server.core.remote.models import RemoteAddress, RemoteDescription
 
 _LABELS_CURE = (
     "have the server predict probabilities, as by the variable PREDICT_PROBA of KServe's "

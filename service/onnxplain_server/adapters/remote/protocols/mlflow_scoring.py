@@ -16,7 +16,7 @@ from onnxplain_server.adapters.remote.protocols.predictions import PredictionCol
 from onnxplain_server.core.arrays import Array
 from onnxplain_server.core.errors import ExplainError, Reason, printable
 from onnxplain_server.core.model import Input
-from onnxplain_server.core.remote_models import RemoteAddress, RemoteDescription
+from onnxplain_server.core.remote.models import RemoteAddress, RemoteDescription
 
 _VERSION_BYTES = 50
 _LABELS_CURE = (

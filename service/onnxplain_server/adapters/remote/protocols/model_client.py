@@ -7,7 +7,7 @@ from typing import Protocol
 
 from onnxplain_server.adapters.remote.protocols.predictions import PredictionColumns
 from onnxplain_server.core.arrays import Array
-from onnxplain_server.core.remote_models import RemoteDescription
+from onnxplain_server.core.remote.models import RemoteDescription
 
 
 class ModelClient(Protocol):

@@ -25,7 +25,7 @@ from onnxplain_server.adapters.remote.protocols.tensors import (
 )
 from onnxplain_server.core.arrays import Array
 from onnxplain_server.core.model import Input
-from onnxplain_server.core.remote_models import RemoteAddress, RemoteDescription
+from onnxplain_server.core.remote.models import RemoteAddress, RemoteDescription
 
 
 class OipConnection(Protocol):

@@ -26,7 +26,7 @@ from onnxplain_server.adapters.remote.protocols.tensors import (
 )
 from onnxplain_server.core.arrays import Array
 from onnxplain_server.core.errors import printable
-from onnxplain_server.core.remote_models import RemoteAddress
+from onnxplain_server.core.remote.models import RemoteAddress
 
 _SERVICE = "/inference.GRPCInferenceService"
 

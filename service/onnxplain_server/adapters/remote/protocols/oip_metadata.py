@@ -10,7 +10,7 @@ from onnxplain_server.adapters.remote.failures import ModelFailures
 from onnxplain_server.adapters.remote.protocols.predictions import COLUMN_LIMIT
 from onnxplain_server.adapters.remote.protocols.tensors import STRINGS, TensorMetadata, input_of
 from onnxplain_server.core.model import Input
-from onnxplain_server.core.remote_models import RemoteAddress
+from onnxplain_server.core.remote.models import RemoteAddress
 
 _TENSOR_LIMIT = 10_000
 

@@ -22,7 +22,7 @@ from onnxplain_server.adapters.remote.protocols.oip_metadata import ModelMetadat
 from onnxplain_server.adapters.remote.protocols.tensors import AnswerTensor, Tensor, unpacked
 from onnxplain_server.core.arrays import Array
 from onnxplain_server.core.errors import ExplainError, Reason, printable
-from onnxplain_server.core.remote_models import RemoteAddress
+from onnxplain_server.core.remote.models import RemoteAddress
 
 _HEADER_LENGTH = "Inference-Header-Content-Length"
 _WORD_BYTES = 200

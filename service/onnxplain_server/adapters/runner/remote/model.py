@@ -12,7 +12,7 @@ from onnxplain_server.adapters.runner.remote.row_memo import RowMemo, distinct_r
 from onnxplain_server.core.arrays import Array, Indices, Vector
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Input, Note
-from onnxplain_server.core.remote_models import RemotePredictions
+from onnxplain_server.core.remote.models import RemotePredictions
 from onnxplain_server.trees.reading.refusal import Refusal
 
 _FLOAT32 = 2.0**-24

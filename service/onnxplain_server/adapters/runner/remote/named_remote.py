@@ -13,7 +13,7 @@ from onnxplain.v1 import model_pb2
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import Blobs
 from onnxplain_server.core.model import Input
-from onnxplain_server.core.remote_models import RemoteAddress
+from onnxplain_server.core.remote.models import RemoteAddress
 from onnxplain_server.core.request import REMOTE_FORM
 from onnxplain_server.core.rows import INPUT_TYPES
 from onnxplain_server.core.table import listed

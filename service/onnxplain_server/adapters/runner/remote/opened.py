@@ -24,7 +24,7 @@ from onnxplain_server.core.arrays import Array, pack, unpack
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import ComputationHost
 from onnxplain_server.core.model import Description, Input, Note, Scale
-from onnxplain_server.core.remote_models import RemoteAddress, RemoteModels
+from onnxplain_server.core.remote.models import RemoteAddress, RemoteModels
 from onnxplain_server.core.rows import feeds
 from onnxplain_server.core.sources import FetchControl
 from onnxplain_server.explain import BoundTable

@@ -1,0 +1,37 @@
+"""Parsers of the values of flags: names of the contract, numbers of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from onnxplain_server.cli.failure import UsageFault
+
+_ALL_ROWS = 2**31 - 1
+"""Largest `row_count` of the contract: all rows, as no table has more."""
+
+
+def one_of(enum: Any) -> Callable[[str], str]:
+    """Return a parser of the values, in upper or lower case."""
+
+    def parse(text: str) -> str:
+        if text.upper() not in names_of(enum):
+            raise UsageFault(f"{text!r} is not one of {', '.join(names_of(enum))}")
+        return text.upper()
+
+    return parse
+
+
+def parse_row_count(text: str) -> int:
+    """Parse a number of rows; "all" is more than any table has."""
+    if text == "all":
+        return _ALL_ROWS
+    try:
+        return int(text)
+    except ValueError:
+        raise UsageFault(f'{text!r} is neither a whole number nor "all"') from None
+
+
+def names_of(enum: Any) -> list[str]:
+    """Return the names of the values except the unspecified one, number 0."""
+    return [name for name, number in enum.items() if number]
