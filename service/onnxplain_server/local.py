@@ -88,6 +88,7 @@ class LocalMessages:
             metrics=Metrics(),
             operations=local_store(),
             sources=sources,
+            remote_sessions=None,
         )
         self._runner = runner
         self._tables = tables or LargeTables()

@@ -34,6 +34,8 @@ ARGUMENTS = {
     "feature_vectors": ("--set", "source=SURROGATE"),
     "firm": ("--set", "source=MODEL"),
 }
+SETTING_FLAGS = {"explainer", "serve", "settings"}
+"""Commands whose flags are made from the settings."""
 METHODS = [field.name for field in MethodOptions.DESCRIPTOR.fields]
 ROOMS = ("methods", "explain.methods", "plots")
 
@@ -103,7 +105,7 @@ def test_completion_of_a_command_imports_none_of_them() -> None:
     assert packages(modules) & (COMPUTING | ALWAYS_NEEDLESS | SCIENTIFIC | {"google"}) == set()
 
 
-@pytest.mark.parametrize("name", [name for name in SUMMARIES if name not in {"serve", "settings"}])
+@pytest.mark.parametrize("name", [name for name in SUMMARIES if name not in SETTING_FLAGS])
 def test_help_of_a_command_imports_nothing_that_computes(name: str) -> None:
     modules = imported(name, "--help")
 

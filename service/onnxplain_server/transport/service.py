@@ -74,8 +74,8 @@ class Service:
         Limit what callers use per hour.
     sources : Sources
         Reads models and tables by their URIs; by default, none may be read.
-    remote_sessions : RemoteSessions
-        Tell which remote models may be asked; by default, none.
+    remote_sessions : RemoteSessions or None
+        Tell which remote models may be asked; None: any. By default, none may be asked.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class Service:
         operations: OperationStore | None = None,
         quotas: Quotas = NO_QUOTAS,
         sources: Sources = NO_SOURCES,
-        remote_sessions: RemoteSessions = NO_REMOTE_SESSIONS,
+        remote_sessions: RemoteSessions | None = NO_REMOTE_SESSIONS,
     ) -> None:
         self.operations = operations
         self.quotas = quotas

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from base64 import b64encode
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -21,6 +22,7 @@ FEW: dict[str, Any] = {"row_count": 60, "plots": False}
 CURVES = onnxplain.PartialDependence(features=["x1", "x4"])
 LOSS = onnxplain.AverageLoss()
 PAIRS = onnxplain.Interactions()
+PATIENCE = 60.0
 
 
 def caller_of(server: Any) -> int:
@@ -53,6 +55,14 @@ def metric(server: Any, name: str) -> float:
     with urlopen(url, timeout=600) as reply:
         lines = reply.read().decode().splitlines()
     return sum(float(line.rsplit(" ", 1)[1]) for line in lines if line.startswith(f"{name}{{"))
+
+
+def await_metric(server: Any, name: str) -> None:
+    """Wait until something is counted: a session that ended is counted a moment later."""
+    end = time.monotonic() + PATIENCE
+    while not metric(server, name):
+        assert time.monotonic() < end
+        time.sleep(0.05)
 
 
 @pytest.mark.parametrize("isolation", ["available", "none"])
@@ -183,7 +193,7 @@ def test_a_deadline_ends_calls_under_way(
 
     assert late.value.reason == "DEADLINE_EXCEEDED"
     assert answer.average_loss.losses
-    assert metric(server, "onnxplain_remote_failures_total") >= 1
+    await_metric(server, "onnxplain_remote_failures_total")
 
 
 def test_a_list_with_a_fault_ends_the_start(tmp_path: Path) -> None:
