@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 
 from urllib3 import BaseHTTPResponse, HTTPConnectionPool, HTTPSConnectionPool, Timeout
 from urllib3.connection import HTTPConnection, HTTPSConnection
-from urllib3.exceptions import HTTPError, InvalidHeader
+from urllib3.exceptions import HTTPError, InvalidHeader, ReadTimeoutError
 from urllib3.util.retry import Retry
 
 from onnxplain_server.adapters.remote.calls.call_watch import WATCH, WatchedCall
@@ -222,7 +222,7 @@ class HttpTransport:
             return self._failures.forbidden(
                 f"has a certificate that is not trusted ({cause.verify_message}); see ca_file"
             )
-        if is_late or isinstance(error, TimeoutError):
+        if is_late or isinstance(error, (TimeoutError, ReadTimeoutError)):
             return PassingError(f"gives no answer in {self._policy.timeout_seconds:g} s")
         return PassingError(f"breaks the connection, or takes none ({_innermost(error)})")
 
