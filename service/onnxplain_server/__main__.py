@@ -111,10 +111,15 @@ def _server_runner(
     from onnxplain_server.adapters.remote_server.handed_models import (  # noqa: PLC0415
         HandedModels,
     )
-    from onnxplain_server.adapters.remote_server.remote_runner import RemoteRunner  # noqa: PLC0415
+    from onnxplain_server.adapters.remote_server.handed_session import (  # noqa: PLC0415
+        handed_session,
+    )
     from onnxplain_server.adapters.runner.in_process import InProcess  # noqa: PLC0415
     from onnxplain_server.adapters.runner.local_decoder import LocalDecoder  # noqa: PLC0415
-    from onnxplain_server.adapters.runner.process_timed import ProcessTimed  # noqa: PLC0415
+    from onnxplain_server.adapters.runner.surrounded_runner import (  # noqa: PLC0415
+        SurroundedRunner,
+        process_timed,
+    )
 
     handed = HandedModels()
     in_process = InProcess(
@@ -124,8 +129,9 @@ def _server_runner(
         remotes=handed.open,
     )
     stack.enter_context(closing(in_process))
-    runner = RemoteRunner(in_process, handed, remote_sessions)
-    return _ServerRunner(ProcessTimed(runner), LocalDecoder())
+    in_session = partial(handed_session, handed, remote_sessions)
+    runner = SurroundedRunner(SurroundedRunner(in_process, in_session), process_timed)
+    return _ServerRunner(runner, LocalDecoder())
 
 
 def _isolated(

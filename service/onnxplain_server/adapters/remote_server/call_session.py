@@ -34,7 +34,7 @@ from onnxplain_server.core.sources import FetchControl
 LOG = logging.getLogger(__name__)
 
 _END_SECONDS = 0.2
-"""Time for calls to end, and be counted, before the counts are told."""
+"""Time for calls to end before the counts are told: those under way then count as failed."""
 
 _WINDOW_BYTES = 2**27
 """Rows of calls under way; what is more is not read before."""
@@ -96,7 +96,7 @@ def serve_session(open_model: Opener, lease: socket.socket, end: socket.socket) 
         session.stop()
         reader.join(_END_SECONDS)
         with contextlib.suppress(OSError):
-            lease.sendall(frames.pack_counts(session.counter.counts))
+            lease.sendall(frames.pack_counts(session.final_counts()))
 
 
 class _Session:
@@ -117,6 +117,7 @@ class _Session:
         try:
             model = open_model(self._binding.model, self._control, self.counter)
         except Exception as error:  # noqa: BLE001 - all of them are told
+            self.counter.count(CountKind.FAILURES)
             self._send_failure(0, error)
             return
         limits = frames.pack_limits(model.call_count, model.row_limit)
@@ -142,6 +143,11 @@ class _Session:
         with contextlib.suppress(OSError):
             self._end.shutdown(socket.SHUT_RDWR)
 
+    def final_counts(self) -> CallCounts:
+        """Return the counts, in which calls that are still under way have failed."""
+        with self._changed:
+            return self.counter.counts + CallCounts(failure_count=len(self._waiting))
+
     def _begin(self, frame: CallFrame, call_count: int) -> None:
         """Count a call as under way; wait while rows of others fill the window."""
         with self._changed:
@@ -160,7 +166,9 @@ class _Session:
             self.stop()
             return
         except Exception as error:  # noqa: BLE001 - all of them are told
-            self._done(frame)
+            with self._changed:
+                self.counter.count(CountKind.FAILURES)
+                self._done(frame)
             self._send_failure(frame.call, error)
             return
         self._done(frame)
@@ -185,7 +193,6 @@ class _Session:
             frames.send_frame(self._end, kind, call, content)
 
     def _send_failure(self, call: int, error: Exception) -> None:
-        self.counter.count(CountKind.FAILURES)
         self._send(CallKind.FAILED, call, [frames.pack_error(_told(error))])
 
 

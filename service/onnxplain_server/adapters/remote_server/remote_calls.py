@@ -36,7 +36,7 @@ from onnxplain_server.core.sources import FetchControl
 LOG = logging.getLogger(__name__)
 
 _MESSAGE_BYTES = 2**20
-_REPORT_SECONDS = 1.0
+_REPORT_SECONDS = 5.0
 _REPORT_BYTES = 2**12
 _FIELD = "model.remote"
 

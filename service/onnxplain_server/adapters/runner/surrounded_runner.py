@@ -1,31 +1,31 @@
-"""Runner in the server's own process, whose remote models are asked by the process that calls."""
+"""Runner that computes each request inside a context, such as one that measures it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 
-from onnxplain_server.adapters.remote_server.handed_models import HandedModels
 from onnxplain_server.core.interfaces import Blobs, Runner, RunnerHost
-from onnxplain_server.core.remote.sessions import RemoteSessions
 from onnxplain_server.core.request import Reply, ReplyFormat
 
 
-class RemoteRunner:
-    """`Runner` of this process that opens a session for a request with a remote model.
+class SurroundedRunner:
+    """`Runner` that enters a context around each request of another runner.
 
     Parameters
     ----------
     runner : Runner
-        Opens remote models by `handed`.
-    handed : HandedModels
-    sessions : RemoteSessions
+    surround : callable (blobs, host) -> context manager
     """
 
-    def __init__(self, runner: Runner, handed: HandedModels, sessions: RemoteSessions) -> None:
+    def __init__(
+        self,
+        runner: Runner,
+        surround: Callable[[Blobs, RunnerHost], AbstractContextManager[None]],
+    ) -> None:
         self._runner = runner
-        self._handed = handed
-        self._sessions = sessions
+        self._surround = surround
 
     def explain(
         self,
@@ -35,7 +35,7 @@ class RemoteRunner:
         reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
     ) -> Reply:
         """See `Runner.explain`."""
-        with self._session(blobs, host):
+        with self._surround(blobs, host):
             return self._runner.explain(request, blobs, host, reply_format)
 
     def plan(
@@ -46,7 +46,7 @@ class RemoteRunner:
         reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
     ) -> Reply:
         """See `Runner.plan`."""
-        with self._session(blobs, host):
+        with self._surround(blobs, host):
             return self._runner.plan(request, blobs, host, reply_format)
 
     def describe(
@@ -57,14 +57,18 @@ class RemoteRunner:
         reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
     ) -> Reply:
         """See `Runner.describe`."""
-        with self._session(blobs, host):
+        with self._surround(blobs, host):
             return self._runner.describe(request, blobs, host, reply_format)
 
-    @contextmanager
-    def _session(self, blobs: Blobs, host: RunnerHost) -> Iterator[None]:
-        with self._sessions.session(blobs, host) as end:
-            if end is None:
-                yield
-                return
-            with self._handed.handed(end.dup()):
-                yield
+
+@contextmanager
+def process_timed(_blobs: Blobs, host: RunnerHost) -> Iterator[None]:
+    """Count the processor time of this process meanwhile for a request.
+
+    Requests that run at the same time count each other's: nothing here tells them apart.
+    """
+    start = time.process_time()
+    try:
+        yield
+    finally:
+        host.count_processor(time.process_time() - start)
