@@ -28,6 +28,7 @@ NOTEBOOK_ENV := .venv-notebook/.made
 MLFLOW_ENV := .venv-mlflow/.made
 KSERVE_ENV := .venv-kserve/.made
 MLSERVER_ENV := .venv-mlserver/.made
+TRITON_ENV := .venv-triton/.made
 STORES := tools/stores/bin/.made
 BUF_ENV := tools/node_modules/.made
 TS_ENV := clients/typescript/node_modules/.made
@@ -86,7 +87,7 @@ test: $(ENV) ## Run the tests that every change needs; ARGS are passed to pytest
 	$(PYTEST) $(ARGS)
 
 .PHONY: test-all
-test-all: $(ENV) $(NOTEBOOK_ENV) $(MODELS_ENV) $(EXPORT_ENV) $(BUF_ENV) $(STORES) $(MLFLOW_ENV) $(KSERVE_ENV) $(MLSERVER_ENV) ## Run all tests: those of `make test`, slow ones, fuzzing, chart, clients, image
+test-all: $(ENV) $(NOTEBOOK_ENV) $(MODELS_ENV) $(EXPORT_ENV) $(BUF_ENV) $(STORES) $(MLFLOW_ENV) $(KSERVE_ENV) $(MLSERVER_ENV) $(TRITON_ENV) ## Run all tests: those of `make test`, slow ones, fuzzing, chart, clients, image
 	@$(PYTHON) tools/programs.py install $(PROGRAMS)
 	$(PYTEST) $(ARGS)
 	@# One after the other: some of them load the whole machine.
@@ -102,7 +103,7 @@ stores: $(STORES) $(MLFLOW_ENV) ## Build the stores that tests read models and t
 	@unformatted=$$($$($(GO) env GOROOT)/bin/gofmt -l tools/stores); [ -z "$$unformatted" ] || { echo "gofmt -w $$unformatted" >&2; exit 1; }
 
 .PHONY: model-servers
-model-servers: $(KSERVE_ENV) $(MLSERVER_ENV) $(MLFLOW_ENV) ## Install the servers of models that tests ask: KServe's, MLServer, MLflow's
+model-servers: $(KSERVE_ENV) $(MLSERVER_ENV) $(MLFLOW_ENV) $(TRITON_ENV) ## Install the servers of models that tests ask: KServe's, MLServer, MLflow's, Triton
 
 .PHONY: chart
 chart: $(CHART_TOOLS) $(ENV) ## The Helm chart renders what Kubernetes takes, for all values in its ci/
@@ -574,6 +575,7 @@ lock: $(ENV) $(PROTO_ENV) ## Refresh the locks; newest versions with LOCK_FLAGS=
 	$(RESOLVE) --output-file requirements/mlflow.txt --group pyproject.toml:mlflow
 	$(RESOLVE) --output-file requirements/kserve.txt --group pyproject.toml:kserve
 	$(RESOLVE) --output-file requirements/mlserver.txt --group pyproject.toml:mlserver
+	$(RESOLVE) --output-file requirements/triton.txt --group pyproject.toml:triton
 	$(RESOLVE) --no-strip-extras --output-file requirements/peer.txt bench/server/peer_requirements.txt
 	$(RESOLVE) --output-file requirements/release.txt --group pyproject.toml:release
 	$(RESOLVE) --output-file requirements/proto.txt --group pyproject.toml:proto
@@ -584,7 +586,7 @@ lock: $(ENV) $(PROTO_ENV) ## Refresh the locks; newest versions with LOCK_FLAGS=
 
 .PHONY: clean
 clean: ## Remove all that make made, environments too
-	rm -rf .venv .venv-bench .venv-export .venv-fuzz .venv-kserve .venv-mlflow .venv-mlserver .venv-notebook .venv-proto .venv-models .venv-peer .venv-release .venv-study tools/node_modules tools/go/bin tools/audit/bin tools/cosign/bin tools/kubernetes/bin* tools/stores/bin build dist .demo
+	rm -rf .venv .venv-bench .venv-export .venv-fuzz .venv-kserve .venv-mlflow .venv-mlserver .venv-notebook .venv-proto .venv-models .venv-peer .venv-release .venv-study .venv-triton tools/node_modules tools/go/bin tools/audit/bin tools/cosign/bin tools/kubernetes/bin* tools/stores/bin build dist .demo
 	rm -f service/onnxplain_server/trees/kernels/_compiled_*
 	rm -rf $(TS)/node_modules $(TS)/build $(TS)/dist $(TS)/src/gen clients/java/target
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis
@@ -634,6 +636,11 @@ $(KSERVE_ENV): requirements/kserve.txt
 $(MLSERVER_ENV): requirements/mlserver.txt
 	$(PYTHON) -m venv .venv-mlserver
 	.venv-mlserver/$(INSTALL) requirements/mlserver.txt
+	@touch $@
+
+$(TRITON_ENV): requirements/triton.txt
+	$(PYTHON) -m venv .venv-triton
+	.venv-triton/$(INSTALL) requirements/triton.txt
 	@touch $@
 
 $(EXPORT_ENV): requirements/export.txt

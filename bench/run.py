@@ -14,12 +14,12 @@ from bench.speed import (
     first_use,
     many_rows,
     r_packages,
-    remote,
     sources,
     swarm,
     trees,
     woodelf_miami,
 )
+from bench.speed.remote_models import calls as remote_calls
 
 BENCHES = {
     "The command line": command.main,
@@ -37,7 +37,7 @@ BENCHES = {
     "FIRM": firm.main,
     "The swarm": swarm.main,
     "Tables from S3": sources.main,
-    "Remote models": remote.main,
+    "Remote models": remote_calls.main,
     "Isolation": isolation.main,
     "Clients": clients.main,
     "Clients that leave": cancel.main,

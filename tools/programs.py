@@ -44,6 +44,7 @@ BUILT = {
     "mlflow": (".venv-mlflow/bin/mlflow", "make stores"),
     "mlserver": (".venv-mlserver/bin/python", "make model-servers"),
     "rclone": ("tools/stores/bin/rclone", "make stores"),
+    "triton": (".venv-triton/bin/python", "make model-servers"),
 }
 """Path in the checkout and command that makes it, by program that no package of Debian holds."""
 

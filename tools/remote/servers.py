@@ -58,7 +58,7 @@ def kserve_again(
     """Serve models that are made on these ports."""
     program = [python, str(_HERE / "kserve_program.py"), str(folder), str(port), str(grpc_port)]
     with running(program, port, folder / "kserve.log", _QUIET):
-        _wait_until_ready(f"http://127.0.0.1:{port}/v2/health/ready")
+        wait_until_ready(f"http://127.0.0.1:{port}/v2/health/ready")
         yield ModelServer(f"http://127.0.0.1:{port}", f"grpc://127.0.0.1:{grpc_port}", expected)
 
 
@@ -77,7 +77,7 @@ def mlserver(python: str, folder: Path) -> Iterator[ModelServer]:
     (folder / "settings.json").write_text(json.dumps(settings))
     program = [str(Path(python).with_name("mlserver")), "start", str(folder)]
     with running(program, port, folder / "mlserver.log", _QUIET):
-        _wait_until_ready(f"http://127.0.0.1:{port}/v2/health/ready")
+        wait_until_ready(f"http://127.0.0.1:{port}/v2/health/ready")
         yield ModelServer(f"http://127.0.0.1:{port}", f"grpc://127.0.0.1:{grpc_port}", expected)
 
 
@@ -100,7 +100,7 @@ def mlflow(python: str, folder: Path, *names: str) -> Iterator[ModelServer]:
         yield ModelServer("", "", expected, urls)
 
 
-def _wait_until_ready(url: str) -> None:
+def wait_until_ready(url: str) -> None:
     """Wait until a server, which listens before its models are loaded, answers 200."""
     end = time.monotonic() + _READY_SECONDS
     while time.monotonic() < end:

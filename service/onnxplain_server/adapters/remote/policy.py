@@ -46,6 +46,9 @@ class RemotePolicy:
     resolve : callable (host, port) -> str
         Resolve a host to the numeric address to connect to; called for each connection. Raises
         ExplainError where the operator does not allow the address, OSError where there is none.
+    shared_by : str
+        Connections are kept for later requests whose policy has the same text here, and so allows
+        the same addresses. Empty: they are this request's.
     count_call, count_retry : callable () -> None
         Called for each call that is sent, and for each repetition among them.
     """
@@ -59,5 +62,6 @@ class RemotePolicy:
     headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)
     ca_file: str = ""
     resolve: Callable[[str, int], str] = resolve_any
+    shared_by: str = ""
     count_call: Callable[[], None] = _ignore
     count_retry: Callable[[], None] = _ignore

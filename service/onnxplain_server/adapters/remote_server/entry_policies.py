@@ -14,6 +14,7 @@ from onnxplain_server.adapters.remote_server.remote_list import (
     RemoteEntry,
     RemoteList,
     authorization,
+    display_prefix,
 )
 from onnxplain_server.adapters.sources.connections.addresses import (
     ForbiddenAddressError,
@@ -59,6 +60,7 @@ class EntryPolicies:
             headers={"authorization": watched.value()} if watched else {},
             ca_file=entry.ca_file,
             resolve=partial(resolve, entry),
+            shared_by=display_prefix(entry),
             count_call=count_call,
             count_retry=count_retry,
         )

@@ -55,6 +55,11 @@ class WatchedCall:
             if self.is_over:
                 abort()
 
+    def detach(self) -> None:
+        """Abort nothing from now on: another call may use the connection."""
+        with self._lock:
+            self._abort = None
+
     def inspect(self) -> None:
         """Abort the call if it is cancelled or late."""
         try:
@@ -88,6 +93,7 @@ class CallWatch:
         try:
             yield call
         finally:
+            call.detach()
             with self._changed:
                 self._calls.discard(call)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import ipaddress
-import threading
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -14,6 +13,7 @@ import grpc
 from google.protobuf.message import DecodeError, Message
 
 from onnxplain_server.adapters.remote.calls.call_watch import WATCH
+from onnxplain_server.adapters.remote.calls.kept_connections import KeptConnections
 from onnxplain_server.adapters.remote.calls.limiter import LIMITERS
 from onnxplain_server.adapters.remote.calls.retries import PassingError, call_with_retries
 from onnxplain_server.adapters.remote.failures import ModelFailures
@@ -37,6 +37,13 @@ _PASSING = {
 }
 
 _Answer = TypeVar("_Answer", bound=Message)
+
+
+def _close(channel: grpc.Channel) -> None:
+    channel.close()
+
+
+_SHARED: KeptConnections[grpc.Channel] = KeptConnections(_close)
 
 
 class GrpcTransport:
@@ -63,8 +70,9 @@ class GrpcTransport:
         self._metadata = [(name.lower(), value) for name, value in policy.headers.items()]
         self._limiter = LIMITERS.of_server(self._host, self._port)
         self._has_answered = False
-        self._lock = threading.Lock()
-        self._channel: grpc.Channel | None = None
+        self._trusted = Path(policy.ca_file).read_bytes() if policy.ca_file else None
+        self._key = (policy.shared_by, parts.scheme, self._host, self._port, self._trusted)
+        self._channels = _SHARED if policy.shared_by else KeptConnections(_close)
 
     def call(
         self, method: str, request: Message, answer: type[_Answer], row_count: int = 0
@@ -92,8 +100,8 @@ class GrpcTransport:
         with (
             self._limiter.slot(self._policy, self._control),
             WATCH.watch(self._control, seconds) as watched,
+            self._channels.use(self._key, self._open) as channel,
         ):
-            channel = self._open()
             # Bytes in, bytes out: gRPC hides an error of decoding.
             call = channel.unary_unary(method).future(
                 body, timeout=seconds, metadata=self._metadata
@@ -109,15 +117,12 @@ class GrpcTransport:
             return content
 
     def _open(self) -> grpc.Channel:
-        """Return the channel; a new one connects to the address that the policy gives."""
-        with self._lock:
-            if self._channel is None:
-                try:
-                    address = self._policy.resolve(self._host, self._port)
-                except OSError as error:
-                    raise PassingError(f"cannot be found ({error})") from None
-                self._channel = self._connect(address)
-            return self._channel
+        """Make a channel to the address that the policy gives."""
+        try:
+            address = self._policy.resolve(self._host, self._port)
+        except OSError as error:
+            raise PassingError(f"cannot be found ({error})") from None
+        return self._connect(address)
 
     def _connect(self, address: str) -> grpc.Channel:
         is_ipv6 = ipaddress.ip_address(address).version == 6
@@ -129,14 +134,13 @@ class GrpcTransport:
             ("grpc.max_send_message_length", -1),
             ("grpc.enable_http_proxy", 0),
             ("grpc.enable_retries", 0),
-            # Connections of other requests, and their pauses, are their own.
+            # Connections of other prefixes, and their pauses, are their own.
             ("grpc.use_local_subchannel_pool", 1),
         ]
         if not self._is_secure:
             return grpc.insecure_channel(target, options)
-        trusted = Path(self._policy.ca_file).read_bytes() if self._policy.ca_file else None
         options.append(("grpc.ssl_target_name_override", self._host))
-        return grpc.secure_channel(target, grpc.ssl_channel_credentials(trusted), options)
+        return grpc.secure_channel(target, grpc.ssl_channel_credentials(self._trusted), options)
 
     def _fault(
         self, error: Exception, row_count: int, channel: grpc.Channel, *, is_late: bool
@@ -149,7 +153,8 @@ class GrpcTransport:
             limit = self._policy.answer_byte_limit
             return self._failures.answer(f"answers more than {limit:,} bytes, the limit here")
         if code is _Code.UNAVAILABLE:
-            self._drop(channel)
+            # The next one resolves the name anew.
+            self._channels.drop(self._key, channel)
             if any(sign in text for sign in _UNTRUSTED):
                 return self._failures.forbidden(
                     "has a certificate that is not trusted; see ca_file"
@@ -162,12 +167,6 @@ class GrpcTransport:
                 f"{_PASSING.get(code, 'breaks the stream')} ({code.name})", _pushback(error)
             )
         return self._failures.of_code(code.name, text, row_count)
-
-    def _drop(self, channel: grpc.Channel) -> None:
-        """Forget a channel that has no connection: the next one resolves the name anew."""
-        with self._lock:
-            if self._channel is channel:
-                self._channel = None
 
 
 def _pushback(error: Exception) -> float | None:

@@ -1,35 +1,37 @@
 """HTTP calls to the server of a remote model: kept connections, checked addresses, bounded answers.
 
 urllib3 carries more rows per second than httpx, and as many as aiohttp, for whose event loop the
-threads of a computation would have to wait: `bench/speed/remote.py` compares them.
+threads of a computation would have to wait: `bench/speed/remote_models/calls.py` compares them.
 """
 
 from __future__ import annotations
 
-import contextlib
-import ipaddress
-import socket
 import ssl
 from collections.abc import Mapping
-from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
 from http import HTTPStatus
+from pathlib import Path
 from urllib.parse import urlsplit
 
-from urllib3 import BaseHTTPResponse, HTTPConnectionPool, HTTPSConnectionPool, Timeout
-from urllib3.connection import HTTPConnection, HTTPSConnection
+from urllib3 import BaseHTTPResponse, HTTPConnectionPool, Timeout
 from urllib3.exceptions import HTTPError, InvalidHeader, ReadTimeoutError
 from urllib3.util.retry import Retry
 
-from onnxplain_server.adapters.remote.calls.call_watch import WATCH, WatchedCall
+from onnxplain_server.adapters.remote.calls.call_watch import WATCH
+from onnxplain_server.adapters.remote.calls.http_connections import (
+    CALL,
+    HttpCall,
+    PlainPool,
+    SecurePool,
+)
+from onnxplain_server.adapters.remote.calls.kept_connections import KeptConnections
 from onnxplain_server.adapters.remote.calls.limiter import LIMITERS
 from onnxplain_server.adapters.remote.calls.retries import PassingError, call_with_retries
 from onnxplain_server.adapters.remote.failures import ModelFailures
 from onnxplain_server.adapters.remote.policy import RemotePolicy
 from onnxplain_server.core.sources import FetchControl
 
-_CONNECT_SECONDS = 10.0
 _PART_BYTES = 2**18
 _PASSING = {
     HTTPStatus.TOO_MANY_REQUESTS,
@@ -54,56 +56,7 @@ class HttpAnswer:
     body: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class _HttpCall:
-    """Call that a connection is used for."""
-
-    policy: RemotePolicy
-    watched: WatchedCall
-
-    def connect(self, host: str, port: int) -> socket.socket:
-        """Connect to the address that the policy gives, so that the checked one is used."""
-        address = self.policy.resolve(host, port)
-        family = socket.AF_INET6 if ipaddress.ip_address(address).version == 6 else socket.AF_INET
-        connection = socket.socket(family, socket.SOCK_STREAM)
-        try:
-            self.attach(connection)
-            connection.settimeout(min(_CONNECT_SECONDS, self.policy.timeout_seconds))
-            connection.connect((address, port))
-            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        except BaseException:
-            connection.close()
-            raise
-        return connection
-
-    def attach(self, connection: socket.socket) -> None:
-        """Let the watchdog end this connection."""
-        self.watched.attach(partial(_shut_down, connection))
-
-
-_CALL: ContextVar[_HttpCall] = ContextVar("remote_call")
-
-
-class _Connection(HTTPConnection):
-    def _new_conn(self) -> socket.socket:
-        return _CALL.get().connect(self.host, self.port or self.default_port)
-
-    def putrequest(self, *arguments: object, **options: object) -> None:
-        if self.sock is not None:
-            _CALL.get().attach(self.sock)
-        super().putrequest(*arguments, **options)  # type: ignore[arg-type]
-
-
-class _SecureConnection(HTTPSConnection, _Connection):
-    """Of both, by TLS."""
-
-
-class _PlainPool(HTTPConnectionPool):
-    ConnectionCls = _Connection
-
-
-class _SecurePool(HTTPSConnectionPool):
-    ConnectionCls = _SecureConnection
+_SHARED: KeptConnections[HTTPConnectionPool] = KeptConnections(HTTPConnectionPool.close)
 
 
 class HttpTransport:
@@ -122,21 +75,18 @@ class HttpTransport:
         self, uri: str, policy: RemotePolicy, control: FetchControl, failures: ModelFailures
     ) -> None:
         parts = urlsplit(uri)
-        host = parts.hostname or ""
-        is_secure = parts.scheme == "https"
-        port = parts.port or (443 if is_secure else 80)
+        self._host = parts.hostname or ""
+        self._is_secure = parts.scheme == "https"
+        self._port = parts.port or (443 if self._is_secure else 80)
         self._base = parts.path.rstrip("/")
         self._policy = policy
         self._control = control
         self._failures = failures
-        self._limiter = LIMITERS.of_server(host, port)
+        self._limiter = LIMITERS.of_server(self._host, self._port)
         self._has_answered = False
-        self._pool: HTTPConnectionPool
-        if is_secure:
-            context = ssl.create_default_context(cafile=policy.ca_file or None)
-            self._pool = _SecurePool(host, port, maxsize=policy.call_count, ssl_context=context)
-        else:
-            self._pool = _PlainPool(host, port, maxsize=policy.call_count)
+        trusted = Path(policy.ca_file).read_bytes() if policy.ca_file else b""
+        self._key = (policy.shared_by, parts.scheme, self._host, self._port, trusted)
+        self._pools = _SHARED if policy.shared_by else KeptConnections(HTTPConnectionPool.close)
 
     def call(
         self,
@@ -164,21 +114,34 @@ class HttpTransport:
         with (
             self._limiter.slot(self._policy, self._control),
             WATCH.watch(self._control, self._policy.timeout_seconds) as watched,
+            self._pools.use(self._key, self._pool) as pool,
         ):
-            token = _CALL.set(_HttpCall(self._policy, watched))
+            token = CALL.set(HttpCall(self._policy, watched))
             try:
-                return self._exchange(path, body, headers, row_count)
+                return self._exchange(pool, path, body, headers, row_count)
             except (HTTPError, OSError) as error:
                 if watched.error is not None:
                     raise watched.error from None
                 raise self._fault(error, is_late=watched.is_late) from None
             finally:
-                _CALL.reset(token)
+                CALL.reset(token)
+
+    def _pool(self) -> HTTPConnectionPool:
+        count = self._policy.call_count
+        if not self._is_secure:
+            return PlainPool(self._host, self._port, maxsize=count)
+        context = ssl.create_default_context(cafile=self._policy.ca_file or None)
+        return SecurePool(self._host, self._port, maxsize=count, ssl_context=context)
 
     def _exchange(
-        self, path: str, body: bytes | None, headers: Mapping[str, str], row_count: int
+        self,
+        pool: HTTPConnectionPool,
+        path: str,
+        body: bytes | None,
+        headers: Mapping[str, str],
+        row_count: int,
     ) -> HttpAnswer:
-        response = self._pool.urlopen(
+        response = pool.urlopen(
             "GET" if body is None else "POST",
             self._base + path,
             body=body,
@@ -225,12 +188,6 @@ class HttpTransport:
         if is_late or isinstance(error, (TimeoutError, ReadTimeoutError)):
             return PassingError(f"gives no answer in {self._policy.timeout_seconds:g} s")
         return PassingError(f"breaks the connection, or takes none ({_innermost(error)})")
-
-
-def _shut_down(connection: socket.socket) -> None:
-    # The method of the class: that of an SSLSocket drops its TLS state, which a reader still uses.
-    with contextlib.suppress(OSError):
-        socket.socket.shutdown(connection, socket.SHUT_RDWR)
 
 
 def _retry_after(response: BaseHTTPResponse) -> float | None:

@@ -1,7 +1,8 @@
-"""Server of a model that answers 2,000 rows in 10 ms, by REST and gRPC: remote_server.py.
+"""Server of a model that answers 2,000 rows in 10 ms, by REST and gRPC: slow_server.py.
 
-It reads a request and computes nothing, so that what is measured is the client. It prints its ports
-and serves until its input ends.
+It computes next to nothing, so that what is measured is the client. As bytes, it answers the
+product of the first two columns, in a time by the number of rows; as JSON and by gRPC, always the
+same. It prints its ports and serves until its input ends; /connections tells how many were made.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from onnxplain_server.adapters.remote.protocols.inference_pb2 import (
     ModelInferResponse,
     ModelMetadataResponse,
 )
+from onnxplain_server.core.arrays import Array
 
 SECONDS = 0.010
 ROWS = 2_000
@@ -32,15 +34,19 @@ _OUTPUT: dict[str, Any] = {"name": "y", "datatype": "FP64", "shape": [ROWS, 1]}
 
 
 class Http(asyncio.Protocol):
-    """Connection of HTTP; a name that ends in "binary" takes bytes."""
+    """Connection of HTTP."""
+
+    made = 0
 
     def __init__(self, *, is_binary: bool) -> None:
+        self._is_binary = is_binary
         self._content = bytearray()
         self._answers = _answers(is_binary=is_binary)
         self._path, self._missing = "", -1
 
     def connection_made(self, transport: Any) -> None:
         self._transport = transport
+        Http.made += 1
 
     def data_received(self, data: bytes) -> None:
         self._content += data
@@ -51,11 +57,21 @@ class Http(asyncio.Protocol):
             size = int(length.split()[0]) if length else 0
             self._missing = end + 4 + size
         if 0 <= self._missing <= len(self._content):
+            pause, answer = self._answer()
             self._content.clear()
             self._missing = -1
-            pause = SECONDS if self._path.endswith("/infer") else 0.0
-            answer = self._answers[self._path]
             asyncio.get_running_loop().call_later(pause, self._transport.write, answer)
+
+    def _answer(self) -> tuple[float, bytes]:
+        """Return an answer and after how long it is given."""
+        if self._path == "/connections":
+            return 0.0, _answer(str(Http.made).encode())
+        if not self._path.endswith("/infer"):
+            return 0.0, self._answers[self._path]
+        if not self._is_binary:
+            return SECONDS, self._answers[self._path]
+        rows = np.frombuffer(_tensor(bytes(self._content))).reshape(-1, COLUMNS)
+        return SECONDS * len(rows) / ROWS, _binary_answer(rows[:, :1] * rows[:, 1:2])
 
 
 def _answers(*, is_binary: bool) -> dict[str, bytes]:
@@ -64,7 +80,7 @@ def _answers(*, is_binary: bool) -> dict[str, bytes]:
     return {
         "/v2": _answer(json.dumps({"name": "s", "extensions": extensions}).encode()),
         "/v2/models/m": _answer(json.dumps(_METADATA).encode()),
-        "/v2/models/m/infer": _binary_answer() if is_binary else _json_answer(),
+        "/v2/models/m/infer": _json_answer(),
     }
 
 
@@ -73,9 +89,17 @@ def _json_answer() -> bytes:
     return _answer(json.dumps({"outputs": [output]}).encode())
 
 
-def _binary_answer() -> bytes:
-    content = _PREDICTIONS.tobytes()
-    output = _OUTPUT | {"parameters": {"binary_data_size": len(content)}}
+def _tensor(request: bytes) -> bytes:
+    """Return the bytes of a request's only tensor, which follow its JSON."""
+    head, _, body = request.partition(b"\r\n\r\n")
+    _, _, length = head.lower().partition(f"{_HEADER_LENGTH.lower()}:".encode())
+    return body[int(length.split()[0]) :]
+
+
+def _binary_answer(predictions: Array) -> bytes:
+    content = predictions.tobytes()
+    sizes = {"shape": predictions.shape, "parameters": {"binary_data_size": len(content)}}
+    output = _OUTPUT | sizes
     head = json.dumps({"outputs": [output]}).encode()
     return _answer(head + content, f"{_HEADER_LENGTH}: {len(head)}\r\n")
 

@@ -33,7 +33,7 @@ from onnxplain_server.adapters.remote.protocols.inference_pb2 import (
 from onnxplain_server.core.arrays import Array
 from onnxplain_server.core.remote.models import RemoteAddress
 
-from bench.speed.remote_server import COLUMNS, ROWS
+from bench.speed.remote_models.slow_server import COLUMNS, ROWS
 from bench.speed_table.row import Row, Unit, in_turn, lines, seconds
 
 AT_A_TIME = 4
@@ -59,8 +59,8 @@ class Control:
 @contextmanager
 def server() -> Iterator[tuple[int, int, int]]:
     """Serve in a process of its own; yield its ports: of JSON, of bytes, of gRPC."""
-    program = [sys.executable, "-m", "bench.speed.remote_server"]
-    root = Path(__file__).parents[2]
+    program = [sys.executable, "-m", "bench.speed.remote_models.slow_server"]
+    root = Path(__file__).parents[3]
     pipe = subprocess.PIPE
     with subprocess.Popen(program, cwd=root, stdin=pipe, stdout=pipe, text=True) as started:
         process: Any = started
