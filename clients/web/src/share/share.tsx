@@ -1,0 +1,3 @@
+export function Share() {
+  return <h1>Share</h1>;
+}
