@@ -17,19 +17,32 @@ interface Drawing {
 const refused = () => Promise.reject(new Error("charts load nothing"));
 const loader = { load: refused, sanitize: refused, http: refused, file: refused, options: {} };
 
+const OPTIONS = {
+  mode: "vega-lite",
+  renderer: "svg",
+  // An interpreter instead of generated code, which the server's policy forbids.
+  ast: true,
+  loader,
+  actions: false,
+  // Styles are the page's own: the policy forbids those that a script puts in.
+  defaultStyle: false,
+} as const;
+
 /** Draw a chart into the .plot of a figure. */
 export function draw(figure: HTMLElement, spec: object): Promise<Drawn> {
   const { onnxplainDrawing } = globalThis as unknown as { onnxplainDrawing: Drawing };
   return onnxplainDrawing.draw(figure, spec, (target, fitted) =>
-    embed(target, fitted as never, {
-      mode: "vega-lite",
-      renderer: "svg",
-      // An interpreter instead of generated code, which the server's policy forbids.
-      ast: true,
-      loader,
-      actions: false,
-      defaultStyle: false,
-      tooltip: { disableDefaultStyle: true },
-    }),
+    embed(target, fitted as never, { ...OPTIONS, tooltip: { disableDefaultStyle: true } }),
   );
+}
+
+/** Draw a chart as SVG, without showing it. */
+export async function pictureOf(spec: object): Promise<string> {
+  const target = document.createElement("div");
+  const { view, finalize } = await embed(target, spec as never, { ...OPTIONS, tooltip: false });
+  try {
+    return await view.toSVG();
+  } finally {
+    finalize();
+  }
 }
