@@ -35,7 +35,7 @@ ANSWERS = expected()
 def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the folder where the command line wrote one answer as JSON and as a page."""
     folder = tmp_path_factory.mktemp("written")
-    parts = cli.ServiceParts(_runner, _cache, lambda _flags: None)
+    parts = cli.ServiceParts(_runner, _cache, lambda _flags, _began: None)
     question = ["explain", str(MODEL), str(TABLE), "--method", "interactions", "--row-count", "20"]
     columns = ["--target-column", "species", "--output-file"]
     for output in ("json", "html"):

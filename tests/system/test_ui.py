@@ -41,6 +41,7 @@ def ui() -> Iterator[Callable[..., subprocess.Popen[str]]]:
 
 def address_of(process: subprocess.Popen[str]) -> tuple[str, dict[str, list[str]]]:
     """Return the origin that was printed, and what the fragment of the address says."""
+    assert process.stdout is not None
     line = process.stdout.readline()
     parts = urlsplit(line.removeprefix("onnxplain is at ").strip())
     return f"{parts.scheme}://{parts.netloc}", parse_qs(parts.fragment.partition("?")[2])
