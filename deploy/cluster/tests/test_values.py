@@ -40,8 +40,12 @@ def prepared(
     make_secret(
         "onnxplain-test", **{"tls.crt": certificate.read_text(), "tls.key": key.read_text()}
     )
-    for name in ("onnxplain-client-ca", "redis-ca"):
+    for name in ("onnxplain-client-ca", "redis-ca", "internal-ca"):
         make_secret(name, **{"ca.crt": authority.file.read_text()})
+    make_secret("model-token", token=TOKEN)
+    keys = f"[default]\naws_access_key_id = tests\naws_secret_access_key = {TOKEN}\n"
+    make_secret("lake-reader", credentials=keys)
+    make_secret("mlflow-reader", header=f"Bearer {TOKEN}")
     digest = hashlib.sha256(TOKEN.encode()).hexdigest()
     make_secret("onnxplain-tokens", tokens=f"tests {digest}\n")
     account = client.V1ServiceAccount(metadata=client.V1ObjectMeta(name="unprivileged"))

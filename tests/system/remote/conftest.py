@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,10 @@ from onnxplain_server.core.arrays import Array
 from onnxplain_server.core.model import Input
 from onnxplain_server.core.remote.models import RemoteAddress, RemotePredictions
 
-from tools.remote import servers
+from tools.remote import servers, triton_server
 from tools.remote.servers import ModelServer
 
+CASE = Path(__file__).parents[2] / "golden" / "hstats" / "case_friedman1_gbr"
 MATRIX = (Input("rows", "double", 5),)
 PEOPLE = (Input("city", "string", 1), Input("age", "int64", 1), Input("income", "double", 1))
 
@@ -74,6 +76,15 @@ def mlflow(program: Callable[[str], str], tmp_path_factory: Any) -> Iterator[Mod
     python = program("mlflow").replace("bin/mlflow", "bin/python")
     folder = tmp_path_factory.mktemp("mlflow")
     with servers.mlflow(python, folder, "forest", "people", "animals") as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def triton(program: Callable[[str], str], tmp_path_factory: Any) -> Iterator[ModelServer]:
+    """Triton with a model of six numbers, "boosted"."""
+    model = (CASE / "model.onnx").read_bytes()
+    folder = tmp_path_factory.mktemp("triton")
+    with triton_server.triton(program("triton"), folder, "boosted", model) as server:
         yield server
 
 

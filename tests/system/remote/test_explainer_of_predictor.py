@@ -13,11 +13,17 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import onnxruntime
 import pytest
 
 from tools.remote.servers import ModelServer
 
 pytestmark = pytest.mark.slow
+
+CASE = Path(__file__).parents[2] / "golden" / "hstats" / "case_friedman1_gbr"
+MODEL = (CASE / "model.onnx").read_bytes()
+NAMES = [f"x{index}" for index in range(1, 7)]
 
 
 @contextmanager
@@ -90,6 +96,36 @@ def test_curves_are_predictions_of_the_predictor(
     assert curve["values"] == pytest.approx([v for row in shown for v in row], rel=1e-6)
     assert interactions["rows"]["drawnRowCount"] == min(20, len(rows))
     assert "INTERACTIONS_KEPT" in [warning["code"] for warning in answer["warnings"]]
+
+
+@pytest.mark.parametrize(("protocol", "url"), [("v2", "url"), ("grpc-v2", "grpc_url")])
+def test_a_predictor_of_the_second_protocol_is_asked_by_rest_and_grpc(
+    triton: ModelServer, tmp_path: Path, protocol: str, url: str
+) -> None:
+    """Its metadata tell the inputs; curves are predictions of the model itself."""
+    address = getattr(triton, url)
+    listed = tmp_path / "remote.toml"
+    listed.write_text(f'[[remote_model]]\nprefix = "{address}"\n', encoding="utf-8")
+    arguments = ["--model_name", "boosted", "--predictor_host", address.partition("://")[2]]
+    arguments += ["--predictor_protocol", protocol, "--http_port", "0"]
+    arguments += ["--remote-models-file", str(listed), "--explainer-target-column", "y"]
+    arguments += ["--explainer-background", str(CASE / "data.csv")]
+    arguments += ["--explainer-feature-columns", ",".join(NAMES)]
+    row = [0.1 * position for position in range(1, 7)]
+    with explainer(*arguments, "--explainer-interaction-rows", "20") as port:
+        options = {"features": ["x4"], "gridSize": 5}
+        methods = [{"individualConditionalExpectation": options}]
+        document = {"instances": [row], "parameters": {"methods": methods}}
+        answer = ask(port, document, "boosted")
+
+    assert answer["receipt"]["remoteModel"]["uri"] == address
+    ((curve,),) = [e["individualConditionalExpectation"]["curves"] for e in answer["explanations"]]
+    moved = np.repeat(np.array([row], np.float32), 5, axis=0)
+    moved[:, 3] = curve["grid"][0]["numbers"]
+    session = onnxruntime.InferenceSession(MODEL)
+    (expected,) = session.run(None, {session.get_inputs()[0].name: moved})
+    assert len(set(curve["values"])) > 1
+    assert curve["values"] == pytest.approx(expected[:, 0].tolist(), rel=1e-6)
 
 
 def predicted(server: ModelServer, name: str, columns: list[str], rows: list[Any]) -> list[Any]:

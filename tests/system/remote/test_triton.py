@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,6 @@ import pytest
 from google.protobuf.json_format import MessageToDict
 
 from tools.remote.servers import ModelServer
-from tools.remote.triton_server import triton
 
 pytestmark = pytest.mark.slow
 
@@ -29,13 +27,6 @@ METHODS = (
     onnxplain.PartialDependence(features=["x1", "x4"]),
     onnxplain.AverageLoss(),
 )
-
-
-@pytest.fixture(scope="module")
-def server(program: Callable[[str], str], tmp_path_factory: Any) -> Iterator[ModelServer]:
-    folder = tmp_path_factory.mktemp("triton")
-    with triton(program("triton"), folder, "boosted", MODEL) as started:
-        yield started
 
 
 def numbers(value: Any) -> list[float]:
@@ -56,17 +47,17 @@ def explanations(model: Any, **options: Any) -> list[Any]:
 
 
 @pytest.mark.parametrize(("protocol", "url"), [("OIP_REST", "url"), ("OIP_GRPC", "grpc_url")])
-def test_statistics_are_those_of_the_file(server: ModelServer, protocol: Any, url: str) -> None:
+def test_statistics_are_those_of_the_file(triton: ModelServer, protocol: Any, url: str) -> None:
     expected = numbers(explanations(MODEL, engine="BLACK_BOX"))
-    model = onnxplain.RemoteModel(getattr(server, url), "boosted", protocol=protocol)
+    model = onnxplain.RemoteModel(getattr(triton, url), "boosted", protocol=protocol)
 
     assert numbers(explanations(model)) == pytest.approx(expected, rel=1e-6, abs=1e-6)
     assert len(expected) > 100
 
 
-def test_its_metadata_are_those_of_the_file(server: ModelServer) -> None:
+def test_its_metadata_are_those_of_the_file(triton: ModelServer) -> None:
     with onnxplain.local() as client:
-        described = client.describe(onnxplain.RemoteModel(server.url, "boosted"))
+        described = client.describe(onnxplain.RemoteModel(triton.url, "boosted"))
 
     (given,) = onnx.load_from_string(MODEL).graph.input
     (told,) = described.inputs

@@ -21,7 +21,6 @@ from onnxplain_server.adapters.remote.open_remote import open_remote
 from onnxplain_server.adapters.remote_server.call_session import CallCounter, serve_session
 from onnxplain_server.adapters.remote_server.entry_policies import EntryPolicies
 from onnxplain_server.adapters.remote_server.remote_list import (
-    URI_FIELD,
     RemoteList,
     read_remote_list,
 )
@@ -29,6 +28,7 @@ from onnxplain_server.adapters.runner.remote.named_remote import remote_model
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import NO_BLOBS
 from onnxplain_server.core.remote.counts import CountKind
+from onnxplain_server.core.remote.listing import URI_FIELD
 from onnxplain_server.core.remote.models import RemotePredictions
 from onnxplain_server.core.sources import FetchControl
 

@@ -10,7 +10,6 @@ from onnxplain_server.adapters.access.watched_files import FileError, WatchedFil
 from onnxplain_server.adapters.listed.list_file import ListError
 from onnxplain_server.adapters.remote.policy import RemotePolicy
 from onnxplain_server.adapters.remote_server.remote_list import (
-    URI_FIELD,
     RemoteEntry,
     RemoteList,
     authorization,
@@ -22,6 +21,7 @@ from onnxplain_server.adapters.sources.connections.addresses import (
     connect,
 )
 from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.remote.listing import URI_FIELD
 
 
 class EntryPolicies:

@@ -1,4 +1,4 @@
-"""List of the remote models that a server asks, as its operator writes it; see docs/remote.md."""
+"""List of the remote models that a server asks, by its operator; see docs/remote-models.md."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from onnxplain_server.adapters.sources.canonical_uri import (
     canonical_prefix,
 )
 from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.remote.listing import URI_FIELD, not_listed
 
 SCHEMES = ("http", "https", "grpc", "grpcs")
-URI_FIELD = "model.remote.uri"
 
 _LINK_LOCAL = (
     *map(ipaddress.ip_network, ("169.254.0.0/16", "fe80::/10")),
@@ -123,17 +123,6 @@ def _check_part(text: str, field: str) -> None:
 def remote_prefix(uri: str) -> CanonicalUri:
     """Return the canonical form of a prefix, without a slash at the end; ValueError."""
     return _without_slash(canonical_prefix(uri, SCHEMES))
-
-
-def not_listed(uri: str) -> ExplainError:
-    """Return the REMOTE_MODEL_NOT_LISTED error."""
-    return ExplainError(
-        Reason.REMOTE_MODEL_NOT_LISTED,
-        f'this server may not ask a model at "{uri.rstrip("/")}": its operator lists the remote '
-        "models that it asks in the file of the setting remote_models_file. Have it listed, or "
-        "send an ONNX file",
-        URI_FIELD,
-    )
 
 
 def read_remote_list(path: Path) -> RemoteList:

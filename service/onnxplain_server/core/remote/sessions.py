@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import Protocol
 
-from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import Blobs, SessionHost
 from onnxplain_server.core.remote.counts import CallCounts
+from onnxplain_server.core.remote.listing import not_listed
 from onnxplain_server.core.request import REMOTE_FORM
 
 
@@ -41,12 +41,7 @@ class NoRemoteSessions:
 
     def check(self, _model: bytes) -> None:
         """Refuse it."""
-        raise ExplainError(
-            Reason.REMOTE_MODEL_NOT_LISTED,
-            "this server asks no remote models: its operator lists none, in the setting "
-            "remote_models_file. Have it listed, or send an ONNX file",
-            "model.remote.uri",
-        )
+        raise not_listed()
 
     def session(
         self, blobs: Blobs, _host: SessionHost

@@ -24,6 +24,7 @@ from onnxplain_server.core.arrays import Array, pack, unpack
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import ComputationHost
 from onnxplain_server.core.model import Description, Input, Note, Scale
+from onnxplain_server.core.remote.listing import not_listed
 from onnxplain_server.core.remote.models import RemoteAddress, RemoteModels
 from onnxplain_server.core.rows import feeds
 from onnxplain_server.core.sources import FetchControl
@@ -35,12 +36,7 @@ _NOT_CACHED = "The numbers hold for this computation only, and none of them were
 
 def no_remote_models(_address: RemoteAddress, _control: FetchControl) -> NoReturn:
     """Refuse remote models: this installation lists none."""
-    raise ExplainError(
-        Reason.REMOTE_MODEL_NOT_LISTED,
-        "this server asks no remote models: its operator lists those that it may ask in the file "
-        "of the setting remote_models_file",
-        "model.remote.uri",
-    )
+    raise not_listed()
 
 
 class OpenedRemote:
