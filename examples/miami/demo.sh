@@ -30,3 +30,4 @@ explain --output table
 explain --output-file "$out/answer.json"
 "$onnxplain" plot "$out/answer.json" --format html --output-file "$out/report.html"
 echo "The answer as JSON: $out/answer.json. The report, with plots: $out/report.html"
+echo "The same on a page, in a browser: $onnxplain ui $here/miami.onnx $out/miami_housing.csv"

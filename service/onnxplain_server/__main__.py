@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from onnxplain_server import cli
-from onnxplain_server.core.interfaces import BlobStore, Cache, Decoder, Runner
+from onnxplain_server.core.interfaces import Began, BlobStore, Cache, Decoder, Runner
 from onnxplain_server.core.model_limits import ModelLimits
 from onnxplain_server.core.operation_store import OperationStore
 from onnxplain_server.core.quotas import QuotaStore
@@ -254,8 +254,8 @@ def _stores(settings: Settings) -> _Stores:
     )
 
 
-def _serve(flags: Mapping[str, object]) -> None:
-    from onnxplain_server import outside, serve  # noqa: PLC0415
+def _serve(flags: Mapping[str, object], began: Began) -> None:
+    from onnxplain_server import outside, running, serve  # noqa: PLC0415
     from onnxplain_server.config.loading import load
     from onnxplain_server.telemetry import logs  # noqa: PLC0415
 
@@ -282,7 +282,7 @@ def _serve(flags: Mapping[str, object]) -> None:
             sources=sources,
             remote_sessions=remote_sessions,
         )
-        serve.run(settings, make_server)
+        running.run(settings, make_server, began)
 
 
 if __name__ == "__main__":

@@ -6,12 +6,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from flask import Blueprint
+
 from onnxplain_server.adapters.access.access_metrics import AccessState
 from onnxplain_server.adapters.access.tokens import TokenFile
 from onnxplain_server.adapters.access.watched_files import FileError, WatchedFiles
 from onnxplain_server.config.setting_names import SettingsError
 from onnxplain_server.config.settings import Settings
 from onnxplain_server.transport.admission.authentication import Authenticator, TokenVerifier
+from onnxplain_server.transport.rest.page_routes import Login, page_routes
 
 if TYPE_CHECKING:
     from onnxplain_server.adapters.access.certificates import CertificateFiles
@@ -57,6 +60,17 @@ def build_access(settings: Settings) -> Access:
         )
     except FileError as error:
         raise SettingsError(str(error)) from None
+
+
+def build_page(settings: Settings) -> Blueprint | None:
+    """Build the routes of the page, with its login at a provider that knows it as a client."""
+    if not settings.page:
+        return None
+    login = None
+    if settings.oidc_issuer is not None and settings.oidc_client_id is not None:
+        scopes = tuple(settings.oidc_scopes.split())
+        login = Login(settings.oidc_issuer, settings.oidc_client_id, scopes)
+    return page_routes(login)
 
 
 def _openid(settings: Settings) -> Iterator[TokenVerifier]:

@@ -1,10 +1,8 @@
-"""Server process: both transports over one service, signals, and graceful drain."""
+"""Server: both transports over one service, and the graceful drain."""
 
 from __future__ import annotations
 
-import gc
 import logging
-import os
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -13,8 +11,8 @@ from dataclasses import dataclass
 
 from prometheus_client.registry import Collector
 
-from onnxplain_server import server_process, usage
-from onnxplain_server.access import Access, build_access
+from onnxplain_server import usage
+from onnxplain_server.access import Access, build_access, build_page
 from onnxplain_server.config.settings import Settings
 from onnxplain_server.core.interfaces import BlobStore, Cache, Decoder, Runner
 from onnxplain_server.core.operation_store import OperationStore
@@ -52,8 +50,7 @@ _LAST_SECONDS = 1.0
 # which would otherwise come back here.
 _NEWS_SECONDS = 0.5
 
-# Scrapers send no body.
-_SCRAPE_BYTES = 1024
+_SCRAPE_BYTES = 1024  # scrapers send no body
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,30 +194,6 @@ class Server:
         return ended
 
 
-def run(settings: Settings, make_server: Callable[[], Server]) -> None:
-    """Serve until SIGTERM or SIGINT, then drain; on the main thread. Errors as of `Server`."""
-    # The request log has every disconnect already.
-    logging.getLogger("waitress").setLevel(logging.WARNING)
-    wait_signal = server_process.prepare()
-    server = make_server()
-    gc.freeze()  # otherwise each full collection stops all requests for 100 ms
-    LOG.info("metrics on %s:%d, REST on %s:%d, gRPC on %s:%d", *_addresses(settings, server))
-    wait_signal()
-    LOG.info("stopping; running work has %g s", settings.grace_seconds)
-    start = time.monotonic()
-    ended = server.drain(settings.grace_seconds)
-    LOG.info("stopped after %.1f s", time.monotonic() - start)
-    if not ended:
-        _leave_behind()
-
-
-def _leave_behind() -> None:
-    """End at once: Python would wait for the threads of that work, possibly for ever."""
-    LOG.warning("work that could not be stopped was left behind")
-    logging.shutdown()
-    os._exit(0)
-
-
 def _executor(
     settings: Settings, service: Service, scheduler: Scheduler
 ) -> OperationExecutor | None:
@@ -229,14 +202,6 @@ def _executor(
     thread_count, seconds = settings.running_count, settings.operations_max_seconds
     return OperationExecutor(
         *(service.operations, service, scheduler), thread_count=thread_count, seconds=seconds
-    )
-
-
-def _addresses(settings: Settings, server: Server) -> tuple[str | int, ...]:
-    return (
-        *(settings.host, server.metrics_port),
-        *(settings.rest_host or settings.host, server.rest_port),
-        *(settings.host, server.grpc_port),
     )
 
 
@@ -266,6 +231,7 @@ def _rest(shared: _Shared) -> RestServer:
         tracer=shared.tracer,
         origin_policy=policy,
         explainer=shared.explainer,
+        page=build_page(settings),
     )
     return RestServer(
         app,

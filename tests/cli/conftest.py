@@ -10,7 +10,7 @@ import pytest
 from onnxplain.v1 import explanation_service_pb2 as pb
 from onnxplain.v1 import interactions_pb2, partial_dependence_pb2, plan_pb2, plot_pb2, table_pb2
 from onnxplain_server import cli
-from onnxplain_server.core.interfaces import Blobs, CacheCounts, ComputationHost
+from onnxplain_server.core.interfaces import Began, Blobs, CacheCounts, ComputationHost
 from onnxplain_server.core.request import Reply, ReplyFormat
 from onnxplain_server.trees.streaming.row_blocks import LargeTable
 from onnxplain_server.wire.reply import encode
@@ -85,9 +85,10 @@ class Parts:
     def counts(self) -> CacheCounts:
         return CacheCounts(0, 0, 0, 0)
 
-    def serve(self, flags: Mapping[str, object]) -> None:
+    def serve(self, flags: Mapping[str, object], began: Began) -> None:
         self.settings = flags
         self._fail()
+        began(0, 0)
 
     def for_commands(self) -> cli.ServiceParts:
         return cli.ServiceParts(runner=lambda: self, cache=lambda: self, serve=self.serve)

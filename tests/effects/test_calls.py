@@ -154,15 +154,34 @@ def test_short_sweeps_run_side_by_side(make) -> None:
     assert engine.model.calls == [900, 900]
 
 
-def test_long_sweeps_run_one_after_the_other(make) -> None:
-    """So that a plan falls, and numbers reach the cache, as soon as each is done."""
+def test_sweeps_of_a_slow_model_run_side_by_side_where_one_is_too_short_for_all_threads(
+    make,
+) -> None:
+    """A sweep of 900 rows is one block, which one thread predicts."""
+    barrier = threading.Barrier(2, timeout=120)
+
+    def wait(x, y):
+        barrier.wait()
+        return x + y
+
     columns = {"x": np.arange(30), "y": np.arange(30)}
     batch_size = make.batch_size(3000, row_seconds=1.0)
+    engine = make.engine(wait, columns, batch_size=batch_size, threads=2)
+
+    list(engine.effects.single([0, 1]))
+
+    assert engine.model.calls == [900, 900]
+
+
+def test_long_sweeps_run_one_after_the_other(make) -> None:
+    """So that a plan falls, and numbers reach the cache, as soon as each is done."""
+    columns = {"x": np.arange(240), "y": np.arange(240)}
+    batch_size = make.batch_size(BatchSize.LARGEST, row_seconds=1.0)
     engine = make.engine(lambda x, y: x + y, columns, batch_size=batch_size, threads=2)
 
     next(engine.effects.single([0, 1]))
 
-    assert engine.model.calls == [900]
+    assert sum(engine.model.calls) == 240 * 240  # four blocks
 
 
 def test_calls_do_not_share_buffers(make) -> None:

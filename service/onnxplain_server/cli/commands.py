@@ -18,6 +18,7 @@ SUMMARIES: Mapping[str, str] = MappingProxyType(
         "options": "List the methods, or the options of METHOD for `explain --set`.",
         "describe": "Describe the inputs and outputs of MODEL.",
         "plot": "Render a plot of an answer; as HTML and without a name, the whole answer.",
+        "ui": "Open the page for MODEL and TABLE in a browser, at a server of its own.",
         "health": "Check the health of a server; exit code 0 only if it is serving.",
         "start": "Start explaining MODEL on TABLE at a server; print the operation's name.",
         "wait": "Wait for OPERATION and write its answer; exit code 1 if it has none.",

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from onnxplain_server.core.interfaces import AnswerHost, Blobs, Cache, Runner
+from onnxplain_server.core.interfaces import AnswerHost, Began, Blobs, Cache, Runner
 from onnxplain_server.core.request import Reply
 from onnxplain_server.core.sources import Sources
 
@@ -40,13 +40,13 @@ class ServiceParts:
         Makes the runner of this process.
     cache : callable () -> Cache
         Makes the cache of this process.
-    serve : callable (flags) -> None
-        Serves until SIGTERM or SIGINT.
+    serve : callable (flags, began) -> None
+        Serves until SIGTERM or SIGINT; tells `began` the ports once it listens.
     sources : callable () -> Sources
         Makes the reader of URIs in this process.
     """
 
     runner: Callable[[], LocalRunner]
     cache: Callable[[], Cache]
-    serve: Callable[[Mapping[str, object]], None]
+    serve: Callable[[Mapping[str, object], Began], None]
     sources: Callable[[], Sources] = _no_sources

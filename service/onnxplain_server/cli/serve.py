@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import typer
 
 from onnxplain_server.cli import setting_flags
 from onnxplain_server.cli.failure import USAGE_ERROR, CommandError, in_short
+from onnxplain_server.cli.parts import ServiceParts
 from onnxplain_server.config.setting_names import SettingsError
+from onnxplain_server.core.interfaces import Began
 
 
 def serve(context: typer.Context, **flags: str | bool | None) -> None:
@@ -16,12 +20,17 @@ def serve(context: typer.Context, **flags: str | bool | None) -> None:
     variables, and variables override the file.
     """
     with in_short():
-        try:
-            context.obj.serve(setting_flags.given(flags))
-        except SettingsError as error:
-            raise CommandError("INVALID_SETTING", str(error), exit_code=USAGE_ERROR) from None
-        except OSError as error:
-            raise CommandError("CANNOT_LISTEN", error.strerror or str(error)) from None
+        run_server(context.obj, setting_flags.given(flags), lambda _rest, _grpc: None)
+
+
+def run_server(parts: ServiceParts, flags: Mapping[str, object], began: Began) -> None:
+    """Serve by settings until SIGTERM or SIGINT; CommandError for settings and ports."""
+    try:
+        parts.serve(flags, began)
+    except SettingsError as error:
+        raise CommandError("INVALID_SETTING", str(error), exit_code=USAGE_ERROR) from None
+    except OSError as error:
+        raise CommandError("CANNOT_LISTEN", error.strerror or str(error)) from None
 
 
 # typer makes the flags from this signature, so no setting lacks one.

@@ -52,6 +52,7 @@ class AccessSettings(BaseSettings):
         " https://app.example.com, separated by commas. By default, only pages of the server's own"
         " origin.",
     )
+    page: bool = Field(True, description="Whether REST serves the page for people at its root, /.")
     metrics_port: Port = Field(
         8082, description="Port for Prometheus metrics at /metrics; 0 picks a free one."
     )
@@ -124,6 +125,14 @@ class AccessSettings(BaseSettings):
         "configuration.",
     )
     oidc_caller_claim: Text = Field("sub", description="Claim that names the caller.")
+    oidc_client_id: Text | None = Field(
+        None,
+        description="Client that the page is at the issuer, a public one with PKCE: the page then"
+        " offers a login. Needs oidc_issuer.",
+    )
+    oidc_scopes: Text = Field(
+        "openid", description="Scopes that a login of the page asks for, separated by spaces."
+    )
     tls_certificate_file: Path | None = Field(
         None, description="Certificate chain for gRPC in PEM, the server's first; turns TLS on."
     )

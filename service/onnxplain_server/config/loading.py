@@ -32,6 +32,7 @@ NEEDS = (
     ("oidc_issuer", "oidc_audience"),
     ("oidc_audience", "oidc_issuer"),
     ("oidc_jwks_url", "oidc_issuer"),
+    ("oidc_client_id", "oidc_issuer"),
     ("tls_certificate_file", "tls_key_file"),
     ("tls_key_file", "tls_certificate_file"),
     ("tls_client_ca_file", "tls_certificate_file"),

@@ -16,6 +16,9 @@ from onnxplain_server.core.remote.counts import RemoteUse
 from onnxplain_server.core.request import Body, Reply, ReplyFormat, RequestParts
 from onnxplain_server.core.sources import FetchControl
 
+Began: TypeAlias = Callable[[int, int], None]
+"""Told the ports of REST and of gRPC, once a server listens."""
+
 
 class ComputationHost(Protocol):
     """Host of a computation: receives its progress and offers it a cache."""

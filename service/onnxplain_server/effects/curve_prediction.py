@@ -25,6 +25,8 @@ _BLOCK_ROWS = 16_384
 
 _SECONDS_TOGETHER = 0.25
 """Time of sweeps that run side by side: until their end, the plan does not fall."""
+_PARTS_PER_THREAD = 4
+"""Parts for each further thread that run side by side, also if they take longer."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -153,14 +155,20 @@ class CurvePredictor:
             averages = hybrid(request) if request.is_hybrid else None
             if averages is None:
                 waiting.append(request)
-            rows = sum(len(each.grid[0]) * each.shares.rows.size for each in waiting)
-            most = self._predictor.batch_size.rows_side_by_side(_SECONDS_TOGETHER)
-            if averages is not None or rows > most:
+            if averages is not None or self._is_enough(waiting):
                 yield from self.sweep_all(waiting)
                 waiting = []
             if averages is not None:
                 yield averages
         yield from self.sweep_all(waiting)
+
+    def _is_enough(self, requests: Sequence[SweepRequest]) -> bool:
+        """Return whether sweeps take some time side by side, and keep all threads busy."""
+        rows = [len(each.grid[0]) * each.shares.rows.size for each in requests]
+        longest_part = min(max(rows), self._sweeper.rows_per_block)
+        parts = _PARTS_PER_THREAD * (self._predictor.thread_count - 1)
+        most = self._predictor.batch_size.rows_side_by_side(_SECONDS_TOGETHER)
+        return sum(rows) > max(most, (parts - 1) * longest_part)
 
     def sweep_all(self, requests: Sequence[SweepRequest]) -> list[Averages]:
         """Sweep over several grids side by side."""

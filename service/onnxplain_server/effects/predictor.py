@@ -72,6 +72,11 @@ class Predictor:
         return tuple(self._model.output_names[k] for k in self._outputs)
 
     @property
+    def thread_count(self) -> int:
+        """Number of calls that run at a time."""
+        return self._threads._max_workers  # noqa: SLF001 - nothing public tells
+
+    @property
     def roundings(self) -> Vector:
         """Relative rounding errors of the selected outputs: (n_outputs,); see `Model.roundings`."""
         return self._model.roundings[self._outputs]

@@ -123,6 +123,11 @@ class Sweeper:
         width = len(self._background.columns)
         return max(1, min(BatchSize.LARGEST, _BLOCK_CELLS // width) // len(self._background))
 
+    @property
+    def rows_per_block(self) -> int:
+        """Number of rows of a block, which one thread predicts."""
+        return self.points_per_block * len(self._background)
+
 
 @dataclass(frozen=True, eq=False)
 class Sweep:

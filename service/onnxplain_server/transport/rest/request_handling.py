@@ -25,6 +25,12 @@ PLATFORMS = "platforms"
 # Blueprint of the health checks, which are called every few seconds.
 PROBES = "probes"
 
+# Blueprint of the files of the page, which loads before its reader has logged in.
+PAGE = "page"
+
+# Blueprints whose routes anybody may ask.
+PUBLIC = frozenset({PROBES, PAGE})
+
 
 class Exchange:
     """HTTP exchange: a request and its outcome; outlives Flask's request while events stream."""

@@ -20,11 +20,11 @@ from onnxplain_server.transport.rest.waitress_channel import REQUEST_START
 
 
 def install(app: Flask, authenticator: Authenticator) -> None:
-    """Authenticate the caller of every route but probes; unknown routes included."""
+    """Authenticate the caller of every route that is not public; unknown routes included."""
 
     @app.before_request
     def identify() -> None:
-        if request.blueprint != request_handling.PROBES:
+        if request.blueprint not in request_handling.PUBLIC:
             sent = tuple(request.headers.getlist("Authorization"))
             g.caller = request_handling.current().caller = authenticator.authenticate(
                 Credentials(sent)
@@ -37,14 +37,14 @@ def header_check(app: Flask, authenticator: Authenticator) -> HeaderCheck:
     It runs on the only thread that reads, so it does not wait: what it cannot
     decide at once is left to the authentication of the route.
     """
-    probes = frozenset(
+    public = frozenset(
         rule.rule
         for rule in app.url_map.iter_rules()
-        if rule.endpoint.startswith(f"{request_handling.PROBES}.")
+        if rule.endpoint.partition(".")[0] in request_handling.PUBLIC
     )
 
     def check(path: str, authorization: str | None) -> ExplainError | None:
-        if path in probes:
+        if path in public:
             return None
         sent = () if authorization is None else (authorization,)
         try:

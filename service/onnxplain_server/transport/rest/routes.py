@@ -47,6 +47,7 @@ def create_app(
     tracer: Tracer = UNTRACED,
     origin_policy: OriginPolicy = OWN_ORIGIN,
     explainer: Explainer | None = None,
+    page: Blueprint | None = None,
 ) -> Flask:
     """Make the WSGI application.
 
@@ -66,6 +67,8 @@ def create_app(
         Origins that may read the answers.
     explainer : Explainer, optional
         Without it, there are no routes of platforms.
+    page : Blueprint, optional
+        Routes of the page for people, `page_routes`.
     """
     app = Flask("onnxplain", static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = message_bytes
@@ -88,6 +91,8 @@ def create_app(
     app.register_blueprint(operation_routes(service, calls))
     app.register_blueprint(_version())
     app.register_blueprint(create_docs())
+    if page is not None:
+        app.register_blueprint(page)
     return app
 
 
