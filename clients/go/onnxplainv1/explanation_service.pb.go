@@ -2122,8 +2122,8 @@ func (x *DescribeModelResponse) GetModel() *ModelDescription {
 // Asks what a table holds.
 type DescribeTableRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Optional. The model whose features are matched with the columns. Default: columns are matched with
-	// nothing.
+	// Optional. The model whose features are matched with the columns. It is not asked for
+	// predictions. Default: columns are matched with nothing.
 	Model *Model `protobuf:"bytes,1,opt,name=model,proto3" json:"model,omitempty"`
 	// Required. The table.
 	Table *Table `protobuf:"bytes,2,opt,name=table,proto3" json:"table,omitempty"`
@@ -2136,14 +2136,15 @@ type DescribeTableRequest struct {
 	// Optional. Number of rows to return: the first ones, or with `near` the nearest. 0 for none.
 	// In [0, 1000]; default: 10.
 	RowCount *int32 `protobuf:"varint,6,opt,name=row_count,json=rowCount,proto3,oneof" json:"row_count,omitempty"`
-	// Optional. Rows to return, from 0, in this order, in place of the first. Not together with
-	// `row_count` or `near`.
+	// Optional. Rows to return, from 0, in this order, none twice, in place of the first. Not together
+	// with `row_count` or `near`.
 	// At most 1000 entries; each at least 0; default: the first rows.
 	RowIndices []int32 `protobuf:"varint,7,rep,packed,name=row_indices,json=rowIndices,proto3" json:"row_indices,omitempty"`
 	// Optional. One row, whose nearest rows are returned in place of the first, by Gower's
-	// distance over these columns: the mean of the differences of numbers, each over the range of its
-	// column in the table, and of 1 for every other text or missing value. Nearest first; equally near
-	// ones by their number.
+	// distance over these columns of the table: the mean of the differences of numbers, each over the
+	// range of its column in the table and at most 1, and of 1 for every other text. A missing value
+	// differs by 1 from all but missing ones; so do other numbers in a column without a range, and infinite ones.
+	// Nearest first; equally near ones by their number.
 	Near          *Columns `protobuf:"bytes,8,opt,name=near,proto3" json:"near,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2290,7 +2291,8 @@ func (x *DescribeTableResponse) GetWarnings() []*Warning {
 	return nil
 }
 
-// Asks for predictions. Fields that ExplainRequest has too mean the same here.
+// Asks for predictions. Fields that ExplainRequest has too mean the same here. One row is enough,
+// and a column may have no value.
 type PredictRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Required. The model.
@@ -2299,9 +2301,10 @@ type PredictRequest struct {
 	Table *Table `protobuf:"bytes,2,opt,name=table,proto3" json:"table,omitempty"`
 	// Optional. As in ExplainRequest.
 	FeatureColumns []string `protobuf:"bytes,3,rep,name=feature_columns,json=featureColumns,proto3" json:"feature_columns,omitempty"`
-	// Optional. As in ExplainRequest; matters only where the model takes its columns by position.
+	// Optional. A column that is no feature, where the model takes its columns by position; its values
+	// are not read.
 	TargetColumn string `protobuf:"bytes,4,opt,name=target_column,json=targetColumn,proto3" json:"target_column,omitempty"`
-	// Optional. As in ExplainRequest; likewise.
+	// Optional. Likewise.
 	WeightColumn string `protobuf:"bytes,5,opt,name=weight_column,json=weightColumn,proto3" json:"weight_column,omitempty"`
 	// Optional. As in ExplainRequest. Not together with `outputs`.
 	// Each at least 0; default: all outputs.
@@ -2309,10 +2312,13 @@ type PredictRequest struct {
 	// Optional. As in ExplainRequest.
 	// Default: RESPONSE.
 	Scale ModelDescription_Scale `protobuf:"varint,7,opt,name=scale,proto3,enum=onnxplain.v1.ModelDescription_Scale" json:"scale,omitempty"`
-	// Optional. Rows of the table to predict, from 0, in this order. Default: all rows of
+	// Optional. Rows of the table to predict, from 0, in this order, none twice. Default: all rows of
 	// the table, which may then have no more than 10,000.
 	// At most 10000 entries; each at least 0; default: all rows.
 	RowIndices []int32 `protobuf:"varint,8,rep,packed,name=row_indices,json=rowIndices,proto3" json:"row_indices,omitempty"`
+	// Optional. Whether to ask a model whose answer for a row changes; as in ExplainRequest.
+	// Default: false.
+	AllowInconsistentModel bool `protobuf:"varint,13,opt,name=allow_inconsistent_model,json=allowInconsistentModel,proto3" json:"allow_inconsistent_model,omitempty"`
 	// Optional. As in ExplainRequest.
 	// At most 100 entries; default: the outputs of the model.
 	Prediction []string `protobuf:"bytes,15,rep,name=prediction,proto3" json:"prediction,omitempty"`
@@ -2407,6 +2413,13 @@ func (x *PredictRequest) GetRowIndices() []int32 {
 		return x.RowIndices
 	}
 	return nil
+}
+
+func (x *PredictRequest) GetAllowInconsistentModel() bool {
+	if x != nil {
+		return x.AllowInconsistentModel
+	}
+	return false
 }
 
 func (x *PredictRequest) GetPrediction() []string {
@@ -2673,7 +2686,7 @@ const file_onnxplain_v1_explanation_service_proto_rawDesc = "" +
 	"_row_count\"\x80\x01\n" +
 	"\x15DescribeTableResponse\x124\n" +
 	"\x05table\x18\x01 \x01(\v2\x1e.onnxplain.v1.TableDescriptionR\x05table\x121\n" +
-	"\bwarnings\x18\x02 \x03(\v2\x15.onnxplain.v1.WarningR\bwarnings\"\x97\x03\n" +
+	"\bwarnings\x18\x02 \x03(\v2\x15.onnxplain.v1.WarningR\bwarnings\"\xd1\x03\n" +
 	"\x0ePredictRequest\x12)\n" +
 	"\x05model\x18\x01 \x01(\v2\x13.onnxplain.v1.ModelR\x05model\x12)\n" +
 	"\x05table\x18\x02 \x01(\v2\x13.onnxplain.v1.TableR\x05table\x12'\n" +
@@ -2683,7 +2696,8 @@ const file_onnxplain_v1_explanation_service_proto_rawDesc = "" +
 	"\x0eoutput_indices\x18\x06 \x03(\x05R\routputIndices\x12:\n" +
 	"\x05scale\x18\a \x01(\x0e2$.onnxplain.v1.ModelDescription.ScaleR\x05scale\x12\x1f\n" +
 	"\vrow_indices\x18\b \x03(\x05R\n" +
-	"rowIndices\x12\x1e\n" +
+	"rowIndices\x128\n" +
+	"\x18allow_inconsistent_model\x18\r \x01(\bR\x16allowInconsistentModel\x12\x1e\n" +
 	"\n" +
 	"prediction\x18\x0f \x03(\tR\n" +
 	"prediction\x12\x18\n" +

@@ -31,6 +31,8 @@ const (
 	ColumnDescription_NUMBER ColumnDescription_Type = 1
 	// Text.
 	ColumnDescription_TEXT ColumnDescription_Type = 2
+	// Something else, which no model can be fed.
+	ColumnDescription_OTHER ColumnDescription_Type = 3
 )
 
 // Enum value maps for ColumnDescription_Type.
@@ -39,11 +41,13 @@ var (
 		0: "TYPE_UNSPECIFIED",
 		1: "NUMBER",
 		2: "TEXT",
+		3: "OTHER",
 	}
 	ColumnDescription_Type_value = map[string]int32{
 		"TYPE_UNSPECIFIED": 0,
 		"NUMBER":           1,
 		"TEXT":             2,
+		"OTHER":            3,
 	}
 )
 
@@ -137,7 +141,7 @@ type TableDescription struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Rows of the table.
 	RowCount float64 `protobuf:"fixed64,1,opt,name=row_count,json=rowCount,proto3" json:"row_count,omitempty"`
-	// Its columns, in their order.
+	// Its columns, in their order; those of other types than numbers and text are last.
 	Columns []*ColumnDescription `protobuf:"bytes,2,rep,name=columns,proto3" json:"columns,omitempty"`
 	// The rows that were asked for; see `DescribeTableRequest`.
 	Rows *TableRows `protobuf:"bytes,3,opt,name=rows,proto3" json:"rows,omitempty"`
@@ -210,7 +214,8 @@ type TableRows struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Their numbers, from 0 in the table.
 	RowIndices []int32 `protobuf:"varint,1,rep,packed,name=row_indices,json=rowIndices,proto3" json:"row_indices,omitempty"`
-	// Their values: one entry per column of the table.
+	// Their values: one entry per column of numbers or text, in the order of
+	// `TableDescription.columns`.
 	Columns []*Column `protobuf:"bytes,2,rep,name=columns,proto3" json:"columns,omitempty"`
 	// For the nearest rows, their distances to `DescribeTableRequest.near`: 0 for an equal row, at
 	// most 1. Empty for others.
@@ -275,7 +280,7 @@ type ColumnDescription struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name of the column.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// Whether it holds numbers or text.
+	// What it holds.
 	Type ColumnDescription_Type `protobuf:"varint,2,opt,name=type,proto3,enum=onnxplain.v1.ColumnDescription_Type" json:"type,omitempty"`
 	// Rows without a value.
 	MissingCount float64 `protobuf:"fixed64,3,opt,name=missing_count,json=missingCount,proto3" json:"missing_count,omitempty"`
@@ -290,8 +295,11 @@ type ColumnDescription struct {
 	// The most frequent values, at most 20: of a column of text, and of a numeric one with at most
 	// 20 different values. Equally frequent ones are in ascending order.
 	FrequentValues []*ValueCount `protobuf:"bytes,8,rep,name=frequent_values,json=frequentValues,proto3" json:"frequent_values,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// Of a column of the type OTHER: the name of its type, like "timestamp[us]". Its values are not read, so
+	// that all counts are 0. Empty for others.
+	OtherType     string `protobuf:"bytes,9,opt,name=other_type,json=otherType,proto3" json:"other_type,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ColumnDescription) Reset() {
@@ -380,6 +388,13 @@ func (x *ColumnDescription) GetFrequentValues() []*ValueCount {
 	return nil
 }
 
+func (x *ColumnDescription) GetOtherType() string {
+	if x != nil {
+		return x.OtherType
+	}
+	return ""
+}
+
 // A value, and how often it occurs.
 type ValueCount struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -445,7 +460,7 @@ type FeatureMatching struct {
 	// Why the model cannot be fed from this table: the error that an explanation would be refused
 	// with. Empty where it can.
 	Refusal string `protobuf:"bytes,3,opt,name=refusal,proto3" json:"refusal,omitempty"`
-	// Columns that the model names and the table lacks.
+	// Columns that the model names and the table lacks, where it cannot be fed.
 	MissingColumns []string `protobuf:"bytes,4,rep,name=missing_columns,json=missingColumns,proto3" json:"missing_columns,omitempty"`
 	// `DescribeTableRequest.target_column`, or else a proposal: the only column that is neither a
 	// feature nor the weight; of a model that takes its columns by position and one column less than
@@ -534,7 +549,7 @@ const file_onnxplain_v1_table_description_proto_rawDesc = "" +
 	"\vrow_indices\x18\x01 \x03(\x05R\n" +
 	"rowIndices\x12.\n" +
 	"\acolumns\x18\x02 \x03(\v2\x14.onnxplain.v1.ColumnR\acolumns\x12\x1c\n" +
-	"\tdistances\x18\x03 \x03(\x01R\tdistances\"\x9c\x03\n" +
+	"\tdistances\x18\x03 \x03(\x01R\tdistances\"\xc6\x03\n" +
 	"\x11ColumnDescription\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x128\n" +
 	"\x04type\x18\x02 \x01(\x0e2$.onnxplain.v1.ColumnDescription.TypeR\x04type\x12#\n" +
@@ -543,12 +558,15 @@ const file_onnxplain_v1_table_description_proto_rawDesc = "" +
 	"\aminimum\x18\x05 \x01(\x01H\x00R\aminimum\x88\x01\x01\x12\x1d\n" +
 	"\amaximum\x18\x06 \x01(\x01H\x01R\amaximum\x88\x01\x01\x12\x17\n" +
 	"\x04mean\x18\a \x01(\x01H\x02R\x04mean\x88\x01\x01\x12A\n" +
-	"\x0ffrequent_values\x18\b \x03(\v2\x18.onnxplain.v1.ValueCountR\x0efrequentValues\"2\n" +
+	"\x0ffrequent_values\x18\b \x03(\v2\x18.onnxplain.v1.ValueCountR\x0efrequentValues\x12\x1d\n" +
+	"\n" +
+	"other_type\x18\t \x01(\tR\totherType\"=\n" +
 	"\x04Type\x12\x14\n" +
 	"\x10TYPE_UNSPECIFIED\x10\x00\x12\n" +
 	"\n" +
 	"\x06NUMBER\x10\x01\x12\b\n" +
-	"\x04TEXT\x10\x02B\n" +
+	"\x04TEXT\x10\x02\x12\t\n" +
+	"\x05OTHER\x10\x03B\n" +
 	"\n" +
 	"\b_minimumB\n" +
 	"\n" +

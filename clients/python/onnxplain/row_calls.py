@@ -80,6 +80,7 @@ class RowCalls:
             response = self.messages.predict(request, timeout=timeout, files=files_of(model, table))
         return Predictions.from_message(response)
 
+    # Long: likewise.
     def describe_table(
         self,
         table: Any,

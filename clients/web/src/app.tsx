@@ -48,17 +48,17 @@ export function App() {
   const isReady = question.value.model !== undefined && question.value.table !== undefined;
   return (
     <>
-      <a
-        class="skip"
-        href={hrefOf({})}
-        onClick={(event) => {
-          event.preventDefault();
-          main.current?.focus();
-        }}
-      >
-        Skip to the content
-      </a>
       <header class="head">
+        <a
+          class="skip"
+          href={hrefOf({})}
+          onClick={(event) => {
+            event.preventDefault();
+            main.current?.focus();
+          }}
+        >
+          Skip to the content
+        </a>
         <a class="brand" href={hrefOf({ room: "start", path: [] })}>
           onnxplain
         </a>

@@ -57,8 +57,7 @@ class BoundRequest:
     question : Question
     resources : Resources
     rows_once : bool
-        Whether all methods predict each row once: all rows are then used, and equal rows are not
-        merged.
+        Whether all methods predict each row once: all rows are then used, equal ones unmerged.
 
     Raises
     ------
@@ -205,7 +204,7 @@ class BoundRequest:
 
     @cached_property
     def features(self) -> Features:
-        """The features of all rows of the table, bound to the model if there is one."""
+        """The features of all rows."""
         if self.has_model:
             self.require_model()
         return self._bound_table.features

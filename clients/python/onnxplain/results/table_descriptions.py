@@ -1,4 +1,4 @@
-"""What a table holds, and how a model would take it."""
+"""Descriptions of tables: columns, rows, and the match with what a model takes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _SCHEMA = pa.schema(
 
 @dataclass(frozen=True, slots=True)
 class ColumnDescription:
-    """What a column holds.
+    """Description of a column.
 
     Attributes
     ----------
@@ -86,7 +86,7 @@ class FeatureMatching:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class TableDescription(Tabular):
-    """What a table holds; made by `Client.describe_table`.
+    """Description of a table; made by `Client.describe_table`.
 
     Attributes
     ----------

@@ -1,6 +1,5 @@
 /** One method: what it found, with what is known about it. */
 
-import type { Explanations } from "onnxplain/rest";
 import { answers, type Methods } from "../shared/runs";
 import { question } from "../shared/store";
 import { Warnings } from "../shared/warnings";
@@ -12,20 +11,21 @@ import { RequestCode } from "./request_code";
 
 export function MethodPage({ about }: { about: About }) {
   const whole: Methods = [{ [about.name]: {} } as Methods[number]];
-  const found = answers.value.flatMap(({ methods, found }) =>
-    found.all
-      .filter(({ method }) => method === about.name)
-      .filter(() => methods.length === 0 || JSON.stringify(methods) === JSON.stringify(whole))
-      .map((explanation) => ({ explanation, found, methods })),
-  );
-  const last = found.at(-1);
+  const last = answers.value
+    .filter(({ methods }) => methods.length === 0 || isSame(methods, whole))
+    .filter(({ found }) => found.all.some(({ method }) => method === about.name))
+    .at(-1);
   const lacksTarget = about.needsTarget && question.value.target === "";
   return (
     <>
       <h1>{about.title}</h1>
       <p class="question">{about.question}</p>
       {last && <Warnings warnings={last.found.warnings} />}
-      {last && <Finding explanation={last.explanation} />}
+      {last?.found.all
+        .filter(({ method }) => method === about.name)
+        .map((explanation, index) => (
+          <Finding key={`${about.name} ${index}`} explanation={explanation} />
+        ))}
       {last === undefined && lacksTarget && (
         <p>This method compares predictions with true values: choose a target first.</p>
       )}
@@ -40,8 +40,12 @@ export function MethodPage({ about }: { about: About }) {
           ))}
         </ul>
       </section>
-      {last && <Receipt found={last.found as Explanations} />}
+      {last && <Receipt found={last.found} />}
       <RequestCode methods={whole} />
     </>
   );
+}
+
+function isSame(one: Methods, other: Methods): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
 }

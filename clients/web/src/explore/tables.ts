@@ -7,12 +7,17 @@ import { words } from "../shared/formats";
 /** A table whose rows know the features that they are about. */
 export interface Statistics extends Grid {
   readonly features: readonly (readonly string[])[];
+
+  /** Whether it holds the points of charts, and no statistics. */
+  readonly isPoints: boolean;
 }
 
 interface Row {
   readonly features: readonly string[];
   readonly cells: readonly Cell[];
 }
+
+const POINTS = "Points of the curves";
 
 /** The tables of a result, the most important first; empty ones are left out. */
 export function tablesOf({ message }: Explanation): Statistics[] {
@@ -26,7 +31,7 @@ export function tablesOf({ message }: Explanation): Statistics[] {
       case "permutationImportance":
         return [ofImportance(value)];
       case "averageLoss":
-        return [ofLosses(value)];
+        return [ofLosses(value, lossOf(message))];
       case "featureVectors":
         return [ofVectors(value)];
       case "firm":
@@ -52,6 +57,7 @@ function table(title: string, columns: readonly string[], rows: readonly Row[], 
     columns: kept.map((index) => columns[index] ?? ""),
     rows: rows.map(({ cells }) => kept.map((index) => cells[index])),
     features: rows.map(({ features }) => features),
+    isPoints: title === POINTS,
     ...(note === "" ? {} : { note }),
   };
 }
@@ -123,14 +129,22 @@ function ofImportance(result: v1.PermutationImportanceResult): Statistics {
   return table("Permutation importance", columns, sorted);
 }
 
-function ofLosses(result: v1.AverageLossResult): Statistics {
+/** What is averaged, in words. */
+function lossOf({ options }: Explanation["message"]): string {
+  const { method } = options ?? {};
+  if (method?.case !== "averageLoss") return "Loss";
+  if (method.value.lossExpression !== "") return method.value.lossExpression;
+  return words(v1.AverageLossOptions_Loss[method.value.loss] ?? "loss");
+}
+
+function ofLosses(result: v1.AverageLossResult, loss: string): Statistics {
   const rows = result.losses.flatMap(({ group, values, weight }) =>
     values.map((value, k) => ({
       features: [],
       cells: [group || "all rows", outputName(result.outputNames, k), value, weight],
     })),
   );
-  return table("Average loss", ["Rows", "Output", "Loss", "Weight"], rows);
+  return table("Average loss", ["Rows", "Output", loss, "Weight"], rows);
 }
 
 function ofCurves(result: v1.PartialDependenceResult): Statistics {
@@ -148,7 +162,7 @@ function ofCurves(result: v1.PartialDependenceResult): Statistics {
     ).flat();
   });
   const columns = ["Features", "Output", "Group", "At", "Average prediction", "Lower", "Upper"];
-  return table("Points of the curves", columns, rows);
+  return table(POINTS, columns, rows);
 }
 
 function ofRowCurves(result: v1.IndividualConditionalExpectationResult): Statistics {
@@ -167,7 +181,7 @@ function ofRowCurves(result: v1.IndividualConditionalExpectationResult): Statist
     );
   });
   const columns = ["Features", "Output", "Row", "At", "Prediction"];
-  return table("Points of the curves", columns, rows);
+  return table(POINTS, columns, rows);
 }
 
 function ofVectors(result: v1.FeatureVectorsResult): Statistics {

@@ -18,7 +18,7 @@ export function cardOf(title: string, notes: string, answers: readonly Answer[])
       if (method === undefined) continue;
       parts.push(`### ${method.title}`, method.question);
       for (const table of tablesOf(explanation)) {
-        if (table.title.startsWith("Points")) continue;
+        if (table.isPoints) continue;
         parts.push(
           [
             `**${table.title}**`,

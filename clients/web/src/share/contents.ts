@@ -18,6 +18,9 @@ export interface Section {
   readonly limits: readonly string[];
   readonly pictures: readonly Picture[];
   readonly tables: readonly Statistics[];
+
+  /** Charts that found no room. */
+  readonly leftOut: number;
 }
 
 /** A report before it is written. */
@@ -42,26 +45,51 @@ export async function contentsOf(
 ): Promise<Contents> {
   const all = answers.flatMap(({ found }) => found.all);
   const sections: Section[] = [];
+  let room = BUDGET;
   for (const explanation of all) {
     const method = about(explanation.method);
+    const pictures = await drawn(explanation.plots.slice(0, CHARTS), draw, room);
+    room -= sizeOf(pictures);
     sections.push({
       title: method?.title ?? "Explanation",
       question: method?.question ?? "",
       limits: method?.limits ?? [],
-      pictures: await drawn(explanation.plots.slice(0, CHARTS), draw),
-      tables: tablesOf(explanation),
+      pictures,
+      leftOut: explanation.plots.length - pictures.length,
+      tables: tablesOf(explanation).filter(({ isPoints }) => !isPoints),
     });
   }
   const warnings = answers.flatMap(({ found }) => found.warnings.map(({ message }) => message));
   return { title, notes, sections, warnings: [...new Set(warnings)], receipt: receiptOf(answers) };
 }
 
-async function drawn(plots: readonly Plot[], draw: (spec: object) => Promise<string>) {
+// Bytes of all charts; a report stays below 2 MB, also with its tables.
+const BUDGET = 1_100_000;
+
+async function drawn(
+  plots: readonly Plot[],
+  draw: (spec: object) => Promise<string>,
+  room: number,
+): Promise<Picture[]> {
   const pictures: Picture[] = [];
   for (const { description, vegaLite } of plots) {
-    pictures.push({ description, svg: await draw(vegaLite) });
+    const svg = rounded(await draw(vegaLite));
+    const more = [...pictures, { description, svg }];
+    if (sizeOf(more) > room) break;
+    pictures.push({ description, svg });
   }
   return pictures;
+}
+
+/** Coordinates to a tenth of a pixel: nobody sees more. */
+export function rounded(svg: string): string {
+  return svg.replace(/ (d|transform)="([^"]*)"/g, (_, name, value: string) => {
+    return ` ${name}="${value.replace(/(\.\d)\d+/g, "$1")}"`;
+  });
+}
+
+function sizeOf(pictures: readonly Picture[]): number {
+  return pictures.reduce((size, { svg }) => size + svg.length, 0);
 }
 
 function receiptOf(answers: readonly Answer[]): string[] {

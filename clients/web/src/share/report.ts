@@ -42,11 +42,14 @@ ${sections.map(sectionOf).join("\n")}
 `;
 }
 
-function sectionOf({ title, question, pictures, tables, limits }: Section): string {
+function sectionOf(section: Section): string {
+  const { title, question, pictures, leftOut, tables, limits } = section;
+  const more = leftOut > 0 ? `<p class="note">${leftOut} more charts are left out.</p>` : "";
   return `<section>
 <h2>${escaped(title)}</h2>
 <p class="question">${escaped(question)}</p>
 <div class="figures">${pictures.map(figureOf).join("")}</div>
+${more}
 <div class="tables">${tables.map(tableOf).join("")}</div>
 <div class="limits"><h3>When not to rely on it</h3>${list(limits)}</div>
 </section>`;

@@ -19,7 +19,9 @@ export function Problem({ error, title }: { error: unknown; title: string }) {
   const remedy = isOurs ? REMEDIES[error.reason] : undefined;
   return (
     <div class="problem" role="alert">
-      <h3>{title}</h3>
+      <p>
+        <strong>{title}</strong>
+      </p>
       <p>
         <bdi>{plain(message)}</bdi>
       </p>

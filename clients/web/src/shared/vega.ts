@@ -26,14 +26,19 @@ const OPTIONS = {
   actions: false,
   // Styles are the page's own: the policy forbids those that a script puts in.
   defaultStyle: false,
+  logLevel: 1, // errors
 } as const;
 
 /** Draw a chart into the .plot of a figure. */
 export function draw(figure: HTMLElement, spec: object): Promise<Drawn> {
   const { onnxplainDrawing } = globalThis as unknown as { onnxplainDrawing: Drawing };
-  return onnxplainDrawing.draw(figure, spec, (target, fitted) =>
-    embed(target, fitted as never, { ...OPTIONS, tooltip: { disableDefaultStyle: true } }),
-  );
+  return onnxplainDrawing.draw(figure, spec, async (target, fitted) => {
+    const tooltip = { disableDefaultStyle: true };
+    const drawn = await embed(target, fitted as never, { ...OPTIONS, tooltip });
+    // Its description and its table say the same in words; hundreds of marks would not.
+    target.querySelector("svg")?.setAttribute("aria-hidden", "true");
+    return drawn;
+  });
 }
 
 /** Draw a chart as SVG, without showing it. */

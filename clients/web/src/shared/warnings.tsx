@@ -10,8 +10,10 @@ interface Told {
 export function Warnings({ warnings }: { warnings: readonly Told[] }) {
   if (warnings.length === 0) return null;
   return (
-    <aside aria-label="Warnings">
-      <h3>Before you trust the numbers</h3>
+    <div class="warnings" role="note">
+      <p>
+        <strong>Before you trust the numbers</strong>
+      </p>
       <ul>
         {warnings.map(({ code = "", message = "" }) => (
           <li key={code + message}>
@@ -19,6 +21,6 @@ export function Warnings({ warnings }: { warnings: readonly Told[] }) {
           </li>
         ))}
       </ul>
-    </aside>
+    </div>
   );
 }

@@ -46,7 +46,9 @@ function Match({ matching }: { matching: v1.FeatureMatchingJson | undefined }) {
   if (refusal !== "") {
     return (
       <div class="problem" role="alert">
-        <h3>The model cannot be fed from this table</h3>
+        <p>
+          <strong>The model cannot be fed from this table</strong>
+        </p>
         <p>
           <bdi>{refusal}</bdi>
         </p>

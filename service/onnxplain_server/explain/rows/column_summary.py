@@ -24,7 +24,7 @@ class ValueCount:
 
 
 @dataclass(frozen=True, slots=True)
-class ColumnSummary:
+class ColumnCounts:
     """Summary of a column; see `ColumnDescription` in the contract.
 
     Attributes
@@ -50,7 +50,7 @@ class ColumnSummary:
     frequent_values: tuple[ValueCount, ...] = ()
 
 
-def summarize(name: str, values: Array) -> ColumnSummary:
+def summarize(name: str, values: Array) -> ColumnCounts:
     """Summarize a column of numbers or text: (n_rows,)."""
     missing = is_missing(values)
     present = values[~missing]
@@ -60,11 +60,11 @@ def summarize(name: str, values: Array) -> ColumnSummary:
         "distinct_count": counts.num_rows,
     }
     if values.dtype == object:
-        return ColumnSummary(name, "TEXT", **common, frequent_values=_frequent(counts))
+        return ColumnCounts(name, "TEXT", **common, frequent_values=_frequent(counts))
     if not len(present):
-        return ColumnSummary(name, "NUMBER", **common)
+        return ColumnCounts(name, "NUMBER", **common)
     frequent = _frequent(counts) if counts.num_rows <= FREQUENT_COUNT else ()
-    return ColumnSummary(
+    return ColumnCounts(
         name,
         "NUMBER",
         **common,

@@ -12,7 +12,7 @@ from onnxplain_server.core.contract_limits import DescribeTableRequest
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import ComputationHost
 from onnxplain_server.core.table import Table
-from onnxplain_server.explain.rows.column_summary import ColumnSummary, summarize
+from onnxplain_server.explain.rows.column_summary import ColumnCounts, summarize
 from onnxplain_server.explain.rows.nearest_rows import distances, nearest
 from onnxplain_server.methods.option_checks import check_row_indices, within
 
@@ -43,7 +43,7 @@ class TableSummary:
     Attributes
     ----------
     row_count : int
-    columns : tuple of ColumnSummary
+    columns : tuple of ColumnCounts
     rows : (n,)
         Numbers of rows.
     values : Table
@@ -53,7 +53,7 @@ class TableSummary:
     """
 
     row_count: int
-    columns: tuple[ColumnSummary, ...]
+    columns: tuple[ColumnCounts, ...]
     rows: Indices
     values: Table
     distances: Vector | None
@@ -72,12 +72,12 @@ def describe_table(table: Table, choice: RowChoice, host: ComputationHost) -> Ta
     return TableSummary(table.n_rows, columns, rows, table.take(rows), distance)
 
 
-def _columns(table: Table, host: ComputationHost) -> Iterator[ColumnSummary]:
+def _columns(table: Table, host: ComputationHost) -> Iterator[ColumnCounts]:
     for name, values in table.stored.items():
         host.advance(0, 0)  # or end here
         yield summarize(name, values)
     for name, kind in table.unreadable.items():
-        yield ColumnSummary(name, "OTHER", kind)
+        yield ColumnCounts(name, "OTHER", kind)
 
 
 def _rows(table: Table, choice: RowChoice) -> tuple[Indices, Vector | None]:

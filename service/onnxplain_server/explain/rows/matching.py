@@ -13,7 +13,7 @@ from onnxplain_server.explain.sample import BoundTable, position_notes
 
 
 @dataclass(frozen=True, slots=True)
-class FeatureMatching:
+class FeatureMatch:
     """Match of features and columns; see `FeatureMatching` in the contract.
 
     Attributes
@@ -36,7 +36,7 @@ class FeatureMatching:
     notes: tuple[Note, ...] = ()
 
 
-def match(model: Model, table: Table, question: Question) -> FeatureMatching:
+def match(model: Model, table: Table, question: Question) -> FeatureMatch:
     """Match the columns of a table with a model, as an explanation would."""
     present = (*table.columns, *table.unreadable)
     named = question.feature_columns or _carried(model.inputs)
@@ -44,12 +44,12 @@ def match(model: Model, table: Table, question: Question) -> FeatureMatching:
         features = BoundTable(table, question, model).features
     except ExplainError as error:
         missing = tuple(name for name in named if name not in present)
-        found = FeatureMatching(refusal=error.message, missing_columns=missing)
+        found = FeatureMatch(refusal=error.message, missing_columns=missing)
     else:
         rule = "BY_POSITION" if features.by_position else "BY_NAME"
         if features.matrix and question.feature_columns:
             rule = "LISTED"
-        found = FeatureMatching(features.names, rule, notes=position_notes(features))
+        found = FeatureMatch(features.names, rule, notes=position_notes(features))
         named = features.names
     if question.target_column:
         return replace(found, target_column=question.target_column)

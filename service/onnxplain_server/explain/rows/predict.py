@@ -24,8 +24,8 @@ from onnxplain_server.methods.option_checks import check_row_indices
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Predictions:
-    """Predictions of rows.
+class PredictedRows:
+    """PredictedRows of rows.
 
     Attributes
     ----------
@@ -83,7 +83,7 @@ def predict(
     question: Question,
     resources: Resources,
     rows: tuple[int, ...],
-) -> Predictions:
+) -> PredictedRows:
     """Predict rows of a table.
 
     Parameters
@@ -113,7 +113,7 @@ def predict(
     request.ledger.reserve(len(chosen))
     values = request.predictor.predict_rows(features, features.cast_columns())[:, outputs]
     notes = (*explained.notes, *position_notes(features))
-    return Predictions(
+    return PredictedRows(
         tuple(names[k] for k in outputs), chosen, values, notes, request.ledger.predicted
     )
 

@@ -80,7 +80,13 @@ def create_app(
     if explainer is not None:
         add_probes(probes, service, explainer)
         app.register_blueprint(platform_routes(service, explainer))
-    for routes in (_explanations(service, calls), _tables(service), _uploads(service), probes):
+    for routes in (
+        _explanations(service, calls),
+        _models(service),
+        _tables(service),
+        _uploads(service),
+        probes,
+    ):
         app.register_blueprint(routes)
     app.register_blueprint(operation_routes(service, calls))
     app.register_blueprint(_version())
@@ -116,6 +122,12 @@ def _explanations(service: Service, calls: OperationCalls) -> Blueprint:
                 request_body.with_table(ServiceMethod.EXPLAIN), ticket, ReplyFormat.JSON
             )
             return _passed_on(reply, stack.pop_all())
+
+    return routes
+
+
+def _models(service: Service) -> Blueprint:
+    routes = Blueprint("models", "onnxplain")
 
     @routes.post("/v1/models:describe")
     def describe() -> Response:

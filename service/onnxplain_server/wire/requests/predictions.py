@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from onnxplain.v1 import explanation_service_pb2 as service_pb2
 
 if TYPE_CHECKING:
-    from onnxplain_server.explain.rows.predict import Predictions
+    from onnxplain_server.explain.rows.predict import PredictedRows
 
 _OWN = "row_indices"
 """The only field that a request for an explanation has not."""
@@ -19,7 +19,7 @@ def as_explain_request(message: service_pb2.PredictRequest) -> service_pb2.Expla
     return service_pb2.ExplainRequest(**fields)
 
 
-def write(predictions: Predictions) -> service_pb2.PredictResponse:
+def write(predictions: PredictedRows) -> service_pb2.PredictResponse:
     """Write predictions as message."""
     return service_pb2.PredictResponse(
         output_names=predictions.output_names,

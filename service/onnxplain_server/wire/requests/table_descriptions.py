@@ -16,9 +16,9 @@ from onnxplain_server.explain.rows.describe_table import RowChoice
 from onnxplain_server.wire.table import from_column, to_columns
 
 if TYPE_CHECKING:
-    from onnxplain_server.explain.rows.column_summary import ColumnSummary
+    from onnxplain_server.explain.rows.column_summary import ColumnCounts
     from onnxplain_server.explain.rows.describe_table import TableSummary
-    from onnxplain_server.explain.rows.matching import FeatureMatching
+    from onnxplain_server.explain.rows.matching import FeatureMatch
 
 
 def read(message: service_pb2.DescribeTableRequest) -> tuple[Question, RowChoice]:
@@ -45,9 +45,7 @@ def _row(columns: Sequence[table_pb2.Column]) -> Mapping[str, Array]:
     return row
 
 
-def write(
-    table: TableSummary, matching: FeatureMatching | None
-) -> service_pb2.DescribeTableResponse:
+def write(table: TableSummary, matching: FeatureMatch | None) -> service_pb2.DescribeTableResponse:
     """Write what a table holds as message."""
     stored = table.values.stored
     distances = () if table.distances is None else table.distances
@@ -75,7 +73,7 @@ def write(
     return service_pb2.DescribeTableResponse(table=description, warnings=warnings)
 
 
-def _column(column: ColumnSummary) -> description_pb2.ColumnDescription:
+def _column(column: ColumnCounts) -> description_pb2.ColumnDescription:
     return description_pb2.ColumnDescription(
         name=column.name,
         type=column.type,

@@ -16,7 +16,7 @@ from onnxplain_server.core.remote.models import RemoteModels
 from onnxplain_server.core.table import Table
 from onnxplain_server.explain import Question
 from onnxplain_server.explain.rows.describe_table import describe_table
-from onnxplain_server.explain.rows.matching import FeatureMatching, match
+from onnxplain_server.explain.rows.matching import FeatureMatch, match
 from onnxplain_server.telemetry.spans import span
 from onnxplain_server.wire import question
 from onnxplain_server.wire.requests import table_descriptions
@@ -58,7 +58,7 @@ class DescribedTables:
         host: ComputationHost,
         table: Table,
         columns: Question,
-    ) -> FeatureMatching | None:
+    ) -> FeatureMatch | None:
         """Match the table with the model of a request; None where it has none."""
         if named := remote_model(message.model, blobs):
             with closing(OpenedRemote(named, self._remotes, host, columns.scale)) as remote:
