@@ -290,15 +290,22 @@ lint-typescript: $(BUF_ENV) ## Style and format of the TypeScript client
 
 # The page of the server, on the TypeScript client.
 WEB := clients/web
+PAGE := service/onnxplain_server/transport/rest/page
 WEB_NPM = PATH=$(CURDIR)/.venv-proto/bin:$$PATH npm --prefix $(WEB) --silent run
 
 .PHONY: client-web
 client-web: client-typescript $(WEB_ENV) ## Check and bundle the page into clients/web/dist
 	@$(WEB_NPM) build
 
+.PHONY: page
+page: client-web ## Bundle the page into the server's package
+	rm -rf $(PAGE)
+	cp -r $(WEB)/dist $(PAGE)
+
 .PHONY: test-client-web
 test-client-web: lint-web client-web $(ENV) ## Test the page: its parts, and journeys in Chromium
 	@command -v chromium > /dev/null || { echo 'chromium not found: apt-get install chromium' >&2; exit 1; }
+	@diff -r $(WEB)/dist $(PAGE) || { echo 'the committed page is not what its sources give: make page' >&2; exit 1; }
 	@$(WEB_NPM) test
 	$(BIN)/pytest clients/tests/test_page.py
 

@@ -44,9 +44,15 @@ async function buildPage() {
   const [script, made] = Object.entries(metafile.outputs).find(([, output]) =>
     output.entryPoint?.endsWith("main.tsx"),
   );
+  // What the script imports at once is asked for beside it, and not after it.
+  const parts = made.imports.filter(({ kind }) => kind === "import-statement");
+  const preloads = parts.map(
+    ({ path }) => `<link rel="modulepreload" href="page/${basename(path)}">`,
+  );
   const page = readFileSync("index.html", "utf8")
-    .replace("%SCRIPT%", `./${basename(script)}`)
-    .replace("%STYLE%", `./${basename(made.cssBundle)}`);
+    .replace("%PARTS%", preloads.join("\n"))
+    .replace("%SCRIPT%", `page/${basename(script)}`)
+    .replace("%STYLE%", `page/${basename(made.cssBundle)}`);
   mkdirSync("dist", { recursive: true });
   writeFileSync("dist/index.html", page);
 }

@@ -2,6 +2,7 @@
 
 import { render } from "preact";
 import { receive } from "./access/login";
+import { takeFromAddress } from "./access/tokens";
 import { App } from "./app";
 import { follow } from "./shared/store";
 import "./styles/look.css";
@@ -10,6 +11,7 @@ import "./styles/print.css";
 
 const target = document.getElementById("page");
 if (target !== null) {
+  takeFromAddress();
   // A login that comes back has the place where it began.
   await receive();
   follow();

@@ -82,9 +82,8 @@ export async function receive(): Promise<void> {
 }
 
 async function configOf(): Promise<Config> {
-  const response = await fetch(new URL("ui/config.json", base())).catch(() => undefined);
-  // A server without settings for the page has no such file.
-  return response?.ok ? await response.json() : {};
+  const response = await fetch(new URL("page/config.json", base()));
+  return response.ok ? await response.json() : {};
 }
 
 async function endpoints(issuer: string): Promise<Endpoints> {
