@@ -94,10 +94,15 @@ test-all: $(ENV) $(NOTEBOOK_ENV) $(MODELS_ENV) $(EXPORT_ENV) $(BUF_ENV) $(STORES
 	@# One after the other: some of them load the whole machine.
 	$(BIN)/pytest -m slow $(ARGS)
 	$(MAKE) fuzz
-	$(MAKE) chart
-	$(MAKE) test-cluster-short
-	$(MAKE) test-clients
-	$(MAKE) test-image test-image-sources test-release
+	@# Side by side: they wait for files and for each other's compilers.
+	$(MAKE) --jobs 2 --output-sync=target test-deployment test-images
+	$(MAKE) test-release
+
+.PHONY: test-deployment test-images
+test-deployment:
+	$(MAKE) --jobs 1 chart test-cluster-short test-clients
+test-images:
+	$(MAKE) --jobs 1 test-image test-image-sources
 
 .PHONY: stores
 stores: $(STORES) $(MLFLOW_ENV) ## Build the stores that tests read models and tables from: S3, Google's, MLflow
