@@ -94,7 +94,7 @@ test-all: $(ENV) $(NOTEBOOK_ENV) $(MODELS_ENV) $(EXPORT_ENV) $(BUF_ENV) $(STORES
 	@# One after the other: some of them load the whole machine.
 	$(BIN)/pytest -m slow $(ARGS)
 	$(MAKE) fuzz
-	@# Side by side: they wait for files and for each other's compilers.
+	@# Side by side: each keeps one core busy.
 	$(MAKE) --jobs 2 --output-sync=target test-deployment test-images
 	$(MAKE) test-release
 
