@@ -28,8 +28,8 @@ async function buildPage() {
   const { metafile } = await build({
     entryPoints: ["src/main.tsx"],
     outdir: "dist",
-    entryNames: "[name]-[hash]",
-    chunkNames: "[name]-[hash]",
+    entryNames: "page/[name]-[hash]",
+    chunkNames: "page/[name]-[hash]",
     bundle: true,
     splitting: true,
     minify: true,

@@ -1,4 +1,4 @@
-import{I as m,u as c,z as p}from"./chunk-3SM62PPX.js";import"./chunk-WOT6VMZA.js";var f=`:root {
+import{I as m,u as c,z as p}from"./chunk-GFBKTOOO.js";import"./chunk-COGIFV5U.js";var f=`:root {
   color-scheme: light dark;
   --paper: #f6f7f9;
   --card: #ffffff;
