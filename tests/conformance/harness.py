@@ -47,6 +47,10 @@ COMMAND_LINE = Runner(
         {
             "error-blob-not-found",
             "error-cancelled",
+            "describe-table-matched",
+            "describe-table-nearest",
+            "describe-table-refused",
+            "error-describe-table-no-column",
             "stream",
             "upload",
         }

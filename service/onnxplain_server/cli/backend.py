@@ -14,8 +14,12 @@ import onnxplain
 from onnxplain.v1.explanation_service_pb2 import (
     DescribeModelRequest,
     DescribeModelResponse,
+    DescribeTableRequest,
+    DescribeTableResponse,
     ExplainRequest,
     ExplainResponse,
+    PredictRequest,
+    PredictResponse,
 )
 from onnxplain.v1.plan_pb2 import ExplanationPlan
 
@@ -23,7 +27,13 @@ from onnxplain_server.cli.connection import Connection
 from onnxplain_server.cli.failure import CommandError
 from onnxplain_server.cli.parts import ServiceParts
 from onnxplain_server.core.interfaces import NO_BLOBS, Blobs, Runner
-from onnxplain_server.core.request import ReplyFormat, RequestFile, RequestParts, ServiceMethod
+from onnxplain_server.core.request import (
+    Reply,
+    ReplyFormat,
+    RequestFile,
+    RequestParts,
+    ServiceMethod,
+)
 from onnxplain_server.core.sources import NoModelCache
 from onnxplain_server.transport.admission.admission import NO_LIMITS
 from onnxplain_server.transport.admission.follower import Follower
@@ -33,6 +43,7 @@ from onnxplain_server.transport.fetched_files import NO_SOURCES, FetchedFiles, f
 from onnxplain_server.transport.uploads import name_inline
 from onnxplain_server.transport.written_results import WrittenResults
 from onnxplain_server.wire.protobuf_split import split
+from onnxplain_server.wire.requests.request_messages import FileRequest
 
 if TYPE_CHECKING:
     from onnxplain_server.trees.streaming.row_blocks import LargeTable
@@ -59,6 +70,12 @@ class Backend(Protocol):
 
     def describe(self, request: DescribeModelRequest) -> DescribeModelResponse:
         """Describe the inputs and outputs of a model."""
+
+    def describe_table(self, request: DescribeTableRequest) -> DescribeTableResponse:
+        """Describe a table."""
+
+    def predict(self, request: PredictRequest) -> PredictResponse:
+        """Predict rows of a table."""
 
 
 def choose(
@@ -136,16 +153,28 @@ class LocalBackend:
 
     def describe(self, request: DescribeModelRequest) -> DescribeModelResponse:
         """Describe the inputs and outputs of a model."""
+        return DescribeModelResponse.FromString(self._answer(request, ServiceMethod.DESCRIBE))
+
+    def describe_table(self, request: DescribeTableRequest) -> DescribeTableResponse:
+        """Describe a table."""
+        content = self._answer(request, ServiceMethod.DESCRIBE_TABLE)
+        return DescribeTableResponse.FromString(content)
+
+    def predict(self, request: PredictRequest) -> PredictResponse:
+        """Predict rows of a table."""
+        return PredictResponse.FromString(self._answer(request, ServiceMethod.PREDICT))
+
+    def _answer(self, request: FileRequest, method: ServiceMethod) -> bytes:
         with _rare_collection(), _interruptible(self._seconds) as control:
             runner = self._parts.runner()
             call = self._call(control, _ignore)
-            message, blobs = self._fetched(request, ServiceMethod.DESCRIBE, runner, call)
-            reply = runner.describe(message, blobs, call)
-        return DescribeModelResponse.FromString(reply.content)
+            message, blobs = self._fetched(request, method, runner, call)
+            reply: Reply = getattr(runner, method.value)(message, blobs, call)
+        return reply.content
 
     def _fetched(
         self,
-        request: ExplainRequest | DescribeModelRequest,
+        request: FileRequest,
         method: ServiceMethod,
         runner: Runner,
         call: RequestContext,
@@ -153,7 +182,7 @@ class LocalBackend:
         """Serialise a request; fetch what it names by URI."""
         content = request.SerializeToString()
         if request.model.uri or (
-            isinstance(request, ExplainRequest) and request.table.HasField("uris")
+            not isinstance(request, DescribeModelRequest) and request.table.HasField("uris")
         ):
             parts = split(content, method)
             fetched = FetchedFiles(self._parts.sources(), NO_LIMITS, NoModelCache())
@@ -162,7 +191,7 @@ class LocalBackend:
                 named = name_inline(ServiceMethod.DESCRIBE, RequestParts(b"", model))
                 return feature_names(runner.describe(named.message, named.blobs, call))
 
-            named = name_inline(method, fetched.resolve(parts, call.control, features))
+            named = name_inline(method, fetched.resolve(method, parts, call.control, features))
             return named.message, named.blobs
         return content, NO_BLOBS
 
@@ -195,6 +224,16 @@ class RemoteBackend:
         """Describe the inputs and outputs of a model."""
         with self._connect() as client:
             return client.messages.describe(request)
+
+    def describe_table(self, request: DescribeTableRequest) -> DescribeTableResponse:
+        """Describe a table."""
+        with self._connect() as client:
+            return client.messages.describe_table(request)
+
+    def predict(self, request: PredictRequest) -> PredictResponse:
+        """Predict rows of a table."""
+        with self._connect() as client:
+            return client.messages.predict(request)
 
     def _connect(self) -> onnxplain.Client:
         return self._connection.open(self._endpoint, self._timeout)

@@ -16,7 +16,8 @@ SUMMARIES: Mapping[str, str] = MappingProxyType(
         "explain": "Explain MODEL on the rows of TABLE: by an overview, or by the methods named.",
         "plan": "Tell what explaining MODEL on the rows of TABLE would take, without computing it.",
         "options": "List the methods, or the options of METHOD for `explain --set`.",
-        "describe": "Describe the inputs and outputs of MODEL.",
+        "predict": "Predict rows of TABLE by MODEL.",
+        "describe": "Describe the inputs and outputs of MODEL, or the columns and rows of TABLE.",
         "plot": "Render a plot of an answer; as HTML and without a name, the whole answer.",
         "ui": "Open the page for MODEL and TABLE in a browser, at a server of its own.",
         "health": "Check the health of a server; exit code 0 only if it is serving.",
@@ -33,7 +34,10 @@ SUMMARIES: Mapping[str, str] = MappingProxyType(
 )
 """First sentence of each command's help, by its name; module and function have that name too."""
 
-_LONG_RUNNING = {"start", "wait", "operations"}
+_FOLDERS = {
+    **dict.fromkeys(("start", "wait", "operations"), "long_running."),
+    "predict": "rows.",
+}
 
 _HELP_FLAGS = {"help_option_names": ["-h", "--help"]}
 
@@ -50,8 +54,7 @@ class LazyGroup(TyperGroup):
 @cache
 def command(name: str) -> Any:
     """Import a command; what typer makes of its function, with all flags."""
-    folder = "long_running." if name in _LONG_RUNNING else ""
-    module = import_module(f"{__package__}.{folder}{name}")
+    module = import_module(f"{__package__}.{_FOLDERS.get(name, '')}{name}")
     single = typer.Typer(
         add_completion=False,
         pretty_exceptions_enable=False,

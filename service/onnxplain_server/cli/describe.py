@@ -1,4 +1,4 @@
-"""Command `describe`: inputs, outputs and features of a model."""
+"""Command `describe`: inputs and outputs of a model, or columns and rows of a table."""
 
 # ruff: noqa: ARG001 - flags of a remote model are read from the context
 from __future__ import annotations
@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
-from onnxplain.v1.explanation_service_pb2 import DescribeModelRequest
+from onnxplain.v1.explanation_service_pb2 import DescribeModelRequest, DescribeTableRequest
 
 from onnxplain_server.cli import backend, files
 from onnxplain_server.cli.connection import (
@@ -21,7 +21,7 @@ from onnxplain_server.cli.connection import (
 from onnxplain_server.cli.failure import in_short
 from onnxplain_server.cli.output.error_lines import Names
 from onnxplain_server.cli.output.formats import DEFAULT_OUTPUT, DescriptionOutput, is_for_terminal
-from onnxplain_server.cli.output.formatting import formatted_description
+from onnxplain_server.cli.output.formatting import formatted_description, formatted_table
 from onnxplain_server.cli.requests import remote_model, request
 
 
@@ -33,9 +33,18 @@ def describe(
         typer.Argument(
             metavar="MODEL",
             help='ONNX file or its URI; "-" is standard input; with --remote-protocol, the address '
-            "of a server of models.",
+            "of a server of models. Alone, it may be the file of a table.",
         ),
     ],
+    table: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[TABLE]",
+            help="CSV, Parquet or Arrow IPC file or its URI: it is described, and its columns are "
+            "matched with what MODEL takes.",
+        ),
+    ] = None,
+    *,
     output: Annotated[DescriptionOutput | None, typer.Option(help=DEFAULT_OUTPUT)] = None,
     endpoint: Annotated[
         str | None,
@@ -46,7 +55,6 @@ def describe(
     timeout: Annotated[
         float | None, typer.Option(min=0, metavar="SECONDS", help="Timeout of the call.")
     ] = None,
-    *,
     remote_protocol: remote_model.RemoteProtocol = None,
     remote_name: remote_model.RemoteName = None,
     remote_version: remote_model.RemoteVersion = None,
@@ -62,13 +70,32 @@ def describe(
     key_file: KeyFile = None,
     allow_unencrypted_token: AllowUnencryptedToken = False,
 ) -> None:
-    """Describe the inputs and outputs of MODEL."""
+    """Describe the inputs and outputs of MODEL, or the columns and rows of TABLE.
+
+    onnxplain describe model.onnx
+
+    onnxplain describe model.onnx rows.csv
+
+    onnxplain describe rows.csv
+    """
     connection = Connection(
         token_file, tls, ca_file, certificate_file, key_file, allow_unencrypted_token
     )
-    with in_short(Names(files={"model": request.shown_path(model)})):
+    shown = {"model": request.shown_path(model), "table": request.shown_path(table or model)}
+    with in_short(Names(files=shown)):
         remote = remote_model.remote_model(model, context.params)
+        chosen = backend.choose(context.obj, endpoint, timeout, connection)
+        to_terminal = is_for_terminal(None)
+        if table is not None or (not remote and request.is_table_file(model)):
+            asked = DescribeTableRequest(table=request.table_message(table or model))
+            if table is not None:
+                files.check_one_stdin([model, table])
+                asked.model.CopyFrom(remote or request.model_message(model))
+            found = chosen.describe_table(asked)
+            with files.destination(None) as write:
+                write(formatted_table(found, output, to_terminal=to_terminal))
+            return
         message = DescribeModelRequest(model=remote or request.model_message(model))
-        answer = backend.choose(context.obj, endpoint, timeout, connection).describe(message)
+        answer = chosen.describe(message)
         with files.destination(None) as write:
-            write(formatted_description(answer, output, to_terminal=is_for_terminal(None)))
+            write(formatted_description(answer, output, to_terminal=to_terminal))

@@ -13,7 +13,13 @@ from onnxplain.v1.model_pb2 import Model
 
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.remote.sessions import RemoteSessions
-from onnxplain_server.core.request import REMOTE_FORM, Reply, RequestFile, RequestParts
+from onnxplain_server.core.request import (
+    REMOTE_FORM,
+    Reply,
+    RequestFile,
+    RequestParts,
+    ServiceMethod,
+)
 from onnxplain_server.core.sources import FetchControl, ModelCache, Sources
 from onnxplain_server.transport.admission.admission import RequestLimits
 from onnxplain_server.transport.admission.request_control import RequestControl
@@ -73,6 +79,7 @@ class FetchedFiles:
 
     def resolve(
         self,
+        method: ServiceMethod,
         parts: RequestParts,
         control: RequestControl,
         feature_names: Callable[[RequestFile], tuple[str, ...]],
@@ -81,6 +88,8 @@ class FetchedFiles:
 
         Parameters
         ----------
+        method : ServiceMethod
+            What describes a table gets all its columns, others those that they need.
         parts : RequestParts
         control : RequestControl
         feature_names : callable (model) -> tuple of str
@@ -100,9 +109,12 @@ class FetchedFiles:
             parts = self.with_model(parts, control)
         if parts.table is None or not parts.table.is_elsewhere:
             return parts
-        features = feature_names(parts.model) if parts.model is not None else ()
+        whole = method is ServiceMethod.DESCRIBE_TABLE
+        features = feature_names(parts.model) if parts.model is not None and not whole else ()
+        asked = replace(parts, envelope=b"") if whole else parts
         with control.release_slot():
-            return self.with_table(parts, features, control)
+            fetched = self.with_table(asked, features, control)
+        return replace(fetched, envelope=parts.envelope)
 
     @staticmethod
     def is_needed(parts: RequestParts) -> bool:

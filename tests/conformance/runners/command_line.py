@@ -21,11 +21,40 @@ def answer(root: Path, case: Mapping[str, Any]) -> dict[str, Any]:
     match case["call"]:
         case "describe":
             return _run(["describe", str(root / case["model"])])
+        case "describe_table" | "predict" if not _is_shown_otherwise(case):
+            with tempfile.TemporaryDirectory() as folder:
+                return _run(_about_rows(root, case, Path(folder)))
         case "explain" if "id" not in case["request"].get("model", {}):
             with tempfile.TemporaryDirectory() as folder:
                 return _run(_explain(root, case, Path(folder)))
         case _:
             return {"unsupported": "the command sends files whole, and shows progress to people"}
+
+
+_FLAGS = {
+    "featureColumns": "--feature-columns",
+    "outputs": "--outputs",
+    "prediction": "--prediction",
+    "rowIndices": "--rows",
+}
+
+
+def _is_shown_otherwise(case: Mapping[str, Any]) -> bool:
+    """Whether a case chooses rows of a description, for which the command has no flags."""
+    return case["call"] == "describe_table" and bool(case["request"])
+
+
+def _about_rows(root: Path, case: Mapping[str, Any], folder: Path) -> Sequence[str]:
+    words = ["describe" if case["call"] == "describe_table" else "predict"]
+    words += [str(root / case["model"])] if "model" in case else []
+    is_memory = "columns" in case
+    words.append(
+        _table(case["columns"], folder / "table.csv") if is_memory else str(root / case["table"])
+    )
+    for name, value in case["request"].items():
+        values = value if name == "prediction" else [",".join(map(str, value))]
+        words += [word for each in values for word in (_FLAGS[name], each)]
+    return words
 
 
 def _explain(root: Path, case: Mapping[str, Any], folder: Path) -> Sequence[str]:

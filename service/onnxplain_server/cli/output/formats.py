@@ -22,6 +22,14 @@ class DescriptionOutput(Enum):
     TABLE = "table"
 
 
+class RowsOutput(Enum):
+    """Output formats of rows."""
+
+    JSON = "json"
+    TABLE = "table"
+    CSV = "csv"
+
+
 class PlotFormat(Enum):
     """Output formats of a plot."""
 

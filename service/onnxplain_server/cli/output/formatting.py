@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from onnxplain.v1.explanation_service_pb2 import DescribeModelResponse, ExplainResponse
+from onnxplain.v1.explanation_service_pb2 import (
+    DescribeModelResponse,
+    DescribeTableResponse,
+    ExplainResponse,
+    PredictResponse,
+)
 from onnxplain.v1.plan_pb2 import ExplanationPlan
 
-from onnxplain_server.cli.output.formats import DescriptionOutput, Output
+from onnxplain_server.cli.output.formats import DescriptionOutput, Output, RowsOutput
 from onnxplain_server.wire import canonical
 
 
@@ -56,3 +61,32 @@ def formatted_description(
 
         return tables.of_model(answer.model, to_terminal=to_terminal).encode()
     return (canonical.encode(answer, indent=2) + "\n").encode()
+
+
+def formatted_table(
+    answer: DescribeTableResponse, output: DescriptionOutput | None, *, to_terminal: bool
+) -> bytes:
+    """Format what a table holds, likewise."""
+    if output is DescriptionOutput.TABLE or (output is None and to_terminal):
+        from onnxplain_server.cli.output import row_tables
+
+        return row_tables.of_table(answer, to_terminal=to_terminal).encode()
+    return (canonical.encode(answer, indent=2) + "\n").encode()
+
+
+def formatted_predictions(
+    answer: PredictResponse, output: RowsOutput | None, *, to_terminal: bool
+) -> bytes:
+    """Format predictions: as a table in a terminal, as JSON elsewhere, or as asked for."""
+    match output or (RowsOutput.TABLE if to_terminal else RowsOutput.JSON):
+        case RowsOutput.JSON:
+            text = canonical.encode(answer, indent=2) + "\n"
+        case RowsOutput.CSV:
+            from onnxplain_server.cli.output import row_tables
+
+            text = row_tables.csv_of_predictions(answer)
+        case RowsOutput.TABLE:
+            from onnxplain_server.cli.output import row_tables
+
+            text = row_tables.of_predictions(answer, to_terminal=to_terminal)
+    return text.encode()

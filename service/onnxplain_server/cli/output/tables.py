@@ -39,7 +39,7 @@ def of_response(answer: ExplainResponse, *, to_terminal: bool) -> str:
             parts += _finding(finding)
     receipt = facts.receipt(answer.receipt)[:_RECEIPT_FACT_COUNT]
     parts.append(Text(" · ".join(f"{name}: {value}" for name, value in receipt), "dim"))
-    return _rendered(parts, to_terminal=to_terminal)
+    return rendered(parts, to_terminal=to_terminal)
 
 
 def of_model(model: ModelDescription, *, to_terminal: bool) -> str:
@@ -49,7 +49,7 @@ def of_model(model: ModelDescription, *, to_terminal: bool) -> str:
     table.add_column(overflow="fold")
     for name, value in facts.model(model):
         table.add_row(name, Text(value))
-    return _rendered([table], to_terminal=to_terminal)
+    return rendered([table], to_terminal=to_terminal)
 
 
 def of_plan(plan: ExplanationPlan, *, to_terminal: bool) -> str:
@@ -78,7 +78,7 @@ def of_plan(plan: ExplanationPlan, *, to_terminal: bool) -> str:
         Text(f"{s.field} {s.value:,} leaves {s.time_share:.0%} of the time. {s.accuracy}", "dim")
         for s in plan.savings
     ]
-    return _rendered([table, Text(sums), *savings], to_terminal=to_terminal)
+    return rendered([table, Text(sums), *savings], to_terminal=to_terminal)
 
 
 def _span(seconds: SecondsInterval) -> str:
@@ -123,7 +123,7 @@ def _table(finding: Finding) -> Table:
     return table
 
 
-def _rendered(parts: list[RenderableType], *, to_terminal: bool) -> str:
+def rendered(parts: list[RenderableType], *, to_terminal: bool) -> str:
     """Render for the terminal, or as plain text, in which tables are as wide as they need."""
     width = None if to_terminal else _PLAIN_WIDTH
     console = Console(file=io.StringIO(), force_terminal=to_terminal, width=width)

@@ -13,7 +13,7 @@ from onnxplain.table_files import from_bytes, is_table
 from onnxplain.uris import ModelUri, is_uri
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest, MethodOptions
 from onnxplain.v1.model_pb2 import Model
-from onnxplain.v1.table_pb2 import Table
+from onnxplain.v1.table_pb2 import Table, TableUris
 
 from onnxplain_server.cli import files
 from onnxplain_server.cli.failure import CommandError, UsageFault
@@ -70,6 +70,13 @@ def model_message(path: str) -> Model:
     return Model(uri=path) if is_uri(path) else Model(content=files.read(path))
 
 
+def table_message(path: str) -> Table:
+    """Return the table at a path or an address."""
+    if is_uri(path):
+        return Table(uris=TableUris(uris=[path]))
+    return _table(path, files.read(path))
+
+
 def _attach(request: ExplainRequest, model: str | Model | None, table: str | None) -> None:
     """Read model and table into the request."""
     if isinstance(model, Model):
@@ -86,10 +93,8 @@ def _attach(request: ExplainRequest, model: str | Model | None, table: str | Non
             request.model.CopyFrom(Model(content=content))
             if not request.model_name and model != "-":
                 request.model_name = Path(model).name
-    if table is not None and is_uri(table):
-        request.table.uris.uris.append(table)
-    elif table is not None:
-        request.table.CopyFrom(_table(table, files.read(table)))
+    if table is not None:
+        request.table.CopyFrom(table_message(table))
 
 
 def _add(methods: Sequence[MethodOptions], request: ExplainRequest) -> None:
@@ -103,6 +108,13 @@ def _apply(flags: Mapping[str, Any], request: ExplainRequest) -> None:
     for name in present:
         request.ClearField(name)
     request.MergeFrom(canonical.to_message(present, ExplainRequest))
+
+
+def is_table_file(path: str) -> bool:
+    """Return whether a path is of a table: a file, not named .onnx, that begins like one."""
+    if path == STANDARD_INPUT or is_uri(path) or path.endswith(".onnx"):
+        return False
+    return is_table(files.read(path))
 
 
 def flags_of(given: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,166 @@
+"""Command `predict`: predictions of rows of a table."""
+
+# ruff: noqa: ARG001 - flags of a remote model are read from the context
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+from onnxplain.v1.explanation_service_pb2 import PredictRequest
+from onnxplain.v1.model_pb2 import ModelDescription
+
+from onnxplain_server.cli import backend, files
+from onnxplain_server.cli.connection import (
+    AllowUnencryptedToken,
+    CaFile,
+    CertificateFile,
+    Connection,
+    KeyFile,
+    Tls,
+    TokenFile,
+)
+from onnxplain_server.cli.failure import UsageFault, in_short
+from onnxplain_server.cli.output.error_lines import Names
+from onnxplain_server.cli.output.formats import DEFAULT_OUTPUT, RowsOutput, is_for_terminal
+from onnxplain_server.cli.output.formatting import formatted_predictions
+from onnxplain_server.cli.requests import remote_model, request
+from onnxplain_server.cli.requests.parsers import names_of, one_of
+
+_FLAGS = {
+    "row_indices": "--rows",
+    **{
+        name: f"--{name.replace('_', '-')}"
+        for name in (
+            *("feature_columns", "target_column", "weight_column", "outputs", "prediction"),
+            *("scale", "allow_inconsistent_model"),
+        )
+    },
+}
+
+
+# Long: every flag is a parameter.
+def predict(
+    context: typer.Context,
+    model: Annotated[
+        str,
+        typer.Argument(
+            metavar="MODEL",
+            help='ONNX file or its URI; "-" is standard input; with --remote-protocol, the address '
+            "of a server of models.",
+        ),
+    ],
+    table: Annotated[
+        str,
+        typer.Argument(
+            metavar="TABLE",
+            help='CSV, Parquet or Arrow IPC file or its URI; "-" is standard input.',
+        ),
+    ],
+    *,
+    rows: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ROW,...",
+            help="Rows to predict, from 0, in this order.  [default: all, at most 10,000]",
+        ),
+    ] = None,
+    feature_columns: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME,...", help="Input columns of a model that takes one matrix, in its order."
+        ),
+    ] = None,
+    target_column: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Column that is no feature of a model without names."),
+    ] = None,
+    weight_column: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Another such column.")
+    ] = None,
+    outputs: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME,...", help="Outputs to predict.  [default: all]"),
+    ] = None,
+    prediction: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="EXPRESSION",
+            help="What to predict in place of the outputs: an expression over them, like 'exp(y)'; "
+            "repeatable.",
+        ),
+    ] = None,
+    scale: Annotated[
+        str | None,
+        typer.Option(
+            parser=one_of(ModelDescription.Scale),
+            metavar="|".join(names_of(ModelDescription.Scale)),
+            help="Scale of the predictions.",
+        ),
+    ] = None,
+    allow_inconsistent_model: Annotated[
+        bool,
+        typer.Option(
+            "--allow-inconsistent-model",
+            help="Do not refuse a model that gives different predictions for the same row.",
+        ),
+    ] = False,
+    output: Annotated[RowsOutput | None, typer.Option(help=DEFAULT_OUTPUT)] = None,
+    endpoint: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOST:PORT", help="gRPC address of a server; default: compute in this process."
+        ),
+    ] = None,
+    timeout: Annotated[
+        float | None, typer.Option(min=0, metavar="SECONDS", help="Timeout of the call.")
+    ] = None,
+    remote_protocol: remote_model.RemoteProtocol = None,
+    remote_name: remote_model.RemoteName = None,
+    remote_version: remote_model.RemoteVersion = None,
+    remote_inputs: remote_model.RemoteInputs = None,
+    remote_matrix: remote_model.RemoteMatrix = None,
+    remote_output: remote_model.RemoteOutput = None,
+    remote_output_names: remote_model.RemoteOutputNames = None,
+    remote_identity: remote_model.RemoteIdentity = None,
+    token_file: TokenFile = None,
+    tls: Tls = False,
+    ca_file: CaFile = None,
+    certificate_file: CertificateFile = None,
+    key_file: KeyFile = None,
+    allow_unencrypted_token: AllowUnencryptedToken = False,
+) -> None:
+    """Predict rows of TABLE by MODEL.
+
+    onnxplain predict model.onnx rows.csv --rows 0,5,7
+    """
+    connection = Connection(
+        token_file, tls, ca_file, certificate_file, key_file, allow_unencrypted_token
+    )
+    shown = {"model": request.shown_path(model), "table": request.shown_path(table)}
+    with in_short(Names(flags=_FLAGS, files=shown)):
+        files.check_one_stdin([model, table])
+        remote = remote_model.remote_model(model, context.params)
+        message = PredictRequest(
+            model=remote or request.model_message(model),
+            table=request.table_message(table),
+            row_indices=row_numbers(rows),
+            feature_columns=request.split(feature_columns or []),
+            target_column=target_column or "",
+            weight_column=weight_column or "",
+            outputs=request.split(outputs or []),
+            prediction=prediction or [],
+            scale=scale,
+            allow_inconsistent_model=allow_inconsistent_model,
+        )
+        answer = backend.choose(context.obj, endpoint, timeout, connection).predict(message)
+        with files.destination(None) as write:
+            write(formatted_predictions(answer, output, to_terminal=is_for_terminal(None)))
+
+
+def row_numbers(texts: list[str] | None) -> list[int]:
+    """Return the numbers of `--rows`."""
+    found = request.split(texts or [])
+    for text in found:
+        if not text.strip().isdecimal() or int(text) >= 2**31:
+            raise UsageFault(f"{text!r} is no row; rows are whole numbers from 0", "--rows")
+    return [int(text) for text in found]
