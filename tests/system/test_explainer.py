@@ -28,11 +28,17 @@ class Http:
         self._port = port
 
     def ask(
-        self, method: str, path: str, body: bytes | None = None, media_type: str = ""
+        self,
+        method: str,
+        path: str,
+        body: bytes | None = None,
+        media_type: str = "",
+        **further: str,
     ) -> tuple[int, Any]:
         connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=600)
         try:
             headers = {"Content-Type": media_type} if media_type else {}
+            headers |= further
             connection.request(method, path, body, headers)
             answer = connection.getresponse()
             return answer.status, json.loads(answer.read() or b"null")
@@ -172,6 +178,21 @@ def test_all_forms_of_rows_are_explained_alike(explainer: Http) -> None:
     status, answer = explainer.ask("POST", "/invocations", text.getvalue().encode(), "text/csv")
     assert status == 200
     assert results(answer["predictions"]) == expected
+
+
+def test_tensors_in_bytes_are_explained_as_those_in_json(explainer: Http) -> None:
+    """As Triton's clients send them: behind the JSON, whose length a header tells."""
+    content = np.asarray(ROWS).tobytes()
+    sizes = {"shape": [3, 10], "parameters": {"binary_data_size": len(content)}}
+    head = json.dumps({"inputs": [{"name": "rows", "datatype": "FP64", **sizes}]}).encode()
+    path, length = "/v2/models/boosted/explain", "Inference-Header-Content-Length"
+
+    _, answer = explainer.ask("POST", path, head + content, **{length: str(len(head))})
+    refused, error = explainer.ask("POST", path, head + content, **{length: "-1"})
+
+    expected = results(explainer.explain({"instances": ROWS}))
+    assert results(json.loads(answer["outputs"][0]["data"][0])) == expected
+    assert (refused, length in error["error"]) == (400, True)
 
 
 def test_parameters_choose_methods_with_the_options_of_the_contract(explainer: Http) -> None:

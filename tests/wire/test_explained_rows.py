@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
+import struct
 from typing import Any
 
 import pytest
@@ -145,3 +147,90 @@ def test_rows_are_put_first_unchanged_or_refused(rows: list[list[Any]]) -> None:
     for row, age, city in zip(rows, columns["age"], columns["city"], strict=False):
         assert (math.isnan(age) if row[0] in {None, ""} else age == row[0]) is True
         assert city == (row[1] or "")
+
+
+def binary(*tensors: tuple[str, str, bytes], **document: Any) -> tuple[bytes, str]:
+    """Return a body of tensors of one column, whose values follow the JSON, and its type."""
+    inputs = [
+        {
+            "name": name,
+            "datatype": datatype,
+            "shape": [2],
+            "parameters": {"binary_data_size": len(content)},
+        }
+        for name, datatype, content in tensors
+    ]
+    head = json.dumps({"inputs": inputs, **document}).encode()
+    content = head + b"".join(content for _, _, content in tensors)
+    return content, f"application/octet-stream; json-length={len(head)}"
+
+
+CITIES = b"".join(struct.pack("<I", len(text)) + text for text in (b"Z\xc3\xbcrich", b"Genf"))
+
+
+@pytest.mark.parametrize(
+    ("datatype", "ages", "expected"),
+    [
+        ("FP64", struct.pack("<2d", 41.5, math.nan), [41.5, None]),
+        ("FP32", struct.pack("<2f", 41.5, -1.25), [41.5, -1.25]),
+        ("FP16", struct.pack("<2e", 41.5, 0.5), [41.5, 0.5]),
+        ("INT64", struct.pack("<2q", -41, 2**40), [-41, 2**40]),
+        ("INT32", struct.pack("<2i", -41, 7), [-41, 7]),
+        ("INT16", struct.pack("<2h", -41, 7), [-41, 7]),
+        ("INT8", struct.pack("<2b", -41, 7), [-41, 7]),
+        ("UINT64", struct.pack("<2Q", 41, 2**40), [41, 2**40]),
+        ("UINT32", struct.pack("<2I", 41, 2**31), [41, 2**31]),
+        ("UINT16", struct.pack("<2H", 41, 2**15), [41, 2**15]),
+        ("UINT8", struct.pack("<2B", 41, 200), [41, 200]),
+    ],
+)
+def test_values_of_tensors_may_follow_the_json(
+    datatype: str, ages: bytes, expected: list[float | None]
+) -> None:
+    body, kind = binary(("age", datatype, ages), ("city", "BYTES", CITIES))
+
+    _, columns, _ = read(body, media_type=kind)
+
+    shown = [None if math.isnan(value) else value for value in columns["age"][:2]]
+    assert shown == expected
+    assert columns["city"] == ["Z\u00fcrich", "Genf", "Bern", "Chur"]
+
+
+AGES = struct.pack("<2d", 41.0, 42.0)
+
+
+@pytest.mark.parametrize(
+    ("ages", "cities", "change", "words"),
+    [
+        (("FP64", AGES), CITIES, b"x", "belong to no tensor"),
+        (("FP64", AGES), CITIES, b"", "has 19 bytes, of which 18"),
+        (("FP64", AGES[:-1]), CITIES, None, "no whole number of FP64"),
+        (("FP64", AGES[:8]), CITIES, None, "has 1 values"),
+        (("BF16", AGES), CITIES, None, '"BF16" is not known'),
+        (("FP64", struct.pack("<2d", 1.0, math.inf)), CITIES, None, "infinite"),
+        (("FP64", AGES), CITIES[:-1], None, "is cut"),
+        (("FP64", AGES), CITIES[:-6], None, "is cut"),
+        (("FP64", AGES), struct.pack("<I", 1) + b"\xff", None, "not UTF-8"),
+    ],
+)
+def test_bytes_that_are_no_values_are_refused(
+    ages: tuple[str, bytes], cities: bytes, change: bytes | None, words: str
+) -> None:
+    body, kind = binary(("age", *ages), ("city", "BYTES", cities))
+    body = body[:-1] if change == b"" else body + (change or b"")
+
+    with pytest.raises(ExplainError, match=words):
+        read(body, media_type=kind)
+
+
+def test_a_body_shorter_than_its_json_is_refused() -> None:
+    with pytest.raises(ExplainError, match="its JSON 100"):
+        read(b"{}", media_type="application/octet-stream; json-length=100")
+
+
+@given(st.binary(max_size=60), st.sampled_from(["FP64", "BYTES", "INT8", "BOOL"]))
+def test_any_bytes_are_values_or_refused(content: bytes, datatype: str) -> None:
+    body, kind = binary(("age", datatype, content), ("city", "BYTES", CITIES))
+
+    with contextlib.suppress(ExplainError):
+        read(body, media_type=kind)

@@ -12,6 +12,12 @@ JSON = "application/json"
 FORM = "multipart/form-data"
 MODEL_TYPES = ("application/octet-stream", "application/onnx")
 
+BINARY_TENSORS = "application/octet-stream"
+"""Of rows: JSON, and values of tensors as bytes behind it."""
+
+JSON_LENGTH = "json-length"
+"""Parameter of BINARY_TENSORS: bytes of the JSON."""
+
 CHARSETS = frozenset({"utf-8", "utf8", "us-ascii", "ascii"})
 """Encodings of text: UTF-8, and ASCII, which is a part of it."""
 

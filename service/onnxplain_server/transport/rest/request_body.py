@@ -6,20 +6,24 @@ from collections.abc import Iterator, Mapping
 from typing import IO
 
 from flask import request
-from werkzeug.exceptions import LengthRequired, UnsupportedMediaType
+from werkzeug.exceptions import BadRequest, LengthRequired, UnsupportedMediaType
 
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.request import Body, RequestFile, RequestParts, ServiceMethod
 from onnxplain_server.wire.media_types import (
+    BINARY_TENSORS,
     CHARSETS,
     CSV_TYPES,
     FORM,
     JSON,
+    JSON_LENGTH,
     MODEL_TYPES,
     table_form,
 )
 
 _PART_BYTES = 2**20
+_MOST_DIGITS = 16
+_JSON_LENGTH = "Inference-Header-Content-Length"
 
 
 def with_table(method: ServiceMethod) -> Body:
@@ -57,10 +61,13 @@ def table_parts() -> tuple[str, Iterator[bytes]]:
 
 def rows() -> tuple[str, Iterator[bytes]]:
     """Read the current request's body with rows for an explainer: its type, its bytes in parts."""
+    length = request.headers.get(_JSON_LENGTH)
+    if length is not None:
+        if not (length.isascii() and length.isdecimal() and len(length) < _MOST_DIGITS):
+            raise BadRequest(f"{_JSON_LENGTH} must be the number of bytes of the JSON")
+        return f"{BINARY_TENSORS}; {JSON_LENGTH}={length}", _parts()
     if _media_type() not in {JSON, *CSV_TYPES}:
         raise UnsupportedMediaType(f"send {JSON} or {CSV_TYPES[0]}")
-    if "Inference-Header-Content-Length" in request.headers:
-        raise UnsupportedMediaType("tensors in binary are not supported; send them as JSON")
     return request.content_type or "", _parts()
 
 

@@ -1,7 +1,8 @@
 """Reader of rows that platforms send to an explainer, and of the parameters beside them.
 
 KServe's first protocol   {"instances": [...], "parameters": {...}}
-Open Inference Protocol   {"inputs": [{"name", "shape", "datatype", "data"}], "parameters": {...}}
+Open Inference Protocol   {"inputs": [{"name", "shape", "datatype", "data"}], "parameters": {...}},
+                          also with the data as bytes behind the JSON
 MLflow                    {"dataframe_split": ..., "params": {...}}, its other forms, and CSV
 
 The rows become the first of the table, of weight 0; the explainer's background follows. So rows
@@ -19,9 +20,10 @@ from werkzeug.http import parse_options_header
 from onnxplain_server.core.contract_limits import IndividualConditionalExpectationOptions
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.wire import canonical
+from onnxplain_server.wire.explained.binary_tensors import read_binary
 from onnxplain_server.wire.explained.explained_columns import cells_of, put_first, row_count_of
 from onnxplain_server.wire.kept_parts import separate_parts
-from onnxplain_server.wire.media_types import CSV_TYPES
+from onnxplain_server.wire.media_types import BINARY_TENSORS, CSV_TYPES, JSON_LENGTH
 from onnxplain_server.wire.rest_table import FORMS
 
 GLOBAL = "global"
@@ -73,7 +75,10 @@ def read(media_type: str, content: bytes) -> tuple[ExplainRequest, bool]:
 
 
 def _document(media_type: str, body: bytes) -> dict[str, Any]:
-    if parse_options_header(media_type)[0] in CSV_TYPES:
+    kind, options = parse_options_header(media_type)
+    if kind == BINARY_TENSORS:
+        return read_binary(body, int(options[JSON_LENGTH]))
+    if kind in CSV_TYPES:
         try:
             return {"csv": body.decode()}
         except UnicodeDecodeError:
