@@ -14,6 +14,8 @@ from onnxplain.v1 import explanation_service_pb2 as service_pb2
 
 from onnxplain_server.adapters.onnx import describe
 from onnxplain_server.adapters.runner.loaded_models import LoadedModels
+from onnxplain_server.adapters.runner.on_workers.opening import open_calls
+from onnxplain_server.adapters.runner.on_workers.worker_calls import PredictionWorkers
 from onnxplain_server.adapters.runner.publisher import publisher, refuse_parts
 from onnxplain_server.adapters.runner.receipt import work_of
 from onnxplain_server.adapters.runner.remote.named_remote import NamedRemote, remote_model
@@ -67,6 +69,8 @@ class InProcess:
         Size limit of a reply; may be infinite.
     remotes : RemoteModels
         Opens models behind addresses; by default, none may be asked.
+    workers : PredictionWorkers or None
+        They predict for the black-box engine, in place of the threads of this process.
     """
 
     def __init__(  # noqa: PLR0917 - its parts
@@ -77,6 +81,7 @@ class InProcess:
         loading: Callable[[Any], AbstractContextManager[None]] = lambda _host: span("load"),
         reply_bytes: float = math.inf,
         remotes: RemoteModels = no_remote_models,
+        workers: PredictionWorkers | None = None,
     ) -> None:
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="predict")
         self._models = LoadedModels(model_count, limits, loading)
@@ -85,6 +90,7 @@ class InProcess:
         self._loading = loading
         self._reply_bytes = reply_bytes
         self._remotes = remotes
+        self._workers = workers
 
     def explain(
         self,
@@ -182,7 +188,8 @@ class InProcess:
             refuse_inconsistent(asked.message, inconsistency)
             host, loaded = UncachedHost(host), replace(loaded, memo=TreeMemo())
         bound = replace(asked, loaded=loaded, table=bound_table, host=host, streamed=streamed)
-        return replace(bound, table_digest=digest)
+        bound = replace(bound, table_digest=digest)
+        return open_calls(bound, self._workers, self._limits) if self._workers else bound
 
     def _on_remote(
         self, asked: Asked, named: NamedRemote, rows: Table | None, large: LargeTable | None
@@ -216,9 +223,10 @@ class InProcess:
                 streamed=asked.streamed,
             )
         elif loaded:
+            calls = asked.calls
             resources = Resources(
                 host,
-                loaded.batch_size,
+                loaded.worker_batch_size if calls else loaded.batch_size,
                 self._threads,
                 lambda: loaded.model.trees,
                 loaded.forest,
@@ -226,11 +234,12 @@ class InProcess:
                 loaded.memo,
                 request_key=asked.key,
                 streamed=asked.streamed,
+                call_threads=calls.threads if calls else None,
             )
         else:
             no_trees = Refusal("there is no model")
             resources = Resources(host, BatchSize(), self._threads, lambda: no_trees)
-        model = TimedModel(asked.model, current()) if asked.model else None
+        model = TimedModel(asked.predicting, current()) if asked.predicting else None
         return model, asked.table, asked.question, resources
 
     def describe(

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, TypeAlias
 from onnxplain.v1 import explanation_service_pb2 as service_pb2
 
 from onnxplain_server.adapters.onnx import OnnxModel
+from onnxplain_server.adapters.runner.on_workers.worker_model import WorkerModel
 from onnxplain_server.adapters.runner.receipt import receipt, sources
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import Blobs, ComputationHost
+from onnxplain_server.core.model import Model
 from onnxplain_server.explain import BoundTable, PartialExplanation, Question
 from onnxplain_server.explain.streaming.streamed_rows import StreamedRows
 from onnxplain_server.wire import answer, question
@@ -20,6 +22,7 @@ from onnxplain_server.wire.blobs import identify
 
 if TYPE_CHECKING:
     from onnxplain_server.adapters.runner.loaded_models import Loaded
+    from onnxplain_server.adapters.runner.on_workers.worker_calls import WorkerCalls
     from onnxplain_server.adapters.runner.remote.model import RemoteModel
     from onnxplain_server.adapters.runner.remote.opened import OpenedRemote
 
@@ -73,12 +76,20 @@ class Asked:
     key: str
     table_digest: Callable[[], str]
     streamed: StreamedRows | None
+    calls: WorkerCalls | None = None
 
     @property
     def model(self) -> OnnxModel | RemoteModel | None:
         """The model, if there is one."""
         found = self.remote or self.loaded
         return found.model if found else None
+
+    @property
+    def predicting(self) -> Model | None:
+        """The model, with workers that predict in its place, if there are some."""
+        if self.calls and self.loaded:
+            return WorkerModel(self.loaded.model, self.calls.predict)
+        return self.model
 
     def write_provenance(self, response: service_pb2.ExplainResponse, start: float) -> None:
         """Write the model's description and the receipt of an answer."""
@@ -112,6 +123,8 @@ class Asked:
             self.remote.finish()
 
     def close(self) -> None:
-        """End what a remote model has for this request."""
+        """End what a remote model, or workers, have for this request."""
+        if self.calls:
+            self.calls.close()
         if self.remote:
             self.remote.close()

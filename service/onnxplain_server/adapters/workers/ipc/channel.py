@@ -31,6 +31,7 @@ class FrameKind(IntEnum):
     DECODE = 6
     PLAN = 7
     SUM = 8
+    PREDICT = 9
     READY = 16
     LOADING = 17
     LOADED = 18

@@ -85,8 +85,8 @@ class NullHost:
 
 def requests() -> Iterator[bytes]:
     """Yield requests for every method, with weights, on trees, linked trees and another model."""
-    models = (regressor(1), regressor(2), _classifier(1), _classifier(3), _negation())
-    for model, method in [*product(models, _repeated()), *product(models[:1], _once())]:
+    given = models()
+    for model, method in [*product(given, _repeated()), *product(given[:1], _once())]:
         yield ExplainRequest(
             model=Model(content=model.SerializeToString()),
             table=Table(csv=_CSV),
@@ -96,6 +96,11 @@ def requests() -> Iterator[bytes]:
             output_indices=[0],
             methods=[method],
         ).SerializeToString()
+
+
+def models() -> Sequence[ModelProto]:
+    """Build trees, linked trees and another model, of columns a, b and c."""
+    return (regressor(1), regressor(2), _classifier(1), _classifier(3), _negation())
 
 
 def methods() -> Iterator[MethodOptions]:
