@@ -1,14 +1,17 @@
 """Dask cluster: workers against threads of one process, and 64 simulated workers.
 
 python -m bench.speed.cluster workers 2000000
+python -m bench.speed.cluster predictions 500
 python -m bench.speed.cluster simulated
 
 `workers` explains a file (H² of ten features, ten pairs, 300 trees) by one and two threads of this
 process, and by one and two workers of one thread on a scheduler of their own; all answers have the
-same bits. `simulated` runs an hour of tasks that sleep, as long as measured ones compute, on 64
-threads of workers, with sums of the measured size: what scheduler and client add.
+same bits. `predictions` does the same with a model that only predicts (the nearest of 2,000 rows)
+on rows in memory: some 15 n² predictions. `simulated` runs an hour of tasks that sleep, as long as
+measured ones compute, on 64 threads of workers, with sums of the measured size: what scheduler and
+client add.
 
-Both print the processor time that others used meanwhile: on a busy machine, compare processor
+All print the processor time that others used meanwhile: on a busy machine, compare processor
 seconds.
 """
 
@@ -55,6 +58,7 @@ from onnxplain_server.trees.streaming.passes import CountPass, EffectsPass, Tree
 from onnxplain_server.trees.streaming.row_blocks import BLOCK_ROWS, LargeTable, RemoteTable
 
 from bench.shared import engines, ensembles
+from bench.shared.neighbours import nearest_neighbours
 from bench.shared.null_host import NullHost
 from bench.shared.sleeping import sleep_task
 from bench.speed.streaming import NAMES, WIDTH, request_of, write
@@ -62,6 +66,7 @@ from bench.speed.streaming import NAMES, WIDTH, request_of, write
 MEMORY_BYTES = 1 << 30
 SIMULATED_THREADS, SIMULATED_PROCESSES = 64, 4
 TASK_SECONDS = 3_600.0
+_WARM_UP_ROWS = 60
 ROOT = Path(__file__).parents[2]
 
 
@@ -79,6 +84,27 @@ class Explained:
         table = LargeTable(self.rows, MEMORY_BYTES, remote)
         runner = InProcess(threads)
         reply = runner.explain_large(self._request, NO_BLOBS, table, NullHost())
+        runner.close()
+        answer = service_pb2.ExplainResponse.FromString(reply.content)
+        return answer.explanations[0].SerializeToString(deterministic=True)
+
+
+class Predicted:
+    """Nearest neighbours and rows in memory, explained by threads or by predictions of workers."""
+
+    def __init__(self, count: int) -> None:
+        rows = np.random.default_rng(0).normal(size=(WIDTH, count)).astype(np.float32)
+        request = service_pb2.ExplainRequest(plots=False)
+        request.model.content = nearest_neighbours(WIDTH)
+        for name, values in zip(NAMES, rows, strict=False):
+            request.table.columns.columns.add(name=name).numbers.extend(values.tolist())
+        request.methods.add().interactions.pairwise_feature_count = 5
+        self._request = request.SerializeToString()
+
+    def run(self, threads: int, workers: DaskWorkers | None = None) -> bytes:
+        """Return the explanation's bytes."""
+        runner = InProcess(threads, workers=workers)
+        reply = runner.explain(self._request, NO_BLOBS, NullHost())
         runner.close()
         answer = service_pb2.ExplainResponse.FromString(reply.content)
         return answer.explanations[0].SerializeToString(deterministic=True)
@@ -122,26 +148,30 @@ def _address(told: Path) -> str | None:
 
 
 def measure_workers(count: int) -> None:
-    """Measure threads of this process, and workers."""
+    """Measure passes over a file."""
     with tempfile.TemporaryDirectory() as folder:
         path, small = Path(folder) / "rows.parquet", Path(folder) / "small.parquet"
         write(path, count)
         write(small, BLOCK_ROWS)
-        explained, warm_up = Explained(path), Explained(small)
-        warm_up.run(1)
-        seconds, answers = {}, set()
-        print(f"{'':<12}{'seconds':>10}{'processor':>12}{'others':>10}", flush=True)
-        for threads in (1, 2):
-            found = timed(lambda n=threads: explained.run(n))  # type: ignore[misc]
-            seconds[f"{threads} threads"] = found[:2]
-            answers.add(report(f"{threads} threads", *found))
-        for workers in (1, 2):
-            with cluster(workers, 1) as dask:
-                for _ in range(workers):
-                    warm_up.run(1, dask)
-                found = timed(lambda used=dask: explained.run(1, used))  # type: ignore[misc]
-            seconds[f"{workers} workers"] = found[:2]
-            answers.add(report(f"{workers} workers", *found))
+        compare(Explained(path), Explained(small))
+
+
+def compare(explained: Explained | Predicted, warm_up: Explained | Predicted) -> None:
+    """Measure threads of this process, and workers."""
+    warm_up.run(1)
+    seconds, answers = {}, set()
+    print(f"{'':<12}{'seconds':>10}{'processor':>12}{'others':>10}", flush=True)
+    for threads in (1, 2):
+        found = timed(lambda n=threads: explained.run(n))  # type: ignore[misc]
+        seconds[f"{threads} threads"] = found[:2]
+        answers.add(report(f"{threads} threads", *found))
+    for workers in (1, 2):
+        with cluster(workers, 1) as dask:
+            for _ in range(workers):
+                warm_up.run(1, dask)
+            found = timed(lambda used=dask: explained.run(1, used))  # type: ignore[misc]
+        seconds[f"{workers} workers"] = found[:2]
+        answers.add(report(f"{workers} workers", *found))
     if len(answers) > 1:
         raise ValueError("answers differ")
     for unit, k in (("seconds", 0), ("processor seconds", 1)):
@@ -233,5 +263,7 @@ def simulate() -> None:
 if __name__ == "__main__":
     if sys.argv[1] == "workers":
         measure_workers(int(sys.argv[2]))
+    elif sys.argv[1] == "predictions":
+        compare(Predicted(int(sys.argv[2])), Predicted(_WARM_UP_ROWS))
     else:
         simulate()

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from prometheus_client.registry import Collector
 
     from onnxplain_server.adapters.runner.in_process import InProcess
+    from onnxplain_server.adapters.runner.on_workers.worker_calls import PredictionWorkers
     from onnxplain_server.adapters.storage.memory_blobs import MemoryBlobs
     from onnxplain_server.adapters.storage.memory_cache import MemoryCache
     from onnxplain_server.adapters.workers.ipc.zygote_arguments import WorkerSettings
@@ -57,18 +58,19 @@ def local(memory_bytes: int | None = None, executor: object = None) -> LocalMess
     from onnxplain_server.adapters.runner.large_tables import LargeTables  # noqa: PLC0415
     from onnxplain_server.local import LocalMessages  # noqa: PLC0415
 
-    tables = LargeTables(memory_bytes, workers_of(executor))
-    return LocalMessages(_runner(), _cache(), _blobs(), _local_sources(), tables)
+    workers = workers_of(executor)
+    tables = LargeTables(memory_bytes, workers)
+    return LocalMessages(_runner(workers), _cache(), _blobs(), _local_sources(), tables)
 
 
 # Imports are local (PLC0415), because most commands need neither onnxruntime nor Flask, which take
 # a second to import.
 
 
-def _runner() -> InProcess:
+def _runner(workers: PredictionWorkers | None = None) -> InProcess:
     from onnxplain_server.adapters.runner.in_process import InProcess  # noqa: PLC0415
 
-    return InProcess(threads=len(os.sched_getaffinity(0)), remotes=_ask_as_user)
+    return InProcess(len(os.sched_getaffinity(0)), remotes=_ask_as_user, workers=workers)
 
 
 def _ask_as_user(address: RemoteAddress, control: FetchControl) -> RemotePredictions:

@@ -91,7 +91,7 @@ class Parts:
         began(0, 0)
 
     def for_commands(self) -> cli.ServiceParts:
-        return cli.ServiceParts(runner=lambda: self, cache=lambda: self, serve=self.serve)
+        return cli.ServiceParts(runner=lambda _workers: self, cache=lambda: self, serve=self.serve)
 
     def _work(self, host: ComputationHost) -> None:
         host.advance(1, 10)

@@ -33,7 +33,7 @@ def parts(request: pytest.FixtureRequest) -> Iterator[ServiceParts]:
     """What `__main__` builds, built once for all cases; nothing is remembered between them."""
     runner = request.param()
     yield ServiceParts(
-        lambda: runner, lambda: MemoryCache(2**20, Signer(b"a secret of the tests")), print
+        lambda _workers: runner, lambda: MemoryCache(2**20, Signer(b"a secret of the tests")), print
     )
     runner.close()
 

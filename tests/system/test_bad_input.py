@@ -125,7 +125,9 @@ def explain(tmp_path: Path) -> Callable[[bytes, str, list[str]], tuple[int, str,
         files = [str(tmp_path / "model.onnx"), str(tmp_path / "table.csv")]
         method = ["--method", "interactions", *arguments, "--weight-column", "w"]
         runner = InProcess(threads=1)
-        parts = ServiceParts(lambda: runner, lambda: MemoryCache(2**20, Signer(b"s" * 32)), print)
+        parts = ServiceParts(
+            lambda _workers: runner, lambda: MemoryCache(2**20, Signer(b"s" * 32)), print
+        )
         done = CliRunner().invoke(app, ["explain", *files, *method], obj=parts)
         runner.close()
         return done.exit_code, done.stdout, done.stderr

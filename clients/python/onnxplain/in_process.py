@@ -19,7 +19,8 @@ def local(*, memory_bytes: int | None = None, executor: Any = None) -> Client:
         A Parquet or Arrow file of this machine, given as `TableUris("file:///PATH")`, that would
         need more memory is read in blocks; by default, tables are read whole.
     executor : concurrent.futures.Executor or distributed.Client, optional
-        Computes what is exact in blocks of such a file, whatever its size. You close it.
+        Computes what is exact in blocks of such a file, whatever its size, and predicts for the
+        black-box engine. You close it.
 
     Raises
     ------

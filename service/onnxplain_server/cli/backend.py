@@ -46,6 +46,7 @@ from onnxplain_server.wire.protobuf_split import split
 from onnxplain_server.wire.requests.request_messages import FileRequest
 
 if TYPE_CHECKING:
+    from onnxplain_server.adapters.runner.on_workers.worker_calls import PredictionWorkers
     from onnxplain_server.trees.streaming.row_blocks import LargeTable
 
 OnProgress: TypeAlias = Callable[[float, float], None] | None
@@ -78,12 +79,13 @@ class Backend(Protocol):
         """Predict rows of a table."""
 
 
-def choose(
+def choose(  # noqa: PLR0917 - where and on what each backend computes
     parts: ServiceParts,
     endpoint: str | None,
     timeout: float | None,
     connection: Connection,
     large_table: LargeTable | None = None,
+    workers: PredictionWorkers | None = None,
 ) -> Backend:
     """Return a backend for the server at the endpoint, or for this process without one.
 
@@ -98,27 +100,34 @@ def choose(
         For the server.
     large_table : LargeTable or None
         Table of requests that hold none, for this process.
+    workers : PredictionWorkers or None
+        They predict in place of this process.
     """
     if endpoint:
         return RemoteBackend(endpoint, timeout, connection)
     connection.check_unused()
-    return LocalBackend(parts, timeout, large_table)
+    return LocalBackend(parts, timeout, large_table, workers)
 
 
 class LocalBackend:
     """Backend that computes in this process."""
 
     def __init__(
-        self, parts: ServiceParts, timeout: float | None, large_table: LargeTable | None = None
+        self,
+        parts: ServiceParts,
+        timeout: float | None,
+        large_table: LargeTable | None = None,
+        workers: PredictionWorkers | None = None,
     ) -> None:
         self._parts = parts
+        self._workers = workers
         self._large_table = large_table
         self._seconds = math.inf if timeout is None else timeout
 
     def explain(self, request: ExplainRequest, on_progress: OnProgress) -> ExplainResponse:
         """Compute an explanation."""
         with _rare_collection(), _interruptible(self._seconds) as control:
-            runner = self._parts.runner()
+            runner = self._parts.runner(self._workers)
             call = self._call(control, on_progress or _ignore)
             message, blobs = self._fetched(request, ServiceMethod.EXPLAIN, runner, call)
             results = WrittenResults(self._parts.sources() if request.result_uri else NO_SOURCES)
@@ -146,7 +155,7 @@ class LocalBackend:
             )
         with _rare_collection(), _interruptible(self._seconds) as control:
             call = self._call(control, _ignore)
-            runner = self._parts.runner()
+            runner = self._parts.runner(self._workers)
             message, blobs = self._fetched(request, ServiceMethod.EXPLAIN, runner, call)
             reply = runner.plan(message, blobs, call)
         return ExplanationPlan.FromString(reply.content)
@@ -166,7 +175,7 @@ class LocalBackend:
 
     def _answer(self, request: FileRequest, method: ServiceMethod) -> bytes:
         with _rare_collection(), _interruptible(self._seconds) as control:
-            runner = self._parts.runner()
+            runner = self._parts.runner(self._workers)
             call = self._call(control, _ignore)
             message, blobs = self._fetched(request, method, runner, call)
             reply: Reply = getattr(runner, method.value)(message, blobs, call)

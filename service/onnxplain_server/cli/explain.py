@@ -280,4 +280,7 @@ def asked(context: typer.Context) -> Iterator[tuple[backend.Backend, ExplainRequ
             remote = remote_model.remote_model(model, given)
             asked_methods = methods.from_context(context)
             message = request.build(remote or model, whole, file, asked_methods, flags)
-            yield backend.choose(context.obj, endpoint, timeout, connection, large), message
+            yield (
+                backend.choose(context.obj, endpoint, timeout, connection, large, workers),
+                message,
+            )

@@ -11,6 +11,7 @@ from onnxplain_server.core.request import Reply
 from onnxplain_server.core.sources import Sources
 
 if TYPE_CHECKING:
+    from onnxplain_server.adapters.runner.on_workers.worker_calls import PredictionWorkers
     from onnxplain_server.trees.streaming.row_blocks import LargeTable
 
 
@@ -36,8 +37,8 @@ class ServiceParts:
 
     Attributes
     ----------
-    runner : callable () -> LocalRunner
-        Makes the runner of this process.
+    runner : callable (PredictionWorkers or None) -> LocalRunner
+        Makes the runner of this process, for which workers predict, if there are some.
     cache : callable () -> Cache
         Makes the cache of this process.
     serve : callable (flags, began) -> None
@@ -46,7 +47,7 @@ class ServiceParts:
         Makes the reader of URIs in this process.
     """
 
-    runner: Callable[[], LocalRunner]
+    runner: Callable[[PredictionWorkers | None], LocalRunner]
     cache: Callable[[], Cache]
     serve: Callable[[Mapping[str, object], Began], None]
     sources: Callable[[], Sources] = _no_sources

@@ -37,6 +37,10 @@ class BatchSize:
     has_way = False
     """Whether a call takes time beside that of its rows, on its way to the model and back."""
 
+    def rows_per_second(self) -> float | None:
+        """Return the rows that all calls predict in a second; None where nobody tells it."""
+        return None
+
     calls_at_once = 1
     """Calls that run at a time, where their number does not follow from the processor."""
 

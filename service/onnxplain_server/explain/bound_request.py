@@ -284,7 +284,7 @@ class BoundRequest:
     def _predictor(self, ledger: Ledger) -> Predictor:
         outputs = np.arange(len(self.model.output_names))
         own = self.resources
-        return Predictor(self.model, outputs, ledger, own.batch_size, own.threads)
+        return Predictor(self.model, outputs, ledger, own.batch_size, own.predicting)
 
     @cached_property
     def block_pool(self) -> BlockPool:

@@ -86,7 +86,7 @@ def choose_engine(  # noqa: PLR0917 - the choice depends on all of these
     ExplainError
         INVALID_OPTION if the trees engine is requested and does not apply.
     """
-    predictor = Predictor(model, outputs, ledger, resources.batch_size, resources.threads)
+    predictor = Predictor(model, outputs, ledger, resources.batch_size, resources.predicting)
     if question.engine is Engine.BLACK_BOX:
         return _black_box(predictor, question, resources, "it was asked for")
     trees = resources.trees()

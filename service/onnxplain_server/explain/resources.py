@@ -64,6 +64,8 @@ class Resources:
     batch_size : BatchSize
         Call size learned for the model.
     threads : ThreadPoolExecutor
+    call_threads : ThreadPoolExecutor or None
+        Threads for calls of the model, where these run elsewhere; by default, `threads`.
     trees : callable () -> Ensemble, LinkedEnsemble or Refusal
         Reads the trees of the model, or says why they cannot be read.
     forest : callable (int or None) -> Forest or Refusal
@@ -94,3 +96,9 @@ class Resources:
     black_box: Callable[[Predictor, Background, str], BlackBox] = BlackBox
     publish: Callable[[PartialExplanation], None] | None = None
     streamed: StreamedRows | None = None
+    call_threads: ThreadPoolExecutor | None = None
+
+    @property
+    def predicting(self) -> ThreadPoolExecutor:
+        """Threads that call the model."""
+        return self.call_threads or self.threads

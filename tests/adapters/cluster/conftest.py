@@ -26,6 +26,8 @@ from onnxplain_server.core.interfaces import NO_BLOBS
 from onnxplain_server.explain.streaming.streamed_rows import SAMPLED_ROWS
 from onnxplain_server.trees.streaming.row_blocks import BLOCK_ROWS
 
+from bench.shared.neighbours import nearest_neighbours
+
 MODEL = Path(__file__).parents[2] / "models/sklearn_gradient_boosting.onnx"
 TASKS = 3
 N = (4 * TASKS - 2) * BLOCK_ROWS + 5_000
@@ -118,6 +120,50 @@ def explained(runner: InProcess) -> Callable[..., bytes]:
 def expected(table: Path, explained: Callable[..., bytes]) -> bytes:
     """The answer of the threads of this process."""
     return explained(table)
+
+
+@pytest.fixture(scope="session")
+def neighbours() -> bytes:
+    """A model that only predicts."""
+    return nearest_neighbours(4, 200)
+
+
+@pytest.fixture(scope="session")
+def predicted(neighbours: bytes) -> Callable[..., bytes]:
+    """Explain a table in memory by a black box: workers, meanwhile -> the explanations' bytes."""
+    columns = np.random.default_rng(3).normal(size=(5, 90)).astype(np.float32)
+    request = service_pb2.ExplainRequest(
+        feature_columns="abcd", target_column="t", output_indices=[0], plots=False
+    )
+    request.model.content = neighbours
+    for name, values in zip("abcdt", columns.round(1), strict=True):
+        request.table.columns.columns.add(name=name).numbers.extend(map(float, values))
+    request.methods.add().interactions.threeway_feature_count = 3
+    request.methods.add().partial_dependence.SetInParent()
+    request.methods.add().individual_conditional_expectation.SetInParent()
+    request.methods.add().permutation_importance.SetInParent()
+    request.methods.add().average_loss.SetInParent()
+    request.methods.add().firm.features.append("a > 0")
+    request.methods.add().feature_vectors.row_indices.append(0)
+
+    def explain(workers: Any = None, during: Callable[[], None] = lambda: None) -> bytes:
+        runner = InProcess(2, workers=workers)
+        try:
+            reply = runner.explain(request.SerializeToString(), NO_BLOBS, Host(during))
+        finally:
+            runner.close()
+        answer = service_pb2.ExplainResponse.FromString(reply.content)
+        assert len(answer.explanations) == len(request.methods)
+        answer.ClearField("receipt")
+        return answer.SerializeToString(deterministic=True)
+
+    return explain
+
+
+@pytest.fixture(scope="session")
+def predicted_here(predicted: Callable[..., bytes]) -> bytes:
+    """The answer of the threads of this process."""
+    return predicted()
 
 
 @dataclass

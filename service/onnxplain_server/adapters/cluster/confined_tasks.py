@@ -1,7 +1,7 @@
 """Tasks in confined processes: what a worker of a cluster runs.
 
 One pool of confined processes serves all tasks of a worker process. This process reads ranges of
-the files for them, and neither decodes a table nor computes.
+the files for them, and neither decodes a table, nor loads a model, nor computes.
 """
 
 from __future__ import annotations
@@ -73,12 +73,13 @@ class ConfinedTasks:
 
     def __init__(self, size: WorkerSize) -> None:
         share = size.memory_bytes // size.thread_count
+        self._arena_bytes = share // _ARENA_SHARE
         settings = WorkerSettings(
             1,
-            share // _ARENA_SHARE,
+            self._arena_bytes,
             Budget(share, _PROCESSOR_SECONDS),
             ModelLimits(),
-            kind=WorkerKind.SUM,
+            kind=WorkerKind.TASK,
         )
         self._pool = WorkerPool(settings, size.thread_count, size.memory_bytes)
         self._client = WorkerClient(self._pool, math.inf)
@@ -100,11 +101,36 @@ class ConfinedTasks:
         sizes = [(Path(file.path).name, file.byte_count) for file in files]
         packed = arena_task.PackedTask(job, work, sizes, *task)
         exchange = WorkerRequest(
-            FrameKind.SUM, partial(arena_task.pack, task=packed), arena_task.unpack_sums
+            FrameKind.SUM, partial(arena_task.pack, task=packed), arena_task.unpack_result
         )
         with _opened(files) as handles:
             host = _TaskHost(sha256(job).hexdigest(), handles)
             return self._client.ask(exchange, host.model_key, host)
+
+    def predict(self, model: bytes, job: bytes, rows: bytes) -> bytes:
+        """Predict rows by a model, as `PredictionComputer` does; return the predictions as bytes.
+
+        Raises
+        ------
+        ExplainError
+            WORKER_DIED where the model takes its process with it; OUT_OF_MEMORY where model and
+            rows are too large for a worker.
+        """
+        size = len(model) + len(job) + len(rows)
+        if size > self._arena_bytes:
+            raise ExplainError(
+                Reason.OUT_OF_MEMORY,
+                f"the model and the rows of a task have {size:,} bytes, and workers of this "
+                f"cluster take {self._arena_bytes:,}, a quarter of the memory of each thread; "
+                "start them with a larger --memory-limit, or fewer threads",
+            )
+        exchange = WorkerRequest(
+            FrameKind.PREDICT_ROWS,
+            partial(arena_task.pack_predictions, model=model, job=job, rows=rows),
+            arena_task.unpack_result,
+        )
+        host = _TaskHost(sha256(model).hexdigest(), [])
+        return self._client.ask(exchange, host.model_key, host)
 
     def close(self) -> None:
         """Kill the processes."""

@@ -1,9 +1,10 @@
-"""Task as Dask calls it on a worker: bytes, text and numbers in, bytes out, errors included."""
+"""Tasks as Dask calls them on a worker: bytes, text and numbers in, bytes out, errors included."""
 
 from __future__ import annotations
 
 import json
 import threading
+from collections.abc import Callable
 from importlib.metadata import version
 
 from distributed import get_worker
@@ -16,7 +17,7 @@ from onnxplain_server.trees.streaming.workers import SharedFile
 FileFields = tuple[str, int, str]
 """Path, size and digest of the end, as `SharedFile` has them."""
 
-_SUMS, _ERROR = b"s", b"e"
+_RESULT, _ERROR = b"r", b"e"
 _lock = threading.Lock()
 _confined: ConfinedTasks | None = None
 
@@ -36,23 +37,38 @@ def compute(
     release : str
         Version of the package that asks: others may compute other bits.
     """
+    table = [SharedFile(*fields) for fields in files]
+    return _reply(release, lambda: _tasks().compute(job, work, table, task))
+
+
+def predict(model: bytes, job: bytes, rows: bytes, release: str) -> bytes:
+    """Predict rows in a confined process; return the predictions, or its error, as bytes.
+
+    Parameters
+    ----------
+    release : str
+        As in `compute`.
+    """
+    return _reply(release, lambda: _tasks().predict(model, job, rows))
+
+
+def _reply(release: str, compute_result: Callable[[], bytes]) -> bytes:
     try:
         _check(release)
-        table = [SharedFile(*fields) for fields in files]
-        return _SUMS + _tasks().compute(job, work, table, task)
+        return _RESULT + compute_result()
     except ExplainError as error:
         return _ERROR + json.dumps([error.reason.name, error.message, error.field]).encode()
 
 
 def read_reply(reply: bytes) -> bytes:
-    """Return the sums of a reply.
+    """Return the sums or predictions of a reply.
 
     Raises
     ------
     ExplainError
         The task's.
     """
-    if reply[:1] == _SUMS:
+    if reply[:1] == _RESULT:
         return reply[1:]
     name, message, field = json.loads(reply[1:])
     raise ExplainError(Reason[name], message, field)

@@ -5,14 +5,15 @@ from __future__ import annotations
 import logging
 import math
 import queue
+import threading
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
 from dataclasses import astuple
 from hashlib import sha256
-from typing import Any
+from typing import Any, Generic, NamedTuple, TypeVar
 from uuid import uuid4
 
 import dask
@@ -31,12 +32,26 @@ _COUNT_SECONDS = 1.0
 """Between two questions of how many threads workers have, and for an answer."""
 _RUN_COUNT = 3
 """Times that a task is handed to the cluster, each of which survives several workers."""
+_KEPT_COUNT = 6
+"""Jobs, passes and models that stay on the cluster: those of the requests that run at a time."""
 _GRAPH_WARNING = {"distributed.admin.large-graph-warning-threshold": "1TB"}
 """The bytes of a job and a pass are meant to travel this way, once."""
 
 
+_Task = TypeVar("_Task")
+
+
+class _SharedCall(NamedTuple):
+    """Call that all tasks of a queue are: `function(*kept, *others, task, release)`."""
+
+    name: str
+    function: Callable[..., bytes]
+    kept: tuple[bytes, bytes]
+    others: tuple[object, ...] = ()
+
+
 class DaskWorkers:
-    """Implements `Workers` by a Dask cluster.
+    """Implements `Workers` and `PredictionWorkers` by a Dask cluster.
 
     Parameters
     ----------
@@ -51,15 +66,24 @@ class DaskWorkers:
         self.missing_seconds = missing_seconds
         self._thread_count, self._counted = 0, -math.inf
         self._kept: dict[str, Any] = {}
+        self._lock = threading.Lock()
 
     @contextmanager
-    def open(self, job: bytes, work: bytes, files: Sequence[SharedFile]) -> Iterator[_DaskQueue]:
+    def open(
+        self, job: bytes, work: bytes, files: Sequence[SharedFile]
+    ) -> Iterator[_DaskQueue[Range]]:
         """Open a queue; see `Workers.open`."""
-        opened = _DaskQueue(self, (job, work), files)
-        try:
+        table = tuple(astuple(file) for file in files)
+        call = _SharedCall("sums", dask_task.compute, (job, work), (table,))
+        with _closed(_DaskQueue[Range](self, call)) as opened:
             yield opened
-        finally:
-            opened.cancel()
+
+    @contextmanager
+    def open_predictions(self, model: bytes, job: bytes) -> Iterator[_DaskQueue[bytes]]:
+        """Open a queue; see `PredictionWorkers.open_predictions`."""
+        call = _SharedCall("predictions", dask_task.predict, (model, job))
+        with _closed(_DaskQueue[bytes](self, call)) as opened:
+            yield opened
 
     def thread_count(self) -> int:
         """Return the threads of all workers, asked for every second; 0 where nobody answers."""
@@ -75,32 +99,32 @@ class DaskWorkers:
         return self._thread_count
 
     def keep(self, contents: Sequence[bytes]) -> list[Future[bytes]]:
-        """Return bytes as Dask has them, until others are kept: workers pass them on themselves.
+        """Return bytes as Dask has them: workers pass them on themselves.
 
-        The job is the same for all passes, and so travels once.
+        The job is the same for all passes, a model for all its rows, and so they travel once.
         """
         by_name = {f"onnxplain-{sha256(content).hexdigest()}": content for content in contents}
-        kept = {name: future for name, future in self._kept.items() if name in by_name}
-        for name, content in by_name.items():
-            if name not in kept or kept[name].cancelled():
-                with dask.config.set(_GRAPH_WARNING):
-                    kept[name] = self.client.submit(dask_task.keep, content, key=name)
-        self._kept = kept
-        return [kept[name] for name in by_name]
+        with self._lock:
+            for name, content in by_name.items():
+                future = self._kept.pop(name, None)
+                if future is None or future.cancelled():
+                    with dask.config.set(_GRAPH_WARNING):
+                        future = self.client.submit(dask_task.keep, content, key=name)
+                self._kept[name] = future
+            for name in [*self._kept][:-_KEPT_COUNT]:
+                del self._kept[name]
+            return [self._kept[name] for name in by_name]
 
 
-class _DaskQueue:
+class _DaskQueue(Generic[_Task]):
     """Implements `TaskQueue`."""
 
-    def __init__(
-        self, workers: DaskWorkers, shared: tuple[bytes, bytes], files: Sequence[SharedFile]
-    ) -> None:
+    def __init__(self, workers: DaskWorkers, call: _SharedCall) -> None:
         self._workers = workers
         self._client = workers.client
-        self._shared = shared
-        self._files = tuple(astuple(file) for file in files)
-        self._pass = uuid4().hex
-        self._tasks: dict[int, tuple[Future[bytes], Range]] = {}
+        self._call = call
+        self._queue = uuid4().hex
+        self._tasks: dict[int, tuple[Future[bytes], _Task]] = {}
         self._runs: Counter[int] = Counter()
         self._ended: queue.SimpleQueue[tuple[int, Future[bytes]]] = queue.SimpleQueue()
         self._seen = time.monotonic()
@@ -108,15 +132,15 @@ class _DaskQueue:
     def width(self) -> int:
         return self._workers.thread_count()
 
-    def submit(self, number: int, task: Range) -> None:
+    def submit(self, number: int, task: _Task) -> None:
         self._runs[number] += 1
-        run = self._runs[number]
-        key = (f"onnxplain-sums-{self._pass}", number, run)
+        call, run = self._call, self._runs[number]
+        key = (f"onnxplain-{call.name}-{self._queue}", number, run)
         try:
-            shared = self._workers.keep(self._shared)
+            kept = self._workers.keep(call.kept)
             future: Any = self._client.submit(
-                dask_task.compute,
-                *(*shared, self._files, task, dask_task.own_release()),
+                call.function,
+                *(*kept, *call.others, task, dask_task.own_release()),
                 key=key,
                 pure=False,
             )
@@ -146,7 +170,7 @@ class _DaskQueue:
 
     def cancel(self) -> None:
         """Cancel all tasks that have not started; those that run end by themselves."""
-        futures = [future for future, _ in self._tasks.values()]
+        futures = [future for future, _ in list(self._tasks.values())]
         with suppress(Exception):  # the scheduler may be gone, and its tasks with it
             self._client.cancel(futures)
 
@@ -189,6 +213,14 @@ class _DaskQueue:
                 f"the Dask cluster had no worker for {self._workers.missing_seconds:g} s; "
                 "start some with the scheduler's address",
             )
+
+
+@contextmanager
+def _closed(opened: _DaskQueue[_Task]) -> Iterator[_DaskQueue[_Task]]:
+    try:
+        yield opened
+    finally:
+        opened.cancel()
 
 
 def _result(future: Any) -> bytes | Exception:

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from concurrent.futures import Executor
+from typing import Protocol
 
 from onnxplain_server.adapters.cluster.executor_workers import ExecutorWorkers
+from onnxplain_server.adapters.runner.on_workers.worker_calls import PredictionWorkers
 from onnxplain_server.trees.streaming.workers import Workers
 
 
-def workers_of(executor: object) -> Workers | None:
+class ClusterWorkers(Workers, PredictionWorkers, Protocol):
+    """Workers of all kinds of tasks."""
+
+
+def workers_of(executor: object) -> ClusterWorkers | None:
     """Return the workers of an executor; None without one.
 
     Raises

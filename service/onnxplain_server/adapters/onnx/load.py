@@ -47,7 +47,11 @@ _NOT_CACHED = "The numbers hold for this computation only, and none of them were
 
 
 def load(
-    content: bytes, scale: Scale = Scale.RESPONSE, limits: ModelLimits = DEFAULT_LIMITS
+    content: bytes,
+    scale: Scale = Scale.RESPONSE,
+    limits: ModelLimits = DEFAULT_LIMITS,
+    *,
+    is_batched: bool | None = None,
 ) -> OnnxModel:
     """Load a model.
 
@@ -59,6 +63,9 @@ def load(
         Output scale: the model's own answer, or the additive score before it.
     limits : ModelLimits
         Complexity limits.
+    is_batched : bool, optional
+        Whether to evaluate all rows of a call at once, as is known of the model; by default, trial
+        rows decide.
 
     Raises
     ------
@@ -67,7 +74,8 @@ def load(
         MARGIN_UNAVAILABLE.
     """
     with loading():
-        return _load(_read_file(content, limits), scale)
+        model = _load(_read_file(content, limits), scale)
+        return model if is_batched is None else model.evaluated(is_batched=is_batched)
 
 
 def load_described(
@@ -227,6 +235,7 @@ def _model(
         has_class_scores=has_class_scores,
         is_binary=is_binary,
         recheck=partial(_recheck, opened),
+        runs=trial.runs,
     )
 
 

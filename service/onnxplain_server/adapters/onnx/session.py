@@ -16,7 +16,7 @@ from onnxplain_server.adapters.onnx.analysis.precision import FLOAT32, roundings
 from onnxplain_server.adapters.onnx.analysis.reachable_columns import read_reach
 from onnxplain_server.adapters.onnx.analysis.trees import read_trees
 from onnxplain_server.adapters.onnx.batch_run import BatchRun
-from onnxplain_server.adapters.onnx.evaluation import Run
+from onnxplain_server.adapters.onnx.evaluation import RowBatches, Run
 from onnxplain_server.adapters.onnx.faults import prediction_failed
 from onnxplain_server.adapters.onnx.output_columns import OutputColumns
 from onnxplain_server.core.arrays import Array, Indices, Vector
@@ -54,6 +54,8 @@ class OnnxModel:
         Whether its two columns score a class and its complement.
     recheck : callable (OnnxModel, feeds, source) -> OnnxModel
         Checks its consistency on rows of a table.
+    runs : RowBatches
+        Both evaluations that `run` was chosen of.
     """
 
     def __init__(
@@ -68,6 +70,7 @@ class OnnxModel:
         has_class_scores: bool,
         is_binary: bool,
         recheck: Callable[[OnnxModel, Mapping[str, Array], Indices], OnnxModel],
+        runs: RowBatches,
     ) -> None:
         self._proto = proto
         self.inputs = inputs
@@ -78,6 +81,7 @@ class OnnxModel:
         self.is_binary = is_binary
         self._run = run
         self._recheck = recheck
+        self._runs = runs
         self._columns = columns
         self._reached: dict[int, Array] = {}
 
@@ -96,6 +100,18 @@ class OnnxModel:
             The same object if the rows show nothing new.
         """
         return self._recheck(self, _native(feeds), source)
+
+    @property
+    def is_batched(self) -> bool:
+        """True if all rows of a call are evaluated at once, and not in chunks."""
+        return isinstance(self._run, BatchRun)
+
+    def evaluated(self, *, is_batched: bool) -> OnnxModel:
+        """Return the model with the evaluation that another process has chosen."""
+        if is_batched == self.is_batched:
+            return self
+        run = self._runs.batched if is_batched else self._runs.chunked
+        return self.with_run(run, self.notes, self.inconsistency)
 
     def with_run(self, run: Run, notes: tuple[Note, ...], inconsistency: str) -> OnnxModel:
         """Return a copy with another evaluation."""

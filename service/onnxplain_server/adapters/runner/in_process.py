@@ -14,6 +14,8 @@ from onnxplain.v1 import explanation_service_pb2 as service_pb2
 
 from onnxplain_server.adapters.onnx import describe
 from onnxplain_server.adapters.runner.loaded_models import LoadedModels
+from onnxplain_server.adapters.runner.on_workers.opening import open_calls
+from onnxplain_server.adapters.runner.on_workers.worker_calls import PredictionWorkers
 from onnxplain_server.adapters.runner.publisher import publisher, refuse_parts
 from onnxplain_server.adapters.runner.receipt import work_of
 from onnxplain_server.adapters.runner.remote.named_remote import NamedRemote, remote_model
@@ -65,6 +67,8 @@ class InProcess:
         Size limit of a reply; may be infinite.
     remotes : RemoteModels
         Opens models behind addresses; by default, none may be asked.
+    workers : PredictionWorkers or None
+        They predict for the black-box engine, in place of the threads of this process.
     """
 
     def __init__(  # noqa: PLR0917 - its parts
@@ -75,6 +79,7 @@ class InProcess:
         loading: Callable[[Any], AbstractContextManager[None]] = lambda _host: span("load"),
         reply_bytes: float = math.inf,
         remotes: RemoteModels = no_remote_models,
+        workers: PredictionWorkers | None = None,
     ) -> None:
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="predict")
         self._models = LoadedModels(model_count, limits, loading)
@@ -84,6 +89,7 @@ class InProcess:
         self._reply_bytes = reply_bytes
         self._remotes = remotes
         self._described = DescribedTables(self._models, self._tables, remotes)
+        self._workers = workers
 
     def explain(
         self,
@@ -194,7 +200,8 @@ class InProcess:
             refuse_inconsistent(asked.message, inconsistency)
             host, loaded = UncachedHost(host), replace(loaded, memo=TreeMemo())
         bound = replace(asked, loaded=loaded, table=bound_table, host=host, streamed=streamed)
-        return replace(bound, table_digest=digest)
+        bound = replace(bound, table_digest=digest)
+        return open_calls(bound, self._workers, self._limits) if self._workers else bound
 
     def _on_remote(
         self,

@@ -13,6 +13,7 @@ from cachetools import LRUCache
 from onnxplain_server.adapters.onnx import OnnxModel, load_described
 from onnxplain_server.adapters.runner.consistency_sample import consistency_sample
 from onnxplain_server.adapters.runner.model_parts import NO_MARGIN, as_margin, forest_reader
+from onnxplain_server.adapters.runner.on_workers.worker_batch_size import WorkerBatchSize
 from onnxplain_server.adapters.runner.request_parts import ModelFile
 from onnxplain_server.core.errors import ExplainError
 from onnxplain_server.core.interfaces import ComputationHost
@@ -37,6 +38,8 @@ class Loaded:
     model : OnnxModel
     description : Description
     batch_size : BatchSize
+    worker_batch_size : WorkerBatchSize
+        Of calls that run on workers.
     forest : callable (int or None) -> Forest or Refusal
     memo : TreeMemo
     checked : LRUCache
@@ -49,6 +52,7 @@ class Loaded:
     batch_size: BatchSize
     forest: Callable[[int | None], Forest | Refusal]
     memo: TreeMemo = field(default_factory=TreeMemo)
+    worker_batch_size: WorkerBatchSize = field(default_factory=WorkerBatchSize)
     checked: LRUCache[str, OnnxModel] = field(default_factory=lambda: LRUCache(_CHECKED_TABLES))
 
 

@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, TypeAlias
 from onnxplain.v1 import explanation_service_pb2 as service_pb2
 
 from onnxplain_server.adapters.onnx import OnnxModel
+from onnxplain_server.adapters.runner.on_workers.worker_model import WorkerModel
 from onnxplain_server.adapters.runner.receipt import receipt, sources
 from onnxplain_server.adapters.runner.timed_model import TimedModel
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import Blobs, ComputationHost
+from onnxplain_server.core.model import Model
 from onnxplain_server.effects.batch_size import BatchSize
 from onnxplain_server.explain import BoundTable, PartialExplanation, Question, Resources
 from onnxplain_server.explain.streaming.streamed_rows import StreamedRows
@@ -25,6 +27,7 @@ from onnxplain_server.wire.blobs import identify
 
 if TYPE_CHECKING:
     from onnxplain_server.adapters.runner.loaded_models import Loaded, LoadedModels
+    from onnxplain_server.adapters.runner.on_workers.worker_calls import WorkerCalls
     from onnxplain_server.adapters.runner.remote.model import RemoteModel
     from onnxplain_server.adapters.runner.remote.opened import OpenedRemote
 
@@ -80,6 +83,7 @@ class Asked:
     key: str
     table_digest: Callable[[], str]
     streamed: StreamedRows | None
+    calls: WorkerCalls | None = None
 
     @property
     def model(self) -> OnnxModel | RemoteModel | None:
@@ -101,9 +105,10 @@ class Asked:
                 streamed=self.streamed,
             )
         elif loaded:
+            calls = self.calls
             resources = Resources(
                 host,
-                loaded.batch_size,
+                loaded.worker_batch_size if calls else loaded.batch_size,
                 threads,
                 lambda: loaded.model.trees,
                 loaded.forest,
@@ -111,16 +116,24 @@ class Asked:
                 loaded.memo,
                 request_key=self.key,
                 streamed=self.streamed,
+                call_threads=calls.threads if calls else None,
             )
         else:
             no_trees = Refusal("there is no model")
             resources = Resources(host, BatchSize(), threads, lambda: no_trees)
-        model = TimedModel(self.model, current()) if self.model else None
+        model = TimedModel(self.predicting, current()) if self.predicting else None
         return model, self.table, self.question, resources
 
     def predicted_row_count(self, counted: int) -> int:
         """Return the rows that the model was asked for: a remote one is also asked to check it."""
         return self.remote.model.asked_row_count if self.remote else counted
+
+    @property
+    def predicting(self) -> Model | None:
+        """The model, with workers that predict in its place, if there are some."""
+        if self.calls and self.loaded:
+            return WorkerModel(self.loaded.model, self.calls.predict)
+        return self.model
 
     def write_provenance(self, response: service_pb2.ExplainResponse, start: float) -> None:
         """Write the model's description and the receipt of an answer."""
@@ -154,6 +167,8 @@ class Asked:
             self.remote.finish()
 
     def close(self) -> None:
-        """End what a remote model has for this request."""
+        """End what a remote model, or workers, have for this request."""
+        if self.calls:
+            self.calls.close()
         if self.remote:
             self.remote.close()

@@ -30,7 +30,7 @@ _PROGRAMS = {
     WorkerKind.COMPUTE: "onnxplain_server.adapters.workers.programs.compute_worker",
     WorkerKind.LEARN: "onnxplain_server.adapters.workers.programs.learn_worker",
     WorkerKind.DECODE: "onnxplain_server.adapters.workers.programs.decode_worker",
-    WorkerKind.SUM: "onnxplain_server.adapters.workers.programs.sum_worker",
+    WorkerKind.TASK: "onnxplain_server.adapters.workers.programs.task_worker",
 }
 """Imported by name: a zygote of decoders imports nothing that computes."""
 

@@ -1,4 +1,4 @@
-"""Flags of a Dask cluster that computes what is exact in blocks."""
+"""Flags of a Dask cluster that computes what is exact in blocks, and predicts."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ import typer
 from onnxplain_server.cli.failure import CommandError, UsageFault
 
 if TYPE_CHECKING:
-    from onnxplain_server.trees.streaming.workers import Workers
+    from onnxplain_server.adapters.cluster.executors import ClusterWorkers
 
 DaskScheduler: TypeAlias = Annotated[
     str | None,
     typer.Option(
         metavar="ADDRESS",
-        help="Scheduler of a Dask cluster, tcp://HOST:PORT or tls://HOST:PORT: its workers read "
-        "the table from the same path, and compute what is exact in blocks.",
+        help="Scheduler of a Dask cluster, tcp://HOST:PORT or tls://HOST:PORT: its workers predict "
+        "by models that are no sums over trees; they read a Parquet or Arrow table from the same "
+        "path, and compute what is exact in blocks.",
     ),
 ]
 DaskCaFile: TypeAlias = Annotated[
@@ -55,7 +56,7 @@ class DaskCluster:
         return cls(**{field.name: flags[field.name] for field in fields(cls)})
 
     @contextmanager
-    def open(self, endpoint: str | None) -> Iterator[Workers | None]:
+    def open(self, endpoint: str | None) -> Iterator[ClusterWorkers | None]:
         """Connect to the cluster; None where no flag names one.
 
         Parameters

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from onnxplain_server.cli.failure import UsageFault
 from onnxplain_server.cli.files import STANDARD_INPUT
 from onnxplain_server.core.memory import default_memory_bytes
 
@@ -33,23 +32,18 @@ def large_table(
     memory_bytes : int or None
         None: half of the machine's memory.
     workers : Workers, optional
-        They read the table in blocks, whatever its size.
+        They read Parquet and Arrow files in blocks, whatever their size.
 
     Raises
     ------
     ExplainError
         INVALID_TABLE.
-    UsageFault
-        Where workers could not read the table.
     """
     start = _start(path)
-    if workers is not None and not start.startswith(_SEEKABLE):
-        raise UsageFault(
-            "a cluster reads a table from its path: TABLE must be a Parquet or Arrow file",
-            "--dask-scheduler",
-        )
     if path is None or not start:
         return None
+    if not start.startswith(_SEEKABLE):
+        workers = None
     allowed = memory_bytes or default_memory_bytes()
     if not start.startswith(_PACKED) and _BYTES_PER_BYTE * Path(path).stat().st_size <= allowed:
         return None

@@ -23,7 +23,7 @@ _PACE_SECONDS, _PACE_ROWS = 0.2, 2_048
 """The pace is measured on twice as many rows until one call takes so long or has so many."""
 
 _LEARNING_SECONDS = 10.0
-"""Time after which no further size of calls to a model behind an address is tried."""
+"""Time after which no further size of calls to a model elsewhere is tried."""
 
 
 class TimedRows(NamedTuple):
@@ -116,14 +116,17 @@ def predicted_pace(request: BoundRequest, longest: float = _PACE_SECONDS) -> flo
 
 
 def remote_pace(request: BoundRequest) -> float:
-    """Return the rows that a model behind an address predicts in a second, by all calls at a time.
+    """Return the rows that a model elsewhere predicts in a second, by all calls at a time.
 
     Single rows would tell how long the way is. So the size of calls is learned first, as long as
-    that takes little time, and calls of this size are timed.
+    that takes little time, and calls of this size are timed; workers tell their time themselves.
     """
     batch_size, start = request.resources.batch_size, time.perf_counter()
     while not batch_size.is_settled and time.perf_counter() - start < _LEARNING_SECONDS:
         _seconds_of(request, batch_size.current())
+    told = batch_size.rows_per_second()
+    if told is not None:
+        return told
     count = batch_size.current()
     seconds = _seconds_of(request, count, parts=batch_size.calls_at_once)
     return batch_size.calls_at_once * count / seconds

@@ -87,7 +87,7 @@ class RemoteTasks:
 
 
 def in_order(
-    queue: TaskQueue, ranges: Sequence[Range], at_once: int, ledger: Ledger
+    queue: TaskQueue[Range], ranges: Sequence[Range], at_once: int, ledger: Ledger
 ) -> Iterator[tuple[Range, bytes]]:
     """Yield tasks with their replies, in their order; at most `at_once` are under way."""
     waiting: dict[int, bytes] = {}

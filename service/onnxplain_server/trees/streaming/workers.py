@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from onnxplain_server.trees.streaming.blocks import Range
+
+Task_contra = TypeVar("Task_contra", contravariant=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,13 +30,16 @@ class SharedFile:
     tail: str
 
 
-class TaskQueue(Protocol):
-    """Tasks of one pass, on their way to workers and back. For one thread."""
+class TaskQueue(Protocol[Task_contra]):
+    """Tasks of one pass or on one model, on their way to workers and back.
+
+    Any thread may submit; one takes the replies.
+    """
 
     def width(self) -> int:
         """Return how many tasks workers can run at the same time now; 0 where there are none."""
 
-    def submit(self, number: int, task: Range) -> None:
+    def submit(self, number: int, task: Task_contra) -> None:
         """Submit a task under a number.
 
         Raises
@@ -44,7 +49,7 @@ class TaskQueue(Protocol):
         """
 
     def replies(self, seconds: float) -> Sequence[tuple[int, bytes]]:
-        """Return the numbers and sums of tasks that have ended, in any order.
+        """Return the numbers and results of tasks that have ended, in any order.
 
         Waits for one at most so many seconds.
 
@@ -60,7 +65,7 @@ class Workers(Protocol):
 
     def open(
         self, job: bytes, work: bytes, files: Sequence[SharedFile]
-    ) -> AbstractContextManager[TaskQueue]:
+    ) -> AbstractContextManager[TaskQueue[Range]]:
         """Open a queue for the tasks of one pass, which closing cancels.
 
         Parameters

@@ -1,4 +1,4 @@
-"""Layout of a task of a pass in the arena: job and pass as bytes, and the files of the table."""
+"""Layout of tasks in the arena: of a pass, with the files of its table, and of predictions."""
 
 from __future__ import annotations
 
@@ -47,19 +47,31 @@ def unpack(arena: Arena, payload: bytes) -> PackedTask:
     return PackedTask(job, work, [(name, count) for name, count in sizes], first, last)
 
 
-def pack_sums(arena: Arena, sums: bytes) -> bytes:
-    """Write the sums; return their header."""
-    arena.put(sums)
-    return json.dumps(len(sums)).encode()
+def pack_predictions(arena: Arena, model: bytes, job: bytes, rows: bytes) -> bytes:
+    """Write a task of predictions; return the payload of the frame."""
+    arena.put(model, job, rows)
+    return json.dumps([len(model), len(job), len(rows)]).encode()
 
 
-def unpack_sums(arena: Arena, header: bytes) -> bytes:
-    """Read the sums.
+def unpack_predictions(arena: Arena, payload: bytes) -> tuple[bytes, bytes, bytes]:
+    """Read a task of predictions, as `pack_predictions` was given it."""
+    model, job, rows = json.loads(payload)
+    return arena.get(model), arena.get(job, model), arena.get(rows, model + job)
+
+
+def pack_result(arena: Arena, result: bytes) -> bytes:
+    """Write sums or predictions; return their header."""
+    arena.put(result)
+    return json.dumps(len(result)).encode()
+
+
+def unpack_result(arena: Arena, header: bytes) -> bytes:
+    """Read sums or predictions.
 
     Raises
     ------
     MalformedError
-        If the header is not what `pack_sums` writes.
+        If the header is not what `pack_result` writes.
     """
     if not (header.isdigit() and int(header) <= arena.byte_count):
         raise MalformedError

@@ -33,6 +33,7 @@ class FrameKind(IntEnum):
     SUM = 8
     DESCRIBE_TABLE = 9
     PREDICT = 10
+    PREDICT_ROWS = 11
     READY = 16
     LOADING = 17
     LOADED = 18

@@ -25,14 +25,14 @@ class WorkerKind(StrEnum):
         The same, with scikit-learn.
     DECODE
         Decodes bodies of REST.
-    SUM
-        Computes tasks of passes over tables, for workers of a cluster.
+    TASK
+        Computes tasks for workers of a cluster: passes over tables, and predictions.
     """
 
     COMPUTE = "compute"
     LEARN = "learn"
     DECODE = "decode"
-    SUM = "sum"
+    TASK = "task"
 
 
 @dataclass(frozen=True, slots=True)

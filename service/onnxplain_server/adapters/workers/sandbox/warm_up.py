@@ -90,8 +90,8 @@ class NullHost:
 
 def requests() -> Iterator[bytes]:
     """Yield requests for every method, with weights, on trees, linked trees and another model."""
-    models = (regressor(1), regressor(2), _classifier(1), _classifier(3), _negation())
-    for model, method in [*product(models, _repeated()), *product(models[:1], _once())]:
+    given = models()
+    for model, method in [*product(given, _repeated()), *product(given[:1], _once())]:
         yield ExplainRequest(
             model=Model(content=model.SerializeToString()),
             table=Table(csv=_CSV),
@@ -117,6 +117,11 @@ def table_description() -> bytes:
     table = Table(csv=b"a,b,c,s\n1,2,3,x\n4,5,6,y\n")
     request = DescribeTableRequest(model=model, table=table, target_column="s", near=near)
     return bytes(request.SerializeToString())
+
+
+def models() -> Sequence[ModelProto]:
+    """Build trees, linked trees and another model, of columns a, b and c."""
+    return (regressor(1), regressor(2), _classifier(1), _classifier(3), _negation())
 
 
 def methods() -> Iterator[MethodOptions]:

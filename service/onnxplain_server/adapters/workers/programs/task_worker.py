@@ -1,25 +1,34 @@
-"""Program of workers that compute tasks of passes over tables: it runs no model."""
+"""Program of workers that compute tasks for a cluster: passes over tables, and predictions."""
 
 from __future__ import annotations
 
 import io
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
+from itertools import product
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.ipc
 
+from onnxplain_server.adapters.runner.on_workers.prediction_task import (
+    PredictionComputer,
+    PredictionJob,
+    pack_job,
+    pack_rows,
+)
 from onnxplain_server.adapters.runner.ranged_file import FileInRanges
 from onnxplain_server.adapters.workers.ipc import arena_task
 from onnxplain_server.adapters.workers.ipc.arena import Arena
 from onnxplain_server.adapters.workers.ipc.channel import FrameKind
 from onnxplain_server.adapters.workers.ipc.zygote_arguments import WorkerSettings
 from onnxplain_server.adapters.workers.remote_host import RemoteHost
-from onnxplain_server.adapters.workers.sandbox.warm_up import FEATURES, NullHost, regressor
+from onnxplain_server.adapters.workers.sandbox.warm_up import FEATURES, NullHost, models, regressor
 from onnxplain_server.adapters.workers.worker_loop import Answerer
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.model import Input
+from onnxplain_server.core.model import Input, Scale
+from onnxplain_server.core.model_limits import DEFAULT_LIMITS
 from onnxplain_server.effects.ledger import Ledger
 from onnxplain_server.explain.streaming.remote_tasks import StreamedJob, TaskComputer, encoding
 from onnxplain_server.explain.streaming.row_binding import RowBinding
@@ -57,11 +66,24 @@ def load() -> None:
     for each in KERNELS:
         if isinstance(each.compiled, JitKernel):
             each.compiled.compile()
+    _predict()
+
+
+def _predict() -> None:
+    """Predict a few rows on each scale, all at once and in chunks."""
+    rows = pack_rows({"X": np.zeros((_ROW_COUNT, len(FEATURES)), np.float32)})
+    for model, scale, is_batched in product(models(), Scale, (True, False)):
+        job = pack_job(PredictionJob(scale.name, is_batched, DEFAULT_LIMITS))
+        with suppress(ExplainError):  # not every model has every scale
+            PredictionComputer().compute(model.SerializeToString(), job, rows, lambda: None)
 
 
 def answerers(_settings: WorkerSettings) -> Mapping[FrameKind, Answerer]:
     """Return the functions that answer, by the kind of the request's frame."""
-    return {FrameKind.SUM: partial(_answer, TaskComputer())}
+    return {
+        FrameKind.SUM: partial(_answer, TaskComputer()),
+        FrameKind.PREDICT_ROWS: partial(_answer_rows, PredictionComputer()),
+    }
 
 
 def _answer(computer: TaskComputer, arena: Arena, payload: bytes, host: RemoteHost) -> bytes:
@@ -72,7 +94,16 @@ def _answer(computer: TaskComputer, arena: Arena, payload: bytes, host: RemoteHo
     ]
     blocks = (task.first, task.last)
     sums = computer.compute(task.job, task.work, blocks, _table(files), Ledger(host))
-    return arena_task.pack_sums(arena, sums)
+    return arena_task.pack_result(arena, sums)
+
+
+def _answer_rows(
+    computer: PredictionComputer, arena: Arena, payload: bytes, host: RemoteHost
+) -> bytes:
+    ledger = Ledger(host)
+    task = arena_task.unpack_predictions(arena, payload)
+    predictions = computer.compute(*task, lambda: ledger.spend(0, 0))
+    return arena_task.pack_result(arena, predictions)
 
 
 def _table(files: Sequence[FileInRanges]) -> TableBlocks:

@@ -1,0 +1,36 @@
+"""Calls on workers for a request whose model is no sum over trees."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from onnxplain_server.adapters.runner.on_workers.prediction_task import PredictionJob
+from onnxplain_server.adapters.runner.on_workers.watched_host import WatchedHost
+from onnxplain_server.adapters.runner.on_workers.worker_calls import PredictionWorkers, WorkerCalls
+from onnxplain_server.adapters.runner.request_parts import Asked
+from onnxplain_server.core.model_limits import ModelLimits
+from onnxplain_server.explain.question import Engine
+from onnxplain_server.trees.reading.refusal import Refusal
+
+
+def open_calls(asked: Asked, workers: PredictionWorkers, limits: ModelLimits) -> Asked:
+    """Have workers predict for a request, if the black-box engine explains its model.
+
+    Trees are read by the process that asks, which sums over them faster than anyone predicts.
+    """
+    loaded, table = asked.loaded, asked.table
+    if loaded is None or table is None:
+        return asked
+    is_black_box = asked.question.engine is Engine.BLACK_BOX
+    if not (is_black_box or isinstance(loaded.model.trees, Refusal)):
+        return asked
+    model, host = loaded.model, WatchedHost(asked.host)
+    calls = WorkerCalls(
+        workers,
+        loaded.file.content,
+        PredictionJob(asked.question.scale.name, model.is_batched, limits),
+        loaded.worker_batch_size,
+        len(table.features.names) + len(model.output_names),
+        host.check,
+    )
+    return replace(asked, host=host, calls=calls)

@@ -1,0 +1,176 @@
+"""Predictions on workers: black-box answers are those of this process, to the bit."""
+
+from __future__ import annotations
+
+import json
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnxplain
+import pandas as pd
+import pytest
+from onnxplain_server.adapters.cluster.confined_tasks import ConfinedTasks, WorkerSize
+from onnxplain_server.adapters.cluster.executor_workers import ExecutorWorkers
+from onnxplain_server.adapters.runner.on_workers.prediction_task import (
+    PredictionComputer,
+    PredictionJob,
+    pack_job,
+    pack_rows,
+    unpack_reply,
+    unpack_rows,
+)
+from onnxplain_server.adapters.runner.on_workers.worker_batch_size import WorkerBatchSize
+from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.model_limits import DEFAULT_LIMITS
+from onnxplain_server.effects.batch_size import BatchSize
+
+MODELS = Path(__file__).parents[2] / "models"
+
+
+class Counting(ThreadPoolExecutor):
+    """Counts the tasks that it was given, and those under way."""
+
+    count = most = 0
+
+    def submit(self, function, /, *arguments, **named):
+        self.count += 1
+        self.most = max(self.most, self._work_queue.qsize())
+        return super().submit(function, *arguments, **named)
+
+
+def test_threads_of_an_executor_change_no_bit(predicted, predicted_here) -> None:
+    with Counting(3) as executor:
+        assert predicted(ExecutorWorkers(executor, 3)) == predicted_here
+
+    assert executor.count > 20
+
+
+@pytest.mark.slow
+def test_processes_of_an_executor_change_no_bit(predicted, predicted_here) -> None:
+    with ProcessPoolExecutor(2, get_context("spawn")) as executor:
+        assert predicted(ExecutorWorkers(executor, 2)) == predicted_here
+
+
+def test_calls_under_way_are_bounded(predicted) -> None:
+    with Counting(2) as executor:
+        predicted(ExecutorWorkers(executor, 2))
+
+    assert executor.most <= 4
+
+
+def test_a_request_that_is_cancelled_ends(predicted) -> None:
+    def cancel() -> None:
+        if executor.count > 3:
+            raise ExplainError(Reason.CANCELLED, "enough")
+
+    with Counting(1) as executor, pytest.raises(ExplainError, match="enough"):
+        predicted(ExecutorWorkers(executor, 1), cancel)
+
+
+def test_an_executor_that_is_shut_down_is_told(predicted) -> None:
+    executor = ThreadPoolExecutor(1)
+    executor.shutdown()
+
+    with pytest.raises(ExplainError, match="the executor takes no task") as error:
+        predicted(ExecutorWorkers(executor))
+
+    assert error.value.reason is Reason.UNAVAILABLE
+
+
+def test_trees_are_summed_in_the_process_that_asks() -> None:
+    """They are exact there, in less time than a way to a worker takes."""
+    with Counting(1) as executor, onnxplain.local(executor=executor) as client:
+        model = MODELS / "sklearn_gradient_boosting.onnx"
+        names = json.loads(model.with_suffix(".json").read_text())["columns"]
+        client.explain(model, pd.DataFrame(names), onnxplain.Interactions(), plots=False)
+
+        assert executor.count == 0
+
+        black_box = "BLACK_BOX"
+        asked = onnxplain.PartialDependence()
+        client.explain(model, pd.DataFrame(names), asked, engine=black_box, plots=False)
+
+        assert executor.count > 0
+
+
+def test_a_model_of_single_rows_and_text_predicts_as_here() -> None:
+    """Its evaluation, row by row, is chosen by the process that asks."""
+    for name in ("batch_of_one", "sklearn_columns_ignore", "lightgbm_3class_zipmap"):
+        model = MODELS / f"{name}.onnx"
+        known = json.loads(model.with_suffix(".json").read_text())["columns"]
+        asked: dict[str, Any] = {"engine": "BLACK_BOX", "plots": False}
+        answers = []
+        with ThreadPoolExecutor(2) as executor:
+            for given in ({}, {"executor": executor}):
+                with onnxplain.local(**given) as client:
+                    found = client.explain(
+                        model, pd.DataFrame(known), onnxplain.PartialDependence(), **asked
+                    )
+                answers.append(found.partial_dependence.to_arrow())
+
+        assert answers[0].equals(answers[1])
+
+
+def test_a_task_tells_predictions_and_processor_time(neighbours: bytes) -> None:
+    rows = {"X": np.random.default_rng(0).normal(size=(1_000, 4)).astype(np.float32)}
+    job = pack_job(PredictionJob("RESPONSE", True, DEFAULT_LIMITS))
+    checks: list[None] = []
+
+    reply = PredictionComputer().compute(
+        neighbours, job, pack_rows(rows), lambda: checks.append(None)
+    )
+    predictions, seconds = unpack_reply(reply)
+
+    assert predictions.shape == (1_000, 1)
+    assert seconds > 0
+    assert len(checks) > 1
+
+
+def test_text_and_numbers_keep_their_shape_on_the_way() -> None:
+    given = {
+        "text": np.array([["a"], [""], ["ü"]], object),
+        "number": np.array([[1.5, np.nan], [-0.0, np.inf], [3, 4]], np.float32)[:, ::-1],
+    }
+    found = unpack_rows(pack_rows(given))
+
+    assert found["text"].tolist() == given["text"].tolist()
+    assert found["number"].tobytes() == given["number"].tobytes()
+    assert found["number"].dtype == np.float32
+
+
+@pytest.mark.parametrize(("row_seconds", "rows"), [(1e-6, 16_384), (1e-3, 992), (1.0, 16)])
+def test_tasks_take_a_second_where_their_rows_allow_it(row_seconds: float, rows: int) -> None:
+    batch_size = WorkerBatchSize()
+    while not batch_size.is_settled:
+        size, start = batch_size.current(), batch_size.clock()
+        batch_size.tell(size * row_seconds)
+        batch_size.record(size, size, batch_size.clock() - start)
+
+    assert abs(batch_size.current() - rows) <= 16
+    assert batch_size.current() <= BatchSize.LARGEST
+
+
+def test_the_pace_is_that_of_all_workers() -> None:
+    batch_size = WorkerBatchSize()
+    batch_size.width = 8
+    batch_size.record(16, 16, 1.6)
+
+    assert batch_size.rows_per_second() == pytest.approx(80)
+
+
+def test_a_model_too_large_for_a_worker_is_told(neighbours: bytes) -> None:
+    tasks = ConfinedTasks(WorkerSize(1, 1 << 30))
+    try:
+        with pytest.raises(ExplainError, match="have 268,435,469 bytes") as error:
+            tasks.predict(bytes((1 << 28) - 10), b"job", bytes(20))
+        assert error.value.reason is Reason.OUT_OF_MEMORY
+
+        job = pack_job(PredictionJob("RESPONSE", True, DEFAULT_LIMITS))
+        rows = pack_rows({"X": np.zeros((20, 4), np.float32)})
+        predictions, _ = unpack_reply(tasks.predict(neighbours, job, rows))
+        assert predictions.shape == (20, 1)
+    finally:
+        tasks.close()
