@@ -128,7 +128,11 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(onnxplain.JSON(explanation))
+	text, err := onnxplain.JSON(explanation)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(string(text))
 }
 `;
 }
@@ -150,7 +154,7 @@ ${lines};
         ExplainRequest.Builder asked = ExplainRequest.newBuilder();
         JsonFormat.parser().merge(REQUEST, asked);
         try (OnnxplainClient client = Onnxplain.connect("localhost:8081").build()) {
-            System.out.println(client.explain(ExplainCall.builder(asked.build()).build()));
+            System.out.println(client.explain(ExplainCall.builder(asked.build()).build()).toJson());
         }
     }
 }

@@ -36,7 +36,11 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(onnxplain.JSON(explanation))
+	text, err := onnxplain.JSON(explanation)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(string(text))
 }
 `}function Bn(e){return`import com.google.protobuf.util.JsonFormat;
 import io.github.onnxplain.*;
@@ -53,7 +57,7 @@ ${Re(e).split(`
         ExplainRequest.Builder asked = ExplainRequest.newBuilder();
         JsonFormat.parser().merge(REQUEST, asked);
         try (OnnxplainClient client = Onnxplain.connect("localhost:8081").build()) {
-            System.out.println(client.explain(ExplainCall.builder(asked.build()).build()));
+            System.out.println(client.explain(ExplainCall.builder(asked.build()).build()).toJson());
         }
     }
 }

@@ -1,0 +1,84 @@
+"""Journeys through the page of a real server, in Chromium."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import page_files
+import pytest
+from harness import Server, running_redis, serving
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("files")
+    page_files.write(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def token() -> tuple[str, str]:
+    """A token, and its line for the server."""
+    command = [sys.executable, "-m", "onnxplain_server", "token", "reader"]
+    made = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    return made[0], made[1]
+
+
+@pytest.fixture(scope="module")
+def guarded(
+    token: tuple[str, str],
+    program: Callable[[str], str],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Server]:
+    """A server that asks for a token, and keeps operations."""
+    folder = tmp_path_factory.mktemp("guarded")
+    tokens = folder / "tokens"
+    tokens.write_text(f"{token[1]}\n")
+    with (
+        running_redis(program("redis-server"), folder) as url,
+        serving(redis_url=url, cache_secret="s" * 32, tokens_file=tokens) as running,
+    ):
+        yield running
+
+
+def walk(root: Path, journey: str, server: Server, files: Path, **more: str) -> None:
+    """Run the journeys of one file."""
+    node = root / ".venv-proto" / "bin"
+    program = root / "clients" / "web" / "build" / "tests" / "journeys" / f"{journey}.test.js"
+    assert program.exists(), "the journeys are not built: run `make test-client-web`"
+    told = {"PATH": f"{node}:{os.environ['PATH']}", "ONNXPLAIN_FILES": str(files)}
+    done = subprocess.run(
+        [str(node / "node"), "--test", str(program)],
+        cwd=root / "clients" / "web",
+        env=os.environ | server.environment | told | more,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_people_explain_their_models(root: Path, server: Server, files: Path) -> None:
+    walk(root, "explaining", server, files)
+
+
+def test_people_are_told_what_is_wrong(root: Path, server: Server, files: Path) -> None:
+    walk(root, "refusals", server, files)
+
+
+def test_nothing_of_hostile_files_runs(root: Path, server: Server, files: Path) -> None:
+    walk(root, "hostile", server, files)
+
+
+def test_the_keyboard_is_enough(root: Path, server: Server, files: Path) -> None:
+    walk(root, "keyboard", server, files)
+
+
+def test_a_token_opens_and_operations_are_found_again(
+    root: Path, guarded: Server, files: Path, token: tuple[str, str]
+) -> None:
+    walk(root, "access", guarded, files, ONNXPLAIN_TOKEN=token[0])

@@ -1,0 +1,71 @@
+/** A browser at the page of the server of the environment. */
+
+import assert from "node:assert/strict";
+import { after, before } from "node:test";
+import { AxeBuilder } from "@axe-core/playwright";
+import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+
+export const ADDRESS = `${process.env.ONNXPLAIN_URL}/`;
+export const MIAMI = "../../examples/miami/";
+const PATIENCE_MS = 120_000;
+
+let browser: Browser;
+
+before(async () => {
+  // Who is root, as in CI, has no sandbox.
+  const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
+  browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
+});
+
+after(() => browser.close());
+
+/** A file of the journeys. */
+export function file(name: string): string {
+  return `${process.env.ONNXPLAIN_FILES}/${name}`;
+}
+
+/** Open the page; a script that fails ends the test, and so does what the policy refuses. */
+export async function open(address = "", options: BrowserContextOptions = {}): Promise<Page> {
+  const context = await browser.newContext({ viewport: { width: 1400, height: 900 }, ...options });
+  const page = await context.newPage();
+  page.setDefaultTimeout(PATIENCE_MS);
+  page.on("pageerror", (error) => assert.fail(error));
+  page.on("console", (message) => {
+    assert.doesNotMatch(message.text(), /Content Security Policy/);
+  });
+  page.on("request", (request) => {
+    assert.match(
+      request.url(),
+      /^(data|blob|file):|^http:\/\/127\.0\.0\.1:/,
+      "a request left the origin",
+    );
+  });
+  await page.goto(`${ADDRESS}${address}`);
+  return page;
+}
+
+/** Choose files. */
+export async function choose(page: Page, model: string, table: string): Promise<void> {
+  await page.getByLabel("File of the model").setInputFiles(model);
+  await page.getByLabel("File of the table").setInputFiles(table);
+}
+
+/** Start the overview, and wait for its end. */
+export async function explain(page: Page): Promise<void> {
+  await page.getByText(/^The overview takes/).waitFor();
+  await page.getByRole("button", { name: "Start the overview" }).click();
+  await page.getByRole("heading", { name: "How these numbers were made" }).waitFor();
+  await page.locator("figure.drawn").first().waitFor();
+}
+
+/** Go to another room, or page of a room. */
+export async function go(page: Page, name: string): Promise<void> {
+  await page.getByRole("link", { name, exact: true }).first().click();
+}
+
+/** No rule of axe-core is violated. */
+export async function accessible(page: Page): Promise<void> {
+  const { violations } = await new AxeBuilder({ page }).analyze();
+  const told = violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`);
+  assert.deepEqual(told, []);
+}

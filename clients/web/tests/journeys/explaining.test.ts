@@ -1,0 +1,87 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { accessible, choose, explain, file, go, MIAMI, open } from "./browser";
+
+test("Miami in three clicks, then to a pair, a row and a report", async () => {
+  const page = await open();
+  await accessible(page);
+  await choose(page, `${MIAMI}miami.onnx`, `${MIAMI}miami_housing.csv.gz`);
+  await page.getByText("13,932 rows, 17 columns").waitFor();
+  await page.getByText("6 columns feed the model, by the names that the model carries.").waitFor();
+  await accessible(page);
+
+  await explain(page);
+  await accessible(page);
+
+  await go(page, "Interactions");
+  const bars = page.locator("figure[aria-label^='Interactions of pairs'] .mark-rect path");
+  await bars.first().click();
+  await page.waitForURL(/explore\/features\//);
+  await page.getByRole("button", { name: "Compute" }).first().click();
+  await page.locator("figure.drawn").first().waitFor();
+  await accessible(page);
+
+  await go(page, "One row");
+  const prediction = page.locator(".prediction");
+  const before = await prediction.textContent();
+  await page.getByLabel("OCEAN_DIST", { exact: true }).fill("500");
+  await page.getByLabel("OCEAN_DIST", { exact: true }).press("Enter");
+  await page.waitForFunction(
+    (text) => document.querySelector(".prediction")?.textContent !== text,
+    before,
+  );
+  await page.getByText("Nearest rows").waitFor();
+  await accessible(page);
+
+  await go(page, "Share");
+  await page.getByLabel("Notes of your own").fill("Looked at <b>twice</b>.");
+  await accessible(page);
+  const [saved] = await Promise.all([
+    page.waitForEvent("download"),
+    page.getByRole("button", { name: "Report as one HTML file" }).click(),
+  ]);
+  const report = readFileSync(await saved.path(), "utf8");
+  assert.ok(report.length < 2_000_000);
+  assert.match(report, /Looked at &lt;b&gt;twice&lt;\/b&gt;\./);
+  await page.goto(`file://${await saved.path()}`);
+  await page.close();
+});
+
+test("a classifier with a column of text, its target and a class", async () => {
+  const page = await open();
+  await choose(page, file("fruit.onnx"), file("fruit.csv"));
+  await page.getByText("The column state may be the target.").waitFor();
+  await page.getByRole("button", { name: "Use it as target" }).click();
+  await page.getByLabel("Class to explain").selectOption("unripe");
+
+  await explain(page);
+  await page.getByRole("heading", { name: "Permutation importance" }).waitFor();
+
+  await go(page, "Swarm");
+  await page.getByRole("button", { name: "Compute" }).click();
+  await page.getByRole("heading", { name: "How these numbers were made" }).waitFor();
+  await accessible(page);
+
+  await go(page, "One row");
+  await page.getByLabel("color", { exact: true }).selectOption("blue");
+  await page.getByRole("heading", { name: "Its curve over color" }).waitFor();
+  await page.locator("figure.drawn .mark-rect path").first().waitFor();
+  await accessible(page);
+  await page.close();
+});
+
+test("a dark phone has nothing that is wider than its screen", async () => {
+  const page = await open("", { viewport: { width: 390, height: 844 }, colorScheme: "dark" });
+  await choose(page, file("fruit.onnx"), file("fruit.csv"));
+  await explain(page);
+  await accessible(page);
+  for (const room of ["Model and table", "One row", "Share"]) {
+    await go(page, room);
+    await page.waitForLoadState("networkidle");
+    const width = await page.evaluate(() => document.documentElement.scrollWidth);
+    assert.ok(width <= 390, `${room} is ${width} pixels wide`);
+    await accessible(page);
+  }
+  await page.close();
+});

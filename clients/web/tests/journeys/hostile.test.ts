@@ -1,0 +1,39 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Page } from "playwright-core";
+import { accessible, choose, explain, file, go, open } from "./browser";
+
+async function unbroken(page: Page): Promise<void> {
+  const found = await page.evaluate(() => ({
+    isBroken: "broken" in window,
+    scripts: [...document.scripts].filter(({ src }) => !src.startsWith(location.origin)).length,
+    links: [...document.links].filter(({ protocol }) => !/^(https?|blob):$/.test(protocol)).length,
+    images: document.images.length,
+  }));
+  assert.deepEqual(found, { isBroken: false, scripts: 0, links: 0, images: 0 });
+}
+
+test("names of columns, classes and files are text in all rooms and in the report", async () => {
+  const page = await open();
+  const model = file('<img src=x onerror="window.broken = 1">.onnx');
+  await choose(page, model, file("hostile.csv"));
+  await page.getByText("120 rows, 8 columns").waitFor();
+  await unbroken(page);
+  await accessible(page);
+  await page.getByRole("button", { name: "Use it as target" }).click();
+
+  await explain(page);
+  await unbroken(page);
+  for (const room of ["Interactions", "Partial dependence", "One row", "Share"]) {
+    await go(page, room);
+    await page.waitForLoadState("networkidle");
+    await unbroken(page);
+    await accessible(page);
+  }
+  const [saved] = await Promise.all([
+    page.waitForEvent("download"),
+    page.getByRole("button", { name: "Report as one HTML file" }).click(),
+  ]);
+  await page.goto(`file://${await saved.path()}`).catch(() => undefined);
+  await page.close();
+});

@@ -1,0 +1,34 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { EMPTY, fromHash, type Place, toHash } from "../src/shared/question";
+
+const HOSTILE = "</script>&a=b?c#d/e f\u202e%";
+
+test("an address holds the question and the place", () => {
+  const place: Place = {
+    room: "explore",
+    path: ["features", HOSTILE, "b/c"],
+    operation: "operations/5f0c9e",
+    question: {
+      model: { kind: "id", value: `sha256:${"0a".repeat(32)}`, name: HOSTILE },
+      table: { kind: "uri", value: "s3://lake/rows?x=1", name: "" },
+      target: HOSTILE,
+      weight: "w",
+      features: ["a", HOSTILE],
+      output: "b",
+      seconds: 5,
+    },
+  };
+  assert.deepEqual(fromHash(toHash(place)), place);
+});
+
+test("what an address does not tell is empty", () => {
+  assert.deepEqual(fromHash(""), { room: "start", path: [], operation: "", question: EMPTY });
+});
+
+test("an address of another hand is read as far as it makes sense", () => {
+  const place = fromHash("#/nowhere/%E0%A4%A?seconds=-1&target=t");
+  assert.equal(place.room, "start");
+  assert.equal(place.question.seconds, EMPTY.seconds);
+  assert.equal(place.question.target, "t");
+});

@@ -1,0 +1,99 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { test } from "node:test";
+import { picked } from "../src/explore/links";
+import { type Asked, programOf } from "../src/explore/programs";
+import { type Contents, rounded } from "../src/share/contents";
+import { reportOf } from "../src/share/report";
+
+const HOSTILE = `</title></script><script>x</script><img src=x onerror="y">'`;
+
+const CONTENTS: Contents = {
+  title: HOSTILE,
+  notes: HOSTILE,
+  warnings: [HOSTILE],
+  receipt: [HOSTILE],
+  sections: [
+    {
+      title: HOSTILE,
+      question: HOSTILE,
+      limits: [HOSTILE],
+      leftOut: 3,
+      pictures: [{ description: HOSTILE, svg: `<svg><text>${HOSTILE}</text></svg>` }],
+      tables: [
+        {
+          title: HOSTILE,
+          note: HOSTILE,
+          columns: [HOSTILE],
+          rows: [[HOSTILE], [0.123456]],
+          features: [[HOSTILE], []],
+          isPoints: false,
+        },
+      ],
+    },
+  ],
+};
+
+test("a report has nothing of what is in names but their text", () => {
+  const report = reportOf(CONTENTS);
+  assert.doesNotMatch(report, /<script|<img src=x/);
+  assert.equal(report.match(/<\/title>/g)?.length, 1);
+  assert.doesNotMatch(report, /alt="[^"]*<|onerror="y"/);
+  assert.match(report, /&lt;script&gt;x/);
+});
+
+test("a report loads nothing, and tells what it leaves out", () => {
+  const report = reportOf(CONTENTS);
+  assert.match(report, /default-src 'none'/);
+  assert.doesNotMatch(report, /(src|href)="(?!data:)/);
+  assert.match(report, /3 more charts are left out/);
+});
+
+test("coordinates of pictures lose digits that nobody sees, texts none", () => {
+  const svg = '<path d="M1.2345,6.789L-0.5,3"/><text transform="translate(0.123)">1.2345</text>';
+  const short = '<path d="M1.2,6.7L-0.5,3"/><text transform="translate(0.1)">1.2345</text>';
+  assert.equal(rounded(svg), short);
+});
+
+const NAME = `it's "$(touch x)" \`y\` \\`;
+const ASKED: Asked = {
+  model: { kind: "id", value: `sha256:${"0".repeat(64)}`, name: NAME },
+  table: { kind: "uri", value: `s3://lake/${NAME}`, name: NAME },
+  options: { targetColumn: NAME, seed: 0 },
+  methods: [{ partialDependence: { features: [{ names: [NAME] }, { names: ["a", "b"] }] } }],
+};
+
+test("a shell passes the request of curl on as it is", () => {
+  const program = programOf("curl", ASKED, "http://localhost:8080");
+  const shown = program.replace(/^curl/, "printf '%s\\n'");
+  const { stdout } = spawnSync("sh", ["-c", shown], { encoding: "utf8" });
+  const body = stdout.slice(stdout.indexOf("{"));
+  assert.deepEqual(JSON.parse(body), JSON.parse(programOf("JSON", ASKED, "")));
+});
+
+test("Python reads the program and its texts as they are", () => {
+  const reader =
+    "import ast, json, sys\n" +
+    "calls = [n for n in ast.walk(ast.parse(sys.stdin.read())) if isinstance(n, ast.Call)]\n" +
+    "explain = next(c for c in calls if getattr(c.func, 'attr', '') == 'explain')\n" +
+    "print(json.dumps({k.arg: ast.literal_eval(k.value) for k in explain.keywords}))\n";
+  const { stdout, stderr } = spawnSync("python3", ["-c", reader], {
+    input: programOf("Python", ASKED, ""),
+    encoding: "utf8",
+  });
+  assert.equal(stderr, "");
+  assert.deepEqual(JSON.parse(stdout), { target_column: NAME, seed: 0 });
+});
+
+test("a raw text of Go is not ended by a name", () => {
+  const program = programOf("Go", ASKED, "");
+  assert.equal(program.match(/`/g)?.length, 2);
+});
+
+test("a bar, a cell and a curve lead to what they are about", () => {
+  const known = [["a", "b"], ["a"]];
+  assert.deepEqual(picked({ feature: "a × b" }, known), ["a", "b"]);
+  assert.deepEqual(picked({ label: "a" }, known), ["a"]);
+  assert.deepEqual(picked({ row: "b", column: "a" }, known), ["a", "b"]);
+  assert.deepEqual(picked({ feature: "other" }, known), []);
+});
