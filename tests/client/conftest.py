@@ -117,6 +117,18 @@ class Service(service.ExplanationServiceServicer):
         self._take(request, context)
         return pb.DescribeModelResponse(model=self.answer.model)
 
+    def Predict(self, request, context):  # noqa: N802 - the contract's name
+        self._take(request, context)
+        return pb.PredictResponse(
+            output_names=["y"],
+            row_indices=request.row_indices,
+            values=[0.5] * len(request.row_indices),
+        )
+
+    def DescribeTable(self, request, context):  # noqa: N802 - the contract's name
+        self._take(request, context)
+        return pb.DescribeTableResponse(table={"row_count": 7})
+
     def UploadModel(self, requests, context):  # noqa: N802 - the contract's name
         first = next(requests)
         if self.refuse and (status := self.refuse()):

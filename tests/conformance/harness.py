@@ -51,6 +51,7 @@ COMMAND_LINE = Runner(
             "describe-table-nearest",
             "describe-table-refused",
             "error-describe-table-no-column",
+            "error-predict-no-such-row",
             "stream",
             "upload",
         }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from collections.abc import Callable
@@ -9,12 +10,15 @@ from typing import Any
 
 import grpc
 import pytest
+from google.protobuf.json_format import ParseDict
 from google.rpc.error_details_pb2 import BadRequest, ErrorInfo, RequestInfo, RetryInfo
 from grpc_status import rpc_status
 from onnxplain.v1.explanation_service_pb2 import (
     DescribeModelRequest,
+    DescribeTableRequest,
     ExplainRequest,
     ExplainStreamRequest,
+    PredictRequest,
 )
 from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.table_pb2 import Table
@@ -22,6 +26,9 @@ from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.transport.status import STATUS
 
 PATIENCE = 120.0
+
+
+JSON = {"Content-Type": "application/json"}
 
 
 def details(error) -> dict[Any, Any]:
@@ -181,6 +188,36 @@ def test_models_are_described(start, make_runner) -> None:
     )
 
     assert reply.model.digest == answer.json["model"]["digest"] == "5 bytes"
+
+
+def test_rows_are_predicted(start, make_runner) -> None:
+    client = start(make_runner())
+
+    reply = client.stub.Predict(PredictRequest(row_indices=[3, 1]))
+    answer = client.rest("POST", "/v1/predictions", '{"rowIndices": [3, 1]}', JSON)
+
+    assert list(reply.row_indices) == answer.json["rowIndices"] == [3, 1]
+
+
+def test_tables_are_described(start, make_runner) -> None:
+    client = start(make_runner())
+    table = {"columns": {"columns": [{"name": "age", "numbers": [1]}]}}
+
+    reply = client.stub.DescribeTable(DescribeTableRequest(table=ParseDict(table, Table())))
+    answer = client.rest("POST", "/v1/tables:describe", json.dumps({"table": table}), JSON)
+    split = json.dumps({"dataframe_split": {"columns": ["age"], "data": [[1]]}})
+    rows = client.rest("POST", "/v1/tables:describe", split, JSON)
+
+    assert [column.name for column in reply.table.columns] == ["age"]
+    assert answer.json == rows.json
+    assert [column["name"] for column in answer.json["table"]["columns"]] == ["age"]
+
+
+@pytest.mark.parametrize("path", ["/v1/predictions", "/v1/tables:describe"])
+def test_other_bodies_than_json_and_forms_are_refused(start, make_runner, path: str) -> None:
+    answer = start(make_runner()).rest("POST", path, b"1", {"Content-Type": "text/csv"})
+
+    assert answer.status == 415
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from onnxplain.v1.explanation_service_pb2 import (
     DescribeModelRequest,
     ExplainRequest,
     ExplainStreamRequest,
+    PredictRequest,
 )
 from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.plan_pb2 import RemainingQuota
@@ -24,6 +25,7 @@ from onnxplain_server.transport.admission.admission import Caller
 from onnxplain_server.transport.admission.quotas import NO_QUOTAS, QuotaLimits, Quotas
 
 PATIENCE = 120.0
+JSON = {"Content-Type": "application/json"}
 
 
 class Working:
@@ -115,6 +117,17 @@ def test_rows_that_were_not_predicted_are_given_back(start, make_runner) -> None
 
     for _ in range(5):
         client.stub.Explain(ExplainRequest())
+
+
+def test_predicted_rows_of_predictions_count(start, make_runner) -> None:
+    client = start(make_runner(), quota_predicted_rows=10)
+    request = PredictRequest(row_indices=range(6))
+    client.stub.Predict(request)
+
+    assert fail(lambda: client.stub.Predict(request))[0] == "QUOTA_EXCEEDED"
+    assert (
+        client.rest("POST", "/v1/predictions", '{"rowIndices": [0, 1, 2, 3]}', JSON).status == 200
+    )
 
 
 def test_a_plan_above_the_whole_quota_has_no_delay(start, make_runner) -> None:

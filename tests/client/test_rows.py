@@ -1,0 +1,136 @@
+"""Predictions and descriptions of tables by the Python client, in the own process."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import onnxplain
+import pandas as pd
+import pytest
+from onnxplain.results.predictions import Predictions
+from onnxplain.v1.explanation_service_pb2 import DescribeTableRequest, PredictRequest
+
+MODEL = Path(__file__).parents[1] / "models" / "sklearn_random_forest_3class.onnx"
+FRAME = pd.DataFrame(
+    {
+        "a": [5.1, 6.4, 5.8],
+        "b": [3.5, 3.2, 2.7],
+        "c": [1.4, 4.5, 5.1],
+        "d": [0.2, 1.5, 1.9],
+        "kind": ["x", None, "y"],
+    }
+)
+FEATURES = ["a", "b", "c", "d"]
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[onnxplain.Client]:
+    with onnxplain.local() as local:
+        yield local
+
+
+def test_predictions_are_arrays_and_frames(client: onnxplain.Client) -> None:
+    found = client.predict(MODEL, FRAME, rows=[2, 0], feature_columns=FEATURES)
+
+    assert isinstance(found, Predictions)
+    assert found.output_names == ("setosa", "versicolor", "virginica")
+    assert np.asarray(found).shape == (2, 3)
+    assert np.asarray(found, dtype=np.float32).dtype == np.float32
+    assert found.to_pandas()["row"].tolist() == [2, 0]
+    assert found.to_pandas()["setosa"].tolist() == found.values[:, 0].tolist()
+    assert repr(found) == "Predictions of 2 rows: setosa, versicolor, virginica"
+
+
+def test_predictions_may_not_write_the_values_of_a_copy(client: onnxplain.Client) -> None:
+    found = client.predict(MODEL, FRAME, rows=[0], feature_columns=FEATURES)
+
+    np.array(found, copy=True)[:] = 7
+
+    assert found.values.max() <= 1
+
+
+def test_outputs_and_expressions_are_chosen(client: onnxplain.Client) -> None:
+    one = client.predict(MODEL, FRAME, feature_columns=FEATURES, outputs="virginica")
+    other = client.predict(MODEL, FRAME, feature_columns=FEATURES, prediction="q = 2 * virginica")
+
+    assert other.output_names == ("q",)
+    np.testing.assert_allclose(other.values, 2 * one.values)
+
+
+def test_warnings_come_with_the_predictions(client: onnxplain.Client) -> None:
+    found = client.predict(MODEL, FRAME[FEATURES])
+
+    assert [warning.code for warning in found.warnings] == ["COLUMNS_BY_POSITION"]
+
+
+def test_tables_are_described_with_their_rows(client: onnxplain.Client) -> None:
+    found = client.describe_table(FRAME, MODEL, target_column="kind", row_count=2)
+
+    assert found.row_count == 3
+    assert found.row_indices == (0, 1)
+    assert found.rows.to_pydict()["a"] == [5.1, 6.4]
+    assert found.rows.to_pydict()["kind"] == ["x", ""]
+    assert found.columns[4].frequent_values == {"x": 1, "y": 1}
+    assert found.columns[4].missing_count == 1
+    assert found.columns[4].minimum is None
+    assert found.matching is not None
+    assert found.matching.feature_columns == tuple(FEATURES)
+    assert found.to_pandas()["name"].tolist() == list(FRAME.columns)
+
+
+def test_nearest_rows_have_distances(client: onnxplain.Client) -> None:
+    found = client.describe_table(FRAME, near={"a": 5.8, "kind": "y"}, row_count=1)
+
+    assert (found.row_indices, found.distances.tolist(), found.matching) == ((2,), [0.0], None)
+
+
+def test_uploaded_files_go_in_the_place_of_files(client: onnxplain.Client) -> None:
+    model, table = client.upload_model(MODEL), client.upload_table(FRAME)
+
+    by_id = client.predict(model, table, feature_columns=FEATURES)
+
+    assert (
+        by_id.values.tolist()
+        == client.predict(MODEL, FRAME, feature_columns=FEATURES).values.tolist()
+    )
+    assert client.describe_table(table, model).row_count == 3
+
+
+def test_a_refusal_names_its_field(client: onnxplain.Client) -> None:
+    with pytest.raises(onnxplain.ExplainError) as refused:
+        client.predict(MODEL, FRAME, rows=[3], feature_columns=FEATURES)
+
+    assert (refused.value.reason, refused.value.field) == ("INVALID_OPTION", "row_indices")
+
+
+def test_a_table_that_is_read_in_blocks_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "rows.parquet"
+    FRAME.to_parquet(path)
+
+    with onnxplain.local(memory_bytes=1) as client:
+        for call in (
+            lambda: client.predict(MODEL, path.as_uri(), feature_columns=FEATURES),
+            lambda: client.describe_table(path.as_uri()),
+        ):
+            with pytest.raises(onnxplain.ExplainError, match="read in blocks"):
+                call()
+
+
+def test_the_client_for_asyncio_makes_the_same_requests(server) -> None:
+    async def ask() -> None:
+        async with onnxplain.connect_async(server.endpoint) as client:
+            predicted = await client.predict(b"model", FRAME, rows=[1])
+            assert predicted.row_indices == (1,)
+            described = await client.describe_table(FRAME, row_count=1)
+            assert described.row_count == 7
+
+    asyncio.run(ask())
+
+    predict, describe = server.service.requests[-2:]
+    assert isinstance(predict, PredictRequest)
+    assert list(predict.row_indices) == [1]
+    assert isinstance(describe, DescribeTableRequest)
+    assert describe.row_count == 1
