@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from functools import cache
 from importlib.metadata import version
 
 from distributed import get_worker
@@ -58,8 +59,9 @@ def read_reply(reply: bytes) -> bytes:
     raise ExplainError(Reason[name], message, field)
 
 
+@cache
 def own_release() -> str:
-    """Return the version of this package."""
+    """Return the version of this package, whose files are read once."""
     return version("onnxplain-server")
 
 

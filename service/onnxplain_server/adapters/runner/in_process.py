@@ -15,7 +15,7 @@ from onnxplain.v1 import explanation_service_pb2 as service_pb2
 from onnxplain_server.adapters.onnx import describe
 from onnxplain_server.adapters.runner.loaded_models import LoadedModels
 from onnxplain_server.adapters.runner.publisher import publisher, refuse_parts
-from onnxplain_server.adapters.runner.receipt import work_of
+from onnxplain_server.adapters.runner.receipt import add_read_bytes, work_of
 from onnxplain_server.adapters.runner.remote.named_remote import NamedRemote, remote_model
 from onnxplain_server.adapters.runner.remote.opened import OpenedRemote, no_remote_models
 from onnxplain_server.adapters.runner.request_parts import (
@@ -118,6 +118,8 @@ class InProcess:
                 operators = asked.model.size_dependent_operators
                 response.receipt.size_dependent_operators.extend(operators)
             asked.write_provenance(response, start)
+            if table is not None:
+                add_read_bytes(response.receipt, table.blocks)
             work = work_of(asked.message, response.receipt)
             return reply.encode(response, reply_format, self._reply_bytes, work)
 
@@ -153,7 +155,10 @@ class InProcess:
             remote = remote_model(message.model, blobs)
             file = None if remote else model_file(message, blobs)
             parsed = question.read(message)
-            rows, table_digest = self._tables.read_sent(message, blobs, table_file)
+            rows: Table | None = None
+            table_digest: Callable[[], str] = str
+            if large_table is None:
+                rows, table_digest = self._tables.read_sent(message, blobs, table_file)
         host.advance(0, 0)
         key = request_key(request, message, blobs)
         asked = Asked(message, blobs, None, None, None, parsed, host, key, table_digest, None)

@@ -31,6 +31,7 @@ class FrameKind(IntEnum):
     DECODE = 6
     PLAN = 7
     SUM = 8
+    RANGE = 9
     READY = 16
     LOADING = 17
     LOADED = 18
@@ -44,6 +45,7 @@ class FrameKind(IntEnum):
     SPANS = 26
     UNABLE = 27
     PART = 28
+    READ_RANGE = 29
 
 
 _LENGTH_BYTES = 8
@@ -66,6 +68,7 @@ FROM_WORKER: Mapping[FrameKind, int] = {
     FrameKind.SPANS: 2**17,
     FrameKind.UNABLE: 0,
     FrameKind.PART: limits.PART_BYTE_LIMIT,
+    FrameKind.READ_RANGE: 16,
 }
 """Kinds of frames that the parent takes, each with the bytes of its largest payload.
 
