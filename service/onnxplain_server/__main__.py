@@ -16,7 +16,6 @@ from onnxplain_server.core.interfaces import Began, BlobStore, Cache, Decoder, R
 from onnxplain_server.core.model_limits import ModelLimits
 from onnxplain_server.core.operation_store import OperationStore
 from onnxplain_server.core.quotas import QuotaStore
-from onnxplain_server.core.remote.sessions import RemoteSessions
 from onnxplain_server.core.sources import FetchControl, Sources
 
 if TYPE_CHECKING:
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from onnxplain_server.config.settings import Settings
     from onnxplain_server.core.remote.models import RemoteAddress, RemotePredictions
     from onnxplain_server.local import LocalMessages
+    from onnxplain_server.outside import Reached
 
 _CACHE_BYTES = 256 * 2**20
 _UPLOAD_BYTES = 2**30
@@ -98,9 +98,7 @@ class _ServerRunner:
     ready: Callable[[], bool] = lambda: True
 
 
-def _server_runner(
-    settings: Settings, remote_sessions: RemoteSessions, stack: ExitStack
-) -> _ServerRunner:
+def _server_runner(settings: Settings, reached: Reached, stack: ExitStack) -> _ServerRunner:
     """Make the runner and the decoder of a server, which `stack` closes."""
     limits = ModelLimits(
         settings.max_node_count,
@@ -109,7 +107,7 @@ def _server_runner(
         settings.max_tree_depth,
     )
     if settings.isolation != "none":
-        return _isolated(settings, limits, remote_sessions, stack)
+        return _isolated(settings, limits, reached, stack)
     from onnxplain_server.adapters.remote_server.handed_models import (  # noqa: PLC0415
         HandedModels,
     )
@@ -131,13 +129,16 @@ def _server_runner(
         remotes=handed.open,
     )
     stack.enter_context(closing(in_process))
-    in_session = partial(handed_session, handed, remote_sessions)
+    in_session = partial(handed_session, handed, reached.remote_sessions)
     runner = SurroundedRunner(SurroundedRunner(in_process, in_session), process_timed)
     return _ServerRunner(runner, LocalDecoder())
 
 
 def _isolated(
-    settings: Settings, limits: ModelLimits, remote_sessions: RemoteSessions, stack: ExitStack
+    settings: Settings,
+    limits: ModelLimits,
+    reached: Reached,
+    stack: ExitStack,
 ) -> _ServerRunner:
     """Make pools of workers; this process imports nothing of what they compute with."""
     from onnxplain_server.adapters.workers.ipc.zygote_arguments import WorkerKind  # noqa: PLC0415
@@ -155,7 +156,7 @@ def _isolated(
     try:
         isolated = Isolated(
             *(worker_settings, settings.running_count, settings.warm_bytes, timeouts),
-            remote_sessions,
+            *(reached.remote_sessions, reached.block_sources, reached.cluster),
         )
         stack.enter_context(closing(isolated))
         decoder.wait_ready()
@@ -176,6 +177,7 @@ def _worker_settings(settings: Settings, limits: ModelLimits) -> WorkerSettings:
     from onnxplain_server.adapters.workers.ipc.zygote_arguments import WorkerSettings  # noqa: PLC0415
     from onnxplain_server.adapters.workers.sandbox.resource_limits import Budget  # noqa: PLC0415
     from onnxplain_server.config.redis_settings import redis_address  # noqa: PLC0415
+    from onnxplain_server.config.settings import table_memory_bytes  # noqa: PLC0415
 
     max_seconds = settings.max_seconds
     if redis_address(settings) is not None:
@@ -189,6 +191,8 @@ def _worker_settings(settings: Settings, limits: ModelLimits) -> WorkerSettings:
         Budget(settings.worker_bytes, cpu_seconds),
         limits,
         settings.max_response_bytes,
+        memory_bytes=table_memory_bytes(settings),
+        has_cluster=settings.dask_scheduler is not None,
     )
 
 
@@ -265,10 +269,9 @@ def _serve(flags: Mapping[str, object], began: Began) -> None:
     logs.configure(settings.log_level, settings.log_format)
     with ExitStack() as stack:
         tracer = outside.build_tracer(stack)
-        remote_sessions = outside.build_remote_sessions(settings, stack)
-        server_runner = _server_runner(settings, remote_sessions, stack)
+        reached = outside.build_reached(settings, stack)
+        server_runner = _server_runner(settings, reached, stack)
         stores = _stores(settings)
-        sources = outside.build_sources(settings, stack)
         make_server = partial(
             serve.Server,
             settings,
@@ -281,8 +284,8 @@ def _serve(flags: Mapping[str, object], began: Began) -> None:
             tracer=tracer,
             operations=stores.operations,
             quotas=stores.quotas,
-            sources=sources,
-            remote_sessions=remote_sessions,
+            sources=reached.sources,
+            remote_sessions=reached.remote_sessions,
         )
         running.run(settings, make_server, began)
 

@@ -4,33 +4,59 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
 
+from onnxplain_server.config.cluster_settings import dask_files
 from onnxplain_server.config.setting_names import SettingsError, variable_and_flag
-from onnxplain_server.config.settings import Settings
+from onnxplain_server.config.settings import Settings, table_memory_bytes
 from onnxplain_server.core.remote.sessions import NO_REMOTE_SESSIONS, RemoteSessions
-from onnxplain_server.core.sources import Sources
+from onnxplain_server.core.sources import BlockCluster, BlockSources, Sources
 from onnxplain_server.telemetry.tracing import UNTRACED, Tracer
 from onnxplain_server.transport.fetched_files import NO_SOURCES
 
 
-def build_sources(settings: Settings, stack: ExitStack) -> Sources:
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """What computations reach outside, each through a process of its own."""
+
+    sources: Sources
+    block_sources: BlockSources | None
+    remote_sessions: RemoteSessions
+    cluster: BlockCluster | None
+
+
+def build_reached(settings: Settings, stack: ExitStack) -> Reached:
+    """Make all of it, which `stack` closes; SettingsError."""
+    return Reached(
+        *build_sources(settings, stack),
+        build_remote_sessions(settings, stack),
+        build_cluster(settings, stack),
+    )
+
+
+def build_sources(settings: Settings, stack: ExitStack) -> tuple[Sources, BlockSources | None]:
     """Make the reader of URIs, which `stack` closes; without a list, it reads none.
+
+    With workers it also reads tables in blocks.
 
     Raises
     ------
     SettingsError
     """
     if settings.sources_file is None:
-        return NO_SOURCES
+        return NO_SOURCES, None
     from onnxplain_server.adapters.sources.fetcher import Fetcher  # noqa: PLC0415
 
+    has_workers = settings.isolation != "none"
     with _list_errors("sources_file"):
         fetcher = Fetcher(
             settings.sources_file,
             _memory_bytes(settings),
             is_confined=settings.isolation == "require",
+            table_memory_bytes=table_memory_bytes(settings) if has_workers else 0,
         )
-    return stack.enter_context(closing(fetcher))
+    stack.enter_context(closing(fetcher))
+    return fetcher, fetcher if has_workers else None
 
 
 def build_remote_sessions(settings: Settings, stack: ExitStack) -> RemoteSessions:
@@ -51,6 +77,37 @@ def build_remote_sessions(settings: Settings, stack: ExitStack) -> RemoteSession
             is_confined=settings.isolation == "require",
         )
     return stack.enter_context(closing(calls))
+
+
+def build_cluster(settings: Settings, stack: ExitStack) -> BlockCluster | None:
+    """Make what hands tasks to a Dask cluster, which `stack` closes; None without a scheduler.
+
+    Raises
+    ------
+    SettingsError
+    """
+    files, setting = dask_files(settings), variable_and_flag("dask_scheduler")
+    if settings.dask_scheduler is None:
+        return None
+    if settings.sources_file is None or settings.isolation == "none":
+        raise SettingsError(
+            f"{setting} needs {variable_and_flag('sources_file')}, and an isolation other than "
+            "none: a cluster computes on tables of URIs, for workers"
+        )
+    from onnxplain_server.adapters.cluster.server.cluster_sessions import (  # noqa: PLC0415
+        ClusterSessions,
+    )
+
+    try:
+        sessions = ClusterSessions(
+            settings.dask_scheduler,
+            tuple(files),
+            _memory_bytes(settings),
+            is_confined=settings.isolation == "require",
+        )
+    except ValueError as error:
+        raise SettingsError(f"{setting}: {error}") from None
+    return stack.enter_context(closing(sessions))
 
 
 def build_tracer(stack: ExitStack) -> Tracer:

@@ -25,6 +25,18 @@ _HOST_NAME = re.compile(r"\*|\.?[a-z0-9_-]+(\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\]")
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://([a-z0-9._-]+|\[[0-9a-f:.]+\])(:[0-9]+)?")
 
 
+_SCHEDULER = re.compile(r"(tcp|tls)://([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]):[0-9]{1,5}")
+
+
+def _scheduler(text: str) -> str:
+    if not _SCHEDULER.fullmatch(text):
+        raise ValueError("must look like tcp://HOST:PORT or tls://HOST:PORT")
+    return text
+
+
+SchedulerAddress = Annotated[str, AfterValidator(_scheduler)]
+
+
 def redis_url(url: SecretStr) -> SecretStr:
     """Validate a Redis URL; ValueError names the rule."""
     if not _is_redis_url(url.get_secret_value()):

@@ -12,7 +12,7 @@ from typing import Literal
 
 from pydantic import ByteSize, Field, SecretStr
 
-from onnxplain_server.config.access_settings import AccessSettings
+from onnxplain_server.config.cluster_settings import ClusterSettings
 from onnxplain_server.config.setting_types import (
     ColumnNames,
     ModelName,
@@ -29,7 +29,7 @@ def core_count(quota_file: Path = Path("/sys/fs/cgroup/cpu.max")) -> int:
     return int(min(affinity or 1, quota))
 
 
-class Settings(AccessSettings):
+class Settings(ClusterSettings):
     """Settings of the server. Sizes are bytes, or texts like "64MiB"."""
 
     running_count: int = Field(2, description="Maximum number of running requests.", ge=1, le=1_000)
@@ -61,6 +61,13 @@ class Settings(AccessSettings):
     )
     worker_bytes: ByteSize = Field(
         ByteSize(2**30), description="Memory limit for the work on one request.", ge=2**26
+    )
+    memory_bytes: ByteSize | None = Field(
+        None,
+        description="Memory of a computation on a table, in a worker: Parquet and Arrow files that"
+        " would need more by the estimate of scaling.md are read in blocks, also those of URIs. By"
+        " default half of worker_bytes.",
+        ge=2**25,
     )
     warm_bytes: ByteSize = Field(
         ByteSize(2**30), description="Memory for idle workers with a loaded model.", ge=0
@@ -218,3 +225,8 @@ class Settings(AccessSettings):
         ge=0,
         le=86_400,
     )
+
+
+def table_memory_bytes(settings: Settings) -> int:
+    """Return the memory of a computation on a table, by default half of a worker's."""
+    return settings.memory_bytes or settings.worker_bytes // 2

@@ -13,7 +13,14 @@ from types import MappingProxyType
 from typing import Protocol, TypeAlias
 
 from onnxplain_server.core.remote.counts import RemoteUse
-from onnxplain_server.core.request import Body, Reply, ReplyFormat, RequestParts
+from onnxplain_server.core.request import (
+    BLOCKS_FORM,
+    REMOTE_FORM,
+    Body,
+    Reply,
+    ReplyFormat,
+    RequestParts,
+)
 from onnxplain_server.core.sources import FetchControl
 
 Began: TypeAlias = Callable[[int, int], None]
@@ -171,6 +178,15 @@ Blobs: TypeAlias = Mapping[str, Blob]
 """Files that a request refers to, by id: uploaded ones, and those that it holds itself."""
 
 NO_BLOBS: Blobs = MappingProxyType({})
+
+
+def blocks_on_cluster(blobs: Blobs) -> Blob | None:
+    """Return the table that a cluster computes on where there is one: by URI, in blocks.
+
+    None beside a remote model, which a cluster cannot ask.
+    """
+    forms = {blob.form: blob for blob in blobs.values()}
+    return None if REMOTE_FORM in forms else forms.get(BLOCKS_FORM)
 
 
 @dataclass(frozen=True, slots=True)

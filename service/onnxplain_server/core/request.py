@@ -83,6 +83,10 @@ REMOTE_FORM = "remote"
 """Form of a serialised RemoteModel, which transports name like a file: it has no bytes to load."""
 
 
+BLOCKS_FORM = "blocks"
+"""Form of a `core.sources.SourceBlocks`: files by URI that are read in blocks while it computes."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class RequestFile:
     """Model or table of a request.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import socket
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Protocol
@@ -25,13 +27,85 @@ class FetchedFile:
     Attributes
     ----------
     content : bytes or bytearray
-        Of a table: the needed rows and columns, as an Arrow stream.
+        Of a table: the needed rows and columns, as an Arrow stream; or packed `SourceBlocks`.
     receipt : bytes
         Serialised Receipt with the sources alone.
+    is_in_blocks : bool
+        Whether the content is packed `SourceBlocks`.
     """
 
     content: bytes | bytearray
     receipt: bytes
+    is_in_blocks: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SourceBlocks:
+    """Parquet files of a table by URI that is read in blocks, as they were found.
+
+    Attributes
+    ----------
+    message : bytes
+        Serialised Table.
+    columns : tuple of str
+        Columns to read, in the table's order.
+    files : tuple of (str, int, str)
+        URI, bytes and version of each file, in the order of the rows.
+    """
+
+    message: bytes
+    columns: tuple[str, ...]
+    files: tuple[tuple[str, int, str], ...]
+
+    def pack(self) -> bytes:
+        """Encode it."""
+        return json.dumps([self.message.hex(), self.columns, self.files]).encode()
+
+    @classmethod
+    def unpack(cls, content: bytes | bytearray) -> SourceBlocks:
+        """Decode the output of `pack`; ValueError for anything else."""
+        try:
+            message, columns, files = json.loads(content)
+            return cls(
+                bytes.fromhex(message),
+                tuple(str(name) for name in columns),
+                tuple((str(uri), int(size), str(version)) for uri, size, version in files),
+            )
+        except (TypeError, RecursionError) as error:
+            raise ValueError(str(error)) from None
+
+
+class RangeReader(Protocol):
+    """Reader of ranges of the files of one `SourceBlocks`, for one thread."""
+
+    def __call__(self, file: int, start: int, length: int) -> bytes:
+        """Read a range of a file, by its number.
+
+        Raises
+        ------
+        ValueError
+            For a range that no file has.
+        ExplainError
+            Those of `Sources`; SOURCE_CHANGED where a file is another one by now.
+        """
+
+
+class BlockCluster(Protocol):
+    """Cluster that computes on tables that are read in blocks."""
+
+    def session(
+        self, blocks: bytes | bytearray, control: FetchControl
+    ) -> AbstractContextManager[socket.socket]:
+        """Give a worker a socket for tasks on the table of packed `SourceBlocks`."""
+
+
+class BlockSources(Protocol):
+    """Files of tables that are read in blocks."""
+
+    def reading(
+        self, blocks: bytes | bytearray, control: FetchControl
+    ) -> AbstractContextManager[RangeReader]:
+        """Read ranges of the files of packed `SourceBlocks`, until the end of the context."""
 
 
 class ModelCache(Protocol):

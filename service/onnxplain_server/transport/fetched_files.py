@@ -14,6 +14,7 @@ from onnxplain.v1.model_pb2 import Model
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.remote.sessions import RemoteSessions
 from onnxplain_server.core.request import (
+    BLOCKS_FORM,
     REMOTE_FORM,
     Reply,
     RequestFile,
@@ -165,7 +166,8 @@ class FetchedFiles:
             return parts
         message, limit = _small(parts.table, "table"), self._limits.table_bytes
         fetched = self._sources.read_table(message, parts.envelope, features, limit, control)
-        table = RequestFile("arrow", fetched.content, receipt=fetched.receipt)
+        form = BLOCKS_FORM if fetched.is_in_blocks else "arrow"
+        table = RequestFile(form, fetched.content, receipt=fetched.receipt)
         return replace(parts, table=table)
 
 

@@ -15,6 +15,7 @@ from functools import partial
 from hashlib import sha256
 from pathlib import Path
 
+from onnxplain_server.adapters.cluster.worker_sources import are_addresses, reading
 from onnxplain_server.adapters.runner.ranged_file import MAX_RANGE
 from onnxplain_server.adapters.runner.shared_files import check
 from onnxplain_server.adapters.workers.ipc import arena_task
@@ -28,6 +29,7 @@ from onnxplain_server.adapters.workers.zygote_start import StartError
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.memory import machine_bytes
 from onnxplain_server.core.model_limits import ModelLimits
+from onnxplain_server.core.sources import RangeReader
 from onnxplain_server.trees.streaming.blocks import Range
 from onnxplain_server.trees.streaming.workers import SharedFile
 
@@ -97,14 +99,14 @@ class ConfinedTasks:
         ------
         ExplainError
         """
-        check(files)
         sizes = [(Path(file.path).name, file.byte_count) for file in files]
         packed = arena_task.PackedTask(job, work, sizes, *task)
         exchange = WorkerRequest(
             FrameKind.SUM, partial(arena_task.pack, task=packed), arena_task.unpack_result
         )
-        with _opened(files) as handles:
-            host = _TaskHost(sha256(job).hexdigest(), handles)
+        opened = reading if are_addresses(files) else _opened
+        with opened(files) as read_range:
+            host = _TaskHost(sha256(job).hexdigest(), read_range)
             return self._client.ask(exchange, host.model_key, host)
 
     def predict(self, model: bytes, job: bytes, rows: bytes) -> bytes:
@@ -129,7 +131,7 @@ class ConfinedTasks:
             partial(arena_task.pack_predictions, model=model, job=job, rows=rows),
             arena_task.unpack_result,
         )
-        host = _TaskHost(sha256(model).hexdigest(), [])
+        host = _TaskHost(sha256(model).hexdigest(), _no_files)
         return self._client.ask(exchange, host.model_key, host)
 
     def close(self) -> None:
@@ -137,11 +139,18 @@ class ConfinedTasks:
         self._pool.close()
 
 
+def _no_files(file: int, _start: int, _length: int) -> bytes:
+    """Refuse to read: predictions need no file."""
+    raise IndexError(file)
+
+
 @contextmanager
-def _opened(files: Sequence[SharedFile]) -> Iterator[list[int]]:
+def _opened(files: Sequence[SharedFile]) -> Iterator[RangeReader]:
+    """Read ranges of files of this machine; INVALID_TABLE where they are not the same."""
+    check(files)
     handles = [os.open(file.path, os.O_RDONLY) for file in files]
     try:
-        yield handles
+        yield lambda file, start, length: os.pread(handles[file], length, start)
     finally:
         for handle in handles:
             os.close(handle)
@@ -155,12 +164,12 @@ class _TaskHost:
     ----------
     model_key : str
         Tasks of one job share processes.
-    handles : list of int
-        Descriptors of the files.
+    read_range : RangeReader
+        Of the files.
     """
 
     model_key: str
-    handles: list[int]
+    read_range: RangeReader
     caller_key: str = ""
 
     def advance(self, done: float, planned: float) -> None:
@@ -190,7 +199,10 @@ class _TaskHost:
         raise MalformedError
 
     def _read(self, file: int, start: int, length: int) -> bytes | None:
-        if file >= len(self.handles) or length > MAX_RANGE:
+        if length > MAX_RANGE:
             raise MalformedError
-        content = os.pread(self.handles[file], length, start)
+        try:
+            content = self.read_range(file, start, length)
+        except (ValueError, IndexError):
+            raise MalformedError from None
         return content if len(content) == length else None

@@ -32,14 +32,15 @@ def connected(address: str, tls_files: Sequence[Path] = ()) -> Iterator[DaskWork
     ExplainError
         UNAVAILABLE where it does not answer; INVALID_OPTION for files that cannot be used.
     """
-    client = _client(address, tls_files)
+    client = connect(address, tls_files)
     try:
         yield DaskWorkers(client)
     finally:
         client.close(timeout=1)
 
 
-def _client(address: str, tls_files: Sequence[Path]) -> Client:
+def connect(address: str, tls_files: Sequence[Path] = ()) -> Client:
+    """Return a client, which its owner closes; arguments and errors are those of `connected`."""
     try:
         return Client(
             address,

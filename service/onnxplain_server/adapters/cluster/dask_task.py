@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable
+from functools import cache
 from importlib.metadata import version
 
 from distributed import get_worker
@@ -74,8 +75,9 @@ def read_reply(reply: bytes) -> bytes:
     raise ExplainError(Reason[name], message, field)
 
 
+@cache
 def own_release() -> str:
-    """Return the version of this package."""
+    """Return the version of this package, whose files are read once."""
     return version("onnxplain-server")
 
 

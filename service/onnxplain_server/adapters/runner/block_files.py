@@ -57,7 +57,7 @@ class ParquetRows(BlockFile):
         from pyarrow.parquet import read_metadata
 
         self._path = path
-        metadata = read_metadata(_where(path))
+        self._metadata = metadata = read_metadata(_where(path))
         self.schema = metadata.schema.to_arrow_schema()
         self.row_count = metadata.num_rows
         sizes = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
@@ -68,7 +68,13 @@ class ParquetRows(BlockFile):
 
         ends = self._ends
         groups = np.flatnonzero((ends[1:] > start) & (ends[:-1] < stop)).tolist()
-        with ParquetFile(_where(self._path), pre_buffer=False, buffer_size=_PAGE_BUFFER) as file:
+        opened = ParquetFile(
+            _where(self._path),
+            metadata=self._metadata,
+            pre_buffer=False,
+            buffer_size=_PAGE_BUFFER,
+        )
+        with opened as file:
             batches = file.iter_batches(BLOCK_ROWS, groups, list(names), use_threads=False)
             skipped = start - int(ends[groups[0]])
             yield from _trimmed(batches, skipped, stop - start)

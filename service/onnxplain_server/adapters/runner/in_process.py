@@ -17,7 +17,7 @@ from onnxplain_server.adapters.runner.loaded_models import LoadedModels
 from onnxplain_server.adapters.runner.on_workers.opening import open_calls
 from onnxplain_server.adapters.runner.on_workers.worker_calls import PredictionWorkers
 from onnxplain_server.adapters.runner.publisher import publisher, refuse_parts
-from onnxplain_server.adapters.runner.receipt import work_of
+from onnxplain_server.adapters.runner.receipt import add_read_bytes, work_of
 from onnxplain_server.adapters.runner.remote.named_remote import NamedRemote, remote_model
 from onnxplain_server.adapters.runner.remote.opened import OpenedRemote, no_remote_models
 from onnxplain_server.adapters.runner.request_parts import (
@@ -123,6 +123,8 @@ class InProcess:
                 operators = asked.model.size_dependent_operators
                 response.receipt.size_dependent_operators.extend(operators)
             asked.write_provenance(response, start)
+            if table is not None:
+                add_read_bytes(response.receipt, table.blocks)
             work = work_of(asked.message, response.receipt)
             return reply.encode(response, reply_format, self._reply_bytes, work)
 
@@ -158,7 +160,10 @@ class InProcess:
             question.parse(envelope, message)
             refuse_parts(message, reply_format)
             parsed = question.read(message)
-            rows, table_digest = self._tables.read_sent(message, blobs, table_file)
+            rows: Table | None = None
+            table_digest: Callable[[], str] = str
+            if large_table is None:
+                rows, table_digest = self._tables.read_sent(message, blobs, table_file)
         key = request_key(request, message, blobs)
         asked = Asked(message, blobs, None, None, None, parsed, host, key, table_digest, None)
         return self._bound(asked, rows, large_table)

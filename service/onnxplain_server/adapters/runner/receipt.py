@@ -12,6 +12,7 @@ from onnxplain.v1 import explanation_service_pb2 as service_pb2
 
 from onnxplain_server.core.interfaces import Blobs
 from onnxplain_server.core.request import Work
+from onnxplain_server.trees.streaming.row_blocks import TableBlocks
 
 _LIBRARIES = ("numpy", "onnx", "onnxruntime", "scikit-learn", "scipy")
 
@@ -40,6 +41,13 @@ def sources(blobs: Blobs) -> Sequence[service_pb2.Source]:
         for blob in blobs.values()
         for source in service_pb2.Receipt.FromString(blob.receipt).sources
     ]
+
+
+def add_read_bytes(made: service_pb2.Receipt, table: TableBlocks) -> None:
+    """Add the bytes that were read of the table's files during the computation to its sources."""
+    counts = table.read_byte_counts()
+    for source, count in zip(made.sources[len(made.sources) - len(counts) :], counts, strict=True):
+        source.read_byte_count += count
 
 
 def work_of(message: service_pb2.ExplainRequest, made: service_pb2.Receipt) -> Work:

@@ -25,12 +25,12 @@ from onnxplain_server.adapters.runner.block_files import (
 from onnxplain_server.adapters.runner.csv_blocks import is_gzipped
 from onnxplain_server.adapters.runner.shared_files import shared_file
 from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.memory import cells_bytes
 from onnxplain_server.core.table import Table
 from onnxplain_server.trees.streaming.row_blocks import (
     BLOCK_ROWS,
     LargeTable,
     RemoteTable,
-    cells_bytes,
     whole_bytes,
 )
 from onnxplain_server.trees.streaming.workers import Workers
@@ -111,6 +111,10 @@ class FileBlocks:
                 while chunk := file.read(_DIGEST_BUFFER):
                     digest.update(chunk)
         return f"sha256:{digest.hexdigest()}"
+
+    def read_byte_counts(self) -> Sequence[int]:
+        """Return nothing: these files have no address."""
+        return ()
 
     def read(self, first: int, last: int, names: Sequence[str]) -> Iterator[tuple[int, Table]]:
         """Read blocks; see `TableBlocks.read`."""

@@ -31,6 +31,7 @@ from onnxplain_server.adapters.sources.fetch_protocol import (
     FetchRequest,
     ask_whether_cached,
     pack_error,
+    receive_range,
     receive_request,
     send_part,
 )
@@ -42,6 +43,7 @@ from onnxplain_server.adapters.sources.source_list import (
 )
 from onnxplain_server.adapters.sources.stores import tls_context
 from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.sources import SourceBlocks
 
 LOG = logging.getLogger(__name__)
 
@@ -115,7 +117,14 @@ def _fetch(end: socket.socket, request: FetchRequest, fetching: Fetching) -> byt
                 *(table, envelope, request.features, Sink(end)),
                 byte_limit=request.byte_limit,
                 seconds=request.seconds,
+                memory_bytes=request.memory_bytes,
+                in_blocks=lambda blocks: send_part(end, b"B", blocks.pack()),
             )
+        case FetchKind.RANGES:
+            blocks = SourceBlocks.unpack(request.message)
+            with fetching.reading(blocks, request.seconds) as read:
+                while True:
+                    send_part(end, b"C", read(*receive_range(end)))
     return bytes(receipt.SerializeToString())
 
 

@@ -1,8 +1,10 @@
 """Protocol between the server and its fetching process: a socket of its own for each fetch.
 
 The server sends one request; the process answers with parts of the content, then with an end or an
-error. Before the content of a model it tells the version, and the server answers whether it has it.
-The server takes nothing of it on trust. gRPC between both would need threads and a port.
+error. A table that is read in blocks has a part that describes its files in place of content, and
+is read by ranges over another socket. Before the content of a model it tells the version, and the
+server answers whether it has it. The server takes nothing of it on trust. gRPC between both would
+need threads and a port.
 """
 
 from __future__ import annotations
@@ -15,13 +17,18 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+from google.protobuf.message import DecodeError
+from onnxplain.v1.explanation_service_pb2 import Receipt
+
 from onnxplain_server.adapters.listed.network_process import WITHOUT_THREADS
 from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.sources import SourceBlocks
 
 PART_BYTES = 2**20
 _HEADER = struct.Struct("<cI")
 _ENDING_BYTES = 2**26
 _REQUEST = struct.Struct("<Q")
+_RANGE = struct.Struct("<IQI")
 _CACHED, _MISSING = b"1", b"0"
 _ZEROS = memoryview(bytes(PART_BYTES))
 
@@ -42,11 +49,12 @@ class FetchBrokenError(Exception):
 
 
 class FetchKind(Enum):
-    """Kind of a fetch."""
+    """Kind of a fetch; RANGES are those of one table's files, until the server has read enough."""
 
     MODEL = "model"
     TABLE = "table"
     WRITE = "write"
+    RANGES = "ranges"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +65,7 @@ class FetchRequest:
     ----------
     kind : FetchKind
     message : bytes
-        Serialised Model or Table; the URI of what is written.
+        Serialised Model or Table; the URI of what is written; packed `SourceBlocks`.
     byte_limit : int
     seconds : float
         Time for the fetch.
@@ -65,6 +73,8 @@ class FetchRequest:
         Of a table: the serialised ExplainRequest without it. What is written, of a result.
     features : tuple of str
         Of a table: names of features that the model carries.
+    memory_bytes : int
+        Of a table: where it would need more memory, it is read in blocks; 0: it is not.
     """
 
     kind: FetchKind
@@ -73,6 +83,7 @@ class FetchRequest:
     seconds: float
     envelope: bytes = b""
     features: tuple[str, ...] = ()
+    memory_bytes: int = 0
 
 
 def send_request(end: socket.socket, request: FetchRequest) -> None:
@@ -80,7 +91,7 @@ def send_request(end: socket.socket, request: FetchRequest) -> None:
     header = json.dumps(
         [
             *(request.kind.value, request.byte_limit, request.seconds, request.features),
-            *(len(request.message), len(request.envelope)),
+            *(len(request.message), len(request.envelope), request.memory_bytes),
         ]
     ).encode()
     end.sendall(_REQUEST.pack(len(header)) + header)
@@ -91,7 +102,8 @@ def send_request(end: socket.socket, request: FetchRequest) -> None:
 def receive_request(end: socket.socket) -> FetchRequest:
     """Receive a request; its sender is trusted."""
     (length,) = _REQUEST.unpack(_exactly(end, _REQUEST.size))
-    kind, byte_limit, seconds, features, message, envelope = json.loads(_exactly(end, length))
+    fields = json.loads(_exactly(end, length))
+    kind, byte_limit, seconds, features, message, envelope, memory_bytes = fields
     return FetchRequest(
         FetchKind(kind),
         bytes(_exactly(end, message)),
@@ -99,6 +111,7 @@ def receive_request(end: socket.socket) -> FetchRequest:
         seconds,
         bytes(_exactly(end, envelope)),
         tuple(features),
+        memory_bytes,
     )
 
 
@@ -111,9 +124,9 @@ def send_part(end: socket.socket, kind: bytes, content: bytes | memoryview) -> N
 def receive_header(end: socket.socket) -> tuple[bytes, int]:
     """Receive kind and size of the next part."""
     kind, length = _HEADER.unpack(_exactly(end, _HEADER.size))
-    is_ending = kind in {b"D", b"E"}
-    if kind not in {b"C", b"D", b"E", b"V"} or length > (
-        _ENDING_BYTES if is_ending else PART_BYTES
+    is_long = kind in {b"D", b"E", b"B"}
+    if kind not in {b"B", b"C", b"D", b"E", b"V"} or length > (
+        _ENDING_BYTES if is_long else PART_BYTES
     ):
         raise FetchBrokenError
     return kind, length
@@ -130,6 +143,17 @@ def append_content(end: socket.socket, length: int, content: bytearray) -> None:
     content += _ZEROS[:length]
     with memoryview(content) as whole, whole[start:] as part:
         _fill(end, part)
+
+
+def send_range(end: socket.socket, file: int, start: int, length: int) -> None:
+    """Ask for a range of a file; a part with its content follows."""
+    end.sendall(_RANGE.pack(file, start, length))
+
+
+def receive_range(end: socket.socket) -> tuple[int, int, int]:
+    """Receive file, start and length of a range."""
+    file, start, length = _RANGE.unpack(_exactly(end, _RANGE.size))
+    return file, start, length
 
 
 def ask_whether_cached(end: socket.socket, version: str) -> bool:
@@ -165,6 +189,23 @@ def unpack_error(content: bytes | bytearray) -> ExplainError:
     if name not in Reason.__members__ or Reason[name] not in REASONS:
         raise FetchBrokenError
     return ExplainError(Reason[name], message, field)
+
+
+def check_blocks(content: bytearray) -> None:
+    """Check the description of a table that is read in blocks; FetchBrokenError."""
+    try:
+        SourceBlocks.unpack(content)
+    except ValueError:
+        raise FetchBrokenError from None
+
+
+def sources_only(content: bytearray) -> bytes:
+    """Return a serialised Receipt that has sources alone; FetchBrokenError."""
+    try:
+        receipt = Receipt.FromString(bytes(content))
+    except DecodeError:
+        raise FetchBrokenError from None
+    return bytes(Receipt(sources=receipt.sources).SerializeToString())
 
 
 def _json(content: bytes | bytearray) -> Any:

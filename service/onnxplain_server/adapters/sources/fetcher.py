@@ -13,11 +13,12 @@ import os
 import socket
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 from google.protobuf.message import DecodeError
-from onnxplain.v1.explanation_service_pb2 import Receipt
 from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.table_pb2 import Table
 
@@ -35,13 +36,20 @@ from onnxplain_server.adapters.sources.fetch_protocol import (
     FetchKind,
     FetchRequest,
 )
+from onnxplain_server.adapters.sources.range_session import RangeSession
 from onnxplain_server.adapters.sources.source_list import (
     SourceList,
     read_source_list,
 )
 from onnxplain_server.core.contract_limits import TableUris
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.sources import FetchControl, FetchedFile, ModelCache, NoModelCache
+from onnxplain_server.core.sources import (
+    FetchControl,
+    FetchedFile,
+    ModelCache,
+    NoModelCache,
+    SourceBlocks,
+)
 
 LOG = logging.getLogger(__name__)
 
@@ -65,6 +73,8 @@ class Fetcher:
         Address space of the process beyond its start.
     is_confined : bool
         Whether all protections are required.
+    table_memory_bytes : int
+        Tables that would need more are read in blocks; 0: none is.
 
     Raises
     ------
@@ -72,7 +82,15 @@ class Fetcher:
         If the list is not usable, or a library is missing.
     """
 
-    def __init__(self, path: Path, memory_bytes: int, *, is_confined: bool) -> None:
+    def __init__(
+        self,
+        path: Path,
+        memory_bytes: int,
+        *,
+        is_confined: bool,
+        table_memory_bytes: int = 0,
+    ) -> None:
+        self._table_memory_bytes = table_memory_bytes
         self._sources = read_source_list(path)
         missing = [name for name in LIBRARIES if importlib.util.find_spec(name) is None]
         if missing:
@@ -111,7 +129,8 @@ class Fetcher:
         """Fetch a table; see `Sources.read_table`."""
         check_listed(self._sources, table_addresses(message))
         asked = FetchRequest(
-            FetchKind.TABLE, message, byte_limit, _seconds(control), request, features
+            *(FetchKind.TABLE, message, byte_limit, _seconds(control), request, features),
+            self._table_memory_bytes,
         )
         return self._fetch(asked, control)
 
@@ -125,6 +144,21 @@ class Fetcher:
         """Raise where a result may not be written there; see `Sources.check_writable`."""
         target = canonical(uri, "result_uri")
         self._sources.find(target, "result_uri", for_writing=True)
+
+    @contextmanager
+    def reading(self, blocks: bytes | bytearray, control: FetchControl) -> Iterator[RangeSession]:
+        """Read ranges of a table's files; see `BlockSources.reading`."""
+        described = SourceBlocks.unpack(blocks)
+        check_listed(self._sources, table_addresses(described.message))
+        request = FetchRequest(FetchKind.RANGES, bytes(blocks), 0, _seconds(control))
+
+        def connect() -> socket.socket:
+            end = self._running(control).connect()
+            protocol.send_request(end, request)
+            return end
+
+        with closing(RangeSession(described, connect, control)) as session:
+            yield session
 
     def close(self) -> None:
         """End the process."""
@@ -211,7 +245,7 @@ def _receive(
     end: socket.socket, byte_limit: int, control: FetchControl, lookup: CacheLookup
 ) -> FetchedFile:
     """Receive the content, of at most so many bytes, and the receipt."""
-    content = bytearray()
+    content, is_in_blocks = bytearray(), False
     while True:
         while not is_readable(end):
             control.check("while the source was read")
@@ -227,7 +261,10 @@ def _receive(
             control.check("while the source was read")
             raise protocol.unpack_error(part)
         if kind == b"D":
-            return FetchedFile(lookup.completed(content), _receipt(part))
+            return FetchedFile(lookup.completed(content), protocol.sources_only(part), is_in_blocks)
+        if kind == b"B":
+            content, is_in_blocks = part, True
+            protocol.check_blocks(part)
         if kind == b"V":
             protocol.answer_whether_cached(end, is_cached=lookup(protocol.unpack_version(part)))
 
@@ -245,15 +282,6 @@ def _ended(kind: FetchKind) -> ExplainError:
     return ExplainError(
         Reason.SOURCE_UNAVAILABLE, "the process that fetches ended, twice; tell the operator"
     )
-
-
-def _receipt(content: bytearray) -> bytes:
-    """Return a serialised Receipt that has sources alone."""
-    try:
-        receipt = Receipt.FromString(bytes(content))
-    except DecodeError:
-        raise FetchBrokenError from None
-    return bytes(Receipt(sources=receipt.sources).SerializeToString())
 
 
 def _seconds(control: FetchControl) -> float:

@@ -32,10 +32,15 @@ from onnxplain_server.adapters.sources.source_files import FoundFile, SourceFile
 from onnxplain_server.adapters.sources.source_list import SourceEntry, SourceList
 from onnxplain_server.adapters.sources.stores import guarded
 from onnxplain_server.adapters.sources.table_reader import open_table
+from onnxplain_server.adapters.sources.tables.block_choice import columns_in_blocks
 from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.sources import SourceBlocks
 
 IsCached: TypeAlias = Callable[[str], bool]
 """Tells whether the file of a version (see `ModelCache`) need not be downloaded."""
+
+ReadRange: TypeAlias = Callable[[int, int, int], bytes | memoryview]
+"""Reads a range of a file: its number, start and length."""
 
 _Store: TypeAlias = Objects | LocalFiles
 _ReadFile: TypeAlias = Callable[[CanonicalUri, int], tuple[bytes | None, ObjectVersion]]
@@ -80,21 +85,47 @@ class Fetching:
         *,
         byte_limit: int,
         seconds: float,
+        memory_bytes: int = 0,
+        in_blocks: Callable[[SourceBlocks], None] = lambda _blocks: None,
     ) -> Receipt:
-        """Write the needed rows and columns of a table as an Arrow stream; return the sources."""
+        """Write the needed rows and columns of a table as an Arrow stream; return the sources.
+
+        Where it would need more than `memory_bytes`, if that is not 0, and can be read in blocks,
+        `in_blocks` is called in place of that.
+        """
         with ExitStack() as stack:
             found = list(self._found_files(message, seconds, stack))
             files = SourceFiles(found)
             stack.callback(files.close)
             table = open_table(files, _query(message, byte_limit))
             columns = needed_columns(request, features, table.column_names)
-            # RawIOBase has the methods of BinaryIO that are used: write and close.
-            table.read(columns, cast("BinaryIO", sink))
+            names = columns_in_blocks(table, columns, memory_bytes)
+            if names is not None:
+                in_blocks(SourceBlocks(message.SerializeToString(), names, _versions(found)))
+            else:
+                # RawIOBase has the methods of BinaryIO that are used: write and close.
+                table.read(columns, cast("BinaryIO", sink))
             sources = [
                 _source(file.found, count)
                 for file, count in zip(found, files.read_byte_counts, strict=True)
             ]
         return Receipt(sources=sources)
+
+    @contextmanager
+    def reading(self, blocks: SourceBlocks, seconds: float) -> Iterator[ReadRange]:
+        """Read ranges of the files of a table, of the versions that were found before."""
+        with ExitStack() as stack:
+            message = Table.FromString(blocks.message)
+            found = list(self._found_files(message, seconds, stack))
+            if _versions(found) != blocks.files:
+                raise ExplainError(
+                    Reason.SOURCE_CHANGED,
+                    "a file of the table changed while it was read; repeat the request",
+                    "table.uris",
+                )
+            files = SourceFiles(found)
+            stack.callback(files.close)
+            yield lambda file, start, length: files.read(files.files[file], [(start, length)])[0]
 
     def write(self, uri: str, content: bytes, seconds: float) -> None:
         """Write a result."""
@@ -198,6 +229,11 @@ def _read_artifact(
 
 def _is_not_cached(_version: str) -> bool:
     return False
+
+
+def _versions(found: Sequence[FoundFile]) -> tuple[tuple[str, int, str], ...]:
+    versions = [file.found for file in found]
+    return tuple((str(each.uri), each.byte_count, each.version) for each in versions)
 
 
 def _source(found: ObjectVersion, byte_count: int) -> Source:

@@ -20,6 +20,7 @@ from onnxplain_server.adapters.workers.ipc.channel import (
     MalformedError,
 )
 from onnxplain_server.adapters.workers.request_monitor import RequestMonitor
+from onnxplain_server.core.sources import RangeReader
 from onnxplain_server.telemetry.spans import current
 
 
@@ -32,9 +33,18 @@ class FrameServer:
     call : int
         Number of the request.
     monitor : RequestMonitor
+    read_range : RangeReader or None
+        Reads the request's table, where the worker reads it in blocks.
     """
 
-    def __init__(self, channel: FrameChannel, call: int, monitor: RequestMonitor) -> None:
+    def __init__(
+        self,
+        channel: FrameChannel,
+        call: int,
+        monitor: RequestMonitor,
+        read_range: RangeReader | None = None,
+    ) -> None:
+        self._read_range = read_range
         self._channel = channel
         self._call = call
         self._monitor = monitor
@@ -83,6 +93,8 @@ class FrameServer:
                 self._join_flight(payloads.unpack_names(frame.payload))
             case FrameKind.FLIGHT_LEAVE:
                 self._flight.close()
+            case FrameKind.READ_RANGE:
+                self._send_range(*payloads.unpack_range(frame.payload))
             case FrameKind.PART:
                 self._publish(frame.payload)
             case FrameKind.SPANS:
@@ -118,6 +130,15 @@ class FrameServer:
             self._monitor.host.single_flight(names[0])
         )
         self._channel.send(Frame(FrameKind.FLIGHT_ROLE, self._call, b"1" * is_leader), self.tick)
+
+    def _send_range(self, file: int, start: int, length: int) -> None:
+        if self._read_range is None:
+            raise MalformedError
+        try:
+            content = self._read_range(file, start, length)
+        except ValueError:
+            raise MalformedError from None
+        self._channel.send(Frame(FrameKind.RANGE, self._call, content), self.tick)
 
     def _publish(self, part: bytes) -> None:
         self._part_count += 1

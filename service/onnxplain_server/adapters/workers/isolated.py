@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+import socket
 import threading
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -15,9 +17,10 @@ from onnxplain_server.adapters.workers.quarantine import Quarantine
 from onnxplain_server.adapters.workers.worker_client import WorkerClient
 from onnxplain_server.adapters.workers.worker_metrics import WorkerCounts
 from onnxplain_server.adapters.workers.worker_process import WorkerRequest
-from onnxplain_server.core.interfaces import Blobs, RunnerHost
+from onnxplain_server.core.interfaces import Blobs, RunnerHost, blocks_on_cluster
 from onnxplain_server.core.remote.sessions import NO_REMOTE_SESSIONS, RemoteSessions
-from onnxplain_server.core.request import Reply, ReplyFormat
+from onnxplain_server.core.request import BLOCKS_FORM, Reply, ReplyFormat
+from onnxplain_server.core.sources import BlockCluster, BlockSources, RangeReader
 
 LOG = logging.getLogger(__name__)
 
@@ -54,6 +57,10 @@ class Isolated:
     timeouts : WorkerTimeouts
     remote_sessions : RemoteSessions
         Let workers ask remote models; by default, none.
+    block_sources : BlockSources or None
+        Reads tables in blocks for workers.
+    cluster : ClusterSessions or None
+        Computes what is exact in blocks for workers.
 
     Raises
     ------
@@ -61,14 +68,18 @@ class Isolated:
         When no worker can be started.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0917 - its parts
         self,
         settings: WorkerSettings,
         spare_count: int,
         warm_bytes: int,
         timeouts: WorkerTimeouts,
         remote_sessions: RemoteSessions = NO_REMOTE_SESSIONS,
+        block_sources: BlockSources | None = None,
+        cluster: BlockCluster | None = None,
     ) -> None:
+        self._cluster = cluster
+        self._block_sources = block_sources
         self._remote_sessions = remote_sessions
         self._settings = settings
         self._timeouts = timeouts
@@ -169,12 +180,30 @@ class Isolated:
         reply_format: ReplyFormat,
     ) -> Reply:
         pack = partial(arena_request.pack, request=message, blobs=blobs, reply_format=reply_format)
-        session = partial(self._remote_sessions.session, blobs, host)
-        request = WorkerRequest(kind, pack, arena_reply.unpack_reply, session)
+        session = partial(self._session, kind, blobs, host)
         self._quarantine.check(host.model_key)
-        try:
-            reply = self._client.ask(request, host.model_key, host)
-        except UnableError:
-            reply = self._learning_client().ask(request, host.model_key, host)
+        with self._reading(blobs, host) as read_range:
+            request = WorkerRequest(kind, pack, arena_reply.unpack_reply, session, read_range)
+            try:
+                reply = self._client.ask(request, host.model_key, host)
+            except UnableError:
+                reply = self._learning_client().ask(request, host.model_key, host)
         self._quarantine.release(host.model_key)
         return reply
+
+    def _session(
+        self, kind: FrameKind, blobs: Blobs, host: RunnerHost
+    ) -> AbstractContextManager[socket.socket | None]:
+        """Open what a worker gets a socket for: a remote model, or a cluster for its table."""
+        if kind is FrameKind.EXPLAIN and self._cluster and (blob := blocks_on_cluster(blobs)):
+            return self._cluster.session(blob.content, host.control)
+        return self._remote_sessions.session(blobs, host)
+
+    def _reading(
+        self, blobs: Blobs, host: RunnerHost
+    ) -> AbstractContextManager[RangeReader | None]:
+        """Let a worker read the table of a request in blocks, where it has such a one."""
+        for blob in blobs.values():
+            if blob.form == BLOCKS_FORM and self._block_sources is not None:
+                return self._block_sources.reading(blob.content, host.control)
+        return nullcontext()

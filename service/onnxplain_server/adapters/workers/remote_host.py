@@ -88,6 +88,11 @@ class RemoteHost:
                     self._put_bytes += charge
                     self._buffer(payloads.pack_entries({name: value}))
 
+    def read_range(self, file: int, start: int, length: int) -> bytes:
+        """Read a range of the files of the request's table, which the parent has read for it."""
+        packed = payloads.pack_range(file, start, length)
+        return self._exchange(FrameKind.READ_RANGE, packed, FrameKind.RANGE)
+
     def publish(self, part: bytes) -> None:
         """Send part of the answer to the parent; it is dropped if it exceeds a limit."""
         with self._lock:

@@ -28,6 +28,7 @@ from onnxplain_server.adapters.workers.ipc.channel import (
 from onnxplain_server.adapters.workers.process_status import private_bytes
 from onnxplain_server.adapters.workers.request_monitor import RequestMonitor
 from onnxplain_server.core.errors import ExplainError
+from onnxplain_server.core.sources import RangeReader
 
 Answer = TypeVar("Answer")
 
@@ -51,12 +52,15 @@ class WorkerRequest(Generic[Answer]):
         Reads the answer; raises MalformedError.
     session : callable () -> context manager
         Entered while a worker answers; gives a socket for that worker alone, or None.
+    read_range : RangeReader or None
+        Reads the request's table, where the worker reads it in blocks.
     """
 
     kind: FrameKind
     pack: Callable[[Arena], bytes]
     unpack: Callable[[Arena, bytes], Answer]
     session: Callable[[], AbstractContextManager[socket.socket | None]] = nullcontext
+    read_range: RangeReader | None = None
 
 
 class Worker:
@@ -150,7 +154,8 @@ class Worker:
             self._channel.send(Frame(exchange.kind, self._call, layout), monitor.tick)
             if handed is not None:
                 self._channel.send_socket(handed, monitor.tick)
-            with FrameServer(self._channel, self._call, monitor) as server:
+            serving = FrameServer(self._channel, self._call, monitor, exchange.read_range)
+            with serving as server:
                 header = self._follow(server)
             answer = exchange.unpack(self._arena, header)
             self.is_usable = True

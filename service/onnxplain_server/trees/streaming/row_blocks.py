@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from onnxplain_server.core.memory import cells_bytes
 from onnxplain_server.core.table import Table
 
 if TYPE_CHECKING:
@@ -50,10 +51,8 @@ class TableBlocks(Protocol):
     def digest(self) -> str:
         """Return the digest of the table's files, as an upload of them has it."""
 
-
-_COPIES = 6
-"""Of a table in memory: columns as sent and in the model's type, cells, effects and their terms."""
-_NUMBER = 8
+    def read_byte_counts(self) -> Sequence[int]:
+        """Return the bytes read of each file since the start, where they have an address."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,8 +90,3 @@ class LargeTable:
 def whole_bytes(blocks: TableBlocks) -> int:
     """Estimate the memory of a computation on the whole table."""
     return cells_bytes(blocks.row_count * len(blocks.names))
-
-
-def cells_bytes(cell_count: int) -> int:
-    """Estimate the memory of a computation on a table of so many cells."""
-    return _COPIES * _NUMBER * cell_count

@@ -56,6 +56,12 @@ class ParquetFooter:
         count: int = self._metadata.row_group(row_group).num_rows
         return count
 
+    @property
+    def total_row_count(self) -> int:
+        """Rows of the file."""
+        count: int = self._metadata.num_rows
+        return count
+
     def ranges(self, row_group: int, names: Iterable[str]) -> list[tuple[int, int]]:
         """Return where the chunks of columns lie, as (start, length), unless they are there.
 

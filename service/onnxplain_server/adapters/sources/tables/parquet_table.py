@@ -55,6 +55,17 @@ class ParquetTable:
     def column_names(self) -> Sequence[str]:
         return [*self._schemas.names, *self._partitions.types]
 
+    @property
+    def row_count(self) -> int:
+        """Rows of all files."""
+        return sum(footer.total_row_count for footer in self._footers)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether rows are those of the files: of one schema, without filters and partitions."""
+        has_one_schema = len({str(footer.schema) for footer in self._footers}) == 1
+        return has_one_schema and not self._chosen.filters and not self._partitions.types
+
     def read(self, columns: Sequence[str] | None, sink: BinaryIO) -> int:
         what = plan(self._schemas, self._partitions, self._chosen.filters, columns)
         blocks = [block for footer in self._footers for block in self._blocks(footer, what)]

@@ -34,6 +34,7 @@ class FrameKind(IntEnum):
     DESCRIBE_TABLE = 9
     PREDICT = 10
     PREDICT_ROWS = 11
+    RANGE = 12
     READY = 16
     LOADING = 17
     LOADED = 18
@@ -47,6 +48,7 @@ class FrameKind(IntEnum):
     SPANS = 26
     UNABLE = 27
     PART = 28
+    READ_RANGE = 29
 
 
 _LENGTH_BYTES = 8
@@ -69,6 +71,7 @@ FROM_WORKER: Mapping[FrameKind, int] = {
     FrameKind.SPANS: 2**17,
     FrameKind.UNABLE: 0,
     FrameKind.PART: limits.PART_BYTE_LIMIT,
+    FrameKind.READ_RANGE: 16,
 }
 """Kinds of frames that the parent takes, each with the bytes of its largest payload.
 

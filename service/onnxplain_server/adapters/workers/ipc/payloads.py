@@ -15,6 +15,7 @@ from onnxplain_server.telemetry.spans import Attributes, Span
 
 _LENGTH = struct.Struct("<q")
 _PAIR = struct.Struct("<dd")
+_RANGE = struct.Struct("<IQI")
 _ABSENT = -1
 _SPAN_LIMIT = 256
 _SPAN_BYTE_LIMIT = 2**17
@@ -62,6 +63,19 @@ def unpack_values(packed: bytes, count_limit: int = NAME_COUNT_LIMIT) -> list[by
         values.append(None if length == _ABSENT else packed[offset : offset + length])
         offset += max(0, length)
     return values
+
+
+def pack_range(file: int, start: int, length: int) -> bytes:
+    """Encode a range of a file: its number, start and length."""
+    return _RANGE.pack(file, start, length)
+
+
+def unpack_range(packed: bytes) -> tuple[int, int, int]:
+    """Decode the output of `pack_range`."""
+    if len(packed) != _RANGE.size:
+        raise MalformedError
+    file, start, length = _RANGE.unpack(packed)
+    return file, start, length
 
 
 def pack_names(names: Sequence[str]) -> bytes:

@@ -52,6 +52,10 @@ class WorkerSettings:
     reply_bytes : int
         Size limit of a reply to a caller.
     kind : WorkerKind
+    memory_bytes : int
+        Tables that would need more are read in blocks.
+    has_cluster : bool
+        Whether requests whose table is read in blocks by URI come with a socket to a cluster.
     """
 
     thread_count: int
@@ -60,6 +64,8 @@ class WorkerSettings:
     limits: ModelLimits
     reply_bytes: int = 2**63 - 1
     kind: WorkerKind = WorkerKind.COMPUTE
+    memory_bytes: int = 2**63 - 1
+    has_cluster: bool = False
 
     def to_json(self) -> str:
         """Encode as a command-line argument."""

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from functools import partial
 
+from onnxplain_server.adapters.cluster.server.socket_workers import SocketWorkers
 from onnxplain_server.adapters.remote_server.handed_models import HandedModels
 from onnxplain_server.adapters.runner.in_process import InProcess
 from onnxplain_server.adapters.workers.ipc import arena_reply, arena_request
 from onnxplain_server.adapters.workers.ipc.arena import Arena
 from onnxplain_server.adapters.workers.ipc.channel import FrameKind
 from onnxplain_server.adapters.workers.ipc.zygote_arguments import LEARNING_LIBRARY, WorkerSettings
+from onnxplain_server.adapters.workers.programs.sent_blocks import refuse_blocks, sent_blocks
 from onnxplain_server.adapters.workers.remote_host import RemoteHost
 from onnxplain_server.adapters.workers.sandbox import preload
 from onnxplain_server.adapters.workers.worker_loop import Answerer
-from onnxplain_server.core.request import Reply
+from onnxplain_server.core.interfaces import Blobs, blocks_on_cluster
+from onnxplain_server.core.request import Reply, ReplyFormat
 
 _MODEL_COUNT = 2
 """A worker serves one model, on both scales."""
@@ -38,13 +42,39 @@ def answerers(settings: WorkerSettings) -> Mapping[FrameKind, Answerer]:
         reply_bytes=settings.reply_bytes,
         remotes=handed.open,
     )
+    explainer = _Explainer(runner, settings)
     return {
-        FrameKind.EXPLAIN: partial(_answer, handed, runner.explain),
-        FrameKind.PLAN: partial(_answer, handed, runner.plan),
+        FrameKind.EXPLAIN: partial(_answer, handed, explainer.explain),
+        FrameKind.PLAN: partial(_answer, handed, explainer.plan),
         FrameKind.DESCRIBE: partial(_answer, handed, runner.describe),
         FrameKind.DESCRIBE_TABLE: partial(_answer, handed, runner.describe_table),
         FrameKind.PREDICT: partial(_answer, handed, runner.predict),
     }
+
+
+class _Explainer:
+    """Explains; a table that would need more memory is read in blocks."""
+
+    def __init__(self, runner: InProcess, settings: WorkerSettings) -> None:
+        self._runner = runner
+        self._memory_bytes = settings.memory_bytes
+        self._has_cluster = settings.has_cluster
+
+    def explain(
+        self, request: bytes, blobs: Blobs, host: RemoteHost, reply_format: ReplyFormat
+    ) -> Reply:
+        with ExitStack() as stack:
+            workers = None
+            if self._has_cluster and blocks_on_cluster(blobs):
+                workers = SocketWorkers(stack.enter_context(host.receive_socket()))
+            table = sent_blocks(request, blobs, host, self._memory_bytes, workers)
+            return self._runner.explain_large(request, blobs, table, host, reply_format)
+
+    def plan(
+        self, request: bytes, blobs: Blobs, host: RemoteHost, reply_format: ReplyFormat
+    ) -> Reply:
+        refuse_blocks(blobs)
+        return self._runner.plan(request, blobs, host, reply_format)
 
 
 def _answer(

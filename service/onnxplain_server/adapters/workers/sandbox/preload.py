@@ -26,6 +26,7 @@ from onnxplain_server.methods.registry import METHODS, SEQUENCES
 
 _MODULES = (
     *("encodings.idna", "encodings.unicode_escape", "encodings.latin_1", "encodings.utf_16"),
+    "encodings.cp437",
     *("numpy.random", "numpy.ma", "onnx.shape_inference"),
     *("pyarrow.csv", "pyarrow.parquet", "pyarrow.ipc", "pyarrow.compute"),
     "scipy.special",

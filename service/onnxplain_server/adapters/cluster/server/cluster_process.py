@@ -1,0 +1,71 @@
+"""Process that has the Dask client: confines itself to the network, then serves sessions.
+
+Started by `cluster_sessions`; ends with its server. Arguments: descriptor of the control socket,
+address of the scheduler, memory in bytes, files of TLS.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import threading
+from functools import partial
+from pathlib import Path
+
+from onnxplain_server.adapters.cluster.dask_client import connect
+from onnxplain_server.adapters.cluster.dask_task import own_release
+from onnxplain_server.adapters.cluster.dask_workers import DaskWorkers
+from onnxplain_server.adapters.cluster.server.task_session import serve_session
+from onnxplain_server.adapters.listed import confined_process
+
+_THREAD_COUNT = 256
+_LIBRARIES = (
+    *("encodings.idna", "distributed.comm.tcp", "distributed.protocol", "cloudpickle"),
+    *("msgpack", "tornado.iostream", "tornado.platform.asyncio", "tornado.tcpclient"),
+)
+"""Modules that are imported where they are used."""
+
+
+class Connection:
+    """Connection to the cluster, made at the first session, and again once it is closed.
+
+    Parameters
+    ----------
+    address : str
+    tls_files : sequence of Path
+    """
+
+    def __init__(self, address: str, tls_files: tuple[Path, ...]) -> None:
+        self._address = address
+        self._tls_files = tls_files
+        self._lock = threading.Lock()
+        self._workers: DaskWorkers | None = None
+
+    def __call__(self) -> DaskWorkers:
+        """Return the workers of the cluster; UNAVAILABLE."""
+        with self._lock:
+            if self._workers is None or self._workers.client.status in {"closing", "closed"}:
+                self._workers = DaskWorkers(connect(self._address, self._tls_files))
+            return self._workers
+
+
+def main() -> None:
+    """Serve until the server closes the control socket."""
+    control = confined_process.begin()
+    address, memory_bytes, *names = sys.argv[2:]
+    files = tuple(Path(name) for name in names)
+    for name in _LIBRARIES:
+        importlib.import_module(name)
+    own_release()
+    missing = confined_process.confine_to_network(
+        int(memory_bytes),
+        _THREAD_COUNT,
+        {int(address.rpartition(":")[2])},
+        {file.parent for file in files},
+    )
+    connection = Connection(address, files)
+    confined_process.serve(control, missing, 2, partial(serve_session, connection))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,119 @@
+"""Sessions of requests with a Dask cluster, in a process of their own beside the server.
+
+The process is started at the first session, and again after it ended.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import socket
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from onnxplain_server.adapters.listed.network_process import (
+    WITHOUT_THREADS,
+    NetworkProcess,
+    ProcessProgram,
+)
+from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.sources import FetchControl
+
+LIBRARIES = ("dask", "distributed")
+"""What the extra `dask` brings."""
+
+
+class ClusterSessions:
+    """Sessions with the cluster of a scheduler.
+
+    Parameters
+    ----------
+    address : str
+        tcp://HOST:PORT or tls://HOST:PORT.
+    tls_files : tuple of Path
+        Certificate authorities, certificate and key; none without TLS.
+    memory_bytes : int
+        Address space of the process beyond its start.
+    is_confined : bool
+        Whether sessions are refused where this kernel cannot confine the process.
+
+    Raises
+    ------
+    ValueError
+        If a library is missing.
+    """
+
+    def __init__(
+        self, address: str, tls_files: tuple[Path, ...], memory_bytes: int, *, is_confined: bool
+    ) -> None:
+        missing = [name for name in LIBRARIES if importlib.util.find_spec(name) is None]
+        if missing:
+            names = " and ".join(missing)
+            raise ValueError(f"{names} is not installed: install onnxplain-server[dask]")
+        files = tuple(str(file.absolute()) for file in tls_files)
+        self._program = ProcessProgram(
+            "onnxplain_server.adapters.cluster.server.cluster_process",
+            (address, str(memory_bytes), *files),
+            _environment(os.environ),
+            "process that has the connection to the Dask cluster",
+            Reason.UNAVAILABLE,
+        )
+        self._is_confined = is_confined
+        self._lock = threading.Lock()
+        self._process: NetworkProcess | None = None
+
+    @contextmanager
+    def session(self, blocks: bytes | bytearray, control: FetchControl) -> Iterator[socket.socket]:
+        """Open a session for a table of packed `SourceBlocks`, until the end of the context.
+
+        Yields
+        ------
+        socket
+            For the worker, whose tasks read that table only.
+        """
+        for _ in range(2):  # a process that has ended is noticed once
+            process = self._running(control)
+            binding, their_binding = socket.socketpair()
+            end, their_end = socket.socketpair()
+            with end, binding, their_binding, their_end:
+                try:
+                    process.hand_over(their_binding, their_end)
+                    their_binding.close()
+                    their_end.close()
+                    binding.sendall(blocks)
+                except OSError:
+                    process.close()
+                    continue
+                binding.close()
+                yield end
+                return
+        raise ExplainError(
+            Reason.UNAVAILABLE,
+            "the process that has the connection to the Dask cluster ended, twice; tell the "
+            "operator",
+        )
+
+    def close(self) -> None:
+        """End the process."""
+        with self._lock:
+            if self._process is not None:
+                self._process.close()
+
+    def _running(self, control: FetchControl) -> NetworkProcess:
+        """Return the process, started anew where there is none."""
+        with self._lock:
+            if self._process is None or not self._process.is_alive:
+                if self._process is not None:
+                    self._process.close()
+                self._process = NetworkProcess(
+                    self._program, control, is_confined=self._is_confined
+                )
+            return self._process
+
+
+def _environment(variables: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables of the process: it inherits Dask's settings alone."""
+    dask = {name: value for name, value in variables.items() if name.startswith("DASK_")}
+    return {"DASK_CONFIG": "/nonexistent", **dask, **WITHOUT_THREADS}

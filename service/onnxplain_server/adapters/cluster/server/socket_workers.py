@@ -1,0 +1,105 @@
+"""Workers of a cluster as a confined worker of a server sees them: by the socket of its request."""
+
+from __future__ import annotations
+
+import select
+import socket
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+
+from onnxplain_server.adapters.cluster.server import task_frames as frames
+from onnxplain_server.adapters.cluster.server.task_frames import (
+    ANSWERED,
+    TaskBrokenError,
+    TaskFrame,
+    TaskKind,
+)
+from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.trees.streaming.blocks import Range
+from onnxplain_server.trees.streaming.workers import SharedFile
+
+
+class SocketWorkers:
+    """Implements `Workers`; its table is the one that the socket is bound to.
+
+    Parameters
+    ----------
+    end : socket
+        Its owner closes it.
+    """
+
+    def __init__(self, end: socket.socket) -> None:
+        self._end = end
+
+    @contextmanager
+    def open(self, job: bytes, work: bytes, _files: Sequence[SharedFile]) -> Iterator[_SocketQueue]:
+        """Open a queue; see `Workers.open`."""
+        queue = _SocketQueue(self._end, job, work)
+        try:
+            yield queue
+        finally:
+            queue.close()
+
+
+class _SocketQueue:
+    """Implements `TaskQueue`."""
+
+    def __init__(self, end: socket.socket, job: bytes, work: bytes) -> None:
+        self._end = end
+        self._width = 0
+        self._poll = select.poll()
+        self._poll.register(end, select.POLLIN)
+        self._send(TaskFrame(TaskKind.OPEN, 0, frames.pack_open(job, work)))
+
+    def width(self) -> int:
+        return self._width
+
+    def submit(self, number: int, task: Range) -> None:
+        self._send(TaskFrame(TaskKind.TASK, number, frames.pack_task(task)))
+
+    def replies(self, seconds: float) -> Sequence[tuple[int, bytes]]:
+        end = time.monotonic() + seconds
+        found: list[tuple[int, bytes]] = []
+        while not found and self._is_readable(end - time.monotonic()):
+            found += self._received()
+        while self._is_readable(0):
+            found += self._received()
+        return found
+
+    def close(self) -> None:
+        """Cancel what is under way, and drop its replies."""
+        with suppress(TaskBrokenError):
+            frames.send(self._end, TaskFrame(TaskKind.CLOSE))
+            while frames.receive(self._end, ANSWERED).kind is not TaskKind.CLOSED:
+                pass
+
+    def _is_readable(self, seconds: float) -> bool:
+        return bool(self._poll.poll(max(0.0, seconds) * 1_000))
+
+    def _received(self) -> list[tuple[int, bytes]]:
+        try:
+            frame = frames.receive(self._end, ANSWERED)
+            if frame.kind is TaskKind.SUMS:
+                return [(frame.number, bytes(frame.content))]
+            if frame.kind is TaskKind.WIDTH:
+                self._width = frames.unpack_width(frame.content)
+                return []
+            error = frames.unpack_failure(frame.content)
+        except TaskBrokenError:
+            raise _ended() from None
+        raise error
+
+    def _send(self, frame: TaskFrame) -> None:
+        try:
+            frames.send(self._end, frame)
+        except TaskBrokenError:
+            raise _ended() from None
+
+
+def _ended() -> ExplainError:
+    return ExplainError(
+        Reason.SOURCE_UNAVAILABLE,
+        "the process that has the connection to the Dask cluster ended; try again",
+        "table",
+    )

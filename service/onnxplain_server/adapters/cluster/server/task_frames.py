@@ -1,0 +1,158 @@
+"""Frames between a worker of a server and the process that has the Dask client.
+
+One pass is open at a time: OPEN with job and pass, then tasks, whose replies come in any order;
+CLOSE ends it, and is answered behind all replies. Neither end trusts the other.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import struct
+from dataclasses import dataclass
+from enum import Enum
+
+from onnxplain_server.core.errors import ExplainError, Reason
+
+CONTENT_LIMIT = 2**29
+"""Bytes of a job and a pass, or of the sums of a task."""
+
+_HEADER = struct.Struct("<cIQ")
+_PARTS = struct.Struct("<Q")
+_TASK = struct.Struct("<II")
+_WIDTH = struct.Struct("<I")
+_FIRST_BYTES = 2**20
+_REASONS = frozenset({Reason.INVALID_TABLE, Reason.OUT_OF_MEMORY, Reason.INVALID_REQUEST}) | {
+    reason for reason in Reason if reason.name.startswith("SOURCE_")
+}
+
+
+class TaskBrokenError(Exception):
+    """End of the other side, or content that breaks the protocol."""
+
+
+class TaskKind(Enum):
+    """Kind of a frame; a worker sends OPEN, TASK and CLOSE, the process the others."""
+
+    OPEN = b"O"
+    TASK = b"T"
+    CLOSE = b"X"
+    CLOSED = b"x"
+    SUMS = b"S"
+    WIDTH = b"W"
+    FAILED = b"E"
+
+
+ASKED = {TaskKind.OPEN: CONTENT_LIMIT, TaskKind.TASK: _TASK.size, TaskKind.CLOSE: 0}
+ANSWERED = {
+    TaskKind.CLOSED: 0,
+    TaskKind.SUMS: CONTENT_LIMIT,
+    TaskKind.WIDTH: _WIDTH.size,
+    TaskKind.FAILED: 2**14,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class TaskFrame:
+    """Frame; `number` is that of a task in its pass."""
+
+    kind: TaskKind
+    number: int = 0
+    content: bytes | bytearray = b""
+
+
+def send(end: socket.socket, frame: TaskFrame) -> None:
+    """Send a frame; TaskBrokenError."""
+    try:
+        end.sendall(_HEADER.pack(frame.kind.value, frame.number, len(frame.content)))
+        end.sendall(frame.content)
+    except OSError:
+        raise TaskBrokenError from None
+
+
+def receive(end: socket.socket, accepted: dict[TaskKind, int]) -> TaskFrame:
+    """Receive a frame of these kinds, each of at most so many bytes; TaskBrokenError."""
+    code, number, length = _HEADER.unpack(_exactly(end, _HEADER.size))
+    kinds = {kind.value: kind for kind in accepted}
+    if code not in kinds or length > accepted[kinds[code]]:
+        raise TaskBrokenError
+    return TaskFrame(kinds[code], number, _exactly(end, length))
+
+
+def pack_open(job: bytes, work: bytes) -> bytes:
+    """Encode job and pass."""
+    return b"".join((_PARTS.pack(len(job)), job, work))
+
+
+def unpack_open(content: bytes | bytearray) -> tuple[bytes, bytes]:
+    """Decode the output of `pack_open`; TaskBrokenError."""
+    if len(content) < _PARTS.size:
+        raise TaskBrokenError
+    (size,) = _PARTS.unpack_from(content)
+    end = _PARTS.size + size
+    if end > len(content):
+        raise TaskBrokenError
+    return bytes(content[_PARTS.size : end]), bytes(content[end:])
+
+
+def pack_task(task: tuple[int, int]) -> bytes:
+    """Encode the blocks of a task."""
+    return _TASK.pack(*task)
+
+
+def unpack_task(content: bytes | bytearray) -> tuple[int, int]:
+    """Decode the output of `pack_task`; TaskBrokenError."""
+    if len(content) != _TASK.size:
+        raise TaskBrokenError
+    first, last = _TASK.unpack(content)
+    return first, last
+
+
+def pack_width(count: int) -> bytes:
+    """Encode the threads of the cluster."""
+    return _WIDTH.pack(min(count, 2**32 - 1))
+
+
+def unpack_width(content: bytes | bytearray) -> int:
+    """Decode the output of `pack_width`; TaskBrokenError."""
+    if len(content) != _WIDTH.size:
+        raise TaskBrokenError
+    count: int = _WIDTH.unpack(content)[0]
+    return count
+
+
+def pack_failure(error: ExplainError) -> bytes:
+    """Encode an error.
+
+    What only a server tells of itself, like UNAVAILABLE, is of the table's source here.
+    """
+    reason = error.reason if error.reason in _REASONS else Reason.SOURCE_UNAVAILABLE
+    return json.dumps([reason.name, error.message[:4_000], error.field]).encode()
+
+
+def unpack_failure(content: bytes | bytearray) -> ExplainError:
+    """Decode an error; TaskBrokenError where it is none."""
+    try:
+        document = json.loads(content)
+    except (ValueError, RecursionError):
+        raise TaskBrokenError from None
+    if not isinstance(document, list) or [*map(type, document)] != [str, str, str]:
+        raise TaskBrokenError
+    name, message, field = document
+    if name not in {reason.name for reason in _REASONS}:
+        raise TaskBrokenError
+    return ExplainError(Reason[name], message, field)
+
+
+def _exactly(end: socket.socket, length: int) -> bytearray:
+    """Receive so many bytes, which are allocated as they come."""
+    content = bytearray()
+    while len(content) < length:
+        try:
+            part = end.recv(min(length - len(content), _FIRST_BYTES))
+        except OSError:
+            raise TaskBrokenError from None
+        if not part:
+            raise TaskBrokenError
+        content += part
+    return content

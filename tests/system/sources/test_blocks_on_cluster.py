@@ -1,0 +1,96 @@
+"""Servers whose Dask cluster computes on tables of stores: bits of one process, and failures."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import onnxplain
+import pytest
+
+from tests.adapters.cluster.conftest import Cluster
+from tests.system.sources.test_blocks import (
+    MEMORY_BYTES,
+    MIB,
+    TABLE,
+    check_same,
+    expected,
+    explained,
+    parquet,
+    path,
+    store,
+)
+
+__all__ = ["expected", "parquet", "path", "store"]
+"""Fixtures."""
+
+
+@pytest.fixture
+def listed(store: Any, tmp_path: Path) -> Path:
+    listed = tmp_path / "sources.toml"
+    listed.write_text(
+        f'[[source]]\nprefix = "s3://rows/"\nendpoint = "{store[1].url}"\n'
+        'networks = ["127.0.0.0/8"]\n'
+    )
+    return listed
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[Cluster]:
+    made = Cluster(tmp_path)
+    made.start_scheduler()
+    yield made
+    made.stop()
+
+
+@pytest.fixture
+def server(serve: Callable[..., Any], cluster: Cluster, listed: Path) -> Any:
+    return serve(
+        sources_file=listed,
+        memory_bytes=MEMORY_BYTES,
+        max_table_bytes=MIB,
+        dask_scheduler=cluster.address,
+    )
+
+
+def test_a_cluster_gives_the_bits_of_one_process_and_survives_a_worker(
+    server: Any, cluster: Cluster, listed: Path, expected: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DASK_ONNXPLAIN__SOURCES_FILE", str(listed))
+    cluster.start_worker()
+    cluster.start_worker()
+    with onnxplain.connect(server.endpoint) as client:
+        killing = threading.Timer(8, cluster.kill, [cluster.workers[0]])
+        killing.start()
+        found = explained(client, TABLE)
+        killing.join()
+
+    check_same(found, expected)
+    maps = Path(f"/proc/{server.process.pid}/maps").read_text(encoding="utf-8")
+    assert "numpy" not in maps
+    assert "tornado" not in maps
+
+
+def test_a_worker_without_a_list_reads_nothing(server: Any, cluster: Cluster) -> None:
+    cluster.start_worker()
+    with (
+        onnxplain.connect(server.endpoint) as client,
+        pytest.raises(onnxplain.ExplainError, match="DASK_ONNXPLAIN__SOURCES_FILE") as refused,
+    ):
+        explained(client, TABLE)
+
+    assert refused.value.reason == "SOURCE_NOT_LISTED"
+
+
+def test_a_cluster_without_scheduler_is_told(server: Any, cluster: Cluster) -> None:
+    for process in cluster.processes:
+        cluster.kill(process)
+    with (
+        onnxplain.connect(server.endpoint, retry_count=0) as client,
+        pytest.raises(onnxplain.ExplainError, match="Dask scheduler") as refused,
+    ):
+        explained(client, TABLE)
+
+    assert refused.value.reason == "SOURCE_UNAVAILABLE"
