@@ -31,6 +31,7 @@ MLSERVER_ENV := .venv-mlserver/.made
 STORES := tools/stores/bin/.made
 BUF_ENV := tools/node_modules/.made
 TS_ENV := clients/typescript/node_modules/.made
+WEB_ENV := clients/web/node_modules/.made
 CHART_TOOLS := tools/kubernetes/bin/.made
 # Minors of Kubernetes that the chart is installed on.
 MINORS := $(notdir $(wildcard tools/kubernetes/control_plane/1.*))
@@ -74,7 +75,7 @@ help: ## List the targets
 		/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: check
-check: lint lint-typescript types layers contract messages messages-go requests java-messages description links seeds-check docs locks ## Check everything that needs no run
+check: lint lint-typescript lint-web types layers contract messages messages-go requests java-messages description links seeds-check docs locks ## Check everything that needs no run
 
 # Programs that the tests run, and the workers that run them: more than 4 only cost memory.
 PROGRAMS := redis-server haproxy promtool curl Rscript
@@ -219,7 +220,7 @@ format: $(ENV) $(BUF_ENV) ## Format the code and the contract, and repair what r
 ##@ Clients
 
 # Each has targets client-NAME, test-client-NAME.
-CLIENTS := go java typescript
+CLIENTS := go java typescript web
 
 .PHONY: clients
 clients: $(CLIENTS:%=client-%) ## Generate and build the clients in other languages
@@ -285,6 +286,24 @@ test-client-typescript: lint-typescript client-typescript $(ENV) ## Test the Typ
 .PHONY: lint-typescript
 lint-typescript: $(BUF_ENV) ## Style and format of the TypeScript client
 	cd $(TS) && $(CURDIR)/$(BIOME) check --error-on-warnings .
+
+# The page of the server, on the TypeScript client.
+WEB := clients/web
+WEB_NPM = PATH=$(CURDIR)/.venv-proto/bin:$$PATH npm --prefix $(WEB) --silent run
+
+.PHONY: client-web
+client-web: client-typescript $(WEB_ENV) ## Check and bundle the page into clients/web/dist
+	@$(WEB_NPM) build
+
+.PHONY: test-client-web
+test-client-web: lint-web client-web $(ENV) ## Test the page: its parts, and journeys in Chromium
+	@command -v chromium > /dev/null || { echo 'chromium not found: apt-get install chromium' >&2; exit 1; }
+	@$(WEB_NPM) test
+	$(BIN)/pytest clients/tests/test_page.py
+
+.PHONY: lint-web
+lint-web: $(BUF_ENV) ## Style and format of the page
+	cd $(WEB) && $(CURDIR)/$(BIOME) check --error-on-warnings .
 
 # Java: 17 or later; with Maven, 3.8 or later, which gets its plugins at the first run.
 MVN := mvn -q -B -ntp -f clients/java/pom.xml
@@ -684,6 +703,10 @@ tools/kubernetes/bin-%/.made: tools/kubernetes/control_plane.sh $$(addprefix too
 
 $(BUF_ENV): tools/package-lock.json $(PROTO_ENV)
 	.venv-proto/bin/npm ci --prefix tools --ignore-scripts --no-fund --no-audit --no-update-notifier
+	@touch $@
+
+$(WEB_ENV): $(WEB)/package-lock.json $(PROTO_ENV)
+	.venv-proto/bin/npm ci --prefix $(WEB) --ignore-scripts --no-fund --no-audit --no-update-notifier
 	@touch $@
 
 $(TS_ENV): $(TS)/package-lock.json $(PROTO_ENV)

@@ -30,9 +30,24 @@ func (c *Client) pack(
 	if err := errors.Join(packed.take(model, table), packed.ask(methods)); err != nil {
 		return nil, err
 	}
-	for proto.Size(packed.request) > c.settings.messageLimit && packed.nameLargest() {
-	}
+	packed.fit(c.settings.messageLimit)
 	return packed, nil
+}
+
+// packFiles packs model and table of a request with these options beside them.
+func (c *Client) packFiles(model Model, table Table, options proto.Message) (*parcel, error) {
+	packed := &parcel{request: &onnxplainv1.ExplainRequest{}}
+	if err := packed.take(model, table); err != nil {
+		return nil, err
+	}
+	packed.fit(c.settings.messageLimit - proto.Size(options))
+	return packed, nil
+}
+
+// fit names files until the request has no more than these bytes.
+func (p *parcel) fit(limit int) {
+	for proto.Size(p.request) > limit && p.nameLargest() {
+	}
 }
 
 // shallow copies a request, but none of the bytes that it holds.

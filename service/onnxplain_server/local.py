@@ -16,9 +16,13 @@ from onnxplain.transport.uploads import File, PendingRequest, content_of
 from onnxplain.v1.explanation_service_pb2 import (
     DescribeModelRequest,
     DescribeModelResponse,
+    DescribeTableRequest,
+    DescribeTableResponse,
     ExplainRequest,
     ExplainResponse,
     ExplainStreamResponse,
+    PredictRequest,
+    PredictResponse,
     Progress,
 )
 from onnxplain.v1.model_pb2 import Model
@@ -160,11 +164,26 @@ class LocalMessages:
         files: Sequence[File] = (),
     ) -> DescribeModelResponse:
         """Describe the inputs and outputs of a model."""
-        with self._admitted(timeout) as ticket:
-            reply = self._call_with_uploads(
-                request, files, lambda whole: self._describe(whole, ticket)
-            )
+        reply = self._answer(ServiceMethod.DESCRIBE, request, timeout, files)
         return DescribeModelResponse.FromString(reply.content)
+
+    def describe_table(
+        self,
+        request: DescribeTableRequest,
+        *,
+        timeout: float | None = None,
+        files: Sequence[File] = (),
+    ) -> DescribeTableResponse:
+        """Describe a table, and match it with a model."""
+        reply = self._answer(ServiceMethod.DESCRIBE_TABLE, request, timeout, files)
+        return DescribeTableResponse.FromString(reply.content)
+
+    def predict(
+        self, request: PredictRequest, *, timeout: float | None = None, files: Sequence[File] = ()
+    ) -> PredictResponse:
+        """Predict rows of a table."""
+        reply = self._answer(ServiceMethod.PREDICT, request, timeout, files)
+        return PredictResponse.FromString(reply.content)
 
     def upload(self, file: File, *, timeout: float | None = None) -> str:
         """Store a file for later calls, and return its id."""
@@ -202,9 +221,18 @@ class LocalMessages:
         without = replace(parts, table=None)
         return self._service_of(LargeTableRunner(self._runner, table)), without
 
-    def _describe(self, request: DescribeModelRequest, ticket: Ticket) -> Reply:
-        parts = split(request.SerializeToString(), ServiceMethod.DESCRIBE)
-        return self._service.describe(parts, ticket, ReplyFormat.PROTOBUF)
+    def _answer(
+        self, method: ServiceMethod, request: Any, timeout: float | None, files: Sequence[File]
+    ) -> Reply:
+        def call(whole: Any) -> Reply:
+            parts = split(whole.SerializeToString(), method)
+            return self._service.answer(method, parts, ticket, ReplyFormat.PROTOBUF)
+
+        with self._admitted(timeout) as ticket:
+            if method is not ServiceMethod.DESCRIBE and self._tables.find(request.table):
+                done = "predicted" if method is ServiceMethod.PREDICT else "described"
+                raise not_in_blocks(done)
+            return self._call_with_uploads(request, files, call)
 
     def _call_with_uploads(
         self, request: Any, files: Sequence[File], call: Callable[[Any], _Answer]

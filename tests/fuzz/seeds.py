@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.ipc
 import pyarrow.parquet
 import remote_targets
+from onnxplain.v1.explanation_service_pb2 import ExplainRequest
 from onnxplain_server.adapters.storage.signing import Signer
 from onnxplain_server.adapters.workers.ipc import payloads
 from onnxplain_server.core.errors import ExplainError, Reason
@@ -60,7 +61,9 @@ def corpus() -> Mapping[str, list[bytes]]:
     found["canonical_json"] += texts
     found["rest_json"] += texts
     found["rest_files"] += [b"{}\na,b\n1,2\n"]
-    found["message"] += [rest_request.from_json(text).SerializeToString() for text in texts]
+    found["message"] += [
+        rest_request.from_json(text, ExplainRequest).SerializeToString() for text in texts
+    ]
     found["split_message"] += found["message"]
     found["rest_form"] += [
         b"--b\r\nContent-Disposition: form-data; name=table; filename=t.csv\r\n\r\na\r\n--b--\r\n"

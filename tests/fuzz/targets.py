@@ -49,7 +49,7 @@ def canonical_json(given: bytes) -> None:
 def rest_json(given: bytes) -> None:
     """JSON of a request, with the forms of tables that REST takes."""
     with suppress(ExplainError):
-        request = rest_request.from_json(given)
+        request = rest_request.from_json(given, ExplainRequest)
         question.read(request)
         table.read(request.table)
 
@@ -58,7 +58,7 @@ def rest_files(given: bytes) -> None:
     """Files beside JSON: the first line is the request, the rest a table."""
     text, _, content = given.partition(b"\n")
     with suppress(ExplainError):
-        rest_request.from_files(None, File(content, "t.csv", "text/csv"), text)
+        rest_request.from_files(None, File(content, "t.csv", "text/csv"), text, ExplainRequest)
 
 
 def rest_form(given: bytes) -> None:

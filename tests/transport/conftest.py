@@ -16,14 +16,19 @@ import pytest
 from onnxplain.v1.explanation_service_pb2 import (
     DescribeModelRequest,
     DescribeModelResponse,
+    DescribeTableRequest,
+    DescribeTableResponse,
     ExplainRequest,
     ExplainResponse,
+    PredictRequest,
+    PredictResponse,
     Progress,
     Receipt,
 )
 from onnxplain.v1.explanation_service_pb2_grpc import ExplanationServiceStub
 from onnxplain.v1.model_pb2 import ModelDescription
 from onnxplain.v1.plan_pb2 import ExplanationPlan, MethodPlan
+from onnxplain.v1.table_description_pb2 import ColumnDescription, TableDescription
 from onnxplain_server.adapters.runner.local_decoder import LocalDecoder
 from onnxplain_server.adapters.storage.memory_blobs import MemoryBlobs
 from onnxplain_server.adapters.storage.memory_cache import MemoryCache
@@ -32,7 +37,7 @@ from onnxplain_server.config.loading import load
 from onnxplain_server.core.interfaces import Blob, Blobs, ComputationHost, Runner
 from onnxplain_server.core.operation_store import OperationStore
 from onnxplain_server.core.request import Reply as Encoded
-from onnxplain_server.core.request import ReplyFormat
+from onnxplain_server.core.request import ReplyFormat, Work
 from onnxplain_server.serve import Server
 from onnxplain_server.transport import events
 from onnxplain_server.transport.progress import LatestProgress
@@ -96,6 +101,35 @@ class FakeRunner:
         model = as_sent(DescribeModelRequest.FromString(request), blobs).model
         description = ModelDescription(digest=f"{len(model.content)} bytes")
         return encode(DescribeModelResponse(model=description), reply_format, math.inf)
+
+    def describe_table(
+        self,
+        request: bytes,
+        blobs: Blobs,
+        host: ComputationHost,
+        reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
+    ) -> Encoded:
+        """Answer by the columns of the request."""
+        self._do(host)
+        asked = as_sent(DescribeTableRequest.FromString(request), blobs)
+        columns = [ColumnDescription(name=each.name) for each in asked.table.columns.columns]
+        description = TableDescription(columns=columns)
+        return encode(DescribeTableResponse(table=description), reply_format, math.inf)
+
+    def predict(
+        self,
+        request: bytes,
+        blobs: Blobs,
+        host: ComputationHost,
+        reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
+    ) -> Encoded:
+        """Predict the rows that are asked for, after their plan."""
+        asked = as_sent(PredictRequest.FromString(request), blobs)
+        count = len(asked.row_indices)
+        host.advance(0, count)
+        self._do(host)
+        response = PredictResponse(row_indices=asked.row_indices)
+        return encode(response, reply_format, math.inf, Work((), count, count))
 
     def _do(self, host: ComputationHost) -> None:
         self.started.release()

@@ -203,6 +203,8 @@ def test_reflection_gives_the_contract(start, make_runner) -> None:
         "ReadPartialExplanations",
         "PlanExplanation",
         "DescribeModel",
+        "DescribeTable",
+        "Predict",
         "UploadModel",
         "UploadTable",
     ]

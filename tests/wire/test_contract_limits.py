@@ -60,6 +60,8 @@ def reachable(kind: Any, seen: dict[str, Any]) -> dict[str, Any]:
 REQUESTED = reachable(service_pb2.ExplainRequest.DESCRIPTOR, {})
 TAKEN = reachable(service_pb2.ReadExplanationRequest.DESCRIPTOR, dict(REQUESTED))
 TAKEN = reachable(service_pb2.StartExplanationRequest.DESCRIPTOR, TAKEN)
+TAKEN = reachable(service_pb2.DescribeTableRequest.DESCRIPTOR, TAKEN)
+TAKEN = reachable(service_pb2.PredictRequest.DESCRIPTOR, TAKEN)
 
 
 def table() -> dict[str, dict[str, Limits[Any]]]:

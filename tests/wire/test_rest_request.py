@@ -34,12 +34,12 @@ patient = settings(deadline=None)
 
 
 def read(document) -> ExplainRequest:
-    return from_json(json.dumps(document).encode())
+    return from_json(json.dumps(document).encode(), ExplainRequest)
 
 
 def refusal(text: str | bytes) -> ExplainError:
     with pytest.raises(ExplainError) as caught:
-        from_json(text if isinstance(text, bytes) else text.encode())
+        from_json(text if isinstance(text, bytes) else text.encode(), ExplainRequest)
     return caught.value
 
 
@@ -253,7 +253,7 @@ def test_both_spellings_of_a_field_are_understood() -> None:
 @given(st.binary(max_size=40))
 def test_any_bytes_are_a_request_or_refused(text: bytes) -> None:
     with suppress(ExplainError):
-        assert isinstance(from_json(text), ExplainRequest)
+        assert isinstance(from_json(text, ExplainRequest), ExplainRequest)
 
 
 JSON = st.recursive(
@@ -307,7 +307,10 @@ def test_what_is_written_can_be_read() -> None:
 def test_a_form_needs_no_model() -> None:
     document = {"methods": [{"featureVectors": {}}], "targetColumn": "y"}
     request = from_files(
-        None, File(b"a,y\n1,2\n", "rows.csv", "text/csv"), json.dumps(document).encode()
+        None,
+        File(b"a,y\n1,2\n", "rows.csv", "text/csv"),
+        json.dumps(document).encode(),
+        ExplainRequest,
     )
 
     assert not request.HasField("model")
@@ -329,4 +332,6 @@ def test_a_form_names_the_model_by_its_file(file_name: str, given: str, expected
     document = {"methods": [{"interactions": {}}], "modelName": given}
     file = File(b"onnx", file_name, "application/octet-stream")
 
-    assert from_files(file, None, json.dumps(document).encode()).model_name == expected
+    assert (
+        from_files(file, None, json.dumps(document).encode(), ExplainRequest).model_name == expected
+    )

@@ -25,6 +25,8 @@ Where the server is set up to ask who calls, every route but the probes needs a 
 TAKEN: list[Any] = [
     service_pb2.ExplainRequest.DESCRIPTOR,
     service_pb2.DescribeModelRequest.DESCRIPTOR,
+    service_pb2.DescribeTableRequest.DESCRIPTOR,
+    service_pb2.PredictRequest.DESCRIPTOR,
 ]
 GIVEN: list[Any] = [
     service_pb2.ExplainResponse.DESCRIPTOR,
@@ -33,9 +35,13 @@ GIVEN: list[Any] = [
     plan_pb2.ExplanationPlan.DESCRIPTOR,
     operations_pb2.OperationMetadata.DESCRIPTOR,
     service_pb2.DescribeModelResponse.DESCRIPTOR,
+    service_pb2.DescribeTableResponse.DESCRIPTOR,
+    service_pb2.PredictResponse.DESCRIPTOR,
     upload_pb2.UploadModelResponse.DESCRIPTOR,
     upload_pb2.UploadTableResponse.DESCRIPTOR,
 ]
+
+_WITH_TABLE = ("ExplainRequest", "DescribeTableRequest", "PredictRequest")
 
 _HEADERS: dict[str, tuple[str, dict[str, Any]]] = {
     "X-Request-Id": ("The id of the request; stands in the server's log.", {"type": "string"}),
@@ -76,7 +82,7 @@ def document(comments: Mapping[str, str], limits: Mapping[str, Limits]) -> dict[
         "components": {
             "schemas": {
                 **schemas,
-                **rows.components(schemas["ExplainRequest"]),
+                **rows.components({name: schemas[name] for name in _WITH_TABLE}),
                 **problems.schemas(),
                 **operation_routes.components(schemas),
             },

@@ -51,3 +51,27 @@ FILES_REQUEST = {
 }
 
 DESCRIBE = {"content": _example("A model in the JSON", {"model": {"content": _MODEL}})}
+
+_TABLE: dict[str, Any] = {"columns": {"columns": _COLUMNS}}
+
+DESCRIBE_TABLE = {
+    "columns": _example(
+        "A table in the JSON, and the rows nearest to one",
+        {
+            "model": {"content": _MODEL},
+            "table": _TABLE,
+            "near": {"columns": [{"name": "age", "numbers": [40]}]},
+        },
+    )
+}
+
+DESCRIBE_TABLE_FILES = {"request": _example("Beside a file", {"request": {"rowCount": 5}})}
+
+PREDICT = {
+    "columns": _example(
+        "Everything in the JSON",
+        {"model": {"content": _MODEL}, "table": _TABLE, "rowIndices": [0, 2]},
+    )
+}
+
+PREDICT_FILES = {"request": _example("Beside two files", {"request": {"rowIndices": [0, 5, 7]}})}

@@ -8,7 +8,16 @@ from typing import Any
 from onnxplain_server.wire.media_types import TABLE_TYPES
 
 from tools.openapi import operation_routes, problems
-from tools.openapi.examples import DESCRIBE, EXPLAIN, EXPLAIN_ROWS, FILES_REQUEST
+from tools.openapi.examples import (
+    DESCRIBE,
+    DESCRIBE_TABLE,
+    DESCRIBE_TABLE_FILES,
+    EXPLAIN,
+    EXPLAIN_ROWS,
+    FILES_REQUEST,
+    PREDICT,
+    PREDICT_FILES,
+)
 from tools.openapi.values import Schema, reference
 
 Operation = dict[str, Any]
@@ -46,6 +55,8 @@ def paths(comments: Mapping[str, str]) -> dict[str, dict[str, Operation]]:
         "/v1/explanations:plan": {"post": _plan(rpc)},
         **operation_routes.paths(_call, explain),
         "/v1/models:describe": {"post": _describe(rpc)},
+        "/v1/tables:describe": {"post": _describe_table(rpc)},
+        "/v1/predictions": {"post": _predict(rpc)},
         "/v1/models": {"put": _upload(rpc("UploadModel"), "UploadModel", _MODEL)},
         "/v1/models/{model_id}": {"get": _describe_uploaded(rpc)},
         "/v1/tables": {"put": _upload(rpc("UploadTable"), "UploadTable", TABLE_TYPES)},
@@ -82,9 +93,29 @@ def _plan(rpc: Callable[[str], str]) -> Operation:
     return _call("PlanExplanation", "Explanations", text, answer, _explain_content())
 
 
+def _describe_table(rpc: Callable[[str], str]) -> Operation:
+    answer = _answer("DescribeTableResponse", "The description.")
+    content = _content_with_table("DescribeTableRequest", DESCRIBE_TABLE, DESCRIBE_TABLE_FILES)
+    return _call("DescribeTable", "Models and tables", rpc("DescribeTable"), answer, content)
+
+
+def _predict(rpc: Callable[[str], str]) -> Operation:
+    answer = _answer("PredictResponse", "The predictions.")
+    content = _content_with_table("PredictRequest", PREDICT, PREDICT_FILES)
+    return _call("Predict", "Models and tables", rpc("Predict"), answer, content)
+
+
 def _explain_content() -> dict[str, Any]:
     """Describe the bodies of a request for an explanation."""
-    either = {"oneOf": [reference("ExplainRequest"), reference("ExplainRequestWithRows")]}
+    examples = {**EXPLAIN, **EXPLAIN_ROWS}
+    return _content_with_table("ExplainRequest", examples, FILES_REQUEST)
+
+
+def _content_with_table(
+    name: str, examples: Mapping[str, Any], files_examples: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Describe the bodies of a request with a table: JSON, and a form with files."""
+    either = {"oneOf": [reference(name), reference(f"{name}WithRows")]}
     form: Schema = {
         "type": "object",
         "properties": {
@@ -98,7 +129,7 @@ def _explain_content() -> dict[str, Any]:
         "additionalProperties": False,
     }
     return {
-        "application/json": {"schema": either, "examples": {**EXPLAIN, **EXPLAIN_ROWS}},
+        "application/json": {"schema": either, "examples": examples},
         "multipart/form-data": {
             "schema": form,
             "encoding": {
@@ -106,7 +137,7 @@ def _explain_content() -> dict[str, Any]:
                 "table": {"contentType": ", ".join(TABLE_TYPES)},
                 "request": {"contentType": "application/json"},
             },
-            "examples": FILES_REQUEST,
+            "examples": files_examples,
         },
     }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from onnxplain_server.wire.rest_table import FORMS
@@ -55,19 +56,25 @@ _SCHEMAS: dict[str, Schema] = {
 }
 
 
-def components(request: Schema) -> dict[str, Schema]:
-    """Describe the forms, and the request that holds one of them instead of `table`."""
+def components(requests: Mapping[str, Schema]) -> dict[str, Schema]:
+    """Describe the forms, and each request, by its name, with one of them instead of `table`."""
+    schemas: dict[str, Any] = {_name(form): _SCHEMAS[form] for form in FORMS}
+    return schemas | {f"{name}WithRows": _with_rows(name, r) for name, r in requests.items()}
+
+
+def _with_rows(name: str, request: Schema) -> Schema:
     forms = {form: reference(_name(form)) for form in FORMS}
     others = {name: schema for name, schema in request["properties"].items() if name != "table"}
     with_rows = {
         **request,
-        "description": "An ExplainRequest whose table is in one of the forms of MLflow's servers. "
+        "description": f"The {name} with its table in one of the forms of MLflow's servers. "
         "null is a missing value.",
         "properties": {**others, **forms},
         "oneOf": [{"required": [form]} for form in forms],
     }
-    schemas: dict[str, Any] = {_name(form): _SCHEMAS[form] for form in FORMS}
-    return {**schemas, "ExplainRequestWithRows": with_rows}
+    required = [name for name in request.get("required", ()) if name != "table"]
+    with_rows.pop("required", None)
+    return {**with_rows, **({"required": required} if required else {})}
 
 
 def _name(form: str) -> str:

@@ -2119,11 +2119,401 @@ func (x *DescribeModelResponse) GetModel() *ModelDescription {
 	return nil
 }
 
+// Asks what a table holds.
+type DescribeTableRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Optional. The model whose features are matched with the columns. It is not asked for
+	// predictions. Default: columns are matched with nothing.
+	Model *Model `protobuf:"bytes,1,opt,name=model,proto3" json:"model,omitempty"`
+	// Required. The table.
+	Table *Table `protobuf:"bytes,2,opt,name=table,proto3" json:"table,omitempty"`
+	// Optional. As in ExplainRequest.
+	FeatureColumns []string `protobuf:"bytes,3,rep,name=feature_columns,json=featureColumns,proto3" json:"feature_columns,omitempty"`
+	// Optional. As in ExplainRequest.
+	TargetColumn string `protobuf:"bytes,4,opt,name=target_column,json=targetColumn,proto3" json:"target_column,omitempty"`
+	// Optional. As in ExplainRequest.
+	WeightColumn string `protobuf:"bytes,5,opt,name=weight_column,json=weightColumn,proto3" json:"weight_column,omitempty"`
+	// Optional. Number of rows to return: the first ones, or with `near` the nearest. 0 for none.
+	// In [0, 1000]; default: 10.
+	RowCount *int32 `protobuf:"varint,6,opt,name=row_count,json=rowCount,proto3,oneof" json:"row_count,omitempty"`
+	// Optional. Rows to return, from 0, in this order, none twice, in place of the first. Not together
+	// with `row_count` or `near`.
+	// At most 1000 entries; each at least 0; default: the first rows.
+	RowIndices []int32 `protobuf:"varint,7,rep,packed,name=row_indices,json=rowIndices,proto3" json:"row_indices,omitempty"`
+	// Optional. One row, whose nearest rows are returned in place of the first, by Gower's
+	// distance over these columns of the table: the mean of the differences of numbers, each over the
+	// range of its column in the table and at most 1, and of 1 for every other text. A missing value
+	// differs by 1 from all but missing ones; so do other numbers in a column without a range, and infinite ones.
+	// Nearest first; equally near ones by their number.
+	Near          *Columns `protobuf:"bytes,8,opt,name=near,proto3" json:"near,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DescribeTableRequest) Reset() {
+	*x = DescribeTableRequest{}
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DescribeTableRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DescribeTableRequest) ProtoMessage() {}
+
+func (x *DescribeTableRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DescribeTableRequest.ProtoReflect.Descriptor instead.
+func (*DescribeTableRequest) Descriptor() ([]byte, []int) {
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *DescribeTableRequest) GetModel() *Model {
+	if x != nil {
+		return x.Model
+	}
+	return nil
+}
+
+func (x *DescribeTableRequest) GetTable() *Table {
+	if x != nil {
+		return x.Table
+	}
+	return nil
+}
+
+func (x *DescribeTableRequest) GetFeatureColumns() []string {
+	if x != nil {
+		return x.FeatureColumns
+	}
+	return nil
+}
+
+func (x *DescribeTableRequest) GetTargetColumn() string {
+	if x != nil {
+		return x.TargetColumn
+	}
+	return ""
+}
+
+func (x *DescribeTableRequest) GetWeightColumn() string {
+	if x != nil {
+		return x.WeightColumn
+	}
+	return ""
+}
+
+func (x *DescribeTableRequest) GetRowCount() int32 {
+	if x != nil && x.RowCount != nil {
+		return *x.RowCount
+	}
+	return 0
+}
+
+func (x *DescribeTableRequest) GetRowIndices() []int32 {
+	if x != nil {
+		return x.RowIndices
+	}
+	return nil
+}
+
+func (x *DescribeTableRequest) GetNear() *Columns {
+	if x != nil {
+		return x.Near
+	}
+	return nil
+}
+
+// What a table holds.
+type DescribeTableResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The description.
+	Table *TableDescription `protobuf:"bytes,1,opt,name=table,proto3" json:"table,omitempty"`
+	// What to know before trusting the match of features and columns.
+	Warnings      []*Warning `protobuf:"bytes,2,rep,name=warnings,proto3" json:"warnings,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DescribeTableResponse) Reset() {
+	*x = DescribeTableResponse{}
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DescribeTableResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DescribeTableResponse) ProtoMessage() {}
+
+func (x *DescribeTableResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DescribeTableResponse.ProtoReflect.Descriptor instead.
+func (*DescribeTableResponse) Descriptor() ([]byte, []int) {
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *DescribeTableResponse) GetTable() *TableDescription {
+	if x != nil {
+		return x.Table
+	}
+	return nil
+}
+
+func (x *DescribeTableResponse) GetWarnings() []*Warning {
+	if x != nil {
+		return x.Warnings
+	}
+	return nil
+}
+
+// Asks for predictions. Fields that ExplainRequest has too mean the same here. One row is enough,
+// and a column may have no value.
+type PredictRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Required. The model.
+	Model *Model `protobuf:"bytes,1,opt,name=model,proto3" json:"model,omitempty"`
+	// Required. The rows.
+	Table *Table `protobuf:"bytes,2,opt,name=table,proto3" json:"table,omitempty"`
+	// Optional. As in ExplainRequest.
+	FeatureColumns []string `protobuf:"bytes,3,rep,name=feature_columns,json=featureColumns,proto3" json:"feature_columns,omitempty"`
+	// Optional. A column that is no feature, where the model takes its columns by position; its values
+	// are not read.
+	TargetColumn string `protobuf:"bytes,4,opt,name=target_column,json=targetColumn,proto3" json:"target_column,omitempty"`
+	// Optional. Likewise.
+	WeightColumn string `protobuf:"bytes,5,opt,name=weight_column,json=weightColumn,proto3" json:"weight_column,omitempty"`
+	// Optional. As in ExplainRequest. Not together with `outputs`.
+	// Each at least 0; default: all outputs.
+	OutputIndices []int32 `protobuf:"varint,6,rep,packed,name=output_indices,json=outputIndices,proto3" json:"output_indices,omitempty"`
+	// Optional. As in ExplainRequest.
+	// Default: RESPONSE.
+	Scale ModelDescription_Scale `protobuf:"varint,7,opt,name=scale,proto3,enum=onnxplain.v1.ModelDescription_Scale" json:"scale,omitempty"`
+	// Optional. Rows of the table to predict, from 0, in this order, none twice. Default: all rows of
+	// the table, which may then have no more than 10,000.
+	// At most 10000 entries; each at least 0; default: all rows.
+	RowIndices []int32 `protobuf:"varint,8,rep,packed,name=row_indices,json=rowIndices,proto3" json:"row_indices,omitempty"`
+	// Optional. Whether to ask a model whose answer for a row changes; as in ExplainRequest.
+	// Default: false.
+	AllowInconsistentModel bool `protobuf:"varint,13,opt,name=allow_inconsistent_model,json=allowInconsistentModel,proto3" json:"allow_inconsistent_model,omitempty"`
+	// Optional. As in ExplainRequest.
+	// At most 100 entries; default: the outputs of the model.
+	Prediction []string `protobuf:"bytes,15,rep,name=prediction,proto3" json:"prediction,omitempty"`
+	// Optional. As in ExplainRequest.
+	// Default: all outputs.
+	Outputs       []string `protobuf:"bytes,17,rep,name=outputs,proto3" json:"outputs,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PredictRequest) Reset() {
+	*x = PredictRequest{}
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PredictRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PredictRequest) ProtoMessage() {}
+
+func (x *PredictRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PredictRequest.ProtoReflect.Descriptor instead.
+func (*PredictRequest) Descriptor() ([]byte, []int) {
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *PredictRequest) GetModel() *Model {
+	if x != nil {
+		return x.Model
+	}
+	return nil
+}
+
+func (x *PredictRequest) GetTable() *Table {
+	if x != nil {
+		return x.Table
+	}
+	return nil
+}
+
+func (x *PredictRequest) GetFeatureColumns() []string {
+	if x != nil {
+		return x.FeatureColumns
+	}
+	return nil
+}
+
+func (x *PredictRequest) GetTargetColumn() string {
+	if x != nil {
+		return x.TargetColumn
+	}
+	return ""
+}
+
+func (x *PredictRequest) GetWeightColumn() string {
+	if x != nil {
+		return x.WeightColumn
+	}
+	return ""
+}
+
+func (x *PredictRequest) GetOutputIndices() []int32 {
+	if x != nil {
+		return x.OutputIndices
+	}
+	return nil
+}
+
+func (x *PredictRequest) GetScale() ModelDescription_Scale {
+	if x != nil {
+		return x.Scale
+	}
+	return ModelDescription_SCALE_UNSPECIFIED
+}
+
+func (x *PredictRequest) GetRowIndices() []int32 {
+	if x != nil {
+		return x.RowIndices
+	}
+	return nil
+}
+
+func (x *PredictRequest) GetAllowInconsistentModel() bool {
+	if x != nil {
+		return x.AllowInconsistentModel
+	}
+	return false
+}
+
+func (x *PredictRequest) GetPrediction() []string {
+	if x != nil {
+		return x.Prediction
+	}
+	return nil
+}
+
+func (x *PredictRequest) GetOutputs() []string {
+	if x != nil {
+		return x.Outputs
+	}
+	return nil
+}
+
+// Predictions of rows.
+type PredictResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Names of the predicted outputs.
+	OutputNames []string `protobuf:"bytes,1,rep,name=output_names,json=outputNames,proto3" json:"output_names,omitempty"`
+	// The rows that were predicted, from 0 in the table.
+	RowIndices []int32 `protobuf:"varint,2,rep,packed,name=row_indices,json=rowIndices,proto3" json:"row_indices,omitempty"`
+	// Predictions in the unit of each output: row-major, rows × outputs. NaN where the model answers so.
+	Values []float64 `protobuf:"fixed64,3,rep,packed,name=values,proto3" json:"values,omitempty"`
+	// What to know before trusting the predictions.
+	Warnings      []*Warning `protobuf:"bytes,4,rep,name=warnings,proto3" json:"warnings,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PredictResponse) Reset() {
+	*x = PredictResponse{}
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PredictResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PredictResponse) ProtoMessage() {}
+
+func (x *PredictResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PredictResponse.ProtoReflect.Descriptor instead.
+func (*PredictResponse) Descriptor() ([]byte, []int) {
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{24}
+}
+
+func (x *PredictResponse) GetOutputNames() []string {
+	if x != nil {
+		return x.OutputNames
+	}
+	return nil
+}
+
+func (x *PredictResponse) GetRowIndices() []int32 {
+	if x != nil {
+		return x.RowIndices
+	}
+	return nil
+}
+
+func (x *PredictResponse) GetValues() []float64 {
+	if x != nil {
+		return x.Values
+	}
+	return nil
+}
+
+func (x *PredictResponse) GetWarnings() []*Warning {
+	if x != nil {
+		return x.Warnings
+	}
+	return nil
+}
+
 var File_onnxplain_v1_explanation_service_proto protoreflect.FileDescriptor
 
 const file_onnxplain_v1_explanation_service_proto_rawDesc = "" +
 	"\n" +
-	"&onnxplain/v1/explanation_service.proto\x12\fonnxplain.v1\x1a#google/longrunning/operations.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fonnxplain/v1/average_loss.proto\x1a\"onnxplain/v1/feature_vectors.proto\x1a\x17onnxplain/v1/firm.proto\x1a5onnxplain/v1/individual_conditional_expectation.proto\x1a\x1fonnxplain/v1/interactions.proto\x1a\x18onnxplain/v1/model.proto\x1a%onnxplain/v1/partial_dependence.proto\x1a)onnxplain/v1/permutation_importance.proto\x1a\x17onnxplain/v1/plan.proto\x1a\x17onnxplain/v1/plot.proto\x1a\x18onnxplain/v1/swarm.proto\x1a\x18onnxplain/v1/table.proto\x1a\x19onnxplain/v1/upload.proto\"\xf2\a\n" +
+	"&onnxplain/v1/explanation_service.proto\x12\fonnxplain.v1\x1a#google/longrunning/operations.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fonnxplain/v1/average_loss.proto\x1a\"onnxplain/v1/feature_vectors.proto\x1a\x17onnxplain/v1/firm.proto\x1a5onnxplain/v1/individual_conditional_expectation.proto\x1a\x1fonnxplain/v1/interactions.proto\x1a\x18onnxplain/v1/model.proto\x1a%onnxplain/v1/partial_dependence.proto\x1a)onnxplain/v1/permutation_importance.proto\x1a\x17onnxplain/v1/plan.proto\x1a\x17onnxplain/v1/plot.proto\x1a\x18onnxplain/v1/swarm.proto\x1a\x18onnxplain/v1/table.proto\x1a$onnxplain/v1/table_description.proto\x1a\x19onnxplain/v1/upload.proto\"\xf2\a\n" +
 	"\x0eExplainRequest\x12)\n" +
 	"\x05model\x18\x01 \x01(\v2\x13.onnxplain.v1.ModelR\x05model\x12)\n" +
 	"\x05table\x18\x02 \x01(\v2\x13.onnxplain.v1.TableR\x05table\x12'\n" +
@@ -2281,7 +2671,43 @@ const file_onnxplain_v1_explanation_service_proto_rawDesc = "" +
 	"\x14DescribeModelRequest\x12)\n" +
 	"\x05model\x18\x01 \x01(\v2\x13.onnxplain.v1.ModelR\x05model\"M\n" +
 	"\x15DescribeModelResponse\x124\n" +
-	"\x05model\x18\x01 \x01(\v2\x1e.onnxplain.v1.ModelDescriptionR\x05model2\xb7\x06\n" +
+	"\x05model\x18\x01 \x01(\v2\x1e.onnxplain.v1.ModelDescriptionR\x05model\"\xdb\x02\n" +
+	"\x14DescribeTableRequest\x12)\n" +
+	"\x05model\x18\x01 \x01(\v2\x13.onnxplain.v1.ModelR\x05model\x12)\n" +
+	"\x05table\x18\x02 \x01(\v2\x13.onnxplain.v1.TableR\x05table\x12'\n" +
+	"\x0ffeature_columns\x18\x03 \x03(\tR\x0efeatureColumns\x12#\n" +
+	"\rtarget_column\x18\x04 \x01(\tR\ftargetColumn\x12#\n" +
+	"\rweight_column\x18\x05 \x01(\tR\fweightColumn\x12 \n" +
+	"\trow_count\x18\x06 \x01(\x05H\x00R\browCount\x88\x01\x01\x12\x1f\n" +
+	"\vrow_indices\x18\a \x03(\x05R\n" +
+	"rowIndices\x12)\n" +
+	"\x04near\x18\b \x01(\v2\x15.onnxplain.v1.ColumnsR\x04nearB\f\n" +
+	"\n" +
+	"_row_count\"\x80\x01\n" +
+	"\x15DescribeTableResponse\x124\n" +
+	"\x05table\x18\x01 \x01(\v2\x1e.onnxplain.v1.TableDescriptionR\x05table\x121\n" +
+	"\bwarnings\x18\x02 \x03(\v2\x15.onnxplain.v1.WarningR\bwarnings\"\xd1\x03\n" +
+	"\x0ePredictRequest\x12)\n" +
+	"\x05model\x18\x01 \x01(\v2\x13.onnxplain.v1.ModelR\x05model\x12)\n" +
+	"\x05table\x18\x02 \x01(\v2\x13.onnxplain.v1.TableR\x05table\x12'\n" +
+	"\x0ffeature_columns\x18\x03 \x03(\tR\x0efeatureColumns\x12#\n" +
+	"\rtarget_column\x18\x04 \x01(\tR\ftargetColumn\x12#\n" +
+	"\rweight_column\x18\x05 \x01(\tR\fweightColumn\x12%\n" +
+	"\x0eoutput_indices\x18\x06 \x03(\x05R\routputIndices\x12:\n" +
+	"\x05scale\x18\a \x01(\x0e2$.onnxplain.v1.ModelDescription.ScaleR\x05scale\x12\x1f\n" +
+	"\vrow_indices\x18\b \x03(\x05R\n" +
+	"rowIndices\x128\n" +
+	"\x18allow_inconsistent_model\x18\r \x01(\bR\x16allowInconsistentModel\x12\x1e\n" +
+	"\n" +
+	"prediction\x18\x0f \x03(\tR\n" +
+	"prediction\x12\x18\n" +
+	"\aoutputs\x18\x11 \x03(\tR\aoutputs\"\xa0\x01\n" +
+	"\x0fPredictResponse\x12!\n" +
+	"\foutput_names\x18\x01 \x03(\tR\voutputNames\x12\x1f\n" +
+	"\vrow_indices\x18\x02 \x03(\x05R\n" +
+	"rowIndices\x12\x16\n" +
+	"\x06values\x18\x03 \x03(\x01R\x06values\x121\n" +
+	"\bwarnings\x18\x04 \x03(\v2\x15.onnxplain.v1.WarningR\bwarnings2\xd9\a\n" +
 	"\x12ExplanationService\x12F\n" +
 	"\aExplain\x12\x1c.onnxplain.v1.ExplainRequest\x1a\x1d.onnxplain.v1.ExplainResponse\x12Z\n" +
 	"\rExplainStream\x12\".onnxplain.v1.ExplainStreamRequest\x1a#.onnxplain.v1.ExplainStreamResponse0\x01\x12X\n" +
@@ -2289,7 +2715,9 @@ const file_onnxplain_v1_explanation_service_proto_rawDesc = "" +
 	"\x0fReadExplanation\x12$.onnxplain.v1.ReadExplanationRequest\x1a%.onnxplain.v1.ReadExplanationResponse0\x01\x12k\n" +
 	"\x17ReadPartialExplanations\x12,.onnxplain.v1.ReadPartialExplanationsRequest\x1a .onnxplain.v1.PartialExplanation0\x01\x12N\n" +
 	"\x0fPlanExplanation\x12\x1c.onnxplain.v1.ExplainRequest\x1a\x1d.onnxplain.v1.ExplanationPlan\x12X\n" +
-	"\rDescribeModel\x12\".onnxplain.v1.DescribeModelRequest\x1a#.onnxplain.v1.DescribeModelResponse\x12T\n" +
+	"\rDescribeModel\x12\".onnxplain.v1.DescribeModelRequest\x1a#.onnxplain.v1.DescribeModelResponse\x12X\n" +
+	"\rDescribeTable\x12\".onnxplain.v1.DescribeTableRequest\x1a#.onnxplain.v1.DescribeTableResponse\x12F\n" +
+	"\aPredict\x12\x1c.onnxplain.v1.PredictRequest\x1a\x1d.onnxplain.v1.PredictResponse\x12T\n" +
 	"\vUploadModel\x12 .onnxplain.v1.UploadModelRequest\x1a!.onnxplain.v1.UploadModelResponse(\x01\x12T\n" +
 	"\vUploadTable\x12 .onnxplain.v1.UploadTableRequest\x1a!.onnxplain.v1.UploadTableResponse(\x01B\xbf\x01\n" +
 	"\x10com.onnxplain.v1B\x17ExplanationServiceProtoP\x01ZAgithub.com/onnxplain/onnxplain/clients/go/onnxplainv1;onnxplainv1\xa2\x02\x03OXX\xaa\x02\fOnnxplain.V1\xca\x02\fOnnxplain\\V1\xe2\x02\x18Onnxplain\\V1\\GPBMetadata\xea\x02\rOnnxplain::V1b\x06proto3"
@@ -2307,7 +2735,7 @@ func file_onnxplain_v1_explanation_service_proto_rawDescGZIP() []byte {
 }
 
 var file_onnxplain_v1_explanation_service_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_onnxplain_v1_explanation_service_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
+var file_onnxplain_v1_explanation_service_proto_msgTypes = make([]protoimpl.MessageInfo, 27)
 var file_onnxplain_v1_explanation_service_proto_goTypes = []any{
 	(ExplainRequest_Engine)(0),                      // 0: onnxplain.v1.ExplainRequest.Engine
 	(*ExplainRequest)(nil),                          // 1: onnxplain.v1.ExplainRequest
@@ -2331,75 +2759,81 @@ var file_onnxplain_v1_explanation_service_proto_goTypes = []any{
 	(*ReadPartialExplanationsRequest)(nil),          // 19: onnxplain.v1.ReadPartialExplanationsRequest
 	(*DescribeModelRequest)(nil),                    // 20: onnxplain.v1.DescribeModelRequest
 	(*DescribeModelResponse)(nil),                   // 21: onnxplain.v1.DescribeModelResponse
-	nil,                                             // 22: onnxplain.v1.Receipt.LibraryVersionsEntry
-	nil,                                             // 23: onnxplain.v1.StartExplanationRequest.LabelsEntry
-	(*Model)(nil),                                   // 24: onnxplain.v1.Model
-	(*Table)(nil),                                   // 25: onnxplain.v1.Table
-	(ModelDescription_Scale)(0),                     // 26: onnxplain.v1.ModelDescription.Scale
-	(*InteractionsOptions)(nil),                     // 27: onnxplain.v1.InteractionsOptions
-	(*PartialDependenceOptions)(nil),                // 28: onnxplain.v1.PartialDependenceOptions
-	(*IndividualConditionalExpectationOptions)(nil), // 29: onnxplain.v1.IndividualConditionalExpectationOptions
-	(*PermutationImportanceOptions)(nil),            // 30: onnxplain.v1.PermutationImportanceOptions
-	(*AverageLossOptions)(nil),                      // 31: onnxplain.v1.AverageLossOptions
-	(*FeatureVectorsOptions)(nil),                   // 32: onnxplain.v1.FeatureVectorsOptions
-	(*FirmOptions)(nil),                             // 33: onnxplain.v1.FirmOptions
-	(*SwarmOptions)(nil),                            // 34: onnxplain.v1.SwarmOptions
-	(*ModelDescription)(nil),                        // 35: onnxplain.v1.ModelDescription
-	(*InteractionsResult)(nil),                      // 36: onnxplain.v1.InteractionsResult
-	(*PartialDependenceResult)(nil),                 // 37: onnxplain.v1.PartialDependenceResult
-	(*IndividualConditionalExpectationResult)(nil),  // 38: onnxplain.v1.IndividualConditionalExpectationResult
-	(*PermutationImportanceResult)(nil),             // 39: onnxplain.v1.PermutationImportanceResult
-	(*AverageLossResult)(nil),                       // 40: onnxplain.v1.AverageLossResult
-	(*FeatureVectorsResult)(nil),                    // 41: onnxplain.v1.FeatureVectorsResult
-	(*FirmResult)(nil),                              // 42: onnxplain.v1.FirmResult
-	(*SwarmResult)(nil),                             // 43: onnxplain.v1.SwarmResult
-	(*Plot)(nil),                                    // 44: onnxplain.v1.Plot
-	(*durationpb.Duration)(nil),                     // 45: google.protobuf.Duration
-	(RemoteModel_Protocol)(0),                       // 46: onnxplain.v1.RemoteModel.Protocol
-	(*UploadModelRequest)(nil),                      // 47: onnxplain.v1.UploadModelRequest
-	(*UploadTableRequest)(nil),                      // 48: onnxplain.v1.UploadTableRequest
-	(*longrunningpb.Operation)(nil),                 // 49: google.longrunning.Operation
-	(*ExplanationPlan)(nil),                         // 50: onnxplain.v1.ExplanationPlan
-	(*UploadModelResponse)(nil),                     // 51: onnxplain.v1.UploadModelResponse
-	(*UploadTableResponse)(nil),                     // 52: onnxplain.v1.UploadTableResponse
+	(*DescribeTableRequest)(nil),                    // 22: onnxplain.v1.DescribeTableRequest
+	(*DescribeTableResponse)(nil),                   // 23: onnxplain.v1.DescribeTableResponse
+	(*PredictRequest)(nil),                          // 24: onnxplain.v1.PredictRequest
+	(*PredictResponse)(nil),                         // 25: onnxplain.v1.PredictResponse
+	nil,                                             // 26: onnxplain.v1.Receipt.LibraryVersionsEntry
+	nil,                                             // 27: onnxplain.v1.StartExplanationRequest.LabelsEntry
+	(*Model)(nil),                                   // 28: onnxplain.v1.Model
+	(*Table)(nil),                                   // 29: onnxplain.v1.Table
+	(ModelDescription_Scale)(0),                     // 30: onnxplain.v1.ModelDescription.Scale
+	(*InteractionsOptions)(nil),                     // 31: onnxplain.v1.InteractionsOptions
+	(*PartialDependenceOptions)(nil),                // 32: onnxplain.v1.PartialDependenceOptions
+	(*IndividualConditionalExpectationOptions)(nil), // 33: onnxplain.v1.IndividualConditionalExpectationOptions
+	(*PermutationImportanceOptions)(nil),            // 34: onnxplain.v1.PermutationImportanceOptions
+	(*AverageLossOptions)(nil),                      // 35: onnxplain.v1.AverageLossOptions
+	(*FeatureVectorsOptions)(nil),                   // 36: onnxplain.v1.FeatureVectorsOptions
+	(*FirmOptions)(nil),                             // 37: onnxplain.v1.FirmOptions
+	(*SwarmOptions)(nil),                            // 38: onnxplain.v1.SwarmOptions
+	(*ModelDescription)(nil),                        // 39: onnxplain.v1.ModelDescription
+	(*InteractionsResult)(nil),                      // 40: onnxplain.v1.InteractionsResult
+	(*PartialDependenceResult)(nil),                 // 41: onnxplain.v1.PartialDependenceResult
+	(*IndividualConditionalExpectationResult)(nil),  // 42: onnxplain.v1.IndividualConditionalExpectationResult
+	(*PermutationImportanceResult)(nil),             // 43: onnxplain.v1.PermutationImportanceResult
+	(*AverageLossResult)(nil),                       // 44: onnxplain.v1.AverageLossResult
+	(*FeatureVectorsResult)(nil),                    // 45: onnxplain.v1.FeatureVectorsResult
+	(*FirmResult)(nil),                              // 46: onnxplain.v1.FirmResult
+	(*SwarmResult)(nil),                             // 47: onnxplain.v1.SwarmResult
+	(*Plot)(nil),                                    // 48: onnxplain.v1.Plot
+	(*durationpb.Duration)(nil),                     // 49: google.protobuf.Duration
+	(RemoteModel_Protocol)(0),                       // 50: onnxplain.v1.RemoteModel.Protocol
+	(*Columns)(nil),                                 // 51: onnxplain.v1.Columns
+	(*TableDescription)(nil),                        // 52: onnxplain.v1.TableDescription
+	(*UploadModelRequest)(nil),                      // 53: onnxplain.v1.UploadModelRequest
+	(*UploadTableRequest)(nil),                      // 54: onnxplain.v1.UploadTableRequest
+	(*longrunningpb.Operation)(nil),                 // 55: google.longrunning.Operation
+	(*ExplanationPlan)(nil),                         // 56: onnxplain.v1.ExplanationPlan
+	(*UploadModelResponse)(nil),                     // 57: onnxplain.v1.UploadModelResponse
+	(*UploadTableResponse)(nil),                     // 58: onnxplain.v1.UploadTableResponse
 }
 var file_onnxplain_v1_explanation_service_proto_depIdxs = []int32{
-	24, // 0: onnxplain.v1.ExplainRequest.model:type_name -> onnxplain.v1.Model
-	25, // 1: onnxplain.v1.ExplainRequest.table:type_name -> onnxplain.v1.Table
-	26, // 2: onnxplain.v1.ExplainRequest.scale:type_name -> onnxplain.v1.ModelDescription.Scale
+	28, // 0: onnxplain.v1.ExplainRequest.model:type_name -> onnxplain.v1.Model
+	29, // 1: onnxplain.v1.ExplainRequest.table:type_name -> onnxplain.v1.Table
+	30, // 2: onnxplain.v1.ExplainRequest.scale:type_name -> onnxplain.v1.ModelDescription.Scale
 	0,  // 3: onnxplain.v1.ExplainRequest.engine:type_name -> onnxplain.v1.ExplainRequest.Engine
 	2,  // 4: onnxplain.v1.ExplainRequest.methods:type_name -> onnxplain.v1.MethodOptions
-	27, // 5: onnxplain.v1.MethodOptions.interactions:type_name -> onnxplain.v1.InteractionsOptions
-	28, // 6: onnxplain.v1.MethodOptions.partial_dependence:type_name -> onnxplain.v1.PartialDependenceOptions
-	29, // 7: onnxplain.v1.MethodOptions.individual_conditional_expectation:type_name -> onnxplain.v1.IndividualConditionalExpectationOptions
-	30, // 8: onnxplain.v1.MethodOptions.permutation_importance:type_name -> onnxplain.v1.PermutationImportanceOptions
-	31, // 9: onnxplain.v1.MethodOptions.average_loss:type_name -> onnxplain.v1.AverageLossOptions
-	32, // 10: onnxplain.v1.MethodOptions.feature_vectors:type_name -> onnxplain.v1.FeatureVectorsOptions
-	33, // 11: onnxplain.v1.MethodOptions.firm:type_name -> onnxplain.v1.FirmOptions
-	34, // 12: onnxplain.v1.MethodOptions.swarm:type_name -> onnxplain.v1.SwarmOptions
+	31, // 5: onnxplain.v1.MethodOptions.interactions:type_name -> onnxplain.v1.InteractionsOptions
+	32, // 6: onnxplain.v1.MethodOptions.partial_dependence:type_name -> onnxplain.v1.PartialDependenceOptions
+	33, // 7: onnxplain.v1.MethodOptions.individual_conditional_expectation:type_name -> onnxplain.v1.IndividualConditionalExpectationOptions
+	34, // 8: onnxplain.v1.MethodOptions.permutation_importance:type_name -> onnxplain.v1.PermutationImportanceOptions
+	35, // 9: onnxplain.v1.MethodOptions.average_loss:type_name -> onnxplain.v1.AverageLossOptions
+	36, // 10: onnxplain.v1.MethodOptions.feature_vectors:type_name -> onnxplain.v1.FeatureVectorsOptions
+	37, // 11: onnxplain.v1.MethodOptions.firm:type_name -> onnxplain.v1.FirmOptions
+	38, // 12: onnxplain.v1.MethodOptions.swarm:type_name -> onnxplain.v1.SwarmOptions
 	4,  // 13: onnxplain.v1.ExplainResponse.explanations:type_name -> onnxplain.v1.Explanation
-	35, // 14: onnxplain.v1.ExplainResponse.model:type_name -> onnxplain.v1.ModelDescription
+	39, // 14: onnxplain.v1.ExplainResponse.model:type_name -> onnxplain.v1.ModelDescription
 	7,  // 15: onnxplain.v1.ExplainResponse.receipt:type_name -> onnxplain.v1.Receipt
 	11, // 16: onnxplain.v1.ExplainResponse.warnings:type_name -> onnxplain.v1.Warning
-	36, // 17: onnxplain.v1.Explanation.interactions:type_name -> onnxplain.v1.InteractionsResult
-	37, // 18: onnxplain.v1.Explanation.partial_dependence:type_name -> onnxplain.v1.PartialDependenceResult
-	38, // 19: onnxplain.v1.Explanation.individual_conditional_expectation:type_name -> onnxplain.v1.IndividualConditionalExpectationResult
-	39, // 20: onnxplain.v1.Explanation.permutation_importance:type_name -> onnxplain.v1.PermutationImportanceResult
-	40, // 21: onnxplain.v1.Explanation.average_loss:type_name -> onnxplain.v1.AverageLossResult
-	41, // 22: onnxplain.v1.Explanation.feature_vectors:type_name -> onnxplain.v1.FeatureVectorsResult
-	42, // 23: onnxplain.v1.Explanation.firm:type_name -> onnxplain.v1.FirmResult
-	43, // 24: onnxplain.v1.Explanation.swarm:type_name -> onnxplain.v1.SwarmResult
-	44, // 25: onnxplain.v1.Explanation.plots:type_name -> onnxplain.v1.Plot
+	40, // 17: onnxplain.v1.Explanation.interactions:type_name -> onnxplain.v1.InteractionsResult
+	41, // 18: onnxplain.v1.Explanation.partial_dependence:type_name -> onnxplain.v1.PartialDependenceResult
+	42, // 19: onnxplain.v1.Explanation.individual_conditional_expectation:type_name -> onnxplain.v1.IndividualConditionalExpectationResult
+	43, // 20: onnxplain.v1.Explanation.permutation_importance:type_name -> onnxplain.v1.PermutationImportanceResult
+	44, // 21: onnxplain.v1.Explanation.average_loss:type_name -> onnxplain.v1.AverageLossResult
+	45, // 22: onnxplain.v1.Explanation.feature_vectors:type_name -> onnxplain.v1.FeatureVectorsResult
+	46, // 23: onnxplain.v1.Explanation.firm:type_name -> onnxplain.v1.FirmResult
+	47, // 24: onnxplain.v1.Explanation.swarm:type_name -> onnxplain.v1.SwarmResult
+	48, // 25: onnxplain.v1.Explanation.plots:type_name -> onnxplain.v1.Plot
 	2,  // 26: onnxplain.v1.Explanation.options:type_name -> onnxplain.v1.MethodOptions
 	6,  // 27: onnxplain.v1.Explanation.rows:type_name -> onnxplain.v1.RowsUsed
 	5,  // 28: onnxplain.v1.Explanation.class_pairings:type_name -> onnxplain.v1.ClassPairing
 	0,  // 29: onnxplain.v1.Receipt.engine:type_name -> onnxplain.v1.ExplainRequest.Engine
-	22, // 30: onnxplain.v1.Receipt.library_versions:type_name -> onnxplain.v1.Receipt.LibraryVersionsEntry
-	45, // 31: onnxplain.v1.Receipt.elapsed:type_name -> google.protobuf.Duration
+	26, // 30: onnxplain.v1.Receipt.library_versions:type_name -> onnxplain.v1.Receipt.LibraryVersionsEntry
+	49, // 31: onnxplain.v1.Receipt.elapsed:type_name -> google.protobuf.Duration
 	10, // 32: onnxplain.v1.Receipt.overview_methods:type_name -> onnxplain.v1.OverviewMethod
 	9,  // 33: onnxplain.v1.Receipt.sources:type_name -> onnxplain.v1.Source
 	8,  // 34: onnxplain.v1.Receipt.remote_model:type_name -> onnxplain.v1.RemoteModelReceipt
-	46, // 35: onnxplain.v1.RemoteModelReceipt.protocol:type_name -> onnxplain.v1.RemoteModel.Protocol
+	50, // 35: onnxplain.v1.RemoteModelReceipt.protocol:type_name -> onnxplain.v1.RemoteModel.Protocol
 	1,  // 36: onnxplain.v1.ExplainStreamRequest.request:type_name -> onnxplain.v1.ExplainRequest
 	15, // 37: onnxplain.v1.ExplainStreamResponse.progress:type_name -> onnxplain.v1.Progress
 	3,  // 38: onnxplain.v1.ExplainStreamResponse.response:type_name -> onnxplain.v1.ExplainResponse
@@ -2407,32 +2841,45 @@ var file_onnxplain_v1_explanation_service_proto_depIdxs = []int32{
 	4,  // 40: onnxplain.v1.PartialExplanation.explanation:type_name -> onnxplain.v1.Explanation
 	11, // 41: onnxplain.v1.PartialExplanation.warnings:type_name -> onnxplain.v1.Warning
 	1,  // 42: onnxplain.v1.StartExplanationRequest.request:type_name -> onnxplain.v1.ExplainRequest
-	23, // 43: onnxplain.v1.StartExplanationRequest.labels:type_name -> onnxplain.v1.StartExplanationRequest.LabelsEntry
-	24, // 44: onnxplain.v1.DescribeModelRequest.model:type_name -> onnxplain.v1.Model
-	35, // 45: onnxplain.v1.DescribeModelResponse.model:type_name -> onnxplain.v1.ModelDescription
-	1,  // 46: onnxplain.v1.ExplanationService.Explain:input_type -> onnxplain.v1.ExplainRequest
-	12, // 47: onnxplain.v1.ExplanationService.ExplainStream:input_type -> onnxplain.v1.ExplainStreamRequest
-	16, // 48: onnxplain.v1.ExplanationService.StartExplanation:input_type -> onnxplain.v1.StartExplanationRequest
-	17, // 49: onnxplain.v1.ExplanationService.ReadExplanation:input_type -> onnxplain.v1.ReadExplanationRequest
-	19, // 50: onnxplain.v1.ExplanationService.ReadPartialExplanations:input_type -> onnxplain.v1.ReadPartialExplanationsRequest
-	1,  // 51: onnxplain.v1.ExplanationService.PlanExplanation:input_type -> onnxplain.v1.ExplainRequest
-	20, // 52: onnxplain.v1.ExplanationService.DescribeModel:input_type -> onnxplain.v1.DescribeModelRequest
-	47, // 53: onnxplain.v1.ExplanationService.UploadModel:input_type -> onnxplain.v1.UploadModelRequest
-	48, // 54: onnxplain.v1.ExplanationService.UploadTable:input_type -> onnxplain.v1.UploadTableRequest
-	3,  // 55: onnxplain.v1.ExplanationService.Explain:output_type -> onnxplain.v1.ExplainResponse
-	13, // 56: onnxplain.v1.ExplanationService.ExplainStream:output_type -> onnxplain.v1.ExplainStreamResponse
-	49, // 57: onnxplain.v1.ExplanationService.StartExplanation:output_type -> google.longrunning.Operation
-	18, // 58: onnxplain.v1.ExplanationService.ReadExplanation:output_type -> onnxplain.v1.ReadExplanationResponse
-	14, // 59: onnxplain.v1.ExplanationService.ReadPartialExplanations:output_type -> onnxplain.v1.PartialExplanation
-	50, // 60: onnxplain.v1.ExplanationService.PlanExplanation:output_type -> onnxplain.v1.ExplanationPlan
-	21, // 61: onnxplain.v1.ExplanationService.DescribeModel:output_type -> onnxplain.v1.DescribeModelResponse
-	51, // 62: onnxplain.v1.ExplanationService.UploadModel:output_type -> onnxplain.v1.UploadModelResponse
-	52, // 63: onnxplain.v1.ExplanationService.UploadTable:output_type -> onnxplain.v1.UploadTableResponse
-	55, // [55:64] is the sub-list for method output_type
-	46, // [46:55] is the sub-list for method input_type
-	46, // [46:46] is the sub-list for extension type_name
-	46, // [46:46] is the sub-list for extension extendee
-	0,  // [0:46] is the sub-list for field type_name
+	27, // 43: onnxplain.v1.StartExplanationRequest.labels:type_name -> onnxplain.v1.StartExplanationRequest.LabelsEntry
+	28, // 44: onnxplain.v1.DescribeModelRequest.model:type_name -> onnxplain.v1.Model
+	39, // 45: onnxplain.v1.DescribeModelResponse.model:type_name -> onnxplain.v1.ModelDescription
+	28, // 46: onnxplain.v1.DescribeTableRequest.model:type_name -> onnxplain.v1.Model
+	29, // 47: onnxplain.v1.DescribeTableRequest.table:type_name -> onnxplain.v1.Table
+	51, // 48: onnxplain.v1.DescribeTableRequest.near:type_name -> onnxplain.v1.Columns
+	52, // 49: onnxplain.v1.DescribeTableResponse.table:type_name -> onnxplain.v1.TableDescription
+	11, // 50: onnxplain.v1.DescribeTableResponse.warnings:type_name -> onnxplain.v1.Warning
+	28, // 51: onnxplain.v1.PredictRequest.model:type_name -> onnxplain.v1.Model
+	29, // 52: onnxplain.v1.PredictRequest.table:type_name -> onnxplain.v1.Table
+	30, // 53: onnxplain.v1.PredictRequest.scale:type_name -> onnxplain.v1.ModelDescription.Scale
+	11, // 54: onnxplain.v1.PredictResponse.warnings:type_name -> onnxplain.v1.Warning
+	1,  // 55: onnxplain.v1.ExplanationService.Explain:input_type -> onnxplain.v1.ExplainRequest
+	12, // 56: onnxplain.v1.ExplanationService.ExplainStream:input_type -> onnxplain.v1.ExplainStreamRequest
+	16, // 57: onnxplain.v1.ExplanationService.StartExplanation:input_type -> onnxplain.v1.StartExplanationRequest
+	17, // 58: onnxplain.v1.ExplanationService.ReadExplanation:input_type -> onnxplain.v1.ReadExplanationRequest
+	19, // 59: onnxplain.v1.ExplanationService.ReadPartialExplanations:input_type -> onnxplain.v1.ReadPartialExplanationsRequest
+	1,  // 60: onnxplain.v1.ExplanationService.PlanExplanation:input_type -> onnxplain.v1.ExplainRequest
+	20, // 61: onnxplain.v1.ExplanationService.DescribeModel:input_type -> onnxplain.v1.DescribeModelRequest
+	22, // 62: onnxplain.v1.ExplanationService.DescribeTable:input_type -> onnxplain.v1.DescribeTableRequest
+	24, // 63: onnxplain.v1.ExplanationService.Predict:input_type -> onnxplain.v1.PredictRequest
+	53, // 64: onnxplain.v1.ExplanationService.UploadModel:input_type -> onnxplain.v1.UploadModelRequest
+	54, // 65: onnxplain.v1.ExplanationService.UploadTable:input_type -> onnxplain.v1.UploadTableRequest
+	3,  // 66: onnxplain.v1.ExplanationService.Explain:output_type -> onnxplain.v1.ExplainResponse
+	13, // 67: onnxplain.v1.ExplanationService.ExplainStream:output_type -> onnxplain.v1.ExplainStreamResponse
+	55, // 68: onnxplain.v1.ExplanationService.StartExplanation:output_type -> google.longrunning.Operation
+	18, // 69: onnxplain.v1.ExplanationService.ReadExplanation:output_type -> onnxplain.v1.ReadExplanationResponse
+	14, // 70: onnxplain.v1.ExplanationService.ReadPartialExplanations:output_type -> onnxplain.v1.PartialExplanation
+	56, // 71: onnxplain.v1.ExplanationService.PlanExplanation:output_type -> onnxplain.v1.ExplanationPlan
+	21, // 72: onnxplain.v1.ExplanationService.DescribeModel:output_type -> onnxplain.v1.DescribeModelResponse
+	23, // 73: onnxplain.v1.ExplanationService.DescribeTable:output_type -> onnxplain.v1.DescribeTableResponse
+	25, // 74: onnxplain.v1.ExplanationService.Predict:output_type -> onnxplain.v1.PredictResponse
+	57, // 75: onnxplain.v1.ExplanationService.UploadModel:output_type -> onnxplain.v1.UploadModelResponse
+	58, // 76: onnxplain.v1.ExplanationService.UploadTable:output_type -> onnxplain.v1.UploadTableResponse
+	66, // [66:77] is the sub-list for method output_type
+	55, // [55:66] is the sub-list for method input_type
+	55, // [55:55] is the sub-list for extension type_name
+	55, // [55:55] is the sub-list for extension extendee
+	0,  // [0:55] is the sub-list for field type_name
 }
 
 func init() { file_onnxplain_v1_explanation_service_proto_init() }
@@ -2452,6 +2899,7 @@ func file_onnxplain_v1_explanation_service_proto_init() {
 	file_onnxplain_v1_plot_proto_init()
 	file_onnxplain_v1_swarm_proto_init()
 	file_onnxplain_v1_table_proto_init()
+	file_onnxplain_v1_table_description_proto_init()
 	file_onnxplain_v1_upload_proto_init()
 	file_onnxplain_v1_explanation_service_proto_msgTypes[0].OneofWrappers = []any{}
 	file_onnxplain_v1_explanation_service_proto_msgTypes[1].OneofWrappers = []any{
@@ -2480,13 +2928,14 @@ func file_onnxplain_v1_explanation_service_proto_init() {
 		(*ExplainStreamResponse_Response)(nil),
 		(*ExplainStreamResponse_Partial)(nil),
 	}
+	file_onnxplain_v1_explanation_service_proto_msgTypes[21].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_onnxplain_v1_explanation_service_proto_rawDesc), len(file_onnxplain_v1_explanation_service_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   23,
+			NumMessages:   27,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -27,6 +27,8 @@ const (
 	ExplanationService_ReadPartialExplanations_FullMethodName = "/onnxplain.v1.ExplanationService/ReadPartialExplanations"
 	ExplanationService_PlanExplanation_FullMethodName         = "/onnxplain.v1.ExplanationService/PlanExplanation"
 	ExplanationService_DescribeModel_FullMethodName           = "/onnxplain.v1.ExplanationService/DescribeModel"
+	ExplanationService_DescribeTable_FullMethodName           = "/onnxplain.v1.ExplanationService/DescribeTable"
+	ExplanationService_Predict_FullMethodName                 = "/onnxplain.v1.ExplanationService/Predict"
 	ExplanationService_UploadModel_FullMethodName             = "/onnxplain.v1.ExplanationService/UploadModel"
 	ExplanationService_UploadTable_FullMethodName             = "/onnxplain.v1.ExplanationService/UploadTable"
 )
@@ -61,6 +63,11 @@ type ExplanationServiceClient interface {
 	PlanExplanation(ctx context.Context, in *ExplainRequest, opts ...grpc.CallOption) (*ExplanationPlan, error)
 	// Tells what a model takes and gives.
 	DescribeModel(ctx context.Context, in *DescribeModelRequest, opts ...grpc.CallOption) (*DescribeModelResponse, error)
+	// Tells what a table holds: rows, columns, its first rows or chosen ones, and with a
+	// model, which column is which feature.
+	DescribeTable(ctx context.Context, in *DescribeTableRequest, opts ...grpc.CallOption) (*DescribeTableResponse, error)
+	// Predicts rows of a table, as an explanation would ask the model for them.
+	Predict(ctx context.Context, in *PredictRequest, opts ...grpc.CallOption) (*PredictResponse, error)
 	// Keeps a model for some time, so that requests can name it by its id. Saves
 	// sending it with each request, and allows models larger than a message.
 	UploadModel(ctx context.Context, opts ...grpc.CallOption) (grpc.ClientStreamingClient[UploadModelRequest, UploadModelResponse], error)
@@ -173,6 +180,26 @@ func (c *explanationServiceClient) DescribeModel(ctx context.Context, in *Descri
 	return out, nil
 }
 
+func (c *explanationServiceClient) DescribeTable(ctx context.Context, in *DescribeTableRequest, opts ...grpc.CallOption) (*DescribeTableResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(DescribeTableResponse)
+	err := c.cc.Invoke(ctx, ExplanationService_DescribeTable_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *explanationServiceClient) Predict(ctx context.Context, in *PredictRequest, opts ...grpc.CallOption) (*PredictResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(PredictResponse)
+	err := c.cc.Invoke(ctx, ExplanationService_Predict_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *explanationServiceClient) UploadModel(ctx context.Context, opts ...grpc.CallOption) (grpc.ClientStreamingClient[UploadModelRequest, UploadModelResponse], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	stream, err := c.cc.NewStream(ctx, &ExplanationService_ServiceDesc.Streams[3], ExplanationService_UploadModel_FullMethodName, cOpts...)
@@ -229,6 +256,11 @@ type ExplanationServiceServer interface {
 	PlanExplanation(context.Context, *ExplainRequest) (*ExplanationPlan, error)
 	// Tells what a model takes and gives.
 	DescribeModel(context.Context, *DescribeModelRequest) (*DescribeModelResponse, error)
+	// Tells what a table holds: rows, columns, its first rows or chosen ones, and with a
+	// model, which column is which feature.
+	DescribeTable(context.Context, *DescribeTableRequest) (*DescribeTableResponse, error)
+	// Predicts rows of a table, as an explanation would ask the model for them.
+	Predict(context.Context, *PredictRequest) (*PredictResponse, error)
 	// Keeps a model for some time, so that requests can name it by its id. Saves
 	// sending it with each request, and allows models larger than a message.
 	UploadModel(grpc.ClientStreamingServer[UploadModelRequest, UploadModelResponse]) error
@@ -264,6 +296,12 @@ func (UnimplementedExplanationServiceServer) PlanExplanation(context.Context, *E
 }
 func (UnimplementedExplanationServiceServer) DescribeModel(context.Context, *DescribeModelRequest) (*DescribeModelResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method DescribeModel not implemented")
+}
+func (UnimplementedExplanationServiceServer) DescribeTable(context.Context, *DescribeTableRequest) (*DescribeTableResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method DescribeTable not implemented")
+}
+func (UnimplementedExplanationServiceServer) Predict(context.Context, *PredictRequest) (*PredictResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Predict not implemented")
 }
 func (UnimplementedExplanationServiceServer) UploadModel(grpc.ClientStreamingServer[UploadModelRequest, UploadModelResponse]) error {
 	return status.Error(codes.Unimplemented, "method UploadModel not implemented")
@@ -397,6 +435,42 @@ func _ExplanationService_DescribeModel_Handler(srv interface{}, ctx context.Cont
 	return interceptor(ctx, in, info, handler)
 }
 
+func _ExplanationService_DescribeTable_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(DescribeTableRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ExplanationServiceServer).DescribeTable(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ExplanationService_DescribeTable_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ExplanationServiceServer).DescribeTable(ctx, req.(*DescribeTableRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _ExplanationService_Predict_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(PredictRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ExplanationServiceServer).Predict(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ExplanationService_Predict_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ExplanationServiceServer).Predict(ctx, req.(*PredictRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _ExplanationService_UploadModel_Handler(srv interface{}, stream grpc.ServerStream) error {
 	return srv.(ExplanationServiceServer).UploadModel(&grpc.GenericServerStream[UploadModelRequest, UploadModelResponse]{ServerStream: stream})
 }
@@ -433,6 +507,14 @@ var ExplanationService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "DescribeModel",
 			Handler:    _ExplanationService_DescribeModel_Handler,
+		},
+		{
+			MethodName: "DescribeTable",
+			Handler:    _ExplanationService_DescribeTable_Handler,
+		},
+		{
+			MethodName: "Predict",
+			Handler:    _ExplanationService_Predict_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{

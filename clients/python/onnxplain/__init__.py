@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     )
     from onnxplain.results.plans import ExplanationPlan, MethodPlan, PlanSaving, RemainingQuota
     from onnxplain.results.plots import Plot
+    from onnxplain.results.predictions import Predictions
     from onnxplain.results.provenance import (
         ClassPairing,
         ModelDescription,
@@ -59,6 +60,11 @@ if TYPE_CHECKING:
         RowsUsed,
     )
     from onnxplain.results.swarm import SwarmEffect, SwarmResult
+    from onnxplain.results.table_descriptions import (
+        ColumnDescription,
+        FeatureMatching,
+        TableDescription,
+    )
     from onnxplain.transport.uploads import ModelRef, TableRef
     from onnxplain.uris import ModelUri, TableUris
 
@@ -69,10 +75,12 @@ __all__ = [
     "AverageLossResult",
     "ClassPairing",
     "Client",
+    "ColumnDescription",
     "ExplainError",
     "ExplanationPlan",
     "Explanations",
     "FeatureImportance",
+    "FeatureMatching",
     "FeatureVectors",
     "FeatureVectorsResult",
     "Firm",
@@ -103,6 +111,7 @@ __all__ = [
     "PermutationImportanceResult",
     "PlanSaving",
     "Plot",
+    "Predictions",
     "Progress",
     "Receipt",
     "RemainingQuota",
@@ -114,6 +123,7 @@ __all__ = [
     "Swarm",
     "SwarmEffect",
     "SwarmResult",
+    "TableDescription",
     "TableRef",
     "TableUris",
     "connect",
@@ -128,11 +138,13 @@ _MODULES = {
     "AverageLoss": "requests.options.average_loss",
     "AverageLossResult": "results.average_loss",
     "ClassPairing": "results.provenance",
+    "ColumnDescription": "results.table_descriptions",
     "Client": "client",
     "ExplainError": "errors",
     "ExplanationPlan": "results.plans",
     "Explanations": "results.explanations",
     "FeatureImportance": "results.permutation_importance",
+    "FeatureMatching": "results.table_descriptions",
     "FeatureVectors": "requests.options.feature_vectors",
     "FeatureVectorsResult": "results.feature_vectors",
     "Firm": "requests.options.firm",
@@ -163,6 +175,7 @@ _MODULES = {
     "PermutationImportanceResult": "results.permutation_importance",
     "PlanSaving": "results.plans",
     "Plot": "results.plots",
+    "Predictions": "results.predictions",
     "Progress": "progress",
     "Receipt": "results.provenance",
     "RemainingQuota": "results.plans",
@@ -174,6 +187,7 @@ _MODULES = {
     "Swarm": "requests.options.swarm",
     "SwarmEffect": "results.swarm",
     "SwarmResult": "results.swarm",
+    "TableDescription": "results.table_descriptions",
     "TableUris": "uris",
     "TableRef": "transport.uploads",
     "connect": "client",

@@ -18,10 +18,12 @@ from onnxplain.requests.models import to_model, to_model_name
 from onnxplain.results.explanations import Explanations
 from onnxplain.results.plans import ExplanationPlan
 from onnxplain.results.provenance import ModelDescription
+from onnxplain.row_calls import RowCalls
 from onnxplain.started import OperationsOfCaller
 from onnxplain.tables import to_table
-from onnxplain.transport.calls import Messages, Remote
+from onnxplain.transport.calls import Remote
 from onnxplain.transport.connection import MESSAGE_LIMIT, RETRY_COUNT, Connection
+from onnxplain.transport.messages import Messages
 from onnxplain.transport.security import PathLike, Token, secure
 from onnxplain.transport.uploads import File, ModelRef, TableRef, content_of, files_of
 from onnxplain.v1.explanation_service_pb2 import DescribeModelRequest, ExplainRequest
@@ -97,7 +99,7 @@ def connect(
     return Client(Remote(connection.open(grpc), connection))
 
 
-class Client(ExplainCall, OperationsOfCaller):
+class Client(ExplainCall, RowCalls, OperationsOfCaller):
     """Client that threads can share; made by `connect` or `local`.
 
     Parameters

@@ -10,7 +10,7 @@ from onnxplain.errors import ShortTracebacks
 from onnxplain.operations import Operation
 from onnxplain.requests import RequestOptions, to_request
 from onnxplain.requests.forms import Method
-from onnxplain.transport.calls import Messages
+from onnxplain.transport.messages import Messages
 from onnxplain.transport.operation_calls import pages
 from onnxplain.transport.uploads import files_of
 

@@ -12,7 +12,7 @@ export type { ExplainEvent, ProgressCallback } from "./progress.js";
 export type { Code, Reason } from "./reasons.js";
 export { ModelRef, TableRef } from "./references.js";
 export { RemoteModel, type RemoteModelOptions, type RemoteProtocol } from "./remotes.js";
-export type { ExplainInput } from "./requests.js";
+export type { DescribeTableInput, ExplainInput, PredictInput } from "./requests.js";
 export type { Bytes } from "./sources.js";
 export type { Cell, Columns, NumberArray, Rows } from "./tables.js";
 export type { CallOptions, ConnectOptions, Token } from "./terms.js";

@@ -1,12 +1,12 @@
 /** Messages as bodies of HTTP: JSON, or a form with files where there are any. */
 
-import { toJsonString } from "@bufbuild/protobuf";
+import { type DescMessage, type MessageShape, toJsonString } from "@bufbuild/protobuf";
 import {
   type DescribeModelRequest,
   DescribeModelRequestSchema,
-  type ExplainRequest,
-  ExplainRequestSchema,
 } from "./gen/onnxplain/v1/explanation_service_pb.js";
+import type { Model } from "./gen/onnxplain/v1/model_pb.js";
+import type { Table } from "./gen/onnxplain/v1/table_pb.js";
 import { contentOf } from "./parcel.js";
 import type { Format, TableFile } from "./tables.js";
 
@@ -14,6 +14,12 @@ import type { Format, TableFile } from "./tables.js";
 export interface Content {
   readonly body: BodyInit;
   readonly type?: string;
+}
+
+/** What a request with a table has besides its options. */
+interface Files {
+  model?: Model | undefined;
+  table?: Table | undefined;
 }
 
 const JSON_TYPE = "application/json";
@@ -24,8 +30,11 @@ const TABLE_TYPES: Record<Format, string> = {
   csv: "text/csv",
 };
 
-/** Write a request to explain; files go as they are, beside the JSON. */
-export function explainBody(request: ExplainRequest): Content {
+/** Write a request with a table; files go as they are, beside the JSON. */
+export function bodyWithTable<Schema extends DescMessage>(
+  schema: Schema,
+  request: MessageShape<Schema> & Files,
+): Content {
   const plain = { ...request };
   const form = new FormData();
   let fileCount = 0;
@@ -41,7 +50,7 @@ export function explainBody(request: ExplainRequest): Content {
     delete plain.table;
     fileCount += 1;
   }
-  const body = toJsonString(ExplainRequestSchema, plain);
+  const body = toJsonString(schema, plain);
   if (fileCount === 0) return { body, type: JSON_TYPE };
   form.set("request", body);
   return { body: form };

@@ -6,7 +6,11 @@ import { Explanations } from "./explanations.js";
 import {
   type DescribeModelRequest,
   DescribeModelRequestSchema,
+  type DescribeTableRequest,
+  type DescribeTableResponse,
   type ExplainRequest,
+  type PredictRequest,
+  type PredictResponse,
 } from "./gen/onnxplain/v1/explanation_service_pb.js";
 import type { ModelDescription } from "./gen/onnxplain/v1/model_pb.js";
 import type { ExplanationPlan } from "./gen/onnxplain/v1/plan_pb.js";
@@ -23,7 +27,14 @@ import {
   told,
 } from "./progress.js";
 import { ModelRef, TableRef } from "./references.js";
-import { type ExplainInput, toRequest } from "./requests.js";
+import {
+  type DescribeTableInput,
+  type ExplainInput,
+  type PredictInput,
+  toDescribeTableRequest,
+  toPredictRequest,
+  toRequest,
+} from "./requests.js";
 import { type Opener, sourceOf } from "./sources.js";
 import type { CallOptions, Terms } from "./terms.js";
 import type { Health, Wire } from "./wire.js";
@@ -234,6 +245,46 @@ export class Client<Path = never> {
       const answer = await this.delivery.deliver(request, { model: input.source }, attempts, ask);
       return answer.model ?? noAnswer();
     });
+  }
+
+  /**
+   * Tell what a table holds: rows, columns, its first rows, chosen ones, or those nearest to a row;
+   * and with a model, which column is which feature.
+   *
+   * @example
+   * ```ts
+   * const found = await client.describeTable({ table: "rows.csv", model: "model.onnx" });
+   * found.table?.matching?.featureColumns; // ["age", "bmi"]
+   * ```
+   */
+  async describeTable(
+    input: DescribeTableInput<Path>,
+    options: CallOptions = {},
+  ): Promise<DescribeTableResponse> {
+    const { request, sources } = await toDescribeTableRequest(input, this.opener);
+    const ask = (fit: DescribeTableRequest, left: CallOptions) =>
+      this.wire.describeTable(fit, left);
+    return this.delivery.during(options, (attempts) =>
+      this.delivery.deliver(request, sources, attempts, ask),
+    );
+  }
+
+  /**
+   * Predict rows of a table, as an explanation would ask the model for them. The values are
+   * row-major: those of all outputs for the first row, then for the second.
+   *
+   * @example
+   * ```ts
+   * const found = await client.predict({ model, table, rowIndices: [0, 5, 7] });
+   * found.values[found.outputNames.indexOf("virginica")];
+   * ```
+   */
+  async predict(input: PredictInput<Path>, options: CallOptions = {}): Promise<PredictResponse> {
+    const { request, sources } = await toPredictRequest(input, this.opener);
+    const ask = (fit: PredictRequest, left: CallOptions) => this.wire.predict(fit, left);
+    return this.delivery.during(options, (attempts) =>
+      this.delivery.deliver(request, sources, attempts, ask),
+    );
   }
 
   /**

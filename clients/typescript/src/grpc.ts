@@ -12,10 +12,14 @@ import {
 import {
   type DescribeModelRequest,
   type DescribeModelResponse,
+  type DescribeTableRequest,
+  type DescribeTableResponse,
   type ExplainRequest,
   type ExplainResponse,
   type ExplainStreamResponse,
   ExplanationService,
+  type PredictRequest,
+  type PredictResponse,
 } from "./gen/onnxplain/v1/explanation_service_pb.js";
 import type { ExplanationPlan } from "./gen/onnxplain/v1/plan_pb.js";
 import {
@@ -75,6 +79,14 @@ export class GrpcWire implements Wire {
 
   describe(request: DescribeModelRequest, call: CallOptions): Promise<DescribeModelResponse> {
     return this.connection.unary(call, (options) => this.calls.describeModel(request, options));
+  }
+
+  describeTable(request: DescribeTableRequest, call: CallOptions): Promise<DescribeTableResponse> {
+    return this.connection.unary(call, (options) => this.calls.describeTable(request, options));
+  }
+
+  predict(request: PredictRequest, call: CallOptions): Promise<PredictResponse> {
+    return this.connection.unary(call, (options) => this.calls.predict(request, options));
   }
 
   async uploadModel(content: AsyncIterable<Uint8Array>, call: CallOptions): Promise<string> {

@@ -1,7 +1,7 @@
 /** The calls of the service by fetch, over its REST mapping. */
 
 import { create, fromJsonString } from "@bufbuild/protobuf";
-import { type Content, describeBody, explainBody, modelBody, tableBody } from "./bodies.js";
+import { bodyWithTable, type Content, describeBody, modelBody, tableBody } from "./bodies.js";
 import type { ServerEvent } from "./events.js";
 import { type Fetching, LENIENT, type Sent } from "./fetching.js";
 import { type Operation, OperationSchema } from "./gen/google/longrunning/operations_pb.js";
@@ -9,12 +9,21 @@ import {
   type DescribeModelRequest,
   type DescribeModelResponse,
   DescribeModelResponseSchema,
+  type DescribeTableRequest,
+  DescribeTableRequestSchema,
+  type DescribeTableResponse,
+  DescribeTableResponseSchema,
   type ExplainRequest,
+  ExplainRequestSchema,
   type ExplainResponse,
   ExplainResponseSchema,
   type ExplainStreamResponse,
   ExplainStreamResponseSchema,
   PartialExplanationSchema,
+  type PredictRequest,
+  PredictRequestSchema,
+  type PredictResponse,
+  PredictResponseSchema,
   ProgressSchema,
 } from "./gen/onnxplain/v1/explanation_service_pb.js";
 import { type ExplanationPlan, ExplanationPlanSchema } from "./gen/onnxplain/v1/plan_pb.js";
@@ -38,16 +47,20 @@ export class RestWire implements Wire {
   }
 
   explain(request: ExplainRequest, call: CallOptions): Promise<ExplainResponse> {
-    const sent = post("v1/explanations", explainBody(request));
+    const sent = post("v1/explanations", bodyWithTable(ExplainRequestSchema, request));
     return this.calls.message(sent, ExplainResponseSchema, call);
   }
 
   explainStream(request: ExplainRequest, call: CallOptions): AsyncGenerator<ExplainStreamResponse> {
-    return this.calls.events(post("v1/explanations", explainBody(request)), call, eventOf);
+    return this.calls.events(
+      post("v1/explanations", bodyWithTable(ExplainRequestSchema, request)),
+      call,
+      eventOf,
+    );
   }
 
   plan(request: ExplainRequest, call: CallOptions): Promise<ExplanationPlan> {
-    const sent = post("v1/explanations:plan", explainBody(request));
+    const sent = post("v1/explanations:plan", bodyWithTable(ExplainRequestSchema, request));
     return this.calls.message(sent, ExplanationPlanSchema, call);
   }
 
@@ -58,13 +71,26 @@ export class RestWire implements Wire {
   ): Promise<Operation> {
     const query = new URLSearchParams({ request_id: requestId });
     for (const [key, value] of Object.entries(labels)) query.append("label", `${key}=${value}`);
-    const sent = post(`v1/explanations:start?${query}`, explainBody(request));
+    const sent = post(
+      `v1/explanations:start?${query}`,
+      bodyWithTable(ExplainRequestSchema, request),
+    );
     return this.calls.message(sent, OperationSchema, call);
   }
 
   describe(request: DescribeModelRequest, call: CallOptions): Promise<DescribeModelResponse> {
     const sent = post("v1/models:describe", describeBody(request));
     return this.calls.message(sent, DescribeModelResponseSchema, call);
+  }
+
+  describeTable(request: DescribeTableRequest, call: CallOptions): Promise<DescribeTableResponse> {
+    const sent = post("v1/tables:describe", bodyWithTable(DescribeTableRequestSchema, request));
+    return this.calls.message(sent, DescribeTableResponseSchema, call);
+  }
+
+  predict(request: PredictRequest, call: CallOptions): Promise<PredictResponse> {
+    const sent = post("v1/predictions", bodyWithTable(PredictRequestSchema, request));
+    return this.calls.message(sent, PredictResponseSchema, call);
   }
 
   async uploadModel(content: AsyncIterable<Uint8Array>, call: CallOptions): Promise<string> {

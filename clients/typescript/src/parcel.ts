@@ -5,8 +5,12 @@ import type { ExplainError } from "./errors.js";
 import {
   type DescribeModelRequest,
   DescribeModelRequestSchema,
+  type DescribeTableRequest,
+  DescribeTableRequestSchema,
   type ExplainRequest,
   ExplainRequestSchema,
+  type PredictRequest,
+  PredictRequestSchema,
 } from "./gen/onnxplain/v1/explanation_service_pb.js";
 import { type Model, ModelSchema } from "./gen/onnxplain/v1/model_pb.js";
 import { type Table, TableSchema } from "./gen/onnxplain/v1/table_pb.js";
@@ -16,7 +20,7 @@ import type { Source } from "./sources.js";
 export type Kind = "model" | "table";
 
 /** A request that has files. */
-export type Request = ExplainRequest | DescribeModelRequest;
+export type Request = ExplainRequest | DescribeModelRequest | DescribeTableRequest | PredictRequest;
 
 /** The files that a request names by id, as far as they are known. */
 export type Sources = Partial<Record<Kind, Source | undefined>>;
@@ -72,14 +76,21 @@ export function tableOf(request: Request): Table | undefined {
 }
 
 function sizeWithout(request: Request): number {
-  const plain = { ...request } as ExplainRequest;
-  delete plain.model;
-  delete plain.table;
-  const rest =
-    request.$typeName === "onnxplain.v1.ExplainRequest"
-      ? toBinary(ExplainRequestSchema, plain)
-      : toBinary(DescribeModelRequestSchema, create(DescribeModelRequestSchema));
-  return rest.length + FRAME_BYTES;
+  return bytesWithout(request).length + FRAME_BYTES;
+}
+
+function bytesWithout(request: Request): Uint8Array {
+  const files = { model: undefined, table: undefined };
+  switch (request.$typeName) {
+    case "onnxplain.v1.ExplainRequest":
+      return toBinary(ExplainRequestSchema, { ...request, ...files });
+    case "onnxplain.v1.PredictRequest":
+      return toBinary(PredictRequestSchema, { ...request, ...files });
+    case "onnxplain.v1.DescribeTableRequest":
+      return toBinary(DescribeTableRequestSchema, { ...request, ...files });
+    default:
+      return toBinary(DescribeModelRequestSchema, create(DescribeModelRequestSchema));
+  }
 }
 
 /** Put an id in the place of a file, or of another id. */

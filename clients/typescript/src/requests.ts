@@ -1,10 +1,16 @@
-/** What callers ask -> the contract's ExplainRequest. */
+/** What callers ask -> requests of the contract. */
 
-import { fromJson } from "@bufbuild/protobuf";
+import { type DescMessage, fromJson, type MessageShape } from "@bufbuild/protobuf";
 import {
+  type DescribeTableRequest,
+  type DescribeTableRequestJson,
+  DescribeTableRequestSchema,
   type ExplainRequest,
   type ExplainRequestJson,
   ExplainRequestSchema,
+  type PredictRequest,
+  type PredictRequestJson,
+  PredictRequestSchema,
 } from "./gen/onnxplain/v1/explanation_service_pb.js";
 import { type ModelInput, type TableInput, toModel, toTable } from "./inputs.js";
 import type { Method } from "./methods.js";
@@ -27,10 +33,30 @@ export interface ExplainInput<Path = never>
   readonly methods: readonly Method[];
 }
 
+/** Which rows to predict, and how: the options of the contract's PredictRequest. */
+export interface PredictInput<Path = never> extends Omit<PredictRequestJson, "model" | "table"> {
+  readonly model: ModelInput<Path>;
+  readonly table: TableInput<Path>;
+}
+
+/** Which table to describe, and how: the options of the contract's DescribeTableRequest. */
+export interface DescribeTableInput<Path = never>
+  extends Omit<DescribeTableRequestJson, "model" | "table"> {
+  /** Its features are matched with the columns. */
+  readonly model?: ModelInput<Path> | undefined;
+  readonly table: TableInput<Path>;
+}
+
 /** A request, with the files that it names by id. */
-export interface Asked {
-  readonly request: ExplainRequest;
+export interface Asked<Request = ExplainRequest> {
+  readonly request: Request;
   readonly sources: Sources;
+}
+
+/** What a request with a table has besides its options. */
+interface Files<Path> {
+  readonly model?: ModelInput<Path> | undefined;
+  readonly table?: TableInput<Path> | undefined;
 }
 
 /**
@@ -38,9 +64,38 @@ export interface Asked {
  *
  * @throws TypeError for options that the contract does not have
  */
-export async function toRequest<Path>(input: ExplainInput<Path>, opener: Opener): Promise<Asked> {
+export function toRequest<Path>(input: ExplainInput<Path>, opener: Opener): Promise<Asked> {
+  return withFiles(ExplainRequestSchema, input, opener);
+}
+
+/** Write a request for predictions, likewise. */
+export function toPredictRequest<Path>(
+  input: PredictInput<Path>,
+  opener: Opener,
+): Promise<Asked<PredictRequest>> {
+  return withFiles(PredictRequestSchema, input, opener);
+}
+
+/** Write a request about a table, likewise. */
+export function toDescribeTableRequest<Path>(
+  input: DescribeTableInput<Path>,
+  opener: Opener,
+): Promise<Asked<DescribeTableRequest>> {
+  return withFiles(DescribeTableRequestSchema, input, opener);
+}
+
+type WithTable =
+  | typeof ExplainRequestSchema
+  | typeof PredictRequestSchema
+  | typeof DescribeTableRequestSchema;
+
+async function withFiles<Path, Schema extends WithTable>(
+  schema: Schema,
+  input: Files<Path>,
+  opener: Opener,
+): Promise<Asked<MessageShape<Schema>>> {
   const { model, table, ...options } = input;
-  const request = fromOptions(options);
+  const request = fromOptions(schema, options);
   const sources: Sources = {};
   if (model !== undefined) {
     ({ message: request.model, source: sources.model } = await toModel(model, opener));
@@ -51,9 +106,12 @@ export async function toRequest<Path>(input: ExplainInput<Path>, opener: Opener)
   return { request, sources };
 }
 
-function fromOptions(options: Omit<ExplainInput, "model" | "table">): ExplainRequest {
+function fromOptions<Schema extends DescMessage>(
+  schema: Schema,
+  options: object,
+): MessageShape<Schema> {
   try {
-    return fromJson(ExplainRequestSchema, JSON.parse(JSON.stringify(options, canonical)));
+    return fromJson(schema, JSON.parse(JSON.stringify(options, canonical)));
   } catch (error) {
     throw new TypeError(error instanceof Error ? error.message : String(error), { cause: error });
   }

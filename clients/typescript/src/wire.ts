@@ -4,9 +4,13 @@ import type { Operation } from "./gen/google/longrunning/operations_pb.js";
 import type {
   DescribeModelRequest,
   DescribeModelResponse,
+  DescribeTableRequest,
+  DescribeTableResponse,
   ExplainRequest,
   ExplainResponse,
   ExplainStreamResponse,
+  PredictRequest,
+  PredictResponse,
 } from "./gen/onnxplain/v1/explanation_service_pb.js";
 import type { ExplanationPlan } from "./gen/onnxplain/v1/plan_pb.js";
 import type { OperationWire } from "./operations/wire.js";
@@ -40,6 +44,10 @@ export interface Wire {
   start(request: ExplainRequest, identity: Identity, call: CallOptions): Promise<Operation>;
 
   describe(request: DescribeModelRequest, call: CallOptions): Promise<DescribeModelResponse>;
+
+  describeTable(request: DescribeTableRequest, call: CallOptions): Promise<DescribeTableResponse>;
+
+  predict(request: PredictRequest, call: CallOptions): Promise<PredictResponse>;
 
   /** Send a file, and return its id. */
   uploadModel(content: AsyncIterable<Uint8Array>, call: CallOptions): Promise<string>;

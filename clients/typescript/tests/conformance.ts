@@ -10,10 +10,12 @@ import {
   type Client,
   type Columns,
   connect,
+  type DescribeTableInput,
   ExplainError,
   type ExplainInput,
   type GrpcConnectOptions,
   ModelRef,
+  type PredictInput,
   TableRef,
   v1,
 } from "onnxplain";
@@ -22,7 +24,14 @@ import { connect as connectRest } from "onnxplain/rest";
 type AnyClient = Client<never>;
 
 interface Case {
-  readonly call: "explain" | "stream" | "describe" | "upload" | "cancel";
+  readonly call:
+    | "explain"
+    | "stream"
+    | "describe"
+    | "describe_table"
+    | "predict"
+    | "upload"
+    | "cancel";
   readonly model?: string;
   readonly table?: string;
   readonly columns?: Columns;
@@ -53,6 +62,18 @@ const CALLS = {
     const model = await client.describe(await file(root, asked.model));
     const json = toJson(v1.ModelDescriptionSchema, model, { alwaysEmitImplicit: true });
     return { response: { model: json } };
+  },
+
+  async describe_table(client: AnyClient, root: string, asked: Case): Promise<object> {
+    const found = await client.describeTable(await tableInput(root, asked));
+    const json = toJson(v1.DescribeTableResponseSchema, found, { alwaysEmitImplicit: true });
+    return { response: json };
+  },
+
+  async predict(client: AnyClient, root: string, asked: Case): Promise<object> {
+    const found = await client.predict((await tableInput(root, asked)) as PredictInput);
+    const json = toJson(v1.PredictResponseSchema, found, { alwaysEmitImplicit: true });
+    return { response: json };
   },
 
   async upload(client: AnyClient, root: string, asked: Case): Promise<object> {
@@ -89,6 +110,12 @@ async function input(root: string, asked: Case): Promise<ExplainInput> {
       ? new TableRef(table.id)
       : (asked.columns ?? (asked.table && (await file(root, asked.table)))),
   } as ExplainInput;
+}
+
+/** What is asked about rows, which no method explains. */
+async function tableInput(root: string, asked: Case): Promise<DescribeTableInput> {
+  const { methods: _, ...given } = await input(root, asked);
+  return given as DescribeTableInput;
 }
 
 async function file(root: string, path: string | undefined): Promise<Bytes> {

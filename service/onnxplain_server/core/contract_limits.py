@@ -16,6 +16,13 @@ class AverageLossOptions:
     probability_floor = Limits(default=None, min=0.0, max=0.1)
 
 
+class DescribeTableRequest:
+    """Limits of `DescribeTableRequest`."""
+
+    row_count = Limits(default=10, min=0, max=1_000)
+    row_indices = Limits(default=None, min=0, max_items=1_000)
+
+
 class ExplainRequest:
     """Limits of `ExplainRequest`."""
 
@@ -163,6 +170,16 @@ class PermutationImportanceOptions:
     quantile = Limits(default=None, min=0.0, max=1.0, exclusive_min=True, exclusive_max=True)
     threshold = Limits(default=None, min=-1_000_000_000.0, max=1_000_000_000.0)
     probability_floor = Limits(default=None, min=0.0, max=0.1)
+
+
+class PredictRequest:
+    """Limits of `PredictRequest`."""
+
+    output_indices = Limits(default=None, min=0)
+    scale = Limits(default="RESPONSE")
+    row_indices = Limits(default=None, min=0, max_items=10_000)
+    allow_inconsistent_model = Limits(default=False)
+    prediction = Limits(default=None, max_items=100)
 
 
 class ReadExplanationRequest:

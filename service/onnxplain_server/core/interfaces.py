@@ -260,3 +260,21 @@ class Runner(Protocol):
         reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
     ) -> Reply:
         """Answer a serialised DescribeModelRequest by an encoded DescribeModelResponse."""
+
+    def describe_table(
+        self,
+        request: bytes,
+        blobs: Blobs,
+        host: RunnerHost,
+        reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
+    ) -> Reply:
+        """Answer a serialised DescribeTableRequest by an encoded DescribeTableResponse."""
+
+    def predict(
+        self,
+        request: bytes,
+        blobs: Blobs,
+        host: RunnerHost,
+        reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
+    ) -> Reply:
+        """Answer a serialised PredictRequest by an encoded PredictResponse."""

@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import Enum
+from typing import TypeAlias
 
 
 class ServiceMethod(Enum):
-    """Method of the service that computes.
+    """Method of the service that computes, by the name of the runner's method.
 
     ANSWER and PARTS decode answers that are kept; ROWS decodes rows that an explainer explains.
     """
 
     EXPLAIN = "explain"
     DESCRIBE = "describe"
+    DESCRIBE_TABLE = "describe_table"
+    PREDICT = "predict"
     ANSWER = "answer"
     PARTS = "parts"
     ROWS = "rows"
@@ -126,6 +129,10 @@ class RequestParts:
     model: RequestFile | None = None
     table: RequestFile | None = None
     takes_interactions: bool = False
+
+
+AnyRequest: TypeAlias = RequestParts | Body
+"""Request as transports hand it over: split, or as a body that a decoder splits."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,8 +57,7 @@ class BoundRequest:
     question : Question
     resources : Resources
     rows_once : bool
-        Whether all methods predict each row once: all rows are then used, and equal rows are not
-        merged.
+        Whether all methods predict each row once: all rows are then used, equal ones unmerged.
 
     Raises
     ------
@@ -138,7 +137,7 @@ class BoundRequest:
 
     def _sample_outputs(self, model: Model) -> Matrix:
         """Predict some rows of the table outside the plan: (n_rows, n_model_outputs)."""
-        features = self._features
+        features = self.features
         rows = draw(np.arange(features.n_rows), _SAMPLED_ROWS, 0)
         background = unmerged(features.take(rows), np.ones(len(rows)), rows)
         return self.unplanned.of(model).predict_rows(features, background.columns)
@@ -193,7 +192,7 @@ class BoundRequest:
         ExplainError
             If model and table do not fit each other.
         """
-        features = self._features
+        features = self.features
         draws_by_engine = self.has_model and not self._rows_once
         row_count = self.tabular_choice.row_count if draws_by_engine else None
         sample = take_sample(self._bound_table.weighted, features, self.question, row_count)
@@ -204,14 +203,15 @@ class BoundRequest:
         return sample
 
     @cached_property
-    def _features(self) -> Features:
+    def features(self) -> Features:
+        """The features of all rows."""
         if self.has_model:
             self.require_model()
         return self._bound_table.features
 
     @cached_property
     def tabular_choice(self) -> EngineChoice:
-        return self.choose(self._features, self.resources.request_key)
+        return self.choose(self.features, self.resources.request_key)
 
     @cached_property
     def background(self) -> Background:

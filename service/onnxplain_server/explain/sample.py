@@ -145,7 +145,7 @@ class Sample:
 
     def notes(self) -> tuple[Note, ...]:
         """Return the warnings about the table."""
-        notes = list(_position_notes(self.features))
+        notes = list(position_notes(self.features))
         columns = zip(self.features.names, self.features.stored, strict=True)
         constant = tuple(name for name, column in columns if _is_constant(column))
         if constant:
@@ -188,7 +188,7 @@ def check_row_count(used: int, sent: int) -> None:
         )
 
 
-def _position_notes(features: Features) -> tuple[Note, ...]:
+def position_notes(features: Features) -> tuple[Note, ...]:
     """Warn that columns were bound by their order, as the model has no names for them."""
     if not features.by_position or len(features.names) == 1:
         return ()

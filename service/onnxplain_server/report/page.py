@@ -144,11 +144,11 @@ def _specification(plot: Plot) -> Any:
 
 
 def _render(page: _TemplateParser) -> str:
-    scripts = [renderer.library(), _asset("page.js")]
+    scripts = [renderer.library(), _asset("drawing.js"), _asset("page.js")]
     template = _environment().get_template("page.html")
     return template.render(
         page=page,
-        style=Markup(_asset("page.css")),  # noqa: S704 - our own
+        style=Markup(_asset("look.css") + _asset("page.css")),  # noqa: S704 - our own
         scripts=[Markup(script) for script in scripts],  # noqa: S704 - our own, and vega-embed
         script_hashes=[_hash(script) for script in scripts],
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 from onnxplain_server.core.interfaces import Decoder, Runner
@@ -48,8 +49,12 @@ class RequestNaming:
         if isinstance(request, Body):
             # Without ids, it shares neither a process nor cached numbers with a computation.
             request = self._decoder.decode(request, self._context(RequestIds(), ticket))
-        features = partial(self._feature_names, ticket)
-        request = self._fetched.resolve(request, ticket.control, features)
+        # What describes a table needs all its columns: as a request that names none.
+        is_whole = method is ServiceMethod.DESCRIBE_TABLE
+        asked = replace(request, envelope=b"") if is_whole else request
+        features = _none if is_whole else partial(self._feature_names, ticket)
+        found = self._fetched.resolve(asked, ticket.control, features)
+        request = replace(found, envelope=request.envelope)
         return self._uploads.name(method, request, ticket.caller)
 
     def _feature_names(self, ticket: Ticket, model: RequestFile) -> tuple[str, ...]:
@@ -58,3 +63,8 @@ class RequestNaming:
         named = self._uploads.name(ServiceMethod.DESCRIBE, parts, ticket.caller)
         host = self._context(named.ids, ticket)
         return feature_names(self._runner.describe(named.message, named.blobs, host))
+
+
+def _none(_model: RequestFile) -> tuple[str, ...]:
+    """Name no features, so that a table is read with all its columns."""
+    return ()

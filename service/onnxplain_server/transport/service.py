@@ -18,13 +18,7 @@ from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import BlobStore, Cache, Decoder, Runner
 from onnxplain_server.core.operation_store import OperationStore
 from onnxplain_server.core.remote.sessions import NO_REMOTE_SESSIONS, RemoteSessions
-from onnxplain_server.core.request import (
-    Body,
-    Reply,
-    ReplyFormat,
-    RequestParts,
-    ServiceMethod,
-)
+from onnxplain_server.core.request import AnyRequest, Body, Reply, ReplyFormat, ServiceMethod
 from onnxplain_server.core.sources import Sources
 from onnxplain_server.telemetry.spans import span
 from onnxplain_server.transport.admission.admission import (
@@ -128,24 +122,18 @@ class Service:
         seconds = min(caller.seconds, self._limits.seconds)
         return self._scheduler.admit(replace(caller, seconds=seconds))
 
-    def explain(
-        self, request: RequestParts | Body, ticket: Ticket, reply_format: ReplyFormat
-    ) -> Reply:
+    def explain(self, request: AnyRequest, ticket: Ticket, reply_format: ReplyFormat) -> Reply:
         """Compute an explanation."""
         return self._explain(request, ticket, reply_format, lambda: None, NOBODY)
 
-    def events(
-        self, request: RequestParts | Body, ticket: Ticket, reply_format: ReplyFormat
-    ) -> Events:
+    def events(self, request: AnyRequest, ticket: Ticket, reply_format: ReplyFormat) -> Events:
         """Begin an explanation; return its progress and parts, and the reply as the last event.
 
         Errors before the computation begins are raised here, later ones by the events.
         """
         return Events(ticket.control, partial(self._explain, request, ticket, reply_format))
 
-    def plan(
-        self, request: RequestParts | Body, ticket: Ticket, reply_format: ReplyFormat
-    ) -> Reply:
+    def plan(self, request: AnyRequest, ticket: Ticket, reply_format: ReplyFormat) -> Reply:
         """Plan an explanation without computing it."""
         with self._slot(ticket):
             named = self._naming.name(ServiceMethod.EXPLAIN, request, ticket)
@@ -155,16 +143,29 @@ class Service:
         remaining = self.quotas.remaining(ticket.caller).message()
         return reply if remaining is None else with_remaining_quota(reply, remaining, reply_format)
 
-    def describe(
-        self, request: RequestParts | Body, ticket: Ticket, reply_format: ReplyFormat
+    def answer(
+        self,
+        method: ServiceMethod,
+        request: AnyRequest,
+        ticket: Ticket,
+        reply_format: ReplyFormat,
     ) -> Reply:
-        """Describe the inputs and outputs of a model."""
+        """Answer a request for something else than an explanation, by this method of the runner."""
+        usage, spans = ticket.caller.usage, ticket.caller.spans
         with self._slot(ticket):
-            named = self._naming.name(ServiceMethod.DESCRIBE, request, ticket)
-            host = self._context(named.ids, ticket)
-            return self._runner.describe(named.message, named.blobs, host, reply_format)
+            named = self._naming.name(method, request, ticket)
+            host = self._context(named.ids, ticket, reserve_rows=ticket.reserve_rows)
+            answer = getattr(self._runner, method.value)
+            try:
+                reply: Reply = answer(named.message, named.blobs, host, reply_format)
+            except ExplainError:
+                usage.fail(spans.finished())
+                raise
+            usage.complete(reply, self._limits.row_count)
+        self._metrics.predicted(usage.predicted_row_count)
+        return reply
 
-    def name(self, request: RequestParts | Body, ticket: Ticket) -> NamedRequest:
+    def name(self, request: AnyRequest, ticket: Ticket) -> NamedRequest:
         """Decode a request for an explanation to be computed later, and name its files by id."""
         with self._slot(ticket):
             named = self._naming.name(ServiceMethod.EXPLAIN, request, ticket)
@@ -222,7 +223,7 @@ class Service:
 
     def _explain(
         self,
-        request: RequestParts | Body,
+        request: AnyRequest,
         ticket: Ticket,
         reply_format: ReplyFormat,
         begin: Callable[[], None],
@@ -234,11 +235,7 @@ class Service:
             return self._compute(named, ticket, reply_format, follower)
 
     def _compute(
-        self,
-        named: NamedRequest,
-        ticket: Ticket,
-        reply_format: ReplyFormat,
-        follower: Follower,
+        self, named: NamedRequest, ticket: Ticket, reply_format: ReplyFormat, follower: Follower
     ) -> Reply:
         start = time.monotonic()
         host = self._context(named.ids, ticket, follower, ticket.reserve_rows)

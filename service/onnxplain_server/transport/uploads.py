@@ -10,7 +10,6 @@ import io
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from onnxplain.v1.explanation_service_pb2 import DescribeModelRequest, ExplainRequest
 from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.table_pb2 import Table
 
@@ -22,6 +21,7 @@ from onnxplain_server.transport.admission.size_limits import SizeLimit
 from onnxplain_server.transport.audit.usage import Usage
 from onnxplain_server.wire.blobs import check_id, identify, not_found
 from onnxplain_server.wire.protobuf_split import method_names
+from onnxplain_server.wire.requests.request_messages import REQUESTS
 
 _MODEL_FORM = "onnx"
 _FILE_FIELDS = {_MODEL_FORM: "content"}
@@ -181,11 +181,9 @@ def _limited(parts: Iterable[bytes], limit: SizeLimit) -> Iterator[bytes]:
 
 def _references(method: ServiceMethod, ids: dict[str, str]) -> bytes:
     """Serialise the fields that name the files of a request."""
-    model = Model(id=ids["model"]) if "model" in ids else None
-    if method is ServiceMethod.DESCRIBE:
-        return DescribeModelRequest(model=model).SerializeToString()
-    table = Table(id=ids["table"]) if "table" in ids else None
-    return ExplainRequest(model=model, table=table).SerializeToString()
+    files = {"model": Model, "table": Table}
+    named = {kind: files[kind](id=blob_id) for kind, blob_id in ids.items()}
+    return bytes(REQUESTS[method](**named).SerializeToString())
 
 
 def _name(kind: str, blob_id: str, caller: Caller) -> str:

@@ -12,7 +12,6 @@ from typing import Any
 
 from google.protobuf.message import DecodeError
 from onnxplain.v1.explanation_service_pb2 import (
-    DescribeModelRequest,
     ExplainRequest,
     ExplainStreamRequest,
     ExplainStreamResponse,
@@ -29,11 +28,8 @@ from onnxplain_server.core.request import (
     RequestParts,
     ServiceMethod,
 )
+from onnxplain_server.wire.requests.request_messages import REQUESTS
 
-_MESSAGES: dict[ServiceMethod, Any] = {
-    ServiceMethod.EXPLAIN: ExplainRequest,
-    ServiceMethod.DESCRIBE: DescribeModelRequest,
-}
 _SOURCES: dict[str, Any] = {"model": Model, "table": Table}
 _FORMS = {"content": "onnx"}
 """Formats whose field has another name."""
@@ -79,7 +75,7 @@ class TableFile:
 
 
 def split(content: bytes, method: ServiceMethod) -> RequestParts:
-    """Split a serialised ExplainRequest or DescribeModelRequest.
+    """Split a serialised request of a method.
 
     Raises
     ------
@@ -87,7 +83,7 @@ def split(content: bytes, method: ServiceMethod) -> RequestParts:
         INVALID_REQUEST if it is malformed, or has a model or a table twice: parsers would
         merge or replace them.
     """
-    message = _MESSAGES[method].DESCRIPTOR
+    message = REQUESTS[method].DESCRIPTOR
     numbers = {
         message.fields_by_name[name].number: name
         for name in _SOURCES

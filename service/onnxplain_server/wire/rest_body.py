@@ -6,14 +6,13 @@ It runs in a process of its own that never loads a model, so it imports nothing 
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TypeVar
 
 from google.protobuf.message import DecodeError
 from onnxplain.v1.explanation_service_pb2 import (
     DescribeModelRequest,
-    ExplainRequest,
     ExplainResponse,
     PartialExplanation,
 )
@@ -32,6 +31,7 @@ from onnxplain_server.wire.explained import explained_rows
 from onnxplain_server.wire.kept_parts import separate_parts
 from onnxplain_server.wire.media_types import CHARSETS, FORM
 from onnxplain_server.wire.protobuf_split import pin_without_uri
+from onnxplain_server.wire.requests.request_messages import REQUESTS, FileRequest
 from onnxplain_server.wire.rest_request import File
 
 _PART_LIMIT = 1_000
@@ -64,12 +64,14 @@ def decode(method: ServiceMethod, media_type: str, content: bytes) -> RequestPar
         request, takes_interactions = explained_rows.read(media_type, content)
         return replace(_split(request), takes_interactions=takes_interactions)
     kind, parameters = parse_options_header(media_type)
+    request = REQUESTS[method]
     if kind == FORM:
         form = _Form(content, parameters.get("boundary", ""))
-        return _split(_READ_FORM[method](form))
-    if method is ServiceMethod.EXPLAIN:
-        return _split(rest_request.from_json(content))
-    return _split(canonical.decode(content, DescribeModelRequest))
+        is_model = method is ServiceMethod.DESCRIBE
+        return _split(_describe_form(form) if is_model else _form_with_rows(form, request))
+    if method is ServiceMethod.DESCRIBE:
+        return _split(canonical.decode(content, request))
+    return _split(rest_request.from_json(content, request))
 
 
 def _partials(content: bytes) -> bytes:
@@ -139,9 +141,9 @@ def _in_memory(*_facts: object, **_named_facts: object) -> io.BytesIO:
     return io.BytesIO()
 
 
-def _explain_form(form: _Form) -> ExplainRequest:
+def _form_with_rows(form: _Form, kind: type[rest_request.Rows]) -> rest_request.Rows:
     form.check_names({"model", "table", "request"})
-    return rest_request.from_files(form.file("model"), form.file("table"), form.text())
+    return rest_request.from_files(form.file("model"), form.file("table"), form.text(), kind)
 
 
 def _describe_form(form: _Form) -> DescribeModelRequest:
@@ -152,18 +154,12 @@ def _describe_form(form: _Form) -> DescribeModelRequest:
     return DescribeModelRequest(model=Model(content=file.content))
 
 
-_READ_FORM: Mapping[ServiceMethod, Callable[[_Form], ExplainRequest | DescribeModelRequest]] = {
-    ServiceMethod.EXPLAIN: _explain_form,
-    ServiceMethod.DESCRIBE: _describe_form,
-}
-
-
-def _split(message: ExplainRequest | DescribeModelRequest) -> RequestParts:
+def _split(message: FileRequest) -> RequestParts:
     """Take model and table out of a message."""
     model = _model_part(message.model)
     if model is not None:
         message.ClearField("model")
-    table = _table_part(message.table) if isinstance(message, ExplainRequest) else None
+    table = None if isinstance(message, DescribeModelRequest) else _table_part(message.table)
     if table is not None:
         message.ClearField("table")
     return RequestParts(message.SerializeToString(), model, table)

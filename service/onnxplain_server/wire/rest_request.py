@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import PurePath
+from typing import TypeVar
 
-from onnxplain.v1.explanation_service_pb2 import ExplainRequest
+from onnxplain.v1.explanation_service_pb2 import (
+    DescribeTableRequest,
+    ExplainRequest,
+    PredictRequest,
+)
 from onnxplain.v1.model_pb2 import Model
 
 from onnxplain_server.core.contract_limits import ExplainRequest as ExplainRequestLimits
@@ -13,6 +18,9 @@ from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.wire import canonical
 from onnxplain_server.wire.media_types import table_form
 from onnxplain_server.wire.rest_table import FORMS, read_table
+
+Rows = TypeVar("Rows", ExplainRequest, DescribeTableRequest, PredictRequest)
+"""Request with a table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +32,8 @@ class File:
     media_type: str
 
 
-def from_json(text: bytes) -> ExplainRequest:
-    """Read a canonical ExplainRequest, whose table may have one of MLflow's forms instead.
+def from_json(text: bytes, kind: type[Rows]) -> Rows:
+    """Read a request in canonical JSON, whose table may have one of MLflow's forms instead.
 
     Raises
     ------
@@ -43,14 +51,14 @@ def from_json(text: bytes) -> ExplainRequest:
         )
     form = forms[0] if forms else "table"
     if form == "table":
-        return canonical.to_message(document, ExplainRequest)
+        return canonical.to_message(document, kind)
     columns = read_table(form, document.pop(form))
-    request = canonical.to_message(document, ExplainRequest)
+    request = canonical.to_message(document, kind)
     request.table.columns.CopyFrom(columns)
     return request
 
 
-def from_files(model: File | None, table: File | None, text: bytes) -> ExplainRequest:
+def from_files(model: File | None, table: File | None, text: bytes, kind: type[Rows]) -> Rows:
     """Read a request whose model, table or both are files next to its JSON.
 
     Raises
@@ -58,14 +66,15 @@ def from_files(model: File | None, table: File | None, text: bytes) -> ExplainRe
     ExplainError
         INVALID_REQUEST, also if model or table is given twice.
     """
-    request = from_json(text)
+    request = from_json(text, kind)
     for name, file in (("model", model), ("table", table)):
         if file is not None and request.HasField(name):
             message = f"the {name} is both a file and in the request; send it once"
             raise ExplainError(Reason.INVALID_REQUEST, message, name)
     if model is not None:
         request.model.CopyFrom(Model(content=model.content))
-        request.model_name = request.model_name or _file_name(model.name)
+        if isinstance(request, ExplainRequest):
+            request.model_name = request.model_name or _file_name(model.name)
     if table is not None:
         setattr(request.table, table_form(table.media_type, table.name), table.content)
     return request

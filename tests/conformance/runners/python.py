@@ -8,7 +8,7 @@ import sys
 import threading
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import onnxplain
 from google.protobuf import json_format
@@ -16,8 +16,15 @@ from google.protobuf.message import Message
 from onnxplain.results.canonical_json import to_json
 from onnxplain.table_files import from_bytes
 from onnxplain.tables import to_table
-from onnxplain.v1.explanation_service_pb2 import DescribeModelRequest, ExplainRequest
+from onnxplain.v1.explanation_service_pb2 import (
+    DescribeModelRequest,
+    DescribeTableRequest,
+    ExplainRequest,
+    PredictRequest,
+)
 from onnxplain.v1.model_pb2 import Model
+
+_Asked = TypeVar("_Asked", ExplainRequest, DescribeTableRequest, PredictRequest)
 
 
 def answer(client: onnxplain.Client, root: Path, case: Mapping[str, Any]) -> dict[str, Any]:
@@ -50,6 +57,17 @@ def _describe(client: onnxplain.Client, root: Path, case: Mapping[str, Any]) -> 
     return _response(client.messages.describe(request))
 
 
+def _describe_table(
+    client: onnxplain.Client, root: Path, case: Mapping[str, Any]
+) -> dict[str, Any]:
+    request = _with_files(root, case, DescribeTableRequest())
+    return _response(client.messages.describe_table(request))
+
+
+def _predict(client: onnxplain.Client, root: Path, case: Mapping[str, Any]) -> dict[str, Any]:
+    return _response(client.messages.predict(_with_files(root, case, PredictRequest())))
+
+
 def _upload(client: onnxplain.Client, root: Path, case: Mapping[str, Any]) -> dict[str, Any]:
     model = client.upload_model(root / case["model"])
     table = client.upload_table(root / case["table"])
@@ -71,13 +89,19 @@ _CALLS = {
     "explain": _explain,
     "stream": _stream,
     "describe": _describe,
+    "describe_table": _describe_table,
+    "predict": _predict,
     "upload": _upload,
     "cancel": _cancel,
 }
 
 
 def _request(root: Path, case: Mapping[str, Any]) -> ExplainRequest:
-    request = json_format.ParseDict(case["request"], ExplainRequest())
+    return _with_files(root, case, ExplainRequest())
+
+
+def _with_files(root: Path, case: Mapping[str, Any], empty: _Asked) -> _Asked:
+    request = json_format.ParseDict(case["request"], empty)
     if "model" in case:
         request.model.CopyFrom(_model(root, case))
     if "table" in case:

@@ -17,6 +17,8 @@ TYPES = {
     ".onnx": "application/octet-stream",
 }
 
+_ABOUT_ROWS = {"describe_table": "/v1/tables:describe", "predict": "/v1/predictions"}
+
 
 def answer(root: Path, case: Mapping[str, Any]) -> dict[str, Any]:
     """Ask one case."""
@@ -28,6 +30,8 @@ def answer(root: Path, case: Mapping[str, Any]) -> dict[str, Any]:
             return _events(_curl("/v1/explanations", *_form(root, case), *headers))
         case "describe":
             return _told(_curl("/v1/models:describe", "-F", f"model=@{root / case['model']}"))
+        case "describe_table" | "predict":
+            return _told(_curl(_ABOUT_ROWS[case["call"]], *_form(root, case)))
         case "upload":
             return _uploaded(root, case)
         case _:

@@ -116,6 +116,14 @@ func (q question) call(ctx context.Context, client *onnxplain.Client) (answer, e
 	case "describe":
 		found, err := client.Describe(ctx, q.model())
 		return response(&onnxplainv1.DescribeModelResponse{Model: found}, err)
+	case "describe_table":
+		options := &onnxplainv1.DescribeTableRequest{}
+		q.options(options)
+		return response(client.DescribeTable(ctx, q.table(), q.model(), options))
+	case "predict":
+		options := &onnxplainv1.PredictRequest{}
+		q.options(options)
+		return response(client.Predict(ctx, q.model(), q.table(), options))
 	case "stream":
 		return q.stream(ctx, client)
 	case "upload":
@@ -171,10 +179,15 @@ func response(message proto.Message, err error) (answer, error) {
 
 func (q question) request() *onnxplainv1.ExplainRequest {
 	request := &onnxplainv1.ExplainRequest{}
+	q.options(request)
+	return request
+}
+
+// options reads the request, without its files, into a message of its kind.
+func (q question) options(request proto.Message) {
 	if q.Request != nil {
 		check(protojson.Unmarshal(q.Request, request))
 	}
-	return request
 }
 
 func (q question) model() onnxplain.Model {

@@ -20,10 +20,14 @@ from onnxplain.transport.uploads import File, PendingRequest, model_parts, table
 from onnxplain.v1.explanation_service_pb2 import (
     DescribeModelRequest,
     DescribeModelResponse,
+    DescribeTableRequest,
+    DescribeTableResponse,
     ExplainRequest,
     ExplainResponse,
     ExplainStreamRequest,
     ExplainStreamResponse,
+    PredictRequest,
+    PredictResponse,
     StartExplanationRequest,
 )
 from onnxplain.v1.explanation_service_pb2_grpc import ExplanationServiceStub
@@ -112,11 +116,8 @@ class AsyncRemote:
         self, request: ExplainRequest, *, timeout: float | None = None, files: Sequence[File] = ()
     ) -> ExplanationPlan:
         """Call PlanExplanation."""
-        pending = PendingRequest(request, files, self._connection.message_limit)
-        plan: ExplanationPlan = await self._call_with_uploads(
-            pending,
-            timeout,
-            lambda r, s: self._service.PlanExplanation(r, **self._connection.call_options(s)),
+        plan: ExplanationPlan = await self._answer(
+            self._service.PlanExplanation, request, timeout, files
         )
         return plan
 
@@ -128,11 +129,30 @@ class AsyncRemote:
         files: Sequence[File] = (),
     ) -> DescribeModelResponse:
         """Call DescribeModel."""
-        pending = PendingRequest(request, files, self._connection.message_limit)
-        response: DescribeModelResponse = await self._call_with_uploads(
-            pending,
-            timeout,
-            lambda r, s: self._service.DescribeModel(r, **self._connection.call_options(s)),
+        response: DescribeModelResponse = await self._answer(
+            self._service.DescribeModel, request, timeout, files
+        )
+        return response
+
+    async def describe_table(
+        self,
+        request: DescribeTableRequest,
+        *,
+        timeout: float | None = None,
+        files: Sequence[File] = (),
+    ) -> DescribeTableResponse:
+        """Call DescribeTable."""
+        response: DescribeTableResponse = await self._answer(
+            self._service.DescribeTable, request, timeout, files
+        )
+        return response
+
+    async def predict(
+        self, request: PredictRequest, *, timeout: float | None = None, files: Sequence[File] = ()
+    ) -> PredictResponse:
+        """Call Predict."""
+        response: PredictResponse = await self._answer(
+            self._service.Predict, request, timeout, files
         )
         return response
 
@@ -152,6 +172,15 @@ class AsyncRemote:
     async def close(self) -> None:
         """Close the channel; running calls end."""
         await self._channel.close()
+
+    async def _answer(
+        self, method: Any, request: Any, timeout: float | None, files: Sequence[File]
+    ) -> Any:
+        """Call a method of the service that answers at once."""
+        pending = PendingRequest(request, files, self._connection.message_limit)
+        return await self._call_with_uploads(
+            pending, timeout, lambda r, s: method(r, **self._connection.call_options(s))
+        )
 
     async def _call_with_uploads(
         self,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import grpc
 from grpc_health.v1 import health_pb2, health_pb2_grpc
@@ -13,16 +13,20 @@ from onnxplain.errors import ExplainError
 from onnxplain.progress import ProgressCallback, monotonic
 from onnxplain.transport.connection import Connection
 from onnxplain.transport.error_translation import translate_errors
-from onnxplain.transport.operation_calls import OperationMessages, RemoteOperations
+from onnxplain.transport.operation_calls import RemoteOperations
 from onnxplain.transport.retry import Attempts
 from onnxplain.transport.uploads import File, PendingRequest, model_parts, table_parts
 from onnxplain.v1.explanation_service_pb2 import (
     DescribeModelRequest,
     DescribeModelResponse,
+    DescribeTableRequest,
+    DescribeTableResponse,
     ExplainRequest,
     ExplainResponse,
     ExplainStreamRequest,
     ExplainStreamResponse,
+    PredictRequest,
+    PredictResponse,
     StartExplanationRequest,
 )
 from onnxplain.v1.explanation_service_pb2_grpc import ExplanationServiceStub
@@ -33,66 +37,6 @@ _Response = TypeVar("_Response")
 
 LABELS_BYTES = 2**17
 """Room for what a start adds to a request."""
-
-
-class Messages(Protocol):
-    """Calls that take and return messages; every failure is an ExplainError."""
-
-    @property
-    def operations(self) -> OperationMessages:
-        """Calls about operations that were started."""
-
-    def explain(
-        self,
-        request: ExplainRequest,
-        *,
-        timeout: float | None = None,
-        progress: ProgressCallback | None = None,
-        files: Sequence[File] = (),
-    ) -> ExplainResponse:
-        """Explain, and report progress.
-
-        `files` are uploaded again where the server has evicted what the request names by id.
-        """
-
-    def explain_stream(
-        self, request: ExplainRequest, *, timeout: float | None = None, files: Sequence[File] = ()
-    ) -> Iterator[ExplainStreamResponse]:
-        """Explain with progress; leaving the loop early cancels the computation."""
-
-    def start(
-        self,
-        request: ExplainRequest,
-        *,
-        request_id: str,
-        labels: Mapping[str, str],
-        timeout: float | None = None,
-        files: Sequence[File] = (),
-    ) -> Any:
-        """Start an explanation, and return its google.longrunning.Operation."""
-
-    def plan(
-        self, request: ExplainRequest, *, timeout: float | None = None, files: Sequence[File] = ()
-    ) -> ExplanationPlan:
-        """Plan an explanation without computing it."""
-
-    def describe(
-        self,
-        request: DescribeModelRequest,
-        *,
-        timeout: float | None = None,
-        files: Sequence[File] = (),
-    ) -> DescribeModelResponse:
-        """Describe the inputs and outputs of a model."""
-
-    def upload(self, file: File, *, timeout: float | None = None) -> str:
-        """Upload a file for later calls, and return its id."""
-
-    def health(self, service: str = "", *, timeout: float | None = None) -> str:
-        """Return the status of `Client.health`."""
-
-    def close(self) -> None:
-        """Close the channel; running calls end."""
 
 
 class Remote:
@@ -174,12 +118,7 @@ class Remote:
         self, request: ExplainRequest, *, timeout: float | None = None, files: Sequence[File] = ()
     ) -> ExplanationPlan:
         """Call PlanExplanation."""
-        pending = PendingRequest(request, files, self._connection.message_limit)
-        plan: ExplanationPlan = self._call_with_uploads(
-            pending,
-            timeout,
-            lambda r, s: self._service.PlanExplanation(r, **self._connection.call_options(s)),
-        )
+        plan: ExplanationPlan = self._answer(self._service.PlanExplanation, request, timeout, files)
         return plan
 
     def describe(
@@ -190,12 +129,29 @@ class Remote:
         files: Sequence[File] = (),
     ) -> DescribeModelResponse:
         """Call DescribeModel."""
-        pending = PendingRequest(request, files, self._connection.message_limit)
-        response: DescribeModelResponse = self._call_with_uploads(
-            pending,
-            timeout,
-            lambda r, s: self._service.DescribeModel(r, **self._connection.call_options(s)),
+        response: DescribeModelResponse = self._answer(
+            self._service.DescribeModel, request, timeout, files
         )
+        return response
+
+    def describe_table(
+        self,
+        request: DescribeTableRequest,
+        *,
+        timeout: float | None = None,
+        files: Sequence[File] = (),
+    ) -> DescribeTableResponse:
+        """Call DescribeTable."""
+        response: DescribeTableResponse = self._answer(
+            self._service.DescribeTable, request, timeout, files
+        )
+        return response
+
+    def predict(
+        self, request: PredictRequest, *, timeout: float | None = None, files: Sequence[File] = ()
+    ) -> PredictResponse:
+        """Call Predict."""
+        response: PredictResponse = self._answer(self._service.Predict, request, timeout, files)
         return response
 
     def upload(self, file: File, *, timeout: float | None = None) -> str:
@@ -214,6 +170,15 @@ class Remote:
     def close(self) -> None:
         """Close the channel."""
         self._channel.close()
+
+    def _answer(
+        self, method: Any, request: Any, timeout: float | None, files: Sequence[File]
+    ) -> Any:
+        """Call a method of the service that answers at once."""
+        pending = PendingRequest(request, files, self._connection.message_limit)
+        return self._call_with_uploads(
+            pending, timeout, lambda r, s: method(r, **self._connection.call_options(s))
+        )
 
     def _call_with_uploads(
         self,

@@ -8,7 +8,12 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from onnxplain.errors import ExplainError
-from onnxplain.v1.explanation_service_pb2 import DescribeModelRequest, ExplainRequest
+from onnxplain.v1.explanation_service_pb2 import (
+    DescribeModelRequest,
+    DescribeTableRequest,
+    ExplainRequest,
+    PredictRequest,
+)
 from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.table_pb2 import Table
 from onnxplain.v1.upload_pb2 import UploadModelRequest, UploadTableRequest
@@ -22,7 +27,9 @@ PART_BYTES = 2**20
 _KINDS = ("model", "table")
 _FORMS = frozenset({"content", "arrow", "parquet", "csv"})
 
-_Request = TypeVar("_Request", ExplainRequest, DescribeModelRequest)
+_Request = TypeVar(
+    "_Request", ExplainRequest, DescribeModelRequest, DescribeTableRequest, PredictRequest
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +112,7 @@ class PendingRequest(Generic[_Request]):
 
     Parameters
     ----------
-    request : ExplainRequest or DescribeModelRequest
+    request : Message
         Not changed.
     files : sequence of File
         Files that it references by id, as far as they are known.
@@ -115,7 +122,7 @@ class PendingRequest(Generic[_Request]):
 
     Attributes
     ----------
-    request : ExplainRequest or DescribeModelRequest
+    request : Message
         Message to send.
     """
 

@@ -14,6 +14,7 @@ from onnxplain.v1 import plan_pb2 as _plan_pb2
 from onnxplain.v1 import plot_pb2 as _plot_pb2
 from onnxplain.v1 import swarm_pb2 as _swarm_pb2
 from onnxplain.v1 import table_pb2 as _table_pb2
+from onnxplain.v1 import table_description_pb2 as _table_description_pb2
 from onnxplain.v1 import upload_pb2 as _upload_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
@@ -337,3 +338,69 @@ class DescribeModelResponse(_message.Message):
     MODEL_FIELD_NUMBER: _ClassVar[int]
     model: _model_pb2.ModelDescription
     def __init__(self, model: _Optional[_Union[_model_pb2.ModelDescription, _Mapping]] = ...) -> None: ...
+
+class DescribeTableRequest(_message.Message):
+    __slots__ = ("model", "table", "feature_columns", "target_column", "weight_column", "row_count", "row_indices", "near")
+    MODEL_FIELD_NUMBER: _ClassVar[int]
+    TABLE_FIELD_NUMBER: _ClassVar[int]
+    FEATURE_COLUMNS_FIELD_NUMBER: _ClassVar[int]
+    TARGET_COLUMN_FIELD_NUMBER: _ClassVar[int]
+    WEIGHT_COLUMN_FIELD_NUMBER: _ClassVar[int]
+    ROW_COUNT_FIELD_NUMBER: _ClassVar[int]
+    ROW_INDICES_FIELD_NUMBER: _ClassVar[int]
+    NEAR_FIELD_NUMBER: _ClassVar[int]
+    model: _model_pb2.Model
+    table: _table_pb2.Table
+    feature_columns: _containers.RepeatedScalarFieldContainer[str]
+    target_column: str
+    weight_column: str
+    row_count: int
+    row_indices: _containers.RepeatedScalarFieldContainer[int]
+    near: _table_pb2.Columns
+    def __init__(self, model: _Optional[_Union[_model_pb2.Model, _Mapping]] = ..., table: _Optional[_Union[_table_pb2.Table, _Mapping]] = ..., feature_columns: _Optional[_Iterable[str]] = ..., target_column: _Optional[str] = ..., weight_column: _Optional[str] = ..., row_count: _Optional[int] = ..., row_indices: _Optional[_Iterable[int]] = ..., near: _Optional[_Union[_table_pb2.Columns, _Mapping]] = ...) -> None: ...
+
+class DescribeTableResponse(_message.Message):
+    __slots__ = ("table", "warnings")
+    TABLE_FIELD_NUMBER: _ClassVar[int]
+    WARNINGS_FIELD_NUMBER: _ClassVar[int]
+    table: _table_description_pb2.TableDescription
+    warnings: _containers.RepeatedCompositeFieldContainer[Warning]
+    def __init__(self, table: _Optional[_Union[_table_description_pb2.TableDescription, _Mapping]] = ..., warnings: _Optional[_Iterable[_Union[Warning, _Mapping]]] = ...) -> None: ...
+
+class PredictRequest(_message.Message):
+    __slots__ = ("model", "table", "feature_columns", "target_column", "weight_column", "output_indices", "scale", "row_indices", "allow_inconsistent_model", "prediction", "outputs")
+    MODEL_FIELD_NUMBER: _ClassVar[int]
+    TABLE_FIELD_NUMBER: _ClassVar[int]
+    FEATURE_COLUMNS_FIELD_NUMBER: _ClassVar[int]
+    TARGET_COLUMN_FIELD_NUMBER: _ClassVar[int]
+    WEIGHT_COLUMN_FIELD_NUMBER: _ClassVar[int]
+    OUTPUT_INDICES_FIELD_NUMBER: _ClassVar[int]
+    SCALE_FIELD_NUMBER: _ClassVar[int]
+    ROW_INDICES_FIELD_NUMBER: _ClassVar[int]
+    ALLOW_INCONSISTENT_MODEL_FIELD_NUMBER: _ClassVar[int]
+    PREDICTION_FIELD_NUMBER: _ClassVar[int]
+    OUTPUTS_FIELD_NUMBER: _ClassVar[int]
+    model: _model_pb2.Model
+    table: _table_pb2.Table
+    feature_columns: _containers.RepeatedScalarFieldContainer[str]
+    target_column: str
+    weight_column: str
+    output_indices: _containers.RepeatedScalarFieldContainer[int]
+    scale: _model_pb2.ModelDescription.Scale
+    row_indices: _containers.RepeatedScalarFieldContainer[int]
+    allow_inconsistent_model: bool
+    prediction: _containers.RepeatedScalarFieldContainer[str]
+    outputs: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, model: _Optional[_Union[_model_pb2.Model, _Mapping]] = ..., table: _Optional[_Union[_table_pb2.Table, _Mapping]] = ..., feature_columns: _Optional[_Iterable[str]] = ..., target_column: _Optional[str] = ..., weight_column: _Optional[str] = ..., output_indices: _Optional[_Iterable[int]] = ..., scale: _Optional[_Union[_model_pb2.ModelDescription.Scale, str]] = ..., row_indices: _Optional[_Iterable[int]] = ..., allow_inconsistent_model: bool = ..., prediction: _Optional[_Iterable[str]] = ..., outputs: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class PredictResponse(_message.Message):
+    __slots__ = ("output_names", "row_indices", "values", "warnings")
+    OUTPUT_NAMES_FIELD_NUMBER: _ClassVar[int]
+    ROW_INDICES_FIELD_NUMBER: _ClassVar[int]
+    VALUES_FIELD_NUMBER: _ClassVar[int]
+    WARNINGS_FIELD_NUMBER: _ClassVar[int]
+    output_names: _containers.RepeatedScalarFieldContainer[str]
+    row_indices: _containers.RepeatedScalarFieldContainer[int]
+    values: _containers.RepeatedScalarFieldContainer[float]
+    warnings: _containers.RepeatedCompositeFieldContainer[Warning]
+    def __init__(self, output_names: _Optional[_Iterable[str]] = ..., row_indices: _Optional[_Iterable[int]] = ..., values: _Optional[_Iterable[float]] = ..., warnings: _Optional[_Iterable[_Union[Warning, _Mapping]]] = ...) -> None: ...

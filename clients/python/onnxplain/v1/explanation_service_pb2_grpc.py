@@ -74,6 +74,16 @@ class ExplanationServiceStub(object):
                 request_serializer=onnxplain_dot_v1_dot_explanation__service__pb2.DescribeModelRequest.SerializeToString,
                 response_deserializer=onnxplain_dot_v1_dot_explanation__service__pb2.DescribeModelResponse.FromString,
                 _registered_method=True)
+        self.DescribeTable = channel.unary_unary(
+                '/onnxplain.v1.ExplanationService/DescribeTable',
+                request_serializer=onnxplain_dot_v1_dot_explanation__service__pb2.DescribeTableRequest.SerializeToString,
+                response_deserializer=onnxplain_dot_v1_dot_explanation__service__pb2.DescribeTableResponse.FromString,
+                _registered_method=True)
+        self.Predict = channel.unary_unary(
+                '/onnxplain.v1.ExplanationService/Predict',
+                request_serializer=onnxplain_dot_v1_dot_explanation__service__pb2.PredictRequest.SerializeToString,
+                response_deserializer=onnxplain_dot_v1_dot_explanation__service__pb2.PredictResponse.FromString,
+                _registered_method=True)
         self.UploadModel = channel.stream_unary(
                 '/onnxplain.v1.ExplanationService/UploadModel',
                 request_serializer=onnxplain_dot_v1_dot_upload__pb2.UploadModelRequest.SerializeToString,
@@ -149,6 +159,21 @@ class ExplanationServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def DescribeTable(self, request, context):
+        """Tells what a table holds: rows, columns, its first rows or chosen ones, and with a
+        model, which column is which feature.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def Predict(self, request, context):
+        """Predicts rows of a table, as an explanation would ask the model for them.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def UploadModel(self, request_iterator, context):
         """Keeps a model for some time, so that requests can name it by its id. Saves
         sending it with each request, and allows models larger than a message.
@@ -201,6 +226,16 @@ def add_ExplanationServiceServicer_to_server(servicer, server):
                     servicer.DescribeModel,
                     request_deserializer=onnxplain_dot_v1_dot_explanation__service__pb2.DescribeModelRequest.FromString,
                     response_serializer=onnxplain_dot_v1_dot_explanation__service__pb2.DescribeModelResponse.SerializeToString,
+            ),
+            'DescribeTable': grpc.unary_unary_rpc_method_handler(
+                    servicer.DescribeTable,
+                    request_deserializer=onnxplain_dot_v1_dot_explanation__service__pb2.DescribeTableRequest.FromString,
+                    response_serializer=onnxplain_dot_v1_dot_explanation__service__pb2.DescribeTableResponse.SerializeToString,
+            ),
+            'Predict': grpc.unary_unary_rpc_method_handler(
+                    servicer.Predict,
+                    request_deserializer=onnxplain_dot_v1_dot_explanation__service__pb2.PredictRequest.FromString,
+                    response_serializer=onnxplain_dot_v1_dot_explanation__service__pb2.PredictResponse.SerializeToString,
             ),
             'UploadModel': grpc.stream_unary_rpc_method_handler(
                     servicer.UploadModel,
@@ -404,6 +439,60 @@ class ExplanationService(object):
             '/onnxplain.v1.ExplanationService/DescribeModel',
             onnxplain_dot_v1_dot_explanation__service__pb2.DescribeModelRequest.SerializeToString,
             onnxplain_dot_v1_dot_explanation__service__pb2.DescribeModelResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DescribeTable(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/onnxplain.v1.ExplanationService/DescribeTable',
+            onnxplain_dot_v1_dot_explanation__service__pb2.DescribeTableRequest.SerializeToString,
+            onnxplain_dot_v1_dot_explanation__service__pb2.DescribeTableResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Predict(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/onnxplain.v1.ExplanationService/Predict',
+            onnxplain_dot_v1_dot_explanation__service__pb2.PredictRequest.SerializeToString,
+            onnxplain_dot_v1_dot_explanation__service__pb2.PredictResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -25,29 +25,27 @@ from onnxplain_server.adapters.runner.request_parts import (
     refuse_inconsistent,
     request_key,
 )
+from onnxplain_server.adapters.runner.rows.described_tables import DescribedTables
 from onnxplain_server.adapters.runner.table_cache import TableCache
-from onnxplain_server.adapters.runner.timed_model import TimedModel
 from onnxplain_server.adapters.runner.uncached import UncachedHost
 from onnxplain_server.core.interfaces import AnswerHost, Blobs, ComputationHost
 from onnxplain_server.core.model import Scale
 from onnxplain_server.core.model_limits import DEFAULT_LIMITS, ModelLimits
 from onnxplain_server.core.remote.models import RemoteModels
-from onnxplain_server.core.request import Reply, ReplyFormat
+from onnxplain_server.core.request import Reply, ReplyFormat, Work
 from onnxplain_server.core.table import Table
-from onnxplain_server.effects.batch_size import BatchSize
 from onnxplain_server.explain import (
     BoundTable,
-    Question,
-    Resources,
     TreeMemo,
     explain,
 )
+from onnxplain_server.explain.rows.predict import PredictedTable, predict
 from onnxplain_server.explain.streaming.streamed_rows import StreamedRows
-from onnxplain_server.telemetry.spans import current, span
-from onnxplain_server.trees.reading.refusal import Refusal
+from onnxplain_server.telemetry.spans import span
 from onnxplain_server.trees.streaming.row_blocks import LargeTable
 from onnxplain_server.wire import answer, plan, question, reply
 from onnxplain_server.wire.protobuf_split import detach_table
+from onnxplain_server.wire.requests import predictions
 
 
 class InProcess:
@@ -85,6 +83,7 @@ class InProcess:
         self._loading = loading
         self._reply_bytes = reply_bytes
         self._remotes = remotes
+        self._described = DescribedTables(self._models, self._tables, remotes)
 
     def explain(
         self,
@@ -109,7 +108,7 @@ class InProcess:
         asked = self._read(request, blobs, host, reply_format, table)
         with closing(asked):
             publish = asked.checking(publisher(asked.message, host, reply_format))
-            model, bound_table, question, resources = self._arguments(asked)
+            model, bound_table, question, resources = asked.arguments(self._models, self._threads)
             result = explain(model, bound_table, question, replace(resources, publish=publish))
             asked.finish()
         with span("encode"):
@@ -133,7 +132,9 @@ class InProcess:
 
         asked = self._read(request, blobs, host, reply_format)
         with closing(asked):
-            planned = plan_explanation(*self._arguments(asked), answer.explanation_bytes)
+            planned = plan_explanation(
+                *asked.arguments(self._models, self._threads), answer.explanation_bytes
+            )
         return reply.encode(plan.write(planned), reply_format, self._reply_bytes)
 
     def _read(
@@ -150,16 +151,26 @@ class InProcess:
             envelope, table_file = detach_table(request)
             question.parse(envelope, message)
             refuse_parts(message, reply_format)
-            remote = remote_model(message.model, blobs)
-            file = None if remote else model_file(message, blobs)
             parsed = question.read(message)
             rows, table_digest = self._tables.read_sent(message, blobs, table_file)
-        host.advance(0, 0)
         key = request_key(request, message, blobs)
         asked = Asked(message, blobs, None, None, None, parsed, host, key, table_digest, None)
+        return self._bound(asked, rows, large_table)
+
+    def _bound(
+        self,
+        asked: Asked,
+        rows: Table | None,
+        large: LargeTable | None = None,
+        bind: type[BoundTable] = BoundTable,
+    ) -> Asked:
+        """Load the model of a request that was read, and bind its table."""
+        asked.host.advance(0, 0)
+        remote = remote_model(asked.message.model, asked.blobs)
         if remote:
-            return self._on_remote(asked, remote, rows, large_table)
-        return self._on_file(asked, file, rows, large_table)
+            return self._on_remote(asked, remote, rows, large, bind)
+        file = model_file(asked.message, asked.blobs)
+        return self._on_file(asked, file, rows, large, bind)
 
     def _on_file(
         self,
@@ -167,6 +178,7 @@ class InProcess:
         file: ModelFile | None,
         rows: Table | None,
         large: LargeTable | None,
+        bind: type[BoundTable],
     ) -> Asked:
         """Load the model of a request, if it has one, and bind its table."""
         host, question, digest = asked.host, asked.question, asked.table_digest
@@ -175,7 +187,7 @@ class InProcess:
         if loaded and large:
             streamed = StreamedRows(large, loaded.model, question)
             rows, digest = streamed.survey.sample, large.blocks.digest
-        bound_table = BoundTable(rows, question, loaded.model if loaded else None) if rows else None
+        bound_table = bind(rows, question, loaded.model if loaded else None) if rows else None
         if loaded and bound_table:
             loaded = self._models.checked(loaded, bound_table, asked.key)
         if loaded and (inconsistency := loaded.model.inconsistency):
@@ -185,7 +197,12 @@ class InProcess:
         return replace(bound, table_digest=digest)
 
     def _on_remote(
-        self, asked: Asked, named: NamedRemote, rows: Table | None, large: LargeTable | None
+        self,
+        asked: Asked,
+        named: NamedRemote,
+        rows: Table | None,
+        large: LargeTable | None,
+        bind: type[BoundTable],
     ) -> Asked:
         """Open the remote model of a request, bind its table, and try it."""
         remote = OpenedRemote(named, self._remotes, asked.host, asked.question.scale)
@@ -195,43 +212,12 @@ class InProcess:
                 streamed = StreamedRows(large, remote.model, asked.question)
                 rows, digest = streamed.survey.sample, large.blocks.digest
                 asked = replace(asked, streamed=streamed, table_digest=digest)
-            table = BoundTable(rows, asked.question, remote.model) if rows else None
+            table = bind(rows, asked.question, remote.model) if rows else None
             remote.try_rows(table)
             if remote.model.inconsistency:
                 refuse_inconsistent(asked.message, remote.model.inconsistency)
             opened.pop_all()
         return replace(asked, remote=remote, table=table, host=remote.host)
-
-    def _arguments(
-        self, asked: Asked
-    ) -> tuple[TimedModel | None, BoundTable | None, Question, Resources]:
-        """Return the arguments of the use cases."""
-        loaded, remote, host = asked.loaded, asked.remote, asked.host
-        if remote:
-            resources = Resources(
-                host,
-                remote.batch_size,
-                remote.threads,
-                lambda: remote.model.trees,
-                streamed=asked.streamed,
-            )
-        elif loaded:
-            resources = Resources(
-                host,
-                loaded.batch_size,
-                self._threads,
-                lambda: loaded.model.trees,
-                loaded.forest,
-                lambda: self._models.margin(loaded, host),
-                loaded.memo,
-                request_key=asked.key,
-                streamed=asked.streamed,
-            )
-        else:
-            no_trees = Refusal("there is no model")
-            resources = Resources(host, BatchSize(), self._threads, lambda: no_trees)
-        model = TimedModel(asked.model, current()) if asked.model else None
-        return model, asked.table, asked.question, resources
 
     def describe(
         self,
@@ -254,6 +240,44 @@ class InProcess:
                 description = describe(question.model_content(message.model, blobs), self._limits)
         response = service_pb2.DescribeModelResponse(model=answer.write_description(description))
         return reply.encode(response, reply_format, self._reply_bytes)
+
+    def describe_table(
+        self,
+        request: bytes,
+        blobs: Blobs,
+        host: ComputationHost,
+        reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
+    ) -> Reply:
+        """Answer a serialised DescribeTableRequest; see `Runner.describe_table`."""
+        response = self._described.answer(request, blobs, host)
+        return reply.encode(response, reply_format, self._reply_bytes)
+
+    def predict(
+        self,
+        request: bytes,
+        blobs: Blobs,
+        host: ComputationHost,
+        reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
+    ) -> Reply:
+        """Answer a serialised PredictRequest; see `Runner.predict`."""
+        message = service_pb2.PredictRequest()
+        with span("decode"):
+            question.parse(request, message)
+            explain_request = predictions.as_explain_request(message)
+            parsed = question.read(explain_request)
+            rows, digest = self._tables.read_sent(explain_request, blobs)
+        key = request_key(request, explain_request, blobs)
+        asked = Asked(explain_request, blobs, None, None, None, parsed, host, key, digest, None)
+        asked = self._bound(asked, rows, bind=PredictedTable)
+        with closing(asked):
+            predicted = predict(
+                *asked.arguments(self._models, self._threads), tuple(message.row_indices)
+            )
+            asked.finish()
+        count = asked.predicted_row_count(predicted.predicted_row_count)
+        work = Work(row_count=len(predicted.rows), predicted_row_count=count)
+        response = predictions.write(predicted)
+        return reply.encode(response, reply_format, self._reply_bytes, work)
 
     def close(self) -> None:
         """Shut the thread pools down after the running computations."""

@@ -62,6 +62,8 @@ class LargeTableRunner:
         self._runner = runner
         self._table = table
         self.describe = runner.describe
+        self.describe_table = runner.describe_table
+        self.predict = runner.predict
 
     def explain(
         self,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -11,15 +12,19 @@ from onnxplain.v1 import explanation_service_pb2 as service_pb2
 
 from onnxplain_server.adapters.onnx import OnnxModel
 from onnxplain_server.adapters.runner.receipt import receipt, sources
+from onnxplain_server.adapters.runner.timed_model import TimedModel
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import Blobs, ComputationHost
-from onnxplain_server.explain import BoundTable, PartialExplanation, Question
+from onnxplain_server.effects.batch_size import BatchSize
+from onnxplain_server.explain import BoundTable, PartialExplanation, Question, Resources
 from onnxplain_server.explain.streaming.streamed_rows import StreamedRows
+from onnxplain_server.telemetry.spans import current
+from onnxplain_server.trees.reading.refusal import Refusal
 from onnxplain_server.wire import answer, question
 from onnxplain_server.wire.blobs import identify
 
 if TYPE_CHECKING:
-    from onnxplain_server.adapters.runner.loaded_models import Loaded
+    from onnxplain_server.adapters.runner.loaded_models import Loaded, LoadedModels
     from onnxplain_server.adapters.runner.remote.model import RemoteModel
     from onnxplain_server.adapters.runner.remote.opened import OpenedRemote
 
@@ -32,7 +37,9 @@ class ModelFile:
     identity: str
 
 
-def model_file(message: service_pb2.ExplainRequest, blobs: Blobs) -> ModelFile | None:
+def model_file(
+    message: service_pb2.ExplainRequest | service_pb2.DescribeTableRequest, blobs: Blobs
+) -> ModelFile | None:
     """Return the request's model; None where it has none."""
     if not message.HasField("model"):
         return None
@@ -79,6 +86,41 @@ class Asked:
         """The model, if there is one."""
         found = self.remote or self.loaded
         return found.model if found else None
+
+    def arguments(
+        self, models: LoadedModels, threads: ThreadPoolExecutor
+    ) -> tuple[TimedModel | None, BoundTable | None, Question, Resources]:
+        """Return the arguments of the use cases; `threads` are those for models in this process."""
+        loaded, remote, host = self.loaded, self.remote, self.host
+        if remote:
+            resources = Resources(
+                host,
+                remote.batch_size,
+                remote.threads,
+                lambda: remote.model.trees,
+                streamed=self.streamed,
+            )
+        elif loaded:
+            resources = Resources(
+                host,
+                loaded.batch_size,
+                threads,
+                lambda: loaded.model.trees,
+                loaded.forest,
+                lambda: models.margin(loaded, host),
+                loaded.memo,
+                request_key=self.key,
+                streamed=self.streamed,
+            )
+        else:
+            no_trees = Refusal("there is no model")
+            resources = Resources(host, BatchSize(), threads, lambda: no_trees)
+        model = TimedModel(self.model, current()) if self.model else None
+        return model, self.table, self.question, resources
+
+    def predicted_row_count(self, counted: int) -> int:
+        """Return the rows that the model was asked for: a remote one is also asked to check it."""
+        return self.remote.model.asked_row_count if self.remote else counted
 
     def write_provenance(self, response: service_pb2.ExplainResponse, start: float) -> None:
         """Write the model's description and the receipt of an answer."""

@@ -60,6 +60,28 @@ class SurroundedRunner:
         with self._surround(blobs, host):
             return self._runner.describe(request, blobs, host, reply_format)
 
+    def describe_table(
+        self,
+        request: bytes,
+        blobs: Blobs,
+        host: RunnerHost,
+        reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
+    ) -> Reply:
+        """See `Runner.describe_table`."""
+        with self._surround(blobs, host):
+            return self._runner.describe_table(request, blobs, host, reply_format)
+
+    def predict(
+        self,
+        request: bytes,
+        blobs: Blobs,
+        host: RunnerHost,
+        reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
+    ) -> Reply:
+        """See `Runner.predict`."""
+        with self._surround(blobs, host):
+            return self._runner.predict(request, blobs, host, reply_format)
+
 
 @contextmanager
 def process_timed(_blobs: Blobs, host: RunnerHost) -> Iterator[None]:

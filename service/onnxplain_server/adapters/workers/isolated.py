@@ -122,6 +122,26 @@ class Isolated:
         """Answer a serialised DescribeModelRequest in a worker; see `Runner.describe`."""
         return self._ask(FrameKind.DESCRIBE, request, blobs, host, reply_format)
 
+    def describe_table(
+        self,
+        request: bytes,
+        blobs: Blobs,
+        host: RunnerHost,
+        reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
+    ) -> Reply:
+        """Answer a serialised DescribeTableRequest in a worker; see `Runner.describe_table`."""
+        return self._ask(FrameKind.DESCRIBE_TABLE, request, blobs, host, reply_format)
+
+    def predict(
+        self,
+        request: bytes,
+        blobs: Blobs,
+        host: RunnerHost,
+        reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
+    ) -> Reply:
+        """Answer a serialised PredictRequest in a worker; see `Runner.predict`."""
+        return self._ask(FrameKind.PREDICT, request, blobs, host, reply_format)
+
     def close(self) -> None:
         """Kill all workers, busy ones included."""
         self._pool.close()

@@ -183,7 +183,9 @@ class Explainer:
             return list(request.feature_columns)
         parts = RequestParts(b"", self._model)
         reply = self._persist(
-            lambda ticket: self._service.describe(parts, ticket, ReplyFormat.PROTOBUF)
+            lambda ticket: self._service.answer(
+                ServiceMethod.DESCRIBE, parts, ticket, ReplyFormat.PROTOBUF
+            )
         )
         names, present = feature_names(reply), {c.name for c in request.table.columns.columns}
         return names if present.issuperset(names) else ()

@@ -130,8 +130,21 @@ class ExplanationServicer(ExplanationServiceServicer):
     ) -> bytes:
         """Serve this method of the contract."""
         with self._admitted(context, "DescribeModel") as ticket:
-            parts = split(self._only(requests, ticket), ServiceMethod.DESCRIBE)
-            return self._service.describe(parts, ticket, ReplyFormat.PROTOBUF).content
+            return self._answer(ServiceMethod.DESCRIBE, requests, ticket)
+
+    def DescribeTable(  # noqa: N802 - the contract's name
+        self, requests: Iterator[bytes], context: grpc.ServicerContext
+    ) -> bytes:
+        """Serve this method of the contract."""
+        with self._admitted(context, "DescribeTable") as ticket:
+            return self._answer(ServiceMethod.DESCRIBE_TABLE, requests, ticket)
+
+    def Predict(  # noqa: N802 - the contract's name
+        self, requests: Iterator[bytes], context: grpc.ServicerContext
+    ) -> bytes:
+        """Serve this method of the contract."""
+        with self._admitted(context, "Predict") as ticket:
+            return self._answer(ServiceMethod.PREDICT, requests, ticket)
 
     def UploadModel(  # noqa: N802 - the contract's name
         self, requests: Iterator[bytes], context: grpc.ServicerContext
@@ -150,6 +163,10 @@ class ExplanationServicer(ExplanationServiceServicer):
             messages = map(parser(UploadTableRequest), self._parts(requests, ticket))
             form, parts = grpc_uploads.table(messages)
             return self._service.upload_table(form, parts, ticket).SerializeToString()
+
+    def _answer(self, method: ServiceMethod, requests: Iterator[bytes], ticket: Ticket) -> bytes:
+        parts = split(self._only(requests, ticket), method)
+        return self._service.answer(method, parts, ticket, ReplyFormat.PROTOBUF).content
 
     def _only(self, requests: Iterator[bytes], ticket: Ticket) -> bytes:
         with ticket.caller.spans.measure("receive"):

@@ -150,7 +150,11 @@ class Metrics:
         """Count a computation, of several methods if unnamed; its recorded trace: the exemplar."""
         exemplar = {"trace_id": trace_id} if trace_id else None
         self._explain_seconds.labels(method or _SEVERAL).observe(seconds, exemplar)
-        self._predicted_rows.inc(predicted_row_count)
+        self.predicted(predicted_row_count)
+
+    def predicted(self, row_count: float) -> None:
+        """Count rows that a model has predicted for an answer."""
+        self._predicted_rows.inc(row_count)
 
     def on_explanation(self, sink: ExplanationSink) -> None:
         """Pass explanations that end from now on to another sink too."""

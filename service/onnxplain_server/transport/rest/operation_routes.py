@@ -37,7 +37,7 @@ def start(service: Service, calls: OperationCalls) -> Response:
     """Start the explanation that the current request asks for: 202 with its location."""
     with service.admit(rest_access.caller()) as ticket:
         calls.check_enabled()
-        body = request_body.explanation()
+        body = request_body.with_table(ServiceMethod.EXPLAIN)
         request_id = request.args.get("request_id", "")
         operation = calls.start(body, ticket, request_id, _labels())
     response = _json(canonical.encode(operation), 202)

@@ -22,11 +22,11 @@ from onnxplain_server.wire.media_types import (
 _PART_BYTES = 2**20
 
 
-def explanation() -> Body:
-    """Return the current request's body for a decoder."""
+def with_table(method: ServiceMethod) -> Body:
+    """Return the current request's body for a decoder: JSON, or a form with model and table."""
     if _media_type() not in {JSON, FORM}:
         raise UnsupportedMediaType(f"send {JSON}, or {FORM} with the files model and table")
-    return _body(ServiceMethod.EXPLAIN)
+    return _body(method)
 
 
 def description() -> Body | RequestParts:

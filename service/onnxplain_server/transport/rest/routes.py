@@ -9,7 +9,13 @@ from importlib.metadata import version
 from flask import Blueprint, Flask, Response, request
 from google.protobuf.message import Message
 
-from onnxplain_server.core.request import Reply, ReplyFormat, RequestFile, RequestParts
+from onnxplain_server.core.request import (
+    Reply,
+    ReplyFormat,
+    RequestFile,
+    RequestParts,
+    ServiceMethod,
+)
 from onnxplain_server.telemetry.tracing import UNTRACED, Tracer
 from onnxplain_server.transport.admission.authentication import ALLOW_ALL, Authenticator
 from onnxplain_server.transport.explainer.explainer import Explainer
@@ -74,7 +80,13 @@ def create_app(
     if explainer is not None:
         add_probes(probes, service, explainer)
         app.register_blueprint(platform_routes(service, explainer))
-    for routes in (_explanations(service, calls), _uploads(service), probes):
+    for routes in (
+        _explanations(service, calls),
+        _models(service),
+        _tables(service),
+        _uploads(service),
+        probes,
+    ):
         app.register_blueprint(routes)
     app.register_blueprint(operation_routes(service, calls))
     app.register_blueprint(_version())
@@ -94,7 +106,7 @@ def _explanations(service: Service, calls: OperationCalls) -> Blueprint:
         with ExitStack() as stack:
             is_stream = server_sent_events.is_accepted()
             ticket = stack.enter_context(service.admit(rest_access.caller()))
-            body = request_body.explanation()
+            body = request_body.with_table(ServiceMethod.EXPLAIN)
             if is_stream:
                 events = service.events(body, ticket, ReplyFormat.JSON_EVENT)
                 stack.callback(events.close)
@@ -106,14 +118,23 @@ def _explanations(service: Service, calls: OperationCalls) -> Blueprint:
     def plan() -> Response:
         with ExitStack() as stack:
             ticket = stack.enter_context(service.admit(rest_access.caller()))
-            reply = service.plan(request_body.explanation(), ticket, ReplyFormat.JSON)
+            reply = service.plan(
+                request_body.with_table(ServiceMethod.EXPLAIN), ticket, ReplyFormat.JSON
+            )
             return _passed_on(reply, stack.pop_all())
+
+    return routes
+
+
+def _models(service: Service) -> Blueprint:
+    routes = Blueprint("models", "onnxplain")
 
     @routes.post("/v1/models:describe")
     def describe() -> Response:
         with ExitStack() as stack:
             ticket = stack.enter_context(service.admit(rest_access.caller()))
-            reply = service.describe(request_body.description(), ticket, ReplyFormat.JSON)
+            body, method = request_body.description(), ServiceMethod.DESCRIBE
+            reply = service.answer(method, body, ticket, ReplyFormat.JSON)
             return _passed_on(reply, stack.pop_all())
 
     @routes.get("/v1/models/<model_id>")
@@ -121,9 +142,31 @@ def _explanations(service: Service, calls: OperationCalls) -> Blueprint:
         with ExitStack() as stack:
             ticket = stack.enter_context(service.admit(rest_access.caller()))
             named = RequestParts(b"", RequestFile(blob_id=model_id))
-            return _passed_on(service.describe(named, ticket, ReplyFormat.JSON), stack.pop_all())
+            reply = service.answer(ServiceMethod.DESCRIBE, named, ticket, ReplyFormat.JSON)
+            return _passed_on(reply, stack.pop_all())
 
     return routes
+
+
+def _tables(service: Service) -> Blueprint:
+    routes = Blueprint("tables", "onnxplain")
+
+    @routes.post("/v1/tables:describe")
+    def describe_table() -> Response:
+        return _answer(service, ServiceMethod.DESCRIBE_TABLE)
+
+    @routes.post("/v1/predictions")
+    def predict() -> Response:
+        return _answer(service, ServiceMethod.PREDICT)
+
+    return routes
+
+
+def _answer(service: Service, method: ServiceMethod) -> Response:
+    with ExitStack() as stack:
+        ticket = stack.enter_context(service.admit(rest_access.caller()))
+        body = request_body.with_table(method)
+        return _passed_on(service.answer(method, body, ticket, ReplyFormat.JSON), stack.pop_all())
 
 
 def _uploads(service: Service) -> Blueprint:

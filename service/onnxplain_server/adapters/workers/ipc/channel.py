@@ -31,6 +31,8 @@ class FrameKind(IntEnum):
     DECODE = 6
     PLAN = 7
     SUM = 8
+    DESCRIBE_TABLE = 9
+    PREDICT = 10
     READY = 16
     LOADING = 17
     LOADED = 18

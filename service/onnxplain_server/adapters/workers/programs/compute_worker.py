@@ -42,6 +42,8 @@ def answerers(settings: WorkerSettings) -> Mapping[FrameKind, Answerer]:
         FrameKind.EXPLAIN: partial(_answer, handed, runner.explain),
         FrameKind.PLAN: partial(_answer, handed, runner.plan),
         FrameKind.DESCRIBE: partial(_answer, handed, runner.describe),
+        FrameKind.DESCRIBE_TABLE: partial(_answer, handed, runner.describe_table),
+        FrameKind.PREDICT: partial(_answer, handed, runner.predict),
     }
 
 

@@ -14,7 +14,12 @@ from itertools import cycle
 from onnxplain_server import explain, methods, plots
 from onnxplain_server.adapters.runner.in_process import InProcess
 from onnxplain_server.adapters.workers.ipc.zygote_arguments import LEARNING_LIBRARY
-from onnxplain_server.adapters.workers.sandbox.warm_up import NullHost, requests
+from onnxplain_server.adapters.workers.sandbox.warm_up import (
+    NullHost,
+    prediction,
+    requests,
+    table_description,
+)
 from onnxplain_server.core.errors import ExplainError
 from onnxplain_server.core.request import ReplyFormat
 from onnxplain_server.methods.registry import METHODS, SEQUENCES
@@ -59,4 +64,7 @@ def load() -> None:
         # Not every method suits every model.
         with suppress(ExplainError), suppress_missing_learning():
             runner.explain(request, {}, NullHost(), reply_format)
+    for reply_format in (ReplyFormat.PROTOBUF, ReplyFormat.JSON):
+        runner.predict(prediction(), {}, NullHost(), reply_format)
+        runner.describe_table(table_description(), {}, NullHost(), reply_format)
     runner.close()

@@ -10,9 +10,14 @@ from typing import Any
 
 from google.protobuf.json_format import ParseDict
 from onnx import ModelProto, NodeProto, TensorProto, helper
-from onnxplain.v1.explanation_service_pb2 import ExplainRequest, MethodOptions
+from onnxplain.v1.explanation_service_pb2 import (
+    DescribeTableRequest,
+    ExplainRequest,
+    MethodOptions,
+    PredictRequest,
+)
 from onnxplain.v1.model_pb2 import Model
-from onnxplain.v1.table_pb2 import Table
+from onnxplain.v1.table_pb2 import Column, Columns, Table
 
 _ML = "ai.onnx.ml"
 FEATURES = ("a", "b", "c")
@@ -96,6 +101,22 @@ def requests() -> Iterator[bytes]:
             output_indices=[0],
             methods=[method],
         ).SerializeToString()
+
+
+def prediction() -> bytes:
+    """Return a request for predictions."""
+    model = Model(content=_negation().SerializeToString())
+    request = PredictRequest(model=model, table=Table(csv=_CSV), feature_columns=FEATURES)
+    return bytes(request.SerializeToString())
+
+
+def table_description() -> bytes:
+    """Return a request about a table, with the rows nearest to one."""
+    model = Model(content=_negation().SerializeToString())
+    near = Columns(columns=[Column(name="a", numbers=[1]), Column(name="s", strings=["x"])])
+    table = Table(csv=b"a,b,c,s\n1,2,3,x\n4,5,6,y\n")
+    request = DescribeTableRequest(model=model, table=table, target_column="s", near=near)
+    return bytes(request.SerializeToString())
 
 
 def methods() -> Iterator[MethodOptions]:

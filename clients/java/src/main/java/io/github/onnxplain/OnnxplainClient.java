@@ -23,7 +23,7 @@ import java.util.function.BiFunction;
  *
  * <p>Every failure of a call is an {@link ExplainException}. Who interrupts a waiting thread cancels its call.
  */
-public final class OnnxplainClient extends LongExplanations implements AutoCloseable {
+public final class OnnxplainClient extends RowCalls implements AutoCloseable {
     // What ExplainStreamRequest has besides its request.
     private static final int STREAM_BYTES = 16;
 

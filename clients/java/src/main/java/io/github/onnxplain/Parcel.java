@@ -13,7 +13,7 @@ import java.util.stream.Stream;
 /**
  * A request, with the files that it names by id at hand.
  *
- * @param <Q> ExplainRequest or DescribeModelRequest
+ * @param <Q> a request of the contract with a model, a table or both
  */
 final class Parcel<Q extends Message> {
     private final Map<String, Message> files = new HashMap<>();

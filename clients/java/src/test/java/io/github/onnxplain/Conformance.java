@@ -7,7 +7,9 @@ import com.google.gson.JsonParser;
 import com.google.protobuf.InvalidProtocolBufferException;
 import com.google.protobuf.util.JsonFormat;
 import io.github.onnxplain.v1.DescribeModelResponse;
+import io.github.onnxplain.v1.DescribeTableRequest;
 import io.github.onnxplain.v1.ExplainRequest;
+import io.github.onnxplain.v1.PredictRequest;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -76,6 +78,8 @@ public final class Conformance {
                 case "explain" -> response(client.explain(call()));
                 case "stream" -> stream();
                 case "describe" -> describe();
+                case "describe_table" -> describeTable();
+                case "predict" -> predict();
                 case "upload" -> upload();
                 case "cancel" -> cancel();
                 case "plan" -> response(JSON.print(client.plan(call())));
@@ -108,6 +112,23 @@ public final class Conformance {
                 .setModel(client.describe(model()))
                 .build();
         return response(JSON.print(whole));
+    }
+
+    private JsonObject describeTable() throws InvalidProtocolBufferException {
+        DescribeTableRequest.Builder options = DescribeTableRequest.newBuilder();
+        JsonFormat.parser().merge(question.get("request").toString(), options);
+        ModelSource model = question.has("model") ? model() : null;
+        return response(JSON.print(client.describeTable(rows(), model, options.build())));
+    }
+
+    private JsonObject predict() throws InvalidProtocolBufferException {
+        PredictRequest.Builder options = PredictRequest.newBuilder();
+        JsonFormat.parser().merge(question.get("request").toString(), options);
+        return response(JSON.print(client.predict(model(), rows(), options.build())));
+    }
+
+    private TableSource rows() {
+        return question.has("columns") ? Tables.columns(columns()) : table();
     }
 
     private JsonObject upload() throws InvalidProtocolBufferException {

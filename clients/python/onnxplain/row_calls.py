@@ -1,0 +1,136 @@
+"""Calls about rows of a table: their predictions, and what the table holds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from onnxplain.errors import ShortTracebacks
+from onnxplain.requests.arguments import Scale
+from onnxplain.requests.rows import to_describe_request, to_predict_request
+from onnxplain.results.predictions import Predictions
+from onnxplain.results.table_descriptions import TableDescription
+from onnxplain.transport.messages import Messages
+from onnxplain.transport.uploads import files_of
+
+
+class RowCalls:
+    """Base of `Client`: calls about rows.
+
+    Attributes
+    ----------
+    messages : Messages
+    """
+
+    messages: Messages
+
+    # Long: most of it documents the parameters.
+    def predict(
+        self,
+        model: Any,
+        table: Any,
+        *,
+        rows: Sequence[int] = (),
+        feature_columns: Sequence[str] = (),
+        target_column: str = "",
+        weight_column: str = "",
+        output_indices: Sequence[int] = (),
+        outputs: str | Sequence[str] = (),
+        scale: Scale | None = None,
+        prediction: str | Sequence[str] = (),
+        allow_inconsistent_model: bool = False,
+        timeout: float | None = None,
+    ) -> Predictions:
+        """Predict rows of a table, as an explanation would ask the model for them.
+
+        Parameters
+        ----------
+        model, table
+            As for `explain`. One row is enough, and a column may have no value.
+        rows : sequence of int
+            Rows to predict, from 0, in this order, none twice; at most 10,000. Default: all rows
+            of the table, which may then have no more.
+        feature_columns, output_indices, outputs, scale, prediction, allow_inconsistent_model
+            As for `explain`; by default, all outputs are predicted.
+        target_column, weight_column : str
+            Columns that are no features, where the model takes its columns by position.
+        timeout : float, optional
+            Seconds. Default: the client's.
+
+        Examples
+        --------
+        >>> client.predict("model.onnx", frame, rows=[0, 5, 7]).values
+        >>> client.predict("model.onnx", frame).to_pandas()
+        """
+        __tracebackhide__ = True
+        request = to_predict_request(
+            model,
+            table,
+            rows=rows,
+            feature_columns=feature_columns,
+            target_column=target_column,
+            weight_column=weight_column,
+            output_indices=output_indices,
+            outputs=outputs,
+            scale=scale,
+            prediction=prediction,
+            allow_inconsistent_model=allow_inconsistent_model,
+        )
+        with ShortTracebacks():
+            response = self.messages.predict(request, timeout=timeout, files=files_of(model, table))
+        return Predictions.from_message(response)
+
+    # Long: likewise.
+    def describe_table(
+        self,
+        table: Any,
+        model: Any = None,
+        *,
+        rows: Sequence[int] = (),
+        row_count: int | None = None,
+        near: Mapping[str, float | str] | None = None,
+        feature_columns: Sequence[str] = (),
+        target_column: str = "",
+        weight_column: str = "",
+        timeout: float | None = None,
+    ) -> TableDescription:
+        """Tell what a table holds, and with a model, which column is which feature.
+
+        Parameters
+        ----------
+        table, model
+            As for `explain`. Default: columns are matched with nothing.
+        rows : sequence of int
+            Rows to return, from 0, in this order, none twice; at most 1000. Default: the first.
+        row_count : int, optional
+            Number of rows to return: the first ones, or with `near` the nearest. In [0, 1000];
+            default: 10.
+        near : mapping of column to number or text, optional
+            One row, whose nearest rows are returned in place of the first, by Gower's distance
+            over these columns.
+        feature_columns, target_column, weight_column
+            As for `explain`.
+        timeout : float, optional
+            Seconds. Default: the client's.
+
+        Examples
+        --------
+        >>> client.describe_table(frame, "model.onnx").matching.feature_columns
+        >>> client.describe_table(frame, near={"age": 40, "city": "Bern"}, row_count=3).rows
+        """
+        __tracebackhide__ = True
+        request = to_describe_request(
+            table,
+            model,
+            rows=rows,
+            row_count=row_count,
+            near=near,
+            feature_columns=feature_columns,
+            target_column=target_column,
+            weight_column=weight_column,
+        )
+        with ShortTracebacks():
+            response = self.messages.describe_table(
+                request, timeout=timeout, files=files_of(model, table)
+            )
+        return TableDescription.from_message(response)

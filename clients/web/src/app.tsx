@@ -1,0 +1,89 @@
+/** The frame of all rooms: head, navigation, and the room that the address names. */
+
+import { effect } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import { TokenForm } from "./access/token_form";
+import { Explore } from "./explore/explore";
+import { Row } from "./row/row";
+import { Share } from "./share/share";
+import { plain } from "./shared/name";
+import type { Room } from "./shared/question";
+import { RunBar } from "./shared/run_bar";
+import { forgetOthers, resumeFromAddress } from "./shared/runs";
+import { hrefOf, place, question } from "./shared/store";
+import { Start } from "./start/start";
+
+const TITLES: Readonly<Record<Room, string>> = {
+  start: "Model and table",
+  explore: "Explore",
+  row: "One row",
+  share: "Share",
+};
+
+export function App() {
+  const { room, path } = place.value;
+  const main = useRef<HTMLElement>(null);
+  const where = [room, ...path].join("/");
+  const isFirst = useRef(true);
+  useEffect(() => {
+    // Readers of a screen are told of the new room; the first one is read anyway.
+    if (!isFirst.current) main.current?.focus();
+    isFirst.current = false;
+    scrollTo(0, 0);
+  }, [where]);
+  useEffect(
+    () =>
+      effect(() => {
+        question.value;
+        forgetOthers();
+        resumeFromAddress();
+      }),
+    [],
+  );
+  const named = question.value.model?.name ?? "";
+  const title = `${TITLES[room]}${named === "" ? "" : ` · ${plain(named).slice(0, 80)}`} · onnxplain`;
+  useEffect(() => {
+    document.title = title;
+  }, [title]);
+  const isReady = question.value.model !== undefined && question.value.table !== undefined;
+  return (
+    <>
+      <header class="head">
+        <a
+          class="skip"
+          href={hrefOf({})}
+          onClick={(event) => {
+            event.preventDefault();
+            main.current?.focus();
+          }}
+        >
+          Skip to the content
+        </a>
+        <a class="brand" href={hrefOf({ room: "start", path: [] })}>
+          onnxplain
+        </a>
+        <nav aria-label="Rooms">
+          {(Object.keys(TITLES) as Room[])
+            .filter((each) => each === "start" || isReady)
+            .map((each) => (
+              <a
+                key={each}
+                href={hrefOf({ room: each, path: [] })}
+                aria-current={each === room ? "page" : undefined}
+              >
+                {TITLES[each]}
+              </a>
+            ))}
+        </nav>
+      </header>
+      <TokenForm />
+      <RunBar />
+      <main ref={main} tabIndex={-1}>
+        {room === "start" && <Start />}
+        {room === "explore" && <Explore />}
+        {room === "row" && <Row />}
+        {room === "share" && <Share />}
+      </main>
+    </>
+  );
+}

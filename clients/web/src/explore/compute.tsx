@@ -1,0 +1,60 @@
+/** A question that is not answered yet: what it would take, and its start. */
+
+import { useSignal, useSignalEffect } from "@preact/signals";
+import type { v1 } from "onnxplain/rest";
+import { between, count } from "../shared/formats";
+import { Problem } from "../shared/problem";
+import { compute, inputOf, type Methods, run } from "../shared/runs";
+import { client } from "../shared/server";
+import { question } from "../shared/store";
+
+interface Props {
+  readonly title: string;
+  readonly methods: Methods;
+  readonly isAgain?: boolean;
+}
+
+export function Compute({ title, methods, isAgain = false }: Props) {
+  const plan = useSignal<v1.ExplanationPlan | undefined>(undefined);
+  const error = useSignal<unknown>(undefined);
+  useSignalEffect(() => {
+    const asked = question.value;
+    const ending = new AbortController();
+    plan.value = undefined;
+    error.value = undefined;
+    client.value.plan(inputOf(asked, methods), { signal: ending.signal }).then(
+      (found) => {
+        plan.value = found;
+      },
+      (fault: unknown) => {
+        if (!ending.signal.aborted) error.value = fault;
+      },
+    );
+    return () => ending.abort();
+  });
+  const found = plan.value;
+  const isRunning = run.value !== undefined && run.value.error === undefined;
+  if (error.value !== undefined) {
+    return <Problem error={error.value} title="This question would be refused" />;
+  }
+  return (
+    <p class="ask" aria-live="polite">
+      <button
+        type="button"
+        class={isAgain ? "" : "strong"}
+        disabled={isRunning}
+        onClick={() => void compute(title, methods)}
+      >
+        {isAgain ? "Compute it on the method's own number of rows" : "Compute"}
+      </button>{" "}
+      {found?.seconds ? (
+        <span class="note">
+          Takes {between(found.seconds.low, found.seconds.high)}, asks the model for{" "}
+          {count(found.predictedRowCount)} rows.
+        </span>
+      ) : (
+        <span class="note">Planning…</span>
+      )}
+    </p>
+  );
+}

@@ -1,0 +1,68 @@
+/** One explanation: its charts and tables, linked with pages of features and pairs. */
+
+import type { Explanation } from "onnxplain/rest";
+import { useMemo } from "preact/hooks";
+import { Chart } from "../shared/chart";
+import { DataTable } from "../shared/data_table";
+import { count, number } from "../shared/formats";
+import { Names } from "../shared/name";
+import { go, hrefOf } from "../shared/store";
+import { pathOf, picked } from "./links";
+import { tablesOf } from "./tables";
+
+interface Props {
+  readonly explanation: Explanation;
+
+  /** Charts to show; all where it is left out. */
+  readonly chartCount?: number;
+  readonly tables?: boolean;
+}
+
+export function Finding({ explanation, chartCount, tables = true }: Props) {
+  const plots = useMemo(() => explanation.plots.slice(0, chartCount), [explanation, chartCount]);
+  const grids = useMemo(() => tablesOf(explanation), [explanation]);
+  const { rows } = explanation.message;
+  const known = grids.flatMap(({ features }) => features);
+  return (
+    <>
+      {rows && (
+        <p class="rows">
+          Computed on {count(rows.usedRowCount)} rows
+          {rows.weight !== rows.usedRowCount && `, of weight ${number(rows.weight)}`}.
+        </p>
+      )}
+      <div class="figures">
+        {plots.map((plot) => (
+          <Chart
+            key={plot.name}
+            plot={plot}
+            onPick={(datum) => {
+              const features = picked(datum, known);
+              if (features.length > 0) go({ room: "explore", path: pathOf(features) });
+            }}
+          />
+        ))}
+      </div>
+      {tables &&
+        grids.map((grid) => (
+          <DataTable
+            key={grid.title}
+            grid={grid}
+            {...(grid.features.some((names) => names.length > 0)
+              ? {
+                  first: (row) => {
+                    const features = grid.features[grid.rows.indexOf(row)] ?? [];
+                    if (features.length === 0) return row[0];
+                    return (
+                      <a href={hrefOf({ room: "explore", path: pathOf(features) })}>
+                        <Names texts={features} />
+                      </a>
+                    );
+                  },
+                }
+              : {})}
+          />
+        ))}
+    </>
+  );
+}

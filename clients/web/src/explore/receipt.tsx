@@ -1,0 +1,51 @@
+/** How numbers were made. */
+
+import { type Explanations, v1 } from "onnxplain/rest";
+import { count, number, words } from "../shared/formats";
+import { Name } from "../shared/name";
+import { save } from "../shared/saving";
+
+export function Receipt({ found }: { found: Explanations }) {
+  const { receipt } = found;
+  if (receipt === undefined) return null;
+  const elapsed = Number(receipt.elapsed?.seconds ?? 0) + (receipt.elapsed?.nanos ?? 0) / 1e9;
+  const facts: readonly [string, string][] = [
+    ["Rows drawn at most", count(receipt.rowCount)],
+    ["Rows predicted", count(receipt.predictedRowCount)],
+    ["Computed by", words(v1.ExplainRequest_Engine[receipt.engine] ?? "")],
+    ["Because", receipt.engineReason],
+    ["Seed", String(receipt.seed)],
+    ["Seconds", number(elapsed)],
+    ["Model", receipt.modelDigest],
+    ["Table", receipt.tableDigest],
+    ["Server", receipt.serverVersion],
+  ];
+  return (
+    <section class="receipt">
+      <h2>How these numbers were made</h2>
+      <dl>
+        {facts
+          .filter(([, value]) => value !== "")
+          .map(([name, value]) => (
+            <div key={name}>
+              <dt>{name}</dt>
+              <dd>
+                <Name text={value} length={200} />
+              </dd>
+            </div>
+          ))}
+      </dl>
+      <p>
+        <button
+          type="button"
+          class="quiet"
+          onClick={() =>
+            save("answer.json", "application/json", JSON.stringify(found.toJson(), undefined, 1))
+          }
+        >
+          The whole answer as JSON
+        </button>
+      </p>
+    </section>
+  );
+}

@@ -1,0 +1,17 @@
+/** The page of an onnxplain server. */
+
+import { render } from "preact";
+import { receive } from "./access/login";
+import { App } from "./app";
+import { follow } from "./shared/store";
+import "./styles/look.css";
+import "./styles/page.css";
+import "./styles/print.css";
+
+const target = document.getElementById("page");
+if (target !== null) {
+  // A login that comes back has the place where it began.
+  await receive();
+  follow();
+  render(<App />, target);
+}

@@ -1,0 +1,79 @@
+/** Real rows that are most like the row as it was moved. */
+
+import { useSignal } from "@preact/signals";
+import type { v1 } from "onnxplain/rest";
+import { useEffect } from "preact/hooks";
+import { describeTable, predict } from "../shared/calls";
+import { DataTable, type Grid } from "../shared/data_table";
+import { Problem } from "../shared/problem";
+import { question } from "../shared/store";
+import { cellsOf } from "../start/cells";
+import { type Described, toColumns, type Values } from "./values";
+
+interface Props {
+  readonly values: Values;
+  readonly columns: readonly Described[];
+}
+
+const COUNT = 10;
+const REST_MS = 300;
+
+export function Nearest({ values, columns }: Props) {
+  const grid = useSignal<Grid | undefined>(undefined);
+  const error = useSignal<unknown>(undefined);
+  const asked = question.value;
+  const key = JSON.stringify(values);
+  useEffect(() => {
+    const ending = new AbortController();
+    const ask = async () => {
+      const near = toColumns(columns, [values]);
+      const found = await describeTable(asked, { rowCount: COUNT, near });
+      const rows = found.table?.rows;
+      if (rows === undefined || ending.signal.aborted) return;
+      const { rowIndices = [] } = rows;
+      const predicted = await predict(asked, { rowIndices }, ending.signal);
+      grid.value = gridOf(rows, predicted);
+      error.value = undefined;
+    };
+    const timer = setTimeout(() => {
+      ask().catch((fault: unknown) => {
+        if (!ending.signal.aborted) error.value = fault;
+      });
+    }, REST_MS);
+    return () => {
+      clearTimeout(timer);
+      ending.abort();
+    };
+  }, [key, asked, columns]);
+  return (
+    <section>
+      <h2>Rows of the table that are most like it</h2>
+      <p class="note">
+        By Gower's distance over the features: 0 for an equal row, at most 1. Where none is near,
+        the model is asked about something that it may never have seen.
+      </p>
+      {error.value !== undefined && <Problem error={error.value} title="No nearest rows" />}
+      {grid.value && <DataTable grid={grid.value} />}
+    </section>
+  );
+}
+
+function gridOf(rows: v1.TableRowsJson, predicted: v1.PredictResponseJson): Grid {
+  const { rowIndices = [], distances = [], columns = [] } = rows;
+  const { outputNames = [], values = [] } = predicted;
+  return {
+    title: "Nearest rows",
+    columns: [
+      "Row",
+      "Distance",
+      ...outputNames.map((name) => `Prediction of ${name}`),
+      ...columns.map(({ name = "" }) => name),
+    ],
+    rows: rowIndices.map((row, index) => [
+      String(row),
+      Number(distances[index]),
+      ...outputNames.map((_, k) => Number(values[index * outputNames.length + k])),
+      ...columns.map((column) => cellsOf(column)[index]),
+    ]),
+  };
+}

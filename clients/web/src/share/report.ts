@@ -1,0 +1,102 @@
+/** A report as one HTML file, which runs nothing and loads nothing. */
+
+import look from "../../../../service/onnxplain_server/report/look.css" with { type: "text" };
+import style from "../../../../service/onnxplain_server/report/page.css" with { type: "text" };
+import type { Statistics } from "../explore/tables";
+import type { Cell } from "../shared/data_table";
+import { number } from "../shared/formats";
+import { plain } from "../shared/name";
+import { type Contents, type Picture, ROWS, type Section } from "./contents";
+
+const POLICY =
+  "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'";
+
+/** Write the file. */
+export function reportOf({ title, notes, warnings, sections, receipt }: Contents): string {
+  return `<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${POLICY}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="generator" content="onnxplain">
+<title>${escaped(title)}</title>
+<style>
+${look}${style}
+.plot img { max-width: 100%; height: auto; }
+.notes { white-space: pre-wrap; }
+</style>
+</head>
+<body>
+<header><h1>${escaped(title)}</h1></header>
+<main>
+${notes === "" ? "" : `<section><h2>Notes</h2><p class="notes">${escaped(notes)}</p></section>`}
+${warnings.length === 0 ? "" : `<aside aria-label="Warnings"><h2>Before you trust the numbers</h2>${list(warnings)}</aside>`}
+${sections.map(sectionOf).join("\n")}
+<section id="receipt"><h2>How these numbers were made</h2>${list(receipt)}</section>
+</main>
+<footer>Made by onnxplain. This page is complete in itself and loads nothing.</footer>
+</body>
+</html>
+`;
+}
+
+function sectionOf(section: Section): string {
+  const { title, question, pictures, leftOut, tables, limits } = section;
+  const more = leftOut > 0 ? `<p class="note">${leftOut} more charts are left out.</p>` : "";
+  return `<section>
+<h2>${escaped(title)}</h2>
+<p class="question">${escaped(question)}</p>
+<div class="figures">${pictures.map(figureOf).join("")}</div>
+${more}
+<div class="tables">${tables.map(tableOf).join("")}</div>
+<div class="limits"><h3>When not to rely on it</h3>${list(limits)}</div>
+</section>`;
+}
+
+/** As a picture, which runs no script whatever is in it. */
+function figureOf({ description, svg }: Picture): string {
+  const bytes = new TextEncoder().encode(svg);
+  let text = "";
+  for (const byte of bytes) text += String.fromCharCode(byte);
+  const address = `data:image/svg+xml;base64,${btoa(text)}`;
+  return `<figure><div class="plot"><img src="${address}" alt="${escaped(description)}"></div></figure>`;
+}
+
+function tableOf({ title, note = "", columns, rows }: Statistics): string {
+  const head = columns.map((name) => `<th scope="col">${escaped(name)}</th>`).join("");
+  const body = rows
+    .slice(0, ROWS)
+    .map((row) => `<tr>${row.map(cellOf).join("")}</tr>`)
+    .join("\n");
+  const more =
+    rows.length > ROWS ? `<p class="note">${rows.length - ROWS} more rows are left out.</p>` : "";
+  return `<div class="table"><table><caption><b>${escaped(title)}</b> <span class="note">${escaped(note)}</span></caption>
+<thead><tr>${head}</tr></thead><tbody>${body}</tbody></table>${more}</div>`;
+}
+
+function cellOf(cell: Cell): string {
+  if (typeof cell === "string") return `<td><bdi>${escaped(cell)}</bdi></td>`;
+  return `<td class="number">${number(cell)}</td>`;
+}
+
+function list(texts: readonly string[]): string {
+  return `<ul>${texts.map((text) => `<li><bdi>${escaped(text)}</bdi></li>`).join("")}</ul>`;
+}
+
+const ESCAPES: Readonly<Record<string, string>> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+  "'": "&#39;",
+};
+
+/** Text that is text wherever it stands, with signs that cannot be seen shown as such. */
+function escaped(text: string): string {
+  return text
+    .split("\n")
+    .map((line) => plain(line).replace(/[&<>"']/g, (sign) => ESCAPES[sign] ?? ""))
+    .join("\n");
+}

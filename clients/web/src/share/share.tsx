@@ -1,0 +1,126 @@
+/** The fourth room: what was found, to give to others. */
+
+import { useSignal } from "@preact/signals";
+import { Finding } from "../explore/finding";
+import { about } from "../explore/methods";
+import { Receipt } from "../explore/receipt";
+import { Problem } from "../shared/problem";
+import { answers } from "../shared/runs";
+import { save } from "../shared/saving";
+import { question } from "../shared/store";
+import { Warnings } from "../shared/warnings";
+import { cardOf } from "./card";
+import { contentsOf } from "./contents";
+import { notes } from "./notes";
+import { titleOf } from "./titles";
+
+const CHARTS = 12;
+
+export function Share() {
+  const all = answers.value;
+  const title = titleOf(question.value);
+  return (
+    <>
+      <h1>{title}</h1>
+      <Address />
+      <section class="tools-of-share">
+        <label>
+          Notes of your own, for the report
+          <textarea
+            value={notes.value}
+            onInput={(event) => {
+              notes.value = event.currentTarget.value;
+            }}
+          />
+        </label>
+        <Files title={title} />
+      </section>
+      {notes.value !== "" && <p class="printed">{notes.value}</p>}
+      {all.length === 0 && <p>Nothing is computed yet in this page.</p>}
+      {all.map(({ found, methods }) => (
+        <article key={JSON.stringify(methods)}>
+          <Warnings warnings={found.warnings} />
+          {found.all.map((explanation) => {
+            const method = about(explanation.method);
+            return (
+              <section key={explanation.method}>
+                <h2>{method?.title}</h2>
+                <p class="question">{method?.question}</p>
+                <Finding explanation={explanation} chartCount={CHARTS} tables={false} />
+              </section>
+            );
+          })}
+          <Receipt found={found} />
+        </article>
+      ))}
+    </>
+  );
+}
+
+/** The address of this page, which a colleague with the right to the content can open. */
+function Address() {
+  const isCopied = useSignal(false);
+  return (
+    <p class="tools">
+      <button
+        type="button"
+        onClick={async () => {
+          await navigator.clipboard.writeText(location.href);
+          isCopied.value = true;
+        }}
+      >
+        Copy the address
+      </button>{" "}
+      <span class="note" aria-live="polite">
+        {isCopied.value
+          ? "Copied."
+          : "It holds the question and the names of the content, and no content. It works as long as the server keeps both, for callers who may use them."}
+      </span>
+    </p>
+  );
+}
+
+function Files({ title }: { title: string }) {
+  const isMaking = useSignal(false);
+  const error = useSignal<unknown>(undefined);
+  const isEmpty = answers.value.length === 0;
+  const keep = async () => {
+    isMaking.value = true;
+    error.value = undefined;
+    try {
+      const { reportOf } = await import("./report");
+      const { pictureOf } = await import("../shared/vega");
+      const contents = await contentsOf(title, notes.value, answers.value, pictureOf);
+      save(`${title}.html`, "text/html", reportOf(contents));
+    } catch (fault) {
+      error.value = fault;
+    } finally {
+      isMaking.value = false;
+    }
+  };
+  return (
+    <>
+      <p class="tools">
+        <button type="button" class="strong" disabled={isEmpty || isMaking.value} onClick={keep}>
+          Report as one HTML file
+        </button>
+        <button type="button" disabled={isEmpty} onClick={() => print()}>
+          Print, or save as PDF
+        </button>
+        <button
+          type="button"
+          disabled={isEmpty}
+          onClick={() =>
+            save(`${title}.md`, "text/markdown", cardOf(title, notes.value, answers.value))
+          }
+        >
+          Section of a model card
+        </button>
+        <span class="note" aria-live="polite">
+          {isMaking.value && "Drawing…"}
+        </span>
+      </p>
+      {error.value !== undefined && <Problem error={error.value} title="No report" />}
+    </>
+  );
+}

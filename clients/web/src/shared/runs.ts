@@ -1,0 +1,165 @@
+/** Explanations on their way, and those that are there. */
+
+import { signal } from "@preact/signals";
+import type { ExplainInput } from "onnxplain/rest";
+import { ExplainError, type Explanation, type Explanations, type Operation } from "onnxplain/rest";
+import type { Question } from "./question";
+import { client, modelOf, options, tableOf } from "./server";
+import { go, place, question } from "./store";
+
+/** Methods with their options, in the contract's JSON. */
+export type Methods = ExplainInput["methods"];
+
+/** A computation on its way. */
+export interface Run {
+  readonly title: string;
+  readonly methods: Methods;
+  readonly startTime: number;
+  readonly done: number;
+  readonly planned: number;
+
+  /** What is finished so far, by its index in the answer. */
+  readonly parts: readonly Explanation[];
+  readonly cancel: () => void;
+  readonly error?: unknown;
+}
+
+/** An answer with what it was asked. */
+export interface Answer {
+  readonly methods: Methods;
+  readonly found: Explanations;
+}
+
+export const run = signal<Run | undefined>(undefined);
+export const answers = signal<readonly Answer[]>([]);
+
+let asker = "";
+
+/** Forget answers of another question. */
+export function forgetOthers(): void {
+  const { model, table, target, weight, features, output } = question.value;
+  const key = JSON.stringify([model?.value, table?.value, target, weight, features, output]);
+  if (key === asker) return;
+  asker = key;
+  run.peek()?.cancel();
+  run.value = undefined;
+  answers.value = [];
+}
+
+/** Write the request of a question. */
+export function inputOf(asked: Question, methods: Methods): ExplainInput {
+  return {
+    ...options(asked),
+    ...(asked.model === undefined ? {} : { model: modelOf(asked.model) }),
+    ...(asked.table === undefined ? {} : { table: tableOf(asked.table) }),
+    ...(methods.length === 0 ? { budgetSeconds: asked.seconds } : {}),
+    methods,
+  };
+}
+
+/** Compute; the answer joins the others. An overview has no methods. */
+export async function compute(title: string, methods: Methods): Promise<void> {
+  const ending = new AbortController();
+  const made = begun(title, methods, ending);
+  const input = inputOf(question.peek(), methods);
+  try {
+    const operation = methods.length === 0 ? await started(input, ending.signal) : undefined;
+    if (operation === undefined) await streamed(input, ending.signal);
+    else await awaited(operation, ending);
+  } catch (error) {
+    fail(made, error, ending);
+  }
+}
+
+/** Come back to an operation by its name. */
+export async function resume(name: string): Promise<void> {
+  const ending = new AbortController();
+  const made = begun("Overview", [], ending);
+  try {
+    await awaited(await client.peek().operation(name), ending);
+  } catch (error) {
+    fail(made, error, ending);
+  }
+}
+
+function begun(title: string, methods: Methods, ending: AbortController): Run {
+  run.peek()?.cancel();
+  const cancel = () => ending.abort();
+  const startTime = Date.now();
+  run.value = { title, methods, startTime, done: 0, planned: 0, parts: [], cancel };
+  return run.value;
+}
+
+function fail({ startTime, title, methods, cancel }: Run, error: unknown, ending: AbortController) {
+  if (run.peek()?.cancel !== cancel) return;
+  if (ending.signal.aborted) run.value = undefined;
+  else run.value = { title, methods, startTime, cancel, done: 0, planned: 0, parts: [], error };
+}
+
+async function started(input: ExplainInput, ending: AbortSignal): Promise<Operation | undefined> {
+  try {
+    const operation = await client
+      .peek()
+      .start({ ...input, partial: true }, { signal: ending, labels: { page: "overview" } });
+    go({ operation: operation.name });
+    return operation;
+  } catch (error) {
+    if (error instanceof ExplainError && error.reason === "OPERATIONS_DISABLED") return undefined;
+    throw error;
+  }
+}
+
+async function awaited(operation: Operation, ending: AbortController): Promise<void> {
+  const { signal } = ending;
+  signal.addEventListener("abort", () => {
+    // Leaving the page leaves the operation alone; only its reader ends it.
+    operation.cancel().catch(() => undefined);
+  });
+  while (!(await operation.wait({ timeoutMs: 2_000, signal, onProgress: progress }))) {
+    for (const { index, explanations } of await operation.partials({ signal })) {
+      part(index, explanations);
+    }
+  }
+  finish([], await operation.result({ signal }));
+}
+
+async function streamed(input: ExplainInput, ending: AbortSignal): Promise<void> {
+  const events = client.peek().explainStream({ ...input, partial: true }, { signal: ending });
+  for await (const event of events) {
+    if (event.type === "progress") progress(event.done, event.planned);
+    else if (event.type === "partial") part(event.index, event.explanations);
+    else finish(input.methods, event.explanations);
+  }
+}
+
+function progress(done: number, planned: number): void {
+  if (run.value !== undefined) run.value = { ...run.value, done, planned };
+}
+
+function part(index: number, found: Explanations): void {
+  const [explanation] = found.all;
+  if (run.value === undefined || explanation === undefined) return;
+  const parts = [...run.value.parts];
+  parts[index] = explanation;
+  run.value = { ...run.value, parts };
+}
+
+function finish(methods: Methods, found: Explanations): void {
+  const key = JSON.stringify(methods);
+  const others = answers.peek().filter((each) => JSON.stringify(each.methods) !== key);
+  answers.value = [...others, { methods, found }];
+  run.value = undefined;
+}
+
+/** The overview, if it is there. */
+export function overviewOf(all: readonly Answer[]): Answer | undefined {
+  return all.find((each) => each.methods.length === 0);
+}
+
+/** Resume the operation that the address names, once. */
+export function resumeFromAddress(): void {
+  const { operation } = place.peek();
+  if (operation !== "" && overviewOf(answers.peek()) === undefined && run.peek() === undefined) {
+    void resume(operation);
+  }
+}

@@ -1,0 +1,59 @@
+/** The server that the page came from. */
+
+import { computed, signal } from "@preact/signals";
+import { connect, ModelRef, ModelUri, TableRef, TableUris } from "onnxplain/rest";
+import type { Content, Question } from "./question";
+
+/** The token that shows who asks; empty where none is needed. Kept for this page only. */
+export const token = signal("");
+
+/** The address that the page and the calls of its server are below, without the fragment. */
+export function base(): URL {
+  return new URL(".", document.baseURI);
+}
+
+/** The client; another one for another token. */
+export const client = computed(() => {
+  const shown = token.value;
+  return connect(base(), shown === "" ? {} : { token: shown });
+});
+
+/** Files of this page, which can be sent again where the server has forgotten them. */
+const models = new Map<string, ModelRef>();
+const tables = new Map<string, TableRef>();
+
+/** Have the server keep a model. */
+export async function keepModel(file: File, signal: AbortSignal): Promise<Content> {
+  const kept = await client.value.uploadModel(file, { signal });
+  models.set(kept.id, kept);
+  return { kind: "id", value: kept.id, name: file.name };
+}
+
+/** Have the server keep a table. */
+export async function keepTable(file: File, signal: AbortSignal): Promise<Content> {
+  const kept = await client.value.uploadTable(file, { signal });
+  tables.set(kept.id, kept);
+  return { kind: "id", value: kept.id, name: file.name };
+}
+
+/** A model as calls take it. */
+export function modelOf({ kind, value }: Content): ModelRef | ModelUri {
+  return kind === "uri" ? new ModelUri(value) : (models.get(value) ?? new ModelRef(value));
+}
+
+/** A table as calls take it. */
+export function tableOf({ kind, value }: Content): TableRef | TableUris {
+  return kind === "uri" ? new TableUris([value]) : (tables.get(value) ?? new TableRef(value));
+}
+
+/** What all requests of a question have in common, in the contract's JSON. */
+export function options(question: Question) {
+  const { target, weight, features, output, model } = question;
+  return {
+    ...(target === "" ? {} : { targetColumn: target }),
+    ...(weight === "" ? {} : { weightColumn: weight }),
+    ...(features.length === 0 ? {} : { featureColumns: [...features] }),
+    ...(output === "" ? {} : { outputs: [output] }),
+    ...(model === undefined || model.name === "" ? {} : { modelName: model.name.slice(0, 255) }),
+  };
+}

@@ -1,0 +1,189 @@
+/** What is asked of the model, what that takes, and its start. */
+
+import { useSignal, useSignalEffect } from "@preact/signals";
+import type { v1 } from "onnxplain/rest";
+import { between, count } from "../shared/formats";
+import { clipped } from "../shared/name";
+import { Problem } from "../shared/problem";
+import { answers, compute, inputOf, overviewOf, run } from "../shared/runs";
+import { client } from "../shared/server";
+import { ask, faults, features, go, hrefOf, model, question, table } from "../shared/store";
+
+export function Begin() {
+  const refusal = table.value?.table?.matching?.refusal ?? "";
+  const isBroken = faults.value.model !== undefined || faults.value.table !== undefined;
+  if (isBroken || refusal !== "") return null;
+  const { target, weight, output, seconds } = question.value;
+  const columns = (table.value?.table?.columns ?? []).map(({ name }) => name ?? "");
+  const proposed = table.value?.table?.matching?.targetColumn ?? "";
+  const outputs = model.value?.outputNames ?? [];
+  const others = columns.filter((name) => !features.value.includes(name) || name === target);
+  return (
+    <section class="card" aria-label="Question">
+      <h2>The question</h2>
+      <div class="choices">
+        <Choice
+          label="Target: the true values"
+          value={target}
+          none="None: no losses are computed"
+          texts={others}
+          onChange={(name) => ask({ target: name })}
+        />
+        <Choice
+          label={model.value?.hasClassScores ? "Class to explain" : "Output to explain"}
+          value={output}
+          none={defaultOutput(model.value)}
+          texts={outputs.length > 1 ? outputs : []}
+          onChange={(name) => ask({ output: name })}
+        />
+        <Choice
+          label="Weights of the rows"
+          value={weight}
+          none="None: all rows weigh the same"
+          texts={others.filter((name) => name !== target)}
+          onChange={(name) => ask({ weight: name })}
+        />
+        <label>
+          Seconds that an overview may take{" "}
+          <input
+            type="number"
+            min={1}
+            max={86_400}
+            value={seconds}
+            onChange={(event) => {
+              const value = event.currentTarget.valueAsNumber;
+              if (value >= 1 && value <= 86_400) ask({ seconds: value });
+            }}
+          />
+        </label>
+      </div>
+      {target === "" && proposed !== "" && (
+        <p>
+          The column <bdi>{clipped(proposed)}</bdi> may be the target.{" "}
+          <button type="button" onClick={() => ask({ target: proposed })}>
+            Use it as target
+          </button>
+        </p>
+      )}
+      <FeatureChoice columns={columns} />
+      <PlanFacts />
+      <p class="start">
+        <button
+          type="button"
+          class="strong"
+          disabled={run.value !== undefined && run.value.error === undefined}
+          onClick={() => {
+            go({ room: "explore", path: [] });
+            void compute("Overview", []);
+          }}
+        >
+          Start the overview
+        </button>{" "}
+        {overviewOf(answers.value) && <a href={hrefOf({ room: "explore" })}>See the overview</a>}
+      </p>
+    </section>
+  );
+}
+
+interface ChoiceProps {
+  readonly label: string;
+  readonly value: string;
+  readonly none: string;
+  readonly texts: readonly string[];
+  readonly onChange: (text: string) => void;
+}
+
+function Choice({ label, value, none, texts, onChange }: ChoiceProps) {
+  return (
+    <label>
+      {label}{" "}
+      <select value={value} onChange={(event) => onChange(event.currentTarget.value)}>
+        <option value="">{none}</option>
+        {texts.map((text) => (
+          <option key={text} value={text}>
+            {clipped(text)}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+/** The columns that a model without names is fed. */
+function FeatureChoice({ columns }: { columns: readonly string[] }) {
+  const rule = table.value?.table?.matching?.rule;
+  if (rule !== "BY_POSITION" && rule !== "LISTED") return null;
+  const chosen = features.value;
+  const change = (name: string, isChosen: boolean) => {
+    const set = new Set(chosen);
+    if (isChosen) set.add(name);
+    else set.delete(name);
+    ask({ features: columns.filter((each) => set.has(each)) });
+  };
+  return (
+    <details>
+      <summary>Features: {count(chosen.length)} columns, by position</summary>
+      <fieldset>
+        <legend>Columns that feed the model, in the order of the table</legend>
+        {columns.map((name) => (
+          <label key={name} class="tick">
+            <input
+              type="checkbox"
+              checked={chosen.includes(name)}
+              onChange={(event) => change(name, event.currentTarget.checked)}
+            />{" "}
+            <bdi>{clipped(name)}</bdi>
+          </label>
+        ))}
+      </fieldset>
+    </details>
+  );
+}
+
+function defaultOutput(found: v1.ModelDescription | undefined): string {
+  const names = found?.outputNames ?? [];
+  const [index, ...more] = found?.defaultOutputIndices ?? [];
+  if (index === undefined || more.length > 0) return `All ${count(names.length)}`;
+  return `${clipped(names[index] ?? "")} (default)`;
+}
+
+/** What the overview would take; asked again when the question changes. */
+function PlanFacts() {
+  const plan = useSignal<v1.ExplanationPlan | undefined>(undefined);
+  const error = useSignal<unknown>(undefined);
+  useSignalEffect(() => {
+    const asked = question.value;
+    const isReady = model.value !== undefined && table.value !== undefined;
+    plan.value = undefined;
+    error.value = undefined;
+    if (!isReady) return;
+    const ending = new AbortController();
+    client.value.plan(inputOf(asked, []), { signal: ending.signal }).then(
+      (found) => {
+        plan.value = found;
+      },
+      (fault: unknown) => {
+        if (!ending.signal.aborted) error.value = fault;
+      },
+    );
+    return () => ending.abort();
+  });
+  const found = plan.value;
+  return (
+    <div class="plan" aria-live="polite">
+      {error.value !== undefined && (
+        <Problem error={error.value} title="This question would be refused" />
+      )}
+      {found?.seconds && (
+        <p>
+          The overview takes {between(found.seconds.low, found.seconds.high)} and asks the model for{" "}
+          {count(found.predictedRowCount)} rows.{" "}
+          {found.methods
+            .map(({ name, rowCount }) => `${name.replace(/_/g, " ")}: ${count(rowCount)} rows`)
+            .join("; ")}
+        </p>
+      )}
+      {found === undefined && error.value === undefined && <p class="note">Planning…</p>}
+    </div>
+  );
+}

@@ -1,0 +1,148 @@
+/** Takes a file by drop or choice, or an address that the server reads. */
+
+import { useSignal } from "@preact/signals";
+import { useRef } from "preact/hooks";
+import { Name } from "../shared/name";
+import { Problem } from "../shared/problem";
+import type { Content } from "../shared/question";
+import { ask, question } from "../shared/store";
+import { kindOf } from "./kinds";
+
+interface Props {
+  readonly kind: "model" | "table";
+  readonly title: string;
+  readonly hint: string;
+  readonly example: string;
+  readonly accept: string;
+  readonly keep: (file: File, signal: AbortSignal) => Promise<Content>;
+}
+
+export function ContentField({ kind, title, hint, example, accept, keep }: Props) {
+  const input = useRef<HTMLInputElement>(null);
+  const isOver = useSignal(false);
+  const sending = useSignal<{ name: string; ending: AbortController } | undefined>(undefined);
+  const error = useSignal<unknown>(undefined);
+  const content = question.value[kind];
+  const take = async (file: File | undefined) => {
+    if (file === undefined) return;
+    sending.value?.ending.abort();
+    const ending = new AbortController();
+    sending.value = { name: file.name, ending };
+    error.value = undefined;
+    try {
+      const kept = await keep(file, ending.signal);
+      if (sending.value?.ending === ending) choose(kind, kept);
+    } catch (fault) {
+      if (!ending.signal.aborted) error.value = fault;
+    } finally {
+      if (sending.value?.ending === ending) sending.value = undefined;
+    }
+  };
+  const drop = (files: readonly File[]) => {
+    // Both files may be dropped at once; each field takes what is its own.
+    const own = files.find((file) => kindOf(file.name) === kind) ?? files[0];
+    void take(own);
+  };
+  return (
+    <section
+      class={`field ${isOver.value ? "over" : ""}`}
+      aria-label={title}
+      onDragOver={(event) => {
+        event.preventDefault();
+        isOver.value = true;
+      }}
+      onDragLeave={() => {
+        isOver.value = false;
+      }}
+      onDrop={(event) => {
+        event.preventDefault();
+        isOver.value = false;
+        drop([...(event.dataTransfer?.files ?? [])]);
+      }}
+    >
+      <h2>{title}</h2>
+      {content !== undefined && (
+        <p class="chosen">
+          <Name text={content.name === "" ? content.value : content.name} />
+        </p>
+      )}
+      <p>
+        <button
+          type="button"
+          class={content ? "" : "strong"}
+          onClick={() => input.current?.click()}
+        >
+          {content ? `Choose another ${kind}` : `Choose a ${kind}`}
+        </button>{" "}
+        <span class="note">or drop it here. {hint}.</span>
+      </p>
+      <input
+        ref={input}
+        class="hidden"
+        type="file"
+        tabIndex={-1}
+        accept={accept}
+        aria-label={`File of the ${kind}`}
+        onChange={(event) => {
+          void take(event.currentTarget.files?.[0]);
+          event.currentTarget.value = "";
+        }}
+      />
+      <Address kind={kind} example={example} />
+      <p aria-live="polite">
+        {sending.value && (
+          <>
+            Sending <Name text={sending.value.name} />…{" "}
+            <button type="button" onClick={() => sending.value?.ending.abort()}>
+              Cancel
+            </button>
+          </>
+        )}
+      </p>
+      {error.value !== undefined && (
+        <Problem error={error.value} title={`The ${kind} was not taken`} />
+      )}
+    </section>
+  );
+}
+
+/** An address below a prefix that the server's operator lists. */
+function Address({ kind, example }: Pick<Props, "kind" | "example">) {
+  const text = useSignal("");
+  return (
+    <details>
+      <summary>By address</summary>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          const value = text.value.trim();
+          if (value !== "") choose(kind, { kind: "uri", value, name: lastOf(value) });
+        }}
+      >
+        <label>
+          Address that the server reads{" "}
+          <input
+            type="text"
+            dir="ltr"
+            placeholder={example}
+            value={text.value}
+            onInput={(event) => {
+              text.value = event.currentTarget.value;
+            }}
+          />
+        </label>{" "}
+        <button type="submit">Use it</button>
+      </form>
+    </details>
+  );
+}
+
+function choose(kind: Props["kind"], content: Content): void {
+  // Columns and outputs of the former file mean nothing to another.
+  if (kind === "model") ask({ model: content, output: "", features: [] });
+  else ask({ table: content, target: "", weight: "", features: [] });
+}
+
+function lastOf(address: string): string {
+  return address.replace(/\/+$/, "").split("/").at(-1) ?? address;
+}

@@ -1,0 +1,1 @@
+"""Requests about rows of a table, beside explanations."""

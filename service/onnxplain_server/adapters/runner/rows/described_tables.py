@@ -1,0 +1,69 @@
+"""Descriptions of tables, also matched with a model, which is loaded and not asked."""
+
+from __future__ import annotations
+
+from contextlib import closing
+
+from onnxplain.v1 import explanation_service_pb2 as service_pb2
+
+from onnxplain_server.adapters.runner.loaded_models import LoadedModels
+from onnxplain_server.adapters.runner.remote.named_remote import remote_model
+from onnxplain_server.adapters.runner.remote.opened import OpenedRemote
+from onnxplain_server.adapters.runner.request_parts import model_file
+from onnxplain_server.adapters.runner.table_cache import TableCache
+from onnxplain_server.core.interfaces import Blobs, ComputationHost
+from onnxplain_server.core.remote.models import RemoteModels
+from onnxplain_server.core.table import Table
+from onnxplain_server.explain import Question
+from onnxplain_server.explain.rows.describe_table import describe_table
+from onnxplain_server.explain.rows.matching import FeatureMatch, match
+from onnxplain_server.telemetry.spans import span
+from onnxplain_server.wire import question
+from onnxplain_server.wire.requests import table_descriptions
+
+
+class DescribedTables:
+    """Answers requests about tables.
+
+    Parameters
+    ----------
+    models : LoadedModels
+    tables : TableCache
+    remotes : RemoteModels
+        Opens models behind addresses.
+    """
+
+    def __init__(self, models: LoadedModels, tables: TableCache, remotes: RemoteModels) -> None:
+        self._models = models
+        self._tables = tables
+        self._remotes = remotes
+
+    def answer(
+        self, request: bytes, blobs: Blobs, host: ComputationHost
+    ) -> service_pb2.DescribeTableResponse:
+        """Answer a serialised DescribeTableRequest."""
+        message = service_pb2.DescribeTableRequest()
+        with span("decode"):
+            question.parse(request, message)
+            columns, choice = table_descriptions.read(message)
+            table = self._tables.read(message.table, blobs)
+        summary = describe_table(table, choice, host)
+        matching = self._matching(message, blobs, host, table, columns)
+        return table_descriptions.write(summary, matching)
+
+    def _matching(
+        self,
+        message: service_pb2.DescribeTableRequest,
+        blobs: Blobs,
+        host: ComputationHost,
+        table: Table,
+        columns: Question,
+    ) -> FeatureMatch | None:
+        """Match the table with the model of a request; None where it has none."""
+        if named := remote_model(message.model, blobs):
+            with closing(OpenedRemote(named, self._remotes, host, columns.scale)) as remote:
+                return match(remote.model, table, columns)
+        file = model_file(message, blobs)
+        if file is None:
+            return None
+        return match(self._models.load(file, columns.scale, host).model, table, columns)

@@ -1,0 +1,72 @@
+"""Match of a table's columns with the features of a model, and the proposal of a target."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from onnxplain_server.core.errors import ExplainError
+from onnxplain_server.core.model import Input, Model, Note
+from onnxplain_server.core.table import Table
+from onnxplain_server.explain.question import Question
+from onnxplain_server.explain.sample import BoundTable, position_notes
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureMatch:
+    """Match of features and columns; see `FeatureMatching` in the contract.
+
+    Attributes
+    ----------
+    feature_columns : tuple of str
+    rule : str
+        "LISTED", "BY_NAME" or "BY_POSITION"; empty with a refusal.
+    refusal : str
+    missing_columns : tuple of str
+    target_column : str
+    notes : tuple of Note
+        About the match.
+    """
+
+    feature_columns: tuple[str, ...] = ()
+    rule: str = ""
+    refusal: str = ""
+    missing_columns: tuple[str, ...] = ()
+    target_column: str = ""
+    notes: tuple[Note, ...] = ()
+
+
+def match(model: Model, table: Table, question: Question) -> FeatureMatch:
+    """Match the columns of a table with a model, as an explanation would."""
+    present = (*table.columns, *table.unreadable)
+    named = question.feature_columns or _carried(model.inputs)
+    try:
+        features = BoundTable(table, question, model).features
+    except ExplainError as error:
+        missing = tuple(name for name in named if name not in present)
+        found = FeatureMatch(refusal=error.message, missing_columns=missing)
+    else:
+        rule = "BY_POSITION" if features.by_position else "BY_NAME"
+        if features.matrix and question.feature_columns:
+            rule = "LISTED"
+        found = FeatureMatch(features.names, rule, notes=position_notes(features))
+        named = features.names
+    if question.target_column:
+        return replace(found, target_column=question.target_column)
+    others = [name for name in present if name != question.weight_column]
+    return replace(found, target_column=_target(model.inputs, others, named))
+
+
+def _carried(inputs: Sequence[Input]) -> tuple[str, ...]:
+    """Return the names of columns that a model carries: of a matrix, or of its inputs."""
+    if len(inputs) == 1 and inputs[0].width != 1:
+        return inputs[0].columns
+    return tuple(given.name for given in inputs)
+
+
+def _target(inputs: Sequence[Input], columns: Sequence[str], features: Sequence[str]) -> str:
+    """Propose a target among the columns without weights; empty where none stands out."""
+    rest = [name for name in columns if name not in features]
+    if features:
+        return rest[0] if len(rest) == 1 else ""
+    return columns[-1] if len(columns) - 1 == inputs[0].width else ""
