@@ -289,11 +289,13 @@ lint-typescript: $(BUF_ENV) ## Style and format of the TypeScript client
 
 # The page of the server, on the TypeScript client.
 WEB := clients/web
+PAGE := service/onnxplain_server/transport/rest/page
 WEB_NPM = PATH=$(CURDIR)/.venv-proto/bin:$$PATH npm --prefix $(WEB) --silent run
 
 .PHONY: client-web
-client-web: client-typescript $(WEB_ENV) ## Check and bundle the page into clients/web/dist
+client-web: client-typescript $(WEB_ENV) ## Check and bundle the page, and put it into the server
 	@$(WEB_NPM) build
+	@rm -rf $(PAGE) && mkdir $(PAGE) && cp $(WEB)/dist/index.html $(WEB)/dist/page/* $(PAGE)
 
 .PHONY: test-client-web
 test-client-web: lint-web client-web $(ENV) ## Test the page: its parts, and journeys in Chromium

@@ -28,8 +28,8 @@ async function buildPage() {
   const { metafile } = await build({
     entryPoints: ["src/main.tsx"],
     outdir: "dist",
-    entryNames: "[name]-[hash]",
-    chunkNames: "[name]-[hash]",
+    entryNames: "page/[name]-[hash]",
+    chunkNames: "page/[name]-[hash]",
     bundle: true,
     splitting: true,
     minify: true,
@@ -45,8 +45,8 @@ async function buildPage() {
     output.entryPoint?.endsWith("main.tsx"),
   );
   const page = readFileSync("index.html", "utf8")
-    .replace("%SCRIPT%", `./${basename(script)}`)
-    .replace("%STYLE%", `./${basename(made.cssBundle)}`);
+    .replace("%SCRIPT%", `page/${basename(script)}`)
+    .replace("%STYLE%", `page/${basename(made.cssBundle)}`);
   mkdirSync("dist", { recursive: true });
   writeFileSync("dist/index.html", page);
 }

@@ -2,6 +2,7 @@
 
 import { render } from "preact";
 import { receive } from "./access/login";
+import { recall } from "./access/tokens";
 import { App } from "./app";
 import { follow } from "./shared/store";
 import "./styles/look.css";
@@ -11,6 +12,7 @@ import "./styles/print.css";
 const target = document.getElementById("page");
 if (target !== null) {
   // A login that comes back has the place where it began.
+  recall();
   await receive();
   follow();
   render(<App />, target);

@@ -1,8 +1,9 @@
 /** Login on the page of an OpenID provider: authorisation code with PKCE (RFC 7636). */
 
 import { signal } from "@preact/signals";
-import { base, token } from "../shared/server";
+import { base } from "../shared/server";
 import { challengeOf, randomText } from "./pkce";
+import { keep } from "./tokens";
 
 /** What the server tells the page about access. */
 interface Config {
@@ -75,14 +76,14 @@ export async function receive(): Promise<void> {
     if (refused !== null) throw new Error(query.get("error_description") ?? refused);
     // Else another page could log this one in as somebody else.
     if (query.get("state") !== state) throw new Error("the answer belongs to another login");
-    token.value = await exchanged(query.get("code") ?? "", verifier);
+    keep(await exchanged(query.get("code") ?? "", verifier));
   } catch (error) {
     fault.value = `No login: ${error instanceof Error ? error.message : error}`;
   }
 }
 
 async function configOf(): Promise<Config> {
-  const response = await fetch(new URL("ui/config.json", base())).catch(() => undefined);
+  const response = await fetch(new URL("page/config.json", base())).catch(() => undefined);
   // A server without settings for the page has no such file.
   return response?.ok ? await response.json() : {};
 }

@@ -62,7 +62,7 @@ export function TokenForm() {
         </button>
       </form>
       <p class="note">
-        The token stays in this page until it is closed or loaded anew.
+        The token stays in this tab until it is closed.
         {token.value !== "" && " One is in use."}
       </p>
     </section>

@@ -7,9 +7,33 @@ import { describeAgain } from "../shared/store";
 /** Whether the form for tokens is open. */
 export const isAsking = signal(false);
 
-/** Show this token with each call from now on. */
+const KEY = "onnxplain-token";
+
+/** Show this token with each call from now on, as long as the tab is open. */
 export function show(text: string): void {
-  token.value = text.trim();
+  keep(text.trim());
   isAsking.value = false;
   void describeAgain();
+}
+
+/** Keep a token for the tab. */
+export function keep(text: string): void {
+  token.value = text;
+  if (text === "") sessionStorage.removeItem(KEY);
+  else sessionStorage.setItem(KEY, text);
+}
+
+/** Take the token of the tab, or of the address, from which it goes: addresses are passed on. */
+export function recall(): void {
+  const [path = "", query = ""] = location.hash.split("?");
+  const told = new URLSearchParams(query);
+  const given = told.get("token") ?? "";
+  if (given === "") {
+    token.value = sessionStorage.getItem(KEY) ?? "";
+    return;
+  }
+  keep(given);
+  told.delete("token");
+  const hash = told.size > 0 ? `${path}?${told}` : path;
+  history.replaceState(null, "", `${location.pathname}${location.search}${hash}`);
 }

@@ -1,6 +1,7 @@
 /** The curve of one row as a chart: data under names of our own, so that no column's name is one. */
 
 import type { v1 } from "onnxplain/rest";
+import { isText } from "../shared/calls";
 import { clipped } from "../shared/name";
 import type { Described } from "./values";
 
@@ -12,23 +13,23 @@ const FONT = 'system-ui, "Helvetica Neue", Helvetica, Arial, "Liberation Sans", 
 export function curveSpec(
   column: Described,
   grid: readonly (number | string)[],
-  { outputNames = [], values = [] }: v1.PredictResponseJson,
+  { outputNames, values }: v1.PredictResponse,
   at: number | string | undefined,
 ): Record<string, unknown> {
-  const isText = column.type === "TEXT";
+  const hasText = isText(column);
   const names = outputNames.map((name) => clipped(name, 40));
   const points = grid.flatMap((x, row) =>
     names.map((output, k) => ({
       x: typeof x === "string" ? clipped(x, 40) : x,
-      value: Number(values[row * names.length + k]),
+      value: values[row * names.length + k],
       output,
     })),
   );
   const x = {
     field: "x",
-    type: isText ? "nominal" : "quantitative",
-    title: clipped(column.name ?? "", 60),
-    ...(isText ? { sort: null } : { scale: { zero: false, nice: false } }),
+    type: hasText ? "nominal" : "quantitative",
+    title: clipped(column.name, 60),
+    ...(hasText ? { sort: null } : { scale: { zero: false, nice: false } }),
   };
   const y = {
     field: "value",
@@ -36,7 +37,7 @@ export function curveSpec(
     title: names.length === 1 ? `Prediction of ${names[0]}` : "Prediction",
     scale: { zero: false },
   };
-  const mark = isText ? { type: "bar" } : { type: "line", point: grid.length <= 20 };
+  const mark = hasText ? { type: "bar" } : { type: "line", point: grid.length <= 20 };
   const color =
     names.length > 1 ? { field: "output", type: "nominal", title: "Output" } : { value: ACCENT };
   const here = typeof at === "string" ? clipped(at, 40) : at;
@@ -50,9 +51,9 @@ export function curveSpec(
       {
         data: { values: points },
         mark: { ...mark, tooltip: true },
-        encoding: { x, y: isText ? { ...y, scale: { zero: true } } : y, color },
+        encoding: { x, y: hasText ? { ...y, scale: { zero: true } } : y, color },
       },
-      ...(isText || here === undefined || Number.isNaN(here)
+      ...(hasText || here === undefined || Number.isNaN(here)
         ? []
         : [
             {

@@ -1,6 +1,7 @@
 /** The features of a row, each of which can be moved. */
 
 import { useSignal } from "@preact/signals";
+import { isText } from "../shared/calls";
 import { number } from "../shared/formats";
 import { clipped, Name } from "../shared/name";
 import type { Described, Values } from "./values";
@@ -20,7 +21,7 @@ const LISTED = 20;
 export function Moves({ columns, ...rest }: Props) {
   const sought = useSignal("");
   const text = sought.value.toLowerCase();
-  const found = columns.filter(({ name = "" }) => name.toLowerCase().includes(text));
+  const found = columns.filter(({ name }) => name.toLowerCase().includes(text));
   return (
     <>
       {columns.length > LISTED && (
@@ -54,7 +55,7 @@ function Move({
   onLook,
   onMove,
 }: Omit<Props, "columns"> & { column: Described }) {
-  const { name = "", type, minimum, maximum, frequentValues = [] } = column;
+  const { name, minimum, maximum, frequentValues } = column;
   const value = values[name];
   const move = (to: number | string) => {
     onLook(name);
@@ -71,8 +72,8 @@ function Move({
       <span class="hidden">: show its curve</span>
     </button>
   );
-  if (type === "TEXT") {
-    const texts = frequentValues.map((each) => each.value ?? "");
+  if (isText(column)) {
+    const texts = frequentValues.map((each) => each.value);
     const own = String(value ?? "");
     return (
       <div class="move">

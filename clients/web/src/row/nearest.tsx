@@ -26,11 +26,11 @@ export function Nearest({ values, columns }: Props) {
   useEffect(() => {
     const ending = new AbortController();
     const ask = async () => {
-      const near = toColumns(columns, [values]);
+      const near = toColumns(columns, values);
       const found = await describeTable(asked, { rowCount: COUNT, near });
       const rows = found.table?.rows;
       if (rows === undefined || ending.signal.aborted) return;
-      const { rowIndices = [] } = rows;
+      const { rowIndices } = rows;
       const predicted = await predict(asked, { rowIndices }, ending.signal);
       grid.value = gridOf(rows, predicted);
       error.value = undefined;
@@ -58,21 +58,21 @@ export function Nearest({ values, columns }: Props) {
   );
 }
 
-function gridOf(rows: v1.TableRowsJson, predicted: v1.PredictResponseJson): Grid {
-  const { rowIndices = [], distances = [], columns = [] } = rows;
-  const { outputNames = [], values = [] } = predicted;
+function gridOf(rows: v1.TableRows, predicted: v1.PredictResponse): Grid {
+  const { rowIndices, distances, columns } = rows;
+  const { outputNames, values } = predicted;
   return {
     title: "Nearest rows",
     columns: [
       "Row",
       "Distance",
       ...outputNames.map((name) => `Prediction of ${name}`),
-      ...columns.map(({ name = "" }) => name),
+      ...columns.map(({ name }) => name),
     ],
     rows: rowIndices.map((row, index) => [
       String(row),
-      Number(distances[index]),
-      ...outputNames.map((_, k) => Number(values[index * outputNames.length + k])),
+      distances[index],
+      ...outputNames.map((_, k) => values[index * outputNames.length + k]),
       ...columns.map((column) => cellsOf(column)[index]),
     ]),
   };

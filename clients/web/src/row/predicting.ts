@@ -1,15 +1,15 @@
 /** Predictions that follow what is moved: the latest question only, after a moment of rest. */
 
 import { type Signal, useSignal } from "@preact/signals";
-import type { v1 } from "onnxplain/rest";
+import { v1 } from "onnxplain/rest";
 import { useEffect } from "preact/hooks";
 import { predict } from "../shared/calls";
-import { question } from "../shared/store";
-import { type Described, toColumns, type Values } from "./values";
+import { features, question, table } from "../shared/store";
+import { type Described, toTable, type Values } from "./values";
 
 /** What was predicted last; an error where that failed. */
 export interface Predicted {
-  readonly found: Signal<v1.PredictResponseJson | undefined>;
+  readonly found: Signal<v1.PredictResponse | undefined>;
   readonly error: Signal<unknown>;
 }
 
@@ -17,9 +17,10 @@ const REST_MS = 60;
 
 /** Predict rows. */
 export function usePrediction(columns: readonly Described[], rows: readonly Values[]): Predicted {
-  const found = useSignal<v1.PredictResponseJson | undefined>(undefined);
+  const found = useSignal<v1.PredictResponse | undefined>(undefined);
   const error = useSignal<unknown>(undefined);
   const asked = question.value;
+  const rule = table.value?.table?.matching?.rule;
   const key = JSON.stringify(rows);
   useEffect(() => {
     if (rows.length === 0) {
@@ -27,8 +28,11 @@ export function usePrediction(columns: readonly Described[], rows: readonly Valu
       return;
     }
     const ending = new AbortController();
+    // By name: the columns of an object have an order of their own.
+    const isByPosition = rule === v1.FeatureMatching_Rule.BY_POSITION;
+    const order = isByPosition ? { featureColumns: [...features.value] } : {};
     const timer = setTimeout(() => {
-      predict(asked, { table: { columns: toColumns(columns, rows) } }, ending.signal).then(
+      predict(asked, { table: toTable(columns, rows), ...order }, ending.signal).then(
         (answer) => {
           found.value = answer;
           error.value = undefined;
@@ -42,6 +46,6 @@ export function usePrediction(columns: readonly Described[], rows: readonly Valu
       clearTimeout(timer);
       ending.abort();
     };
-  }, [key, asked, columns]);
+  }, [key, asked, columns, rule]);
   return { found, error };
 }

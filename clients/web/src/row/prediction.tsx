@@ -25,7 +25,7 @@ export function Prediction({ values, columns }: Props) {
             <dt>
               <Name text={name} />
             </dt>
-            <dd class="prediction">{number(Number(predicted[k]))}</dd>
+            <dd class="prediction">{number(predicted[k])}</dd>
           </div>
         ))}
       </dl>

@@ -20,7 +20,7 @@ export function Row() {
   const looked = useSignal("");
   const asked = question.value;
   const description = table.value?.table;
-  const rowCount = Number(description?.rowCount ?? 0);
+  const rowCount = description?.rowCount ?? 0;
   const names = features.value;
   useEffect(() => {
     let isGone = false;
@@ -40,7 +40,7 @@ export function Row() {
       isGone = true;
     };
   }, [asked, description, index.value]);
-  const columns = (description?.columns ?? []).filter(({ name }) => names.includes(name ?? ""));
+  const columns = (description?.columns ?? []).filter(({ name }) => names.includes(name));
   const feature = looked.value || (names[0] ?? "");
   return (
     <>
@@ -101,6 +101,6 @@ export function Row() {
   );
 }
 
-function allColumns(description: v1.TableDescriptionJson | undefined) {
+function allColumns(description: v1.TableDescription | undefined) {
   return description?.columns ?? [];
 }

@@ -1,48 +1,55 @@
-/** The values of one row, and rows as messages. */
+/** The values of one row, and rows as tables. */
 
 import type { v1 } from "onnxplain/rest";
+import { isText } from "../shared/calls";
 
 /** Numbers or text by the names of their columns; NaN and empty text are missing. */
 export type Values = Readonly<Record<string, number | string>>;
 
 /** A column of the table as it is described. */
-export type Described = v1.ColumnDescriptionJson;
+export type Described = v1.ColumnDescription;
 
 /** Read one of the rows. */
-export function valuesOf({ columns = [] }: v1.TableRowsJson, row: number): Values {
+export function valuesOf({ columns }: v1.TableRows, row: number): Values {
   // Without a prototype, since a column may have any name.
   const values: Record<string, number | string> = Object.create(null);
-  for (const { name = "", numbers = [], strings = [] } of columns) {
-    values[name] = numbers.length > 0 ? Number(numbers[row]) : (strings[row] ?? "");
+  for (const { name, numbers, strings } of columns) {
+    values[name] = numbers[row] ?? strings[row] ?? "";
   }
   return values;
 }
 
-/** Write rows as the contract's columns. */
-export function toColumns(columns: readonly Described[], rows: readonly Values[]): v1.ColumnsJson {
+/** Write one row as the contract's columns. */
+export function toColumns(columns: readonly Described[], row: Values): v1.ColumnsJson {
   return {
-    columns: columns.map(({ name = "", type }) => {
-      const cells = rows.map((row) => row[name]);
-      return type === "TEXT"
-        ? { name, strings: cells.map((cell) => String(cell ?? "")) }
-        : { name, numbers: cells.map(numeric) };
+    columns: columns.map((column) => {
+      const cell = row[column.name];
+      if (isText(column)) return { name: column.name, strings: [String(cell ?? "")] };
+      return { name: column.name, numbers: [Number.isFinite(cell) ? Number(cell) : "NaN"] };
     }),
   };
 }
 
-/** Values to move a feature over: a grid of numbers, or the frequent texts. */
-export function gridOf(column: Described, count: number): readonly (number | string)[] {
-  const { type, minimum, maximum, frequentValues = [] } = column;
-  if (type === "TEXT") return frequentValues.map(({ value = "" }) => value);
-  if (minimum === undefined || maximum === undefined) return [];
-  const [low, high] = [Number(minimum), Number(maximum)];
-  if (frequentValues.length > 0) {
-    return frequentValues.map(({ value }) => Number(value)).sort((one, other) => one - other);
+/** Write rows column by column, as the client takes them. */
+export function toTable(
+  columns: readonly Described[],
+  rows: readonly Values[],
+): Record<string, string[] | number[]> {
+  const table: Record<string, string[] | number[]> = Object.create(null);
+  for (const column of columns) {
+    const { name } = column;
+    if (isText(column)) table[name] = rows.map((row) => String(row[name] ?? ""));
+    else table[name] = rows.map((row) => Number(row[name] ?? Number.NaN));
   }
-  return Array.from({ length: count }, (_, k) => low + ((high - low) * k) / (count - 1));
+  return table;
 }
 
-function numeric(value: number | string | undefined): number | "NaN" {
-  const number = typeof value === "number" ? value : Number.NaN;
-  return Number.isFinite(number) ? number : "NaN";
+/** Values to move a feature over: a grid of numbers, or the frequent values. */
+export function gridOf(column: Described, count: number): readonly (number | string)[] {
+  const { minimum: low, maximum: high, frequentValues } = column;
+  const texts = frequentValues.map(({ value }) => value);
+  if (isText(column)) return texts;
+  if (low === undefined || high === undefined) return [];
+  if (texts.length > 0) return texts.map(Number).sort((one, other) => one - other);
+  return Array.from({ length: count }, (_, k) => low + ((high - low) * k) / (count - 1));
 }

@@ -1,64 +1,45 @@
-/** The calls `DescribeTable` and `Predict`, until the client has them. */
+/** Calls about tables and rows for the question of the page. */
 
-import { ExplainError, type v1 } from "onnxplain/rest";
-import type { Content, Question } from "./question";
-import { base, options, token } from "./server";
+import { v1 } from "onnxplain/rest";
+import type { Question } from "./question";
+import { client, modelOf, options, tableOf } from "./server";
 
-export type TableAnswer = v1.DescribeTableResponseJson;
+export type TableAnswer = v1.DescribeTableResponse;
 
-/** Describe a table, matched with the model where there is one. */
-export function describeTable(
+type Client = typeof client.value;
+type DescribeOptions = Omit<Parameters<Client["describeTable"]>[0], "model" | "table">;
+type PredictOptions = Partial<Omit<Parameters<Client["predict"]>[0], "model">>;
+
+/** Describe the table of a question, matched with its model where there is one. */
+export async function describeTable(
   asked: Question,
-  more: Partial<v1.DescribeTableRequestJson> = {},
+  more: DescribeOptions = {},
 ): Promise<TableAnswer> {
+  if (asked.table === undefined) throw new TypeError("the question has no table");
   const { outputs: _, modelName: __, ...common } = options(asked);
-  const request: v1.DescribeTableRequestJson = {
+  const { model, table } = asked;
+  return client.value.describeTable({
     ...common,
     ...more,
-    ...(asked.model === undefined ? {} : { model: source(asked.model) }),
-    ...(asked.table === undefined ? {} : { table: tableSource(asked.table) }),
-  };
-  return post("v1/tables:describe", request);
+    ...(model === undefined ? {} : { model: modelOf(model) }),
+    table: tableOf(table),
+  });
 }
 
 /** Predict rows of a table that is given, or of the question's. */
-export function predict(
+export async function predict(
   asked: Question,
-  more: Partial<v1.PredictRequestJson>,
+  more: PredictOptions,
   signal?: AbortSignal,
-): Promise<v1.PredictResponseJson> {
+): Promise<v1.PredictResponse> {
+  const { model, table } = asked;
+  if (model === undefined || table === undefined) throw new TypeError("the question has no model");
   const { modelName: _, ...common } = options(asked);
-  const request: v1.PredictRequestJson = {
-    ...common,
-    ...(asked.table === undefined ? {} : { table: tableSource(asked.table) }),
-    ...more,
-    ...(asked.model === undefined ? {} : { model: source(asked.model) }),
-  };
-  return post("v1/predictions", request, signal);
+  const input = { table: tableOf(table), ...common, ...more, model: modelOf(model) };
+  return client.value.predict(input, { signal });
 }
 
-function source({ kind, value }: Content): v1.ModelJson {
-  return kind === "id" ? { id: value } : { uri: value };
-}
-
-function tableSource({ kind, value }: Content): v1.TableJson {
-  return kind === "id" ? { id: value } : { uris: { uris: [value] } };
-}
-
-async function post<Answer>(route: string, body: unknown, signal?: AbortSignal): Promise<Answer> {
-  const headers = new Headers({ "Content-Type": "application/json", Accept: "application/json" });
-  if (token.value !== "") headers.set("Authorization", `Bearer ${token.value}`);
-  const response = await fetch(new URL(route, base()), {
-    method: "POST",
-    headers,
-    body: JSON.stringify(body),
-    ...(signal === undefined ? {} : { signal }),
-  });
-  const answer = await response.json();
-  if (response.ok) return answer as Answer;
-  throw new ExplainError(answer.detail ?? `the answer was HTTP ${response.status}`, {
-    reason: answer.reason ?? "UNKNOWN",
-    code: "UNKNOWN",
-    field: answer.errors?.[0]?.field ?? "",
-  });
+/** Whether a column holds text. */
+export function isText({ type }: v1.ColumnDescription): boolean {
+  return type === v1.ColumnDescription_Type.TEXT;
 }

@@ -4,7 +4,7 @@ import { computed, signal } from "@preact/signals";
 import { connect, ModelRef, ModelUri, TableRef, TableUris } from "onnxplain/rest";
 import type { Content, Question } from "./question";
 
-/** The token that shows who asks; empty where none is needed. Kept for this page only. */
+/** The token that shows who asks; empty where none is needed. */
 export const token = signal("");
 
 /** The address that the page and the calls of its server are below, without the fragment. */

@@ -61,6 +61,7 @@ export function follow(): void {
   const read = () => {
     place.value = fromHash(location.hash);
   };
+  read();
   addEventListener("hashchange", read);
   addEventListener("popstate", read);
   const asked = { model: "", table: "" };

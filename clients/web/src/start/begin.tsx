@@ -1,7 +1,7 @@
 /** What is asked of the model, what that takes, and its start. */
 
 import { useSignal, useSignalEffect } from "@preact/signals";
-import type { v1 } from "onnxplain/rest";
+import { v1 } from "onnxplain/rest";
 import { between, count } from "../shared/formats";
 import { clipped } from "../shared/name";
 import { Problem } from "../shared/problem";
@@ -14,7 +14,7 @@ export function Begin() {
   const isBroken = faults.value.model !== undefined || faults.value.table !== undefined;
   if (isBroken || refusal !== "") return null;
   const { target, weight, output, seconds } = question.value;
-  const columns = (table.value?.table?.columns ?? []).map(({ name }) => name ?? "");
+  const columns = (table.value?.table?.columns ?? []).map(({ name }) => name);
   const proposed = table.value?.table?.matching?.targetColumn ?? "";
   const outputs = model.value?.outputNames ?? [];
   const others = columns.filter((name) => !features.value.includes(name) || name === target);
@@ -112,7 +112,8 @@ function Choice({ label, value, none, texts, onChange }: ChoiceProps) {
 /** The columns that a model without names is fed. */
 function FeatureChoice({ columns }: { columns: readonly string[] }) {
   const rule = table.value?.table?.matching?.rule;
-  if (rule !== "BY_POSITION" && rule !== "LISTED") return null;
+  const { BY_POSITION, LISTED } = v1.FeatureMatching_Rule;
+  if (rule !== BY_POSITION && rule !== LISTED) return null;
   const chosen = features.value;
   const change = (name: string, isChosen: boolean) => {
     const set = new Set(chosen);

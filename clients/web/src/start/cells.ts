@@ -4,9 +4,9 @@ import type { v1 } from "onnxplain/rest";
 import type { Cell } from "../shared/data_table";
 
 /** The values of a column; missing ones are undefined. */
-export function cellsOf({ numbers = [], strings = [] }: v1.ColumnJson): Cell[] {
+export function cellsOf({ numbers, strings }: v1.Column): Cell[] {
   if (numbers.length > 0) {
-    return numbers.map((value) => (value === "NaN" ? undefined : Number(value)));
+    return numbers.map((value) => (Number.isNaN(value) ? undefined : value));
   }
   return strings.map((value) => (value === "" ? undefined : value));
 }

@@ -1,8 +1,9 @@
 /** What the table holds: columns, which of them are features, and its first rows. */
 
-import type { v1 } from "onnxplain/rest";
+import { v1 } from "onnxplain/rest";
+import { isText } from "../shared/calls";
 import { DataTable, type Grid } from "../shared/data_table";
-import { count, words } from "../shared/formats";
+import { count } from "../shared/formats";
 import { Name } from "../shared/name";
 import { Problem } from "../shared/problem";
 import { describing, faults, features, question, table } from "../shared/store";
@@ -22,7 +23,7 @@ export function TableFacts() {
       {found && (
         <>
           <p>
-            {count(Number(found.rowCount ?? 0))} rows, {count(found.columns?.length ?? 0)} columns
+            {count(found.rowCount)} rows, {count(found.columns.length)} columns
           </p>
           <Warnings warnings={table.value?.warnings ?? []} />
           <Match matching={found.matching} />
@@ -34,15 +35,16 @@ export function TableFacts() {
   );
 }
 
-const RULES: Readonly<Record<string, string>> = {
-  LISTED: "as listed in the question",
-  BY_NAME: "by the names that the model carries",
-  BY_POSITION: "by position, since the model carries no names",
+const RULES: Readonly<Record<v1.FeatureMatching_Rule, string>> = {
+  [v1.FeatureMatching_Rule.RULE_UNSPECIFIED]: "",
+  [v1.FeatureMatching_Rule.LISTED]: "as listed in the question",
+  [v1.FeatureMatching_Rule.BY_NAME]: "by the names that the model carries",
+  [v1.FeatureMatching_Rule.BY_POSITION]: "by position, since the model carries no names",
 };
 
-function Match({ matching }: { matching: v1.FeatureMatchingJson | undefined }) {
+function Match({ matching }: { matching: v1.FeatureMatching | undefined }) {
   if (matching === undefined) return null;
-  const { refusal = "", missingColumns = [], featureColumns = [], rule = "" } = matching;
+  const { refusal, missingColumns, featureColumns, rule } = matching;
   if (refusal !== "") {
     return (
       <div class="problem" role="alert">
@@ -68,12 +70,12 @@ function Match({ matching }: { matching: v1.FeatureMatchingJson | undefined }) {
   }
   return (
     <p>
-      {count(featureColumns.length)} columns feed the model, {RULES[rule] ?? ""}.
+      {count(featureColumns.length)} columns feed the model, {RULES[rule]}.
     </p>
   );
 }
 
-function columnsOf({ columns = [], rowCount = 0 }: v1.TableDescriptionJson): Grid {
+function columnsOf({ columns, rowCount }: v1.TableDescription): Grid {
   const { target, weight } = question.value;
   const roles = new Map(features.value.map((name) => [name, "feature"]));
   if (target !== "") roles.set(target, "target");
@@ -82,27 +84,23 @@ function columnsOf({ columns = [], rowCount = 0 }: v1.TableDescriptionJson): Gri
     title: "Columns",
     columns: ["Column", "Role", "Holds", "Missing", "Different", "Least", "Mean", "Largest"],
     rows: columns.map((each) => [
-      each.name ?? "",
-      roles.get(each.name ?? "") ?? "–",
-      words(each.type ?? ""),
-      Number(each.missingCount ?? 0),
-      Number(each.distinctCount ?? 0),
-      numeric(each.minimum),
-      numeric(each.mean),
-      numeric(each.maximum),
+      each.name,
+      roles.get(each.name) ?? "–",
+      isText(each) ? "Text" : "Numbers",
+      each.missingCount,
+      each.distinctCount,
+      each.minimum,
+      each.mean,
+      each.maximum,
     ]),
-    note: `of ${count(Number(rowCount))} rows`,
+    note: `of ${count(rowCount)} rows`,
   };
 }
 
-function numeric(value: number | string | undefined): number | undefined {
-  return value === undefined ? undefined : Number(value);
-}
-
-function rowsOf({ columns = [], rowIndices = [] }: v1.TableRowsJson): Grid {
+function rowsOf({ columns, rowIndices }: v1.TableRows): Grid {
   return {
     title: "First rows",
-    columns: ["Row", ...columns.map(({ name }) => name ?? "")],
+    columns: ["Row", ...columns.map(({ name }) => name)],
     rows: rowIndices.map((row, index) => [
       String(row),
       ...columns.map((column) => cellsOf(column)[index]),

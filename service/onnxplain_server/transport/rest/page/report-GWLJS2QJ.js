@@ -1,0 +1,166 @@
+import{I as m,u as c,z as p}from"./chunk-GFBKTOOO.js";import"./chunk-COGIFV5U.js";var f=`:root {
+  color-scheme: light dark;
+  --paper: #f6f7f9;
+  --card: #ffffff;
+  --ink: #202124;
+  --quiet: #5f6368;
+  --line: #dfe2e6;
+  --accent: #0072b2;
+  --caution: #8a4b00;
+  --caution-paper: #fff4e2;
+}
+
+@media (prefers-color-scheme: dark) {
+  :root {
+    --paper: #16181c;
+    --card: #1f2227;
+    --ink: #e8eaed;
+    --quiet: #a5abb3;
+    --line: #363b43;
+    --accent: #6cb8e6;
+    --caution: #ffcf8a;
+    --caution-paper: #33291a;
+  }
+}
+`;var g=`* { box-sizing: border-box; }
+
+body {
+  margin: 0 auto;
+  max-width: 84rem;
+  padding: 2.5rem 1.5rem;
+  background: var(--paper);
+  color: var(--ink);
+  font: 16px/1.5 system-ui, "Helvetica Neue", Helvetica, Arial, "Liberation Sans", sans-serif;
+  overflow-wrap: break-word;
+}
+
+h1 { margin: 0 0 0.75rem; font-size: 1.9rem; line-height: 1.2; letter-spacing: -0.01em; }
+h2 { margin: 2.5rem 0 1rem; font-size: 1.35rem; line-height: 1.25; }
+
+h3 { margin: 1.25rem 0 0.5rem; font-size: 1rem; line-height: 1.3; }
+
+a { color: var(--accent); text-underline-offset: 0.2em; }
+.found { margin: 0 0 1rem; max-width: 60rem; font-size: 1.05rem; }
+.summary { display: flex; flex-wrap: wrap; gap: 0.25rem 1.5rem; margin: 0; color: var(--quiet); }
+.summary b { color: var(--ink); font-weight: 600; }
+
+nav { margin: 1.25rem 0 0; }
+nav ol { display: grid; gap: 0.3rem; margin: 0; padding: 0; list-style: none; }
+nav a { font-weight: 600; }
+nav span, .question, .rows { color: var(--quiet); }
+.question { margin: -0.75rem 0 1rem; }
+.rows { margin: -0.75rem 0 1rem; font-size: 0.875rem; }
+
+dl { display: grid; grid-template-columns: repeat(auto-fill, minmax(17rem, 1fr)); gap: 0.5rem 1.5rem; margin: 0; }
+dt { color: var(--quiet); font-size: 0.85rem; }
+dd { margin: 0; }
+
+aside {
+  margin: 1.5rem 0 0;
+  padding: 1rem 1.25rem;
+  border-left: 4px solid var(--caution);
+  border-radius: 0 8px 8px 0;
+  background: var(--caution-paper);
+}
+aside h2 { margin: 0 0 0.25rem; color: var(--caution); font-size: 1rem; }
+aside ul { margin: 0; padding-left: 1.2rem; }
+code { color: var(--quiet); font-size: 0.85em; }
+
+.figures { display: grid; align-items: start; grid-template-columns: repeat(auto-fill, minmax(min(100%, 35rem), 1fr)); gap: 1.25rem; }
+figure {
+  min-width: 0;
+  margin: 0;
+  padding: 0.5rem;
+  border: 1px solid var(--line);
+  border-radius: 10px;
+  background: #ffffff; /* plots bring white paper of their own */
+}
+figure.wide { grid-column: 1 / -1; }
+/* Two names, to win over the style that the drawing brings. */
+figure .plot { display: block; min-height: 4rem; color: #202124; }
+.plot svg.marks { max-width: 100%; height: auto; }
+.vega-bindings { padding: 0 1rem 0.5rem; font: 0.875rem/1.5 system-ui, "Helvetica Neue", Helvetica, Arial, "Liberation Sans", sans-serif; }
+.vega-bindings label { margin-right: 0.75rem; }
+.hint { margin: 0; padding: 0 1rem 0.75rem; color: #5f6368; font-size: 0.875rem; }
+figcaption { padding: 0 1rem 0.75rem; max-width: 40rem; color: #5f6368; font-size: 0.875rem; }
+/* The drawing says the same in its title; who cannot see it still hears the caption. */
+figure.drawn figcaption { position: absolute; width: 1px; height: 1px; padding: 0; overflow: hidden; clip-path: inset(50%); }
+
+.tables { margin-top: 1.25rem; columns: 2 35rem; column-gap: 1.25rem; }
+/* One picture with its table beside it. */
+.beside { display: grid; align-items: start; grid-template-columns: repeat(auto-fill, minmax(min(100%, 35rem), 1fr)); gap: 1.25rem; }
+.beside > .figures { display: contents; }
+.beside > .tables { margin-top: 0; columns: auto; }
+.broad { column-span: all; }
+.table { margin-bottom: 1.25rem; padding: 1rem 1.25rem; break-inside: avoid; border: 1px solid var(--line); border-radius: 10px; background: var(--card); overflow-x: auto; }
+table { width: 100%; border-collapse: collapse; font-variant-numeric: tabular-nums; overflow-wrap: break-word; }
+caption { padding-bottom: 0.75rem; text-align: left; }
+caption b, caption span { display: block; }
+.note, .limit { color: var(--quiet); font-size: 0.875rem; line-height: 1.4; }
+.note { margin: 0.5rem 0 0; }
+.limit::before { content: "Limit: "; color: var(--caution); }
+th { color: var(--quiet); font-size: 0.85rem; font-weight: 500; text-align: left; }
+th, td { padding: 0.3rem 1rem 0.3rem 0; border-bottom: 1px solid var(--line); vertical-align: baseline; }
+th:last-child, td:last-child { padding-right: 0; }
+tbody tr:last-child td { border-bottom: 0; }
+.number { text-align: right; }
+td.number { white-space: nowrap; }
+
+.limits { margin-top: 1.25rem; padding: 0.75rem 1.25rem; border-left: 4px solid var(--line); color: var(--quiet); font-size: 0.9rem; }
+.limits h3 { margin: 0 0 0.25rem; color: var(--ink); font-size: 0.9rem; }
+.limits ul, .options { margin: 0; padding-left: 1.2rem; }
+
+#receipt { margin-top: 3rem; border-top: 1px solid var(--line); }
+
+footer { margin-top: 3rem; color: var(--quiet); font-size: 0.85rem; }
+
+@media print {
+  :root { --paper: #ffffff; --card: #ffffff; --ink: #000000; --quiet: #444444; --line: #cccccc; --caution: #8a4b00; --caution-paper: #ffffff; }
+  body { max-width: none; padding: 0; font-size: 11pt; }
+  figure, .table tr, aside, .limits { break-inside: avoid; }
+  .tables { columns: auto; }
+  .table { overflow: visible; }
+  caption { break-inside: avoid; }
+  h2, h3, caption, .question, .rows { break-after: avoid; }
+  a { color: inherit; text-decoration: none; }
+  .vega-embed details, .vega-bindings, .hint { display: none; }
+}
+`;var b="default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'";function P({title:e,notes:t,warnings:r,sections:a,receipt:n}){return`<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${b}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="generator" content="onnxplain">
+<title>${i(e)}</title>
+<style>
+${f}${g}
+.plot img { max-width: 100%; height: auto; }
+.notes { white-space: pre-wrap; }
+</style>
+</head>
+<body>
+<header><h1>${i(e)}</h1></header>
+<main>
+${t===""?"":`<section><h2>Notes</h2><p class="notes">${i(t)}</p></section>`}
+${r.length===0?"":`<aside aria-label="Warnings"><h2>Before you trust the numbers</h2>${d(r)}</aside>`}
+${a.map(v).join(`
+`)}
+<section id="receipt"><h2>How these numbers were made</h2>${d(n)}</section>
+</main>
+<footer>Made by onnxplain. This page is complete in itself and loads nothing.</footer>
+</body>
+</html>
+`}function v(e){let{title:t,question:r,pictures:a,leftOut:n,tables:o,limits:l}=e,s=n>0?`<p class="note">${n} more charts are left out.</p>`:"";return`<section>
+<h2>${i(t)}</h2>
+<p class="question">${i(r)}</p>
+<div class="figures">${a.map(w).join("")}</div>
+${s}
+<div class="tables">${o.map(y).join("")}</div>
+<div class="limits"><h3>When not to rely on it</h3>${d(l)}</div>
+</section>`}function w({description:e,svg:t}){let r=new TextEncoder().encode(t),a="";for(let o of r)a+=String.fromCharCode(o);return`<figure><div class="plot"><img src="${`data:image/svg+xml;base64,${btoa(a)}`}" alt="${i(e)}"></div></figure>`}function y({title:e,note:t="",columns:r,rows:a}){let n=r.map(s=>`<th scope="col">${i(s)}</th>`).join(""),o=a.slice(0,m).map(s=>`<tr>${s.map(x).join("")}</tr>`).join(`
+`),l=a.length>m?`<p class="note">${a.length-m} more rows are left out.</p>`:"";return`<div class="table"><table><caption><b>${i(e)}</b> <span class="note">${i(t)}</span></caption>
+<thead><tr>${n}</tr></thead><tbody>${o}</tbody></table>${l}</div>`}function x(e){return typeof e=="string"?`<td><bdi>${i(e)}</bdi></td>`:`<td class="number">${c(e)}</td>`}function d(e){return`<ul>${e.map(t=>`<li><bdi>${i(t)}</bdi></li>`).join("")}</ul>`}var $={"&":"&amp;","<":"&lt;",">":"&gt;",'"':"&quot;","'":"&#39;"};function i(e){return e.split(`
+`).map(t=>p(t).replace(/[&<>"']/g,r=>$[r]??"")).join(`
+`)}export{P as reportOf};
