@@ -139,7 +139,7 @@ class ConfinedTasks:
         self._pool.close()
 
 
-def _no_files(file: int, _start: int, _length: int) -> bytes:
+def _no_files(file: int, start: int, length: int) -> bytes:  # noqa: ARG001 - as of files
     """Refuse to read: predictions need no file."""
     raise IndexError(file)
 
