@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -17,7 +18,14 @@ import onnxplain
 import pandas as pd
 import psutil
 import pytest
+from hostile import forests
+from onnxplain_server.adapters.runner.on_workers.prediction_task import (
+    PredictionJob,
+    pack_job,
+    pack_rows,
+)
 from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.model_limits import ModelLimits
 
 pytestmark = pytest.mark.slow
 dask_client = pytest.importorskip(
@@ -130,24 +138,34 @@ def test_a_scheduler_that_is_gone_is_told(cluster, predicted) -> None:
     assert error.value.reason is Reason.UNAVAILABLE
 
 
-def test_a_model_that_takes_its_process_along_is_told(cluster, predicted) -> None:
-    """As one that crashes the runtime does: here its confined process is killed from outside."""
+def test_a_model_that_crashes_its_process_is_told(cluster, neighbours) -> None:
+    """The runtime overflows its stack for a tree that the limits of no service let pass."""
+    limits = ModelLimits(tree_depth=10**6)
+    job = pack_job(PredictionJob("RESPONSE", True, limits))
+    rows = pack_rows({"X": np.zeros((1_000, 4), np.float32)})
+    deep = forests.chain(60_000).SerializeToString()
 
-    def kill_confined() -> None:
-        (zygote,) = psutil.Process(cluster.workers[0].pid).children()
-        for confined in zygote.children():
-            confined.kill()
+    def ask(model: bytes) -> Sequence[tuple[int, bytes]]:
+        with workers.open_predictions(model, job) as queue:
+            queue.submit(0, rows)
+            while not (replies := queue.replies(1.0)):
+                pass
+        return replies
 
     with workers_of(cluster, 1) as workers:
         with pytest.raises(ExplainError, match="the process that computed the answer") as error:
-            predicted(Interrupted(workers, 3, kill_confined))
-        assert error.value.reason is Reason.WORKER_DIED
+            ask(deep)
+        ((number, _),) = ask(neighbours)
+
+    assert error.value.reason is Reason.WORKER_DIED
+    assert number == 0
 
 
 def test_a_model_that_fails_on_a_worker_is_told(cluster) -> None:
     """Its error is that of this process."""
-    frame = pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": ["x", "y", "z"]})
     model = Path(__file__).parents[2] / "models/sklearn_columns_error.onnx"
+    frame = pd.DataFrame(json.loads(model.with_suffix(".json").read_text())["columns"])
+    frame.loc[3, "Gender"] = "unknown to the model"
     with workers_of(cluster, 1) as workers:
         errors = []
         for given in ({}, {"executor": workers.client}):
@@ -155,6 +173,7 @@ def test_a_model_that_fails_on_a_worker_is_told(cluster) -> None:
                 client.explain(model, frame, onnxplain.PartialDependence(), plots=False)
             errors.append(str(error.value))
 
+    assert "PREDICTION_FAILED" in errors[0]
     assert errors[0] == errors[1]
 
 
@@ -180,9 +199,7 @@ def test_a_client_of_a_cluster_is_an_executor(cluster, neighbours) -> None:
             found = client.explain(neighbours, frame, onnxplain.Interactions(), plots=False)
         with onnxplain.local() as client:
             expected = client.explain(neighbours, frame, onnxplain.Interactions(), plots=False)
-        keys = workers.client.run_on_scheduler(lambda dask_scheduler: len(dask_scheduler.events))
 
-    assert keys
     for ours, theirs in zip(found.interactions.overall, expected.interactions.overall, strict=True):
         assert ours.numerators.tobytes() == theirs.numerators.tobytes()
 

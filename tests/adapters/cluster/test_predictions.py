@@ -89,9 +89,8 @@ def test_trees_are_summed_in_the_process_that_asks() -> None:
 
         assert executor.count == 0
 
-        black_box = "BLACK_BOX"
         asked = onnxplain.PartialDependence()
-        client.explain(model, pd.DataFrame(names), asked, engine=black_box, plots=False)
+        client.explain(model, pd.DataFrame(names), asked, engine="BLACK_BOX", plots=False)
 
         assert executor.count > 0
 
@@ -104,8 +103,8 @@ def test_a_model_of_single_rows_and_text_predicts_as_here() -> None:
         asked: dict[str, Any] = {"engine": "BLACK_BOX", "plots": False}
         answers = []
         with ThreadPoolExecutor(2) as executor:
-            for given in ({}, {"executor": executor}):
-                with onnxplain.local(**given) as client:
+            for given in (None, executor):
+                with onnxplain.local(executor=given) as client:
                     found = client.explain(
                         model, pd.DataFrame(known), onnxplain.PartialDependence(), **asked
                     )
