@@ -30,6 +30,8 @@ class Parts:
         self.large_tables: list[LargeTable] = []
         self.planned = plan_pb2.ExplanationPlan()
         self.described = pb.DescribeModelRequest()
+        self.about_table = pb.DescribeTableRequest()
+        self.predicted = pb.PredictRequest()
         self.settings: Mapping[str, object] | None = None
 
     def explain(
@@ -71,6 +73,28 @@ class Parts:
         self._work(host)
         described = pb.DescribeModelResponse(model=self.answer.model)
         return encode(described, reply_format, math.inf)
+
+    def describe_table(
+        self,
+        request: bytes,
+        blobs: Blobs,
+        host: ComputationHost,
+        reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
+    ) -> Reply:
+        self.about_table.ParseFromString(request)
+        self._work(host)
+        return encode(pb.DescribeTableResponse(), reply_format, math.inf)
+
+    def predict(
+        self,
+        request: bytes,
+        blobs: Blobs,
+        host: ComputationHost,
+        reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
+    ) -> Reply:
+        self.predicted.ParseFromString(request)
+        self._work(host)
+        return encode(pb.PredictResponse(), reply_format, math.inf)
 
     def single_flight(
         self, name: str, keep_waiting: Callable[[], bool]

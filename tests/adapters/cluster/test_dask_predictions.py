@@ -148,8 +148,9 @@ def test_a_model_that_crashes_its_process_is_told(cluster, neighbours) -> None:
     def ask(model: bytes) -> Sequence[tuple[int, bytes]]:
         with workers.open_predictions(model, job) as queue:
             queue.submit(0, rows)
-            while not (replies := queue.replies(1.0)):
-                pass
+            replies: Sequence[tuple[int, bytes]] = ()
+            while not replies:
+                replies = queue.replies(1.0)
         return replies
 
     with workers_of(cluster, 1) as workers:
