@@ -17,7 +17,7 @@ from onnxplain_server.transport.fetched_files import NO_SOURCES
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """What computations reach outside, each through a process of its own."""
+    """Parts that computations reach the outside by, each with a process of its own."""
 
     sources: Sources
     block_sources: BlockSources | None

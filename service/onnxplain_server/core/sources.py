@@ -75,7 +75,7 @@ class SourceBlocks:
             raise ValueError(str(error)) from None
 
 
-class RangeReader(Protocol):
+class FileRanges(Protocol):
     """Reader of ranges of the files of one `SourceBlocks`, for one thread."""
 
     def __call__(self, file: int, start: int, length: int) -> bytes:
@@ -104,7 +104,7 @@ class BlockSources(Protocol):
 
     def reading(
         self, blocks: bytes | bytearray, control: FetchControl
-    ) -> AbstractContextManager[RangeReader]:
+    ) -> AbstractContextManager[FileRanges]:
         """Read ranges of the files of packed `SourceBlocks`, until the end of the context."""
 
 

@@ -29,7 +29,7 @@ from onnxplain_server.adapters.workers.zygote_start import StartError
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.memory import machine_bytes
 from onnxplain_server.core.model_limits import ModelLimits
-from onnxplain_server.core.sources import RangeReader
+from onnxplain_server.core.sources import FileRanges
 from onnxplain_server.trees.streaming.blocks import Range
 from onnxplain_server.trees.streaming.workers import SharedFile
 
@@ -145,7 +145,7 @@ def _no_files(file: int, start: int, length: int) -> bytes:  # noqa: ARG001 - as
 
 
 @contextmanager
-def _opened(files: Sequence[SharedFile]) -> Iterator[RangeReader]:
+def _opened(files: Sequence[SharedFile]) -> Iterator[FileRanges]:
     """Read ranges of files of this machine; INVALID_TABLE where they are not the same."""
     check(files)
     handles = [os.open(file.path, os.O_RDONLY) for file in files]
@@ -164,12 +164,12 @@ class _TaskHost:
     ----------
     model_key : str
         Tasks of one job share processes.
-    read_range : RangeReader
+    read_range : FileRanges
         Of the files.
     """
 
     model_key: str
-    read_range: RangeReader
+    read_range: FileRanges
     caller_key: str = ""
 
     def advance(self, done: float, planned: float) -> None:

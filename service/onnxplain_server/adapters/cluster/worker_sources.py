@@ -18,7 +18,7 @@ from onnxplain_server.adapters.listed.list_file import ListError
 from onnxplain_server.adapters.sources.fetcher import Fetcher
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.memory import machine_bytes
-from onnxplain_server.core.sources import RangeReader, SourceBlocks
+from onnxplain_server.core.sources import FileRanges, SourceBlocks
 from onnxplain_server.trees.streaming.workers import SharedFile
 
 SETTING = "onnxplain.sources-file"
@@ -33,7 +33,7 @@ def are_addresses(files: Sequence[SharedFile]) -> bool:
 
 
 @contextmanager
-def reading(files: Sequence[SharedFile]) -> Iterator[RangeReader]:
+def reading(files: Sequence[SharedFile]) -> Iterator[FileRanges]:
     """Read ranges of files of these versions; SOURCE_NOT_LISTED where this worker may not."""
     message = Table(uris=TableUris(uris=[file.path for file in files])).SerializeToString()
     versions = tuple((file.path, file.byte_count, file.tail) for file in files)

@@ -18,7 +18,7 @@ _WAITING = "while the table was read in blocks"
 
 
 class RangeSession:
-    """`RangeReader` of one request; it connects at the first range.
+    """`FileRanges` of one request; it connects at the first range.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class RangeSession:
         self._end: socket.socket | None = None
 
     def __call__(self, file: int, start: int, length: int) -> bytes:
-        """Read a range; see `RangeReader`."""
+        """Read a range; see `FileRanges`."""
         if not (
             file < len(self._sizes)
             and 0 < length <= protocol.PART_BYTES

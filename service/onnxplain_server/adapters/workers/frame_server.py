@@ -20,7 +20,7 @@ from onnxplain_server.adapters.workers.ipc.channel import (
     MalformedError,
 )
 from onnxplain_server.adapters.workers.request_monitor import RequestMonitor
-from onnxplain_server.core.sources import RangeReader
+from onnxplain_server.core.sources import FileRanges
 from onnxplain_server.telemetry.spans import current
 
 
@@ -33,7 +33,7 @@ class FrameServer:
     call : int
         Number of the request.
     monitor : RequestMonitor
-    read_range : RangeReader or None
+    read_range : FileRanges or None
         Reads the request's table, where the worker reads it in blocks.
     """
 
@@ -42,7 +42,7 @@ class FrameServer:
         channel: FrameChannel,
         call: int,
         monitor: RequestMonitor,
-        read_range: RangeReader | None = None,
+        read_range: FileRanges | None = None,
     ) -> None:
         self._read_range = read_range
         self._channel = channel

@@ -20,7 +20,7 @@ from onnxplain_server.adapters.workers.worker_process import WorkerRequest
 from onnxplain_server.core.interfaces import Blobs, RunnerHost, blocks_on_cluster
 from onnxplain_server.core.remote.sessions import NO_REMOTE_SESSIONS, RemoteSessions
 from onnxplain_server.core.request import BLOCKS_FORM, Reply, ReplyFormat
-from onnxplain_server.core.sources import BlockCluster, BlockSources, RangeReader
+from onnxplain_server.core.sources import BlockCluster, BlockSources, FileRanges
 
 LOG = logging.getLogger(__name__)
 
@@ -199,9 +199,7 @@ class Isolated:
             return self._cluster.session(blob.content, host.control)
         return self._remote_sessions.session(blobs, host)
 
-    def _reading(
-        self, blobs: Blobs, host: RunnerHost
-    ) -> AbstractContextManager[RangeReader | None]:
+    def _reading(self, blobs: Blobs, host: RunnerHost) -> AbstractContextManager[FileRanges | None]:
         """Let a worker read the table of a request in blocks, where it has such a one."""
         for blob in blobs.values():
             if blob.form == BLOCKS_FORM and self._block_sources is not None:

@@ -28,7 +28,7 @@ from onnxplain_server.adapters.workers.ipc.channel import (
 from onnxplain_server.adapters.workers.process_status import private_bytes
 from onnxplain_server.adapters.workers.request_monitor import RequestMonitor
 from onnxplain_server.core.errors import ExplainError
-from onnxplain_server.core.sources import RangeReader
+from onnxplain_server.core.sources import FileRanges
 
 Answer = TypeVar("Answer")
 
@@ -52,7 +52,7 @@ class WorkerRequest(Generic[Answer]):
         Reads the answer; raises MalformedError.
     session : callable () -> context manager
         Entered while a worker answers; gives a socket for that worker alone, or None.
-    read_range : RangeReader or None
+    read_range : FileRanges or None
         Reads the request's table, where the worker reads it in blocks.
     """
 
@@ -60,7 +60,7 @@ class WorkerRequest(Generic[Answer]):
     pack: Callable[[Arena], bytes]
     unpack: Callable[[Arena, bytes], Answer]
     session: Callable[[], AbstractContextManager[socket.socket | None]] = nullcontext
-    read_range: RangeReader | None = None
+    read_range: FileRanges | None = None
 
 
 class Worker:

@@ -26,8 +26,8 @@ _LIBRARIES = (
 """Modules that are imported where they are used."""
 
 
-class Connection:
-    """Connection to the cluster, made at the first session, and again once it is closed.
+class ClusterConnection:
+    """ClusterConnection to the cluster, made at the first session, and again once it is closed.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def main() -> None:
         {int(address.rpartition(":")[2])},
         {file.parent for file in files},
     )
-    connection = Connection(address, files)
+    connection = ClusterConnection(address, files)
     confined_process.serve(control, missing, 2, partial(serve_session, connection))
 
 

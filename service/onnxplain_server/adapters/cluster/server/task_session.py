@@ -41,7 +41,7 @@ def serve_session(
     """
     with binding, end, suppress(TaskBrokenError):
         try:
-            session = _Session(connected(), _files(binding), end)
+            session = _TaskSession(connected(), _files(binding), end)
             while True:
                 session.serve_pass()
         except ExplainError as error:
@@ -56,7 +56,7 @@ def serve_session(
             _fail(end, ExplainError(Reason.SOURCE_UNAVAILABLE, message, "table"))
 
 
-class _Session:
+class _TaskSession:
     def __init__(self, workers: Workers, files: Sequence[SharedFile], end: socket.socket) -> None:
         self._workers = workers
         self._files = files

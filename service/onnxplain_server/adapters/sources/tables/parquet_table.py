@@ -62,7 +62,7 @@ class ParquetTable:
 
     @property
     def is_plain(self) -> bool:
-        """Whether rows are those of the files: of one schema, without filters and partitions."""
+        """True where rows are those of the files: of one schema, without filters and partitions."""
         has_one_schema = len({str(footer.schema) for footer in self._footers}) == 1
         return has_one_schema and not self._chosen.filters and not self._partitions.types
 

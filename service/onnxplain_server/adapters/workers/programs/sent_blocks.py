@@ -15,7 +15,7 @@ from onnxplain_server.adapters.workers.remote_host import RemoteHost
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import Blobs
 from onnxplain_server.core.request import BLOCKS_FORM
-from onnxplain_server.core.sources import RangeReader, SourceBlocks
+from onnxplain_server.core.sources import FileRanges, SourceBlocks
 from onnxplain_server.trees.streaming.row_blocks import LargeTable, RemoteTable, whole_bytes
 from onnxplain_server.trees.streaming.workers import SharedFile, Workers
 from onnxplain_server.wire import question
@@ -24,7 +24,7 @@ from onnxplain_server.wire.protobuf_split import detach_table
 _SENT = "the table"
 
 
-class SourceTable(FileBlocks):
+class AddressedTable(FileBlocks):
     """Files by their URIs, of one version each.
 
     Parameters
@@ -32,10 +32,10 @@ class SourceTable(FileBlocks):
     identity : str
         That of the versions, in place of a digest: the files are not read for one.
     found : SourceBlocks
-    read_range : RangeReader
+    read_range : FileRanges
     """
 
-    def __init__(self, identity: str, found: SourceBlocks, read_range: RangeReader) -> None:
+    def __init__(self, identity: str, found: SourceBlocks, read_range: FileRanges) -> None:
         self._identity = identity
         self._read_range = read_range
         self._lock = Lock()
@@ -96,14 +96,18 @@ def sent_blocks(
         if not message.HasField("model"):
             raise _too_large("be explained without a model")
         found = SourceBlocks.unpack(blob.content)
-        table = SourceTable(message.table.id, found, host.read_range)
-        shared = tuple(SharedFile(*file) for file in found.files)
-        remote = RemoteTable(shared, workers) if workers else None
-        return LargeTable(table, memory_bytes, remote)
+        table = AddressedTable(message.table.id, found, host.read_range)
+        return LargeTable(table, memory_bytes, _remote(found, workers))
     content = file.content if file else blob.content if blob else None
     if content is None or not message.HasField("model"):
         return None
     return _of_file(content, memory_bytes)
+
+
+def _remote(found: SourceBlocks, workers: Workers | None) -> RemoteTable | None:
+    if workers is None:
+        return None
+    return RemoteTable(tuple(SharedFile(*file) for file in found.files), workers)
 
 
 def refuse_blocks(blobs: Blobs) -> None:
