@@ -23,6 +23,7 @@ from onnxplain_server.adapters.runner.on_workers.prediction_task import (
     unpack_rows,
 )
 from onnxplain_server.adapters.runner.on_workers.worker_batch_size import WorkerBatchSize
+from onnxplain_server.adapters.runner.on_workers.worker_calls import WorkerCalls
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model_limits import DEFAULT_LIMITS
 from onnxplain_server.effects.batch_size import BatchSize
@@ -54,11 +55,21 @@ def test_processes_of_an_executor_change_no_bit(predicted, predicted_here) -> No
         assert predicted(ExecutorWorkers(executor, 2)) == predicted_here
 
 
-def test_calls_under_way_are_bounded(predicted) -> None:
+@pytest.mark.parametrize(("row_width", "most"), [(5, 4), (10**9, 1)])
+def test_calls_under_way_are_bounded(neighbours: bytes, row_width: int, most: int) -> None:
+    """Two for each that runs, and fewer where their rows are too many bytes."""
+    rows = {"X": np.zeros((500, 4), np.float32)}
+    job = PredictionJob("RESPONSE", True, DEFAULT_LIMITS)
     with Counting(2) as executor:
-        predicted(ExecutorWorkers(executor, 2))
+        given = (ExecutorWorkers(executor, 2), neighbours, job, WorkerBatchSize(), row_width)
+        calls = WorkerCalls(*given, lambda: None)
+        answers = [calls.threads.submit(calls.predict, rows) for _ in range(40)]
+        shapes = {answer.result().shape for answer in answers}
+        calls.close()
 
-    assert executor.most <= 4
+    assert shapes == {(500, 1)}
+    assert executor.most <= most
+    assert calls.threads._max_workers == most
 
 
 def test_a_request_that_is_cancelled_ends(predicted) -> None:
