@@ -63,7 +63,7 @@ class Login:
 
 @dataclass(frozen=True, slots=True)
 class PageConfig:
-    """What the page can know before it asks anything else; anybody may read it.
+    """Configuration that the page reads before it asks anything else; anybody may read it.
 
     Attributes
     ----------
@@ -103,7 +103,7 @@ class PageConfig:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _File:
+class _PageFile:
     """File of the page, as it is sent."""
 
     content: bytes
@@ -112,7 +112,7 @@ class _File:
     cache_control: str
 
     @classmethod
-    def of(cls, content: bytes, media_type: str, cache_control: str) -> _File:
+    def of(cls, content: bytes, media_type: str, cache_control: str) -> _PageFile:
         """Compress a file where that is worth it."""
         compressed = gzip.compress(content, mtime=0) if media_type in _COMPRESSED else None
         return cls(content, compressed, media_type, cache_control)
@@ -134,15 +134,15 @@ def page_routes(config: PageConfig, folder: Traversable = _FILES) -> Blueprint:
     return routes
 
 
-def _pages(folder: Traversable, config: PageConfig) -> Mapping[str, _File]:
+def _pages(folder: Traversable, config: PageConfig) -> Mapping[str, _PageFile]:
     """Return all files by their paths."""
-    pages = {"/page/config.json": _File.of(config.encode(), JSON, _REVALIDATED)}
+    pages = {"/page/config.json": _PageFile.of(config.encode(), JSON, _REVALIDATED)}
     for each in folder.iterdir():
         media_type = mimetypes.guess_type(each.name)[0] or "text/plain"
         if each.name == _INDEX:
-            pages["/"] = _File.of(each.read_bytes(), media_type, _REVALIDATED)
+            pages["/"] = _PageFile.of(each.read_bytes(), media_type, _REVALIDATED)
         else:
-            pages[f"/page/{each.name}"] = _File.of(each.read_bytes(), media_type, _FOREVER)
+            pages[f"/page/{each.name}"] = _PageFile.of(each.read_bytes(), media_type, _FOREVER)
     return pages
 
 
@@ -168,7 +168,7 @@ def _origin(url: str) -> str:
     return f"{parts.scheme}://{parts.netloc}"
 
 
-def _send(file: _File, policy: str) -> Response:
+def _send(file: _PageFile, policy: str) -> Response:
     accepts = request.accept_encodings["gzip"] > 0 and file.compressed is not None
     content = file.compressed if accepts and file.compressed is not None else file.content
     response = Response(content, mimetype=file.media_type)
