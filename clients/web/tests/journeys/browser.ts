@@ -63,6 +63,14 @@ export async function go(page: Page, name: string): Promise<void> {
   await page.getByRole("link", { name, exact: true }).first().click();
 }
 
+/** Keep a picture for the documents, where that is asked for. */
+export async function picture(page: Page, name: string): Promise<void> {
+  const folder = process.env.ONNXPLAIN_SCREENSHOTS;
+  if (folder === undefined) return;
+  await page.waitForLoadState("networkidle");
+  await page.screenshot({ path: `${folder}/${name}.png` });
+}
+
 /** No rule of axe-core is violated. */
 export async function accessible(page: Page): Promise<void> {
   const { violations } = await new AxeBuilder({ page }).analyze();

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { accessible, choose, explain, file, go, MIAMI, open } from "./browser";
+import { accessible, choose, explain, file, go, MIAMI, open, picture } from "./browser";
 
 test("Miami in three clicks, then to a pair, a row and a report", async () => {
   const page = await open();
@@ -11,8 +11,10 @@ test("Miami in three clicks, then to a pair, a row and a report", async () => {
   await page.getByText("6 columns feed the model, by the names that the model carries.").waitFor();
   await accessible(page);
 
+  await picture(page, "start");
   await explain(page);
   await accessible(page);
+  await picture(page, "overview");
 
   await go(page, "Interactions");
   const bars = page.locator("figure[aria-label^='Interactions of pairs'] .mark-rect path");
@@ -21,6 +23,7 @@ test("Miami in three clicks, then to a pair, a row and a report", async () => {
   await page.getByRole("button", { name: "Compute" }).first().click();
   await page.locator("figure.drawn").first().waitFor();
   await accessible(page);
+  await picture(page, "pair");
 
   await go(page, "One row");
   const prediction = page.locator(".prediction");
@@ -31,8 +34,9 @@ test("Miami in three clicks, then to a pair, a row and a report", async () => {
     (text) => document.querySelector(".prediction")?.textContent !== text,
     before,
   );
-  await page.getByText("Nearest rows").waitFor();
+  await page.getByText("Nearest rows", { exact: true }).waitFor();
   await accessible(page);
+  await picture(page, "row");
 
   await go(page, "Share");
   await page.getByLabel("Notes of your own").fill("Looked at <b>twice</b>.");
@@ -76,6 +80,7 @@ test("a dark phone has nothing that is wider than its screen", async () => {
   await choose(page, file("fruit.onnx"), file("fruit.csv"));
   await explain(page);
   await accessible(page);
+  await picture(page, "phone");
   for (const room of ["Model and table", "One row", "Share"]) {
     await go(page, room);
     await page.waitForLoadState("networkidle");

@@ -10,7 +10,8 @@ async function reach(page: Page, name: RegExp): Promise<void> {
     const told = await page.evaluate(() => {
       const { activeElement: element } = document;
       const label = element?.closest("label")?.textContent ?? "";
-      return `${element?.getAttribute("aria-label") ?? ""}|${element?.textContent ?? ""}|${label}`;
+      const own = element?.matches("a, button, summary") ? element.textContent : "";
+      return `${element?.getAttribute("aria-label") ?? ""}|${own}|${label}`;
     });
     if (told.split("|").some((text) => name.test(text.trim()))) return;
   }
