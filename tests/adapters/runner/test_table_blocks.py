@@ -119,7 +119,9 @@ def test_a_converted_file_ends_with_its_table(tmp_path, monkeypatch) -> None:
     assert not list((tmp_path / "temporary").iterdir())
 
 
-@pytest.mark.parametrize("content", [b"\x08\x03", gzip.compress(b"PAR1 of old", mtime=0), b"\x1f\x8b no"])
+@pytest.mark.parametrize(
+    "content", [b"\x08\x03", gzip.compress(b"PAR1 of old", mtime=0), b"\x1f\x8b no"]
+)
 def test_other_files_are_not_read_in_blocks(tmp_path, content) -> None:
     path = tmp_path / "rows"
     path.write_bytes(content)
