@@ -12,6 +12,10 @@ from onnxplain_server.config.settings import Settings, table_memory_bytes
 from onnxplain_server.outside import build_cluster
 
 
+def settings(**given: Any) -> Settings:
+    return Settings.model_validate(given)
+
+
 @pytest.mark.parametrize(
     ("given", "told"),
     [
@@ -23,22 +27,22 @@ from onnxplain_server.outside import build_cluster
 )
 def test_settings_that_do_not_fit_are_refused(given: dict[str, Any], told: str) -> None:
     with ExitStack() as stack, pytest.raises(SettingsError, match=told):
-        build_cluster(Settings(**given), stack)
+        build_cluster(settings(**given), stack)
 
 
 @pytest.mark.parametrize("address", ["h:8786", "http://h:8786", "tcp://h", "tcp://h:1 --x"])
 def test_an_address_has_a_scheme_of_dask_and_a_port(address: str) -> None:
     with pytest.raises(ValueError, match="tcp://HOST:PORT"):
-        Settings(dask_scheduler=address)
+        settings(dask_scheduler=address)
 
 
 def test_a_missing_file_of_tls_is_named(tmp_path: Path) -> None:
     names = ("dask_ca_file", "dask_certificate_file", "dask_key_file")
     files: dict[str, Any] = {name: tmp_path / name for name in names}
     with ExitStack() as stack, pytest.raises(SettingsError, match="dask_ca_file is no file"):
-        build_cluster(Settings(dask_scheduler="tls://h:1", **files), stack)
+        build_cluster(settings(dask_scheduler="tls://h:1", **files), stack)
 
 
 def test_tables_get_half_of_a_workers_memory() -> None:
-    assert table_memory_bytes(Settings(worker_bytes=2**30)) == 2**29
-    assert table_memory_bytes(Settings(worker_bytes=2**30, memory_bytes=2**28)) == 2**28
+    assert table_memory_bytes(settings(worker_bytes=2**30)) == 2**29
+    assert table_memory_bytes(settings(worker_bytes=2**30, memory_bytes=2**28)) == 2**28

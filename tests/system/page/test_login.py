@@ -68,7 +68,11 @@ class Browser:
         self, url: str, form: Mapping[str, str] | None = None, **headers: str
     ) -> http.client.HTTPResponse:
         body = None if form is None else urlencode(form).encode()
-        return self.opener.open(Request(url, body, headers), timeout=PATIENCE)  # noqa: S310 - ours
+        reply: http.client.HTTPResponse = self.opener.open(
+            Request(url, body, headers),  # noqa: S310 - ours
+            timeout=PATIENCE,
+        )
+        return reply
 
     def log_in(self, url: str, name: str) -> str:
         """Go through the provider's forms, and return the address that it sends back to."""
