@@ -43,7 +43,7 @@ def _is_shown_otherwise(case: Mapping[str, Any]) -> bool:
     """Whether the command has no flags for a case, or calls a field by its flag."""
     if case["call"] == "describe_table":
         return bool(case["request"])
-    return case["expected"].get("error", {}).get("field") == "row_indices"
+    return bool(case["expected"].get("error", {}).get("field") == "row_indices")
 
 
 def _about_rows(root: Path, case: Mapping[str, Any], folder: Path) -> Sequence[str]:

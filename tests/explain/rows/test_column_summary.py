@@ -14,7 +14,8 @@ def test_numbers_are_counted_by_hand() -> None:
     found = summarize("x", np.array([3, 1, math.nan, 3, 2.5, -0.0, 0.0]))
 
     assert (found.type, found.missing_count, found.distinct_count) == ("NUMBER", 1, 4)
-    assert (found.minimum, found.maximum, found.mean) == (0, 3, pytest.approx(9.5 / 6))
+    assert (found.minimum, found.maximum) == (0, 3)
+    assert found.mean == pytest.approx(9.5 / 6)
     counted = [(each.value, each.row_count) for each in found.frequent_values]
     assert counted == [("0", 2), ("3", 2), ("1", 1), ("2.5", 1)]
 
