@@ -8,7 +8,14 @@ from typing import Any
 
 import pytest
 from onnxplain.v1 import explanation_service_pb2 as pb
-from onnxplain.v1 import interactions_pb2, partial_dependence_pb2, plan_pb2, plot_pb2, table_pb2
+from onnxplain.v1 import (
+    interactions_pb2,
+    partial_dependence_pb2,
+    plan_pb2,
+    plot_pb2,
+    table_description_pb2,
+    table_pb2,
+)
 from onnxplain_server import cli
 from onnxplain_server.core.interfaces import Began, Blobs, CacheCounts, ComputationHost
 from onnxplain_server.core.request import Reply, ReplyFormat
@@ -30,7 +37,7 @@ class Parts:
         self.large_tables: list[LargeTable] = []
         self.planned = plan_pb2.ExplanationPlan()
         self.described = pb.DescribeModelRequest()
-        self.about_table = pb.DescribeTableRequest()
+        self.described_table = pb.DescribeTableRequest()
         self.predicted = pb.PredictRequest()
         self.settings: Mapping[str, object] | None = None
 
@@ -74,28 +81,6 @@ class Parts:
         described = pb.DescribeModelResponse(model=self.answer.model)
         return encode(described, reply_format, math.inf)
 
-    def describe_table(
-        self,
-        request: bytes,
-        blobs: Blobs,
-        host: ComputationHost,
-        reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
-    ) -> Reply:
-        self.about_table.ParseFromString(request)
-        self._work(host)
-        return encode(pb.DescribeTableResponse(), reply_format, math.inf)
-
-    def predict(
-        self,
-        request: bytes,
-        blobs: Blobs,
-        host: ComputationHost,
-        reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
-    ) -> Reply:
-        self.predicted.ParseFromString(request)
-        self._work(host)
-        return encode(pb.PredictResponse(), reply_format, math.inf)
-
     def single_flight(
         self, name: str, keep_waiting: Callable[[], bool]
     ) -> AbstractContextManager[bool]:
@@ -116,6 +101,34 @@ class Parts:
 
     def for_commands(self) -> cli.ServiceParts:
         return cli.ServiceParts(runner=lambda _workers: self, cache=lambda: self, serve=self.serve)
+
+    def describe_table(
+        self,
+        request: bytes,
+        blobs: Blobs,
+        host: ComputationHost,
+        reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
+    ) -> Reply:
+        self.described_table.ParseFromString(request)
+        self._work(host)
+        columns = [{"name": "age"}]
+        table = table_description_pb2.TableDescription(row_count=3, columns=columns)
+        return encode(pb.DescribeTableResponse(table=table), reply_format, math.inf)
+
+    def predict(
+        self,
+        request: bytes,
+        blobs: Blobs,
+        host: ComputationHost,
+        reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
+    ) -> Reply:
+        self.predicted.ParseFromString(request)
+        self._work(host)
+        rows = self.predicted.row_indices
+        response = pb.PredictResponse(
+            output_names=["y"], row_indices=rows, values=[0.5] * len(rows)
+        )
+        return encode(response, reply_format, math.inf)
 
     def _work(self, host: ComputationHost) -> None:
         host.advance(1, 10)
