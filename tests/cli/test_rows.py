@@ -24,9 +24,9 @@ FEATURES = ["--feature-columns", "sepal_length,sepal_width,petal_length,petal_wi
 
 def run(*words: object) -> Result:
     parts = ServiceParts(
-        runner=lambda: InProcess(1),
+        runner=lambda _workers: InProcess(1),
         cache=lambda: MemoryCache(2**20, Signer(b"key")),
-        serve=lambda _flags: None,
+        serve=lambda _flags, _began: None,
     )
     return CliRunner().invoke(cli.app, [str(word) for word in words], obj=parts)
 

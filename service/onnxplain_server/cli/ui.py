@@ -13,7 +13,6 @@ import onnxplain
 import typer
 
 from onnxplain_server.cli.failure import CommandError, in_short
-from onnxplain_server.cli.serve import run_server
 
 _HOST = "127.0.0.1"
 _CALLER = "ui"
@@ -45,6 +44,8 @@ def ui(
     the token without which it answers nobody. Other settings than the ports are those of `serve`,
     from variables and ONNXPLAIN_CONFIG_FILE.
     """
+    from onnxplain_server.cli.serve import run_server  # noqa: PLC0415 - loads the settings
+
     with in_short():
         files = _file(model), _file(table)
         with tempfile.TemporaryDirectory() as folder:
