@@ -65,7 +65,7 @@ export async function go(page: Page, name: string): Promise<void> {
 
 /** Keep a picture for the documents, where that is asked for. */
 export async function picture(page: Page, name: string): Promise<void> {
-  const folder = process.env.ONNXPLAIN_SCREENSHOTS;
+  const folder = process.env.PAGE_SCREENSHOTS;
   if (folder === undefined) return;
   await page.waitForLoadState("networkidle");
   await page.screenshot({ path: `${folder}/${name}.png` });
