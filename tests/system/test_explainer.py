@@ -290,5 +290,5 @@ def test_without_its_settings_there_is_no_explainer(lasting_server: Any) -> None
 
     for path in (EXPLAIN, "/v2/models/boosted/explain", "/invocations"):
         assert plain.post(path, {"instances": ROWS})[0] in {404, 405}
-    for path in ("/", "/health", "/v2/models/boosted", "/v2"):
+    for path in ("/health", "/v2/models/boosted", "/v2"):
         assert plain.ask("GET", path)[0] == 404

@@ -295,7 +295,8 @@ from onnxplain_server.adapters.storage.memory_blobs import MemoryBlobs
 from onnxplain_server.adapters.storage.memory_cache import MemoryCache
 from onnxplain_server.adapters.storage.signing import Signer
 from functools import partial
-from onnxplain_server.serve import Server, run
+from onnxplain_server.serve import Server
+from onnxplain_server.server_process import run
 from onnxplain_server.config.loading import load
 
 class Runner:
@@ -308,7 +309,7 @@ class Runner:
 logging.basicConfig(level="INFO", stream=sys.stdout, format="%(message)s")
 settings = load({{"rest_port": 0, "grpc_port": 0, "metrics_port": 0, "grace_seconds": {grace}}})
 run(settings, partial(Server, settings, Runner(), MemoryCache(0, Signer(b"")), MemoryBlobs(0, 1),
-                      decoder=LocalDecoder()))
+                      decoder=LocalDecoder()), lambda rest_port, grpc_port: None)
 """
 
 

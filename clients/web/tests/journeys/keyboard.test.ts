@@ -46,7 +46,7 @@ test("a model is chosen, explained, explored and moved without a mouse", async (
 
   await reach(page, /^One row$/);
   await page.keyboard.press("Enter");
-  await page.locator(".prediction").waitFor();
+  await page.locator(".prediction").first().waitFor();
   const before = await page.locator(".prediction").allTextContents();
   await reach(page, /^Move size$/);
   await page.keyboard.press("End");
