@@ -20,6 +20,8 @@ async function reach(page: Page, name: RegExp): Promise<void> {
 
 test("a model is chosen, explained, explored and moved without a mouse", async () => {
   const page = await open();
+  // Somebody who always listens: else the browser may open a dialog of its own between two files.
+  page.on("filechooser", () => undefined);
   for (const [button, name] of [
     [/^Choose a model/, "fruit.onnx"],
     [/^Choose a table/, "fruit.csv"],
@@ -46,7 +48,7 @@ test("a model is chosen, explained, explored and moved without a mouse", async (
 
   await reach(page, /^One row$/);
   await page.keyboard.press("Enter");
-  await page.locator(".prediction").waitFor();
+  await page.locator(".prediction").first().waitFor();
   const before = await page.locator(".prediction").allTextContents();
   await reach(page, /^Move size$/);
   await page.keyboard.press("End");
