@@ -600,8 +600,10 @@ lock: $(ENV) $(PROTO_ENV) ## Refresh the locks; newest versions with LOCK_FLAGS=
 	$(RESOLVE) --output-file requirements/proto.txt --group pyproject.toml:proto
 	.venv-proto/bin/npm install --prefix tools --package-lock-only --omit-lockfile-registry-resolved --no-update-notifier
 	.venv-proto/bin/npm install --prefix $(TS) --package-lock-only --omit-lockfile-registry-resolved --no-update-notifier
+	.venv-proto/bin/npm install --prefix $(WEB) --package-lock-only --omit-lockfile-registry-resolved --no-update-notifier
 	.venv-proto/bin/node tools/without_addresses.mjs tools/package-lock.json
 	.venv-proto/bin/node tools/without_addresses.mjs $(TS)/package-lock.json
+	.venv-proto/bin/node tools/without_addresses.mjs $(WEB)/package-lock.json
 
 .PHONY: clean
 clean: ## Remove all that make made, environments too

@@ -255,7 +255,7 @@ def _stores(settings: Settings) -> _Stores:
 
 
 def _serve(flags: Mapping[str, object], began: Began) -> None:
-    from onnxplain_server import outside, running, serve  # noqa: PLC0415
+    from onnxplain_server import outside, serve, server_process  # noqa: PLC0415
     from onnxplain_server.config.loading import load
     from onnxplain_server.telemetry import logs  # noqa: PLC0415
 
@@ -282,7 +282,7 @@ def _serve(flags: Mapping[str, object], began: Began) -> None:
             sources=sources,
             remote_sessions=remote_sessions,
         )
-        running.run(settings, make_server, began)
+        server_process.run(settings, make_server, began)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from flask import Blueprint
@@ -14,7 +15,8 @@ from onnxplain_server.adapters.access.watched_files import FileError, WatchedFil
 from onnxplain_server.config.setting_names import SettingsError
 from onnxplain_server.config.settings import Settings
 from onnxplain_server.transport.admission.authentication import Authenticator, TokenVerifier
-from onnxplain_server.transport.rest.page_routes import Login, page_routes
+from onnxplain_server.transport.rest.page_routes import Login, PageConfig, page_routes
+from onnxplain_server.transport.service import Service
 
 if TYPE_CHECKING:
     from onnxplain_server.adapters.access.certificates import CertificateFiles
@@ -62,7 +64,7 @@ def build_access(settings: Settings) -> Access:
         raise SettingsError(str(error)) from None
 
 
-def build_page(settings: Settings) -> Blueprint | None:
+def build_page(settings: Settings, service: Service) -> Blueprint | None:
     """Build the routes of the page, with its login at a provider that knows it as a client."""
     if not settings.page:
         return None
@@ -70,7 +72,18 @@ def build_page(settings: Settings) -> Blueprint | None:
     if settings.oidc_issuer is not None and settings.oidc_client_id is not None:
         scopes = tuple(settings.oidc_scopes.split())
         login = Login(settings.oidc_issuer, settings.oidc_client_id, scopes)
-    return page_routes(login)
+    return page_routes(
+        PageConfig(
+            version("onnxplain-server"),
+            needs_token=any(
+                (settings.tokens_file, settings.oidc_issuer, settings.tls_client_ca_file)
+            ),
+            upload_bytes={part: each.byte_count for part, each in service.upload_limits.items()},
+            has_operations=service.operations is not None,
+            has_sources=settings.sources_file is not None,
+            login=login,
+        )
+    )
 
 
 def _openid(settings: Settings) -> Iterator[TokenVerifier]:

@@ -13,8 +13,8 @@ import kubernetes_validate
 import pytest
 import yaml
 from onnxplain_server.adapters.remote_server.remote_list import read_remote_list
-from onnxplain_server.cli import setting_flags
 from onnxplain_server.cli.commands import command
+from onnxplain_server.cli.requests import setting_flags
 from onnxplain_server.config.loading import load
 from onnxplain_server.config.settings import Settings
 

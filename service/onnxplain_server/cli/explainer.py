@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 import typer
 
-from onnxplain_server.cli import setting_flags
+from onnxplain_server.cli.requests import setting_flags
 from onnxplain_server.cli.serve import serve
 
 KSERVE_FLAGS: Mapping[str, tuple[str, ...]] = MappingProxyType(

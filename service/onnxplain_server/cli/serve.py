@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 import typer
 
-from onnxplain_server.cli import setting_flags
 from onnxplain_server.cli.failure import USAGE_ERROR, CommandError, in_short
 from onnxplain_server.cli.parts import ServiceParts
+from onnxplain_server.cli.requests import setting_flags
 from onnxplain_server.config.setting_names import SettingsError
 from onnxplain_server.core.interfaces import Began
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import typer
 from pydantic import ByteSize, SecretStr
 
-from onnxplain_server.cli import setting_flags
 from onnxplain_server.cli.failure import USAGE_ERROR, CommandError, in_short
+from onnxplain_server.cli.requests import setting_flags
 from onnxplain_server.config.setting_names import CONFIG_FILE, SettingsError
 
 if TYPE_CHECKING:

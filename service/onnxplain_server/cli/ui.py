@@ -49,17 +49,22 @@ def ui(
         files = _file(model), _file(table)
         with tempfile.TemporaryDirectory() as folder:
             token, tokens_file = _new_token(Path(folder))
-            flags = {
-                "host": _HOST,
-                "rest_host": _HOST,
-                "rest_port": port,
-                "grpc_port": 0,
-                "metrics_port": 0,
-                "tokens_file": str(tokens_file),
-                "page": True,
-                "log_level": "warning",
-            }
+            flags = _flags(port, tokens_file)
             run_server(context.obj, flags, partial(_open, *files, token, opens_browser=browser))
+
+
+def _flags(port: int, tokens_file: Path) -> dict[str, object]:
+    """Return the settings of a server that only this machine reaches."""
+    return {
+        "host": _HOST,
+        "rest_host": _HOST,
+        "rest_port": port,
+        "grpc_port": 0,
+        "metrics_port": 0,
+        "tokens_file": str(tokens_file),
+        "page": True,
+        "log_level": "warning",
+    }
 
 
 def _file(path: str | None) -> Path | None:

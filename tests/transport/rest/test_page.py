@@ -5,9 +5,11 @@ from __future__ import annotations
 import gzip
 import json
 import re
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+from onnxplain_server.adapters.storage.operations.memory_operations import MemoryOperations
 
 TOKENS = "onnxplain-tokens.toml"
 
@@ -135,5 +137,27 @@ def test_the_page_knows_the_provider_of_logins_and_may_ask_no_other(start, make_
     assert "connect-src 'self' http://127.0.0.1:9;" in policy
 
 
-def test_without_a_provider_the_page_knows_of_none(client) -> None:
-    assert client.rest("GET", "/page/config.json").json == {}
+def test_what_the_page_knows_before_it_asks(start, make_runner) -> None:
+    client = start(make_runner(), max_model_bytes=1_000, max_table_bytes=2_000)
+
+    assert client.rest("GET", "/page/config.json").json == {
+        "version": version("onnxplain-server"),
+        "needsToken": False,
+        "uploadBytes": {"model": 1_000, "table": 2_000},
+        "hasOperations": False,
+        "hasSources": False,
+    }
+
+
+def test_the_page_knows_what_the_settings_allow(start, make_runner, tmp_path: Path) -> None:
+    tokens, sources = tmp_path / TOKENS, tmp_path / "sources.toml"
+    tokens.write_text(f"reader {'0' * 64}\n")
+    sources.write_text("")
+    operations = MemoryOperations()
+    client = start(
+        make_runner(), operations=operations, tokens_file=str(tokens), sources_file=str(sources)
+    )
+
+    config = client.rest("GET", "/page/config.json").json
+
+    assert (config["needsToken"], config["hasOperations"], config["hasSources"]) == (True,) * 3

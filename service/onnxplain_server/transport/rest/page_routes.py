@@ -56,9 +56,54 @@ class Login:
     client_id: str
     scopes: tuple[str, ...]
 
+    def encode(self) -> Mapping[str, object]:
+        """Return it as JSON has it."""
+        return {"issuer": self.issuer, "clientId": self.client_id, "scopes": self.scopes}
+
+
+@dataclass(frozen=True, slots=True)
+class PageConfig:
+    """Configuration that the page reads before it asks anything else; anybody may read it.
+
+    Attributes
+    ----------
+    version : str
+        Of the server.
+    needs_token : bool
+        Whether calls need a token.
+    upload_bytes : mapping of str to int
+        Size limits of uploads, by "model" and "table".
+    has_operations : bool
+        Whether operations can be started.
+    has_sources : bool
+        Whether models or tables may be named by URIs.
+    login : Login, optional
+        Where its readers log in; without it, a token can be typed.
+    """
+
+    version: str
+    needs_token: bool
+    upload_bytes: Mapping[str, int]
+    has_operations: bool
+    has_sources: bool
+    login: Login | None
+
+    def encode(self) -> bytes:
+        """Encode as JSON."""
+        told: dict[str, object] = {
+            "version": self.version,
+            "needsToken": self.needs_token,
+            "uploadBytes": dict(self.upload_bytes),
+            "hasOperations": self.has_operations,
+            "hasSources": self.has_sources,
+        }
+        if self.login is not None:
+            told["openid"] = self.login.encode()
+        return json.dumps(told).encode()
+
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _File:
+class _PageFile:
     """File of the page, as it is sent."""
 
     content: bytes
@@ -67,49 +112,38 @@ class _File:
     cache_control: str
 
     @classmethod
-    def of(cls, content: bytes, media_type: str, cache_control: str) -> _File:
+    def of(cls, content: bytes, media_type: str, cache_control: str) -> _PageFile:
         """Compress a file where that is worth it."""
         compressed = gzip.compress(content, mtime=0) if media_type in _COMPRESSED else None
         return cls(content, compressed, media_type, cache_control)
 
 
-def page_routes(login: Login | None = None, folder: Traversable = _FILES) -> Blueprint:
+def page_routes(config: PageConfig, folder: Traversable = _FILES) -> Blueprint:
     """Make the routes; the files are read once, now.
 
     Parameters
     ----------
-    login : Login, optional
-        Where its readers log in; without it, a token can be typed.
+    config : PageConfig
     folder : Traversable
         Files of the page: `index.html`, and others with a digest in their names.
     """
     routes = Blueprint(PAGE, "onnxplain")
-    policy = _policy(login)
-    for path, file in _pages(folder, login).items():
+    policy = _policy(config.login)
+    for path, file in _pages(folder, config).items():
         routes.add_url_rule(path, path.replace(".", "_"), partial(_send, file, policy))
     return routes
 
 
-def _pages(folder: Traversable, login: Login | None) -> Mapping[str, _File]:
+def _pages(folder: Traversable, config: PageConfig) -> Mapping[str, _PageFile]:
     """Return all files by their paths."""
-    pages = {"/page/config.json": _File.of(_config(login), JSON, _REVALIDATED)}
+    pages = {"/page/config.json": _PageFile.of(config.encode(), JSON, _REVALIDATED)}
     for each in folder.iterdir():
         media_type = mimetypes.guess_type(each.name)[0] or "text/plain"
         if each.name == _INDEX:
-            pages["/"] = _File.of(each.read_bytes(), media_type, _REVALIDATED)
+            pages["/"] = _PageFile.of(each.read_bytes(), media_type, _REVALIDATED)
         else:
-            pages[f"/page/{each.name}"] = _File.of(each.read_bytes(), media_type, _FOREVER)
+            pages[f"/page/{each.name}"] = _PageFile.of(each.read_bytes(), media_type, _FOREVER)
     return pages
-
-
-def _config(login: Login | None) -> bytes:
-    """Encode what the page must know before it may ask anything else."""
-    openid = login and {
-        "issuer": login.issuer,
-        "clientId": login.client_id,
-        "scopes": login.scopes,
-    }
-    return json.dumps({} if openid is None else {"openid": openid}).encode()
 
 
 def _policy(login: Login | None) -> str:
@@ -134,7 +168,7 @@ def _origin(url: str) -> str:
     return f"{parts.scheme}://{parts.netloc}"
 
 
-def _send(file: _File, policy: str) -> Response:
+def _send(file: _PageFile, policy: str) -> Response:
     accepts = request.accept_encodings["gzip"] > 0 and file.compressed is not None
     content = file.compressed if accepts and file.compressed is not None else file.content
     response = Response(content, mimetype=file.media_type)

@@ -14,7 +14,7 @@ from urllib.request import Request, urlopen
 import pytest
 
 COMMAND = [sys.executable, "-m", "onnxplain_server", "ui", "--no-browser"]
-FOLDER = Path(__file__).parents[2] / "examples" / "miami"
+FOLDER = Path(__file__).parents[3] / "examples" / "miami"
 MODEL, TABLE = FOLDER / "miami.onnx", FOLDER / "miami_housing.csv.gz"
 
 
