@@ -3,14 +3,14 @@
 import { effect } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { TokenForm } from "./access/token_form";
+import { plain } from "./common/name";
+import type { Room } from "./common/question";
+import { RunBar } from "./common/run_bar";
+import { forgetOthers, resumeFromAddress } from "./common/runs";
+import { hrefOf, place, question } from "./common/store";
 import { Explore } from "./explore/explore";
 import { Row } from "./row/row";
 import { Share } from "./share/share";
-import { plain } from "./shared/name";
-import type { Room } from "./shared/question";
-import { RunBar } from "./shared/run_bar";
-import { forgetOthers, resumeFromAddress } from "./shared/runs";
-import { hrefOf, place, question } from "./shared/store";
 import { Start } from "./start/start";
 
 const TITLES: Readonly<Record<Room, string>> = {

@@ -4,7 +4,7 @@ import { render } from "preact";
 import { receive } from "./access/login";
 import { recall } from "./access/tokens";
 import { App } from "./app";
-import { follow } from "./shared/store";
+import { follow } from "./common/store";
 import "./styles/look.css";
 import "./styles/page.css";
 import "./styles/print.css";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { EMPTY, fromHash, type Place, toHash } from "../src/shared/question";
+import { EMPTY, fromHash, type Place, toHash } from "../src/common/question";
 
 const HOSTILE = "</script>&a=b?c#d/e f\u202e%";
 

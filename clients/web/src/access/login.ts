@@ -1,7 +1,7 @@
 /** Login on the page of an OpenID provider: authorisation code with PKCE (RFC 7636). */
 
 import { signal } from "@preact/signals";
-import { base } from "../shared/server";
+import { base } from "../common/server";
 import { challengeOf, randomText } from "./pkce";
 import { keep } from "./tokens";
 

@@ -2,7 +2,7 @@
 
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import { token } from "../shared/server";
+import { token } from "../common/server";
 import { begin, fault, provider } from "./login";
 import { isAsking, show } from "./tokens";
 

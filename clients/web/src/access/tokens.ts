@@ -1,8 +1,8 @@
 /** Whether the page asks who its reader is, and how that is told. */
 
 import { signal } from "@preact/signals";
-import { token } from "../shared/server";
-import { describeAgain } from "../shared/store";
+import { token } from "../common/server";
+import { describeAgain } from "../common/store";
 
 /** Whether the form for tokens is open. */
 export const isAsking = signal(false);

@@ -2,11 +2,11 @@
 
 import { useSignal, useSignalEffect } from "@preact/signals";
 import type { v1 } from "onnxplain/rest";
-import { between, count } from "../shared/formats";
-import { Problem } from "../shared/problem";
-import { compute, inputOf, type Methods, run } from "../shared/runs";
-import { client } from "../shared/server";
-import { question } from "../shared/store";
+import { between, count } from "../common/formats";
+import { Problem } from "../common/problem";
+import { compute, inputOf, type Methods, run } from "../common/runs";
+import { client } from "../common/server";
+import { question } from "../common/store";
 
 interface Props {
   readonly title: string;

@@ -1,10 +1,10 @@
 /** The second room: what was found, by method, by feature and by pair. */
 
 import { useSignal } from "@preact/signals";
-import { count } from "../shared/formats";
-import { Name } from "../shared/name";
-import { answers, compute, overviewOf, run } from "../shared/runs";
-import { features, hrefOf, place, question } from "../shared/store";
+import { count } from "../common/formats";
+import { Name } from "../common/name";
+import { answers, compute, overviewOf, run } from "../common/runs";
+import { features, hrefOf, place, question } from "../common/store";
 import { FeaturePage } from "./feature_page";
 import { MethodPage } from "./method_page";
 import { about, METHODS } from "./methods";

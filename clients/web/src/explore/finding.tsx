@@ -2,11 +2,11 @@
 
 import type { Explanation } from "onnxplain/rest";
 import { useMemo } from "preact/hooks";
-import { Chart } from "../shared/chart";
-import { DataTable } from "../shared/data_table";
-import { count, number } from "../shared/formats";
-import { Names } from "../shared/name";
-import { go, hrefOf } from "../shared/store";
+import { Chart } from "../common/chart";
+import { DataTable } from "../common/data_table";
+import { count, number } from "../common/formats";
+import { Names } from "../common/name";
+import { go, hrefOf } from "../common/store";
 import { pathOf, picked } from "./links";
 import { tablesOf } from "./tables";
 

@@ -1,8 +1,8 @@
 /** One method: what it found, with what is known about it. */
 
-import { answers, type Methods } from "../shared/runs";
-import { question } from "../shared/store";
-import { Warnings } from "../shared/warnings";
+import { answers, type Methods } from "../common/runs";
+import { question } from "../common/store";
+import { Warnings } from "../common/warnings";
 import { Compute } from "./compute";
 import { Finding } from "./finding";
 import type { About } from "./methods";

@@ -1,9 +1,9 @@
 /** The overview: each method's first charts, and what to know about them. */
 
 import type { Explanation } from "onnxplain/rest";
-import { answers, overviewOf, run } from "../shared/runs";
-import { hrefOf } from "../shared/store";
-import { Warnings } from "../shared/warnings";
+import { answers, overviewOf, run } from "../common/runs";
+import { hrefOf } from "../common/store";
+import { Warnings } from "../common/warnings";
 import { Finding } from "./finding";
 import { about } from "./methods";
 import { Receipt } from "./receipt";

@@ -1,8 +1,8 @@
 /** Features together: their surface, and how strongly they interact. */
 
-import { Name, Names } from "../shared/name";
-import type { Methods } from "../shared/runs";
-import { hrefOf } from "../shared/store";
+import { Name, Names } from "../common/name";
+import type { Methods } from "../common/runs";
+import { hrefOf } from "../common/store";
 import { Asked } from "./feature_page";
 import { RequestCode } from "./request_code";
 

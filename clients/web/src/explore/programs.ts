@@ -1,7 +1,7 @@
 /** Requests as programs in the languages of the clients. */
 
-import type { Content } from "../shared/question";
-import type { Methods } from "../shared/runs";
+import type { Content } from "../common/question";
+import type { Methods } from "../common/runs";
 import { snake } from "./methods";
 
 /** What a program asks. */

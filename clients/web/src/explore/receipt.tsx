@@ -1,9 +1,9 @@
 /** How numbers were made. */
 
 import { type Explanations, v1 } from "onnxplain/rest";
-import { count, number, words } from "../shared/formats";
-import { Name } from "../shared/name";
-import { save } from "../shared/saving";
+import { count, number, words } from "../common/formats";
+import { Name } from "../common/name";
+import { save } from "../common/saving";
 
 export function Receipt({ found }: { found: Explanations }) {
   const { receipt } = found;

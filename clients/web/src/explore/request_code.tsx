@@ -1,9 +1,9 @@
 /** The request of what is shown, to copy into a program. */
 
 import { useSignal } from "@preact/signals";
-import type { Methods } from "../shared/runs";
-import { options } from "../shared/server";
-import { question } from "../shared/store";
+import type { Methods } from "../common/runs";
+import { options } from "../common/server";
+import { question } from "../common/store";
 import { LANGUAGES, type Language, programOf } from "./programs";
 
 export function RequestCode({ methods }: { methods: Methods }) {

@@ -1,9 +1,9 @@
 /** How the prediction of the row changes with one feature, while the rest stays as it is. */
 
 import { useMemo } from "preact/hooks";
-import { Chart } from "../shared/chart";
-import { clipped, Name } from "../shared/name";
-import { Problem } from "../shared/problem";
+import { Chart } from "../common/chart";
+import { clipped, Name } from "../common/name";
+import { Problem } from "../common/problem";
 import { curveSpec } from "./curve_spec";
 import { usePrediction } from "./predicting";
 import { type Described, gridOf, type Values } from "./values";

@@ -1,8 +1,8 @@
 /** The curve of one row as a chart: data under names of our own, so that no column's name is one. */
 
 import type { v1 } from "onnxplain/rest";
-import { isText } from "../shared/calls";
-import { clipped } from "../shared/name";
+import { isText } from "../common/calls";
+import { clipped } from "../common/name";
 import type { Described } from "./values";
 
 const INK = "#202124";

@@ -1,9 +1,9 @@
 /** The features of a row, each of which can be moved. */
 
 import { useSignal } from "@preact/signals";
-import { isText } from "../shared/calls";
-import { number } from "../shared/formats";
-import { clipped, Name } from "../shared/name";
+import { isText } from "../common/calls";
+import { number } from "../common/formats";
+import { clipped, Name } from "../common/name";
 import type { Described, Values } from "./values";
 
 interface Props {

@@ -3,8 +3,8 @@
 import { type Signal, useSignal } from "@preact/signals";
 import { v1 } from "onnxplain/rest";
 import { useEffect } from "preact/hooks";
-import { predict } from "../shared/calls";
-import { features, question, table } from "../shared/store";
+import { predict } from "../common/calls";
+import { features, question, table } from "../common/store";
 import { type Described, toTable, type Values } from "./values";
 
 /** What was predicted last; an error where that failed. */

@@ -1,9 +1,9 @@
 /** What the model predicts for the row. */
 
-import { number } from "../shared/formats";
-import { Name } from "../shared/name";
-import { Problem } from "../shared/problem";
-import { Warnings } from "../shared/warnings";
+import { number } from "../common/formats";
+import { Name } from "../common/name";
+import { Problem } from "../common/problem";
+import { Warnings } from "../common/warnings";
 import { usePrediction } from "./predicting";
 import type { Described, Values } from "./values";
 

@@ -3,9 +3,9 @@
 import { useSignal } from "@preact/signals";
 import type { v1 } from "onnxplain/rest";
 import { useEffect } from "preact/hooks";
-import { describeTable } from "../shared/calls";
-import { Problem } from "../shared/problem";
-import { features, question, table } from "../shared/store";
+import { describeTable } from "../common/calls";
+import { Problem } from "../common/problem";
+import { features, question, table } from "../common/store";
 import { Curve } from "./curve";
 import { Moves } from "./moves";
 import { Nearest } from "./nearest";

@@ -1,7 +1,7 @@
 /** The values of one row, and rows as tables. */
 
 import type { v1 } from "onnxplain/rest";
-import { isText } from "../shared/calls";
+import { isText } from "../common/calls";
 
 /** Numbers or text by the names of their columns; NaN and empty text are missing. */
 export type Values = Readonly<Record<string, number | string>>;

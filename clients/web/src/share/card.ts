@@ -1,10 +1,10 @@
 /** A section of a model card, as Markdown. */
 
+import { number } from "../common/formats";
+import { clipped } from "../common/name";
+import type { Answer } from "../common/runs";
 import { about } from "../explore/methods";
 import { tablesOf } from "../explore/tables";
-import { number } from "../shared/formats";
-import { clipped } from "../shared/name";
-import type { Answer } from "../shared/runs";
 
 const ROWS = 10;
 

@@ -1,9 +1,9 @@
 /** What a report holds, drawn. */
 
 import type { Plot } from "onnxplain/rest";
+import type { Answer } from "../common/runs";
 import { about } from "../explore/methods";
 import { type Statistics, tablesOf } from "../explore/tables";
-import type { Answer } from "../shared/runs";
 
 /** A drawn chart. */
 export interface Picture {

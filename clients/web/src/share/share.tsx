@@ -1,14 +1,14 @@
 /** The fourth room: what was found, to give to others. */
 
 import { useSignal } from "@preact/signals";
+import { Problem } from "../common/problem";
+import { answers } from "../common/runs";
+import { save } from "../common/saving";
+import { question } from "../common/store";
+import { Warnings } from "../common/warnings";
 import { Finding } from "../explore/finding";
 import { about } from "../explore/methods";
 import { Receipt } from "../explore/receipt";
-import { Problem } from "../shared/problem";
-import { answers } from "../shared/runs";
-import { save } from "../shared/saving";
-import { question } from "../shared/store";
-import { Warnings } from "../shared/warnings";
 import { cardOf } from "./card";
 import { contentsOf } from "./contents";
 import { notes } from "./notes";
@@ -89,7 +89,7 @@ function Files({ title }: { title: string }) {
     error.value = undefined;
     try {
       const { reportOf } = await import("./report");
-      const { pictureOf } = await import("../shared/vega");
+      const { pictureOf } = await import("../common/vega");
       const contents = await contentsOf(title, notes.value, answers.value, pictureOf);
       save(`${title}.html`, "text/html", reportOf(contents));
     } catch (fault) {

@@ -1,7 +1,7 @@
 /** What a report is called. */
 
-import { clipped } from "../shared/name";
-import type { Question } from "../shared/question";
+import { clipped } from "../common/name";
+import type { Question } from "../common/question";
 
 /** The title for a question. */
 export function titleOf({ model }: Question): string {

@@ -2,12 +2,12 @@
 
 import { useSignal, useSignalEffect } from "@preact/signals";
 import { v1 } from "onnxplain/rest";
-import { between, count } from "../shared/formats";
-import { clipped } from "../shared/name";
-import { Problem } from "../shared/problem";
-import { answers, compute, inputOf, overviewOf, run } from "../shared/runs";
-import { client } from "../shared/server";
-import { ask, faults, features, go, hrefOf, model, question, table } from "../shared/store";
+import { between, count } from "../common/formats";
+import { clipped } from "../common/name";
+import { Problem } from "../common/problem";
+import { answers, compute, inputOf, overviewOf, run } from "../common/runs";
+import { client } from "../common/server";
+import { ask, faults, features, go, hrefOf, model, question, table } from "../common/store";
 
 export function Begin() {
   const refusal = table.value?.table?.matching?.refusal ?? "";

@@ -2,10 +2,10 @@
 
 import { useSignal } from "@preact/signals";
 import { useRef } from "preact/hooks";
-import { Name } from "../shared/name";
-import { Problem } from "../shared/problem";
-import type { Content } from "../shared/question";
-import { ask, question } from "../shared/store";
+import { Name } from "../common/name";
+import { Problem } from "../common/problem";
+import type { Content } from "../common/question";
+import { ask, question } from "../common/store";
 import { kindOf } from "./kinds";
 
 interface Props {

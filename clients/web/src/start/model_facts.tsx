@@ -1,9 +1,9 @@
 /** What the model takes and gives. */
 
-import { count } from "../shared/formats";
-import { Name } from "../shared/name";
-import { Problem } from "../shared/problem";
-import { describing, faults, model } from "../shared/store";
+import { count } from "../common/formats";
+import { Name } from "../common/name";
+import { Problem } from "../common/problem";
+import { describing, faults, model } from "../common/store";
 
 const LISTED = 12;
 

@@ -1,7 +1,7 @@
 /** The first room: a model, a table, what matches what, and an overview of it. */
 
-import { keepModel, keepTable } from "../shared/server";
-import { question } from "../shared/store";
+import { keepModel, keepTable } from "../common/server";
+import { question } from "../common/store";
 import { Begin } from "./begin";
 import { ContentField } from "./content_field";
 import { ModelFacts } from "./model_facts";

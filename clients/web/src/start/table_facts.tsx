@@ -1,13 +1,13 @@
 /** What the table holds: columns, which of them are features, and its first rows. */
 
 import { v1 } from "onnxplain/rest";
-import { isText } from "../shared/calls";
-import { DataTable, type Grid } from "../shared/data_table";
-import { count } from "../shared/formats";
-import { Name } from "../shared/name";
-import { Problem } from "../shared/problem";
-import { describing, faults, features, question, table } from "../shared/store";
-import { Warnings } from "../shared/warnings";
+import { isText } from "../common/calls";
+import { DataTable, type Grid } from "../common/data_table";
+import { count } from "../common/formats";
+import { Name } from "../common/name";
+import { Problem } from "../common/problem";
+import { describing, faults, features, question, table } from "../common/store";
+import { Warnings } from "../common/warnings";
 import { cellsOf } from "./cells";
 
 export function TableFacts() {

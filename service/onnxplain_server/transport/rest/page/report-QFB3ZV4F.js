@@ -1,4 +1,4 @@
-import{I as m,u as c,z as p}from"./chunk-GFBKTOOO.js";import"./chunk-COGIFV5U.js";var f=`:root {
+import{C as p,I as m,t as c}from"./chunk-IGN6LRF4.js";import"./chunk-COGIFV5U.js";var f=`:root {
   color-scheme: light dark;
   --paper: #f6f7f9;
   --card: #ffffff;
@@ -161,6 +161,6 @@ ${s}
 <div class="limits"><h3>When not to rely on it</h3>${d(l)}</div>
 </section>`}function w({description:e,svg:t}){let r=new TextEncoder().encode(t),a="";for(let o of r)a+=String.fromCharCode(o);return`<figure><div class="plot"><img src="${`data:image/svg+xml;base64,${btoa(a)}`}" alt="${i(e)}"></div></figure>`}function y({title:e,note:t="",columns:r,rows:a}){let n=r.map(s=>`<th scope="col">${i(s)}</th>`).join(""),o=a.slice(0,m).map(s=>`<tr>${s.map(x).join("")}</tr>`).join(`
 `),l=a.length>m?`<p class="note">${a.length-m} more rows are left out.</p>`:"";return`<div class="table"><table><caption><b>${i(e)}</b> <span class="note">${i(t)}</span></caption>
-<thead><tr>${n}</tr></thead><tbody>${o}</tbody></table>${l}</div>`}function x(e){return typeof e=="string"?`<td><bdi>${i(e)}</bdi></td>`:`<td class="number">${c(e)}</td>`}function d(e){return`<ul>${e.map(t=>`<li><bdi>${i(t)}</bdi></li>`).join("")}</ul>`}var $={"&":"&amp;","<":"&lt;",">":"&gt;",'"':"&quot;","'":"&#39;"};function i(e){return e.split(`
-`).map(t=>p(t).replace(/[&<>"']/g,r=>$[r]??"")).join(`
+<thead><tr>${n}</tr></thead><tbody>${o}</tbody></table>${l}</div>`}function x(e){return typeof e=="string"?`<td><bdi>${i(e)}</bdi></td>`:`<td class="number">${p(e)}</td>`}function d(e){return`<ul>${e.map(t=>`<li><bdi>${i(t)}</bdi></li>`).join("")}</ul>`}var $={"&":"&amp;","<":"&lt;",">":"&gt;",'"':"&quot;","'":"&#39;"};function i(e){return e.split(`
+`).map(t=>c(t).replace(/[&<>"']/g,r=>$[r]??"")).join(`
 `)}export{P as reportOf};
