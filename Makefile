@@ -613,15 +613,17 @@ lock: $(ENV) $(PROTO_ENV) ## Refresh the locks; newest versions with LOCK_FLAGS=
 	.venv-proto/bin/npm install --prefix tools --package-lock-only --omit-lockfile-registry-resolved --no-update-notifier
 	.venv-proto/bin/npm install --prefix $(TS) --package-lock-only --omit-lockfile-registry-resolved --no-update-notifier
 	.venv-proto/bin/npm install --prefix $(WEB) --package-lock-only --omit-lockfile-registry-resolved --no-update-notifier
+	.venv-proto/bin/npm install --prefix $(WEB) --package-lock-only --omit-lockfile-registry-resolved --no-update-notifier
 	.venv-proto/bin/node tools/without_addresses.mjs tools/package-lock.json
 	.venv-proto/bin/node tools/without_addresses.mjs $(TS)/package-lock.json
+	.venv-proto/bin/node tools/without_addresses.mjs $(WEB)/package-lock.json
 	.venv-proto/bin/node tools/without_addresses.mjs $(WEB)/package-lock.json
 
 .PHONY: clean
 clean: ## Remove all that make made, environments too
 	rm -rf .venv .venv-bench .venv-export .venv-fuzz .venv-kserve .venv-mlflow .venv-mlserver .venv-notebook .venv-proto .venv-models .venv-peer .venv-release .venv-study .venv-triton tools/node_modules tools/go/bin tools/audit/bin tools/cosign/bin tools/kubernetes/bin* tools/stores/bin build dist .demo
 	rm -f service/onnxplain_server/trees/kernels/_compiled_*
-	rm -rf $(TS)/node_modules $(TS)/build $(TS)/dist $(TS)/src/gen clients/java/target
+	rm -rf $(TS)/node_modules $(TS)/build $(TS)/dist $(TS)/src/gen $(WEB)/node_modules $(WEB)/build $(WEB)/dist clients/java/target
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find clients $(CHECKED) -name __pycache__ -prune -exec rm -rf {} +
 

@@ -144,7 +144,7 @@ def _specification(plot: Plot) -> Any:
 
 
 def _render(page: _TemplateParser) -> str:
-    scripts = [renderer.library(), _asset("drawing.js"), _asset("page.js")]
+    scripts = [renderer.library(), _asset("drawing.js") + _asset("page.js")]
     template = _environment().get_template("page.html")
     return template.render(
         page=page,

@@ -20,6 +20,8 @@ async function reach(page: Page, name: RegExp): Promise<void> {
 
 test("a model is chosen, explained, explored and moved without a mouse", async () => {
   const page = await open();
+  // Somebody who always listens: else the browser may open a dialog of its own between two files.
+  page.on("filechooser", () => undefined);
   for (const [button, name] of [
     [/^Choose a model/, "fruit.onnx"],
     [/^Choose a table/, "fruit.csv"],
