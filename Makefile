@@ -613,10 +613,8 @@ lock: $(ENV) $(PROTO_ENV) ## Refresh the locks; newest versions with LOCK_FLAGS=
 	.venv-proto/bin/npm install --prefix tools --package-lock-only --omit-lockfile-registry-resolved --no-update-notifier
 	.venv-proto/bin/npm install --prefix $(TS) --package-lock-only --omit-lockfile-registry-resolved --no-update-notifier
 	.venv-proto/bin/npm install --prefix $(WEB) --package-lock-only --omit-lockfile-registry-resolved --no-update-notifier
-	.venv-proto/bin/npm install --prefix $(WEB) --package-lock-only --omit-lockfile-registry-resolved --no-update-notifier
 	.venv-proto/bin/node tools/without_addresses.mjs tools/package-lock.json
 	.venv-proto/bin/node tools/without_addresses.mjs $(TS)/package-lock.json
-	.venv-proto/bin/node tools/without_addresses.mjs $(WEB)/package-lock.json
 	.venv-proto/bin/node tools/without_addresses.mjs $(WEB)/package-lock.json
 
 .PHONY: clean
