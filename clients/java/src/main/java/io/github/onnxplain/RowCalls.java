@@ -100,8 +100,8 @@ abstract class RowCalls extends LongExplanations {
         if (model != null) {
             whole.setModel(model.message());
         }
-        Parcel<DescribeTableRequest> parcel = new Parcel<>(
-                whole.build(), model == null ? null : model.file(), table.file(), terms.messageLimit());
+        Parcel<DescribeTableRequest> parcel =
+                new Parcel<>(whole.build(), model == null ? null : model.file(), table.file(), terms.messageLimit());
         return Calls.await(calls.run(
                 timeout,
                 exchange -> exchange.deliver(parcel, (stub, request) -> {
