@@ -87,7 +87,6 @@ def answerers(_settings: WorkerSettings) -> Mapping[FrameKind, Answerer]:
 
 
 def _answer(computer: TaskComputer, arena: Arena, payload: bytes, host: RemoteHost) -> bytes:
-    host.advance(0, 0)
     task = arena_task.unpack(arena, payload)
     files = [
         FileInRanges(name, count, partial(_ask, host, number))
@@ -101,9 +100,10 @@ def _answer(computer: TaskComputer, arena: Arena, payload: bytes, host: RemoteHo
 def _answer_rows(
     computer: PredictionComputer, arena: Arena, payload: bytes, host: RemoteHost
 ) -> bytes:
-    host.advance(0, 0)  # else a model that ends this process would be tried in others for ever
     ledger = Ledger(host)
-    task = arena_task.unpack_predictions(arena, payload)
+    # Tells that it has begun: a model that ends a process before is tried in others, without end.
+    with host.loading():
+        task = arena_task.unpack_predictions(arena, payload)
     predictions = computer.compute(*task, lambda: ledger.spend(0, 0))
     return arena_task.pack_result(arena, predictions)
 
