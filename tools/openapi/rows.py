@@ -1,4 +1,4 @@
-"""What REST takes beyond the contract: a table in one of the JSON forms of MLflow's servers."""
+"""Rows in forms of REST beyond the contract: the JSON of MLflow's servers."""
 
 from __future__ import annotations
 

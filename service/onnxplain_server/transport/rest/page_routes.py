@@ -1,6 +1,6 @@
 """The page for people: files of the package, public, with a strict content security policy.
 
-`make client-web` makes the files from `clients/web`. What the page shows it asks of the routes of
+`make page` makes the files from `clients/web`. What the page shows it asks of the routes of
 REST, as any client does.
 """
 
