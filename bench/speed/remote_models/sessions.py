@@ -24,7 +24,7 @@ from bench.speed.remote_models.slow_server import COLUMNS
 from bench.speed_table.row import Row, Unit, in_turn, lines, seconds
 
 RUNS = 5
-TABLE_ROWS = 200
+TABLE_ROWS = 500
 SMALL_REQUESTS = 100
 
 

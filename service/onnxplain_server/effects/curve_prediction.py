@@ -23,7 +23,7 @@ from onnxplain_server.effects.sweep import Averages, Shares, Sweep, Sweeper, run
 _BLOCK_ROWS = 16_384
 """Hybrid rows per block, which bounds memory."""
 
-_SECONDS_TOGETHER = 0.25
+_SECONDS_TOGETHER = 1.0
 """Time of sweeps that run side by side: until their end, the plan does not fall."""
 _PARTS_PER_THREAD = 4
 """Parts for each further thread that run side by side, also if they take longer."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import threading
 import time
 from base64 import b64encode
 from collections.abc import Callable, Iterator
@@ -183,17 +184,18 @@ def test_a_deadline_ends_calls_under_way(
     """One call at a time is allowed: the next request finds it ended, though nobody answered it."""
     server = serve(remote_models_file=listed(models.url, calls=1))
     with onnxplain.connect(server.endpoint) as client:
-        models.gate.clear()
+        opened, models.gate = models.gate, threading.Event()
         with pytest.raises(onnxplain.ExplainError) as late:
             client.explain(models.named, case[1], LOSS, **ASKED, timeout=3)
         assert models.is_asked.is_set()
-        # Opens the gate to calls that come from now on; the first one waits on.
-        models.gate.set()
+        # Calls that come from now on find another gate; the first one waits on.
+        closed, models.gate = models.gate, opened
         answer = client.explain(models.named, case[1], LOSS, **ASKED)
+        await_metric(server, "onnxplain_remote_failures_total")
+        closed.set()
 
     assert late.value.reason == "DEADLINE_EXCEEDED"
     assert answer.average_loss.losses
-    await_metric(server, "onnxplain_remote_failures_total")
 
 
 def test_a_list_with_a_fault_ends_the_start(tmp_path: Path) -> None:

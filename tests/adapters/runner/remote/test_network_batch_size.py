@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from onnxplain_server.adapters.runner.remote.call_slots import CallSlots
 from onnxplain_server.adapters.runner.remote.network_batch_size import NetworkBatchSize
-from onnxplain_server.effects.batch_size import next_call
+from onnxplain_server.effects.batch_size import ALIGNMENT, next_call
 
 
 def settled(row_limit: int, call_seconds: float, row_seconds: float) -> NetworkBatchSize:
     """Time calls of a model until the size is learned."""
-    size = NetworkBatchSize(row_limit, 4)
+    size = NetworkBatchSize(row_limit, CallSlots(4))
     for _ in range(100):
         rows = size.current()
         size.record(rows, rows, call_seconds + rows * row_seconds)
@@ -35,15 +36,19 @@ def test_calls_are_large_until_their_rows_take_a_second(
 
 
 @pytest.mark.parametrize("row_limit", [16, 31, 32, 100, 2_000, 10**6])
-def test_no_call_of_a_piece_has_more_rows_than_the_limit(row_limit: int) -> None:
+def test_calls_of_a_piece_have_some_rows_more_than_the_limit_at_most(row_limit: int) -> None:
     size = settled(row_limit, 0.01, 1e-7).current()
 
     for stop in range(1, 3 * row_limit if row_limit < 2_500 else 100, 7):
         start = 0
         while start < stop:
             rows = next_call(start, stop, size)
-            assert rows.stop - rows.start <= max(row_limit, 31)
+            assert rows.stop - rows.start < row_limit + ALIGNMENT
             start = rows.stop
+
+
+def test_calls_are_as_large_as_the_limit() -> None:
+    assert settled(2_000, 0.01, 1e-7).current() == 2_000
 
 
 def test_the_pace_of_a_call_tells_the_rows_of_a_time() -> None:
@@ -55,7 +60,7 @@ def test_the_pace_of_a_call_tells_the_rows_of_a_time() -> None:
 
 def test_chance_in_short_calls_does_not_make_calls_small() -> None:
     """Calls of 64 rows that happen to wait 0.2 s tell nothing of calls of 256."""
-    size = NetworkBatchSize(2_000, 4)
+    size = NetworkBatchSize(2_000, CallSlots(4))
     for _ in range(100):
         rows = size.current()
         size.record(rows, rows, 0.2 if rows == 64 else 0.01)

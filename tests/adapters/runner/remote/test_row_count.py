@@ -13,6 +13,7 @@ from onnxplain.v1.interactions_pb2 import InteractionsOptions
 from onnxplain.v1.plan_pb2 import ExplanationPlan
 from onnxplain.v1.table_pb2 import Table
 from onnxplain_server.adapters.runner.in_process import InProcess
+from onnxplain_server.adapters.runner.remote.call_slots import CallSlots
 from onnxplain_server.adapters.runner.remote.model import RemoteModel
 from onnxplain_server.core.arrays import Array
 from onnxplain_server.core.model import Input
@@ -93,7 +94,7 @@ def test_a_budget_is_kept(make: Any, budget: int) -> None:
 
 def test_each_row_of_a_call_has_its_own_answer_whatever_is_known() -> None:
     calls = Calls()
-    model = RemoteModel(calls, calls.describe().inputs)
+    model = RemoteModel(calls, CallSlots(calls.call_count), calls.describe().inputs)
     model.named(("y",), has_class_scores=False)
     random = np.random.default_rng(2)
     known = random.normal(size=(40, len(NAMES)))

@@ -8,11 +8,13 @@ from copy import copy
 
 import numpy as np
 
+from onnxplain_server.adapters.runner.remote.call_slots import CallSlots
 from onnxplain_server.adapters.runner.remote.row_memo import RowMemo, distinct_rows
 from onnxplain_server.core.arrays import Array, Indices, Vector
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Input, Note
 from onnxplain_server.core.remote.models import RemotePredictions
+from onnxplain_server.effects.batch_size import ALIGNMENT
 from onnxplain_server.trees.reading.refusal import Refusal
 
 _FLOAT32 = 2.0**-24
@@ -25,6 +27,8 @@ class RemoteModel:
     Parameters
     ----------
     calls : RemotePredictions
+    slots : CallSlots
+        Taken by each call.
     inputs : tuple of Input
     output_names : tuple of str
         Empty: counted, once rows were predicted.
@@ -44,6 +48,7 @@ class RemoteModel:
     def __init__(
         self,
         calls: RemotePredictions,
+        slots: CallSlots,
         inputs: tuple[Input, ...],
         output_names: tuple[str, ...] = (),
     ) -> None:
@@ -54,6 +59,7 @@ class RemoteModel:
         self.notes: tuple[Note, ...] = ()
         self.inconsistency = ""
         self._calls = calls
+        self._slots = slots
         self._memo: RowMemo | None = None
         self._looks_up = True
         self._counted = _Count()
@@ -119,16 +125,22 @@ class RemoteModel:
             PREDICTION_FAILED, with a row that is refused; REMOTE_MODEL_ANSWER for another number
             of rows or columns; those of `RemotePredictions.predict`.
         """
-        count, limit = _count(feeds), max(1, self._calls.row_limit)
-        starts = range(0, count, limit)
-        parts = [self._call(_rows(feeds, slice(start, start + limit))) for start in starts]
+        parts = [self._call(_rows(feeds, rows)) for rows in self._spans(_count(feeds))]
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    def _spans(self, count: int) -> list[slice]:
+        """Cut rows into calls, none of a few rows at the end where the limit allows it."""
+        limit = max(1, self._calls.row_limit)
+        if 2 * ALIGNMENT <= limit < count < limit + ALIGNMENT:
+            return [slice(0, limit - ALIGNMENT), slice(limit - ALIGNMENT, count)]
+        return [slice(start, min(start + limit, count)) for start in range(0, count, limit)]
 
     def _call(self, feeds: Mapping[str, Array]) -> Array:
         count = _count(feeds)
         self._counted.add(count)
         try:
-            answers = self._calls.predict(feeds)
+            with self._slots.taken():
+                answers = self._calls.predict(feeds)
         except ExplainError as error:
             if error.reason is not Reason.PREDICTION_FAILED:
                 raise
@@ -150,7 +162,8 @@ class RemoteModel:
             half = _rows(feeds, slice(0, count // 2))
             self._counted.add(_count(half))
             try:
-                self._calls.predict(half)
+                with self._slots.taken():
+                    self._calls.predict(half)
                 feeds = _rows(feeds, slice(count // 2, None))
             except ExplainError as failed:
                 if failed.reason is not Reason.PREDICTION_FAILED:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-
+from onnxplain_server.adapters.runner.remote.call_slots import CallSlots
 from onnxplain_server.effects.batch_size import ALIGNMENT, BatchSize
 
 _SIZES = (16, 64, 256, 1_024, 4_096, 16_384)
@@ -28,20 +27,22 @@ class NetworkBatchSize(BatchSize):
     ----------
     row_limit : int
         Most rows of a call.
-    calls_at_once : int
+    slots : CallSlots
     """
 
-    clock = staticmethod(time.monotonic)
     has_way = True
 
-    def __init__(self, row_limit: int, calls_at_once: int) -> None:
+    def __init__(self, row_limit: int, slots: CallSlots) -> None:
         super().__init__()
-        # `next_call` adds up to 15 rows to the last call of a piece.
-        largest = max(ALIGNMENT, (row_limit + 1) // ALIGNMENT * ALIGNMENT - ALIGNMENT)
-        largest = min(largest, _SIZES[-1])
+        largest = min(max(1, row_limit // ALIGNMENT) * ALIGNMENT, _SIZES[-1])
         self._sizes = (*(size for size in _SIZES if size < largest), largest)
         self._times = {size: [] for size in self._sizes}
-        self.calls_at_once = calls_at_once
+        self.calls_at_once = slots.count
+        self._slots = slots
+
+    def clock(self) -> float:
+        """Return seconds of this thread, but for those that it waited for a call to end."""
+        return self._slots.clock()
 
     def current(self) -> int:
         """Return the number of rows of the next call."""

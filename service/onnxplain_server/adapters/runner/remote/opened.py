@@ -15,6 +15,7 @@ from onnxplain_server.adapters.runner.remote.answers import (
     digest_of,
     score_classes,
 )
+from onnxplain_server.adapters.runner.remote.call_slots import CallSlots
 from onnxplain_server.adapters.runner.remote.guarded_host import GuardedHost
 from onnxplain_server.adapters.runner.remote.model import RemoteModel
 from onnxplain_server.adapters.runner.remote.named_remote import NamedRemote
@@ -64,7 +65,7 @@ class OpenedRemote:
     model : RemoteModel
     batch_size : NetworkBatchSize
     threads : ThreadPoolExecutor
-        One thread for each call at a time.
+        More than calls at a time; see `CallSlots`.
     """
 
     def __init__(
@@ -76,10 +77,10 @@ class OpenedRemote:
         self._named = named
         self._calls = remotes(named.address, self.host)
         self._told = self._calls.describe()
-        self.model = RemoteModel(self._calls, _checked_inputs(self._told.inputs))
-        count = max(1, self._calls.call_count)
-        self.batch_size = NetworkBatchSize(self._calls.row_limit, count)
-        self.threads = ThreadPoolExecutor(count, thread_name_prefix="remote model")
+        slots = CallSlots(max(1, self._calls.call_count))
+        self.model = RemoteModel(self._calls, slots, _checked_inputs(self._told.inputs))
+        self.batch_size = NetworkBatchSize(self._calls.row_limit, slots)
+        self.threads = ThreadPoolExecutor(slots.thread_count, thread_name_prefix="remote model")
         self._probes: Probes | None = None
         self._answers = np.zeros((0, 0))
 
