@@ -94,7 +94,7 @@ class Predicted:
 
     def __init__(self, count: int) -> None:
         rows = np.random.default_rng(0).normal(size=(WIDTH, count)).astype(np.float32)
-        request = service_pb2.ExplainRequest(plots=False)
+        request = service_pb2.ExplainRequest(plots=False, row_count=count)
         request.model.content = nearest_neighbours(WIDTH)
         for name, values in zip(NAMES, rows, strict=False):
             request.table.columns.columns.add(name=name).numbers.extend(values.tolist())

@@ -23,6 +23,7 @@ from onnxplain_server.adapters.runner.on_workers.prediction_task import (
     PredictionJob,
     pack_job,
     pack_rows,
+    pack_task,
 )
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model_limits import ModelLimits
@@ -142,7 +143,7 @@ def test_a_model_that_crashes_its_process_is_told(cluster, neighbours) -> None:
     """The runtime overflows its stack for a tree that the limits of no service let pass."""
     limits = ModelLimits(tree_depth=10**6)
     job = pack_job(PredictionJob("RESPONSE", True, limits))
-    rows = pack_rows({"X": np.zeros((1_000, 4), np.float32)})
+    rows = pack_task([pack_rows({"X": np.zeros((1_000, 4), np.float32)})])
     deep = forests.chain(60_000).SerializeToString()
 
     def ask(model: bytes) -> Any:

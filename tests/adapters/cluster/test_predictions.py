@@ -12,6 +12,9 @@ import numpy as np
 import onnxplain
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import array_shapes, arrays
 from onnxplain_server.adapters.cluster.confined_tasks import ConfinedTasks, WorkerSize
 from onnxplain_server.adapters.cluster.executor_workers import ExecutorWorkers
 from onnxplain_server.adapters.runner.on_workers.prediction_task import (
@@ -19,11 +22,13 @@ from onnxplain_server.adapters.runner.on_workers.prediction_task import (
     PredictionJob,
     pack_job,
     pack_rows,
+    pack_task,
     unpack_reply,
     unpack_rows,
 )
 from onnxplain_server.adapters.runner.on_workers.worker_batch_size import WorkerBatchSize
 from onnxplain_server.adapters.runner.on_workers.worker_calls import WorkerCalls
+from onnxplain_server.core.arrays import Array
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model_limits import DEFAULT_LIMITS
 from onnxplain_server.effects.batch_size import BatchSize
@@ -55,9 +60,9 @@ def test_processes_of_an_executor_change_no_bit(predicted, predicted_here) -> No
         assert predicted(ExecutorWorkers(executor, 2)) == predicted_here
 
 
-@pytest.mark.parametrize(("row_width", "most"), [(5, 4), (10**9, 1)])
+@pytest.mark.parametrize(("row_width", "most"), [(5, 16), (10**9, 1)])
 def test_calls_under_way_are_bounded(neighbours: bytes, row_width: int, most: int) -> None:
-    """Two for each that runs, and fewer where their rows are too many bytes."""
+    """Two tasks of four for each that runs, and fewer where their rows are too many bytes."""
     rows = {"X": np.zeros((500, 4), np.float32)}
     job = PredictionJob("RESPONSE", True, DEFAULT_LIMITS)
     with Counting(2) as executor:
@@ -129,26 +134,67 @@ def test_a_task_tells_predictions_and_processor_time(neighbours: bytes) -> None:
     job = pack_job(PredictionJob("RESPONSE", True, DEFAULT_LIMITS))
     checks: list[None] = []
 
-    reply = PredictionComputer().compute(
-        neighbours, job, pack_rows(rows), lambda: checks.append(None)
-    )
-    predictions, seconds = unpack_reply(reply)
+    task = pack_task([pack_rows(rows), pack_rows({"X": rows["X"][:20]})])
+    reply = PredictionComputer().compute(neighbours, job, task, lambda: checks.append(None))
+    (predictions, seconds), (few, _) = unpack_reply(reply)
 
     assert predictions.shape == (1_000, 1)
+    np.testing.assert_array_equal(few, predictions[:20])
     assert seconds > 0
-    assert len(checks) > 1
+    assert len(checks) > 2
 
 
-def test_text_and_numbers_keep_their_shape_on_the_way() -> None:
-    given = {
-        "text": np.array([["a"], [""], ["ü"]], object),
-        "number": np.array([[1.5, np.nan], [-0.0, np.inf], [3, 4]], np.float32)[:, ::-1],
-    }
-    found = unpack_rows(pack_rows(given))
+_VALUES = st.one_of(
+    arrays(np.float32, array_shapes(min_dims=2, max_dims=2, min_side=0)),
+    arrays(np.float64, array_shapes(min_dims=2, max_dims=2)),
+    arrays(np.int64, array_shapes(min_dims=2, max_dims=2)),
+    arrays(np.bool_, array_shapes(min_dims=2, max_dims=2)),
+    arrays(object, array_shapes(min_dims=2, max_dims=2), elements=st.text(max_size=5)),
+)
 
-    assert found["text"].tolist() == given["text"].tolist()
-    assert found["number"].tobytes() == given["number"].tobytes()
-    assert found["number"].dtype == np.float32
+
+@given(_VALUES, st.booleans())
+def test_rows_keep_every_bit_on_the_way(values: Array, is_reversed: bool) -> None:
+    given_rows = values[:, ::-1] if is_reversed else values
+
+    found = unpack_rows(pack_rows({"X": given_rows}))["X"]
+
+    assert (found.shape, found.dtype) == (given_rows.shape, given_rows.dtype)
+    assert found.tobytes() == given_rows.tobytes() or found.tolist() == given_rows.tolist()
+
+
+def test_rows_of_a_moved_column_shrink() -> None:
+    """Five hundred rows, 32 times, with a column set to one value after the other."""
+    rows = np.tile(np.random.default_rng(0).normal(size=(500, 10)).astype(np.float32), (32, 1))
+    rows[:, 3] = np.repeat(rows[:32, 3], 500)
+
+    assert len(pack_task([pack_rows({"X": rows})])) < rows.nbytes / 20
+
+
+def test_short_calls_are_tasks_together(neighbours: bytes) -> None:
+    """Of a size that is known, while each worker has a task."""
+    rows = {"X": np.zeros((BatchSize.LARGEST, 4), np.float32)}
+    job = PredictionJob("RESPONSE", True, DEFAULT_LIMITS)
+    with Counting(1) as executor:
+        size = WorkerBatchSize()
+        while not size.is_settled:
+            size.record(size.current(), size.current(), size.current() * 1e-6)
+        calls = WorkerCalls(ExecutorWorkers(executor, 1), neighbours, job, size, 5, lambda: None)
+        answers = [calls.threads.submit(calls.predict, rows) for _ in range(24)]
+        shapes = {answer.result().shape for answer in answers}
+        calls.close()
+
+    assert size.calls_together == 4
+    assert shapes == {(BatchSize.LARGEST, 1)}
+    assert executor.count < 24
+
+
+def test_slow_calls_are_tasks_of_their_own() -> None:
+    size = WorkerBatchSize()
+    size.record(16, 16, 1.0)
+
+    assert size.is_settled
+    assert size.calls_together == 1
 
 
 @pytest.mark.parametrize(("row_seconds", "rows"), [(1e-6, 16_384), (1e-3, 992), (1.0, 16)])
@@ -179,8 +225,8 @@ def test_a_model_too_large_for_a_worker_is_told(neighbours: bytes) -> None:
         assert error.value.reason is Reason.OUT_OF_MEMORY
 
         job = pack_job(PredictionJob("RESPONSE", True, DEFAULT_LIMITS))
-        rows = pack_rows({"X": np.zeros((20, 4), np.float32)})
-        predictions, _ = unpack_reply(tasks.predict(neighbours, job, rows))
+        task = pack_task([pack_rows({"X": np.zeros((20, 4), np.float32)})])
+        ((predictions, _),) = unpack_reply(tasks.predict(neighbours, job, task))
         assert predictions.shape == (20, 1)
     finally:
         tasks.close()

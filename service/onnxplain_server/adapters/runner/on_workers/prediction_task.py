@@ -1,18 +1,23 @@
 """Predictions of rows as a task: what it takes and returns as bytes, and how a worker computes it.
 
-A task predicts the rows of one call of the black-box engine, by calls of its own that are cut at
-the same multiples of rows, so that each row gets the bits that it would get in one process.
+A task predicts the rows of some calls of the black-box engine, each by calls of its own that are
+cut at the same multiples of rows, so that each row gets the bits that it would get in one process.
+Rows travel by columns and compressed: those of a call are mostly the same rows again and again,
+with a column or two set to one value after the other, and shrink to a few per cent.
 """
 
 from __future__ import annotations
 
 import hashlib
+import math
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from threading import Lock
+from typing import Any
 
 import numpy as np
+import pyarrow
 from cachetools import LRUCache
 
 from onnxplain_server.adapters.onnx import OnnxModel, load
@@ -45,6 +50,7 @@ class PredictionJob:
     limits: ModelLimits
 
 
+_COMPRESSION = pyarrow.Codec("lz4_raw")
 _ENCODING = Encoding((PredictionJob, ModelLimits))
 
 
@@ -53,26 +59,45 @@ def pack_job(job: PredictionJob) -> bytes:
     return _ENCODING.encode(job)
 
 
-def pack_rows(feeds: Mapping[str, Array]) -> bytes:
-    """Encode rows, by the names of the model's inputs."""
-    return _ENCODING.encode(
-        {
-            name: (values.shape, np.ascontiguousarray(values).ravel())
-            for name, values in feeds.items()
-        }
-    )
+PackedRows = Mapping[str, tuple[tuple[int, ...], np.dtype[Any], Array]]
+"""Shape, type and values of each input: texts as they are, columns of numbers as bytes of LZ4."""
 
 
-def unpack_rows(rows: bytes) -> Mapping[str, Array]:
-    """Decode the output of `pack_rows`."""
-    parts = _ENCODING.decode(rows).items()
-    return {name: values.reshape(shape) for name, (shape, values) in parts}
+def pack_rows(feeds: Mapping[str, Array]) -> PackedRows:
+    """Pack the rows of a call, by the names of the model's inputs."""
+    return {name: (each.shape, each.dtype, _packed(each)) for name, each in feeds.items()}
 
 
-def unpack_reply(reply: bytes) -> tuple[Array, float]:
-    """Decode predictions, (n_rows, n_outputs), and the processor seconds that they took."""
-    predictions, seconds = _ENCODING.decode(reply)
-    return predictions, seconds
+def unpack_rows(packed: PackedRows) -> Mapping[str, Array]:
+    """Unpack the output of `pack_rows`."""
+    return {name: _unpacked(*each) for name, each in packed.items()}
+
+
+def pack_task(calls: Sequence[PackedRows]) -> bytes:
+    """Encode the rows of calls as a task."""
+    return _ENCODING.encode([dict(call) for call in calls])
+
+
+def unpack_reply(reply: bytes) -> Sequence[tuple[Array, float]]:
+    """Decode predictions, (n_rows, n_outputs), and their processor seconds, for each call."""
+    calls: Sequence[tuple[Array, float]] = _ENCODING.decode(reply)
+    return calls
+
+
+def _packed(values: Array) -> Array:
+    if values.dtype == object:
+        return values.ravel()
+    columns = np.ascontiguousarray(values.T)
+    return np.frombuffer(_COMPRESSION.compress(columns.ravel().view(np.uint8)), np.uint8)
+
+
+def _unpacked(shape: tuple[int, ...], dtype: np.dtype[Any], packed: Array) -> Array:
+    if dtype.kind == "O":
+        return packed.reshape(shape)
+    size = math.prod(shape) * dtype.itemsize
+    content = _COMPRESSION.decompress(packed, size) if size else b""
+    columns: Array = np.frombuffer(content, dtype).reshape(shape[::-1])
+    return np.ascontiguousarray(columns.T)
 
 
 class PredictionComputer:
@@ -84,8 +109,8 @@ class PredictionComputer:
             _MODEL_COUNT
         )
 
-    def compute(self, model: bytes, job: bytes, rows: bytes, check: Callable[[], None]) -> bytes:
-        """Predict the rows of a task; return the predictions as bytes.
+    def compute(self, model: bytes, job: bytes, task: bytes, check: Callable[[], None]) -> bytes:
+        """Predict the rows of a task; return predictions as `unpack_reply` reads them.
 
         Parameters
         ----------
@@ -98,11 +123,8 @@ class PredictionComputer:
             PREDICTION_FAILED; those of `load`.
         """
         loaded, batch_size = self._load(model, job)
-        feeds = unpack_rows(rows)
-        start = time.thread_time()
-        parts = list(_predictions(loaded, batch_size, feeds, check))
-        seconds = time.thread_time() - start
-        return _ENCODING.encode((parts[0] if len(parts) == 1 else np.concatenate(parts), seconds))
+        calls: Sequence[PackedRows] = _ENCODING.decode(task)
+        return _ENCODING.encode([_predicted(loaded, batch_size, call, check) for call in calls])
 
     def _load(self, content: bytes, job: bytes) -> tuple[OnnxModel, BatchSize]:
         key = hashlib.sha256(content).hexdigest(), job
@@ -112,6 +134,17 @@ class PredictionComputer:
                 model = load(content, Scale[asked.scale], asked.limits, is_batched=asked.is_batched)
                 self._loaded[key] = model, BatchSize()
             return self._loaded[key]
+
+
+def _predicted(
+    model: OnnxModel, batch_size: BatchSize, call: PackedRows, check: Callable[[], None]
+) -> tuple[Array, float]:
+    """Predict the rows of a call; return the processor seconds too."""
+    feeds = unpack_rows(call)
+    start = time.thread_time()
+    parts = list(_predictions(model, batch_size, feeds, check))
+    predictions = parts[0] if len(parts) == 1 else np.concatenate(parts)
+    return predictions, time.thread_time() - start
 
 
 def _predictions(

@@ -11,6 +11,8 @@ _TASK_SECONDS = 1.0
 """Time of a task that is worth its way, and after which a computation can be cancelled."""
 _TELLING_SECONDS = 0.1
 """Time of a call that tells how long others take."""
+MOST_TOGETHER = 4
+"""Calls that are one task, where they are short: a task has a way of its own, of some 5 ms."""
 
 
 class WorkerBatchSize(BatchSize):
@@ -45,6 +47,14 @@ class WorkerBatchSize(BatchSize):
         if self._settled is not None:
             return self._settled
         return next((size for size in _SIZES if size not in self._tried), _SIZES[-1])
+
+    @property
+    def calls_together(self) -> int:
+        """Number of calls that are one task."""
+        if self._settled is None:
+            return 1
+        call_seconds = self._settled * self._row_seconds
+        return max(1, min(MOST_TOGETHER, int(_TASK_SECONDS / call_seconds)))
 
     def rows_side_by_side(self, seconds: float) -> int:
         """Return the rows of pieces of work that keep all workers busy for some seconds."""

@@ -7,20 +7,25 @@ import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from onnxplain_server.adapters.runner.on_workers.prediction_task import (
+    PackedRows,
     PredictionJob,
     pack_job,
     pack_rows,
+    pack_task,
     unpack_reply,
 )
-from onnxplain_server.adapters.runner.on_workers.worker_batch_size import WorkerBatchSize
+from onnxplain_server.adapters.runner.on_workers.worker_batch_size import (
+    MOST_TOGETHER,
+    WorkerBatchSize,
+)
 from onnxplain_server.core.arrays import Array
 from onnxplain_server.trees.streaming.workers import TaskQueue
 
 _AHEAD = 2
-"""Calls under way for each that runs: workers wait for nobody."""
+"""Tasks under way for each that runs: workers wait for nobody."""
 _EXPECTED_WIDTH = 4
 """Width of workers that have not come yet."""
 _CALL_BYTES = 1 << 30
@@ -38,6 +43,13 @@ class PredictionWorkers(Protocol):
         self, model: bytes, job: bytes
     ) -> AbstractContextManager[TaskQueue[bytes]]:
         """Open a queue for the rows of one request, which closing cancels."""
+
+
+class _AskedCall(NamedTuple):
+    """Call of a thread that waits for its predictions and their processor seconds."""
+
+    rows: PackedRows
+    answer: Future[tuple[Array, float]]
 
 
 class WorkerCalls:
@@ -77,36 +89,57 @@ class WorkerCalls:
         self._check = check
         self._lock = threading.Lock()
         self._numbers = itertools.count()
-        self._waiting: dict[int, Future[bytes]] = {}
+        self._pending: list[_AskedCall] = []
+        self._waiting: dict[int, list[_AskedCall]] = {}
         self._failure: BaseException | None = None
         self._changed = threading.Condition(self._lock)
         self._is_closed = False
         width = self._queue.width() or _EXPECTED_WIDTH
         most = _CALL_BYTES // (batch_size.LARGEST * row_width * _COPIES * _NUMBER)
         batch_size.width = width
-        batch_size.calls_at_once = max(1, min(_AHEAD * width, most))
+        batch_size.calls_at_once = max(1, min(_AHEAD * MOST_TOGETHER * width, most))
         self.threads = ThreadPoolExecutor(batch_size.calls_at_once, thread_name_prefix="calls")
         self._receiver = threading.Thread(target=self._receive, name="replies", daemon=True)
         self._receiver.start()
 
     def predict(self, feeds: Mapping[str, Array]) -> Array:
         """Predict rows on a worker: (n_rows, n_outputs)."""
-        rows, answer = pack_rows(feeds), Future[bytes]()
+        call = _AskedCall(pack_rows(feeds), Future())
         with self._changed:
             if self._failure is not None:
                 raise self._failure
-            number = next(self._numbers)
-            self._waiting[number] = answer
-        try:
-            self._queue.submit(number, rows)
-        except BaseException as error:
-            self._fail(error)
-            raise
-        with self._changed:
-            self._changed.notify()
-        predictions, seconds = unpack_reply(answer.result())
+            self._pending.append(call)
+        self._submit()
+        predictions, seconds = call.answer.result()
         self._batch_size.tell(seconds)
         return predictions
+
+    def _submit(self) -> None:
+        """Submit the tasks that are due."""
+        while (due := self._next()) is not None:
+            number, calls = due
+            try:
+                self._queue.submit(number, pack_task([call.rows for call in calls]))
+            except BaseException as error:  # noqa: BLE001 - told by each thread that waits
+                self._fail(error)
+                return
+            with self._changed:
+                self._changed.notify()
+
+    def _next(self) -> tuple[int, list[_AskedCall]] | None:
+        """Take the calls of the next task; None while more calls may join them.
+
+        They wait for more as long as each worker has a task.
+        """
+        with self._lock:
+            together = self._batch_size.calls_together
+            is_awaited = len(self._waiting) < self._batch_size.width
+            if not self._pending or not (is_awaited or len(self._pending) >= together):
+                return None
+            calls, self._pending = self._pending[:together], self._pending[together:]
+            number = next(self._numbers)
+            self._waiting[number] = calls
+            return number, calls
 
     def close(self) -> None:
         """End the threads; nothing new starts, and calls under way are dropped."""
@@ -123,12 +156,17 @@ class WorkerCalls:
             while self._has_calls():
                 self._check()
                 for number, reply in self._queue.replies(_POLL_SECONDS):
-                    with self._lock:
-                        answer = self._waiting.pop(number, None)
-                    if answer is not None:
-                        answer.set_result(reply)
+                    self._hand_over(number, reply)
         except BaseException as error:  # noqa: BLE001 - told by each thread that waits
             self._fail(error)
+
+    def _hand_over(self, number: int, reply: bytes) -> None:
+        with self._lock:
+            calls = self._waiting.pop(number, [])
+        answers = unpack_reply(reply) if calls else []
+        for call, answer in zip(calls, answers, strict=True):
+            call.answer.set_result(answer)
+        self._submit()
 
     def _has_calls(self) -> bool:
         """Wait until a call is under way; return whether one is: none once all is closed."""
@@ -139,6 +177,7 @@ class WorkerCalls:
     def _fail(self, error: BaseException) -> None:
         with self._lock:
             self._failure = error
-            waiting, self._waiting = list(self._waiting.values()), {}
-        for answer in waiting:
-            answer.set_exception(error)
+            calls = [call for task in self._waiting.values() for call in task] + self._pending
+            self._waiting, self._pending = {}, []
+        for call in calls:
+            call.answer.set_exception(error)

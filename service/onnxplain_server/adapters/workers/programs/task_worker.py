@@ -17,6 +17,7 @@ from onnxplain_server.adapters.runner.on_workers.prediction_task import (
     PredictionJob,
     pack_job,
     pack_rows,
+    pack_task,
 )
 from onnxplain_server.adapters.runner.ranged_file import FileInRanges
 from onnxplain_server.adapters.workers.ipc import arena_task
@@ -71,7 +72,7 @@ def load() -> None:
 
 def _predict() -> None:
     """Predict a few rows on each scale, all at once and in chunks."""
-    rows = pack_rows({"X": np.zeros((_ROW_COUNT, len(FEATURES)), np.float32)})
+    rows = pack_task([pack_rows({"X": np.zeros((_ROW_COUNT, len(FEATURES)), np.float32)})])
     for model, scale, is_batched in product(models(), Scale, (True, False)):
         job = pack_job(PredictionJob(scale.name, is_batched, DEFAULT_LIMITS))
         with suppress(ExplainError):  # not every model has every scale
