@@ -60,15 +60,15 @@ def test_processes_of_an_executor_change_no_bit(predicted, predicted_here) -> No
         assert predicted(ExecutorWorkers(executor, 2)) == predicted_here
 
 
-@pytest.mark.parametrize(("row_width", "most"), [(5, 16), (10**9, 1)])
+@pytest.mark.parametrize(("row_width", "most"), [(5, 32), (10**9, 1)])
 def test_calls_under_way_are_bounded(neighbours: bytes, row_width: int, most: int) -> None:
-    """Two tasks of four for each that runs, and fewer where their rows are too many bytes."""
+    """Two tasks of eight for each that runs, and fewer where their rows are too many bytes."""
     rows = {"X": np.zeros((500, 4), np.float32)}
     job = PredictionJob("RESPONSE", True, DEFAULT_LIMITS)
     with Counting(2) as executor:
         given = (ExecutorWorkers(executor, 2), neighbours, job, WorkerBatchSize(), row_width)
         calls = WorkerCalls(*given, lambda: None)
-        answers = [calls.threads.submit(calls.predict, rows) for _ in range(40)]
+        answers = [calls.threads.submit(calls.predict, rows) for _ in range(80)]
         shapes = {answer.result().shape for answer in answers}
         calls.close()
 
@@ -180,13 +180,13 @@ def test_short_calls_are_tasks_together(neighbours: bytes) -> None:
         while not size.is_settled:
             size.record(size.current(), size.current(), size.current() * 1e-6)
         calls = WorkerCalls(ExecutorWorkers(executor, 1), neighbours, job, size, 5, lambda: None)
-        answers = [calls.threads.submit(calls.predict, rows) for _ in range(24)]
+        answers = [calls.threads.submit(calls.predict, rows) for _ in range(32)]
         shapes = {answer.result().shape for answer in answers}
         calls.close()
 
-    assert size.calls_together == 4
+    assert size.calls_together == 8
     assert shapes == {(BatchSize.LARGEST, 1)}
-    assert executor.count < 24
+    assert executor.count < 32
 
 
 def test_slow_calls_are_tasks_of_their_own() -> None:

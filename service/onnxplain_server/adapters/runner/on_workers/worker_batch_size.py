@@ -11,7 +11,7 @@ _TASK_SECONDS = 1.0
 """Time of a task that is worth its way, and after which a computation can be cancelled."""
 _TELLING_SECONDS = 0.1
 """Time of a call that tells how long others take."""
-MOST_TOGETHER = 4
+MOST_TOGETHER = 8
 """Calls that are one task, where they are short: a task has a way of its own, of some 5 ms."""
 
 
