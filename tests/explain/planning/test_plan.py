@@ -144,7 +144,8 @@ def test_a_slow_model_predicts_a_few_hundred_rows(make) -> None:
     model = model_of(make, slow)
     plan = planned(make, model, interactions.Options(), partial_dependence.Options())
 
-    assert model.predicted < 500
+    # 136, or with calls of 256 rows too, where chance hid how time grows with the rows.
+    assert model.predicted < 700
     assert predicted(plan) > 50 * model.predicted
     assert plan.seconds.high > predicted(plan) * 0.0005 / 2, "by two threads"
 
