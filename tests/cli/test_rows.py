@@ -81,3 +81,34 @@ def test_a_model_and_a_table_are_matched() -> None:
 
 def test_a_model_alone_is_described_as_before() -> None:
     assert "outputNames" in json.loads(run("describe", MODEL).output)["model"]
+
+
+def test_chosen_and_nearest_rows_of_a_table_are_shown() -> None:
+    chosen = json.loads(run("describe", TABLE, "--rows", "5,0").output)["table"]
+    near = ("--near", "petal_length=4.5", "--near", "species=virginica", "--row-count", "2")
+    nearest = json.loads(run("describe", TABLE, *near).output)["table"]
+    none = json.loads(run("describe", TABLE, "--row-count", "0").output)["table"]
+
+    assert chosen["rows"]["rowIndices"] == [5, 0]
+    assert len(nearest["rows"]["rowIndices"]) == len(nearest["rows"]["distances"]) == 2
+    assert nearest["rows"]["distances"] == sorted(nearest["rows"]["distances"])
+    assert not none["rows"].get("rowIndices")
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "told"),
+    [
+        ((TABLE, "--near", "age"), 2, "'age' is no NAME=VALUE"),
+        ((TABLE, "--near", "age=4"), 1, "--near"),
+        ((TABLE, "--rows", "99"), 1, "--rows"),
+        ((TABLE, "--rows", "1", "--row-count", "3"), 1, "--row"),
+        ((TABLE, "--row-count", "-1"), 2, "--row-count"),
+        ((MODEL, "--rows", "1"), 2, "only a model is given"),
+    ],
+)
+def test_flags_of_a_table_are_refused_by_name(
+    words: tuple[object, ...], code: int, told: str
+) -> None:
+    done = run("describe", *words)
+
+    assert (done.exit_code, told in done.stderr) == (code, True), done.stderr

@@ -47,9 +47,6 @@ COMMAND_LINE = Runner(
         {
             "error-blob-not-found",
             "error-cancelled",
-            "describe-table-matched",
-            "describe-table-nearest",
-            "describe-table-refused",
             "error-describe-table-no-column",
             "error-predict-no-such-row",
             "stream",

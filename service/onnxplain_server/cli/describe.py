@@ -18,11 +18,12 @@ from onnxplain_server.cli.connection import (
     Tls,
     TokenFile,
 )
-from onnxplain_server.cli.failure import in_short
+from onnxplain_server.cli.failure import UsageFault, in_short
 from onnxplain_server.cli.output.error_lines import Names
 from onnxplain_server.cli.output.formats import DEFAULT_OUTPUT, DescriptionOutput, is_for_terminal
 from onnxplain_server.cli.output.formatting import formatted_description, formatted_table
 from onnxplain_server.cli.requests import remote_model, request
+from onnxplain_server.cli.rows import described_rows
 
 
 # Long: every flag is a parameter.
@@ -45,6 +46,12 @@ def describe(
         ),
     ] = None,
     *,
+    rows: described_rows.Rows = None,
+    row_count: described_rows.RowCount = None,
+    near: described_rows.Near = None,
+    feature_columns: described_rows.FeatureColumns = None,
+    target_column: described_rows.TargetColumn = None,
+    weight_column: described_rows.WeightColumn = None,
     output: Annotated[DescriptionOutput | None, typer.Option(help=DEFAULT_OUTPUT)] = None,
     endpoint: Annotated[
         str | None,
@@ -76,18 +83,19 @@ def describe(
 
     onnxplain describe model.onnx rows.csv
 
-    onnxplain describe rows.csv
+    onnxplain describe rows.csv --near age=35 --near city=Basel
     """
     connection = Connection(
         token_file, tls, ca_file, certificate_file, key_file, allow_unencrypted_token
     )
     shown = {"model": request.shown_path(model), "table": request.shown_path(table or model)}
-    with in_short(Names(files=shown)):
+    with in_short(Names(flags=described_rows.FLAGS, files=shown)):
+        fields = described_rows.table_fields(context.params)
         remote = remote_model.remote_model(model, context.params)
         chosen = backend.choose(context.obj, endpoint, timeout, connection)
         to_terminal = is_for_terminal(None)
         if table is not None or (not remote and request.is_table_file(model)):
-            asked = DescribeTableRequest(table=request.table_message(table or model))
+            asked = DescribeTableRequest(table=request.table_message(table or model), **fields)
             if table is not None:
                 files.check_one_stdin([model, table])
                 asked.model.CopyFrom(remote or request.model_message(model))
@@ -95,6 +103,11 @@ def describe(
             with files.destination(None) as write:
                 write(formatted_table(found, output, to_terminal=to_terminal))
             return
+        if fields:
+            raise UsageFault(
+                "it asks for a table, and only a model is given",
+                described_rows.FLAGS[next(iter(fields))],
+            )
         message = DescribeModelRequest(model=remote or request.model_message(model))
         answer = chosen.describe(message)
         with files.destination(None) as write:

@@ -35,15 +35,16 @@ _FLAGS = {
     "featureColumns": "--feature-columns",
     "outputs": "--outputs",
     "prediction": "--prediction",
+    "near": "--near",
     "rowIndices": "--rows",
+    "rowCount": "--row-count",
+    "targetColumn": "--target-column",
 }
 
 
 def _is_shown_otherwise(case: Mapping[str, Any]) -> bool:
-    """Whether the command has no flags for a case, or calls a field by its flag."""
-    if case["call"] == "describe_table":
-        return bool(case["request"])
-    return bool(case["expected"].get("error", {}).get("field") == "row_indices")
+    """Whether the command calls a field by its flag."""
+    return case["expected"].get("error", {}).get("field") in {"row_indices", "near"}
 
 
 def _about_rows(root: Path, case: Mapping[str, Any], folder: Path) -> Sequence[str]:
@@ -54,9 +55,20 @@ def _about_rows(root: Path, case: Mapping[str, Any], folder: Path) -> Sequence[s
         _table(case["columns"], folder / "table.csv") if is_memory else str(root / case["table"])
     )
     for name, value in case["request"].items():
-        values = value if name == "prediction" else [",".join(map(str, value))]
-        words += [word for each in values for word in (_FLAGS[name], each)]
+        words += [word for each in _values(name, value) for word in (_FLAGS[name], each)]
     return words
+
+
+def _values(name: str, value: Any) -> Sequence[str]:
+    """Return the values of a flag."""
+    if name == "near":
+        return [
+            f"{each['name']}={(each.get('numbers') or each['strings'])[0]}"
+            for each in value["columns"]
+        ]
+    if name == "prediction":
+        return list(value)
+    return [",".join(map(str, value)) if isinstance(value, list) else str(value)]
 
 
 def _explain(root: Path, case: Mapping[str, Any], folder: Path) -> Sequence[str]:

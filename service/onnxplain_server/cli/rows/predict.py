@@ -19,12 +19,14 @@ from onnxplain_server.cli.connection import (
     Tls,
     TokenFile,
 )
-from onnxplain_server.cli.failure import UsageFault, in_short
+from onnxplain_server.cli.failure import in_short
 from onnxplain_server.cli.output.error_lines import Names
 from onnxplain_server.cli.output.formats import DEFAULT_OUTPUT, RowsOutput, is_for_terminal
 from onnxplain_server.cli.output.formatting import formatted_predictions
 from onnxplain_server.cli.requests import remote_model, request
 from onnxplain_server.cli.requests.parsers import names_of, one_of
+from onnxplain_server.cli.rows.described_rows import FeatureColumns, TargetColumn, WeightColumn
+from onnxplain_server.cli.rows.row_numbers import row_numbers
 
 _FLAGS = {
     "row_indices": "--rows",
@@ -64,19 +66,9 @@ def predict(
             help="Rows to predict, from 0, in this order.  [default: all, at most 10,000]",
         ),
     ] = None,
-    feature_columns: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME,...", help="Input columns of a model that takes one matrix, in its order."
-        ),
-    ] = None,
-    target_column: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Column that is no feature of a model without names."),
-    ] = None,
-    weight_column: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Another such column.")
-    ] = None,
+    feature_columns: FeatureColumns = None,
+    target_column: TargetColumn = None,
+    weight_column: WeightColumn = None,
     outputs: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME,...", help="Outputs to predict.  [default: all]"),
@@ -155,12 +147,3 @@ def predict(
         answer = backend.choose(context.obj, endpoint, timeout, connection).predict(message)
         with files.destination(None) as write:
             write(formatted_predictions(answer, output, to_terminal=is_for_terminal(None)))
-
-
-def row_numbers(texts: list[str] | None) -> list[int]:
-    """Return the numbers of `--rows`."""
-    found = request.split(texts or [])
-    for text in found:
-        if not text.strip().isdecimal() or int(text) >= 2**31:
-            raise UsageFault(f"{text!r} is no row; rows are whole numbers from 0", "--rows")
-    return [int(text) for text in found]

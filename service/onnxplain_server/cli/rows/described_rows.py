@@ -1,0 +1,105 @@
+"""Flags of `describe` for a table: which rows to return, and which columns are features."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import typer
+from onnxplain.v1.table_pb2 import Columns
+
+from onnxplain_server.cli.failure import UsageFault
+from onnxplain_server.cli.requests.request import split
+from onnxplain_server.cli.rows.row_numbers import row_numbers
+from onnxplain_server.core import contract_limits
+
+_ROW_COUNT = contract_limits.DescribeTableRequest.row_count
+
+Rows = Annotated[
+    list[str] | None,
+    typer.Option(metavar="ROW,...", help="Rows of TABLE to show, from 0.  [default: the first]"),
+]
+RowCount = Annotated[
+    int | None,
+    typer.Option(
+        min=int(_ROW_COUNT.min),
+        max=int(_ROW_COUNT.max),
+        help=f"Rows of TABLE to show: the first, or with --near the nearest.  "
+        f"[default: {_ROW_COUNT.default:g}]",
+    ),
+]
+Near = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME=VALUE",
+        help="Show the rows nearest to one with this value, by Gower's distance; repeatable.",
+    ),
+]
+FeatureColumns = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME,...", help="Input columns of a model that takes one matrix, in its order."
+    ),
+]
+TargetColumn = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="Column that is no feature of a model without names."),
+]
+WeightColumn = Annotated[str | None, typer.Option(metavar="NAME", help="Another such column.")]
+
+FLAGS: Mapping[str, str] = {
+    "row_indices": "--rows",
+    "row_count": "--row-count",
+    "near": "--near",
+    "feature_columns": "--feature-columns",
+    "target_column": "--target-column",
+    "weight_column": "--weight-column",
+}
+
+
+def table_fields(flags: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the fields of a DescribeTableRequest that were given.
+
+    Parameters
+    ----------
+    flags : mapping of parameter to value
+        Of the command; None is an absent flag.
+
+    Raises
+    ------
+    UsageFault
+        Where a row is no number, or a value has no name.
+    """
+    fields = {
+        "row_indices": row_numbers(flags["rows"]),
+        "row_count": flags["row_count"],
+        "near": _near(flags["near"] or []),
+        "feature_columns": split(flags["feature_columns"] or []),
+        "target_column": flags["target_column"],
+        "weight_column": flags["weight_column"],
+    }
+    return {name: value for name, value in fields.items() if value not in (None, [])}
+
+
+def _near(texts: list[str]) -> Columns | None:
+    """Return a row: of numbers, and of text where a value is none."""
+    row = Columns()
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not (name and equals):
+            raise UsageFault(f"{text!r} is no NAME=VALUE", "--near")
+        column, number = row.columns.add(name=name), _number(value)
+        if number is None:
+            column.strings.append(value)
+        else:
+            column.numbers.append(number)
+    return row if texts else None
+
+
+def _number(text: str) -> float | None:
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
