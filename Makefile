@@ -30,6 +30,7 @@ KSERVE_ENV := .venv-kserve/.made
 MLSERVER_ENV := .venv-mlserver/.made
 TRITON_ENV := .venv-triton/.made
 STORES := tools/stores/bin/.made
+FOREIGN_ENVS := $(NOTEBOOK_ENV) $(MODELS_ENV) $(EXPORT_ENV) $(MLFLOW_ENV) $(KSERVE_ENV) $(MLSERVER_ENV) $(TRITON_ENV)
 BUF_ENV := tools/node_modules/.made
 TS_ENV := clients/typescript/node_modules/.made
 WEB_ENV := clients/web/node_modules/.made
@@ -88,7 +89,7 @@ test: $(ENV) ## Run the tests that every change needs; ARGS are passed to pytest
 	$(PYTEST) $(ARGS)
 
 .PHONY: test-all
-test-all: $(ENV) $(NOTEBOOK_ENV) $(MODELS_ENV) $(EXPORT_ENV) $(BUF_ENV) $(STORES) $(MLFLOW_ENV) $(KSERVE_ENV) $(MLSERVER_ENV) $(TRITON_ENV) ## Run all tests: those of `make test`, slow ones, fuzzing, chart, clients, image
+test-all: $(ENV) $(BUF_ENV) $(STORES) $(FOREIGN_ENVS) ## Run all tests: those of `make test`, slow ones, fuzzing, chart, clients, image
 	@$(PYTHON) tools/programs.py install $(PROGRAMS)
 	$(PYTEST) $(ARGS)
 	@# One after the other: some of them load the whole machine.
@@ -97,6 +98,9 @@ test-all: $(ENV) $(NOTEBOOK_ENV) $(MODELS_ENV) $(EXPORT_ENV) $(BUF_ENV) $(STORES
 	@# Side by side: each keeps one core busy.
 	$(MAKE) --jobs 2 --output-sync=target test-deployment test-images
 	$(MAKE) test-release
+
+.PHONY: foreign-environments
+foreign-environments: $(FOREIGN_ENVS) ## Install what the tests ask beside the project: servers of models, libraries that train, notebooks
 
 .PHONY: test-deployment test-images
 test-deployment:
