@@ -14,14 +14,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import cloudpickle
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from authority import Authority
-from distributed import Client
-from distributed.security import Security
 from onnxplain.v1 import explanation_service_pb2 as service_pb2
 from onnxplain.v1 import interactions_pb2
 from onnxplain_server.adapters.runner.in_process import InProcess
@@ -208,6 +205,8 @@ class Cluster:
     @contextmanager
     def watched(self) -> Iterator[Watched]:
         """Connect to the scheduler, to see what it does."""
+        from distributed import Client, Security  # noqa: PLC0415 - of the extra dask
+
         files = self.files()
         security = Security(**files, require_encryption=True) if files else None
         with Client(self.address, security=security, set_as_default=False) as client:
@@ -248,11 +247,13 @@ class Cluster:
 class Watched:
     """What a scheduler knows of the tasks of passes."""
 
-    client: Client
+    client: Any
 
     def __post_init__(self) -> None:
+        from cloudpickle import register_pickle_by_value  # noqa: PLC0415 - of the extra dask
+
         # The scheduler has no tests to import from.
-        cloudpickle.register_pickle_by_value(sys.modules[__name__])
+        register_pickle_by_value(sys.modules[__name__])
 
     def wait_for_workers(self, count: int) -> None:
         self.client.wait_for_workers(count)
