@@ -64,9 +64,10 @@ class Settings(ClusterSettings):
     )
     memory_bytes: ByteSize | None = Field(
         None,
-        description="Memory of a computation on a table, in a worker: Parquet and Arrow files that"
-        " would need more by the estimate of scaling.md are read in blocks, also those of URIs. By"
-        " default half of worker_bytes.",
+        description="Memory of a computation on a table, in a worker: Parquet and Arrow files, sent"
+        " or of URIs, that would need more by the estimate of scaling.md are read in blocks. All"
+        " that is not exact in blocks, also the black box, then rests on at most 65,536 rows, with"
+        " the warning TABLE_STREAMED. By default half of worker_bytes.",
         ge=2**25,
     )
     warm_bytes: ByteSize = Field(

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -201,6 +202,27 @@ class Cluster:
         process.send_signal(signal.SIGKILL)
         process.wait()
 
+    @contextmanager
+    def watched(self) -> Iterator[Watched]:
+        """Connect to the scheduler, to see what it does."""
+        from distributed import Client, Security  # noqa: PLC0415 - of the extra dask
+
+        files = self.files()
+        security = Security(**files, require_encryption=True) if files else None
+        with Client(self.address, security=security, set_as_default=False) as client:
+            yield Watched(client)
+
+    def files(self) -> dict[str, str]:
+        """The files of TLS of a new client, by Dask's names; none without TLS."""
+        if self.authority is None:
+            return {}
+        certificate, key = map(str, self.authority.issue("client"))
+        return {
+            "tls_ca_file": str(self.authority.file),
+            "tls_client_cert": certificate,
+            "tls_client_key": key,
+        }
+
     def stop(self) -> None:
         for process in self.processes:
             process.kill()
@@ -219,6 +241,78 @@ class Cluster:
             )
         self.processes.append(process)
         return process
+
+
+@dataclass(frozen=True)
+class Watched:
+    """What a scheduler knows of the tasks of passes."""
+
+    client: Any
+
+    def __post_init__(self) -> None:
+        from cloudpickle import register_pickle_by_value  # noqa: PLC0415 - of the extra dask
+
+        # The scheduler has no tests to import from.
+        register_pickle_by_value(sys.modules[__name__])
+
+    def wait_for_workers(self, count: int) -> None:
+        self.client.wait_for_workers(count)
+
+    def tasks(self) -> Mapping[str, str]:
+        """States of the tasks that it has, by key."""
+        found: Mapping[str, str] = self.client.run_on_scheduler(_tasks)
+        return found
+
+    def runs(self) -> Mapping[str, int]:
+        """Times that each task was given to a worker, also of those that are forgotten."""
+        found: Mapping[str, int] = self.client.run_on_scheduler(_runs)
+        return found
+
+    def done(self) -> int:
+        """Tasks that have been computed."""
+        found: int = self.client.run_on_scheduler(_done)
+        return found
+
+    def kill_at_work(self, cluster: Cluster) -> None:
+        """Kill a worker that has a task; it is stopped while the scheduler is asked."""
+        pids = self.client.run(os.getpid)
+        (address,) = [address for address, pid in pids.items() if pid == cluster.workers[0].pid]
+        victim = cluster.workers[0]
+        while True:
+            victim.send_signal(signal.SIGSTOP)
+            if self.client.run_on_scheduler(_has_task, address=address):
+                cluster.kill(victim)
+                return
+            victim.send_signal(signal.SIGCONT)
+            assert self.tasks(), "the pass was over before the worker had a task"
+
+
+def _tasks(dask_scheduler: Any) -> dict[str, str]:
+    return {
+        str(key): task.state
+        for key, task in dask_scheduler.tasks.items()
+        if "onnxplain-sums" in str(key)
+    }
+
+
+def _runs(dask_scheduler: Any) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for key, _, end, *_ in dask_scheduler.transition_log:
+        if end == "processing" and "onnxplain-sums" in str(key):
+            found[str(key)] = found.get(str(key), 0) + 1
+    return found
+
+
+def _done(dask_scheduler: Any) -> int:
+    return sum(
+        end == "memory" and "onnxplain-sums" in str(key)
+        for key, _, end, *_ in dask_scheduler.transition_log
+    )
+
+
+def _has_task(dask_scheduler: Any, address: str) -> bool:
+    worker = dask_scheduler.workers[address]
+    return any("onnxplain-sums" in str(task.key) for task in worker.processing)
 
 
 def address_in(told: Path) -> str | None:

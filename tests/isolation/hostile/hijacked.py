@@ -30,6 +30,7 @@ EXCHANGE = WorkerRequest(
 
 _HEADER = struct.Struct("<4sHxxIQ")
 _LOADING, _PROGRESS, _GET, _PUT, _JOIN, _REFUSED, _SPANS = 17, 19, 20, 21, 22, 24, 26
+_SUM, _RANGE, _READ_RANGE = 8, 12, 29
 _MIB = 2**20
 _CALL = 1
 
@@ -167,6 +168,22 @@ def forged_text() -> Iterator[bytes]:
     )
 
 
+def ranges() -> Iterator[bytes]:
+    return _repeat(1_000 * frame(_READ_RANGE, struct.pack("<IQI", 0, 0, 16)))
+
+
+def short_range() -> Iterator[bytes]:
+    yield frame(_READ_RANGE, b"\0" * 8)
+
+
+def own_task() -> Iterator[bytes]:
+    yield frame(_SUM, bytes(64))
+
+
+def own_content() -> Iterator[bytes]:
+    yield frame(_RANGE, bytes(64))
+
+
 Behaviour = Callable[[], Iterator[bytes]]
 BEHAVIOURS: dict[str, tuple[str, Behaviour]] = {
     "64 MiB of names": ("recall", many_names),
@@ -188,6 +205,10 @@ BEHAVIOURS: dict[str, tuple[str, Behaviour]] = {
     "spans, 131,072 deep": ("deep JSON", deep_spans),
     "an error, 4,096 deep": ("deep JSON", deep_error),
     "64 MiB of JSON": ("deep JSON", large_json),
+    "ranges without end": ("out of turn", ranges),
+    "a range of two numbers": ("out of turn", short_range),
+    "a task for its parent": ("out of turn", own_task),
+    "the content of a range": ("out of turn", own_content),
     "a line of the log": ("forged text", forged_log),
     "a reason of the server's own": ("forged text", forged_reason),
     "56 MiB of text": ("forged text", forged_text),

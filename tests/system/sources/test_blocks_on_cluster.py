@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -55,17 +55,31 @@ def server(serve: Callable[..., Any], cluster: Cluster, listed: Path) -> Any:
     )
 
 
-def test_a_cluster_gives_the_bits_of_one_process_and_survives_a_worker(
-    server: Any, cluster: Cluster, listed: Path, expected: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def readers(cluster: Cluster, listed: Path, monkeypatch: pytest.MonkeyPatch) -> Cluster:
+    """The cluster, whose workers will read from the store."""
     monkeypatch.setenv("DASK_ONNXPLAIN__SOURCES_FILE", str(listed))
-    cluster.start_worker()
-    cluster.start_worker()
-    with onnxplain.connect(server.endpoint) as client:
-        killing = threading.Timer(8, cluster.kill, [cluster.workers[0]])
-        killing.start()
-        found = explained(client, TABLE)
-        killing.join()
+    return cluster
+
+
+def test_a_cluster_gives_the_bits_of_one_process_and_survives_a_worker(
+    server: Any, readers: Cluster, expected: Any
+) -> None:
+    """The worker is killed with a task that is not done, after others were: it runs again."""
+    readers.start_worker()
+    readers.start_worker()
+    with (
+        readers.watched() as watched,
+        ThreadPoolExecutor(1) as thread,
+        onnxplain.connect(server.endpoint) as client,
+    ):
+        watched.wait_for_workers(2)
+        answer = thread.submit(explained, client, TABLE)
+        while not watched.done():
+            assert not answer.done(), answer.result()
+        watched.kill_at_work(readers)
+        found = answer.result()
+        assert max(watched.runs().values()) > 1
 
     check_same(found, expected)
     maps = Path(f"/proc/{server.process.pid}/maps").read_text(encoding="utf-8")
@@ -93,4 +107,7 @@ def test_a_cluster_without_scheduler_is_told(server: Any, cluster: Cluster) -> N
     ):
         explained(client, TABLE)
 
-    assert refused.value.reason == "SOURCE_UNAVAILABLE"
+    assert refused.value.reason == "UNAVAILABLE"
+    assert "the server's Dask cluster" in str(refused.value)
+    assert "127.0.0.1" not in str(refused.value)
+    assert any(cluster.address in line for line in server.log)

@@ -203,6 +203,6 @@ class _TaskHost:
             raise MalformedError
         try:
             content = self.read_range(file, start, length)
-        except (ValueError, IndexError):
+        except (ValueError, IndexError, OverflowError):
             raise MalformedError from None
         return content if len(content) == length else None

@@ -9,6 +9,7 @@ from pathlib import Path
 from distributed import Client
 from distributed.security import Security
 
+from onnxplain_server.adapters.cluster.dask_words import with_cause
 from onnxplain_server.adapters.cluster.dask_workers import DaskWorkers
 from onnxplain_server.core.errors import ExplainError, Reason
 
@@ -52,7 +53,8 @@ def connect(address: str, tls_files: Sequence[Path] = ()) -> Client:
         )
     except (OSError, ValueError) as error:
         raise ExplainError(
-            Reason.UNAVAILABLE, f"the Dask scheduler at {address} cannot be reached: {error}"
+            Reason.UNAVAILABLE,
+            with_cause("the Dask scheduler cannot be reached", f"{address}: {error}"),
         ) from None
 
 

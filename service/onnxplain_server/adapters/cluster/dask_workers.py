@@ -20,6 +20,7 @@ import dask
 from distributed import Client, Future, KilledWorker
 
 from onnxplain_server.adapters.cluster import dask_task
+from onnxplain_server.adapters.cluster.dask_words import with_cause
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.trees.streaming.blocks import Range
 from onnxplain_server.trees.streaming.workers import SharedFile
@@ -191,13 +192,18 @@ class _DaskQueue(Generic[_Task]):
         if not isinstance(result, CancelledError | KilledWorker | OSError):
             raise ExplainError(
                 Reason.UNAVAILABLE,
-                "the Dask cluster cannot run the tasks; scheduler and workers need "
-                f"onnxplain-server[dask] {dask_task.own_release()}, as here: {result}",
+                with_cause(
+                    "the Dask cluster cannot run the tasks; scheduler and workers need "
+                    f"onnxplain-server[dask] {dask_task.own_release()}, as here",
+                    result,
+                ),
             )
         if self._runs[number] == _RUN_COUNT and isinstance(result, KilledWorker):
             raise ExplainError(
                 Reason.WORKER_DIED,
-                f"workers of the cluster died {_RUN_COUNT} times over the same rows: {result}",
+                with_cause(
+                    f"workers of the cluster died {_RUN_COUNT} times over the same rows", result
+                ),
             )
         LOG.warning("a task was lost and runs again: %s", type(result).__name__)
         self.submit(number, self._tasks[number][1])
@@ -232,5 +238,5 @@ def _result(future: Any) -> bytes | Exception:
 
 
 def _lost(error: Exception | None) -> ExplainError:
-    cause = f": {error}" if error else ""
-    return ExplainError(Reason.UNAVAILABLE, f"the connection to the Dask scheduler is lost{cause}")
+    message = "the connection to the Dask scheduler is lost"
+    return ExplainError(Reason.UNAVAILABLE, with_cause(message, error) if error else message)

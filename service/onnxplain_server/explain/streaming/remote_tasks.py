@@ -19,12 +19,15 @@ from onnxplain_server.trees.streaming.encoding import Encoding
 from onnxplain_server.trees.streaming.memory import PassSize, reply_bytes
 from onnxplain_server.trees.streaming.passes import Pass, Summed, TreeSums, run_task
 from onnxplain_server.trees.streaming.row_blocks import BLOCK_ROWS, TableBlocks
-from onnxplain_server.trees.streaming.workers import SharedFile, TaskQueue, Workers
+from onnxplain_server.trees.streaming.workers import (
+    TASKS_AHEAD,
+    SharedFile,
+    TaskQueue,
+    Workers,
+)
 
 _POLL_SECONDS = 0.1
 """Between two checks for cancellation."""
-_AHEAD = 4
-"""Tasks on their way for each that runs: sums wait for those of rows before, workers for nobody."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,7 +97,7 @@ def in_order(
     submitted = 0
     for number, task in enumerate(ranges):
         while number not in waiting:
-            ahead = min(at_once, max(1, _AHEAD * queue.width()))
+            ahead = min(at_once, max(1, TASKS_AHEAD * queue.width()))
             while submitted < min(number + ahead, len(ranges)):
                 queue.submit(submitted, ranges[submitted])
                 submitted += 1

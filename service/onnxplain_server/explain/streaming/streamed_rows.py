@@ -121,8 +121,8 @@ class StreamedRows:
             f"The table has {self.row_count:,} rows and {cause} "
             "What is exact in blocks (interactions, partial dependence, average loss and FIRM of "
             "sums over trees) uses all rows; everything else, also what is said of constant "
-            f"columns, rests on {self.survey.sample.n_rows:,} rows drawn from them. The rows of "
-            "each explanation tell how many."
+            f"columns, rests on at most {self.survey.sample.n_rows:,} rows drawn from them. The "
+            "rows of each explanation tell how many."
         )
         return Note("TABLE_STREAMED", message)
 

@@ -9,6 +9,9 @@ from typing import Protocol, TypeVar
 
 from onnxplain_server.trees.streaming.blocks import Range
 
+TASKS_AHEAD = 4
+"""Tasks on their way for each that runs: sums wait for those of rows before, workers for nobody."""
+
 Task_contra = TypeVar("Task_contra", contravariant=True)
 
 

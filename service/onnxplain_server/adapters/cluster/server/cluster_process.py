@@ -7,16 +7,21 @@ address of the scheduler, memory in bytes, files of TLS.
 from __future__ import annotations
 
 import importlib
+import math
 import sys
 import threading
+import time
 from functools import partial
 from pathlib import Path
+
+from distributed import Client
 
 from onnxplain_server.adapters.cluster.dask_client import connect
 from onnxplain_server.adapters.cluster.dask_task import own_release
 from onnxplain_server.adapters.cluster.dask_workers import DaskWorkers
 from onnxplain_server.adapters.cluster.server.task_session import serve_session
 from onnxplain_server.adapters.listed import confined_process
+from onnxplain_server.core.errors import ExplainError, Reason
 
 _THREAD_COUNT = 256
 _LIBRARIES = (
@@ -27,7 +32,7 @@ _LIBRARIES = (
 
 
 class ClusterConnection:
-    """ClusterConnection to the cluster, made at the first session, and again once it is closed.
+    """Connection to the cluster, made at the first session, and again once it is closed.
 
     Parameters
     ----------
@@ -40,13 +45,25 @@ class ClusterConnection:
         self._tls_files = tls_files
         self._lock = threading.Lock()
         self._workers: DaskWorkers | None = None
+        self._failure = (-math.inf, ExplainError(Reason.UNAVAILABLE, ""))
 
     def __call__(self) -> DaskWorkers:
-        """Return the workers of the cluster; UNAVAILABLE."""
+        """Return the workers of the cluster; UNAVAILABLE, at once for all that waited together."""
+        begun = time.monotonic()
         with self._lock:
             if self._workers is None or self._workers.client.status in {"closing", "closed"}:
-                self._workers = DaskWorkers(connect(self._address, self._tls_files))
+                self._workers = DaskWorkers(self._connected(begun))
             return self._workers
+
+    def _connected(self, begun: float) -> Client:
+        failed, error = self._failure
+        if failed > begun:  # while this session waited for its turn
+            raise ExplainError(error.reason, error.message)
+        try:
+            return connect(self._address, self._tls_files)
+        except ExplainError as failure:
+            self._failure = time.monotonic(), failure
+            raise
 
 
 def main() -> None:

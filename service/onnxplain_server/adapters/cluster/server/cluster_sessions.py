@@ -13,6 +13,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from onnxplain_server.adapters.cluster.server import task_frames as frames
+from onnxplain_server.adapters.cluster.server.task_frames import TaskBrokenError, TaskKind
 from onnxplain_server.adapters.listed.network_process import (
     WITHOUT_THREADS,
     NetworkProcess,
@@ -21,6 +23,8 @@ from onnxplain_server.adapters.listed.network_process import (
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.sources import FetchControl
 
+_FAILURE_SECONDS = 5.0
+"""For an error that was told already, or the end of the process."""
 LIBRARIES = ("dask", "distributed")
 """What the extra `dask` brings."""
 
@@ -72,6 +76,11 @@ class ClusterSessions:
         ------
         socket
             For the worker, whose tasks read that table only.
+
+        Raises
+        ------
+        ExplainError
+            UNAVAILABLE, WORKER_DIED where the cluster failed, in place of what the worker tells.
         """
         for _ in range(2):  # a process that has ended is noticed once
             process = self._running(control)
@@ -86,8 +95,13 @@ class ClusterSessions:
                 except OSError:
                     process.close()
                     continue
-                binding.close()
-                yield end
+                binding.shutdown(socket.SHUT_WR)
+                try:
+                    yield end
+                except ExplainError as error:
+                    if frames.is_withheld(error):
+                        raise _failure(binding) from None
+                    raise
                 return
         raise ExplainError(
             Reason.UNAVAILABLE,
@@ -111,6 +125,19 @@ class ClusterSessions:
                     self._program, control, is_confined=self._is_confined
                 )
             return self._process
+
+
+def _failure(binding: socket.socket) -> ExplainError:
+    """Return the error of the cluster, which the process tells before the worker learns of it."""
+    try:
+        binding.settimeout(_FAILURE_SECONDS)
+        frame = frames.receive(binding, {TaskKind.FAILED: frames.FAILURE_LIMIT})
+        return frames.unpack_cluster_failure(frame.content)
+    except TaskBrokenError:
+        return ExplainError(
+            Reason.UNAVAILABLE,
+            "the server's process that has the connection to the Dask cluster ended; try again",
+        )
 
 
 def _environment(variables: Mapping[str, str]) -> dict[str, str]:

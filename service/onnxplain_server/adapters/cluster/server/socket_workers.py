@@ -11,11 +11,12 @@ from contextlib import contextmanager, suppress
 from onnxplain_server.adapters.cluster.server import task_frames as frames
 from onnxplain_server.adapters.cluster.server.task_frames import (
     ANSWERED,
+    WITHHELD,
     TaskBrokenError,
     TaskFrame,
     TaskKind,
 )
-from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.errors import ExplainError
 from onnxplain_server.trees.streaming.blocks import Range
 from onnxplain_server.trees.streaming.workers import SharedFile
 
@@ -87,19 +88,16 @@ class _SocketQueue:
                 return []
             error = frames.unpack_failure(frame.content)
         except TaskBrokenError:
-            raise _ended() from None
+            raise _withheld() from None
         raise error
 
     def _send(self, frame: TaskFrame) -> None:
         try:
             frames.send(self._end, frame)
         except TaskBrokenError:
-            raise _ended() from None
+            raise _withheld() from None
 
 
-def _ended() -> ExplainError:
-    return ExplainError(
-        Reason.SOURCE_UNAVAILABLE,
-        "the process that has the connection to the Dask cluster ended; try again",
-        "table",
-    )
+def _withheld() -> ExplainError:
+    """Return the error where the process ended, which the server tells."""
+    return ExplainError(WITHHELD.reason, WITHHELD.message, WITHHELD.field)

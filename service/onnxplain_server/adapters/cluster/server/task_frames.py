@@ -9,9 +9,11 @@ from __future__ import annotations
 import json
 import socket
 import struct
+from collections.abc import Set
 from dataclasses import dataclass
 from enum import Enum
 
+from onnxplain_server.adapters.workers.ipc.payloads import PARENT_REASONS
 from onnxplain_server.core.errors import ExplainError, Reason
 
 CONTENT_LIMIT = 2**29
@@ -22,9 +24,16 @@ _PARTS = struct.Struct("<Q")
 _TASK = struct.Struct("<II")
 _WIDTH = struct.Struct("<I")
 _FIRST_BYTES = 2**20
-_REASONS = frozenset({Reason.INVALID_TABLE, Reason.OUT_OF_MEMORY, Reason.INVALID_REQUEST}) | {
-    reason for reason in Reason if reason.name.startswith("SOURCE_")
-}
+WITHHELD = ExplainError(
+    Reason.SOURCE_UNAVAILABLE, "the Dask cluster failed; the server knows how", "table"
+)
+"""What a worker tells where the cluster failed: the server asks the process for the error itself.
+
+Reasons like UNAVAILABLE, on which operations and alerts depend, are none that a worker may tell.
+"""
+_OF_WORKERS = frozenset(Reason) - PARENT_REASONS - {Reason.INTERNAL}
+_OF_CLUSTER = frozenset({Reason.UNAVAILABLE, Reason.WORKER_DIED})
+FAILURE_LIMIT = 2**14
 
 
 class TaskBrokenError(Exception):
@@ -48,7 +57,7 @@ ANSWERED = {
     TaskKind.CLOSED: 0,
     TaskKind.SUMS: CONTENT_LIMIT,
     TaskKind.WIDTH: _WIDTH.size,
-    TaskKind.FAILED: 2**14,
+    TaskKind.FAILED: FAILURE_LIMIT,
 }
 
 
@@ -121,17 +130,32 @@ def unpack_width(content: bytes | bytearray) -> int:
     return count
 
 
-def pack_failure(error: ExplainError) -> bytes:
-    """Encode an error.
+def is_of_worker(error: ExplainError) -> bool:
+    """Return whether a worker may tell an error, as one of the table or the model."""
+    return error.reason in _OF_WORKERS
 
-    What only a server tells of itself, like UNAVAILABLE, is of the table's source here.
-    """
-    reason = error.reason if error.reason in _REASONS else Reason.SOURCE_UNAVAILABLE
-    return json.dumps([reason.name, error.message[:4_000], error.field]).encode()
+
+def is_withheld(error: ExplainError) -> bool:
+    """Return whether an error stands for one of the cluster."""
+    return (error.reason, error.message) == (WITHHELD.reason, WITHHELD.message)
+
+
+def pack_failure(error: ExplainError) -> bytes:
+    """Encode an error."""
+    return json.dumps([error.reason.name, error.message, error.field]).encode()
 
 
 def unpack_failure(content: bytes | bytearray) -> ExplainError:
-    """Decode an error; TaskBrokenError where it is none."""
+    """Decode an error that a worker may tell; TaskBrokenError where it is none."""
+    return _unpack(content, _OF_WORKERS)
+
+
+def unpack_cluster_failure(content: bytes | bytearray) -> ExplainError:
+    """Decode an error of the cluster; TaskBrokenError where it is none."""
+    return _unpack(content, _OF_CLUSTER)
+
+
+def _unpack(content: bytes | bytearray, accepted: Set[Reason]) -> ExplainError:
     try:
         document = json.loads(content)
     except (ValueError, RecursionError):
@@ -139,7 +163,7 @@ def unpack_failure(content: bytes | bytearray) -> ExplainError:
     if not isinstance(document, list) or [*map(type, document)] != [str, str, str]:
         raise TaskBrokenError
     name, message, field = document
-    if name not in {reason.name for reason in _REASONS}:
+    if name not in {reason.name for reason in accepted}:
         raise TaskBrokenError
     return ExplainError(Reason[name], message, field)
 

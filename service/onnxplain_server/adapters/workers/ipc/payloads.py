@@ -25,7 +25,7 @@ _ATTRIBUTES = frozenset({"method", "calls", "rows", "seconds", "error"})
 _WORD = re.compile(r"[A-Za-z_]{1,64}")
 _PLACE = re.compile(r"\w{1,64} at [\w.]{1,64}:\d{1,6}")
 """Text of an INTERNAL error: it is logged, and must not be a worker's own."""
-_OWN_REASONS = frozenset(
+PARENT_REASONS = frozenset(
     {
         Reason.UNAUTHENTICATED,
         Reason.OVERLOADED,
@@ -132,7 +132,7 @@ def unpack_error(packed: bytes) -> ExplainError:
     except (ValueError, KeyError):
         raise MalformedError from None
     is_place = error.reason is not Reason.INTERNAL or _PLACE.fullmatch(message)
-    if error.reason in _OWN_REASONS or not is_place:
+    if error.reason in PARENT_REASONS or not is_place:
         raise MalformedError
     return error
 

@@ -1,0 +1,297 @@
+"""Sessions of a server's cluster: workers that were taken over, and what failures say."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from onnxplain_server.adapters.cluster.dask_words import with_cause
+from onnxplain_server.adapters.cluster.server import task_frames as frames
+from onnxplain_server.adapters.cluster.server.cluster_sessions import ClusterSessions
+from onnxplain_server.adapters.cluster.server.socket_workers import SocketWorkers
+from onnxplain_server.adapters.cluster.server.task_frames import ANSWERED, TaskFrame, TaskKind
+from onnxplain_server.adapters.cluster.server.task_session import serve_session
+from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.sources import SourceBlocks
+from onnxplain_server.trees.streaming.workers import TASKS_AHEAD, SharedFile
+
+BLOCKS = SourceBlocks(b"", ("a",), (("s3://rows/a.parquet", 7, "v1"),))
+WIDTH = 3
+OPEN = TaskFrame(TaskKind.OPEN, 0, frames.pack_open(b"job", b"pass"))
+PATIENCE = 60.0
+ENDLESS: Any = None
+"""Control of a request, which is asked while a process starts only."""
+
+
+def task(number: int, content: bytes = frames.pack_task((0, 1))) -> TaskFrame:
+    return TaskFrame(TaskKind.TASK, number, content)
+
+
+@dataclass
+class Queue:
+    """`Workers` and their queue, of so many threads, which compute only what they are told to."""
+
+    width_told: int = WIDTH
+    error: ExplainError | None = None
+    answers: bool = True
+    opened: list[tuple[bytes, bytes, Sequence[SharedFile]]] = field(default_factory=list)
+    tasks: list[int] = field(default_factory=list)
+    most: int = 0
+    closed: int = 0
+
+    @contextmanager
+    def open(self, job: bytes, work: bytes, files: Sequence[SharedFile]) -> Iterator[Queue]:
+        self.opened.append((job, work, files))
+        try:
+            yield self
+        finally:
+            self.closed += 1
+
+    def width(self) -> int:
+        return self.width_told
+
+    def submit(self, number: int, _task: Any) -> None:
+        if self.error is not None:
+            raise self.error
+        self.tasks.append(number)
+        self.most = max(self.most, len(self.tasks))
+
+    def replies(self, _seconds: float) -> Sequence[tuple[int, bytes]]:
+        done = [(number, b"sums") for number in self.tasks] if self.answers else []
+        self.tasks = [] if done else self.tasks
+        return done
+
+
+@dataclass
+class Session:
+    """The process's end of a session, on a thread, and the ends of worker and server."""
+
+    queue: Queue
+    worker: socket.socket
+    server: socket.socket
+    thread: threading.Thread
+
+    def send(self, *sent: TaskFrame) -> None:
+        with suppress(frames.TaskBrokenError):  # it may hang up behind the head of a frame
+            for frame in sent:
+                frames.send(self.worker, frame)
+
+    def is_cut_off(self) -> bool:
+        """Read until the process hangs up."""
+        self.worker.settimeout(PATIENCE)
+        with suppress(ConnectionResetError):
+            while self.worker.recv(2**16):
+                pass
+        self.thread.join(PATIENCE)
+        return not self.thread.is_alive()
+
+
+@pytest.fixture
+def session() -> Iterator[Callable[..., Session]]:
+    """Begin sessions with queues."""
+    made = []
+
+    def begin(queue: Queue, connected: Callable[[], Any] | None = None) -> Session:
+        worker, end = socket.socketpair()
+        server, binding = socket.socketpair()
+        thread = threading.Thread(
+            target=serve_session, args=(connected or (lambda: queue), binding, end)
+        )
+        thread.start()
+        server.sendall(BLOCKS.pack())
+        server.shutdown(socket.SHUT_WR)
+        made.append(Session(queue, worker, server, thread))
+        return made[-1]
+
+    yield begin
+    for each in made:
+        each.worker.close()
+        each.server.close()
+        each.thread.join(PATIENCE)
+        assert not each.thread.is_alive()
+
+
+OUT_OF_TURN: dict[str, Sequence[TaskFrame]] = {
+    "a task before its pass": [task(0)],
+    "the end of no pass": [TaskFrame(TaskKind.CLOSE)],
+    "a pass in a pass": [OPEN, OPEN],
+    "a number twice": [OPEN, task(0), task(0)],
+    "a task of three numbers": [OPEN, task(0, bytes(12))],
+    "sums": [OPEN, TaskFrame(TaskKind.SUMS, 0, b"sums")],
+    "a width": [OPEN, TaskFrame(TaskKind.WIDTH, 0, frames.pack_width(10**6))],
+    "a failure": [TaskFrame(TaskKind.FAILED, 0, frames.pack_failure(frames.WITHHELD))],
+    "a job longer than its frame": [TaskFrame(TaskKind.OPEN, 0, b"\xff" * 8)],
+}
+
+
+@pytest.mark.parametrize("name", OUT_OF_TURN)
+def test_frames_out_of_turn_end_their_session(session: Any, name: str) -> None:
+    queue = Queue(answers=False)
+    begun = session(queue)
+    begun.send(*OUT_OF_TURN[name])
+
+    assert begun.is_cut_off()
+    assert queue.closed == len(queue.opened)
+    assert not begun.server.recv(1)  # nothing of it is told as a failure of the cluster
+
+
+def test_a_frame_that_claims_too_much_is_not_waited_for(session: Any) -> None:
+    begun = session(Queue())
+    begun.worker.sendall(frames._HEADER.pack(b"O", 0, 2**60))
+
+    assert begun.is_cut_off()
+
+
+def test_tasks_beyond_those_allowed_end_their_session(session: Any) -> None:
+    """Each holds memory of the process, which serves all requests, and of the scheduler."""
+    queue = Queue(answers=False)
+    begun = session(queue)
+    begun.send(OPEN)
+    assert frames.receive(begun.worker, ANSWERED).kind is TaskKind.WIDTH
+    begun.send(*map(task, range(TASKS_AHEAD * WIDTH + 1)))
+
+    assert begun.is_cut_off()
+    assert queue.most == TASKS_AHEAD * WIDTH
+    assert queue.closed == 1
+
+
+def test_as_many_tasks_as_allowed_are_computed_pass_after_pass(session: Any) -> None:
+    queue = Queue(answers=False)
+    begun = session(queue)
+    for _ in range(2):
+        begun.send(OPEN)
+        assert frames.receive(begun.worker, ANSWERED).kind is TaskKind.WIDTH
+        begun.send(*map(task, range(TASKS_AHEAD * WIDTH)))
+        while len(queue.tasks) < TASKS_AHEAD * WIDTH:
+            pass
+        queue.answers = True
+        numbers = [frames.receive(begun.worker, ANSWERED).number for _ in range(queue.most)]
+        begun.send(TaskFrame(TaskKind.CLOSE))
+        assert frames.receive(begun.worker, ANSWERED).kind is TaskKind.CLOSED
+        assert sorted(numbers) == [*range(queue.most)]
+        queue.answers = False
+
+    assert queue.opened == 2 * [(b"job", b"pass", [SharedFile(*BLOCKS.files[0])])]
+
+
+class Process:
+    """Process of a session, on a thread of this one."""
+
+    is_alive = True
+
+    def __init__(self, connected: Callable[[], Any]) -> None:
+        self._connected = connected
+
+    def hand_over(self, binding: socket.socket, end: socket.socket) -> None:
+        ends = (binding.dup(), end.dup())
+        threading.Thread(target=serve_session, args=(self._connected, *ends)).start()
+
+    def close(self) -> None: ...
+
+
+def failure_of(error: Exception, *, told_by: str = "submit") -> ExplainError:
+    """The error that a server gets where its cluster fails."""
+    queue = Queue(error=error if told_by == "submit" else None)  # type: ignore[arg-type]
+
+    def connected() -> Queue:
+        if told_by == "connect":
+            raise error
+        return queue
+
+    sessions = ClusterSessions("tcp://scheduler:1", (), 2**30, is_confined=False)
+    sessions._process = Process(connected)  # type: ignore[assignment]
+    with (
+        pytest.raises(ExplainError) as told,
+        sessions.session(BLOCKS.pack(), ENDLESS) as end,
+        SocketWorkers(end).open(b"job", b"pass", ()) as opened,
+    ):
+        ask(opened)
+    return told.value
+
+
+def ask(opened: Any) -> None:
+    """Submit a task, and wait for its sums or an error."""
+    opened.submit(0, (0, 1))
+    while not opened.replies(PATIENCE):
+        pass
+
+
+@pytest.mark.parametrize("told_by", ["connect", "submit"])
+@pytest.mark.parametrize("reason", [Reason.UNAVAILABLE, Reason.WORKER_DIED])
+def test_a_failure_of_the_cluster_reaches_the_server_without_addresses(
+    reason: Reason, told_by: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The log has Dask's words."""
+    message = with_cause("workers were lost", "the last was tcp://10.0.0.7:4321")
+    error = failure_of(ExplainError(reason, message), told_by=told_by)
+
+    assert error.reason is reason
+    assert error.message == (
+        "the server's Dask cluster: workers were lost; the server's log has the cause"
+    )
+    assert "tcp://10.0.0.7:4321" in caplog.text
+
+
+def test_an_error_of_the_table_is_the_worker_s_to_tell() -> None:
+    error = failure_of(ExplainError(Reason.SOURCE_NOT_LISTED, "no list", "table.uris"))
+
+    assert (error.reason, error.message, error.field) == (
+        Reason.SOURCE_NOT_LISTED,
+        "no list",
+        "table.uris",
+    )
+
+
+def test_a_reason_that_is_neither_is_unavailable() -> None:
+    error = failure_of(ExplainError(Reason.INTERNAL, "array of wrong shape"))
+
+    assert error.reason is Reason.UNAVAILABLE
+
+
+def test_an_unexpected_failure_is_told_without_its_text(caplog: pytest.LogCaptureFixture) -> None:
+    error = failure_of(RuntimeError("secret"), told_by="connect")
+
+    assert error.reason is Reason.UNAVAILABLE
+    assert "secret" not in error.message
+    assert "secret" in caplog.text
+
+
+class Mortal(Process):
+    """One that ends as soon as it has the table of a session."""
+
+    def hand_over(self, binding: socket.socket, end: socket.socket) -> None:
+        threading.Thread(target=self._die, args=(binding.dup(), end.dup())).start()
+
+    @staticmethod
+    def _die(binding: socket.socket, end: socket.socket) -> None:
+        with binding, end:
+            while binding.recv(2**16):
+                pass
+
+
+def test_the_end_of_the_process_is_told() -> None:
+    sessions = ClusterSessions("tcp://scheduler:1", (), 2**30, is_confined=False)
+    sessions._process = Mortal(Queue)  # type: ignore[assignment]
+    with (
+        pytest.raises(ExplainError, match=r"process .* ended; try again") as told,
+        sessions.session(BLOCKS.pack(), ENDLESS) as end,
+        SocketWorkers(end).open(b"job", b"pass", ()) as opened,
+    ):
+        ask(opened)
+
+    assert told.value.reason is Reason.UNAVAILABLE
+
+
+def test_a_worker_gives_no_reason_of_the_server() -> None:
+    for reason in (Reason.UNAVAILABLE, Reason.WORKER_DIED, Reason.INTERNAL):
+        packed = frames.pack_failure(ExplainError(reason, "text"))
+        with pytest.raises(frames.TaskBrokenError):
+            frames.unpack_failure(packed)
+    with pytest.raises(frames.TaskBrokenError):
+        frames.unpack_cluster_failure(json.dumps(["INVALID_MODEL", "text", ""]).encode())
