@@ -17,6 +17,7 @@ async function buildTests() {
     platform: "node",
     target: "node20",
     external: ["playwright-core", "@axe-core/playwright"],
+    loader: { ".css": "text" },
     jsx: "automatic",
     jsxImportSource: "preact",
     logLevel: "warning",

@@ -10,9 +10,9 @@ import { client } from "../common/server";
 import { ask, faults, features, go, hrefOf, model, question, table } from "../common/store";
 
 export function Begin() {
-  const refusal = table.value?.table?.matching?.refusal ?? "";
   const isBroken = faults.value.model !== undefined || faults.value.table !== undefined;
-  if (isBroken || refusal !== "") return null;
+  if (isBroken) return null;
+  const isRefused = (table.value?.table?.matching?.refusal ?? "") !== "";
   const { target, weight, output, seconds } = question.value;
   const columns = (table.value?.table?.columns ?? []).map(({ name }) => name);
   const proposed = table.value?.table?.matching?.targetColumn ?? "";
@@ -66,12 +66,12 @@ export function Begin() {
         </p>
       )}
       <FeatureChoice columns={columns} />
-      <PlanFacts />
+      {!isRefused && <PlanFacts />}
       <p class="start">
         <button
           type="button"
           class="strong"
-          disabled={run.value !== undefined && run.value.error === undefined}
+          disabled={isRefused || (run.value !== undefined && run.value.error === undefined)}
           onClick={() => {
             go({ room: "explore", path: [] });
             void compute("Overview", []);
@@ -112,9 +112,13 @@ function Choice({ label, value, none, texts, onChange }: ChoiceProps) {
 /** The columns that a model without names is fed. */
 function FeatureChoice({ columns }: { columns: readonly string[] }) {
   const rule = table.value?.table?.matching?.rule;
-  const { BY_POSITION, LISTED } = v1.FeatureMatching_Rule;
-  if (rule !== BY_POSITION && rule !== LISTED) return null;
-  const chosen = features.value;
+  const isNamed = (model.value?.featureNames.length ?? 0) > 0;
+  if (rule === undefined || rule === v1.FeatureMatching_Rule.BY_NAME || isNamed) return null;
+  const { target, weight } = question.value;
+  const chosen =
+    features.value.length > 0
+      ? features.value
+      : columns.filter((name) => name !== target && name !== weight);
   const change = (name: string, isChosen: boolean) => {
     const set = new Set(chosen);
     if (isChosen) set.add(name);

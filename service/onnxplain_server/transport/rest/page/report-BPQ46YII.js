@@ -1,4 +1,4 @@
-import{C as p,I as m,t as c}from"./chunk-IGN6LRF4.js";import"./chunk-COGIFV5U.js";var f=`:root {
+import{C as p,I as m,t as c}from"./chunk-IGN6LRF4.js";import"./chunk-COGIFV5U.js";var g=`:root {
   color-scheme: light dark;
   --paper: #f6f7f9;
   --card: #ffffff;
@@ -22,7 +22,25 @@ import{C as p,I as m,t as c}from"./chunk-IGN6LRF4.js";import"./chunk-COGIFV5U.js
     --caution-paper: #33291a;
   }
 }
-`;var g=`* { box-sizing: border-box; }
+
+@page { margin: 15mm 12mm; }
+
+@media print {
+  :root {
+    color-scheme: light;
+    --paper: #ffffff;
+    --card: #ffffff;
+    --ink: #000000;
+    --quiet: #444444;
+    --line: #cccccc;
+    --caution: #8a4b00;
+    --caution-paper: #ffffff;
+  }
+  figure { break-inside: avoid; }
+  /* A chart that is taller than a sheet would be cut. */
+  .plot img, .plot svg.marks { max-height: 85vh; }
+}
+`;var f=`* { box-sizing: border-box; }
 
 body {
   margin: 0 auto;
@@ -115,9 +133,10 @@ td.number { white-space: nowrap; }
 footer { margin-top: 3rem; color: var(--quiet); font-size: 0.85rem; }
 
 @media print {
-  :root { --paper: #ffffff; --card: #ffffff; --ink: #000000; --quiet: #444444; --line: #cccccc; --caution: #8a4b00; --caution-paper: #ffffff; }
   body { max-width: none; padding: 0; font-size: 11pt; }
-  figure, .table tr, aside, .limits { break-inside: avoid; }
+  .table tr, aside, .limits { break-inside: avoid; }
+  .figures { display: block; }
+  figure { margin-bottom: 1rem; }
   .tables { columns: auto; }
   .table { overflow: visible; }
   caption { break-inside: avoid; }
@@ -135,7 +154,7 @@ footer { margin-top: 3rem; color: var(--quiet); font-size: 0.85rem; }
 <meta name="generator" content="onnxplain">
 <title>${i(e)}</title>
 <style>
-${f}${g}
+${g}${f}
 .plot img { max-width: 100%; height: auto; }
 .notes { white-space: pre-wrap; }
 </style>
