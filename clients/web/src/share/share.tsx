@@ -47,6 +47,12 @@ export function Share() {
                 <h2>{method?.title}</h2>
                 <p class="question">{method?.question}</p>
                 <Finding explanation={explanation} chartCount={CHARTS} tables={false} />
+                {explanation.plots.length > CHARTS && (
+                  <p class="note">
+                    {explanation.plots.length - CHARTS} more charts are left out here, and are drawn
+                    in the report as far as they find room.
+                  </p>
+                )}
               </section>
             );
           })}

@@ -1,4 +1,4 @@
-import{C as g,I as m,J as c,t as f,u as d}from"./chunk-RG6T5ZKV.js";import"./chunk-COGIFV5U.js";var u=`:root {
+import{C as g,I as m,J as c,t as f,u as d}from"./chunk-C5UPUKHP.js";import"./chunk-COGIFV5U.js";var u=`:root {
   color-scheme: light dark;
   --paper: #f6f7f9;
   --card: #ffffff;
