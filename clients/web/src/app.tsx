@@ -3,6 +3,7 @@
 import { effect } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { TokenForm } from "./access/token_form";
+import { config } from "./common/config";
 import { plain } from "./common/name";
 import type { Room } from "./common/question";
 import { RunBar } from "./common/run_bar";
@@ -84,6 +85,7 @@ export function App() {
         {room === "row" && <Row />}
         {room === "share" && <Share />}
       </main>
+      <footer class="foot note">onnxplain {config.value.version}</footer>
     </>
   );
 }
