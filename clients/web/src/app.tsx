@@ -21,6 +21,8 @@ const TITLES: Readonly<Record<Room, string>> = {
   share: "Share",
 };
 
+const LICENCES = document.querySelector<HTMLLinkElement>("link[rel=license]")?.href ?? "";
+
 export function App() {
   const { room, path } = place.value;
   const main = useRef<HTMLElement>(null);
@@ -85,7 +87,9 @@ export function App() {
         {room === "row" && <Row />}
         {room === "share" && <Share />}
       </main>
-      <footer class="foot note">onnxplain {config.value.version}</footer>
+      <footer class="foot note">
+        onnxplain {config.value.version} · <a href={LICENCES}>Licences of its parts</a>
+      </footer>
     </>
   );
 }

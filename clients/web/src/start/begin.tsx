@@ -88,7 +88,9 @@ export function Begin() {
         </button>{" "}
         {overviewOf(answers.value) && <a href={hrefOf({ room: "explore" })}>See the overview</a>}{" "}
         {config.value.hasOperations === false && (
-          <span class="note">This server keeps no operations: the overview ends with this page.</span>
+          <span class="note">
+            This server keeps no operations: the overview ends with this page.
+          </span>
         )}
       </p>
     </section>

@@ -12,7 +12,9 @@ test("Miami in three clicks, then to a pair, a row and a report", async () => {
   await accessible(page);
 
   await page.getByText("the model seems to predict the logarithm of SALE_PRC").waitFor();
-  await page.getByText("This server keeps no operations: the overview ends with this page.").waitFor();
+  await page
+    .getByText("This server keeps no operations: the overview ends with this page.")
+    .waitFor();
   assert.equal(await page.getByText("By address").count(), 0, "an address that no server reads");
   await picture(page, "start");
   await explain(page);
