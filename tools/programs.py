@@ -31,6 +31,7 @@ PACKAGES = {
     "iptables": "iptables",
     "javac": "openjdk-17-jdk-headless",
     "mvn": "maven",
+    "pdftotext": "poppler-utils",
     "promtool": "prometheus",
     "qemu-aarch64-static": "qemu-user-static binfmt-support",
     "redis-server": "redis-server",

@@ -10,13 +10,18 @@ from pathlib import Path
 
 import page_files
 import pytest
+import wide_files
 from harness import Server, running_redis, serving
+
+WIDTH = 50
+"""Features of the report that has to be small."""
 
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("files")
     page_files.write(folder)
+    wide_files.write(folder, WIDTH)
     return folder
 
 
@@ -76,6 +81,13 @@ def test_nothing_of_hostile_files_runs(root: Path, server: Server, files: Path) 
 
 def test_the_keyboard_is_enough(root: Path, server: Server, files: Path) -> None:
     walk(root, "keyboard", server, files)
+
+
+def test_a_report_is_small_and_prints_uncut(
+    root: Path, server: Server, files: Path, program: Callable[[str], str]
+) -> None:
+    program("pdftotext")
+    walk(root, "report", server, files)
 
 
 def test_a_token_opens_and_operations_are_found_again(

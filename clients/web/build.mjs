@@ -1,7 +1,9 @@
 // Bundles the page into dist/, or with the argument `tests` the unit tests into build/.
+import { createHash } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename } from "node:path";
 import { build } from "esbuild";
+import { licencesOf } from "./licences.mjs";
 
 async function buildTests() {
   rmSync("build", { recursive: true, force: true });
@@ -16,7 +18,8 @@ async function buildTests() {
     format: "esm",
     platform: "node",
     target: "node20",
-    external: ["playwright-core", "@axe-core/playwright"],
+    external: ["playwright-core", "@axe-core/playwright", "esbuild"],
+    loader: { ".css": "text" },
     jsx: "automatic",
     jsxImportSource: "preact",
     logLevel: "warning",
@@ -52,9 +55,19 @@ async function buildPage() {
   const page = readFileSync("index.html", "utf8")
     .replace("%PARTS%", preloads.join("\n"))
     .replace("%SCRIPT%", `page/${basename(script)}`)
+    .replace("%LICENCES%", licencesFile(metafile))
     .replace("%STYLE%", `page/${basename(made.cssBundle)}`);
-  mkdirSync("dist", { recursive: true });
   writeFileSync("dist/index.html", page);
+}
+
+/** Write the licences beside the bundle, under a name with a digest like all that is kept for ever. */
+function licencesFile({ inputs }) {
+  const text = licencesOf(inputs);
+  const digest = createHash("sha256").update(text).digest("hex").slice(0, 8).toUpperCase();
+  const path = `page/licences-${digest}.txt`;
+  mkdirSync("dist/page", { recursive: true });
+  writeFileSync(`dist/${path}`, text);
+  return path;
 }
 
 await (process.argv[2] === "tests" ? buildTests() : buildPage());

@@ -3,6 +3,7 @@
 import { effect } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { TokenForm } from "./access/token_form";
+import { config } from "./common/config";
 import { plain } from "./common/name";
 import type { Room } from "./common/question";
 import { RunBar } from "./common/run_bar";
@@ -19,6 +20,8 @@ const TITLES: Readonly<Record<Room, string>> = {
   row: "One row",
   share: "Share",
 };
+
+const LICENCES = document.querySelector<HTMLLinkElement>("link[rel=license]")?.href ?? "";
 
 export function App() {
   const { room, path } = place.value;
@@ -84,6 +87,9 @@ export function App() {
         {room === "row" && <Row />}
         {room === "share" && <Share />}
       </main>
+      <footer class="foot note">
+        onnxplain {config.value.version} · <a href={LICENCES}>Licences of its parts</a>
+      </footer>
     </>
   );
 }

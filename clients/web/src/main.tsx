@@ -2,8 +2,10 @@
 
 import { render } from "preact";
 import { receive } from "./access/login";
-import { recall } from "./access/tokens";
+import { isAsking, recall } from "./access/tokens";
 import { App } from "./app";
+import { config } from "./common/config";
+import { token } from "./common/server";
 import { follow } from "./common/store";
 import "./styles/look.css";
 import "./styles/page.css";
@@ -14,6 +16,7 @@ if (target !== null) {
   // A login that comes back has the place where it began.
   recall();
   await receive();
+  if (config.value.needsToken && token.value === "") isAsking.value = true;
   follow();
   render(<App />, target);
 }

@@ -44,3 +44,27 @@ test("CSV has all digits, and quotes what would end a cell", () => {
   const text = 'x,y\r\n0.1234567890123,"say ""a,b"""\r\n,"line\nbreak"\r\n';
   assert.equal(toCsv(["x", "y"], rows), text);
 });
+
+test("no text of CSV is a formula for a spreadsheet, and numbers stay numbers", () => {
+  const hostile = [
+    '=HYPERLINK("http://x","y")',
+    "+1+cmd|' /C calc'!A0",
+    "-2+3",
+    "@SUM(1)",
+    "\t=1+1",
+    "\r=1+1",
+    "\n=1+1",
+    "  =1+1",
+    "\ufeff=1+1",
+    "＝1+1",
+  ];
+  for (const text of hostile) {
+    for (const written of [toCsv([text], []), toCsv([], [[text]])]) {
+      assert.match(written, /(^|\n)"?'/, JSON.stringify(written));
+    }
+  }
+  assert.equal(
+    toCsv(["-1.5", "a;b", "+1e3"], [[-1.5, "a-b", "x=1"]]),
+    '-1.5,"a;b",+1e3\r\n-1.5,a-b,x=1\r\n',
+  );
+});

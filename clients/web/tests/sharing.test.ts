@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { test } from "node:test";
+import type { Answer } from "../src/common/runs";
 import { picked } from "../src/explore/links";
 import { type Asked, programOf } from "../src/explore/programs";
-import { type Contents, rounded } from "../src/share/contents";
-import { reportOf } from "../src/share/report";
+import { type Contents, contentsOf, slim, withPictures } from "../src/share/contents";
+import { LARGEST, reportOf, roomOf } from "../src/share/report";
 
 const HOSTILE = `</title></script><script>x</script><img src=x onerror="y">'`;
 
@@ -49,10 +50,30 @@ test("a report loads nothing, and tells what it leaves out", () => {
   assert.match(report, /3 more charts are left out/);
 });
 
-test("coordinates of pictures lose digits that nobody sees, texts none", () => {
-  const svg = '<path d="M1.2345,6.789L-0.5,3"/><text transform="translate(0.123)">1.2345</text>';
-  const short = '<path d="M1.2,6.7L-0.5,3"/><text transform="translate(0.1)">1.2345</text>';
-  assert.equal(rounded(svg), short);
+test("pictures lose what nobody sees, and no text", () => {
+  const svg =
+    '<path role="x" aria-label="a: 1.25" d="M1.2345,6.789L-0.5,3" opacity="1"/>' +
+    '<text class="y" transform="translate(0.123)">1.2345 &lt;</text>';
+  const short = '<path d="M1.2,6.7L-0.5,3"/><text transform="translate(0.1)">1.2345 &lt;</text>';
+  assert.equal(slim(svg), short);
+});
+
+test("charts that find no room are left out and told, of all methods in turn", async () => {
+  const chart = (index: number) => ({ name: "", title: "", description: `${index}`, vegaLite: {} });
+  const many = Array.from({ length: 60 }, (_, index) => chart(index));
+  const explanation = (plots: object[]) => ({ method: "firm", plots, message: { result: {} } });
+  const found = { all: [explanation(many), explanation([chart(0)])], warnings: [] };
+  const answers = [{ methods: [], found }] as unknown as Answer[];
+  const text = contentsOf("title", "é".repeat(100_000), answers);
+  const draw = async () => `<svg><text>${"é".repeat(20_000)}</text></svg>`;
+  const whole = await withPictures(text, answers, draw, roomOf(text));
+
+  const bytes = new TextEncoder().encode(reportOf(whole)).length;
+  assert.ok(bytes < LARGEST && bytes > 0.95 * LARGEST, `${bytes} bytes`);
+  const [first, second] = whole.sections;
+  assert.equal((first?.leftOut ?? 0) + (first?.pictures.length ?? 0), 60);
+  assert.equal(second?.leftOut, 0);
+  assert.match(reportOf(whole), new RegExp(`${first?.leftOut} more charts are left out`));
 });
 
 const NAME = `it's "$(touch x)" \`y\` \\`;

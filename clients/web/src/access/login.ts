@@ -1,18 +1,10 @@
 /** Login on the page of an OpenID provider: authorisation code with PKCE (RFC 7636). */
 
-import { signal } from "@preact/signals";
+import { computed, signal } from "@preact/signals";
+import { config, readConfig } from "../common/config";
 import { base } from "../common/server";
 import { challengeOf, randomText } from "./pkce";
 import { keep } from "./tokens";
-
-/** What the server tells the page about access. */
-interface Config {
-  readonly openid?: {
-    readonly issuer: string;
-    readonly clientId: string;
-    readonly scopes?: readonly string[];
-  };
-}
 
 /** Of OpenID Connect Discovery, what is needed. */
 interface Endpoints {
@@ -29,7 +21,7 @@ interface Begun {
 }
 
 /** The provider that the server names. */
-export const provider = signal<Config["openid"]>(undefined);
+export const provider = computed(() => config.value.openid);
 
 /** Why the last login failed. */
 export const fault = signal("");
@@ -63,8 +55,7 @@ export async function begin(): Promise<void> {
 
 /** Learn how the server wants to be shown who asks, and end a login that came back. */
 export async function receive(): Promise<void> {
-  const config = await configOf();
-  provider.value = config.openid;
+  await readConfig();
   const query = new URLSearchParams(location.search);
   const begun = sessionStorage.getItem(KEY);
   if (begun === null || !(query.has("code") || query.has("error"))) return;
@@ -80,12 +71,6 @@ export async function receive(): Promise<void> {
   } catch (error) {
     fault.value = `No login: ${error instanceof Error ? error.message : error}`;
   }
-}
-
-async function configOf(): Promise<Config> {
-  const response = await fetch(new URL("page/config.json", base())).catch(() => undefined);
-  // A server without settings for the page has no such file.
-  return response?.ok ? await response.json() : {};
 }
 
 async function endpoints(issuer: string): Promise<Endpoints> {

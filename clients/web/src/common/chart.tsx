@@ -4,6 +4,7 @@ import { useSignal } from "@preact/signals";
 import type { Plot } from "onnxplain/rest";
 import { useEffect, useRef } from "preact/hooks";
 import { DataTable } from "./data_table";
+import { drawInTurn } from "./drawing_queue";
 import { Name } from "./name";
 import { rowsOf } from "./plot_rows";
 import { save } from "./saving";
@@ -28,21 +29,24 @@ export function Chart({ plot, onPick }: Props) {
     const target = document.createElement("div");
     target.className = "plot";
     current.replaceChildren(target);
-    const made = import("./vega").then(({ draw }) => draw(current, plot.vegaLite));
-    made.then(
-      (result) => {
+    const drawNow = async () => {
+      try {
+        const { draw } = await import("./vega");
+        if (isGone) return;
+        const result = await draw(current, plot.vegaLite);
         if (isGone) return result.finalize();
         drawn.current = result;
         result.view.addEventListener("click", (_, item) => {
           if (item?.datum) onPick?.(item.datum);
         });
-      },
-      (error: Error) => {
-        fault.value = error.message;
-      },
-    );
+      } catch (error) {
+        fault.value = error instanceof Error ? error.message : String(error);
+      }
+    };
+    const takeBack = drawInTurn(current, drawNow);
     return () => {
       isGone = true;
+      takeBack();
       drawn.current?.finalize();
     };
   }, [plot.vegaLite]);

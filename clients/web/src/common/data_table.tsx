@@ -2,6 +2,7 @@
 
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
+import { useMemo } from "preact/hooks";
 import { toCsv } from "./csv";
 import { number } from "./formats";
 import { LongName } from "./name";
@@ -28,13 +29,17 @@ interface Props {
 }
 
 const SEARCHED = 12;
-const PAGE = 50;
+const PAGE = 25;
 
 export function DataTable({ grid, first }: Props) {
   const sought = useSignal("");
   const order = useSignal<{ column: number; isDown: boolean } | undefined>(undefined);
   const shown = useSignal(PAGE);
-  const found = sorted(matching(grid.rows, sought.value), order.value);
+  const found = useMemo(
+    () => sorted(matching(grid.rows, sought.value), order.value),
+    [grid, sought.value, order.value],
+  );
+  const numeric = useMemo(() => grid.columns.map((_, column) => isNumeric(grid, column)), [grid]);
   const sort = (column: number) => {
     const { value } = order;
     order.value = { column, isDown: value?.column === column ? !value.isDown : column > 0 };
@@ -75,7 +80,7 @@ export function DataTable({ grid, first }: Props) {
                 <th
                   key={title}
                   scope="col"
-                  class={isNumeric(grid, column) ? "number" : ""}
+                  class={numeric[column] ? "number" : ""}
                   aria-sort={sortOf(order.value, column)}
                 >
                   <button type="button" class="sort" onClick={() => sort(column)}>
@@ -90,7 +95,7 @@ export function DataTable({ grid, first }: Props) {
             {found.slice(0, shown.value).map((row, index) => (
               <tr key={index}>
                 {row.map((cell, column) => (
-                  <td key={column} class={isNumeric(grid, column) ? "number" : ""}>
+                  <td key={column} class={numeric[column] ? "number" : ""}>
                     {column === 0 && first ? first(row) : <Shown cell={cell} />}
                   </td>
                 ))}

@@ -25,8 +25,11 @@ export function Name({ text, length = SHOWN }: { text: string; length?: number }
 
 /** A name whose whole text can be asked for, where it was cut. */
 export function LongName({ text }: { text: string }) {
+  return clipped(text) === plain(text) ? <Name text={text} /> : <CutName text={text} />;
+}
+
+function CutName({ text }: { text: string }) {
   const isOpen = useSignal(false);
-  if (clipped(text) === plain(text)) return <Name text={text} />;
   return (
     <>
       <bdi class="name">{isOpen.value ? plain(text) : clipped(text)}</bdi>{" "}

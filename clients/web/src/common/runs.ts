@@ -3,6 +3,7 @@
 import { signal } from "@preact/signals";
 import type { ExplainInput } from "onnxplain/rest";
 import { ExplainError, type Explanation, type Explanations, type Operation } from "onnxplain/rest";
+import { config } from "./config";
 import type { Question } from "./question";
 import { client, modelOf, options, tableOf } from "./server";
 import { go, place, question } from "./store";
@@ -97,6 +98,7 @@ function fail({ startTime, title, methods, cancel }: Run, error: unknown, ending
 }
 
 async function started(input: ExplainInput, ending: AbortSignal): Promise<Operation | undefined> {
+  if (config.peek().hasOperations === false) return undefined;
   try {
     const operation = await client
       .peek()

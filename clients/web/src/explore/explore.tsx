@@ -68,6 +68,8 @@ function Contents() {
   const here = place.value.path;
   const names = features.value;
   const found = names.filter((name) => name.toLowerCase().includes(sought.value.toLowerCase()));
+  // Above the content, a list of all features would hide it.
+  const isNarrow = matchMedia("(max-width: 52rem)").matches;
   const link = (path: readonly string[]) => ({
     href: hrefOf({ room: "explore", path }),
     "aria-current": path.join("/") === here.join("/") ? ("page" as const) : undefined,
@@ -85,7 +87,7 @@ function Contents() {
         ))}
       </ul>
       {names.length > 0 && (
-        <details open>
+        <details open={!isNarrow}>
           <summary>Features ({count(names.length)})</summary>
           {names.length > LISTED && (
             <input

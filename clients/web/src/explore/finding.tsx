@@ -1,5 +1,6 @@
 /** One explanation: its charts and tables, linked with pages of features and pairs. */
 
+import { useSignal } from "@preact/signals";
 import type { Explanation } from "onnxplain/rest";
 import { useMemo } from "preact/hooks";
 import { Chart } from "../common/chart";
@@ -18,9 +19,14 @@ interface Props {
   readonly tables?: boolean;
 }
 
+// A click that shows more than so many charts would be slow.
+const PAGE = 24;
+
 export function Finding({ explanation, chartCount, tables = true }: Props) {
-  const plots = useMemo(() => explanation.plots.slice(0, chartCount), [explanation, chartCount]);
-  const grids = useMemo(() => tablesOf(explanation), [explanation]);
+  const shown = useSignal(PAGE);
+  const all = useMemo(() => explanation.plots.slice(0, chartCount), [explanation, chartCount]);
+  const plots = all.slice(0, shown.value);
+  const grids = tablesOf(explanation);
   const { rows } = explanation.message;
   const known = grids.flatMap(({ features }) => features);
   return (
@@ -43,6 +49,18 @@ export function Finding({ explanation, chartCount, tables = true }: Props) {
           />
         ))}
       </div>
+      {all.length > plots.length && (
+        <p class="ask">
+          <button
+            type="button"
+            onClick={() => {
+              shown.value += 2 * PAGE;
+            }}
+          >
+            Show more of {count(all.length)} charts
+          </button>
+        </p>
+      )}
       {tables &&
         grids.map((grid) => (
           <DataTable

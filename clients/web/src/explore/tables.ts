@@ -19,8 +19,17 @@ interface Row {
 
 const POINTS = "Points of the curves";
 
+// Points of curves are many, and each page of a room asks for them.
+const known = new WeakMap<Explanation, Statistics[]>();
+
 /** The tables of a result, the most important first; empty ones are left out. */
-export function tablesOf({ message }: Explanation): Statistics[] {
+export function tablesOf(explanation: Explanation): Statistics[] {
+  const found = known.get(explanation) ?? madeOf(explanation);
+  known.set(explanation, found);
+  return found;
+}
+
+function madeOf({ message }: Explanation): Statistics[] {
   const { case: method, value } = message.result;
   const made = (): Statistics[] => {
     switch (method) {

@@ -1,6 +1,6 @@
 /** What a report holds, drawn. */
 
-import type { Plot } from "onnxplain/rest";
+import type { Explanation } from "onnxplain/rest";
 import type { Answer } from "../common/runs";
 import { about } from "../explore/methods";
 import { type Statistics, tablesOf } from "../explore/tables";
@@ -32,64 +32,79 @@ export interface Contents {
   readonly receipt: readonly string[];
 }
 
-// So many charts and rows of a method; the report tells what it leaves out.
-export const CHARTS = 12;
+// So many rows of a table, and signs of a name; the report tells what it leaves out.
 export const ROWS = 200;
+export const SIGNS = 80;
 
-/** Draw what the answers hold. */
-export async function contentsOf(
-  title: string,
-  notes: string,
-  answers: readonly Answer[],
-  draw: (spec: object) => Promise<string>,
-): Promise<Contents> {
-  const all = answers.flatMap(({ found }) => found.all);
-  const sections: Section[] = [];
-  let room = BUDGET;
-  for (const explanation of all) {
+/** What the answers hold, without pictures. */
+export function contentsOf(title: string, notes: string, answers: readonly Answer[]): Contents {
+  const sections = explanationsOf(answers).map((explanation): Section => {
     const method = about(explanation.method);
-    const pictures = await drawn(explanation.plots.slice(0, CHARTS), draw, room);
-    room -= sizeOf(pictures);
-    sections.push({
+    return {
       title: method?.title ?? "Explanation",
       question: method?.question ?? "",
       limits: method?.limits ?? [],
-      pictures,
-      leftOut: explanation.plots.length - pictures.length,
+      pictures: [],
+      leftOut: explanation.plots.length,
       tables: tablesOf(explanation).filter(({ isPoints }) => !isPoints),
-    });
-  }
+    };
+  });
   const warnings = answers.flatMap(({ found }) => found.warnings.map(({ message }) => message));
   return { title, notes, sections, warnings: [...new Set(warnings)], receipt: receiptOf(answers) };
 }
 
-// Bytes of all charts; a report stays below 2 MB, also with its tables.
-const BUDGET = 1_100_000;
-
-async function drawn(
-  plots: readonly Plot[],
+/** Draw as many charts as find room, of all sections in turn. */
+export async function withPictures(
+  contents: Contents,
+  answers: readonly Answer[],
   draw: (spec: object) => Promise<string>,
   room: number,
-): Promise<Picture[]> {
-  const pictures: Picture[] = [];
-  for (const { description, vegaLite } of plots) {
-    const svg = rounded(await draw(vegaLite));
-    const more = [...pictures, { description, svg }];
-    if (sizeOf(more) > room) break;
-    pictures.push({ description, svg });
+): Promise<Contents> {
+  const all = explanationsOf(answers);
+  const pictures = all.map((): Picture[] => []);
+  const most = Math.max(0, ...all.map(({ plots }) => plots.length));
+  let left = room;
+  for (let turn = 0; turn < most && left > 0; turn += 1) {
+    for (const [index, { plots }] of all.entries()) {
+      const plot = plots[turn];
+      if (plot === undefined || left <= 0) continue;
+      const svg = slim(await draw(plot.vegaLite));
+      const picture = { description: plot.description, svg };
+      left -= sizeOf(picture);
+      if (left > 0) pictures[index]?.push(picture);
+    }
   }
-  return pictures;
-}
-
-/** Coordinates to a tenth of a pixel: nobody sees more. */
-export function rounded(svg: string): string {
-  return svg.replace(/ (d|transform)="([^"]*)"/g, (_, name, value: string) => {
-    return ` ${name}="${value.replace(/(\.\d)\d+/g, "$1")}"`;
+  const sections = contents.sections.map((section, index) => {
+    const own = pictures[index] ?? [];
+    return { ...section, pictures: own, leftOut: section.leftOut - own.length };
   });
+  return { ...contents, sections };
 }
 
-function sizeOf(pictures: readonly Picture[]): number {
-  return pictures.reduce((size, { svg }) => size + svg.length, 0);
+function explanationsOf(answers: readonly Answer[]): Explanation[] {
+  return answers.flatMap(({ found }) => found.all);
+}
+
+const FRAME = 200;
+
+/** Bytes in the report: the picture is written in base64. */
+function sizeOf({ description, svg }: Picture): number {
+  const encoder = new TextEncoder();
+  const text = encoder.encode(description).length;
+  return Math.ceil((4 / 3) * encoder.encode(svg).length) + text + FRAME;
+}
+
+/**
+ * A picture without what nobody sees: words for readers of screens, which its description has, and
+ * coordinates beyond a tenth of a pixel.
+ */
+export function slim(svg: string): string {
+  return svg
+    .replace(/ (aria-[a-z]+|role|class|pointer-events)="[^"<>]*"/g, "")
+    .replace(/ opacity="1"/g, "")
+    .replace(/ (d|transform)="([^"]*)"/g, (_, name, value: string) => {
+      return ` ${name}="${value.replace(/(\.\d)\d+/g, "$1")}"`;
+    });
 }
 
 function receiptOf(answers: readonly Answer[]): string[] {

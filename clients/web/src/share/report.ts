@@ -4,12 +4,20 @@ import look from "../../../../service/onnxplain_server/report/look.css" with { t
 import style from "../../../../service/onnxplain_server/report/page.css" with { type: "text" };
 import type { Cell } from "../common/data_table";
 import { number } from "../common/formats";
-import { plain } from "../common/name";
+import { clipped, plain } from "../common/name";
 import type { Statistics } from "../explore/tables";
-import { type Contents, type Picture, ROWS, type Section } from "./contents";
+import { type Contents, type Picture, ROWS, type Section, SIGNS } from "./contents";
 
 const POLICY =
   "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'";
+
+/** Bytes that a report never reaches. */
+export const LARGEST = 2_000_000;
+
+/** Bytes that are left for pictures beside what is written. */
+export function roomOf(contents: Contents): number {
+  return LARGEST - new TextEncoder().encode(reportOf(contents)).length;
+}
 
 /** Write the file. */
 export function reportOf({ title, notes, warnings, sections, receipt }: Contents): string {
@@ -65,7 +73,9 @@ function figureOf({ description, svg }: Picture): string {
 }
 
 function tableOf({ title, note = "", columns, rows }: Statistics): string {
-  const head = columns.map((name) => `<th scope="col">${escaped(name)}</th>`).join("");
+  const head = columns
+    .map((name) => `<th scope="col">${escaped(clipped(name, SIGNS))}</th>`)
+    .join("");
   const body = rows
     .slice(0, ROWS)
     .map((row) => `<tr>${row.map(cellOf).join("")}</tr>`)
@@ -77,7 +87,7 @@ function tableOf({ title, note = "", columns, rows }: Statistics): string {
 }
 
 function cellOf(cell: Cell): string {
-  if (typeof cell === "string") return `<td><bdi>${escaped(cell)}</bdi></td>`;
+  if (typeof cell === "string") return `<td><bdi>${escaped(clipped(cell, SIGNS))}</bdi></td>`;
   return `<td class="number">${number(cell)}</td>`;
 }
 

@@ -10,7 +10,7 @@ import { Finding } from "../explore/finding";
 import { about } from "../explore/methods";
 import { Receipt } from "../explore/receipt";
 import { cardOf } from "./card";
-import { contentsOf } from "./contents";
+import { contentsOf, withPictures } from "./contents";
 import { notes } from "./notes";
 import { titleOf } from "./titles";
 
@@ -47,6 +47,12 @@ export function Share() {
                 <h2>{method?.title}</h2>
                 <p class="question">{method?.question}</p>
                 <Finding explanation={explanation} chartCount={CHARTS} tables={false} />
+                {explanation.plots.length > CHARTS && (
+                  <p class="note">
+                    {explanation.plots.length - CHARTS} more charts are left out here, and are drawn
+                    in the report as far as they find room.
+                  </p>
+                )}
               </section>
             );
           })}
@@ -88,10 +94,12 @@ function Files({ title }: { title: string }) {
     isMaking.value = true;
     error.value = undefined;
     try {
-      const { reportOf } = await import("./report");
+      const { reportOf, roomOf } = await import("./report");
       const { pictureOf } = await import("../common/vega");
-      const contents = await contentsOf(title, notes.value, answers.value, pictureOf);
-      save(`${title}.html`, "text/html", reportOf(contents));
+      const found = answers.value;
+      const text = contentsOf(title, notes.value, found);
+      const whole = await withPictures(text, found, pictureOf, roomOf(text));
+      save(`${title}.html`, "text/html", reportOf(whole));
     } catch (fault) {
       error.value = fault;
     } finally {

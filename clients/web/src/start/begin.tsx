@@ -2,22 +2,24 @@
 
 import { useSignal, useSignalEffect } from "@preact/signals";
 import { v1 } from "onnxplain/rest";
+import { config } from "../common/config";
 import { between, count } from "../common/formats";
-import { clipped } from "../common/name";
+import { clipped, plain } from "../common/name";
 import { Problem } from "../common/problem";
 import { answers, compute, inputOf, overviewOf, run } from "../common/runs";
 import { client } from "../common/server";
 import { ask, faults, features, go, hrefOf, model, question, table } from "../common/store";
+import { type Advice, adviceOf } from "./targets";
 
 export function Begin() {
-  const refusal = table.value?.table?.matching?.refusal ?? "";
   const isBroken = faults.value.model !== undefined || faults.value.table !== undefined;
-  if (isBroken || refusal !== "") return null;
+  if (isBroken) return null;
+  const isRefused = (table.value?.table?.matching?.refusal ?? "") !== "";
   const { target, weight, output, seconds } = question.value;
   const columns = (table.value?.table?.columns ?? []).map(({ name }) => name);
-  const proposed = table.value?.table?.matching?.targetColumn ?? "";
   const outputs = model.value?.outputNames ?? [];
   const others = columns.filter((name) => !features.value.includes(name) || name === target);
+  const advice = advised();
   return (
     <section class="card" aria-label="Question">
       <h2>The question</h2>
@@ -57,21 +59,26 @@ export function Begin() {
           />
         </label>
       </div>
-      {target === "" && proposed !== "" && (
+      {target === "" && advice.proposed !== "" && (
         <p>
-          The column <bdi>{clipped(proposed)}</bdi> may be the target.{" "}
-          <button type="button" onClick={() => ask({ target: proposed })}>
+          The column <bdi>{clipped(advice.proposed)}</bdi> may be the target.{" "}
+          <button type="button" onClick={() => ask({ target: advice.proposed })}>
             Use it as target
           </button>
         </p>
       )}
+      {target === "" && advice.words !== "" && (
+        <p class="note">
+          <bdi>{plain(advice.words)}</bdi>
+        </p>
+      )}
       <FeatureChoice columns={columns} />
-      <PlanFacts />
+      {!isRefused && <PlanFacts />}
       <p class="start">
         <button
           type="button"
           class="strong"
-          disabled={run.value !== undefined && run.value.error === undefined}
+          disabled={isRefused || (run.value !== undefined && run.value.error === undefined)}
           onClick={() => {
             go({ room: "explore", path: [] });
             void compute("Overview", []);
@@ -79,10 +86,27 @@ export function Begin() {
         >
           Start the overview
         </button>{" "}
-        {overviewOf(answers.value) && <a href={hrefOf({ room: "explore" })}>See the overview</a>}
+        {overviewOf(answers.value) && <a href={hrefOf({ room: "explore" })}>See the overview</a>}{" "}
+        {config.value.hasOperations === false && (
+          <span class="note">
+            This server keeps no operations: the overview ends with this page.
+          </span>
+        )}
       </p>
     </section>
   );
+}
+
+/** The server's proposal of a target, or what the page can say. */
+function advised(): Advice {
+  const found = table.value?.table;
+  const proposed = found?.matching?.targetColumn ?? "";
+  if (found === undefined || proposed !== "") return { proposed, words: "" };
+  const { weight } = question.value;
+  const rest = found.columns.filter(
+    ({ name }) => !features.value.includes(name) && name !== weight,
+  );
+  return adviceOf(rest, model.value?.outputNames ?? [], model.value?.hasClassScores ?? false);
 }
 
 interface ChoiceProps {
@@ -112,9 +136,13 @@ function Choice({ label, value, none, texts, onChange }: ChoiceProps) {
 /** The columns that a model without names is fed. */
 function FeatureChoice({ columns }: { columns: readonly string[] }) {
   const rule = table.value?.table?.matching?.rule;
-  const { BY_POSITION, LISTED } = v1.FeatureMatching_Rule;
-  if (rule !== BY_POSITION && rule !== LISTED) return null;
-  const chosen = features.value;
+  const isNamed = (model.value?.featureNames.length ?? 0) > 0;
+  if (rule === undefined || rule === v1.FeatureMatching_Rule.BY_NAME || isNamed) return null;
+  const { target, weight } = question.value;
+  const chosen =
+    features.value.length > 0
+      ? features.value
+      : columns.filter((name) => name !== target && name !== weight);
   const change = (name: string, isChosen: boolean) => {
     const set = new Set(chosen);
     if (isChosen) set.add(name);

@@ -2,6 +2,8 @@
 
 import { useSignal } from "@preact/signals";
 import { useRef } from "preact/hooks";
+import { config } from "../common/config";
+import { count } from "../common/formats";
 import { Name } from "../common/name";
 import { Problem } from "../common/problem";
 import type { Content } from "../common/question";
@@ -29,7 +31,9 @@ export function ContentField({ kind, title, hint, example, accept, keep }: Props
     const ending = new AbortController();
     sending.value = { name: file.name, ending };
     error.value = undefined;
+    const most = config.value.uploadBytes?.[kind] ?? Number.POSITIVE_INFINITY;
     try {
+      if (file.size > most) throw new RangeError(tooLarge(file, most));
       const kept = await keep(file, ending.signal);
       if (sending.value?.ending === ending) choose(kind, kept);
     } catch (fault) {
@@ -88,7 +92,7 @@ export function ContentField({ kind, title, hint, example, accept, keep }: Props
           event.currentTarget.value = "";
         }}
       />
-      <Address kind={kind} example={example} />
+      {config.value.hasSources !== false && <Address kind={kind} example={example} />}
       <p aria-live="polite">
         {sending.value && (
           <>
@@ -104,6 +108,10 @@ export function ContentField({ kind, title, hint, example, accept, keep }: Props
       )}
     </section>
   );
+}
+
+function tooLarge({ size }: File, most: number): string {
+  return `It has ${count(size)} bytes, and this server takes at most ${count(most)} of one file.`;
 }
 
 /** An address below a prefix that the server's operator lists. */

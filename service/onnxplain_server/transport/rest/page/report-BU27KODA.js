@@ -1,4 +1,4 @@
-import{C as p,I as m,t as c}from"./chunk-IGN6LRF4.js";import"./chunk-COGIFV5U.js";var f=`:root {
+import{C as g,I as m,J as c,t as f,u as d}from"./chunk-C5UPUKHP.js";import"./chunk-COGIFV5U.js";var u=`:root {
   color-scheme: light dark;
   --paper: #f6f7f9;
   --card: #ffffff;
@@ -22,7 +22,25 @@ import{C as p,I as m,t as c}from"./chunk-IGN6LRF4.js";import"./chunk-COGIFV5U.js
     --caution-paper: #33291a;
   }
 }
-`;var g=`* { box-sizing: border-box; }
+
+@page { margin: 15mm 12mm; }
+
+@media print {
+  :root {
+    color-scheme: light;
+    --paper: #ffffff;
+    --card: #ffffff;
+    --ink: #000000;
+    --quiet: #444444;
+    --line: #cccccc;
+    --caution: #8a4b00;
+    --caution-paper: #ffffff;
+  }
+  figure { break-inside: avoid; }
+  /* A chart that is taller than a sheet would be cut. */
+  .plot img, .plot svg.marks { max-height: 85vh; }
+}
+`;var h=`* { box-sizing: border-box; }
 
 body {
   margin: 0 auto;
@@ -115,9 +133,10 @@ td.number { white-space: nowrap; }
 footer { margin-top: 3rem; color: var(--quiet); font-size: 0.85rem; }
 
 @media print {
-  :root { --paper: #ffffff; --card: #ffffff; --ink: #000000; --quiet: #444444; --line: #cccccc; --caution: #8a4b00; --caution-paper: #ffffff; }
   body { max-width: none; padding: 0; font-size: 11pt; }
-  figure, .table tr, aside, .limits { break-inside: avoid; }
+  .table tr, aside, .limits { break-inside: avoid; }
+  .figures { display: block; }
+  figure { margin-bottom: 1rem; }
   .tables { columns: auto; }
   .table { overflow: visible; }
   caption { break-inside: avoid; }
@@ -125,17 +144,17 @@ footer { margin-top: 3rem; color: var(--quiet); font-size: 0.85rem; }
   a { color: inherit; text-decoration: none; }
   .vega-embed details, .vega-bindings, .hint { display: none; }
 }
-`;var b="default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'";function P({title:e,notes:t,warnings:r,sections:a,receipt:n}){return`<!DOCTYPE html>
+`;var w="default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'",y=2e6;function H(e){return y-new TextEncoder().encode(x(e)).length}function x({title:e,notes:t,warnings:r,sections:a,receipt:n}){return`<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="${b}">
+<meta http-equiv="Content-Security-Policy" content="${w}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta name="generator" content="onnxplain">
 <title>${i(e)}</title>
 <style>
-${f}${g}
+${u}${h}
 .plot img { max-width: 100%; height: auto; }
 .notes { white-space: pre-wrap; }
 </style>
@@ -144,23 +163,23 @@ ${f}${g}
 <header><h1>${i(e)}</h1></header>
 <main>
 ${t===""?"":`<section><h2>Notes</h2><p class="notes">${i(t)}</p></section>`}
-${r.length===0?"":`<aside aria-label="Warnings"><h2>Before you trust the numbers</h2>${d(r)}</aside>`}
-${a.map(v).join(`
+${r.length===0?"":`<aside aria-label="Warnings"><h2>Before you trust the numbers</h2>${p(r)}</aside>`}
+${a.map($).join(`
 `)}
-<section id="receipt"><h2>How these numbers were made</h2>${d(n)}</section>
+<section id="receipt"><h2>How these numbers were made</h2>${p(n)}</section>
 </main>
 <footer>Made by onnxplain. This page is complete in itself and loads nothing.</footer>
 </body>
 </html>
-`}function v(e){let{title:t,question:r,pictures:a,leftOut:n,tables:o,limits:l}=e,s=n>0?`<p class="note">${n} more charts are left out.</p>`:"";return`<section>
+`}function $(e){let{title:t,question:r,pictures:a,leftOut:n,tables:o,limits:l}=e,s=n>0?`<p class="note">${n} more charts are left out.</p>`:"";return`<section>
 <h2>${i(t)}</h2>
 <p class="question">${i(r)}</p>
-<div class="figures">${a.map(w).join("")}</div>
+<div class="figures">${a.map(k).join("")}</div>
 ${s}
-<div class="tables">${o.map(y).join("")}</div>
-<div class="limits"><h3>When not to rely on it</h3>${d(l)}</div>
-</section>`}function w({description:e,svg:t}){let r=new TextEncoder().encode(t),a="";for(let o of r)a+=String.fromCharCode(o);return`<figure><div class="plot"><img src="${`data:image/svg+xml;base64,${btoa(a)}`}" alt="${i(e)}"></div></figure>`}function y({title:e,note:t="",columns:r,rows:a}){let n=r.map(s=>`<th scope="col">${i(s)}</th>`).join(""),o=a.slice(0,m).map(s=>`<tr>${s.map(x).join("")}</tr>`).join(`
+<div class="tables">${o.map(q).join("")}</div>
+<div class="limits"><h3>When not to rely on it</h3>${p(l)}</div>
+</section>`}function k({description:e,svg:t}){let r=new TextEncoder().encode(t),a="";for(let o of r)a+=String.fromCharCode(o);return`<figure><div class="plot"><img src="${`data:image/svg+xml;base64,${btoa(a)}`}" alt="${i(e)}"></div></figure>`}function q({title:e,note:t="",columns:r,rows:a}){let n=r.map(s=>`<th scope="col">${i(d(s,c))}</th>`).join(""),o=a.slice(0,m).map(s=>`<tr>${s.map(z).join("")}</tr>`).join(`
 `),l=a.length>m?`<p class="note">${a.length-m} more rows are left out.</p>`:"";return`<div class="table"><table><caption><b>${i(e)}</b> <span class="note">${i(t)}</span></caption>
-<thead><tr>${n}</tr></thead><tbody>${o}</tbody></table>${l}</div>`}function x(e){return typeof e=="string"?`<td><bdi>${i(e)}</bdi></td>`:`<td class="number">${p(e)}</td>`}function d(e){return`<ul>${e.map(t=>`<li><bdi>${i(t)}</bdi></li>`).join("")}</ul>`}var $={"&":"&amp;","<":"&lt;",">":"&gt;",'"':"&quot;","'":"&#39;"};function i(e){return e.split(`
-`).map(t=>c(t).replace(/[&<>"']/g,r=>$[r]??"")).join(`
-`)}export{P as reportOf};
+<thead><tr>${n}</tr></thead><tbody>${o}</tbody></table>${l}</div>`}function z(e){return typeof e=="string"?`<td><bdi>${i(d(e,c))}</bdi></td>`:`<td class="number">${g(e)}</td>`}function p(e){return`<ul>${e.map(t=>`<li><bdi>${i(t)}</bdi></li>`).join("")}</ul>`}var S={"&":"&amp;","<":"&lt;",">":"&gt;",'"':"&quot;","'":"&#39;"};function i(e){return e.split(`
+`).map(t=>f(t).replace(/[&<>"']/g,r=>S[r]??"")).join(`
+`)}export{y as LARGEST,x as reportOf,H as roomOf};
