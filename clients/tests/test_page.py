@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -12,6 +11,7 @@ import page_files
 import pytest
 import wide_files
 from harness import Server, running_redis, serving
+from page_journeys import walk
 
 WIDTH = 50
 """Features of the report that has to be small."""
@@ -50,23 +50,6 @@ def guarded(
         yield running
 
 
-def walk(root: Path, journey: str, server: Server, files: Path, **more: str) -> None:
-    """Run the journeys of one file."""
-    node = root / ".venv-proto" / "bin"
-    program = root / "clients" / "web" / "build" / "tests" / "journeys" / f"{journey}.test.js"
-    assert program.exists(), "the journeys are not built: run `make test-client-web`"
-    told = {"PATH": f"{node}:{os.environ['PATH']}", "ONNXPLAIN_FILES": str(files)}
-    done = subprocess.run(
-        [str(node / "node"), "--test", str(program)],
-        cwd=root / "clients" / "web",
-        env=os.environ | server.environment | told | more,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-
-
 def test_people_explain_their_models(root: Path, server: Server, files: Path) -> None:
     walk(root, "explaining", server, files)
 
@@ -81,6 +64,10 @@ def test_nothing_of_hostile_files_runs(root: Path, server: Server, files: Path) 
 
 def test_the_keyboard_is_enough(root: Path, server: Server, files: Path) -> None:
     walk(root, "keyboard", server, files)
+
+
+def test_the_page_fits_screens(root: Path, server: Server, files: Path) -> None:
+    walk(root, "looks", server, files)
 
 
 def test_a_report_is_small_and_prints_uncut(

@@ -77,6 +77,7 @@ test("charts that find no room are left out and told, of all methods in turn", a
 });
 
 const NAME = `it's "$(touch x)" \`y\` \\`;
+const ADDRESS = new URL("http://localhost:8080/");
 const ASKED: Asked = {
   model: { kind: "id", value: `sha256:${"0".repeat(64)}`, name: NAME },
   table: { kind: "uri", value: `s3://lake/${NAME}`, name: NAME },
@@ -85,11 +86,11 @@ const ASKED: Asked = {
 };
 
 test("a shell passes the request of curl on as it is", () => {
-  const program = programOf("curl", ASKED, "http://localhost:8080");
+  const program = programOf("curl", ASKED, ADDRESS);
   const shown = program.replace(/^curl/, "printf '%s\\n'");
   const { stdout } = spawnSync("sh", ["-c", shown], { encoding: "utf8" });
   const body = stdout.slice(stdout.indexOf("{"));
-  assert.deepEqual(JSON.parse(body), JSON.parse(programOf("JSON", ASKED, "")));
+  assert.deepEqual(JSON.parse(body), JSON.parse(programOf("JSON", ASKED, ADDRESS)));
 });
 
 test("Python reads the program and its texts as they are", () => {
@@ -99,7 +100,7 @@ test("Python reads the program and its texts as they are", () => {
     "explain = next(c for c in calls if getattr(c.func, 'attr', '') == 'explain')\n" +
     "print(json.dumps({k.arg: ast.literal_eval(k.value) for k in explain.keywords}))\n";
   const { stdout, stderr } = spawnSync("python3", ["-c", reader], {
-    input: programOf("Python", ASKED, ""),
+    input: programOf("Python", ASKED, ADDRESS),
     encoding: "utf8",
   });
   assert.equal(stderr, "");
@@ -107,7 +108,7 @@ test("Python reads the program and its texts as they are", () => {
 });
 
 test("a raw text of Go is not ended by a name", () => {
-  const program = programOf("Go", ASKED, "");
+  const program = programOf("Go", ASKED, ADDRESS);
   assert.equal(program.match(/`/g)?.length, 2);
 });
 

@@ -18,6 +18,11 @@ export function drawInTurn(place: HTMLElement, draw: () => Promise<unknown>): ()
   };
 }
 
+/** Wait until all charts are drawn, as for paper. */
+export async function allDrawn(): Promise<void> {
+  while (isBusy) await pictureShown();
+}
+
 async function work(): Promise<void> {
   if (isBusy) return;
   isBusy = true;

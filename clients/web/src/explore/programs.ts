@@ -15,15 +15,19 @@ export interface Asked {
 export const LANGUAGES = ["JSON", "curl", "Python", "Go", "Java", "TypeScript"] as const;
 export type Language = (typeof LANGUAGES)[number];
 
-/** Write a program; `origin` is the address of the server over REST. */
-export function programOf(language: Language, asked: Asked, origin: string): string {
+// gRPC's own port, unless the server was told another.
+const PORT = 8081;
+
+/** Write a program; `address` is that of the server over REST. */
+export function programOf(language: Language, asked: Asked, address: URL): string {
+  const endpoint = `${address.hostname}:${PORT}`;
   const writers: Readonly<Record<Language, () => string>> = {
     JSON: () => json(asked),
-    curl: () => curl(asked, origin),
-    Python: () => python(asked),
-    Go: () => go(asked),
-    Java: () => java(asked),
-    TypeScript: () => typescript(asked),
+    curl: () => curl(asked, address),
+    Python: () => python(asked, endpoint),
+    Go: () => go(asked, endpoint),
+    Java: () => java(asked, endpoint),
+    TypeScript: () => typescript(asked, endpoint),
   };
   return writers[language]();
 }
@@ -41,14 +45,14 @@ function json(asked: Asked): string {
   return JSON.stringify(requestOf(asked), undefined, 2);
 }
 
-function curl(asked: Asked, origin: string): string {
+function curl(asked: Asked, address: URL): string {
   // A single quote ends the quoted text of a shell.
   const body = json(asked).replace(/'/g, `'\\''`);
-  return `curl ${origin}/v1/explanations -H 'Content-Type: application/json' -d '${body}'`;
+  return `curl ${new URL("v1/explanations", address)} -H 'Content-Type: application/json' -d '${body}'`;
 }
 
 /** What clients are given besides files and methods, and the file where it is no address. */
-function python(asked: Asked): string {
+function python(asked: Asked, endpoint: string): string {
   const args = [
     asked.model.kind === "uri"
       ? `onnxplain.ModelUri(${text(asked.model.value)})`
@@ -61,8 +65,8 @@ function python(asked: Asked): string {
   ];
   const lines = args.map((each) => `        ${each},\n`).join("");
   return (
-    `import onnxplain\n\nwith onnxplain.connect("localhost:8081") as client:\n` +
-    `    explanation = client.explain(\n${lines}    )\nprint(explanation)\n`
+    `import onnxplain\n\nwith onnxplain.connect("${endpoint}") as client:\n` +
+    `    explanation = client.explain(\n${lines}    )\nprint(explanation.to_json())\n`
   );
 }
 
@@ -97,7 +101,7 @@ function text(value: string): string {
   return JSON.stringify(value);
 }
 
-function go(asked: Asked): string {
+function go(asked: Asked, endpoint: string): string {
   return `package main
 
 import (
@@ -115,7 +119,7 @@ import (
 const request = \`${json(asked).replace(/`/g, "\\u0060")}\`
 
 func main() {
-	client, err := onnxplain.Connect("localhost:8081")
+	client, err := onnxplain.Connect("${endpoint}")
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -137,7 +141,7 @@ func main() {
 `;
 }
 
-function java(asked: Asked): string {
+function java(asked: Asked, endpoint: string): string {
   const lines = json(asked)
     .split("\n")
     .map((line) => `            + ${text(`${line}\n`)}`)
@@ -153,7 +157,7 @@ ${lines};
     public static void main(String[] arguments) throws Exception {
         ExplainRequest.Builder asked = ExplainRequest.newBuilder();
         JsonFormat.parser().merge(REQUEST, asked);
-        try (OnnxplainClient client = Onnxplain.connect("localhost:8081").build()) {
+        try (OnnxplainClient client = Onnxplain.connect("${endpoint}").build()) {
             System.out.println(client.explain(ExplainCall.builder(asked.build()).build()).toJson());
         }
     }
@@ -161,7 +165,8 @@ ${lines};
 `;
 }
 
-function typescript({ model, table, options, methods }: Asked): string {
+function typescript(asked: Asked, endpoint: string): string {
+  const { model, table, options, methods } = asked;
   const files = {
     model: model.kind === "uri" ? `new ModelUri(${text(model.value)})` : text(model.name),
     table: table.kind === "uri" ? `new TableUris([${text(table.value)}])` : text(table.name),
@@ -173,12 +178,12 @@ function typescript({ model, table, options, methods }: Asked): string {
   if (table.kind === "uri") names.push("TableUris");
   return `import { ${names.join(", ")} } from "onnxplain";
 
-const client = connect("localhost:8081");
+const client = connect("${endpoint}");
 const explanation = await client.explain({
   model: ${files.model},
   table: ${files.table},
 ${rest.join("")}});
-console.log(explanation.toJson());
+console.log(JSON.stringify(explanation.toJson(), undefined, 2));
 client.close();
 `;
 }

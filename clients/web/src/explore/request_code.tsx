@@ -2,9 +2,11 @@
 
 import { useSignal } from "@preact/signals";
 import type { Methods } from "../common/runs";
-import { options } from "../common/server";
+import { base, options } from "../common/server";
 import { question } from "../common/store";
 import { LANGUAGES, type Language, programOf } from "./programs";
+
+const BY_GRPC: readonly Language[] = ["Python", "Go", "Java", "TypeScript"];
 
 export function RequestCode({ methods }: { methods: Methods }) {
   const language = useSignal<Language>("JSON");
@@ -13,7 +15,7 @@ export function RequestCode({ methods }: { methods: Methods }) {
   if (model === undefined || table === undefined) return null;
   const budget = methods.length === 0 ? { budgetSeconds: seconds } : {};
   const asked = { model, table, options: { ...options(question.value), ...budget }, methods };
-  const text = programOf(language.value, asked, location.origin);
+  const text = programOf(language.value, asked, base());
   return (
     <details class="code">
       <summary>The request, to copy</summary>
@@ -38,6 +40,12 @@ export function RequestCode({ methods }: { methods: Methods }) {
       <pre tabIndex={0} dir="ltr">
         {text}
       </pre>
+      {BY_GRPC.includes(language.value) && (
+        <p class="note">
+          By gRPC, on the port that a server has unless told otherwise. A token is given where the
+          client connects.
+        </p>
+      )}
       <p aria-live="polite">
         <button
           type="button"

@@ -1,6 +1,7 @@
 /** The fourth room: what was found, to give to others. */
 
 import { useSignal } from "@preact/signals";
+import { allDrawn } from "../common/drawing_queue";
 import { Problem } from "../common/problem";
 import { answers } from "../common/runs";
 import { save } from "../common/saving";
@@ -112,7 +113,11 @@ function Files({ title }: { title: string }) {
         <button type="button" class="strong" disabled={isEmpty || isMaking.value} onClick={keep}>
           Report as one HTML file
         </button>
-        <button type="button" disabled={isEmpty} onClick={() => print()}>
+        <button
+          type="button"
+          disabled={isEmpty}
+          onClick={() => void allDrawn().then(() => print())}
+        >
           Print, or save as PDF
         </button>
         <button

@@ -68,11 +68,16 @@ export async function picture(page: Page, name: string): Promise<void> {
   const folder = process.env.PAGE_SCREENSHOTS;
   if (folder === undefined) return;
   await page.waitForLoadState("networkidle");
+  await page.waitForTimeout(SETTLED_MS);
   await page.screenshot({ path: `${folder}/${name}.png` });
 }
 
+const SETTLED_MS = 1_000;
+
 /** No rule of axe-core is violated. */
 export async function accessible(page: Page): Promise<void> {
+  // What is still drawn moves what is looked at.
+  await page.waitForFunction(() => document.querySelector("figure:not(.drawn)") === null);
   const { violations } = await new AxeBuilder({ page }).analyze();
   const told = violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`);
   assert.deepEqual(told, []);

@@ -1,0 +1,34 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { accessible, choose, explain, go, MIAMI, open, picture } from "./browser";
+
+const LOOKS = [
+  { width: 1400, colorScheme: "dark" },
+  { width: 800, colorScheme: "light" },
+  { width: 390, colorScheme: "light" },
+  { width: 390, colorScheme: "dark" },
+] as const;
+
+for (const { width, colorScheme } of LOOKS) {
+  test(`nothing is wider than ${width} pixels, in ${colorScheme} colours`, async () => {
+    const page = await open("", { viewport: { width, height: 900 }, colorScheme });
+    const looked = async (name: string) => {
+      const found = await page.evaluate(() => document.documentElement.scrollWidth);
+      assert.ok(found <= width, `${name} is ${found} pixels wide`);
+      await accessible(page);
+      await picture(page, `${name}-${width}-${colorScheme}`);
+    };
+    await choose(page, `${MIAMI}miami.onnx`, `${MIAMI}miami_housing.csv.gz`);
+    await page.getByText(/^The overview takes/).waitFor();
+    await looked("start");
+    await explain(page);
+    await looked("overview");
+    await go(page, "One row");
+    await page.getByText("Nearest rows", { exact: true }).waitFor();
+    await looked("row");
+    await go(page, "Share");
+    await page.locator("figure.drawn").first().waitFor();
+    await looked("share");
+    await page.close();
+  });
+}
