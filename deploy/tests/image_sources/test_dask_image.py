@@ -6,7 +6,7 @@ import io
 import re
 import subprocess
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -85,11 +85,15 @@ def started(image: Image, component: str, *more: str, scheduler: str = "") -> It
         text=True,
     ) as process:
         assert process.stdout is not None
+        reader = threading.Thread(target=process.stdout.read)
         try:
-            yield said(process.stdout, STARTED[component])
+            address = said(process.stdout, STARTED[component])
+            reader.start()
+            yield address
         finally:
             process.terminate()
             process.wait(PATIENCE)
+        reader.join()
 
 
 def of_manifest(component: str, scheduler: str) -> tuple[Sequence[str], Mapping[str, str]]:
@@ -103,12 +107,11 @@ def of_manifest(component: str, scheduler: str) -> tuple[Sequence[str], Mapping[
     return replaced, variables | {"DASK_ONNXPLAIN__SOURCES_FILE": LIST}
 
 
-def said(log: Any, pattern: str) -> str:
-    """Return what a line of the log holds, and let the rest of it pass."""
+def said(log: Iterable[str], pattern: str) -> str:
+    """Return what the first line of a log that has the pattern tells by it."""
     lines = []
     for line in log:
         lines.append(line)
         if found := re.search(pattern, line):
-            threading.Thread(target=log.read, daemon=True).start()
             return found[1]
-    pytest.fail("".join(lines))
+    return pytest.fail("".join(lines))
