@@ -1,6 +1,6 @@
 # The service as an image: dependencies by their locked hashes, then the two packages; no renderer,
 # since a server draws nothing.
-# `REQUIREMENTS=sources` adds what reads models and tables by their URIs: `make image-sources`.
+# `REQUIREMENTS=sources` adds what reads models and tables by their URIs, and Dask: `make image-sources`.
 # `make image` builds it without Docker; `make rehearsal` runs the first stage in a folder.
 # For the same bytes again, give both bases by their digests: python:3.11-slim-bookworm@sha256:...
 ARG BASE_IMAGE=docker.io/library/python:3.11-slim-bookworm
@@ -42,6 +42,12 @@ RUN /opt/onnxplain/bin/python -m compileall -q --invalidation-mode unchecked-has
 RUN /opt/onnxplain/bin/python -c 'from onnxplain_server.adapters.workers.sandbox.preload import load; load()'
 RUN [ "$REQUIREMENTS" != sources ] || /opt/onnxplain/bin/python -c \
       'from onnxplain_server.adapters.sources.fetch_process import load_libraries; load_libraries()'
+RUN [ "$REQUIREMENTS" != sources ] || /opt/onnxplain/bin/python -c \
+      'from onnxplain_server.adapters.cluster.server.cluster_process import load_libraries; load_libraries()'
+# What a worker of Dask runs, and its commands.
+RUN [ "$REQUIREMENTS" != sources ] || /opt/onnxplain/bin/python -c \
+      'import distributed.cli.dask_scheduler, distributed.cli.dask_worker; \
+      import onnxplain_server.adapters.cluster.dask_task, onnxplain_server.adapters.cluster.worker_sources'
 
 FROM ${BASE_IMAGE}
 ARG VERSION

@@ -537,7 +537,7 @@ image: ## Build the image with buildah, without Docker: IMAGE, BASE_IMAGE, BUILD
 	$(ARCH:%=tools/emulated.sh %) tools/image.sh $(IMAGE) build/image $(ARCH:%=--arch %)
 
 .PHONY: image-sources
-image-sources: ## Build the second image, which also reads models and tables by their URIs: IMAGE-sources
+image-sources: ## Build the second image, which also reads models and tables by their URIs and has Dask: IMAGE-sources
 	$(ARCH:%=tools/emulated.sh %) tools/image.sh $(IMAGE)-sources build/image-sources $(ARCH:%=--arch %) \
 		--build-arg REQUIREMENTS=sources
 
@@ -550,7 +550,7 @@ test-image: $(ENV) image-on-stand-in ## Build the image on a stand-in, and run i
 	BUILDAH='$(TEST_BUILDAH)' TEST_IMAGE=$(IMAGE) $(BIN)/pytest deploy/tests/image
 
 .PHONY: test-image-sources
-test-image-sources: $(ENV) build/containers/.base ## Build the second image on a stand-in, and have it read by URI
+test-image-sources: $(ENV) build/containers/.base ## Build the second image on a stand-in, and have it read by URI and run a Dask cluster
 	BUILDAH='$(TEST_BUILDAH)' BASE_IMAGE=$(STAND_IN) BUILD_IMAGE=$(STAND_IN)-build \
 		tools/image.sh $(IMAGE)-sources build/image-sources --build-arg REQUIREMENTS=sources
 	BUILDAH='$(TEST_BUILDAH)' TEST_IMAGE=$(IMAGE)-sources $(BIN)/pytest deploy/tests/image_sources
@@ -592,7 +592,7 @@ rehearsal: $(ENV) ## Run the steps of the Dockerfile in a folder, and serve from
 lock: $(ENV) $(PROTO_ENV) ## Refresh the locks; newest versions with LOCK_FLAGS=--upgrade
 	$(RESOLVE) --output-file requirements/server.txt --extra otel pyproject.toml
 	$(RESOLVE) --output-file requirements/sources.txt --constraints requirements/server.txt \
-		--extra otel --extra sources pyproject.toml
+		--extra otel --extra sources --extra dask pyproject.toml
 	$(RESOLVE) --output-file requirements/dask.txt --constraints requirements/server.txt \
 		--extra otel --extra dask pyproject.toml
 	$(RESOLVE) --output-file requirements/build.txt --group pyproject.toml:build \

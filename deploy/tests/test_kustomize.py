@@ -55,6 +55,37 @@ def test_all_are_built_and_have_no_fault(
     assert "Helm" not in text
 
 
+@pytest.mark.parametrize(
+    ("folder", "volumes", "policies"),
+    [
+        ("dask", {"tmp", "sources"}, {"scheduler", "worker", "sources"}),
+        ("dask-tables", {"tmp", "sources", "tables"}, {"scheduler", "worker"}),
+    ],
+)
+def test_dask_clusters_are_built_and_have_no_fault(
+    root: Path,
+    build: Callable[[Path], str],
+    conform: Callable[[str], str],
+    folder: str,
+    volumes: set[str],
+    policies: set[str],
+) -> None:
+    text = build(root / "deploy" / folder)
+    built: list[Any] = list(yaml.safe_load_all(text))
+    names = {one["metadata"]["name"]: one for one in built if one["kind"] == "NetworkPolicy"}
+    (worker,) = [
+        one
+        for one in built
+        if one["metadata"]["name"] == "onnxplain-dask-worker" and one["kind"] == "Deployment"
+    ]
+    pod = worker["spec"]["template"]["spec"]
+
+    assert conform(text) == ""
+    assert names.keys() == {f"onnxplain-dask-{name}" for name in policies}
+    assert {one["name"] for one in pod["volumes"]} == volumes
+    assert {one["name"] for one in pod["containers"][0]["volumeMounts"]} == volumes
+
+
 def test_the_layer_that_the_readme_shows_names_the_image(
     root: Path, build: Callable[[Path], str], manifests: Path, tmp_path: Path
 ) -> None:

@@ -46,6 +46,52 @@ def test_dask_knows_every_argument(pods, component) -> None:
     assert int(port) == container["ports"][0]["containerPort"]
 
 
+@pytest.mark.parametrize("component", ["scheduler", "worker"])
+def test_dask_knows_every_variable(pods, component) -> None:
+    dask = pytest.importorskip("dask", reason="needs the extra dask")
+    pytest.importorskip("distributed")  # its defaults
+    (container,) = pods[component]["spec"]["containers"]
+    variables = {each["name"]: each["value"] for each in container["env"]}
+    listed = variables.pop("DASK_ONNXPLAIN__SOURCES_FILE", "")
+
+    given = dask.config.collect_env(variables)
+    told = {
+        name: dask.config.get(name, config=given, default=None)
+        for name in ("distributed.worker.profile.enabled", "distributed.admin.tick.interval")
+    }
+
+    assert told == {
+        "distributed.worker.profile.enabled": False,
+        "distributed.admin.tick.interval": "500ms",
+    }
+    assert all(dask.config.get(name) is not None for name in told)
+    assert len(variables) == len(told)
+    assert bool(listed) == (component == "worker")
+
+
+def test_a_worker_mounts_its_list(pods) -> None:
+    (container,) = pods["worker"]["spec"]["containers"]
+    variables = {each["name"]: each["value"] for each in container["env"]}
+    folders = {each["name"]: each["mountPath"] for each in container["volumeMounts"]}
+    (secret,) = [each for each in pods["worker"]["spec"]["volumes"] if "secret" in each]
+
+    assert variables["DASK_ONNXPLAIN__SOURCES_FILE"] == f"{folders[secret['name']]}/sources.toml"
+
+
+@pytest.mark.parametrize("component", ["scheduler", "worker"])
+def test_pods_are_the_charts_image_and_may_no_more_than_its_pods(pods, component) -> None:
+    chart = FOLDER.parent / "helm/onnxplain"
+    values = yaml.safe_load((chart / "values.yaml").read_text())
+    version = yaml.safe_load((chart / "Chart.yaml").read_text())["appVersion"]
+    pod = pods[component]["spec"]
+    (container,) = pod["containers"]
+
+    assert container["image"] == f"{values['image']['repository']}:{version}-sources"
+    assert pod["securityContext"] == values["podSecurityContext"]
+    assert container["securityContext"] == values["securityContext"]
+    assert pod["automountServiceAccountToken"] is False
+
+
 def test_workers_find_the_scheduler(documents, pods) -> None:
     (service,) = [each for each in documents if each["kind"] == "Service"]
     (port,) = service["spec"]["ports"]
@@ -61,6 +107,8 @@ def test_only_workers_and_named_clients_reach_the_scheduler(documents, pods) -> 
         for each in documents
         if each["kind"] == "NetworkPolicy"
     }
+    stores = policies.pop("sources")
+    assert stores["podSelector"]["matchLabels"] == pods["worker"]["metadata"]["labels"]
     for component, policy in policies.items():
         assert policy["podSelector"]["matchLabels"] == pods[component]["metadata"]["labels"]
         assert all(rule["from"] for rule in policy["ingress"])

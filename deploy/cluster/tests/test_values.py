@@ -35,7 +35,9 @@ def prepared(
         )
     certificate, key = authority.issue("server", f"release-onnxplain-grpc.{namespace}.svc")
     pair = {"tls.crt": certificate.read_text(), "tls.key": key.read_text()}
-    make_secret("onnxplain-tls", **pair, **{"ca.crt": authority.file.read_text()})
+    files = {"ca.crt": authority.file.read_text(), **pair}
+    make_secret("onnxplain-tls", **files)
+    make_secret("onnxplain-dask-client", **files)
     certificate, key = authority.issue("test")
     make_secret(
         "onnxplain-test", **{"tls.crt": certificate.read_text(), "tls.key": key.read_text()}

@@ -1,17 +1,15 @@
-"""The second image: the first one, and what reads models and tables by their URIs.
+"""The second image: the first one, what reads models and tables by their URIs, and Dask.
 
 `make test-image-sources` builds it and runs this, as root, since it mounts the image's file system.
 """
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import onnxplain
 import pytest
-from image_root import Image, mounted, running
+from image_root import Image, running
 
 from tools.stores.https_server import Site, https_server
 
@@ -20,14 +18,9 @@ FOUND = "import importlib.util, sys; print(*map(importlib.util.find_spec, sys.ar
 LIST = "/etc/sources.toml"
 
 
-@pytest.fixture(scope="session")
-def image() -> Iterator[Image]:
-    with mounted(os.environ["TEST_IMAGE"]) as found:
-        yield found
-
-
 def test_it_has_the_libraries(image: Image) -> None:
-    assert "None" not in image.output("python", "-c", FOUND, "obstore", "pyarrow", "yaml")
+    found = image.output("python", "-c", FOUND, "obstore", "pyarrow", "yaml", "distributed")
+    assert "None" not in found
 
 
 def test_its_server_reads_a_model_and_a_table_by_uri(image: Image) -> None:

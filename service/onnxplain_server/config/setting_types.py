@@ -6,7 +6,7 @@ import re
 from typing import Annotated
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, ByteSize, Field, SecretStr, StringConstraints
+from pydantic import AfterValidator, ByteSize, Field, SecretStr, StringConstraints, WithJsonSchema
 
 from onnxplain_server.adapters.access.urls import is_safe
 
@@ -34,7 +34,11 @@ def _scheduler(text: str) -> str:
     return text
 
 
-SchedulerAddress = Annotated[str, AfterValidator(_scheduler)]
+SchedulerAddress = Annotated[
+    str,
+    AfterValidator(_scheduler),
+    WithJsonSchema({"type": "string", "pattern": f"^{_SCHEDULER.pattern}$"}),
+]
 
 
 def redis_url(url: SecretStr) -> SecretStr:

@@ -34,6 +34,7 @@
 {{- include "onnxplain.immutableChecks" $ }}
 {{- include "onnxplain.sourceChecks" $ }}
 {{- include "onnxplain.remoteModelChecks" $ }}
+{{- include "onnxplain.daskChecks" $ }}
 {{- range $name, $ingress := dict "ingress" .ingress "ingress.grpc" .ingress.grpc }}
 {{- if and $ingress.enabled (not $ingress.hosts) }}
 {{- fail (printf "%s.enabled needs %s.hosts" $name $name) }}

@@ -75,6 +75,9 @@ tls: {{ . }}
 {{- with .Values.tls.clientCa.existingSecret }}
 client-ca: {{ . }}
 {{- end }}
+{{- with .Values.dask.existingSecret }}
+dask: {{ . }}
+{{- end }}
 {{- end }}
 
 {{/* Whether `helm test` can ask: where clients need certificates, it needs one too. */}}

@@ -55,6 +55,7 @@
 - name: ONNXPLAIN_REMOTE_MODELS_FILE
   value: /etc/onnxplain/remote-models/{{ ternary .Values.remoteModels.key "remote-models.toml" (ne .Values.remoteModels.existingConfigMap "") }}
 {{- end }}
+{{- include "onnxplain.daskEnv" . }}
 {{- include "onnxplain.redisEnv" . }}
 {{- with .Values.extraEnv }}
 {{ toYaml . }}

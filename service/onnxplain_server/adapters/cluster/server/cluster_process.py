@@ -71,8 +71,7 @@ def main() -> None:
     control = confined_process.begin()
     address, memory_bytes, *names = sys.argv[2:]
     files = tuple(Path(name) for name in names)
-    for name in _LIBRARIES:
-        importlib.import_module(name)
+    load_libraries()
     own_release()
     missing = confined_process.confine_to_network(
         int(memory_bytes),
@@ -82,6 +81,12 @@ def main() -> None:
     )
     connection = ClusterConnection(address, files)
     confined_process.serve(control, missing, 2, partial(serve_session, connection))
+
+
+def load_libraries() -> None:
+    """Import what is imported on use elsewhere."""
+    for name in _LIBRARIES:
+        importlib.import_module(name)
 
 
 if __name__ == "__main__":
