@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import page_files
+import page_large_files
 import pytest
 from harness import Server, running_redis, serving
 
@@ -17,6 +18,7 @@ from harness import Server, running_redis, serving
 def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("files")
     page_files.write(folder)
+    page_large_files.write_neighbours(folder)
     return folder
 
 
@@ -26,6 +28,16 @@ def token() -> tuple[str, str]:
     command = [sys.executable, "-m", "onnxplain_server", "token", "reader"]
     made = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
     return made[0], made[1]
+
+
+@pytest.fixture
+def keeping(program: Callable[[str], str], tmp_path: Path) -> Iterator[Server]:
+    """A server that keeps operations, and asks nobody for a token."""
+    with (
+        running_redis(program("redis-server"), tmp_path) as url,
+        serving(redis_url=url, cache_secret="s" * 32) as running,
+    ):
+        yield running
 
 
 @pytest.fixture(scope="module")
@@ -82,3 +94,9 @@ def test_a_token_opens_and_operations_are_found_again(
     root: Path, guarded: Server, files: Path, token: tuple[str, str]
 ) -> None:
     walk(root, "access", guarded, files, ONNXPLAIN_TOKEN=token[0])
+
+
+def test_a_slow_model_is_explained_without_its_page(
+    root: Path, keeping: Server, files: Path
+) -> None:
+    walk(root, "leaving", keeping, files)

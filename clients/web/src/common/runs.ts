@@ -76,7 +76,9 @@ export async function resume(name: string): Promise<void> {
   const ending = new AbortController();
   const made = begun("Overview", [], ending);
   try {
-    await awaited(await client.peek().operation(name), ending);
+    const operation = await client.peek().operation(name);
+    since(operation.createTime);
+    await awaited(operation, ending);
   } catch (error) {
     fail(made, error, ending);
   }
@@ -88,6 +90,12 @@ function begun(title: string, methods: Methods, ending: AbortController): Run {
   const startTime = Date.now();
   run.value = { title, methods, startTime, done: 0, planned: 0, parts: [], cancel };
   return run.value;
+}
+
+/** Count the time of an operation from its start, by the server's clock as far as it is not ahead. */
+function since(time: Date | undefined): void {
+  if (run.value === undefined || time === undefined) return;
+  run.value = { ...run.value, startTime: Math.min(Date.now(), time.getTime()) };
 }
 
 function fail({ startTime, title, methods, cancel }: Run, error: unknown, ending: AbortController) {
