@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -12,6 +13,11 @@ import page_files
 import page_large_files
 import pytest
 from harness import Server, running_redis, serving
+
+from tools.missing_programs import DEMAND
+
+CLIENT = "the-page"
+"""What the provider calls the page."""
 
 
 @pytest.fixture(scope="module")
@@ -57,6 +63,31 @@ def guarded(
         yield running
 
 
+@pytest.fixture
+def login(root: Path) -> Iterator[Server]:
+    """A server whose tokens are those of an OpenID provider, oidc-provider."""
+    node = root / ".venv-proto" / "bin" / "node"
+    if not (root / "tools" / "node_modules" / ".made").exists():
+        (pytest.fail if os.environ.get(DEMAND) else pytest.skip)("make tools/node_modules/.made")
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    # The provider leads back to the page, whose address it knows before.
+    command = [node, root / "tools/openid/provider.mjs", f"http://127.0.0.1:{port}/", CLIENT]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as provider:
+        assert provider.stdout is not None
+        try:
+            with serving(
+                rest_port=port,
+                oidc_issuer=provider.stdout.readline().strip(),
+                oidc_audience="onnxplain",
+                oidc_client_id=CLIENT,
+                oidc_scopes="openid explain",
+            ) as running:
+                yield running
+        finally:
+            provider.kill()
+
+
 def walk(root: Path, journey: str, server: Server, files: Path, **more: str) -> None:
     """Run the journeys of one file."""
     node = root / ".venv-proto" / "bin"
@@ -100,3 +131,15 @@ def test_a_slow_model_is_explained_without_its_page(
     root: Path, keeping: Server, files: Path
 ) -> None:
     walk(root, "leaving", keeping, files)
+
+
+def test_a_login_at_a_provider_gives_the_page_its_token(
+    root: Path, login: Server, files: Path
+) -> None:
+    walk(root, "login", login, files)
+
+
+def test_files_are_dropped_and_an_explanation_is_cancelled(
+    root: Path, keeping: Server, files: Path
+) -> None:
+    walk(root, "stopping", keeping, files)

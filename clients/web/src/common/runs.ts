@@ -5,7 +5,7 @@ import type { ExplainInput } from "onnxplain/rest";
 import { ExplainError, type Explanation, type Explanations, type Operation } from "onnxplain/rest";
 import type { Question } from "./question";
 import { client, modelOf, options, tableOf } from "./server";
-import { go, place, question } from "./store";
+import { forgetOperation, go, place, question } from "./store";
 
 /** Methods with their options, in the contract's JSON. */
 export type Methods = ExplainInput["methods"];
@@ -100,8 +100,11 @@ function since(time: Date | undefined): void {
 
 function fail({ startTime, title, methods, cancel }: Run, error: unknown, ending: AbortController) {
   if (run.peek()?.cancel !== cancel) return;
-  if (ending.signal.aborted) run.value = undefined;
-  else run.value = { title, methods, startTime, cancel, done: 0, planned: 0, parts: [], error };
+  if (ending.signal.aborted) {
+    run.value = undefined;
+    // Whoever comes back by the address would find what was cancelled.
+    if (methods.length === 0) forgetOperation();
+  } else run.value = { title, methods, startTime, cancel, done: 0, planned: 0, parts: [], error };
 }
 
 async function started(input: ExplainInput, ending: AbortSignal): Promise<Operation | undefined> {
