@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import os
+import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import page_files
+import page_large_files
 import pytest
 import wide_files
 from harness import Server, running_redis, serving
 from page_journeys import walk
 
+from tools.missing_programs import DEMAND
+
 WIDTH = 50
 """Features of the report that has to be small."""
+
+CLIENT = "the-page"
+"""What the provider calls the page."""
 
 
 @pytest.fixture(scope="module")
@@ -22,6 +30,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("files")
     page_files.write(folder)
     wide_files.write(folder, WIDTH)
+    page_large_files.write_neighbours(folder)
     return folder
 
 
@@ -31,6 +40,16 @@ def token() -> tuple[str, str]:
     command = [sys.executable, "-m", "onnxplain_server", "token", "reader"]
     made = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
     return made[0], made[1]
+
+
+@pytest.fixture
+def keeping(program: Callable[[str], str], tmp_path: Path) -> Iterator[Server]:
+    """A server that keeps operations, and asks nobody for a token."""
+    with (
+        running_redis(program("redis-server"), tmp_path) as url,
+        serving(redis_url=url, cache_secret="s" * 32) as running,
+    ):
+        yield running
 
 
 @pytest.fixture(scope="module")
@@ -48,6 +67,31 @@ def guarded(
         serving(redis_url=url, cache_secret="s" * 32, tokens_file=tokens) as running,
     ):
         yield running
+
+
+@pytest.fixture
+def login(root: Path) -> Iterator[Server]:
+    """A server whose tokens are those of an OpenID provider, oidc-provider."""
+    node = root / ".venv-proto" / "bin" / "node"
+    if not (root / "tools" / "node_modules" / ".made").exists():
+        (pytest.fail if os.environ.get(DEMAND) else pytest.skip)("make tools/node_modules/.made")
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    # The provider leads back to the page, whose address it knows before.
+    command = [node, root / "tools/openid/provider.mjs", f"http://127.0.0.1:{port}/", CLIENT]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as provider:
+        assert provider.stdout is not None
+        try:
+            with serving(
+                rest_port=port,
+                oidc_issuer=provider.stdout.readline().strip(),
+                oidc_audience="onnxplain",
+                oidc_client_id=CLIENT,
+                oidc_scopes="openid explain",
+            ) as running:
+                yield running
+        finally:
+            provider.kill()
 
 
 def test_people_explain_their_models(root: Path, server: Server, files: Path) -> None:
@@ -81,3 +125,21 @@ def test_a_token_opens_and_operations_are_found_again(
     root: Path, guarded: Server, files: Path, token: tuple[str, str]
 ) -> None:
     walk(root, "access", guarded, files, ONNXPLAIN_TOKEN=token[0])
+
+
+def test_a_slow_model_is_explained_without_its_page(
+    root: Path, keeping: Server, files: Path
+) -> None:
+    walk(root, "leaving", keeping, files)
+
+
+def test_a_login_at_a_provider_gives_the_page_its_token(
+    root: Path, login: Server, files: Path
+) -> None:
+    walk(root, "login", login, files)
+
+
+def test_files_are_dropped_and_an_explanation_is_cancelled(
+    root: Path, keeping: Server, files: Path
+) -> None:
+    walk(root, "stopping", keeping, files)

@@ -6,7 +6,7 @@ import { ExplainError, type Explanation, type Explanations, type Operation } fro
 import { config } from "./config";
 import type { Question } from "./question";
 import { client, modelOf, options, tableOf } from "./server";
-import { go, place, question } from "./store";
+import { forgetOperation, go, place, question } from "./store";
 
 /** Methods with their options, in the contract's JSON. */
 export type Methods = ExplainInput["methods"];
@@ -77,7 +77,9 @@ export async function resume(name: string): Promise<void> {
   const ending = new AbortController();
   const made = begun("Overview", [], ending);
   try {
-    await awaited(await client.peek().operation(name), ending);
+    const operation = await client.peek().operation(name);
+    since(operation.createTime);
+    await awaited(operation, ending);
   } catch (error) {
     fail(made, error, ending);
   }
@@ -91,10 +93,19 @@ function begun(title: string, methods: Methods, ending: AbortController): Run {
   return run.value;
 }
 
+/** Count the time of an operation from its start, by the server's clock as far as it is not ahead. */
+function since(time: Date | undefined): void {
+  if (run.value === undefined || time === undefined) return;
+  run.value = { ...run.value, startTime: Math.min(Date.now(), time.getTime()) };
+}
+
 function fail({ startTime, title, methods, cancel }: Run, error: unknown, ending: AbortController) {
   if (run.peek()?.cancel !== cancel) return;
-  if (ending.signal.aborted) run.value = undefined;
-  else run.value = { title, methods, startTime, cancel, done: 0, planned: 0, parts: [], error };
+  if (ending.signal.aborted) {
+    run.value = undefined;
+    // Whoever comes back by the address would find what was cancelled.
+    if (methods.length === 0) forgetOperation();
+  } else run.value = { title, methods, startTime, cancel, done: 0, planned: 0, parts: [], error };
 }
 
 async function started(input: ExplainInput, ending: AbortSignal): Promise<Operation | undefined> {

@@ -51,6 +51,12 @@ export function ask(change: Partial<Question>): void {
   history.replaceState(null, "", toHash(place.value));
 }
 
+/** Forget the operation of the address: it gives no overview. */
+export function forgetOperation(): void {
+  place.value = { ...place.value, operation: "" };
+  history.replaceState(null, "", toHash(place.value));
+}
+
 /** The address of another place, for links. */
 export function hrefOf(change: Partial<Place>): string {
   return toHash({ ...place.value, ...change });
