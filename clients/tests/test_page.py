@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import page_files
@@ -88,6 +91,29 @@ def login(root: Path) -> Iterator[Server]:
             provider.kill()
 
 
+@contextmanager
+def balancing(
+    root: Path, binary: str, folder: Path, replicas: Sequence[Server]
+) -> Iterator[Server]:
+    """A balancer before replicas, as `deploy/haproxy.cfg` has it, without its gRPC."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    text = (root / "deploy" / "haproxy.cfg").read_text()
+    text = re.sub(r"frontend grpc.*(?=frontend rest)", "", text, flags=re.DOTALL)
+    text = text.replace("bind :8080", f"bind 127.0.0.1:{port}")
+    for number, replica in enumerate(replicas):
+        text = text.replace(f"replica-{number + 1}:8080", f"127.0.0.1:{replica.rest_port}")
+    file = folder / "haproxy.cfg"
+    file.write_text(text)
+    with subprocess.Popen([binary, "-db", "-f", file], stderr=subprocess.DEVNULL) as process:
+        try:
+            while socket.socket().connect_ex(("127.0.0.1", port)) != 0:
+                assert process.poll() is None, "haproxy has ended"
+            yield Server(0, port, 0)
+        finally:
+            process.kill()
+
+
 def walk(root: Path, journey: str, server: Server, files: Path, **more: str) -> None:
     """Run the journeys of one file."""
     node = root / ".venv-proto" / "bin"
@@ -143,3 +169,17 @@ def test_files_are_dropped_and_an_explanation_is_cancelled(
     root: Path, keeping: Server, files: Path
 ) -> None:
     walk(root, "stopping", keeping, files)
+
+
+def test_a_replica_that_is_killed_costs_the_reader_nothing(
+    root: Path, program: Callable[[str], str], tmp_path: Path, files: Path
+) -> None:
+    with running_redis(program("redis-server"), tmp_path) as url:
+        shared = {"redis_url": url, "cache_secret": "s" * 32, "operations_lease_seconds": 2}
+        with (
+            serving(**shared) as one,
+            serving(**shared) as two,
+            balancing(root, program("haproxy"), tmp_path, (one, two)) as balanced,
+        ):
+            known = json.dumps([(each.process_id, each.metrics_port) for each in (one, two)])
+            walk(root, "replicas", balanced, files, ONNXPLAIN_REPLICAS=known)
