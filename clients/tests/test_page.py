@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import page_files
@@ -94,6 +97,27 @@ def login(root: Path) -> Iterator[Server]:
             provider.kill()
 
 
+@contextmanager
+def balancing(
+    root: Path, binary: str, folder: Path, replicas: Sequence[Server]
+) -> Iterator[Server]:
+    """A balancer before replicas, as `deploy/haproxy.cfg` has it, without its gRPC."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    text = (root / "deploy" / "haproxy.cfg").read_text()
+    text = re.sub(r"frontend grpc.*(?=frontend rest)", "", text, flags=re.DOTALL)
+    text = text.replace("bind :8080", f"bind 127.0.0.1:{port}")
+    for number, replica in enumerate(replicas):
+        text = text.replace(f"replica-{number + 1}:8080", f"127.0.0.1:{replica.rest_port}")
+    file = folder / "haproxy.cfg"
+    file.write_text(text)
+    with subprocess.Popen([binary, "-db", "-f", file], stderr=subprocess.DEVNULL) as process:
+        try:
+            yield Server(0, port, 0)
+        finally:
+            process.kill()
+
+
 def test_people_explain_their_models(root: Path, server: Server, files: Path) -> None:
     walk(root, "explaining", server, files)
 
@@ -143,3 +167,17 @@ def test_files_are_dropped_and_an_explanation_is_cancelled(
     root: Path, keeping: Server, files: Path
 ) -> None:
     walk(root, "stopping", keeping, files)
+
+
+def test_a_replica_that_is_killed_costs_the_reader_nothing(
+    root: Path, program: Callable[[str], str], tmp_path: Path, files: Path
+) -> None:
+    with running_redis(program("redis-server"), tmp_path) as url:
+        shared = {"redis_url": url, "cache_secret": "s" * 32, "operations_lease_seconds": 2}
+        with (
+            serving(**shared) as one,
+            serving(**shared) as two,
+            balancing(root, program("haproxy"), tmp_path, (one, two)) as balanced,
+        ):
+            known = json.dumps([(each.process_id, each.metrics_port) for each in (one, two)])
+            walk(root, "replicas", balanced, files, ONNXPLAIN_REPLICAS=known)

@@ -75,6 +75,7 @@ class Server:
     metrics_port: int
     rest_port: int
     grpc_port: int
+    process_id: int = 0
 
     @property
     def environment(self) -> dict[str, str]:
@@ -104,7 +105,7 @@ def serving(**settings: object) -> Iterator[Server]:
         reader = threading.Thread(target=process.stderr.read)
         reader.start()
         try:
-            yield Server(*map(int, found.groups()))
+            yield Server(*map(int, found.groups()), process_id=process.pid)
         finally:
             process.send_signal(signal.SIGTERM)
             reader.join()

@@ -81,6 +81,8 @@ export async function accessible(page: Page): Promise<void> {
   // What is still drawn moves what is looked at.
   await page.waitForFunction(() => document.querySelector("figure:not(.drawn)") === null);
   const { violations } = await new AxeBuilder({ page }).analyze();
-  const told = violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`);
+  const told = violations.map(
+    ({ id, nodes }) => `${id}: ${nodes[0]?.html} ${nodes[0]?.failureSummary}`,
+  );
   assert.deepEqual(told, []);
 }
