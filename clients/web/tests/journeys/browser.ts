@@ -79,7 +79,7 @@ const SETTLED_MS = 1_000;
 /** No rule of axe-core is violated. */
 export async function accessible(page: Page): Promise<void> {
   // What is still drawn moves what is looked at.
-  await page.waitForFunction(() => document.querySelector("figure:not(.drawn)") === null);
+  await page.waitForFunction(() => document.querySelector("figure:has(> .plot):not(.drawn)") === null);
   const { violations } = await new AxeBuilder({ page }).analyze();
   const told = violations.map(
     ({ id, nodes }) => `${id}: ${nodes[0]?.html} ${nodes[0]?.failureSummary}`,
