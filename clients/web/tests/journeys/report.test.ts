@@ -46,7 +46,7 @@ test("a report of 50 features opens without network, is small, and prints uncut"
     page.waitForEvent("download"),
     page.getByRole("button", { name: "Report as one HTML file" }).click(),
   ]);
-  await page.waitForFunction(() => document.querySelector("figure:has(> .plot):not(.drawn)") === null);
+  await page.waitForFunction(() => document.querySelector("#page figure:not(.drawn)") === null);
   assert.ok(uncut(await sheets(page)) > 12, "the printed page lacks curves");
   // A browser takes a file for a page by its ending.
   const path = join(mkdtempSync(join(tmpdir(), "report-")), "report.html");
