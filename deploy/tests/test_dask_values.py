@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -77,9 +78,23 @@ def test_its_pods_are_clients_for_the_manifests_of_the_cluster(
 def test_the_example_reaches_the_scheduler_of_the_manifests(
     render: Render, examples: Any, root: Path
 ) -> None:
+    assert_reaches(render(examples["dask"]), root)
+
+
+def test_the_values_of_the_page_reach_the_scheduler_of_the_manifests(
+    render: Render, examples: Any, root: Path
+) -> None:
+    """Beside a list of sources, which another page shows."""
+    page = (root / "docs/scaling.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"```yaml\n(settings:.*?)```", page, re.DOTALL)
+
+    assert_reaches(render({"sources": examples["dask"]["sources"], **yaml.safe_load(block)}), root)
+
+
+def assert_reaches(chart: Any, root: Path) -> None:
+    """The pods of a chart reach the scheduler of the manifests, and nothing else of the cluster."""
     text = (root / "deploy/dask/scheduler.yaml").read_text(encoding="utf-8")
     template = yaml.safe_load(text)["spec"]["template"]
-    chart = render(examples["dask"])
     (rule,) = [one for one in egress(chart) if "podSelector" in one["to"][0]]
 
     assert rule["to"] == [{"podSelector": {"matchLabels": template["metadata"]["labels"]}}]
