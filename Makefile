@@ -82,6 +82,8 @@ check: lint lint-typescript lint-web types layers contract messages messages-go 
 # Programs that the tests run, and the workers that run them: more than 4 only cost memory.
 PROGRAMS := redis-server haproxy promtool curl Rscript
 PYTEST := $(BIN)/pytest --numprocesses auto --maxprocesses 4 --dist worksteal
+# Slow tests that compute, each on one core or a little more.
+SIDE_BY_SIDE := tests/conformance tests/examples tests/golden tests/methods tests/r_models tests/trees
 
 .PHONY: test
 test: $(ENV) ## Run the tests that every change needs; ARGS are passed to pytest
@@ -92,8 +94,9 @@ test: $(ENV) ## Run the tests that every change needs; ARGS are passed to pytest
 test-all: $(ENV) $(BUF_ENV) $(STORES) $(FOREIGN_ENVS) ## Run all tests: those of `make test`, slow ones, fuzzing, chart, clients, image
 	@$(PYTHON) tools/programs.py install $(PROGRAMS)
 	$(PYTEST) $(ARGS)
+	$(PYTEST) -m slow $(SIDE_BY_SIDE) $(ARGS)
 	@# One after the other: some of them load the whole machine.
-	$(BIN)/pytest -m slow $(ARGS)
+	$(BIN)/pytest -m slow $(SIDE_BY_SIDE:%=--ignore %) $(ARGS)
 	$(MAKE) fuzz
 	@# Side by side: each keeps one core busy.
 	$(MAKE) --jobs 2 --output-sync=target test-deployment test-images

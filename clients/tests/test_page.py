@@ -81,7 +81,8 @@ def login(root: Path) -> Iterator[Server]:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     # The provider leads back to the page, whose address it knows before.
-    command = [node, root / "tools/openid/provider.mjs", f"http://127.0.0.1:{port}/", CLIENT]
+    script = root / "tools" / "openid" / "provider.mjs"
+    command = [str(node), str(script), f"http://127.0.0.1:{port}/", CLIENT]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as provider:
         assert provider.stdout is not None
         try:

@@ -105,7 +105,8 @@ def serving(**settings: object) -> Iterator[Server]:
         reader = threading.Thread(target=process.stderr.read)
         reader.start()
         try:
-            yield Server(*map(int, found.groups()), process_id=process.pid)
+            metrics_port, rest_port, grpc_port = map(int, found.groups())
+            yield Server(metrics_port, rest_port, grpc_port, process.pid)
         finally:
             process.send_signal(signal.SIGTERM)
             reader.join()
