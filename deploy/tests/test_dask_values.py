@@ -63,6 +63,14 @@ def test_the_image_is_the_one_with_dask(render: Render, examples: Any) -> None:
     assert render(examples["dask"]).container["image"].endswith("-sources")
 
 
+def test_a_cluster_that_only_predicts_needs_no_sources(render: Render) -> None:
+    settings = {"dask_scheduler": "tcp://10.1.2.3:8786", "dask_prediction_seconds": 60}
+    chart = render({"settings": settings})
+
+    assert chart.container["image"].endswith("-sources")
+    assert chart.environment["ONNXPLAIN_DASK_PREDICTION_SECONDS"] == "60"
+
+
 def test_its_pods_are_clients_for_the_manifests_of_the_cluster(
     render: Render, examples: Any, root: Path
 ) -> None:

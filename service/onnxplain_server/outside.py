@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
@@ -89,10 +90,13 @@ def build_cluster(settings: Settings, stack: ExitStack) -> BlockCluster | None:
     files, setting = dask_files(settings), variable_and_flag("dask_scheduler")
     if settings.dask_scheduler is None:
         return None
-    if settings.sources_file is None or settings.isolation == "none":
+    seconds = settings.dask_prediction_seconds
+    has_tasks = settings.sources_file is not None or seconds is not None
+    if not has_tasks or settings.isolation == "none":
         raise SettingsError(
-            f"{setting} needs {variable_and_flag('sources_file')}, and an isolation other than "
-            "none: a cluster computes on tables of URIs, for workers"
+            f"{setting} needs {variable_and_flag('sources_file')} or "
+            f"{variable_and_flag('dask_prediction_seconds')}, and an isolation other than none: a "
+            "cluster computes on tables of URIs, or predicts for operations, for workers"
         )
     from onnxplain_server.adapters.cluster.server.cluster_sessions import (  # noqa: PLC0415
         ClusterSessions,
@@ -104,6 +108,7 @@ def build_cluster(settings: Settings, stack: ExitStack) -> BlockCluster | None:
             tuple(files),
             _memory_bytes(settings),
             is_confined=settings.isolation == "require",
+            prediction_seconds=math.inf if seconds is None else seconds,
         )
     except ValueError as error:
         raise SettingsError(f"{setting}: {error}") from None

@@ -21,6 +21,8 @@ def settings(**given: Any) -> Settings:
     [
         ({"dask_scheduler": "tcp://h:1"}, "SOURCES_FILE"),
         ({"dask_scheduler": "tls://h:1", "sources_file": "s"}, "needs all of them"),
+        ({"dask_scheduler": "tcp://h:1"}, "DASK_PREDICTION_SECONDS"),
+        ({"dask_prediction_seconds": 60}, "DASK_SCHEDULER"),
         ({"dask_ca_file": "ca.pem"}, "belong to"),
         ({"dask_scheduler": "tcp://h:1", "sources_file": "s", "isolation": "none"}, "isolation"),
     ],
@@ -34,6 +36,17 @@ def test_settings_that_do_not_fit_are_refused(given: dict[str, Any], told: str) 
 def test_an_address_has_a_scheme_of_dask_and_a_port(address: str) -> None:
     with pytest.raises(ValueError, match="tcp://HOST:PORT"):
         settings(dask_scheduler=address)
+
+
+def test_a_cluster_may_predict_for_all_operations_that_take_time() -> None:
+    with ExitStack() as stack:
+        made = build_cluster(
+            settings(dask_scheduler="tcp://h:1", dask_prediction_seconds=60), stack
+        )
+        assert made is not None
+        assert made.prediction_seconds == 60.0
+    with pytest.raises(ValueError, match="greater than 0"):
+        settings(dask_scheduler="tcp://h:1", dask_prediction_seconds=0)
 
 
 def test_a_missing_file_of_tls_is_named(tmp_path: Path) -> None:

@@ -23,6 +23,13 @@ class ClusterSettings(AccessSettings):
         " computes what is exact in blocks on Parquet files of URIs: see scaling.md. Its workers"
         " read them by a list of sources of their own.",
     )
+    dask_prediction_seconds: float | None = Field(
+        None,
+        gt=0,
+        allow_inf_nan=False,
+        description="Planned time of an operation, in seconds, from which the Dask cluster predicts"
+        " for its black box: its model and rows then go to the cluster. Unset: never.",
+    )
     dask_ca_file: Path | None = Field(
         None, description="Certificate authorities of the Dask cluster, for tls://, in PEM."
     )
@@ -43,6 +50,8 @@ def dask_files(settings: ClusterSettings) -> Sequence[Path]:
     files = [file for name in _FILES if (file := getattr(settings, name)) is not None]
     is_tls = (settings.dask_scheduler or "").startswith("tls://")
     scheduler = variable_and_flag("dask_scheduler")
+    if settings.dask_scheduler is None and settings.dask_prediction_seconds is not None:
+        raise SettingsError(f"{variable_and_flag('dask_prediction_seconds')} needs {scheduler}")
     if len(files) != (len(_FILES) if is_tls else 0):
         named = ", ".join(map(variable_and_flag, _FILES))
         raise SettingsError(f"{named} belong to {scheduler} with tls://, which needs all of them")

@@ -15,6 +15,7 @@ from typing import Protocol, TypeAlias
 from onnxplain_server.core.remote.counts import RemoteUse
 from onnxplain_server.core.request import (
     BLOCKS_FORM,
+    CLUSTER_FORM,
     REMOTE_FORM,
     Body,
     Reply,
@@ -103,7 +104,11 @@ class SessionHost(Protocol):
 
 
 class RunnerHost(RequestHost, SessionHost, Protocol):
-    """Host of a request that may ask a remote model."""
+    """Host of a request that may ask a remote model, or a cluster."""
+
+    @property
+    def planned_seconds(self) -> float:
+        """Least time of the request by its plan; 0 without one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,17 +181,16 @@ class Blob:
 
 Blobs: TypeAlias = Mapping[str, Blob]
 """Files that a request refers to, by id: uploaded ones, and those that it holds itself."""
-
 NO_BLOBS: Blobs = MappingProxyType({})
 
 
-def blocks_on_cluster(blobs: Blobs) -> Blob | None:
-    """Return the table that a cluster computes on where there is one: by URI, in blocks.
+def on_cluster(blobs: Blobs) -> Blob | None:
+    """Return the files of what a cluster computes: those of a table in blocks, none of predictions.
 
-    None beside a remote model, which a cluster cannot ask.
+    None where it computes nothing, as beside a remote model.
     """
     forms = {blob.form: blob for blob in blobs.values()}
-    return None if REMOTE_FORM in forms else forms.get(BLOCKS_FORM)
+    return None if REMOTE_FORM in forms else forms.get(BLOCKS_FORM) or forms.get(CLUSTER_FORM)
 
 
 @dataclass(frozen=True, slots=True)

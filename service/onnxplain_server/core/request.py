@@ -87,6 +87,10 @@ BLOCKS_FORM = "blocks"
 """Form of a `core.sources.SourceBlocks`: files by URI that are read in blocks while it computes."""
 
 
+CLUSTER_FORM = "cluster"
+"""Form of a `core.sources.SourceBlocks` without files: a cluster predicts for the request."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class RequestFile:
     """Model or table of a request.

@@ -91,12 +91,16 @@ class FileRanges(Protocol):
 
 
 class BlockCluster(Protocol):
-    """Cluster that computes on tables that are read in blocks."""
+    """Cluster that computes on tables that are read in blocks, and predicts rows."""
+
+    @property
+    def prediction_seconds(self) -> float:
+        """Planned time from which it predicts for a request; infinite where it never does."""
 
     def session(
         self, blocks: bytes | bytearray, control: FetchControl
     ) -> AbstractContextManager[socket.socket]:
-        """Give a worker a socket for tasks on the table of packed `SourceBlocks`."""
+        """Give a worker a socket for tasks on the table of packed `SourceBlocks`, and rows."""
 
 
 class BlockSources(Protocol):

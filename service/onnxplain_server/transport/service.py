@@ -38,7 +38,7 @@ from onnxplain_server.transport.events import Events
 from onnxplain_server.transport.fetched_files import NO_SOURCES, FetchedFiles
 from onnxplain_server.transport.fetched_model_cache import FetchedModelCache
 from onnxplain_server.transport.metrics.request_metrics import Metrics
-from onnxplain_server.transport.operations.attempt_plan import plan_ahead
+from onnxplain_server.transport.operations.attempt_plan import least_seconds, plan_ahead
 from onnxplain_server.transport.request_log import OK
 from onnxplain_server.transport.request_naming import RequestNaming
 from onnxplain_server.transport.uploads import NamedRequest, Uploads
@@ -177,30 +177,29 @@ class Service:
         ticket: Ticket,
         follower: Follower,
         operation: str,
+        *,
+        plan: bytes = b"",
         keep_plan: Callable[[bytes], None] | None = None,
     ) -> Reply:
         """Compute an explanation whose files are named, as an attempt at an operation.
 
-        With `keep_plan`, it is planned first; see `plan_ahead`.
+        With `keep_plan`, it is planned first; see `plan_ahead`. `plan` is that of an earlier one.
         """
-        start, outcome = time.monotonic(), Reason.INTERNAL.name
+        start, outcome, caller = time.monotonic(), Reason.INTERNAL.name, ticket.caller
         try:
             with self._slot(ticket):
                 if keep_plan is not None:
-                    named.tell(ticket.caller.usage)
-                    plan_ahead(partial(self._plan_kept, named, ticket), ticket.caller, keep_plan)
+                    named.tell(caller.usage)
+                    plan = plan_ahead(partial(self._plan_kept, named, ticket), caller, keep_plan)
+                ticket.planned_seconds = least_seconds(plan)
                 reply = self._compute(named, ticket, ReplyFormat.KEPT, follower)
             outcome = OK
         except ExplainError as error:
             outcome = error.reason.name
             raise
         finally:
-            caller, seconds = ticket.caller, time.monotonic() - start
-            self._metrics.explanation_ended(
-                EndedExplanation(
-                    caller.usage, caller.name, "operation", outcome, seconds, operation=operation
-                )
-            )
+            spent = caller.usage, caller.name, "operation", outcome, time.monotonic() - start
+            self._metrics.explanation_ended(EndedExplanation(*spent, operation=operation))
         return reply
 
     def encode_kept(
@@ -279,6 +278,7 @@ class Service:
             limits=self._limits,
             follower=follower,
             reserve_rows=reserve_rows,
+            planned_seconds=ticket.planned_seconds,
         )
 
     @contextmanager

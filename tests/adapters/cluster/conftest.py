@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -33,6 +33,10 @@ MODEL = Path(__file__).parents[2] / "models/sklearn_gradient_boosting.onnx"
 TASKS = 3
 N = (4 * TASKS - 2) * BLOCK_ROWS + 5_000
 MEMORY_BYTES = 256 << 20
+PATIENCE = 300.0
+"""A bound that only something endless exceeds."""
+
+_T = TypeVar("_T")
 
 
 class Host:
@@ -264,7 +268,7 @@ class Watched:
         return found
 
     def runs(self) -> Mapping[str, int]:
-        """Times that each task was given to a worker, also of those that are forgotten."""
+        """Times that a worker got each task, or what tasks share, also of those forgotten."""
         found: Mapping[str, int] = self.client.run_on_scheduler(_runs)
         return found
 
@@ -273,46 +277,53 @@ class Watched:
         found: int = self.client.run_on_scheduler(_done)
         return found
 
-    def kill_at_work(self, cluster: Cluster) -> None:
-        """Kill a worker that has a task; it is stopped while the scheduler is asked."""
+    def kill_at_work(self, cluster: Cluster, begin: Callable[[], _T]) -> _T:
+        """Begin something, and kill a worker that has a task of it; return what began.
+
+        The worker is stopped before, and so keeps the task, or what tasks wait for.
+        """
         pids = self.client.run(os.getpid)
-        (address,) = [address for address, pid in pids.items() if pid == cluster.workers[0].pid]
         victim = cluster.workers[0]
-        while True:
-            victim.send_signal(signal.SIGSTOP)
-            if self.client.run_on_scheduler(_has_task, address=address):
-                cluster.kill(victim)
-                return
-            victim.send_signal(signal.SIGCONT)
-            assert self.tasks(), "the pass was over before the worker had a task"
+        (address,) = [address for address, pid in pids.items() if pid == victim.pid]
+        victim.send_signal(signal.SIGSTOP)
+        begun, end = begin(), time.monotonic() + PATIENCE
+        while not self.client.run_on_scheduler(_has_task, address=address):
+            assert time.monotonic() < end, "the worker got no task"
+            time.sleep(0.05)
+        cluster.kill(victim)
+        return begun
+
+
+_TASK = "('onnxplain-"
+"""Keys of tasks are tuples; those of what all tasks of a request share are texts."""
 
 
 def _tasks(dask_scheduler: Any) -> dict[str, str]:
     return {
         str(key): task.state
         for key, task in dask_scheduler.tasks.items()
-        if "onnxplain-sums" in str(key)
+        if str(key).startswith(_TASK)
     }
 
 
 def _runs(dask_scheduler: Any) -> dict[str, int]:
     found: dict[str, int] = {}
     for key, _, end, *_ in dask_scheduler.transition_log:
-        if end == "processing" and "onnxplain-sums" in str(key):
+        if end == "processing" and "onnxplain-" in str(key):
             found[str(key)] = found.get(str(key), 0) + 1
     return found
 
 
 def _done(dask_scheduler: Any) -> int:
     return sum(
-        end == "memory" and "onnxplain-sums" in str(key)
+        end == "memory" and str(key).startswith(_TASK)
         for key, _, end, *_ in dask_scheduler.transition_log
     )
 
 
 def _has_task(dask_scheduler: Any, address: str) -> bool:
     worker = dask_scheduler.workers[address]
-    return any("onnxplain-sums" in str(task.key) for task in worker.processing)
+    return any("onnxplain-" in str(task.key) for task in worker.processing)
 
 
 def address_in(told: Path) -> str | None:

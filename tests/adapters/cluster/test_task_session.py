@@ -13,16 +13,20 @@ from typing import Any
 import pytest
 from onnxplain_server.adapters.cluster.dask_words import with_cause
 from onnxplain_server.adapters.cluster.server import task_frames as frames
+from onnxplain_server.adapters.cluster.server import task_reader
 from onnxplain_server.adapters.cluster.server.cluster_sessions import ClusterSessions
 from onnxplain_server.adapters.cluster.server.socket_workers import SocketWorkers
 from onnxplain_server.adapters.cluster.server.task_frames import ANSWERED, TaskFrame, TaskKind
 from onnxplain_server.adapters.cluster.server.task_session import serve_session
+from onnxplain_server.adapters.runner.on_workers.worker_batch_size import CALLS_AHEAD
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.sources import SourceBlocks
 from onnxplain_server.trees.streaming.workers import TASKS_AHEAD, SharedFile
 
 BLOCKS = SourceBlocks(b"", ("a",), (("s3://rows/a.parquet", 7, "v1"),))
 WIDTH = 3
+NO_FILES = SourceBlocks(b"", (), ())
+OPEN_PREDICTIONS = TaskFrame(TaskKind.OPEN_PREDICTIONS, 0, frames.pack_open(b"model", b"job"))
 OPEN = TaskFrame(TaskKind.OPEN, 0, frames.pack_open(b"job", b"pass"))
 PATIENCE = 60.0
 ENDLESS: Any = None
@@ -40,6 +44,7 @@ class Queue:
     width_told: int = WIDTH
     error: ExplainError | None = None
     answers: bool = True
+    result: bytes = b"sums"
     opened: list[tuple[bytes, bytes, Sequence[SharedFile]]] = field(default_factory=list)
     tasks: list[int] = field(default_factory=list)
     most: int = 0
@@ -53,6 +58,11 @@ class Queue:
         finally:
             self.closed += 1
 
+    @contextmanager
+    def open_predictions(self, model: bytes, job: bytes) -> Iterator[Queue]:
+        with self.open(model, job, ()) as opened:
+            yield opened
+
     def width(self) -> int:
         return self.width_told
 
@@ -63,8 +73,8 @@ class Queue:
         self.most = max(self.most, len(self.tasks))
 
     def replies(self, _seconds: float) -> Sequence[tuple[int, bytes]]:
-        done = [(number, b"sums") for number in self.tasks] if self.answers else []
-        self.tasks = [] if done else self.tasks
+        done = [(number, self.result) for number in self.tasks] if self.answers else []
+        del self.tasks[: len(done)]
         return done
 
 
@@ -97,14 +107,12 @@ def session() -> Iterator[Callable[..., Session]]:
     """Begin sessions with queues."""
     made = []
 
-    def begin(queue: Queue, connected: Callable[[], Any] | None = None) -> Session:
+    def begin(queue: Queue, blocks: SourceBlocks = BLOCKS) -> Session:
         worker, end = socket.socketpair()
         server, binding = socket.socketpair()
-        thread = threading.Thread(
-            target=serve_session, args=(connected or (lambda: queue), binding, end)
-        )
+        thread = threading.Thread(target=serve_session, args=(lambda: queue, binding, end))
         thread.start()
-        server.sendall(BLOCKS.pack())
+        server.sendall(blocks.pack())
         server.shutdown(socket.SHUT_WR)
         made.append(Session(queue, worker, server, thread))
         return made[-1]
@@ -123,9 +131,10 @@ OUT_OF_TURN: dict[str, Sequence[TaskFrame]] = {
     "a pass in a pass": [OPEN, OPEN],
     "a number twice": [OPEN, task(0), task(0)],
     "a task of three numbers": [OPEN, task(0, bytes(12))],
-    "sums": [OPEN, TaskFrame(TaskKind.SUMS, 0, b"sums")],
+    "sums": [OPEN, TaskFrame(TaskKind.RESULT, 0, b"sums")],
     "a width": [OPEN, TaskFrame(TaskKind.WIDTH, 0, frames.pack_width(10**6))],
     "a failure": [TaskFrame(TaskKind.FAILED, 0, frames.pack_failure(frames.WITHHELD))],
+    "predictions beside a table": [OPEN_PREDICTIONS],
     "a job longer than its frame": [TaskFrame(TaskKind.OPEN, 0, b"\xff" * 8)],
 }
 
@@ -178,6 +187,48 @@ def test_as_many_tasks_as_allowed_are_computed_pass_after_pass(session: Any) -> 
         queue.answers = False
 
     assert queue.opened == 2 * [(b"job", b"pass", [SharedFile(*BLOCKS.files[0])])]
+
+
+def test_a_session_without_files_predicts_and_does_nothing_else(session: Any) -> None:
+    queue = Queue()
+    begun = session(queue, NO_FILES)
+    begun.send(OPEN_PREDICTIONS)
+    assert frames.receive(begun.worker, ANSWERED).kind is TaskKind.WIDTH
+    begun.send(task(4, b"rows"))
+    result = frames.receive(begun.worker, ANSWERED)
+    assert (result.kind, result.number, result.content) == (TaskKind.RESULT, 4, b"sums")
+    begun.send(TaskFrame(TaskKind.CLOSE))
+    assert frames.receive(begun.worker, ANSWERED).kind is TaskKind.CLOSED
+    begun.send(OPEN)
+
+    assert begun.is_cut_off()
+    assert queue.opened == [(b"model", b"job", ())]
+
+
+def test_rows_beyond_those_allowed_end_their_session(
+    session: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(task_reader, "ROWS_LIMIT", 1_000)
+    queue = Queue(answers=False)
+    begun = session(queue, NO_FILES)
+    begun.send(OPEN_PREDICTIONS)
+    assert frames.receive(begun.worker, ANSWERED).kind is TaskKind.WIDTH
+    begun.send(task(0, bytes(600)), task(1, bytes(400)), task(2, bytes(1)))
+
+    assert begun.is_cut_off()
+    assert queue.tasks == [0, 1]
+
+
+def test_both_ends_may_send_more_than_a_socket_holds(session: Any) -> None:
+    """Neither waits until the other has read what it sent before."""
+    queue = Queue(result=bytes(2**20))
+    begun = session(queue, NO_FILES)
+    begun.send(OPEN_PREDICTIONS)
+    assert frames.receive(begun.worker, ANSWERED).kind is TaskKind.WIDTH
+    begun.send(*(task(number, bytes(2**20)) for number in range(CALLS_AHEAD * WIDTH)))
+    numbers = [frames.receive(begun.worker, ANSWERED).number for _ in range(CALLS_AHEAD * WIDTH)]
+
+    assert sorted(numbers) == [*range(CALLS_AHEAD * WIDTH)]
 
 
 class Process:

@@ -65,7 +65,7 @@ def readers(cluster: Cluster, listed: Path, monkeypatch: pytest.MonkeyPatch) -> 
 def test_a_cluster_gives_the_bits_of_one_process_and_survives_a_worker(
     server: Any, readers: Cluster, expected: Any
 ) -> None:
-    """The worker is killed with a task that is not done, after others were: it runs again."""
+    """A worker is killed at work, which another does again."""
     readers.start_worker()
     readers.start_worker()
     with (
@@ -74,10 +74,7 @@ def test_a_cluster_gives_the_bits_of_one_process_and_survives_a_worker(
         onnxplain.connect(server.endpoint) as client,
     ):
         watched.wait_for_workers(2)
-        answer = thread.submit(explained, client, TABLE)
-        while not watched.done():
-            assert not answer.done(), answer.result()
-        watched.kill_at_work(readers)
+        answer = watched.kill_at_work(readers, lambda: thread.submit(explained, client, TABLE))
         found = answer.result()
         assert max(watched.runs().values()) > 1
 

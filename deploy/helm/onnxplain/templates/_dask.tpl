@@ -51,8 +51,8 @@ onnxplain-dask-client: "true"
 {{- fail "dask.existingSecret, dask.to and dask.port belong to settings.dask_scheduler" }}
 {{- end }}
 {{- if $scheduler }}
-{{- if not (include "onnxplain.hasSources" $) }}
-{{- fail "settings.dask_scheduler needs sources.prefixes or sources.existingConfigMap: a cluster computes on tables of URIs, and the image that reads them has Dask" }}
+{{- if not (or (include "onnxplain.hasSources" $) $.Values.settings.dask_prediction_seconds) }}
+{{- fail "settings.dask_scheduler needs sources.prefixes or sources.existingConfigMap, for tables of URIs, or settings.dask_prediction_seconds, for predictions of operations" }}
 {{- end }}
 {{- if eq (default "" $.Values.settings.isolation) "none" }}
 {{- fail "settings.dask_scheduler needs another settings.isolation than none: a cluster computes for workers" }}

@@ -66,7 +66,7 @@ annotations:
 
 {{/* The tag of the service's image: the second one, with what reads URIs, where it is needed. */}}
 {{- define "onnxplain.imageTag" -}}
-{{ .Chart.AppVersion }}{{ if include "onnxplain.hasSources" . }}-sources{{ end }}
+{{ .Chart.AppVersion }}{{ if or (include "onnxplain.hasSources" .) .Values.settings.dask_scheduler }}-sources{{ end }}
 {{- end }}
 
 {{/* The reference of an image: takes (list CONTEXT IMAGE DEFAULT_TAG). */}}

@@ -21,6 +21,7 @@ from distributed import Client, Future, KilledWorker
 
 from onnxplain_server.adapters.cluster import dask_task
 from onnxplain_server.adapters.cluster.dask_words import with_cause
+from onnxplain_server.adapters.runner.on_workers.worker_batch_size import MOST_CALLS
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.trees.streaming.blocks import Range
 from onnxplain_server.trees.streaming.workers import SharedFile
@@ -61,6 +62,8 @@ class DaskWorkers:
     missing_seconds : float
         Time without any worker after which a request ends.
     """
+
+    most_calls = MOST_CALLS
 
     def __init__(self, client: Client, missing_seconds: float = _MISSING_SECONDS) -> None:
         self.client: Any = client

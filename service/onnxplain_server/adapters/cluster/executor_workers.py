@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from onnxplain_server.adapters.runner.on_workers.prediction_task import PredictionComputer
+from onnxplain_server.adapters.runner.on_workers.worker_batch_size import MOST_CALLS
 from onnxplain_server.adapters.runner.shared_files import check
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.effects.ledger import Ledger
@@ -36,6 +37,8 @@ class ExecutorWorkers:
     width : int, optional
         Its threads or processes; by default, the processors of this machine.
     """
+
+    most_calls = MOST_CALLS
 
     def __init__(self, executor: Executor, width: int | None = None) -> None:
         self._executor = executor

@@ -36,11 +36,7 @@ from onnxplain_server.core.model_limits import DEFAULT_LIMITS, ModelLimits
 from onnxplain_server.core.remote.models import RemoteModels
 from onnxplain_server.core.request import Reply, ReplyFormat, Work
 from onnxplain_server.core.table import Table
-from onnxplain_server.explain import (
-    BoundTable,
-    TreeMemo,
-    explain,
-)
+from onnxplain_server.explain import BoundTable, TreeMemo, explain
 from onnxplain_server.explain.rows.predict import PredictedTable, predict
 from onnxplain_server.explain.streaming.streamed_rows import StreamedRows
 from onnxplain_server.telemetry.spans import span
@@ -108,10 +104,13 @@ class InProcess:
         table: LargeTable | None,
         host: AnswerHost,
         reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
+        *,
+        workers: PredictionWorkers | None = None,
     ) -> Reply:
-        """Answer a request whose table is read in blocks, if one is given, in place of its own."""
+        """Answer a request by a table in blocks and workers, if given, in place of its and ours."""
         start = time.monotonic()
         asked = self._read(request, blobs, host, reply_format, table)
+        asked = open_calls(asked, workers or self._workers, self._limits)
         with closing(asked):
             publish = asked.checking(publisher(asked.message, host, reply_format))
             model, bound_table, question, resources = asked.arguments(self._models, self._threads)
@@ -139,6 +138,7 @@ class InProcess:
         from onnxplain_server.explain.planning.plan import plan_explanation
 
         asked = self._read(request, blobs, host, reply_format)
+        asked = open_calls(asked, self._workers, self._limits)
         with closing(asked):
             planned = plan_explanation(
                 *asked.arguments(self._models, self._threads), answer.explanation_bytes
@@ -205,8 +205,7 @@ class InProcess:
             refuse_inconsistent(asked.message, inconsistency)
             host, loaded = UncachedHost(host), replace(loaded, memo=TreeMemo())
         bound = replace(asked, loaded=loaded, table=bound_table, host=host, streamed=streamed)
-        bound = replace(bound, table_digest=digest)
-        return open_calls(bound, self._workers, self._limits) if self._workers else bound
+        return replace(bound, table_digest=digest)
 
     def _on_remote(
         self,
@@ -281,6 +280,7 @@ class InProcess:
         key = request_key(request, explain_request, blobs)
         asked = Asked(explain_request, blobs, None, None, None, parsed, host, key, digest, None)
         asked = self._bound(asked, rows, bind=PredictedTable)
+        asked = open_calls(asked, self._workers, self._limits)
         with closing(asked):
             predicted = predict(
                 *asked.arguments(self._models, self._threads), tuple(message.row_indices)

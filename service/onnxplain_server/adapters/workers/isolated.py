@@ -17,12 +17,14 @@ from onnxplain_server.adapters.workers.quarantine import Quarantine
 from onnxplain_server.adapters.workers.worker_client import WorkerClient
 from onnxplain_server.adapters.workers.worker_metrics import WorkerCounts
 from onnxplain_server.adapters.workers.worker_process import WorkerRequest
-from onnxplain_server.core.interfaces import Blobs, RunnerHost, blocks_on_cluster
+from onnxplain_server.core.interfaces import Blob, Blobs, RunnerHost, on_cluster
 from onnxplain_server.core.remote.sessions import NO_REMOTE_SESSIONS, RemoteSessions
-from onnxplain_server.core.request import BLOCKS_FORM, Reply, ReplyFormat
-from onnxplain_server.core.sources import BlockCluster, BlockSources, FileRanges
+from onnxplain_server.core.request import BLOCKS_FORM, CLUSTER_FORM, Reply, ReplyFormat
+from onnxplain_server.core.sources import BlockCluster, BlockSources, FileRanges, SourceBlocks
 
 LOG = logging.getLogger(__name__)
+
+_TO_PREDICT = Blob(CLUSTER_FORM, SourceBlocks(b"", (), ()).pack())
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +62,7 @@ class Isolated:
     block_sources : BlockSources or None
         Reads tables in blocks for workers.
     cluster : ClusterSessions or None
-        Computes what is exact in blocks for workers.
+        Computes what is exact in blocks for workers, and predicts for long requests.
 
     Raises
     ------
@@ -111,6 +113,8 @@ class Isolated:
         reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
     ) -> Reply:
         """Answer a serialised ExplainRequest in a worker; see `Runner.explain`."""
+        if self._cluster and host.planned_seconds >= self._cluster.prediction_seconds:
+            blobs = {**blobs, CLUSTER_FORM: _TO_PREDICT}
         return self._ask(FrameKind.EXPLAIN, request, blobs, host, reply_format)
 
     def plan(
@@ -194,8 +198,8 @@ class Isolated:
     def _session(
         self, kind: FrameKind, blobs: Blobs, host: RunnerHost
     ) -> AbstractContextManager[socket.socket | None]:
-        """Open what a worker gets a socket for: a remote model, or a cluster for its table."""
-        if kind is FrameKind.EXPLAIN and self._cluster and (blob := blocks_on_cluster(blobs)):
+        """Open what a worker gets a socket for: a remote model, or a cluster."""
+        if kind is FrameKind.EXPLAIN and self._cluster and (blob := on_cluster(blobs)):
             return self._cluster.session(blob.content, host.control)
         return self._remote_sessions.session(blobs, host)
 

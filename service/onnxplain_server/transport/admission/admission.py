@@ -125,6 +125,7 @@ def create_context(
     limits: RequestLimits,
     follower: Follower = NOBODY,
     reserve_rows: Callable[[float], None] = lambda _row_count: None,
+    planned_seconds: float = 0.0,
 ) -> RequestContext:
     """Make the context of a computation; its keys are derived from what this process hashed."""
     model_key = ":".join((_SCHEMA, _sha256(caller.name.encode()), ids.model))
@@ -138,6 +139,7 @@ def create_context(
         row_limit=limits.row_count,
         usage=caller.usage,
         reserve_rows=reserve_rows,
+        planned_seconds=planned_seconds,
     )
 
 

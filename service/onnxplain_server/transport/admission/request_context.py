@@ -43,6 +43,8 @@ class RequestContext:
         Told of progress and processor time.
     reserve_rows : callable (row count) -> None
         See `Ticket`.
+    planned_seconds : float
+        See `RunnerHost.planned_seconds`.
     """
 
     def __init__(
@@ -57,8 +59,10 @@ class RequestContext:
         row_limit: float = math.inf,
         usage: Usage | None = None,
         reserve_rows: Callable[[float], None] = lambda _row_count: None,
+        planned_seconds: float = 0.0,
     ) -> None:
         self.model_key = model_key
+        self.planned_seconds = planned_seconds
         self.caller_key = caller_key
         self._row_limit = row_limit
         self._usage = usage or Usage()

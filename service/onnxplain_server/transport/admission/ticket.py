@@ -43,6 +43,8 @@ class Ticket:
     stage : Stage
     reserve_rows : callable (row count) -> None
         Called with each plan of the computation; raises QUOTA_EXCEEDED.
+    planned_seconds : float
+        See `RunnerHost.planned_seconds`.
     wakeup : Condition
         Notified when the waiting request should look again whether it is next.
     """
@@ -53,6 +55,7 @@ class Ticket:
         self.wakeup = threading.Condition(lock)
         self.stage = Stage.READING
         self.reserve_rows: Callable[[float], None] = lambda _row_count: None
+        self.planned_seconds = 0.0
 
     @property
     def caller_key(self) -> CallerKey:

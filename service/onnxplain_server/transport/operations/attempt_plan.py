@@ -23,10 +23,15 @@ PLAN_BYTES = 2**16
 """Largest plan that is kept: some hundred times that of a usual request."""
 
 
+def least_seconds(plan: bytes) -> float:
+    """Return the least time of the computation by a plan that is kept; 0 without one."""
+    return float(ExplanationPlan.FromString(plan).seconds.low)
+
+
 def plan_ahead(
     plan: Callable[[Caller], Reply], caller: Caller, keep: Callable[[bytes], None]
-) -> None:
-    """Plan a computation and keep the plan.
+) -> bytes:
+    """Plan a computation and keep the plan; return it, empty where there is none.
 
     Its rows and spans are not those of the explanation; its processor time and its calls of a
     remote model are.
@@ -57,9 +62,11 @@ def plan_ahead(
     else:
         if (checked := _checked(content)) is not None:
             keep(checked)
+            return checked
     finally:
         caller.usage.processor_seconds += planner.usage.processor_seconds
         caller.usage.remote = planner.usage.remote
+    return b""
 
 
 def _checked(content: bytes) -> bytes | None:

@@ -179,7 +179,9 @@ class OperationExecutor:
         named = NamedRequest(request.request, request.blobs, ids)
         try:
             reply = self._service.compute(
-                named, ticket, follower, operation.id, None if is_planned else keep_plan
+                *(named, ticket, follower, operation.id),
+                plan=operation.plan,
+                keep_plan=None if is_planned else keep_plan,
             )
         except ExplainError as error:
             return _after(error, claim, self._store.limits.seconds)

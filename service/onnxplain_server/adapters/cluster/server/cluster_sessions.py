@@ -6,6 +6,7 @@ The process is started at the first session, and again after it ended.
 from __future__ import annotations
 
 import importlib.util
+import math
 import os
 import socket
 import threading
@@ -42,6 +43,8 @@ class ClusterSessions:
         Address space of the process beyond its start.
     is_confined : bool
         Whether sessions are refused where this kernel cannot confine the process.
+    prediction_seconds : float
+        See `BlockCluster.prediction_seconds`.
 
     Raises
     ------
@@ -50,7 +53,13 @@ class ClusterSessions:
     """
 
     def __init__(
-        self, address: str, tls_files: tuple[Path, ...], memory_bytes: int, *, is_confined: bool
+        self,
+        address: str,
+        tls_files: tuple[Path, ...],
+        memory_bytes: int,
+        *,
+        is_confined: bool,
+        prediction_seconds: float = math.inf,
     ) -> None:
         missing = [name for name in LIBRARIES if importlib.util.find_spec(name) is None]
         if missing:
@@ -64,6 +73,7 @@ class ClusterSessions:
             "process that has the connection to the Dask cluster",
             Reason.UNAVAILABLE,
         )
+        self.prediction_seconds = prediction_seconds
         self._is_confined = is_confined
         self._lock = threading.Lock()
         self._process: NetworkProcess | None = None

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import select
 import socket
+import threading
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
+from typing import Generic, TypeVar
 
 from onnxplain_server.adapters.cluster.server import task_frames as frames
 from onnxplain_server.adapters.cluster.server.task_frames import (
@@ -20,9 +22,13 @@ from onnxplain_server.core.errors import ExplainError
 from onnxplain_server.trees.streaming.blocks import Range
 from onnxplain_server.trees.streaming.workers import SharedFile
 
+_Task = TypeVar("_Task")
+
 
 class SocketWorkers:
-    """Implements `Workers`; its table is the one that the socket is bound to.
+    """Implements `Workers` and `PredictionWorkers`, one queue at a time.
+
+    Its table is the one that the socket is bound to.
 
     Parameters
     ----------
@@ -30,34 +36,48 @@ class SocketWorkers:
         Its owner closes it.
     """
 
+    most_calls = 32
+    """Each has a thread, whose stack counts as memory of the worker."""
+
     def __init__(self, end: socket.socket) -> None:
         self._end = end
 
     @contextmanager
-    def open(self, job: bytes, work: bytes, _files: Sequence[SharedFile]) -> Iterator[_SocketQueue]:
+    def open(
+        self, job: bytes, work: bytes, _files: Sequence[SharedFile]
+    ) -> Iterator[_SocketQueue[Range]]:
         """Open a queue; see `Workers.open`."""
-        queue = _SocketQueue(self._end, job, work)
-        try:
+        opening = TaskFrame(TaskKind.OPEN, 0, frames.pack_open(job, work))
+        with closing(_SocketQueue(self._end, opening, frames.pack_task)) as queue:
             yield queue
-        finally:
-            queue.close()
+
+    @contextmanager
+    def open_predictions(self, model: bytes, job: bytes) -> Iterator[_SocketQueue[bytes]]:
+        """Open a queue; see `PredictionWorkers.open_predictions`."""
+        opening = TaskFrame(TaskKind.OPEN_PREDICTIONS, 0, frames.pack_open(model, job))
+        with closing(_SocketQueue(self._end, opening, frames.pack_rows)) as queue:
+            yield queue
 
 
-class _SocketQueue:
-    """Implements `TaskQueue`."""
+class _SocketQueue(Generic[_Task]):
+    """Implements `TaskQueue`; tasks are packed by `pack`."""
 
-    def __init__(self, end: socket.socket, job: bytes, work: bytes) -> None:
+    def __init__(
+        self, end: socket.socket, opening: TaskFrame, pack: Callable[[_Task], bytes]
+    ) -> None:
         self._end = end
+        self._pack = pack
         self._width = 0
+        self._lock = threading.Lock()
         self._poll = select.poll()
         self._poll.register(end, select.POLLIN)
-        self._send(TaskFrame(TaskKind.OPEN, 0, frames.pack_open(job, work)))
+        self._send(opening)
 
     def width(self) -> int:
         return self._width
 
-    def submit(self, number: int, task: Range) -> None:
-        self._send(TaskFrame(TaskKind.TASK, number, frames.pack_task(task)))
+    def submit(self, number: int, task: _Task) -> None:
+        self._send(TaskFrame(TaskKind.TASK, number, self._pack(task)))
 
     def replies(self, seconds: float) -> Sequence[tuple[int, bytes]]:
         end = time.monotonic() + seconds
@@ -81,7 +101,7 @@ class _SocketQueue:
     def _received(self) -> list[tuple[int, bytes]]:
         try:
             frame = frames.receive(self._end, ANSWERED)
-            if frame.kind is TaskKind.SUMS:
+            if frame.kind is TaskKind.RESULT:
                 return [(frame.number, bytes(frame.content))]
             if frame.kind is TaskKind.WIDTH:
                 self._width = frames.unpack_width(frame.content)
@@ -93,7 +113,8 @@ class _SocketQueue:
 
     def _send(self, frame: TaskFrame) -> None:
         try:
-            frames.send(self._end, frame)
+            with self._lock:
+                frames.send(self._end, frame)
         except TaskBrokenError:
             raise _withheld() from None
 

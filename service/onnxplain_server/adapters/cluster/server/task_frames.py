@@ -1,7 +1,8 @@
 """Frames between a worker of a server and the process that has the Dask client.
 
-One pass is open at a time: OPEN with job and pass, then tasks, whose replies come in any order;
-CLOSE ends it, and is answered behind all replies. Neither end trusts the other.
+One queue is open at a time: OPEN with job and pass, or OPEN_PREDICTIONS with model and job, then
+tasks, whose replies come in any order; CLOSE ends it, and is answered behind all replies. Neither
+end trusts the other.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import json
 import socket
 import struct
-from collections.abc import Set
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from enum import Enum
 
@@ -17,7 +18,9 @@ from onnxplain_server.adapters.workers.ipc.payloads import PARENT_REASONS
 from onnxplain_server.core.errors import ExplainError, Reason
 
 CONTENT_LIMIT = 2**29
-"""Bytes of a job and a pass, or of the sums of a task."""
+"""Bytes of what a queue is opened with, or of the result of a task."""
+ROWS_LIMIT = 2**28
+"""Bytes of the rows to predict of one task, and of all tasks that are under way."""
 
 _HEADER = struct.Struct("<cIQ")
 _PARTS = struct.Struct("<Q")
@@ -41,21 +44,25 @@ class TaskBrokenError(Exception):
 
 
 class TaskKind(Enum):
-    """Kind of a frame; a worker sends OPEN, TASK and CLOSE, the process the others."""
+    """Kind of a frame; a worker sends OPEN to CLOSE, the process the others."""
 
     OPEN = b"O"
+    OPEN_PREDICTIONS = b"P"
     TASK = b"T"
     CLOSE = b"X"
     CLOSED = b"x"
-    SUMS = b"S"
+    RESULT = b"R"
     WIDTH = b"W"
     FAILED = b"E"
 
 
-ASKED = {TaskKind.OPEN: CONTENT_LIMIT, TaskKind.TASK: _TASK.size, TaskKind.CLOSE: 0}
+TO_PASS = {TaskKind.OPEN: CONTENT_LIMIT}
+TO_PREDICT = {TaskKind.OPEN_PREDICTIONS: CONTENT_LIMIT}
+IN_PASS = {TaskKind.TASK: _TASK.size, TaskKind.CLOSE: 0}
+IN_PREDICTIONS = {TaskKind.TASK: ROWS_LIMIT, TaskKind.CLOSE: 0}
 ANSWERED = {
     TaskKind.CLOSED: 0,
-    TaskKind.SUMS: CONTENT_LIMIT,
+    TaskKind.RESULT: CONTENT_LIMIT,
     TaskKind.WIDTH: _WIDTH.size,
     TaskKind.FAILED: FAILURE_LIMIT,
 }
@@ -79,7 +86,7 @@ def send(end: socket.socket, frame: TaskFrame) -> None:
         raise TaskBrokenError from None
 
 
-def receive(end: socket.socket, accepted: dict[TaskKind, int]) -> TaskFrame:
+def receive(end: socket.socket, accepted: Mapping[TaskKind, int]) -> TaskFrame:
     """Receive a frame of these kinds, each of at most so many bytes; TaskBrokenError."""
     code, number, length = _HEADER.unpack(_exactly(end, _HEADER.size))
     kinds = {kind.value: kind for kind in accepted}
@@ -88,9 +95,9 @@ def receive(end: socket.socket, accepted: dict[TaskKind, int]) -> TaskFrame:
     return TaskFrame(kinds[code], number, _exactly(end, length))
 
 
-def pack_open(job: bytes, work: bytes) -> bytes:
-    """Encode job and pass."""
-    return b"".join((_PARTS.pack(len(job)), job, work))
+def pack_open(first: bytes, second: bytes) -> bytes:
+    """Encode job and pass, or model and job."""
+    return b"".join((_PARTS.pack(len(first)), first, second))
 
 
 def unpack_open(content: bytes | bytearray) -> tuple[bytes, bytes]:
@@ -115,6 +122,11 @@ def unpack_task(content: bytes | bytearray) -> tuple[int, int]:
         raise TaskBrokenError
     first, last = _TASK.unpack(content)
     return first, last
+
+
+def pack_rows(task: bytes) -> bytes:
+    """Encode the rows of a task: they are bytes already."""
+    return task
 
 
 def pack_width(count: int) -> bytes:

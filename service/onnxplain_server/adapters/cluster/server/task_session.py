@@ -1,24 +1,24 @@
-"""Session of one request in the process that has the Dask client: tasks in, sums out."""
+"""Session of one request in the process that has the Dask client: tasks in, results out."""
 
 from __future__ import annotations
 
 import logging
-import select
 import socket
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, ExitStack, suppress
+from typing import Any, Protocol
 
 from onnxplain_server.adapters.cluster.dask_words import without_cause
 from onnxplain_server.adapters.cluster.server import task_frames as frames
 from onnxplain_server.adapters.cluster.server.task_frames import (
-    ASKED,
     TaskBrokenError,
     TaskFrame,
     TaskKind,
 )
+from onnxplain_server.adapters.cluster.server.task_reader import TaskReader, TaskRules
+from onnxplain_server.adapters.runner.on_workers.worker_batch_size import CALLS_AHEAD
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.sources import SourceBlocks
-from onnxplain_server.trees.streaming.blocks import Range
 from onnxplain_server.trees.streaming.workers import (
     TASKS_AHEAD,
     SharedFile,
@@ -29,86 +29,106 @@ from onnxplain_server.trees.streaming.workers import (
 LOG = logging.getLogger(__name__)
 
 _WAIT_SECONDS = 0.02
+_RULES = {
+    TaskKind.OPEN: TaskRules(frames.IN_PASS, TASKS_AHEAD, frames.unpack_task),
+    TaskKind.OPEN_PREDICTIONS: TaskRules(frames.IN_PREDICTIONS, CALLS_AHEAD, bytes),
+}
+
+
+class _Workers(Workers, Protocol):
+    """Workers of passes, and of predictions."""
+
+    def open_predictions(
+        self, model: bytes, job: bytes
+    ) -> AbstractContextManager[TaskQueue[bytes]]: ...
 
 
 def serve_session(
-    connected: Callable[[], Workers], binding: socket.socket, end: socket.socket
+    connected: Callable[[], _Workers], binding: socket.socket, end: socket.socket
 ) -> None:
-    """Serve the passes of one request, until its worker closes its end.
+    """Serve the queues of one request, until its worker closes its end, or one fails.
 
     Parameters
     ----------
-    connected : callable () -> Workers
+    connected : callable () -> workers
         Connects to the cluster; ExplainError.
     binding : socket
-        The server sends packed `SourceBlocks`, and hears of failures of the cluster.
+        The server sends packed `SourceBlocks`, and hears of failures of the cluster. Without files,
+        the session is for predictions.
     end : socket
         Of the worker.
     """
     with binding, end, suppress(TaskBrokenError):
-        try:
-            files = _files(binding)
-            session = _TaskSession(connected(), files, end)
-            while True:
-                session.serve_pass()
-        except ExplainError as error:
-            _fail(binding, end, error)
-        except TaskBrokenError:
-            raise
-        except Exception:
-            LOG.exception("a session of the cluster failed unexpectedly")
-            message = "the server's process that has the connection to the Dask cluster failed"
-            _fail(binding, end, ExplainError(Reason.UNAVAILABLE, f"{message}; its log tells why"))
+        session = _TaskSession(connected, _files(binding), binding, end)
+        while session.serve_queue():
+            pass
 
 
 class _TaskSession:
-    def __init__(self, workers: Workers, files: Sequence[SharedFile], end: socket.socket) -> None:
-        self._workers = workers
+    def __init__(
+        self,
+        connected: Callable[[], _Workers],
+        files: Sequence[SharedFile],
+        binding: socket.socket,
+        end: socket.socket,
+    ) -> None:
+        self._connected = connected
         self._files = files
+        self._accepted = frames.TO_PASS if files else frames.TO_PREDICT
+        self._binding = binding
         self._end = end
-        self._width = -1
-        self._widest = 0
-        self._waiting: set[int] = set()
-        self._poll = select.poll()
-        self._poll.register(end, select.POLLIN)
 
-    def serve_pass(self) -> None:
-        """Serve one pass, from its beginning to its end."""
-        frame = frames.receive(self._end, {TaskKind.OPEN: ASKED[TaskKind.OPEN]})
-        with self._workers.open(*frames.unpack_open(frame.content), self._files) as queue:
-            self._width, self._widest, self._waiting = -1, 0, set()
-            while self._take_tasks(queue):
-                self._tell_width(queue)
-                for number, sums in queue.replies(_WAIT_SECONDS):
-                    self._waiting.discard(number)
-                    frames.send(self._end, TaskFrame(TaskKind.SUMS, number, sums))
+    def serve_queue(self) -> bool:
+        """Serve one queue, from its opening to its end; return whether another may follow."""
+        opening = frames.receive(self._end, self._accepted)
+        rules = _RULES[opening.kind]
+        with ExitStack() as stack:
+            reader: TaskReader | None = None
+            try:
+                queue = stack.enter_context(self._opened(opening))
+                reader = stack.enter_context(TaskReader(self._end, queue, rules))
+                self._answer(queue, reader)
+                failure = None
+            except ExplainError as error:
+                failure = error
+            except TaskBrokenError:
+                raise
+            except Exception:
+                LOG.exception("a session of the cluster failed unexpectedly")
+                message = "the server's process that has the connection to the Dask cluster failed"
+                failure = ExplainError(Reason.UNAVAILABLE, f"{message}; its log tells why")
+            if failure:
+                _tell(self._binding, self._end, failure)
+                if reader is None:
+                    self._drop(rules)
+                else:
+                    reader.wait()
         frames.send(self._end, TaskFrame(TaskKind.CLOSED))
+        return failure is None
 
-    def _take_tasks(self, queue: TaskQueue[Range]) -> bool:
-        """Submit the tasks that have come; return whether the pass goes on.
+    def _opened(self, opening: TaskFrame) -> AbstractContextManager[TaskQueue[Any]]:
+        first, second = frames.unpack_open(opening.content)
+        workers = self._connected()
+        if opening.kind is TaskKind.OPEN:
+            return workers.open(first, second, self._files)
+        return workers.open_predictions(first, second)
 
-        A worker that sends a number twice, or more tasks than it may, is cut off: each holds memory
-        here and in the scheduler.
-        """
-        while self._poll.poll(0):
-            frame = frames.receive(self._end, {kind: ASKED[kind] for kind in _OF_A_PASS})
-            if frame.kind is TaskKind.CLOSE:
-                return False
-            allowed = max(1, TASKS_AHEAD * self._widest)
-            if frame.number in self._waiting or len(self._waiting) >= allowed:
-                raise TaskBrokenError
-            self._waiting.add(frame.number)
-            queue.submit(frame.number, frames.unpack_task(frame.content))
-        return True
+    def _answer(self, queue: TaskQueue[Any], reader: TaskReader) -> None:
+        """Send results, and the width of the cluster, until the worker closes the queue."""
+        told = -1
+        while reader.is_reading():
+            if (width := queue.width()) != told:
+                reader.widen(width)
+                frames.send(self._end, TaskFrame(TaskKind.WIDTH, 0, frames.pack_width(width)))
+                told = width
+            for number, result in queue.replies(_WAIT_SECONDS):
+                reader.end(number)
+                frames.send(self._end, TaskFrame(TaskKind.RESULT, number, result))
 
-    def _tell_width(self, queue: TaskQueue[Range]) -> None:
-        width = queue.width()
-        if width != self._width:
-            self._width, self._widest = width, max(width, self._widest)
-            frames.send(self._end, TaskFrame(TaskKind.WIDTH, 0, frames.pack_width(width)))
-
-
-_OF_A_PASS = (TaskKind.TASK, TaskKind.CLOSE)
+    def _drop(self, rules: TaskRules) -> None:
+        """Drop the tasks of a queue that was not opened."""
+        while frames.receive(self._end, rules.accepted).kind is not TaskKind.CLOSE:
+            pass
 
 
 def _files(binding: socket.socket) -> Sequence[SharedFile]:
@@ -119,8 +139,8 @@ def _files(binding: socket.socket) -> Sequence[SharedFile]:
     return [SharedFile(*file) for file in SourceBlocks.unpack(content).files]
 
 
-def _fail(binding: socket.socket, end: socket.socket, error: ExplainError) -> None:
-    """Tell an error, in place of all that would follow; then wait for the worker to leave.
+def _tell(binding: socket.socket, end: socket.socket, error: ExplainError) -> None:
+    """Tell an error, in place of all that would follow.
 
     One of the cluster goes to the server, without Dask's words, which have addresses.
     """
@@ -131,6 +151,3 @@ def _fail(binding: socket.socket, end: socket.socket, error: ExplainError) -> No
         frames.send(binding, TaskFrame(TaskKind.FAILED, 0, frames.pack_failure(told)))
         error = frames.WITHHELD
     frames.send(end, TaskFrame(TaskKind.FAILED, 0, frames.pack_failure(error)))
-    while frames.receive(end, ASKED).kind is not TaskKind.CLOSE:
-        pass
-    frames.send(end, TaskFrame(TaskKind.CLOSED))

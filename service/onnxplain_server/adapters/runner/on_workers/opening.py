@@ -13,13 +13,13 @@ from onnxplain_server.explain.question import Engine
 from onnxplain_server.trees.reading.refusal import Refusal
 
 
-def open_calls(asked: Asked, workers: PredictionWorkers, limits: ModelLimits) -> Asked:
-    """Have workers predict for a request, if the black-box engine explains its model.
+def open_calls(asked: Asked, workers: PredictionWorkers | None, limits: ModelLimits) -> Asked:
+    """Have workers, if there are some, predict for a request that the black-box engine explains.
 
     Trees are read by the process that asks, which sums over them faster than anyone predicts.
     """
     loaded, table = asked.loaded, asked.table
-    if loaded is None or table is None:
+    if workers is None or loaded is None or table is None:
         return asked
     is_black_box = asked.question.engine is Engine.BLACK_BOX
     if not (is_black_box or isinstance(loaded.model.trees, Refusal)):

@@ -13,6 +13,10 @@ _TELLING_SECONDS = 0.1
 """Time of a call that tells how long others take."""
 MOST_TOGETHER = 8
 """Calls that are one task, where they are short: a task has a way of its own, of some 5 ms."""
+CALLS_AHEAD = 2 * MOST_TOGETHER
+"""Calls under way for each task that runs: two tasks of short calls, so workers wait for nobody."""
+MOST_CALLS = 4_096
+"""Calls under way where nothing else bounds them: each has a thread."""
 
 
 class WorkerBatchSize(BatchSize):

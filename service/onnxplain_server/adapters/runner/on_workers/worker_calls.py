@@ -18,16 +18,12 @@ from onnxplain_server.adapters.runner.on_workers.prediction_task import (
     unpack_reply,
 )
 from onnxplain_server.adapters.runner.on_workers.worker_batch_size import (
-    MOST_TOGETHER,
+    CALLS_AHEAD,
     WorkerBatchSize,
 )
 from onnxplain_server.core.arrays import Array
 from onnxplain_server.trees.streaming.workers import TaskQueue
 
-_AHEAD = 2
-"""Tasks under way for each that runs: workers wait for nobody."""
-_EXPECTED_WIDTH = 4
-"""Width of workers that have not come yet."""
 _CALL_BYTES = 1 << 30
 """Memory of all calls under way in the process that asks."""
 _COPIES, _NUMBER = 4, 8
@@ -37,12 +33,29 @@ _POLL_SECONDS = 0.1
 
 
 class PredictionWorkers(Protocol):
-    """Workers that predict; `model` is the file's content, `job` is packed by `pack_job`."""
+    """Workers that predict; `model` is the file's content, `job` is packed by `pack_job`.
+
+    Attributes
+    ----------
+    most_calls : int
+        Calls that may be under way, each with a thread of the process that asks.
+    """
+
+    @property
+    def most_calls(self) -> int: ...
 
     def open_predictions(
         self, model: bytes, job: bytes
     ) -> AbstractContextManager[TaskQueue[bytes]]:
         """Open a queue for the rows of one request, which closing cancels."""
+
+
+def _width(queue: TaskQueue[bytes], check: Callable[[], None]) -> int:
+    """Return the tasks that workers run at the same time, once there is a worker."""
+    while not (width := queue.width()):
+        check()
+        queue.replies(_POLL_SECONDS)
+    return width
 
 
 class _AskedCall(NamedTuple):
@@ -82,9 +95,11 @@ class WorkerCalls:
         row_width: int,
         check: Callable[[], None],
     ) -> None:
-        self._stack = ExitStack()
-        queue = workers.open_predictions(model, pack_job(job))
-        self._queue = self._stack.enter_context(queue)
+        with ExitStack() as stack:
+            opened = workers.open_predictions(model, pack_job(job))
+            self._queue = stack.enter_context(opened)
+            width = _width(self._queue, check)
+            self._stack = stack.pop_all()
         self._batch_size = batch_size
         self._check = check
         self._lock = threading.Lock()
@@ -94,10 +109,9 @@ class WorkerCalls:
         self._failure: BaseException | None = None
         self._changed = threading.Condition(self._lock)
         self._is_closed = False
-        width = self._queue.width() or _EXPECTED_WIDTH
         most = _CALL_BYTES // (batch_size.LARGEST * row_width * _COPIES * _NUMBER)
         batch_size.width = width
-        batch_size.calls_at_once = max(1, min(_AHEAD * MOST_TOGETHER * width, most))
+        batch_size.calls_at_once = max(1, min(CALLS_AHEAD * width, most, workers.most_calls))
         self.threads = ThreadPoolExecutor(batch_size.calls_at_once, thread_name_prefix="calls")
         self._receiver = threading.Thread(target=self._receive, name="replies", daemon=True)
         self._receiver.start()

@@ -18,8 +18,8 @@ from onnxplain_server.adapters.workers.programs.sent_blocks import refuse_blocks
 from onnxplain_server.adapters.workers.remote_host import RemoteHost
 from onnxplain_server.adapters.workers.sandbox import preload
 from onnxplain_server.adapters.workers.worker_loop import Answerer
-from onnxplain_server.core.interfaces import Blobs, blocks_on_cluster
-from onnxplain_server.core.request import Reply, ReplyFormat
+from onnxplain_server.core.interfaces import Blobs, on_cluster
+from onnxplain_server.core.request import BLOCKS_FORM, Reply, ReplyFormat
 
 _MODEL_COUNT = 2
 """A worker serves one model, on both scales."""
@@ -65,10 +65,16 @@ class _Explainer:
     ) -> Reply:
         with ExitStack() as stack:
             workers = None
-            if self._has_cluster and blocks_on_cluster(blobs):
+            computed = on_cluster(blobs) if self._has_cluster else None
+            if computed:
                 workers = SocketWorkers(stack.enter_context(host.receive_socket()))
-            table = sent_blocks(request, blobs, host, self._memory_bytes, workers)
-            return self._runner.explain_large(request, blobs, table, host, reply_format)
+            # One queue is open at a time: of passes over a table, or of predictions.
+            in_blocks = workers if computed and computed.form == BLOCKS_FORM else None
+            table = sent_blocks(request, blobs, host, self._memory_bytes, in_blocks)
+            predicting = None if in_blocks else workers
+            return self._runner.explain_large(
+                request, blobs, table, host, reply_format, workers=predicting
+            )
 
     def plan(
         self, request: bytes, blobs: Blobs, host: RemoteHost, reply_format: ReplyFormat

@@ -1,0 +1,160 @@
+"""Operations whose predictions a Dask cluster makes: bits of the server's own, and failures."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnxplain
+import pytest
+from google.protobuf.json_format import MessageToJson
+
+from bench.shared.neighbours import nearest_neighbours
+from tests.adapters.cluster.conftest import Cluster
+from tests.system.redis.conftest import RedisServer
+
+pytestmark = pytest.mark.slow
+
+PATIENCE = 300.0
+"""A bound that only something endless exceeds."""
+SOON = 1e-6
+"""Planned seconds that each operation exceeds."""
+KEY = "0123456789abcdef"
+NAMES = "abcd"
+METHODS = (
+    onnxplain.Interactions(threeway_feature_count=3),
+    onnxplain.PartialDependence(),
+    onnxplain.PermutationImportance(),
+)
+ASKED: Any = {"feature_columns": [*NAMES], "target_column": "t", "plots": False}
+
+
+@pytest.fixture(scope="module")
+def model() -> bytes:
+    """A model that only predicts."""
+    return nearest_neighbours(len(NAMES), 200)
+
+
+@pytest.fixture(scope="module")
+def rows() -> Any:
+    columns = np.random.default_rng(3).normal(size=(5, 90)).astype(np.float32).round(1)
+    return {name: values.tolist() for name, values in zip("abcdt", columns, strict=True)}
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[Cluster]:
+    made = Cluster(tmp_path)
+    made.start_scheduler()
+    yield made
+    made.stop()
+
+
+@pytest.fixture
+def start(
+    serve: Callable[..., Any], redis_server: RedisServer, cluster: Cluster
+) -> Callable[..., Any]:
+    """Start a server whose cluster predicts for operations from some planned time on."""
+
+    def started(seconds: float) -> Any:
+        return serve(
+            redis_url=redis_server.url,
+            cache_secret=KEY,
+            dask_scheduler=cluster.address,
+            dask_prediction_seconds=seconds,
+        )
+
+    return started
+
+
+@pytest.fixture(scope="module")
+def expected(model: bytes, rows: Any) -> list[str]:
+    """Numbers of one process."""
+    with onnxplain.local() as client:
+        return plain(client.explain(model, rows, *METHODS, **ASKED))
+
+
+def plain(found: Any) -> list[str]:
+    return [MessageToJson(each) for each in found.message.explanations]
+
+
+@contextmanager
+def stopped(process: Any) -> Iterator[None]:
+    """Have a worker that is there, and computes nothing."""
+    process.send_signal(signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        process.send_signal(signal.SIGCONT)
+
+
+def until(holds: Callable[[], object]) -> None:
+    end = time.monotonic() + PATIENCE
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def test_a_cluster_predicts_for_operations_alone(
+    start: Callable[..., Any], cluster: Cluster, model: bytes, rows: Any, expected: list[str]
+) -> None:
+    """A worker is killed at work, which another does again."""
+    for _ in range(2):
+        cluster.start_worker()
+    server = start(SOON)
+    with onnxplain.connect(server.endpoint) as client, cluster.watched() as watched:
+        watched.wait_for_workers(2)
+        client.explain(model, rows, METHODS[1], **ASKED, row_count=50)
+        assert not watched.done()
+
+        operation = watched.kill_at_work(
+            cluster, lambda: client.start(model, rows, *METHODS, **ASKED)
+        )
+        assert plain(operation.result()) == expected
+        assert max(watched.runs().values()) > 1
+
+
+def test_short_operations_stay_with_the_server(
+    start: Callable[..., Any], cluster: Cluster, model: bytes, rows: Any, expected: list[str]
+) -> None:
+    cluster.start_worker()
+    server = start(1e6)
+    with onnxplain.connect(server.endpoint) as client, cluster.watched() as watched:
+        watched.wait_for_workers(1)
+        assert plain(client.start(model, rows, *METHODS, **ASKED).result()) == expected
+        assert not watched.done()
+
+
+def test_an_operation_waits_for_a_scheduler(
+    start: Callable[..., Any], cluster: Cluster, model: bytes, rows: Any, expected: list[str]
+) -> None:
+    cluster.kill(cluster.processes[0])
+    server = start(SOON)
+    with onnxplain.connect(server.endpoint) as client:
+        operation = client.start(model, rows, *METHODS, **ASKED)
+        until(lambda: any("cannot be reached" in line for line in server.log))
+        assert not operation.is_done
+        cluster.start_scheduler()
+        cluster.start_worker()
+        assert plain(operation.result()) == expected
+
+
+def test_a_cancelled_operation_takes_its_tasks_with_it(
+    start: Callable[..., Any], cluster: Cluster, model: bytes, rows: Any
+) -> None:
+    cluster.start_worker()
+    server = start(SOON)
+    with onnxplain.connect(server.endpoint) as client, cluster.watched() as watched:
+        watched.wait_for_workers(1)
+        with stopped(cluster.workers[0]):
+            operation = client.start(model, rows, *METHODS, **ASKED)
+            until(watched.tasks)
+            operation.cancel()
+            until(lambda: not watched.tasks())
+        with pytest.raises(onnxplain.ExplainError) as cancelled:
+            operation.result()
+    assert cancelled.value.reason == "CANCELLED"
