@@ -11,7 +11,7 @@ from onnxplain_server.config.cluster_settings import dask_files
 from onnxplain_server.config.setting_names import SettingsError, variable_and_flag
 from onnxplain_server.config.settings import Settings, table_memory_bytes
 from onnxplain_server.core.remote.sessions import NO_REMOTE_SESSIONS, RemoteSessions
-from onnxplain_server.core.sources import BlockCluster, BlockSources, Sources
+from onnxplain_server.core.sources import BlockSources, Sources, TaskCluster
 from onnxplain_server.telemetry.tracing import UNTRACED, Tracer
 from onnxplain_server.transport.fetched_files import NO_SOURCES
 
@@ -23,7 +23,7 @@ class Reached:
     sources: Sources
     block_sources: BlockSources | None
     remote_sessions: RemoteSessions
-    cluster: BlockCluster | None
+    cluster: TaskCluster | None
 
 
 def build_reached(settings: Settings, stack: ExitStack) -> Reached:
@@ -80,7 +80,7 @@ def build_remote_sessions(settings: Settings, stack: ExitStack) -> RemoteSession
     return stack.enter_context(closing(calls))
 
 
-def build_cluster(settings: Settings, stack: ExitStack) -> BlockCluster | None:
+def build_cluster(settings: Settings, stack: ExitStack) -> TaskCluster | None:
     """Make what hands tasks to a Dask cluster, which `stack` closes; None without a scheduler.
 
     Raises

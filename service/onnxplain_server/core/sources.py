@@ -90,8 +90,8 @@ class FileRanges(Protocol):
         """
 
 
-class BlockCluster(Protocol):
-    """Cluster that computes on tables that are read in blocks, and predicts rows."""
+class TaskCluster(Protocol):
+    """Cluster that computes on tables that are read in blocks, or predicts rows."""
 
     @property
     def prediction_seconds(self) -> float:
@@ -100,7 +100,10 @@ class BlockCluster(Protocol):
     def session(
         self, blocks: bytes | bytearray, control: FetchControl
     ) -> AbstractContextManager[socket.socket]:
-        """Give a worker a socket for tasks on the table of packed `SourceBlocks`, and rows."""
+        """Give a worker a socket for tasks on the table of packed `SourceBlocks`.
+
+        Of a table without files, for rows to predict.
+        """
 
 
 class BlockSources(Protocol):

@@ -20,7 +20,7 @@ from onnxplain_server.adapters.workers.worker_process import WorkerRequest
 from onnxplain_server.core.interfaces import Blob, Blobs, RunnerHost, on_cluster
 from onnxplain_server.core.remote.sessions import NO_REMOTE_SESSIONS, RemoteSessions
 from onnxplain_server.core.request import BLOCKS_FORM, CLUSTER_FORM, Reply, ReplyFormat
-from onnxplain_server.core.sources import BlockCluster, BlockSources, FileRanges, SourceBlocks
+from onnxplain_server.core.sources import BlockSources, FileRanges, SourceBlocks, TaskCluster
 
 LOG = logging.getLogger(__name__)
 
@@ -78,7 +78,7 @@ class Isolated:
         timeouts: WorkerTimeouts,
         remote_sessions: RemoteSessions = NO_REMOTE_SESSIONS,
         block_sources: BlockSources | None = None,
-        cluster: BlockCluster | None = None,
+        cluster: TaskCluster | None = None,
     ) -> None:
         self._cluster = cluster
         self._block_sources = block_sources

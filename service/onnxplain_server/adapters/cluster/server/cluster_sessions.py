@@ -44,7 +44,7 @@ class ClusterSessions:
     is_confined : bool
         Whether sessions are refused where this kernel cannot confine the process.
     prediction_seconds : float
-        See `BlockCluster.prediction_seconds`.
+        See `TaskCluster.prediction_seconds`.
 
     Raises
     ------
