@@ -176,3 +176,9 @@ export function resumeFromAddress(): void {
     void resume(operation);
   }
 }
+
+/** Resume it again, as after a new token, where that failed. */
+export function resumeAgain(): void {
+  if (place.peek().operation !== "" && run.peek()?.error !== undefined) run.value = undefined;
+  resumeFromAddress();
+}
