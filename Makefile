@@ -315,11 +315,11 @@ page: client-web ## Put the bundled page into the server's package
 	cp $(WEB)/dist/index.html $(WEB)/dist/page/* $(PAGE)
 
 .PHONY: test-client-web
-test-client-web: lint-web client-web $(ENV) ## Test the page: its parts, and journeys in Chromium
+test-client-web: lint-web client-web client-java $(ENV) ## Test the page: its parts, journeys in Chromium, and programs that it gives
 	@command -v chromium > /dev/null || { echo 'chromium not found: apt-get install chromium' >&2; exit 1; }
 	@cmp $(WEB)/dist/index.html $(PAGE)/index.html && diff -r --exclude index.html $(WEB)/dist/page $(PAGE) || { echo 'the committed page is not what its sources give: make page' >&2; exit 1; }
 	@$(WEB_NPM) test
-	$(BIN)/pytest clients/tests/test_page.py
+	$(BIN)/pytest clients/tests/test_page.py clients/tests/test_page_programs.py clients/tests/test_page_tables.py
 
 .PHONY: lint-web
 lint-web: $(BUF_ENV) ## Style and format of the page

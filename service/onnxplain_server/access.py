@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import TYPE_CHECKING
@@ -35,11 +35,15 @@ class Access:
         Returns the current certificates; None if gRPC is not encrypted.
     state : AccessState
         Collector of metrics.
+    token_origin : callable () -> str, or None
+        Origin of the token endpoint of the OpenID provider, empty while it is not known; None
+        without a provider.
     """
 
     authenticator: Authenticator
     certificates: Callable[[], CertificateFiles] | None
     state: AccessState
+    token_origin: Callable[[], str] | None
 
 
 def build_access(settings: Settings) -> Access:
@@ -54,24 +58,27 @@ def build_access(settings: Settings) -> Access:
         tokens = None if settings.tokens_file is None else TokenFile(settings.tokens_file)
         certificates = _certificates(settings)
         verifiers: list[TokenVerifier] = [] if tokens is None else [tokens]
-        verifiers.extend(_openid(settings))
+        openid = _openid(settings)
+        if openid is not None:
+            verifiers.append(openid[0])
         return Access(
             Authenticator(verifiers, _certificate_caller(settings)),
             None if certificates is None else certificates.value,
             AccessState(None if tokens is None else tokens.callers, certificates),
+            None if openid is None else openid[1],
         )
     except FileError as error:
         raise SettingsError(str(error)) from None
 
 
-def build_page(settings: Settings, service: Service) -> Blueprint | None:
+def build_page(settings: Settings, service: Service, access: Access) -> Blueprint | None:
     """Build the routes of the page, with its login at a provider that knows it as a client."""
     if not settings.page:
         return None
     login = None
     if settings.oidc_issuer is not None and settings.oidc_client_id is not None:
         scopes = tuple(settings.oidc_scopes.split())
-        login = Login(settings.oidc_issuer, settings.oidc_client_id, scopes)
+        login = Login(settings.oidc_issuer, settings.oidc_client_id, scopes, access.token_origin)
     return page_routes(
         PageConfig(
             version("onnxplain-server"),
@@ -86,8 +93,8 @@ def build_page(settings: Settings, service: Service) -> Blueprint | None:
     )
 
 
-def _openid(settings: Settings) -> Iterator[TokenVerifier]:
-    """Yield the verifier of an OpenID provider's tokens, if there is a provider."""
+def _openid(settings: Settings) -> tuple[TokenVerifier, Callable[[], str]] | None:
+    """Return the verifier of an OpenID provider's tokens, and the origin of its token endpoint."""
     if settings.oidc_issuer is not None and settings.oidc_audience is not None:
         from onnxplain_server.adapters.access.jwks_cache import JwksCache  # noqa: PLC0415
         from onnxplain_server.adapters.access.jwks_client import Provider  # noqa: PLC0415
@@ -98,13 +105,20 @@ def _openid(settings: Settings) -> Iterator[TokenVerifier]:
         # Half of the admitted requests, so that a slow provider blocks no others.
         keys = JwksCache(provider.keys, (settings.running_count + settings.waiting_count + 1) // 2)
         keys.begin()
-        yield Oidc(
+        verifier = Oidc(
             settings.oidc_issuer,
             settings.oidc_audience,
             algorithms,
             settings.oidc_caller_claim,
             keys.find,
         )
+
+        def token_origin() -> str:
+            keys.begin()  # discovers it again, where it is time for that
+            return provider.token_origin
+
+        return verifier, token_origin
+    return None
 
 
 def _certificate_caller(settings: Settings) -> Callable[[bytes], str | None] | None:

@@ -231,7 +231,7 @@ def _rest(shared: _Shared) -> RestServer:
         tracer=shared.tracer,
         origin_policy=policy,
         explainer=shared.explainer,
-        page=build_page(settings, shared.service),
+        page=build_page(settings, shared.service, shared.access),
     )
     return RestServer(
         app,

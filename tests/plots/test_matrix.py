@@ -83,7 +83,7 @@ def test_the_diagonal_holds_importances_and_the_cells_sizes_of_interactions(some
     diagonal, pairs = rows(panels(plot)[0])
 
     assert plot.name == "matrix"
-    assert {row["name"]: row["size"] for row in diagonal} == dict(
+    assert {row["name"]: row["effects"] for row in diagonal} == dict(
         zip(NAMES, [1, 2, 3, 4], strict=True)
     )
     assert {row["name"]: row["size"] for row in pairs} == pytest.approx({
@@ -92,6 +92,17 @@ def test_the_diagonal_holds_importances_and_the_cells_sizes_of_interactions(some
     })  # fmt: skip
     assert {row["name"]: row["share"] for row in diagonal}["sea"] == 1
     assert {row["name"]: row["share"] for row in pairs}["age × sea"] == pytest.approx(0.09)
+
+
+def test_each_kind_of_cells_has_a_legend_of_its_own(some: Result) -> None:
+    """Vega-Lite from 6.5 on makes one legend, of both titles, where colours share a field."""
+    (plot,) = plots(some)
+    (panel,) = panels(plot)
+    diagonal, pairs = (layer["layer"][0]["encoding"] for layer in panel["layer"])
+
+    assert diagonal["color"]["field"] != pairs["fill"]["field"]
+    assert diagonal["color"]["legend"]["title"] == ["Size of a feature's", "effects (diagonal)"]
+    assert pairs["fill"]["legend"]["title"] == ["Size of the interaction", "of a pair"]
 
 
 def test_it_comes_before_the_bars(some: Result) -> None:

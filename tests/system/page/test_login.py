@@ -192,7 +192,9 @@ def test_a_login_gives_a_token_that_the_server_takes(page) -> None:
 
     assert landed["state"] == ["begun"]
     # What the page's policy lets it ask, and whom the provider lets read.
-    assert allowed_connections(page) == {"'self'", origin(endpoints["token_endpoint"])}
+    issuer, origin_of_tokens = openid["issuer"], origin(endpoints["token_endpoint"])
+    assert issuer != origin_of_tokens
+    assert allowed_connections(page) == {"'self'", issuer, origin_of_tokens}
     assert readers == page.url.rstrip("/")
     assert page.status(tokens["access_token"]) == 200
     # Of the same login, but for the page and not for the server.

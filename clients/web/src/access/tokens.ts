@@ -1,6 +1,7 @@
 /** Whether the page asks who its reader is, and how that is told. */
 
 import { signal } from "@preact/signals";
+import { resumeAgain } from "../common/runs";
 import { token } from "../common/server";
 import { describeAgain } from "../common/store";
 
@@ -14,6 +15,7 @@ export function show(text: string): void {
   keep(text.trim());
   isAsking.value = false;
   void describeAgain();
+  resumeAgain();
 }
 
 /** Keep a token for the tab. */

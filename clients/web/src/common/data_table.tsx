@@ -6,6 +6,7 @@ import { useMemo } from "preact/hooks";
 import { toCsv } from "./csv";
 import { number } from "./formats";
 import { LongName } from "./name";
+import { Problem } from "./problem";
 import { save } from "./saving";
 
 /** A cell: a number, or text. */
@@ -30,11 +31,13 @@ interface Props {
 
 const SEARCHED = 12;
 const PAGE = 25;
+const PARQUET = "application/vnd.apache.parquet";
 
 export function DataTable({ grid, first }: Props) {
   const sought = useSignal("");
   const order = useSignal<{ column: number; isDown: boolean } | undefined>(undefined);
   const shown = useSignal(PAGE);
+  const fault = useSignal<unknown>(undefined);
   const found = useMemo(
     () => sorted(matching(grid.rows, sought.value), order.value),
     [grid, sought.value, order.value],
@@ -43,6 +46,15 @@ export function DataTable({ grid, first }: Props) {
   const sort = (column: number) => {
     const { value } = order;
     order.value = { column, isDown: value?.column === column ? !value.isDown : column > 0 };
+  };
+  const keepParquet = async () => {
+    try {
+      const { toParquet } = await import("./parquet");
+      save(`${grid.title}.parquet`, PARQUET, toParquet(grid.columns, found));
+      fault.value = undefined;
+    } catch (error) {
+      fault.value = error;
+    }
   };
   return (
     <div class="table">
@@ -67,7 +79,11 @@ export function DataTable({ grid, first }: Props) {
         >
           CSV<span class="hidden"> of {grid.title}</span>
         </button>
+        <button type="button" class="quiet" onClick={() => void keepParquet()}>
+          Parquet<span class="hidden"> of {grid.title}</span>
+        </button>
       </div>
+      {fault.value !== undefined && <Problem error={fault.value} title="No file was made" />}
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is reached by keyboard */}
       <section class="scroll" tabIndex={0} aria-label={grid.title}>
         <table>

@@ -66,7 +66,7 @@ export async function compute(title: string, methods: Methods): Promise<void> {
   try {
     const operation = methods.length === 0 ? await started(input, ending.signal) : undefined;
     if (operation === undefined) await streamed(input, ending.signal);
-    else await awaited(operation, ending);
+    else await awaited(operation, ending.signal);
   } catch (error) {
     fail(made, error, ending);
   }
@@ -77,9 +77,9 @@ export async function resume(name: string): Promise<void> {
   const ending = new AbortController();
   const made = begun("Overview", [], ending);
   try {
-    const operation = await client.peek().operation(name);
+    const operation = await endedWith(ending.signal, client.peek().operation(name));
     since(operation.createTime);
-    await awaited(operation, ending);
+    await awaited(operation, ending.signal);
   } catch (error) {
     fail(made, error, ending);
   }
@@ -111,9 +111,10 @@ function fail({ startTime, title, methods, cancel }: Run, error: unknown, ending
 async function started(input: ExplainInput, ending: AbortSignal): Promise<Operation | undefined> {
   if (config.peek().hasOperations === false) return undefined;
   try {
-    const operation = await client
-      .peek()
-      .start({ ...input, partial: true }, { signal: ending, labels: { page: "overview" } });
+    // Without the signal: what has begun on the server can be cancelled by its name only.
+    const labels = { page: "overview" };
+    const starting = client.peek().start({ ...input, partial: true }, { labels });
+    const operation = await endedWith(ending, starting);
     go({ operation: operation.name });
     return operation;
   } catch (error) {
@@ -122,12 +123,32 @@ async function started(input: ExplainInput, ending: AbortSignal): Promise<Operat
   }
 }
 
-async function awaited(operation: Operation, ending: AbortController): Promise<void> {
-  const { signal } = ending;
-  signal.addEventListener("abort", () => {
-    // Leaving the page leaves the operation alone; only its reader ends it.
-    operation.cancel().catch(() => undefined);
+/**
+ * An operation that its reader ends with the run, as soon as its name is known. Leaving the page
+ * leaves it alone.
+ */
+function endedWith(ending: AbortSignal, asked: Promise<Operation>): Promise<Operation> {
+  return new Promise((resolve, reject) => {
+    asked.then(resolve, reject);
+    ending.addEventListener("abort", () => {
+      reject(ending.reason);
+      // What was refused needs no end.
+      asked.then(end, () => undefined);
+    });
   });
+}
+
+async function end(operation: Operation): Promise<void> {
+  try {
+    await operation.cancel();
+  } catch (error) {
+    if (run.peek() !== undefined) return;
+    const ending = new AbortController();
+    fail(begun("Cancelling the overview", [], ending), error, ending);
+  }
+}
+
+async function awaited(operation: Operation, signal: AbortSignal): Promise<void> {
   while (!(await operation.wait({ timeoutMs: 2_000, signal, onProgress: progress }))) {
     for (const { index, explanations } of await operation.partials({ signal })) {
       part(index, explanations);
@@ -175,4 +196,10 @@ export function resumeFromAddress(): void {
   if (operation !== "" && overviewOf(answers.peek()) === undefined && run.peek() === undefined) {
     void resume(operation);
   }
+}
+
+/** Resume it again, as after a new token, where that failed. */
+export function resumeAgain(): void {
+  if (place.peek().operation !== "" && run.peek()?.error !== undefined) run.value = undefined;
+  resumeFromAddress();
 }

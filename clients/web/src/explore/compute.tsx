@@ -2,7 +2,7 @@
 
 import { useSignal, useSignalEffect } from "@preact/signals";
 import type { v1 } from "onnxplain/rest";
-import { between, count } from "../common/formats";
+import { costOf } from "../common/plans";
 import { Problem } from "../common/problem";
 import { compute, inputOf, type Methods, run } from "../common/runs";
 import { client } from "../common/server";
@@ -32,7 +32,7 @@ export function Compute({ title, methods, isAgain = false }: Props) {
     );
     return () => ending.abort();
   });
-  const found = plan.value;
+  const cost = plan.value && costOf(plan.value);
   const isRunning = run.value !== undefined && run.value.error === undefined;
   if (error.value !== undefined) {
     return <Problem error={error.value} title="This question would be refused" />;
@@ -47,14 +47,7 @@ export function Compute({ title, methods, isAgain = false }: Props) {
       >
         {isAgain ? "Compute it on the method's own number of rows" : "Compute"}
       </button>{" "}
-      {found?.seconds ? (
-        <span class="note">
-          Takes {between(found.seconds.low, found.seconds.high)}, asks the model for{" "}
-          {count(found.predictedRowCount)} rows.
-        </span>
-      ) : (
-        <span class="note">Planning…</span>
-      )}
+      <span class="note">{cost === undefined ? "Planning…" : `It ${cost}.`}</span>
     </p>
   );
 }

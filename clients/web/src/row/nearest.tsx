@@ -70,7 +70,7 @@ function gridOf(rows: v1.TableRows, predicted: v1.PredictResponse): Grid {
       ...columns.map(({ name }) => name),
     ],
     rows: rowIndices.map((row, index) => [
-      String(row),
+      row,
       distances[index],
       ...outputNames.map((_, k) => values[index * outputNames.length + k]),
       ...columns.map((column) => cellsOf(column)[index]),

@@ -3,8 +3,9 @@
 import { useSignal, useSignalEffect } from "@preact/signals";
 import { v1 } from "onnxplain/rest";
 import { config } from "../common/config";
-import { between, count } from "../common/formats";
+import { count } from "../common/formats";
 import { clipped, plain } from "../common/name";
+import { costOf, methodsOf } from "../common/plans";
 import { Problem } from "../common/problem";
 import { answers, compute, inputOf, overviewOf, run } from "../common/runs";
 import { client } from "../common/server";
@@ -198,18 +199,15 @@ function PlanFacts() {
     return () => ending.abort();
   });
   const found = plan.value;
+  const cost = found && costOf(found);
   return (
     <div class="plan" aria-live="polite">
       {error.value !== undefined && (
         <Problem error={error.value} title="This question would be refused" />
       )}
-      {found?.seconds && (
+      {cost !== undefined && found !== undefined && (
         <p>
-          The overview takes {between(found.seconds.low, found.seconds.high)} and asks the model for{" "}
-          {count(found.predictedRowCount)} rows.{" "}
-          {found.methods
-            .map(({ name, rowCount }) => `${name.replace(/_/g, " ")}: ${count(rowCount)} rows`)
-            .join("; ")}
+          The overview {cost}. It has {methodsOf(found)}.
         </p>
       )}
       {found === undefined && error.value === undefined && <p class="note">Planning…</p>}

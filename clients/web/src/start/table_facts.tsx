@@ -101,9 +101,6 @@ function rowsOf({ columns, rowIndices }: v1.TableRows): Grid {
   return {
     title: "First rows",
     columns: ["Row", ...columns.map(({ name }) => name)],
-    rows: rowIndices.map((row, index) => [
-      String(row),
-      ...columns.map((column) => cellsOf(column)[index]),
-    ]),
+    rows: rowIndices.map((row, index) => [row, ...columns.map((column) => cellsOf(column)[index])]),
   };
 }

@@ -41,4 +41,16 @@ test("an operation goes on without its page, and is found again by the address",
   const other = await open(address.replace("?", `?token=${TOKEN}&`));
   await other.getByRole("heading", { name: "How these numbers were made" }).waitFor();
   await other.close();
+
+  const third = await open(address);
+  const computation = third.getByRole("region", { name: "Computation" });
+  for (const token of ["wrong", TOKEN]) {
+    await computation.getByText("Overview: refused or failed").waitFor();
+    await third.getByLabel("Token", { exact: true }).fill(token);
+    await third.getByRole("button", { name: "Use it" }).last().click();
+    if (token === "wrong") await computation.getByRole("button", { name: "Enter a token" }).click();
+  }
+  await third.getByRole("heading", { name: "How these numbers were made" }).waitFor();
+  assert.equal(await third.getByRole("alert").count(), 0);
+  await third.close();
 });

@@ -11,6 +11,7 @@ test("Miami in three clicks, then to a pair, a row and a report", async () => {
   await page.getByText("6 columns feed the model, by the names that the model carries.").waitFor();
   await accessible(page);
 
+  await page.getByText(/^The overview takes .* and sums over the model's trees/).waitFor();
   await page.getByText("the model seems to predict the logarithm of SALE_PRC").waitFor();
   await page
     .getByText("This server keeps no operations: the overview ends with this page.")

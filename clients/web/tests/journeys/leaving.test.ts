@@ -14,7 +14,9 @@ async function operationOf(page: Page): Promise<{ done?: boolean }> {
 test("a slow model is planned, goes on without its page, and is there by the address", async () => {
   const page = await open();
   await choose(page, file("neighbours.onnx"), file("neighbours.csv"));
-  const plan = page.getByText(/^The overview takes .* asks the model for [\d,]+ rows/);
+  const plan = page.getByText(
+    /^The overview takes .* asks the model for (at most )?[\d,]+ predictions/,
+  );
   const first = await plan.textContent();
   const seconds = page.getByLabel("Seconds that an overview may take");
   await seconds.fill("20");

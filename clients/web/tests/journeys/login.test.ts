@@ -42,12 +42,21 @@ test("a login at the provider's page leads back to the place, with a token", asy
 
 test("a login that is given up is told, and a code that nobody asked for gives no token", async () => {
   const page = await open();
+  const exchanges: string[] = [];
+  page.on("request", (request) => {
+    if (/grant_type/.test(request.postData() ?? "")) exchanges.push(request.url());
+  });
   await toProvider(page);
   await page.getByRole("link", { name: "Cancel" }).click();
-  await page.getByText(/^No login: /).waitFor();
+  await page.getByText(/^No login: End-User aborted/).waitFor();
   await accessible(page);
+  await toProvider(page);
+  await page.goto(`${ADDRESS}?code=stolen&state=other`);
+  await page.getByText("No login: the answer belongs to another login").waitFor();
+  assert.equal(new URL(page.url()).search, "");
   await page.goto(`${ADDRESS}?code=stolen&state=other`);
   await page.getByLabel("File of the model").setInputFiles(file("fruit.onnx"));
   await page.getByRole("button", { name: "Enter a token" }).waitFor();
+  assert.deepEqual(exchanges, []);
   await page.close();
 });

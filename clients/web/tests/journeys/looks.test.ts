@@ -9,6 +9,9 @@ const LOOKS = [
   { width: 390, colorScheme: "dark" },
 ] as const;
 
+/** Pixels that a chart has on every screen that has them. */
+const ROOM = 450;
+
 for (const { width, colorScheme } of LOOKS) {
   test(`nothing is wider than ${width} pixels, in ${colorScheme} colours`, async () => {
     const page = await open("", { viewport: { width, height: 900 }, colorScheme });
@@ -23,6 +26,11 @@ for (const { width, colorScheme } of LOOKS) {
     await looked("start");
     await explain(page);
     await looked("overview");
+    const figures = await page.locator("figure.drawn").all();
+    for (const figure of figures) {
+      const room = (await figure.boundingBox())?.width ?? 0;
+      assert.ok(room >= Math.min(0.8 * width, ROOM), `a chart has ${room} pixels`);
+    }
     await go(page, "One row");
     await page.getByText("Nearest rows", { exact: true }).waitFor();
     await looked("row");

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import jwt
 
-from onnxplain_server.adapters.access.urls import is_loopback, is_safe
+from onnxplain_server.adapters.access.urls import is_loopback, is_safe, safe_origin
 
 _TIMEOUT_SECONDS = 3.0
 _BYTE_LIMIT = 2**20
@@ -51,12 +51,18 @@ class Provider:
         URL of its keys; None discovers it at /.well-known/openid-configuration.
     algorithms : sequence of str
         Keys for other algorithms are ignored.
+
+    Attributes
+    ----------
+    token_origin : str
+        Origin of the token endpoint, as discovery found it last; empty before, and with `jwks_url`.
     """
 
     def __init__(self, issuer: str, jwks_url: str | None, algorithms: Sequence[str]) -> None:
         self._issuer = issuer
         self._jwks_url = jwks_url
         self._algorithms = algorithms
+        self.token_origin = ""
 
     def keys(self) -> KeySet:
         """Fetch the keys; ProviderError without a usable one."""
@@ -72,6 +78,7 @@ class Provider:
         document = _fetch_json(f"{self._issuer.rstrip('/')}/.well-known/openid-configuration")
         if document.get("issuer") != self._issuer:
             raise ProviderError("the provider's configuration is that of another issuer")
+        self.token_origin = safe_origin(document.get("token_endpoint"))
         url = document.get("jwks_uri")
         if not isinstance(url, str) or not is_safe(url):
             raise ProviderError("the provider's configuration names no https address of keys")

@@ -69,9 +69,13 @@ class Content:
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """Kind of cells: its colours and its words; numbers are white from a share of the scale."""
+    """Kind of cells: its colours and its words; numbers are white from a share of the scale.
+
+    Each kind has a field of its own: Vega-Lite from 6.5 on makes one legend of a field's colours.
+    """
 
     channel: str
+    field: str
     colours: tuple[str, ...]
     dark: float
     legend: tuple[str, ...]
@@ -82,6 +86,7 @@ class _Kind:
 
 _IMPORTANCE = _Kind(
     "color",
+    "effects",
     _GREENS,
     0.78,
     ("Size of a feature's", "effects (diagonal)"),
@@ -91,6 +96,7 @@ _IMPORTANCE = _Kind(
 )
 _INTERACTION = _Kind(
     "fill",
+    "size",
     _PURPLES,
     0.68,
     ("Size of the interaction", "of a pair"),
@@ -162,7 +168,7 @@ def _panel(content: Content, output: int, tops: Vector, side: int, *, has_number
     kinds = (_IMPORTANCE, content.importances), (_INTERACTION, content.pairs)
     layers: list[Spec] = []
     for (kind, statistics), top in zip(kinds, tops, strict=True):
-        rows = [_row(content, statistic, output) for statistic in statistics]
+        rows = [_row(content, kind, statistic, output) for statistic in statistics]
         if has_numbers:
             rows = [row | _number(row, kind, top) for row in rows]
         drawings = _drawings(content, kind, rows, top, side)
@@ -170,11 +176,11 @@ def _panel(content: Content, output: int, tops: Vector, side: int, *, has_number
     return {"width": {"step": side}, "height": {"step": side}, "layer": layers}
 
 
-def _row(content: Content, statistic: Statistic, output: int) -> Spec:
+def _row(content: Content, kind: _Kind, statistic: Statistic, output: int) -> Spec:
     """Return the statistics of a pair, or of a feature, which is first and second at once."""
     places = sorted(content.places[name] for name in statistic.features)
     size, share = np.sqrt(statistic.numerators[output]), statistic.values[output]
-    numbers = {"size": size, "share": share}
+    numbers = {kind.field: size, "share": share}
     if statistic.spread is not None:
         numbers |= {"low": statistic.spread.lower[output], "high": statistic.spread.upper[output]}
     if statistic.p_values is not None:
@@ -189,7 +195,7 @@ def _row(content: Content, statistic: Statistic, output: int) -> Spec:
 
 def _number(row: Spec, kind: _Kind, top: float) -> Spec:
     """Return the number in a cell, and whether its ground is dark."""
-    size = row.get("size", np.nan)
+    size = row.get(kind.field, np.nan)
     return {"text": _spell(size, top), "dark": bool(size > kind.dark * top)}
 
 
@@ -197,10 +203,10 @@ def _drawings(
     content: Content, kind: _Kind, rows: list[Spec], top: float, side: int
 ) -> Iterator[Spec]:
     """Yield the cells, those of pairs on both sides of the diagonal, with numbers over them."""
-    has_broken = any("size" not in row for row in rows)
+    has_broken = any(kind.field not in row for row in rows)
     steps = [data_number(step) for step in np.linspace(0, top, len(kind.colours))]
     colour: Spec = {
-        "field": "size",
+        "field": kind.field,
         "type": "quantitative",
         "scale": {"domain": steps, "range": list(kind.colours), "type": "linear"},
         "legend": {
@@ -219,7 +225,7 @@ def _drawings(
         }
         if has_broken:
             yield {"mark": {**_RECT, "fill": MISSING_COLOUR}, "encoding": position}
-            drawn["transform"] = [{"filter": "isValid(datum.size)"}]
+            drawn["transform"] = [{"filter": f"isValid(datum.{kind.field})"}]
         yield drawn
         if "text" in rows[0]:
             number = {"text": {"field": "text"}, "tooltip": tips, "color": _CONTRAST}
@@ -238,8 +244,8 @@ def _position(content: Content, side: int, x: str, y: str) -> Spec:
 
 
 def _tooltip(content: Content, kind: _Kind, rows: list[Spec]) -> list[Spec]:
-    number_format = share_format(np.array([row.get("size", np.nan) for row in rows]))
-    fields = [("name", kind.row, ""), ("size", kind.value, number_format)]
+    number_format = share_format(np.array([row.get(kind.field, np.nan) for row in rows]))
+    fields = [("name", kind.row, ""), (kind.field, kind.value, number_format)]
     fields.append(("share", kind.share, ",.3~r"))
     if any("low" in row for row in rows):
         percent = f"{100 * content.confidence:.3g} %"

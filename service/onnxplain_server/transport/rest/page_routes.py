@@ -10,7 +10,7 @@ import gzip
 import hashlib
 import json
 import mimetypes
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib.resources import files
@@ -50,15 +50,25 @@ class Login:
     client_id : str
         The page, as a public client of the provider.
     scopes : tuple of str
+    token_origin : callable () -> str, optional
+        Origin of the token endpoint where it is known, else empty; without it, that of the issuer.
     """
 
     issuer: str
     client_id: str
     scopes: tuple[str, ...]
+    token_origin: Callable[[], str] | None = None
 
     def encode(self) -> Mapping[str, object]:
         """Return it as JSON has it."""
         return {"issuer": self.issuer, "clientId": self.client_id, "scopes": self.scopes}
+
+    def origins(self) -> Sequence[str]:
+        """Return the origins that the page asks for its token."""
+        parts = urlsplit(self.issuer)
+        token_origin = "" if self.token_origin is None else self.token_origin()
+        found = (f"{parts.scheme}://{parts.netloc}", token_origin)
+        return [*dict.fromkeys(filter(None, found))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +138,7 @@ def page_routes(config: PageConfig, folder: Traversable = _FILES) -> Blueprint:
         Files of the page: `index.html`, and others with a digest in their names.
     """
     routes = Blueprint(PAGE, "onnxplain")
-    policy = _policy(config.login)
+    policy = partial(_policy, config.login)
     for path, file in _pages(folder, config).items():
         routes.add_url_rule(path, path.replace(".", "_"), partial(_send, file, policy))
     return routes
@@ -148,14 +158,14 @@ def _pages(folder: Traversable, config: PageConfig) -> Mapping[str, _PageFile]:
 
 def _policy(login: Login | None) -> str:
     """Return the content security policy: nothing foreign or inline, and nothing sent elsewhere."""
-    provider = "" if login is None else f" {_origin(login.issuer)}"
+    own = ("'self'",) if login is None else ("'self'", *login.origins())
     return "; ".join(
         (
             "default-src 'none'",
             "script-src 'self'",
             "style-src 'self'",
             "img-src 'self' data: blob:",
-            f"connect-src 'self'{provider}",
+            f"connect-src {' '.join(own)}",
             "base-uri 'none'",
             "form-action 'none'",
             "frame-ancestors 'none'",
@@ -163,12 +173,7 @@ def _policy(login: Login | None) -> str:
     )
 
 
-def _origin(url: str) -> str:
-    parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.netloc}"
-
-
-def _send(file: _PageFile, policy: str) -> Response:
+def _send(file: _PageFile, policy: Callable[[], str]) -> Response:
     accepts = request.accept_encodings["gzip"] > 0 and file.compressed is not None
     content = file.compressed if accepts and file.compressed is not None else file.content
     response = Response(content, mimetype=file.media_type)
@@ -176,10 +181,11 @@ def _send(file: _PageFile, policy: str) -> Response:
         response.headers["Vary"] = "Accept-Encoding"
     if accepts:
         response.headers["Content-Encoding"] = "gzip"
-    response.set_etag(hashlib.sha256(content).hexdigest())
+    headers = {**_HEADERS, "Content-Security-Policy": policy()}
+    # With the headers, which browsers may take from what they have kept.
+    response.set_etag(hashlib.sha256(content + json.dumps(headers).encode()).hexdigest())
     response.headers["Cache-Control"] = file.cache_control
-    response.headers["Content-Security-Policy"] = policy
-    for name, value in _HEADERS.items():
+    for name, value in headers.items():
         response.headers[name] = value
     response.make_conditional(request)
     return response
