@@ -182,3 +182,8 @@ def test_a_replica_that_is_killed_costs_the_reader_nothing(
         ):
             known = json.dumps([(each.process_id, each.metrics_port) for each in (one, two)])
             walk(root, "replicas", balanced, files, ONNXPLAIN_REPLICAS=known)
+
+
+def test_wide_and_tall_tables_are_explained(root: Path, server: Server, files: Path) -> None:
+    page_large_files.write_wide_and_tall(files)
+    walk(root, "large", server, files)

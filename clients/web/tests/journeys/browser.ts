@@ -76,8 +76,8 @@ export async function picture(page: Page, name: string): Promise<void> {
 
 const SETTLED_MS = 1_000;
 
-/** No rule of axe-core is violated. */
-export async function accessible(page: Page): Promise<void> {
+/** No rule of axe-core is violated by the page, or by this part of it. */
+export async function accessible(page: Page, part = "html"): Promise<void> {
   // What is still drawn moves what is looked at.
   await page.waitForFunction(() => document.querySelector("#page figure:not(.drawn)") === null);
   // Axe takes what has no layout yet for white.
@@ -86,7 +86,7 @@ export async function accessible(page: Page): Promise<void> {
     whole.replaceSync(".chart, .table { content-visibility: visible !important; }");
     document.adoptedStyleSheets.push(whole);
   });
-  const { violations } = await new AxeBuilder({ page }).analyze();
+  const { violations } = await new AxeBuilder({ page }).include(part).analyze();
   const told = violations.map(
     ({ id, nodes }) => `${id}: ${nodes[0]?.html} ${nodes[0]?.failureSummary}`,
   );
