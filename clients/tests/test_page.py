@@ -187,3 +187,9 @@ def test_a_replica_that_is_killed_costs_the_reader_nothing(
 def test_wide_and_tall_tables_are_explained(root: Path, server: Server, files: Path) -> None:
     page_large_files.write_wide_and_tall(files)
     walk(root, "large", server, files)
+
+
+def test_what_is_planned_is_told_while_it_is_computed(
+    root: Path, keeping: Server, files: Path
+) -> None:
+    walk(root, "planned", keeping, files)
