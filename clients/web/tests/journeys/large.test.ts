@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { accessible, choose, explain, file, go, open } from "./browser";
+import { accessible, choose, explain, file, go, open, type } from "./browser";
 
 const SECONDS = "Seconds that an overview may take";
 
@@ -8,7 +8,7 @@ test("500 features are explained, searched and sorted", async () => {
   const page = await open();
   await choose(page, file("wide.onnx"), file("wide.csv"));
   await page.getByText("400 rows, 500 columns").waitFor();
-  await page.getByLabel(SECONDS).fill("5");
+  await type(page.getByLabel(SECONDS), "5");
   await explain(page);
   const contents = page.getByRole("navigation", { name: "Explore" });
   await contents.getByText("470 more: search for them.").waitFor();
@@ -33,7 +33,7 @@ test("1,000,000 rows are explained by those that are drawn, and each can be look
   await choose(page, file("tall.onnx"), file("tall.csv"));
   await page.getByText("1,000,000 rows, 4 columns").waitFor();
   await accessible(page);
-  await page.getByLabel(SECONDS).fill("5");
+  await type(page.getByLabel(SECONDS), "5");
   await explain(page);
   const told = await page.getByText(/ of 1,000,000 rows were drawn for /).textContent();
   const drawn = /^[\d,]+/.exec(told ?? "")?.[0];
@@ -41,8 +41,7 @@ test("1,000,000 rows are explained by those that are drawn, and each can be look
   await accessible(page);
 
   await go(page, "One row");
-  await page.getByLabel("Row of the table, from 0").fill("999999");
-  await page.getByLabel("Row of the table, from 0").press("Enter");
+  await type(page.getByLabel("Row of the table, from 0"), "999999");
   const nearest = page.getByRole("region", { name: "Nearest rows" });
   await nearest.locator("tbody tr", { hasText: /^9999990/ }).waitFor();
   await accessible(page);
