@@ -326,7 +326,7 @@ test-page-firefox: client-web $(ENV) ## Walk through the page of a real server i
 	@$(PYTHON) tools/programs.py install firefox-esr
 	@$(PYTHON) tools/programs.py check firefox-esr
 	@$(WEB_NPM) test
-	PAGE_BROWSER=firefox $(BIN)/pytest clients/tests/test_page.py -k "people or hostile or keyboard or fits or wide"
+	PAGE_BROWSER=firefox $(BIN)/pytest clients/tests/test_page.py -k "people or hostile or fits or wide"
 
 .PHONY: lint-web
 lint-web: $(BUF_ENV) ## Style and format of the page
