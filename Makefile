@@ -142,7 +142,7 @@ test-cluster-short: $(CHART_TOOLS) control-plane $(ENV) ## Install three files o
 control-plane: tools/kubernetes/bin-$(NEWEST)/.made ## Build the programs of the newest control plane, or copy kept ones
 
 .PHONY: test-campaign
-test-campaign: torture resumption replica-kills fuzz mutants test-cluster compatibility streaming ## Run what takes hours: broken models, faults under load, fuzzing, planted faults, control planes, other Pythons, 100 million rows
+test-campaign: torture resumption replica-kills fuzz mutants test-cluster compatibility streaming test-page-firefox ## Run what takes hours: broken models, faults under load, fuzzing, planted faults, control planes, other Pythons, 100 million rows; and the page in Firefox
 
 .PHONY: resumption
 resumption: $(ENV) ## Kill processes at work 132 times, and compare what the next ones find and answer
@@ -320,6 +320,13 @@ test-client-web: lint-web client-web client-java $(ENV) ## Test the page: its pa
 	@cmp $(WEB)/dist/index.html $(PAGE)/index.html && diff -r --exclude index.html $(WEB)/dist/page $(PAGE) || { echo 'the committed page is not what its sources give: make page' >&2; exit 1; }
 	@$(WEB_NPM) test
 	$(BIN)/pytest clients/tests/test_page.py clients/tests/test_page_programs.py clients/tests/test_page_tables.py
+
+.PHONY: test-page-firefox
+test-page-firefox: client-web $(ENV) ## Walk through the page of a real server in Firefox
+	@$(PYTHON) tools/programs.py install firefox-esr
+	@$(PYTHON) tools/programs.py check firefox-esr
+	@$(WEB_NPM) test
+	PAGE_BROWSER=firefox $(BIN)/pytest clients/tests/test_page.py -k "people or hostile or fits or wide"
 
 .PHONY: lint-web
 lint-web: $(BUF_ENV) ## Style and format of the page

@@ -24,6 +24,7 @@ PACKAGES = {
     "curl": "curl",
     "debootstrap": "debootstrap",
     "docker-registry": "docker-registry",
+    "firefox-esr": "firefox-esr",
     "gcc": "gcc libc6-dev",
     "gpg": "gnupg",
     "go": "golang-go",

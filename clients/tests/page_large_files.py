@@ -11,6 +11,8 @@ from onnx import TensorProto, helper, numpy_helper
 COLUMNS = ("size", "weight", "age", "height")
 KNOWN_COUNT = 100_000
 NEIGHBOUR_COUNT = 15
+WIDTH = 500
+TREE_COUNT = 60
 
 
 def write_neighbours(folder: Path) -> None:
@@ -48,3 +50,46 @@ def neighbours(known: np.ndarray, values: np.ndarray) -> onnx.ModelProto:
         [numpy_helper.from_array(np.ascontiguousarray(v), name) for name, v in constants.items()],
     )
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+
+
+def write_wide_and_tall(folder: Path) -> None:
+    """Write trees of 500 columns with 400 rows, and trees of four with 1,000,000 rows."""
+    random = np.random.default_rng(1)
+    genes = [f"gene{number:03}" for number in range(WIDTH)]
+    for name, columns, row_count in (("wide", genes, 400), ("tall", COLUMNS, 1_000_000)):
+        onnx.save(trees(random, len(columns)), folder / f"{name}.onnx")
+        rows = random.normal(size=(row_count, len(columns)))
+        np.savetxt(folder / f"{name}.csv", rows, "%.2f", ",", header=",".join(columns), comments="")
+
+
+def trees(random: np.random.Generator, width: int) -> onnx.ModelProto:
+    """Trees of three splits each, which all columns feed by their position."""
+    splits, leaves = range(3), range(3, 7)
+    nodes = [(tree, node) for tree in range(TREE_COUNT) for node in (*splits, *leaves)]
+    ends = [(tree, node) for tree, node in nodes if node in leaves]
+    node = helper.make_node(
+        "TreeEnsembleRegressor",
+        ["rows"],
+        ["score"],
+        domain="ai.onnx.ml",
+        n_targets=1,
+        nodes_treeids=[tree for tree, _ in nodes],
+        nodes_nodeids=[node for _, node in nodes],
+        nodes_featureids=[(7 * tree + 3 * node) % width for tree, node in nodes],
+        nodes_values=random.normal(size=len(nodes)).tolist(),
+        nodes_modes=["LEAF" if node in leaves else "BRANCH_LEQ" for _, node in nodes],
+        nodes_truenodeids=[0 if node in leaves else 2 * node + 1 for _, node in nodes],
+        nodes_falsenodeids=[0 if node in leaves else 2 * node + 2 for _, node in nodes],
+        target_treeids=[tree for tree, _ in ends],
+        target_nodeids=[node for _, node in ends],
+        target_ids=[0] * len(ends),
+        target_weights=random.normal(size=len(ends)).tolist(),
+    )
+    graph = helper.make_graph(
+        [node],
+        "trees",
+        [helper.make_tensor_value_info("rows", TensorProto.FLOAT, [None, width])],
+        [helper.make_tensor_value_info("score", TensorProto.FLOAT, [None, 1])],
+    )
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("ai.onnx.ml", 3)]
+    return helper.make_model(graph, opset_imports=opsets, ir_version=9)

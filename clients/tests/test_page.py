@@ -8,6 +8,7 @@ import re
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,6 +24,12 @@ from tools.missing_programs import DEMAND
 
 WIDTH = 50
 """Features of the report that has to be small."""
+
+BELOW_MODELS = r"""
+    http-request deny deny_status 404 unless { path_beg /models/ }
+    http-request replace-path /models/(.*) /\1
+"""
+"""Rules of a proxy that publishes a server below a path, and nothing else."""
 
 CLIENT = "the-page"
 """What the provider calls the page."""
@@ -98,22 +105,30 @@ def login(root: Path) -> Iterator[Server]:
             provider.kill()
 
 
+def listens(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
 @contextmanager
 def balancing(
-    root: Path, binary: str, folder: Path, replicas: Sequence[Server]
+    root: Path, binary: str, folder: Path, replicas: Sequence[Server], rules: str = ""
 ) -> Iterator[Server]:
-    """A balancer before replicas, as `deploy/haproxy.cfg` has it, without its gRPC."""
+    """A balancer before replicas, as `deploy/haproxy.cfg` has it, with rules and without gRPC."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     text = (root / "deploy" / "haproxy.cfg").read_text()
     text = re.sub(r"frontend grpc.*(?=frontend rest)", "", text, flags=re.DOTALL)
-    text = text.replace("bind :8080", f"bind 127.0.0.1:{port}")
+    text = text.replace("bind :8080", f"bind 127.0.0.1:{port}\n{rules}")
     for number, replica in enumerate(replicas):
         text = text.replace(f"replica-{number + 1}:8080", f"127.0.0.1:{replica.rest_port}")
     file = folder / "haproxy.cfg"
     file.write_text(text)
     with subprocess.Popen([binary, "-db", "-f", file], stderr=subprocess.DEVNULL) as process:
         try:
+            while not listens(port):
+                assert process.poll() is None, "haproxy has ended"
+                time.sleep(0.02)
             yield Server(0, port, 0)
         finally:
             process.kill()
@@ -182,3 +197,22 @@ def test_a_replica_that_is_killed_costs_the_reader_nothing(
         ):
             known = json.dumps([(each.process_id, each.metrics_port) for each in (one, two)])
             walk(root, "replicas", balanced, files, ONNXPLAIN_REPLICAS=known)
+
+
+def test_wide_and_tall_tables_are_explained(root: Path, server: Server, files: Path) -> None:
+    page_large_files.write_wide_and_tall(files)
+    walk(root, "large", server, files)
+
+
+def test_what_is_planned_is_told_while_it_is_computed(
+    root: Path, keeping: Server, files: Path
+) -> None:
+    walk(root, "planned", keeping, files)
+
+
+def test_the_page_works_below_a_path(
+    root: Path, keeping: Server, program: Callable[[str], str], tmp_path: Path, files: Path
+) -> None:
+    with balancing(root, program("haproxy"), tmp_path, (keeping, keeping), BELOW_MODELS) as proxy:
+        below = f"http://127.0.0.1:{proxy.rest_port}/models"
+        walk(root, "leaving", proxy, files, ONNXPLAIN_URL=below)

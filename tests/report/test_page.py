@@ -117,7 +117,7 @@ def test_the_library_is_inside_once_however_many_plots(html: str) -> None:
 
     assert [json.loads(plot)["mark"] for plot in plots] == ["bar"] * 3
     assert 500_000 < len(library) < 1_500_000
-    assert len(own) < 5_000
+    assert len(own) < 6_000
 
 
 def test_the_page_asks_the_network_for_nothing(html: str) -> None:

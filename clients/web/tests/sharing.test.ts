@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { test } from "node:test";
+import type { Explanation } from "onnxplain/rest";
+import { plotsOf } from "../src/common/plots";
 import type { Answer } from "../src/common/runs";
 import { picked } from "../src/explore/links";
 import { type Asked, programOf } from "../src/explore/programs";
@@ -59,9 +61,14 @@ test("pictures lose what nobody sees, and no text", () => {
 });
 
 test("charts that find no room are left out and told, of all methods in turn", async () => {
-  const chart = (index: number) => ({ name: "", title: "", description: `${index}`, vegaLite: {} });
+  const chart = (index: number) => ({
+    name: "",
+    title: "",
+    description: `${index}`,
+    vegaLite: "{}",
+  });
   const many = Array.from({ length: 60 }, (_, index) => chart(index));
-  const explanation = (plots: object[]) => ({ method: "firm", plots, message: { result: {} } });
+  const explanation = (plots: object[]) => ({ method: "firm", message: { plots, result: {} } });
   const found = { all: [explanation(many), explanation([chart(0)])], warnings: [] };
   const answers = [{ methods: [], found }] as unknown as Answer[];
   const text = contentsOf("title", "é".repeat(100_000), answers);
@@ -74,6 +81,14 @@ test("charts that find no room are left out and told, of all methods in turn", a
   assert.equal((first?.leftOut ?? 0) + (first?.pictures.length ?? 0), 60);
   assert.equal(second?.leftOut, 0);
   assert.match(reportOf(whole), new RegExp(`${first?.leftOut} more charts are left out`));
+});
+
+test("a chart is read when it is drawn, and each drawing reads it anew", () => {
+  const plots = ['{"mark": "bar"}', "not JSON"].map((vegaLite) => ({ vegaLite }));
+  const [bars, broken] = plotsOf({ message: { plots } } as unknown as Explanation);
+  assert.deepEqual(bars?.spec(), { mark: "bar" });
+  assert.notEqual(bars?.spec(), bars?.spec());
+  assert.throws(() => broken?.spec(), SyntaxError);
 });
 
 const NAME = `it's "$(touch x)" \`y\` \\`;

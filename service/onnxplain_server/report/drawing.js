@@ -4,6 +4,7 @@
 globalThis.onnxplainDrawing = (() => {
   const NARROWEST = 180; // pixels of a plot without its labels
   const LARGEST = 1.4; // times the size in which a picture is drawn
+  const SMALLEST = 0.7; // times that size, whose text can just be read
   const FRAME = 40; // pixels at both sides of a title
   const ink = document.createElement("canvas").getContext("2d");
 
@@ -66,9 +67,16 @@ globalThis.onnxplainDrawing = (() => {
       spec = retitled(spec, target.clientWidth - FRAME);
       drawn = await embed(target, spec);
     }
+    const picture = target.querySelector("svg");
+    const least = SMALLEST * widthOf(target);
+    if (least > target.clientWidth) {
+      picture.style.minWidth = `${least}px`;
+      target.tabIndex = 0; // what scrolls is reached by keyboard
+      target.setAttribute("role", "group");
+      target.setAttribute("aria-label", "Picture, wider than the screen");
+    }
     if (figure.classList.contains("wide")) {
       // Fills the width of the page, unless its text would become too large.
-      const picture = target.querySelector("svg");
       picture.style.width = `${Math.min(target.clientWidth, LARGEST * widthOf(target))}px`;
     }
     figure.classList.add("drawn");

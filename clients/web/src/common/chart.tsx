@@ -1,12 +1,12 @@
 /** A chart with its table, and its picture as a file. */
 
 import { useSignal } from "@preact/signals";
-import type { Plot } from "onnxplain/rest";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useMemo, useRef } from "preact/hooks";
 import { DataTable } from "./data_table";
 import { drawInTurn } from "./drawing_queue";
 import { Name } from "./name";
 import { rowsOf } from "./plot_rows";
+import type { Plot } from "./plots";
 import { save } from "./saving";
 import type { Drawn } from "./vega";
 
@@ -33,7 +33,7 @@ export function Chart({ plot, onPick }: Props) {
       try {
         const { draw } = await import("./vega");
         if (isGone) return;
-        const result = await draw(current, plot.vegaLite);
+        const result = await draw(current, plot.spec());
         if (isGone) return result.finalize();
         drawn.current = result;
         result.view.addEventListener("click", (_, item) => {
@@ -49,7 +49,7 @@ export function Chart({ plot, onPick }: Props) {
       takeBack();
       drawn.current?.finalize();
     };
-  }, [plot.vegaLite]);
+  }, [plot]);
   const keep = async (type: "svg" | "png") => {
     if (drawn.current === undefined) return;
     const { view } = drawn.current;
@@ -92,7 +92,7 @@ export function Chart({ plot, onPick }: Props) {
 }
 
 function Data({ plot }: { plot: Plot }) {
-  const grids = rowsOf(plot.title, plot.vegaLite);
+  const grids = useMemo(() => rowsOf(plot.title, plot.spec()), [plot]);
   if (grids.length === 0) {
     return (
       <p class="note">

@@ -2,7 +2,7 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { about } from "../explore/methods";
-import { count, percent, seconds } from "./formats";
+import { between, count, percent, seconds } from "./formats";
 import { Problem } from "./problem";
 import { type Run, run } from "./runs";
 
@@ -47,8 +47,9 @@ function Going({ current }: { current: Run }) {
           <progress aria-label={title} />
         )}
         <span>
-          {planned > 0 ? `${count(done)} of at most ${count(planned)} rows predicted` : "Preparing"}
-          {` · ${seconds((now - startTime) / 1_000)}`}
+          {[...stateOf(current), seconds((now - startTime) / 1_000), ...timeOf(current)].join(
+            " · ",
+          )}
         </span>
         <button type="button" onClick={cancel}>
           Cancel
@@ -60,6 +61,18 @@ function Going({ current }: { current: Run }) {
       {finished.length > 0 && <p class="note">So far: {finished.join(", ")}</p>}
     </section>
   );
+}
+
+/** What it does, and the rows that it does it for. */
+function stateOf({ done, planned, plan, isWaiting }: Run): string[] {
+  if (planned > 0) return [`${count(done)} of at most ${count(planned)} rows predicted`];
+  const rowCount = plan?.predictedRowCount ?? 0;
+  const state = isWaiting ? "Waiting for its turn" : "Preparing";
+  return rowCount > 0 ? [state, `${count(rowCount)} rows to predict`] : [state];
+}
+
+function timeOf({ plan }: Run): string[] {
+  return plan?.seconds ? [`planned: ${between(plan.seconds.low, plan.seconds.high)}`] : [];
 }
 
 function useNow(): number {

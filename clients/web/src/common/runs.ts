@@ -1,7 +1,7 @@
 /** Explanations on their way, and those that are there. */
 
 import { signal } from "@preact/signals";
-import type { ExplainInput } from "onnxplain/rest";
+import type { ExplainInput, v1 } from "onnxplain/rest";
 import { ExplainError, type Explanation, type Explanations, type Operation } from "onnxplain/rest";
 import { config } from "./config";
 import type { Question } from "./question";
@@ -19,6 +19,12 @@ export interface Run {
   readonly done: number;
   readonly planned: number;
 
+  /** What it takes, as far as that was planned. */
+  readonly plan?: v1.ExplanationPlan | undefined;
+
+  /** Whether it waits for its turn on the server, as far as that is known. */
+  readonly isWaiting?: boolean;
+
   /** What is finished so far, by its index in the answer. */
   readonly parts: readonly Explanation[];
   readonly cancel: () => void;
@@ -33,6 +39,9 @@ export interface Answer {
 
 export const run = signal<Run | undefined>(undefined);
 export const answers = signal<readonly Answer[]>([]);
+
+// Parts and plan of an operation are looked for as often.
+const STEP_MS = 1_000;
 
 let asker = "";
 
@@ -58,10 +67,11 @@ export function inputOf(asked: Question, methods: Methods): ExplainInput {
   };
 }
 
-/** Compute; the answer joins the others. An overview has no methods. */
-export async function compute(title: string, methods: Methods): Promise<void> {
+/** Compute, with the plan if there is one; the answer joins the others. An overview has no methods. */
+export async function compute(title: string, methods: Methods, plan?: Run["plan"]): Promise<void> {
   const ending = new AbortController();
   const made = begun(title, methods, ending);
+  run.value = { ...made, plan };
   const input = inputOf(question.peek(), methods);
   try {
     const operation = methods.length === 0 ? await started(input, ending.signal) : undefined;
@@ -149,7 +159,9 @@ async function end(operation: Operation): Promise<void> {
 }
 
 async function awaited(operation: Operation, signal: AbortSignal): Promise<void> {
-  while (!(await operation.wait({ timeoutMs: 2_000, signal, onProgress: progress }))) {
+  told(operation);
+  while (!(await operation.wait({ timeoutMs: STEP_MS, signal, onProgress: progress }))) {
+    told(operation);
     for (const { index, explanations } of await operation.partials({ signal })) {
       part(index, explanations);
     }
@@ -164,6 +176,13 @@ async function streamed(input: ExplainInput, ending: AbortSignal): Promise<void>
     else if (event.type === "partial") part(event.index, event.explanations);
     else finish(input.methods, event.explanations);
   }
+}
+
+/** Show what an operation tells beside its progress. */
+function told({ plan, state }: Operation): void {
+  const { value } = run;
+  if (value === undefined) return;
+  run.value = { ...value, plan: plan ?? value.plan, isWaiting: state === "PENDING" };
 }
 
 function progress(done: number, planned: number): void {

@@ -7,6 +7,7 @@ import { Chart } from "../common/chart";
 import { DataTable } from "../common/data_table";
 import { count, number } from "../common/formats";
 import { Names } from "../common/name";
+import { plotsOf } from "../common/plots";
 import { go, hrefOf } from "../common/store";
 import { pathOf, picked } from "./links";
 import { tablesOf } from "./tables";
@@ -24,11 +25,10 @@ const PAGE = 24;
 
 export function Finding({ explanation, chartCount, tables = true }: Props) {
   const shown = useSignal(PAGE);
-  const all = useMemo(() => explanation.plots.slice(0, chartCount), [explanation, chartCount]);
+  const all = useMemo(() => plotsOf(explanation).slice(0, chartCount), [explanation, chartCount]);
   const plots = all.slice(0, shown.value);
-  const grids = tablesOf(explanation);
+  const grids = tables ? tablesOf(explanation) : [];
   const { rows } = explanation.message;
-  const known = grids.flatMap(({ features }) => features);
   return (
     <>
       {rows && (
@@ -43,6 +43,7 @@ export function Finding({ explanation, chartCount, tables = true }: Props) {
             key={plot.name}
             plot={plot}
             onPick={(datum) => {
+              const known = tablesOf(explanation).flatMap(({ features }) => features);
               const features = picked(datum, known);
               if (features.length > 0) go({ room: "explore", path: pathOf(features) });
             }}
@@ -61,26 +62,25 @@ export function Finding({ explanation, chartCount, tables = true }: Props) {
           </button>
         </p>
       )}
-      {tables &&
-        grids.map((grid) => (
-          <DataTable
-            key={grid.title}
-            grid={grid}
-            {...(grid.features.some((names) => names.length > 0)
-              ? {
-                  first: (row) => {
-                    const features = grid.features[grid.rows.indexOf(row)] ?? [];
-                    if (features.length === 0) return row[0];
-                    return (
-                      <a href={hrefOf({ room: "explore", path: pathOf(features) })}>
-                        <Names texts={features} />
-                      </a>
-                    );
-                  },
-                }
-              : {})}
-          />
-        ))}
+      {grids.map((grid) => (
+        <DataTable
+          key={grid.title}
+          grid={grid}
+          {...(grid.features.some((names) => names.length > 0)
+            ? {
+                first: (row) => {
+                  const features = grid.features[grid.rows.indexOf(row)] ?? [];
+                  if (features.length === 0) return row[0];
+                  return (
+                    <a href={hrefOf({ room: "explore", path: pathOf(features) })}>
+                      <Names texts={features} />
+                    </a>
+                  );
+                },
+              }
+            : {})}
+        />
+      ))}
     </>
   );
 }

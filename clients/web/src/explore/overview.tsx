@@ -37,13 +37,13 @@ function Part({ explanation, isFinal }: { explanation: Explanation; isFinal: boo
         <a href={hrefOf({ room: "explore", path: [method.name] })}>{method.title}</a>
       </h2>
       <p class="question">{method.question}</p>
-      {!isFinal && explanation.plots.length === 0 && (
+      {!isFinal && explanation.message.plots.length === 0 && (
         <p class="note">So far, from some of the rows.</p>
       )}
       <Finding
         explanation={explanation}
         chartCount={CHARTS}
-        tables={explanation.plots.length === 0}
+        tables={explanation.message.plots.length === 0}
       />
     </section>
   );

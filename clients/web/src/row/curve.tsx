@@ -27,11 +27,12 @@ export function Curve({ values, columns, column }: Props) {
     const answer = found.value;
     if (column === undefined || answer === undefined) return undefined;
     if (answer.rowIndices?.length !== grid.length) return undefined;
+    const spec = curveSpec(column, grid, answer, values[name]);
     return {
       name: "curve-of-the-row",
       title: `Prediction of this row over ${clipped(name, 40)}`,
       description: "The prediction of the row for each value of the feature.",
-      vegaLite: curveSpec(column, grid, answer, values[name]),
+      spec: () => spec,
     };
   }, [found.value, column, grid, values[name]]);
   return (

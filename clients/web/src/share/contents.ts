@@ -1,6 +1,7 @@
 /** What a report holds, drawn. */
 
 import type { Explanation } from "onnxplain/rest";
+import { plotsOf } from "../common/plots";
 import type { Answer } from "../common/runs";
 import { about } from "../explore/methods";
 import { type Statistics, tablesOf } from "../explore/tables";
@@ -45,7 +46,7 @@ export function contentsOf(title: string, notes: string, answers: readonly Answe
       question: method?.question ?? "",
       limits: method?.limits ?? [],
       pictures: [],
-      leftOut: explanation.plots.length,
+      leftOut: explanation.message.plots.length,
       tables: tablesOf(explanation).filter(({ isPoints }) => !isPoints),
     };
   });
@@ -60,15 +61,15 @@ export async function withPictures(
   draw: (spec: object) => Promise<string>,
   room: number,
 ): Promise<Contents> {
-  const all = explanationsOf(answers);
+  const all = explanationsOf(answers).map(plotsOf);
   const pictures = all.map((): Picture[] => []);
-  const most = Math.max(0, ...all.map(({ plots }) => plots.length));
+  const most = Math.max(0, ...all.map((plots) => plots.length));
   let left = room;
   for (let turn = 0; turn < most && left > 0; turn += 1) {
-    for (const [index, { plots }] of all.entries()) {
+    for (const [index, plots] of all.entries()) {
       const plot = plots[turn];
       if (plot === undefined || left <= 0) continue;
-      const svg = slim(await draw(plot.vegaLite));
+      const svg = slim(await draw(plot.spec()));
       const picture = { description: plot.description, svg };
       left -= sizeOf(picture);
       if (left > 0) pictures[index]?.push(picture);

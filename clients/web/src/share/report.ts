@@ -74,7 +74,10 @@ function figureOf({ description, svg }: Picture): string {
 
 function tableOf({ title, note = "", columns, rows }: Statistics): string {
   const head = columns
-    .map((name) => `<th scope="col">${escaped(clipped(name, SIGNS))}</th>`)
+    .map((name, column) => {
+      const kind = rows.some((row) => typeof row[column] === "number") ? ' class="number"' : "";
+      return `<th scope="col"${kind}>${escaped(clipped(name, SIGNS))}</th>`;
+    })
     .join("");
   const body = rows
     .slice(0, ROWS)

@@ -43,15 +43,16 @@ export function Share() {
           <Warnings warnings={found.warnings} />
           {found.all.map((explanation) => {
             const method = about(explanation.method);
+            const leftOut = explanation.message.plots.length - CHARTS;
             return (
               <section key={explanation.method}>
                 <h2>{method?.title}</h2>
                 <p class="question">{method?.question}</p>
                 <Finding explanation={explanation} chartCount={CHARTS} tables={false} />
-                {explanation.plots.length > CHARTS && (
+                {leftOut > 0 && (
                   <p class="note">
-                    {explanation.plots.length - CHARTS} more charts are left out here, and are drawn
-                    in the report as far as they find room.
+                    {leftOut} more charts are left out here, and are drawn in the report as far as
+                    they find room.
                   </p>
                 )}
               </section>

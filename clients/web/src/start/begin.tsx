@@ -1,6 +1,6 @@
 /** What is asked of the model, what that takes, and its start. */
 
-import { useSignal, useSignalEffect } from "@preact/signals";
+import { type Signal, useSignal, useSignalEffect } from "@preact/signals";
 import { v1 } from "onnxplain/rest";
 import { config } from "../common/config";
 import { count } from "../common/formats";
@@ -13,6 +13,7 @@ import { ask, faults, features, go, hrefOf, model, question, table } from "../co
 import { type Advice, adviceOf } from "./targets";
 
 export function Begin() {
+  const plan = useSignal<v1.ExplanationPlan | undefined>(undefined);
   const isBroken = faults.value.model !== undefined || faults.value.table !== undefined;
   if (isBroken) return null;
   const isRefused = (table.value?.table?.matching?.refusal ?? "") !== "";
@@ -74,7 +75,7 @@ export function Begin() {
         </p>
       )}
       <FeatureChoice columns={columns} />
-      {!isRefused && <PlanFacts />}
+      {!isRefused && <PlanFacts plan={plan} />}
       <p class="start">
         <button
           type="button"
@@ -82,7 +83,7 @@ export function Begin() {
           disabled={isRefused || (run.value !== undefined && run.value.error === undefined)}
           onClick={() => {
             go({ room: "explore", path: [] });
-            void compute("Overview", []);
+            void compute("Overview", [], plan.value);
           }}
         >
           Start the overview
@@ -178,8 +179,7 @@ function defaultOutput(found: v1.ModelDescription | undefined): string {
 }
 
 /** What the overview would take; asked again when the question changes. */
-function PlanFacts() {
-  const plan = useSignal<v1.ExplanationPlan | undefined>(undefined);
+function PlanFacts({ plan }: { plan: Signal<v1.ExplanationPlan | undefined> }) {
   const error = useSignal<unknown>(undefined);
   useSignalEffect(() => {
     const asked = question.value;

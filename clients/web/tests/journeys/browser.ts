@@ -1,37 +1,71 @@
 /** A browser at the page of the server of the environment. */
 
 import assert from "node:assert/strict";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { after, before } from "node:test";
 import { AxeBuilder } from "@axe-core/playwright";
-import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import {
+  type Browser,
+  type BrowserContextOptions,
+  chromium,
+  firefox,
+  type Locator,
+  type Page,
+} from "playwright-core";
 
 export const ADDRESS = `${process.env.ONNXPLAIN_URL}/`;
 export const MIAMI = "../../examples/miami/";
 const PATIENCE_MS = 120_000;
+const SETTLED_MS = 1_000;
+
+const IS_FIREFOX = process.env.PAGE_BROWSER === "firefox";
+const DOWNLOADS = mkdtempSync(join(tmpdir(), "downloads-"));
 
 let browser: Browser;
 
 before(async () => {
-  // Who is root, as in CI, has no sandbox.
-  const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
-  browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
+  browser = IS_FIREFOX ? await publishedFirefox() : await withoutSandbox();
 });
 
-after(() => browser.close());
+after(async () => {
+  await browser.close();
+  rmSync(DOWNLOADS, { recursive: true });
+});
+
+/** Chromium; who is root, as in CI, has no sandbox. */
+function withoutSandbox(): Promise<Browser> {
+  const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
+  return chromium.launch({ executablePath, args: ["--no-sandbox"] });
+}
+
+/** Firefox as it is published, by WebDriver BiDi; Playwright's own builds speak another protocol. */
+function publishedFirefox(): Promise<Browser> {
+  const executablePath = process.env.FIREFOX ?? "/usr/bin/firefox-esr";
+  return firefox.launch({ channel: "moz-firefox", executablePath, downloadsPath: DOWNLOADS });
+}
 
 /** A file of the journeys. */
 export function file(name: string): string {
   return `${process.env.ONNXPLAIN_FILES}/${name}`;
 }
 
-/** Open the page; a script that fails ends the test, and so does what the policy refuses. */
+/** Open the page; a script or a message of an error ends the test, and so does what the policy refuses. */
 export async function open(address = "", options: BrowserContextOptions = {}): Promise<Page> {
   const context = await browser.newContext({ viewport: { width: 1400, height: 900 }, ...options });
   const page = await context.newPage();
   page.setDefaultTimeout(PATIENCE_MS);
   page.on("pageerror", (error) => assert.fail(error));
   page.on("console", (message) => {
-    assert.doesNotMatch(message.text(), /Content Security Policy/);
+    // Chromium tells here of answers that refuse, too.
+    if (message.type() !== "error" || /^Failed to load resource/.test(message.text())) return;
+    assert.fail(`the console says: ${message.text()}`);
+  });
+  await page.addInitScript(() => {
+    addEventListener("securitypolicyviolation", ({ effectiveDirective, blockedURI }) => {
+      console.error(`${effectiveDirective} refuses ${blockedURI}`);
+    });
   });
   page.on("request", (request) => {
     // What the page of a provider loads is its own affair; the way to it is ours.
@@ -50,6 +84,31 @@ export async function open(address = "", options: BrowserContextOptions = {}): P
 export async function choose(page: Page, model: string, table: string): Promise<void> {
   await page.getByLabel("File of the model").setInputFiles(model);
   await page.getByLabel("File of the table").setInputFiles(table);
+}
+
+/** Type a text over what a field holds, and leave it by Enter. */
+export async function type(field: Locator, text: string): Promise<void> {
+  await field.press("ControlOrMeta+a");
+  await field.pressSequentially(text);
+  await field.press("Enter");
+}
+
+/** Press a button, and read the file that it has the browser keep. */
+export async function kept(page: Page, button: string): Promise<string> {
+  const press = () => page.getByRole("button", { name: button }).click();
+  if (!IS_FIREFOX) {
+    const [saved] = await Promise.all([page.waitForEvent("download"), press()]);
+    return readFileSync(await saved.path(), "utf8");
+  }
+  // Playwright tells nothing of Firefox's downloads from blobs.
+  await press();
+  for (let turn = 0; turn < PATIENCE_MS / SETTLED_MS; turn += 1) {
+    const [name] = readdirSync(DOWNLOADS).filter((each) => !each.endsWith(".part"));
+    const text = name === undefined ? "" : readFileSync(join(DOWNLOADS, name), "utf8");
+    if (text !== "") return text;
+    await page.waitForTimeout(SETTLED_MS);
+  }
+  assert.fail("the browser keeps no file");
 }
 
 /** Start the overview, and wait for its end. */
@@ -74,10 +133,8 @@ export async function picture(page: Page, name: string): Promise<void> {
   await page.screenshot({ path: `${folder}/${name}.png` });
 }
 
-const SETTLED_MS = 1_000;
-
-/** No rule of axe-core is violated. */
-export async function accessible(page: Page): Promise<void> {
+/** No rule of axe-core is violated by the page, or by this part of it. */
+export async function accessible(page: Page, part = "html"): Promise<void> {
   // What is still drawn moves what is looked at.
   await page.waitForFunction(() => document.querySelector("#page figure:not(.drawn)") === null);
   // Axe takes what has no layout yet for white.
@@ -86,7 +143,7 @@ export async function accessible(page: Page): Promise<void> {
     whole.replaceSync(".chart, .table { content-visibility: visible !important; }");
     document.adoptedStyleSheets.push(whole);
   });
-  const { violations } = await new AxeBuilder({ page }).analyze();
+  const { violations } = await new AxeBuilder({ page }).include(part).analyze();
   const told = violations.map(
     ({ id, nodes }) => `${id}: ${nodes[0]?.html} ${nodes[0]?.failureSummary}`,
   );

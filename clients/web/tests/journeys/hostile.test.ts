@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { mkdtempSync } from "node:fs";
+import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { Page } from "playwright-core";
-import { accessible, choose, explain, file, go, open } from "./browser";
+import { accessible, choose, explain, file, go, kept, open } from "./browser";
 
 async function unbroken(page: Page): Promise<void> {
   const found = await page.evaluate(() => ({
@@ -33,13 +33,10 @@ test("names of columns, classes and files are text in all rooms and in the repor
     await unbroken(page);
     await accessible(page);
   }
-  const [saved] = await Promise.all([
-    page.waitForEvent("download"),
-    page.getByRole("button", { name: "Report as one HTML file" }).click(),
-  ]);
+  const report = await kept(page, "Report as one HTML file");
   // A browser takes a file for a page by its ending.
   const path = join(mkdtempSync(join(tmpdir(), "report-")), "report.html");
-  await saved.saveAs(path);
+  writeFileSync(path, report);
   await page.goto(`file://${path}`);
   await page.locator("#receipt").waitFor();
   const parts = await page.evaluate(() => ({

@@ -19,6 +19,13 @@ for (const { width, colorScheme } of LOOKS) {
       const found = await page.evaluate(() => document.documentElement.scrollWidth);
       assert.ok(found <= width, `${name} is ${found} pixels wide`);
       await accessible(page);
+      const scales = await page.locator("figure.drawn svg.marks").evaluateAll((all) =>
+        all.map((each) => {
+          const drawn = each as SVGSVGElement;
+          return drawn.getBoundingClientRect().width / drawn.viewBox.baseVal.width;
+        }),
+      );
+      assert.ok(Math.min(1, ...scales) > 0.65, `text of ${name} is too small: ${scales}`);
       await picture(page, `${name}-${width}-${colorScheme}`);
     };
     await choose(page, `${MIAMI}miami.onnx`, `${MIAMI}miami_housing.csv.gz`);

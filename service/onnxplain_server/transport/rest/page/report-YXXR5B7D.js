@@ -1,4 +1,4 @@
-import{C as g,I as m,J as c,t as f,u as d}from"./chunk-C5UPUKHP.js";import"./chunk-COGIFV5U.js";var u=`:root {
+import{C as g,J as m,K as c,t as f,u as d}from"./chunk-GMEDYUYI.js";import"./chunk-COGIFV5U.js";var u=`:root {
   color-scheme: light dark;
   --paper: #f6f7f9;
   --card: #ffffff;
@@ -23,6 +23,9 @@ import{C as g,I as m,J as c,t as f,u as d}from"./chunk-C5UPUKHP.js";import"./chu
   }
 }
 
+/* Plots are white paper in dark colours, too. */
+figure { color-scheme: light; }
+
 @page { margin: 15mm 12mm; }
 
 @media print {
@@ -38,7 +41,7 @@ import{C as g,I as m,J as c,t as f,u as d}from"./chunk-C5UPUKHP.js";import"./chu
   }
   figure { break-inside: avoid; }
   /* A chart that is taller than a sheet would be cut. */
-  .plot img, .plot svg.marks { max-height: 85vh; }
+  .plot img, .plot svg.marks { max-height: 85vh; min-width: 0 !important; }
 }
 `;var h=`* { box-sizing: border-box; }
 
@@ -95,7 +98,7 @@ figure {
 }
 figure.wide { grid-column: 1 / -1; }
 /* Two names, to win over the style that the drawing brings. */
-figure .plot { display: block; min-height: 4rem; color: #202124; }
+figure .plot { display: block; min-height: 4rem; color: #202124; overflow-x: auto; }
 .plot svg.marks { max-width: 100%; height: auto; }
 .vega-bindings { padding: 0 1rem 0.5rem; font: 0.875rem/1.5 system-ui, "Helvetica Neue", Helvetica, Arial, "Liberation Sans", sans-serif; }
 .vega-bindings label { margin-right: 0.75rem; }
@@ -144,15 +147,15 @@ footer { margin-top: 3rem; color: var(--quiet); font-size: 0.85rem; }
   a { color: inherit; text-decoration: none; }
   .vega-embed details, .vega-bindings, .hint { display: none; }
 }
-`;var w="default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'",y=2e6;function H(e){return y-new TextEncoder().encode(x(e)).length}function x({title:e,notes:t,warnings:r,sections:a,receipt:n}){return`<!DOCTYPE html>
+`;var x="default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'",$=2e6;function R(e){return $-new TextEncoder().encode(k(e)).length}function k({title:e,notes:t,warnings:a,sections:i,receipt:n}){return`<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="${w}">
+<meta http-equiv="Content-Security-Policy" content="${x}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta name="generator" content="onnxplain">
-<title>${i(e)}</title>
+<title>${r(e)}</title>
 <style>
 ${u}${h}
 .plot img { max-width: 100%; height: auto; }
@@ -160,26 +163,26 @@ ${u}${h}
 </style>
 </head>
 <body>
-<header><h1>${i(e)}</h1></header>
+<header><h1>${r(e)}</h1></header>
 <main>
-${t===""?"":`<section><h2>Notes</h2><p class="notes">${i(t)}</p></section>`}
-${r.length===0?"":`<aside aria-label="Warnings"><h2>Before you trust the numbers</h2>${p(r)}</aside>`}
-${a.map($).join(`
+${t===""?"":`<section><h2>Notes</h2><p class="notes">${r(t)}</p></section>`}
+${a.length===0?"":`<aside aria-label="Warnings"><h2>Before you trust the numbers</h2>${p(a)}</aside>`}
+${i.map(q).join(`
 `)}
 <section id="receipt"><h2>How these numbers were made</h2>${p(n)}</section>
 </main>
 <footer>Made by onnxplain. This page is complete in itself and loads nothing.</footer>
 </body>
 </html>
-`}function $(e){let{title:t,question:r,pictures:a,leftOut:n,tables:o,limits:l}=e,s=n>0?`<p class="note">${n} more charts are left out.</p>`:"";return`<section>
-<h2>${i(t)}</h2>
-<p class="question">${i(r)}</p>
-<div class="figures">${a.map(k).join("")}</div>
+`}function q(e){let{title:t,question:a,pictures:i,leftOut:n,tables:o,limits:l}=e,s=n>0?`<p class="note">${n} more charts are left out.</p>`:"";return`<section>
+<h2>${r(t)}</h2>
+<p class="question">${r(a)}</p>
+<div class="figures">${i.map(z).join("")}</div>
 ${s}
-<div class="tables">${o.map(q).join("")}</div>
+<div class="tables">${o.map(S).join("")}</div>
 <div class="limits"><h3>When not to rely on it</h3>${p(l)}</div>
-</section>`}function k({description:e,svg:t}){let r=new TextEncoder().encode(t),a="";for(let o of r)a+=String.fromCharCode(o);return`<figure><div class="plot"><img src="${`data:image/svg+xml;base64,${btoa(a)}`}" alt="${i(e)}"></div></figure>`}function q({title:e,note:t="",columns:r,rows:a}){let n=r.map(s=>`<th scope="col">${i(d(s,c))}</th>`).join(""),o=a.slice(0,m).map(s=>`<tr>${s.map(z).join("")}</tr>`).join(`
-`),l=a.length>m?`<p class="note">${a.length-m} more rows are left out.</p>`:"";return`<div class="table"><table><caption><b>${i(e)}</b> <span class="note">${i(t)}</span></caption>
-<thead><tr>${n}</tr></thead><tbody>${o}</tbody></table>${l}</div>`}function z(e){return typeof e=="string"?`<td><bdi>${i(d(e,c))}</bdi></td>`:`<td class="number">${g(e)}</td>`}function p(e){return`<ul>${e.map(t=>`<li><bdi>${i(t)}</bdi></li>`).join("")}</ul>`}var S={"&":"&amp;","<":"&lt;",">":"&gt;",'"':"&quot;","'":"&#39;"};function i(e){return e.split(`
-`).map(t=>f(t).replace(/[&<>"']/g,r=>S[r]??"")).join(`
-`)}export{y as LARGEST,x as reportOf,H as roomOf};
+</section>`}function z({description:e,svg:t}){let a=new TextEncoder().encode(t),i="";for(let o of a)i+=String.fromCharCode(o);return`<figure><div class="plot"><img src="${`data:image/svg+xml;base64,${btoa(i)}`}" alt="${r(e)}"></div></figure>`}function S({title:e,note:t="",columns:a,rows:i}){let n=a.map((s,b)=>`<th scope="col"${i.some(v=>typeof v[b]=="number")?' class="number"':""}>${r(d(s,c))}</th>`).join(""),o=i.slice(0,m).map(s=>`<tr>${s.map(C).join("")}</tr>`).join(`
+`),l=i.length>m?`<p class="note">${i.length-m} more rows are left out.</p>`:"";return`<div class="table"><table><caption><b>${r(e)}</b> <span class="note">${r(t)}</span></caption>
+<thead><tr>${n}</tr></thead><tbody>${o}</tbody></table>${l}</div>`}function C(e){return typeof e=="string"?`<td><bdi>${r(d(e,c))}</bdi></td>`:`<td class="number">${g(e)}</td>`}function p(e){return`<ul>${e.map(t=>`<li><bdi>${r(t)}</bdi></li>`).join("")}</ul>`}var O={"&":"&amp;","<":"&lt;",">":"&gt;",'"':"&quot;","'":"&#39;"};function r(e){return e.split(`
+`).map(t=>f(t).replace(/[&<>"']/g,a=>O[a]??"")).join(`
+`)}export{$ as LARGEST,k as reportOf,R as roomOf};

@@ -1,0 +1,22 @@
+/** The charts of an answer. */
+
+import type { Explanation } from "onnxplain/rest";
+
+/** A chart before it is drawn. */
+export interface Plot {
+  readonly name: string;
+  readonly title: string;
+
+  /** What it shows, in words. */
+  readonly description: string;
+
+  /** Read its specification in Vega-Lite; drawing may change what it gives. */
+  readonly spec: () => Readonly<Record<string, unknown>>;
+}
+
+/** The charts of a method; most are never shown, so each is read when it is drawn. */
+export function plotsOf({ message }: Explanation): Plot[] {
+  return message.plots.map(({ name, title, description, vegaLite }) => {
+    return { name, title, description, spec: () => JSON.parse(vegaLite) };
+  });
+}
