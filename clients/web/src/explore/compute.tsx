@@ -43,7 +43,7 @@ export function Compute({ title, methods, isAgain = false }: Props) {
         type="button"
         class={isAgain ? "" : "strong"}
         disabled={isRunning}
-        onClick={() => void compute(title, methods, found)}
+        onClick={() => void compute(title, methods, plan.value)}
       >
         {isAgain ? "Compute it on the method's own number of rows" : "Compute"}
       </button>{" "}
