@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { toCsv } from "../src/common/csv";
 import { between, number, seconds } from "../src/common/formats";
 import { clipped, plain } from "../src/common/name";
+import { toCsv } from "../src/tables/csv";
 
 test("a number has four digits that count", () => {
   const shown = [0, 0.123456789, 12.99999, 12345.678, 4e-7, 1.5e12 + 0.5, -2.34567];

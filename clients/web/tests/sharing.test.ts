@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { test } from "node:test";
 import type { Explanation } from "onnxplain/rest";
-import { plotsOf } from "../src/common/plots";
+import { plotsOf } from "../src/charts/plots";
 import type { Answer } from "../src/common/runs";
 import { picked } from "../src/explore/links";
 import { type Asked, programOf } from "../src/explore/programs";

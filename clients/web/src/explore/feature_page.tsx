@@ -1,10 +1,10 @@
 /** One feature: its curve, its rows, its interactions, vectors and weights. */
 
 import type { MethodName } from "onnxplain/rest";
-import { DataTable } from "../common/data_table";
 import { LongName, Names } from "../common/name";
 import { answers, type Methods } from "../common/runs";
 import { hrefOf } from "../common/store";
+import { DataTable } from "../tables/data_table";
 import { Compute } from "./compute";
 import { Finding } from "./finding";
 import { pathOf } from "./links";

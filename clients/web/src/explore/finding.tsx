@@ -3,12 +3,12 @@
 import { useSignal } from "@preact/signals";
 import type { Explanation } from "onnxplain/rest";
 import { useMemo } from "preact/hooks";
-import { Chart } from "../common/chart";
-import { DataTable } from "../common/data_table";
+import { Chart } from "../charts/chart";
+import { plotsOf } from "../charts/plots";
 import { count, number } from "../common/formats";
 import { Names } from "../common/name";
-import { plotsOf } from "../common/plots";
 import { go, hrefOf } from "../common/store";
+import { DataTable } from "../tables/data_table";
 import { pathOf, picked } from "./links";
 import { tablesOf } from "./tables";
 

@@ -1,8 +1,8 @@
 /** Results as tables: one row per statistic and output. */
 
 import { type Explanation, v1 } from "onnxplain/rest";
-import type { Cell, Grid } from "../common/data_table";
 import { words } from "../common/formats";
+import type { Cell, Grid } from "../tables/data_table";
 
 /** A table whose rows know the features that they are about. */
 export interface Statistics extends Grid {

@@ -1,7 +1,7 @@
 /** How the prediction of the row changes with one feature, while the rest stays as it is. */
 
 import { useMemo } from "preact/hooks";
-import { Chart } from "../common/chart";
+import { Chart } from "../charts/chart";
 import { clipped, Name } from "../common/name";
 import { Problem } from "../common/problem";
 import { curveSpec } from "./curve_spec";

@@ -4,10 +4,10 @@ import { useSignal } from "@preact/signals";
 import type { v1 } from "onnxplain/rest";
 import { useEffect } from "preact/hooks";
 import { describeTable, predict } from "../common/calls";
-import { DataTable, type Grid } from "../common/data_table";
 import { Problem } from "../common/problem";
 import { question } from "../common/store";
 import { cellsOf } from "../start/cells";
+import { DataTable, type Grid } from "../tables/data_table";
 import { type Described, toColumns, type Values } from "./values";
 
 interface Props {

@@ -1,7 +1,7 @@
 /** What a report holds, drawn. */
 
 import type { Explanation } from "onnxplain/rest";
-import { plotsOf } from "../common/plots";
+import { plotsOf } from "../charts/plots";
 import type { Answer } from "../common/runs";
 import { about } from "../explore/methods";
 import { type Statistics, tablesOf } from "../explore/tables";

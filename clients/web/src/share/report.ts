@@ -2,10 +2,10 @@
 
 import look from "../../../../service/onnxplain_server/report/look.css" with { type: "text" };
 import style from "../../../../service/onnxplain_server/report/page.css" with { type: "text" };
-import type { Cell } from "../common/data_table";
 import { number } from "../common/formats";
 import { clipped, plain } from "../common/name";
 import type { Statistics } from "../explore/tables";
+import type { Cell } from "../tables/data_table";
 import { type Contents, type Picture, ROWS, type Section, SIGNS } from "./contents";
 
 const POLICY =

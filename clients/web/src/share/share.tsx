@@ -1,7 +1,7 @@
 /** The fourth room: what was found, to give to others. */
 
 import { useSignal } from "@preact/signals";
-import { allDrawn } from "../common/drawing_queue";
+import { allDrawn } from "../charts/drawing_queue";
 import { Problem } from "../common/problem";
 import { answers } from "../common/runs";
 import { save } from "../common/saving";
@@ -97,7 +97,7 @@ function Files({ title }: { title: string }) {
     error.value = undefined;
     try {
       const { reportOf, roomOf } = await import("./report");
-      const { pictureOf } = await import("../common/vega");
+      const { pictureOf } = await import("../charts/vega");
       const found = answers.value;
       const text = contentsOf(title, notes.value, found);
       const whole = await withPictures(text, found, pictureOf, roomOf(text));

@@ -2,12 +2,12 @@
 
 import { v1 } from "onnxplain/rest";
 import { isText } from "../common/calls";
-import { DataTable, type Grid } from "../common/data_table";
 import { count } from "../common/formats";
 import { Name } from "../common/name";
 import { Problem } from "../common/problem";
 import { describing, faults, features, question, table } from "../common/store";
 import { Warnings } from "../common/warnings";
+import { DataTable, type Grid } from "../tables/data_table";
 import { cellsOf } from "./cells";
 
 export function TableFacts() {

@@ -2,12 +2,12 @@
 
 import { useSignal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
-import { DataTable } from "./data_table";
+import { Name } from "../common/name";
+import { save } from "../common/saving";
+import { DataTable } from "../tables/data_table";
 import { drawInTurn } from "./drawing_queue";
-import { Name } from "./name";
 import { rowsOf } from "./plot_rows";
 import type { Plot } from "./plots";
-import { save } from "./saving";
 import type { Drawn } from "./vega";
 
 interface Props {

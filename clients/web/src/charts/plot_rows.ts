@@ -1,7 +1,7 @@
 /** The data inside a chart as tables. */
 
-import type { Cell, Grid } from "./data_table";
-import { words } from "./formats";
+import { words } from "../common/formats";
+import type { Cell, Grid } from "../tables/data_table";
 
 type Json = Readonly<Record<string, unknown>>;
 

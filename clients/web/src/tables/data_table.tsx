@@ -3,11 +3,11 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
+import { number } from "../common/formats";
+import { LongName } from "../common/name";
+import { Problem } from "../common/problem";
+import { save } from "../common/saving";
 import { toCsv } from "./csv";
-import { number } from "./formats";
-import { LongName } from "./name";
-import { Problem } from "./problem";
-import { save } from "./saving";
 
 /** A cell: a number, or text. */
 export type Cell = number | string | undefined;
