@@ -233,9 +233,9 @@ class Own:
     def soon(holds, seconds: float = LONG_SECONDS) -> bool:
         """Wait for a condition, with a time limit for a busy machine."""
         end = time.monotonic() + seconds
-        while not holds() and time.monotonic() < end:
+        while not (found := holds()) and time.monotonic() < end:
             time.sleep(0.005)
-        return bool(holds())
+        return bool(found)
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -16,6 +17,9 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
+
+_LOOKS = 20
+"""At a server without a thread that wants the processor, until it rests."""
 
 
 @dataclass(frozen=True)
@@ -48,9 +52,14 @@ class Server:
         """Of the server and its workers, and of those that have ended."""
         return sum(map(_processor_seconds, [self.process.pid, *self.workers()]))
 
-    def computes(self) -> bool:
-        """Whether a worker works, or would if the machine were not busy."""
-        return any(map(_wants_processor, self.workers()))
+    def rests(self, work_seconds: float) -> bool:
+        """Whether nothing computes any more, long before work that takes so long would end."""
+        start, looks = self.processor_seconds(), 0
+        while looks < _LOOKS and self.processor_seconds() - start < work_seconds:
+            # A worker that waits for an answer to one of its steps goes on soon.
+            looks = 0 if any(map(_wants_processor, self.workers())) else looks + 1
+            time.sleep(0.02)
+        return looks == _LOOKS
 
     def memory(self, what: str) -> int:
         """Bytes of VmRSS (now) or VmHWM (at most): of the server and of its largest worker."""
@@ -83,6 +92,7 @@ def _processor_seconds(pid: int) -> float:
 
 
 def _wants_processor(pid: int) -> bool:
+    """Whether a process works, or would if the machine were not busy."""
     with suppress(OSError):  # of a process or a thread that ends meanwhile
         for thread in Path(f"/proc/{pid}/task").iterdir():
             with suppress(OSError):

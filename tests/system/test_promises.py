@@ -76,16 +76,6 @@ WORK_SECONDS = 10.0
 """Of a processor: the requests that are given up here would take many times as much."""
 
 
-def rests(server) -> bool:
-    """Whether nothing computes any more, long before the work would end."""
-    start, looks = server.processor_seconds(), 0
-    while looks < 20 and server.processor_seconds() - start < WORK_SECONDS:
-        # A worker that waits for an answer to one of its steps goes on soon.
-        looks = 0 if server.computes() else looks + 1
-        time.sleep(0.02)
-    return looks == 20
-
-
 @pytest.mark.slow
 def test_a_cancelled_call_frees_the_processor(server, network: bytes, rows: Rows) -> None:
     with onnxplain.connect(server.endpoint) as client:
@@ -94,7 +84,7 @@ def test_a_cancelled_call_frees_the_processor(server, network: bytes, rows: Rows
         next(events)
         events.close()
 
-        assert rests(server)
+        assert server.rests(WORK_SECONDS)
 
 
 def test_a_client_that_disconnects_over_rest_frees_the_processor(
@@ -111,7 +101,7 @@ def test_a_client_that_disconnects_over_rest_frees_the_processor(
 
     connection.close()
 
-    assert rests(lasting_server)
+    assert lasting_server.rests(WORK_SECONDS)
 
 
 def multipart(request: service_pb2.ExplainRequest, model: bytes, rows: Rows) -> tuple[bytes, str]:

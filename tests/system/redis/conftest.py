@@ -147,9 +147,9 @@ def soon() -> Callable[[Callable[[], object]], bool]:
 
 def _soon(holds: Callable[[], object], seconds: float = PATIENCE_SECONDS) -> bool:
     end = time.monotonic() + seconds
-    while not holds() and time.monotonic() < end:
+    while not (found := holds()) and time.monotonic() < end:
         time.sleep(0.005)
-    return bool(holds())
+    return bool(found)
 
 
 @pytest.fixture
