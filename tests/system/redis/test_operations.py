@@ -42,17 +42,19 @@ LEASE = 2.0
 ROW_COUNT = 1_500
 """So many that the work takes some seconds."""
 WORK_SECONDS = 5.0
-"""Of a processor: less than that work takes."""
+"""Of a processor: what is given up here would take some times as much."""
 
 
 def head(rows: Rows, count: int) -> Rows:
     return {name: values[:count] for name, values in rows.items()}
 
 
-def new_operation(model: bytes, rows: Rows, *methods: Any, partial: bool = False) -> NewOperation:
+def new_operation(
+    model: bytes, rows: Rows, *methods: Any, partial: bool = False, row_count: int = ROW_COUNT
+) -> NewOperation:
     """Make the operation of a request, as a server does."""
     message = to_request(
-        model, rows, *methods, row_count=ROW_COUNT, plots=False, partial=partial
+        model, rows, *methods, row_count=row_count, plots=False, partial=partial
     ).SerializeToString()
     caller = Caller("", 1.0, lambda: False)
     uploads = Uploads(MemoryBlobs(2**30, 1), RequestLimits(2**30, 2**30, 1.0))
@@ -225,7 +227,8 @@ def test_what_redis_does_meanwhile_leaves_no_operation_behind(
     """Lost ones are gone, a replica that computes one stops, and new ones are computed."""
     server = replica()
     new = new_operation(network, head(rows, ROW_COUNT), onnxplain.Interactions())
-    operation = store.start(OWNER, new)
+    long = new_operation(network, rows, onnxplain.Interactions(), row_count=4_000)
+    operation = store.start(OWNER, new if fault == "freeze" else long)
     running(store, operation, 0.1, soon)
     match fault:
         case "flush":
