@@ -82,8 +82,8 @@ check: lint lint-typescript lint-web types layers contract messages messages-go 
 # Programs that the tests run, and the workers that run them: more than 4 only cost memory.
 PROGRAMS := redis-server haproxy promtool curl Rscript
 PYTEST := $(BIN)/pytest --numprocesses auto --maxprocesses 4 --dist worksteal
-# Slow tests that compute, each on one core or a little more.
-SIDE_BY_SIDE := tests/conformance tests/examples tests/golden tests/methods tests/r_models tests/trees
+# Slow tests that use one core or a little more, and hold no limit of time or load.
+SIDE_BY_SIDE := $(addprefix tests/,adapters/cluster client conformance docs examples golden journey methods report r_models trees)
 
 .PHONY: test
 test: $(ENV) ## Run the tests that every change needs; ARGS are passed to pytest
