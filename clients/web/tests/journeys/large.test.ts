@@ -43,7 +43,7 @@ test("1,000,000 rows are explained by those that are drawn, and each can be look
   await go(page, "One row");
   await type(page.getByLabel("Row of the table, from 0"), "999999");
   const nearest = page.getByRole("region", { name: "Nearest rows" });
-  await nearest.locator("tbody tr", { hasText: /^9999990/ }).waitFor();
+  await nearest.locator("tbody tr", { hasText: /^999,9990/ }).waitFor();
   await accessible(page);
   await page.close();
 });
