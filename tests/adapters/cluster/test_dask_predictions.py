@@ -51,6 +51,7 @@ class Interrupted:
 
     def __init__(self, workers: Any, after: int, action: Callable[[], None]) -> None:
         self._workers, self._left, self._action = workers, after, action
+        self.most_calls = workers.most_calls
 
     @contextmanager
     def open_predictions(self, model: bytes, job: bytes) -> Iterator[Any]:
