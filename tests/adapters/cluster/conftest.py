@@ -28,13 +28,12 @@ from onnxplain_server.explain.streaming.streamed_rows import SAMPLED_ROWS
 from onnxplain_server.trees.streaming.row_blocks import BLOCK_ROWS
 
 from bench.shared.neighbours import nearest_neighbours
+from tests.adapters.cluster.waiting import until
 
 MODEL = Path(__file__).parents[2] / "models/sklearn_gradient_boosting.onnx"
 TASKS = 3
 N = (4 * TASKS - 2) * BLOCK_ROWS + 5_000
 MEMORY_BYTES = 256 << 20
-PATIENCE = 300.0
-"""A bound that only something endless exceeds."""
 
 _T = TypeVar("_T")
 
@@ -286,10 +285,8 @@ class Watched:
         victim = cluster.workers[0]
         (address,) = [address for address, pid in pids.items() if pid == victim.pid]
         victim.send_signal(signal.SIGSTOP)
-        begun, end = begin(), time.monotonic() + PATIENCE
-        while not self.client.run_on_scheduler(_has_task, address=address):
-            assert time.monotonic() < end, "the worker got no task"
-            time.sleep(0.05)
+        begun = begin()
+        until(lambda: self.client.run_on_scheduler(_has_task, address=address))
         cluster.kill(victim)
         return begun
 

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import signal
-import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +13,11 @@ from google.protobuf.json_format import MessageToJson
 
 from bench.shared.neighbours import nearest_neighbours
 from tests.adapters.cluster.conftest import Cluster
+from tests.adapters.cluster.waiting import stopped, until
 from tests.system.redis.conftest import RedisServer
 
 pytestmark = pytest.mark.slow
 
-PATIENCE = 300.0
-"""A bound that only something endless exceeds."""
 SOON = 1e-6
 """Planned seconds that each operation exceeds."""
 KEY = "0123456789abcdef"
@@ -80,23 +76,6 @@ def expected(model: bytes, rows: Any) -> list[str]:
 
 def plain(found: Any) -> list[str]:
     return [MessageToJson(each) for each in found.message.explanations]
-
-
-@contextmanager
-def stopped(process: Any) -> Iterator[None]:
-    """Have a worker that is there, and computes nothing."""
-    process.send_signal(signal.SIGSTOP)
-    try:
-        yield
-    finally:
-        process.send_signal(signal.SIGCONT)
-
-
-def until(holds: Callable[[], object]) -> None:
-    end = time.monotonic() + PATIENCE
-    while not holds():
-        assert time.monotonic() < end
-        time.sleep(0.05)
 
 
 def test_a_cluster_predicts_for_operations_alone(

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import signal
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +15,7 @@ from onnxplain.requests.arguments import to_request
 from onnxplain.v1.explanation_service_pb2_grpc import ExplanationServiceStub
 
 from tests.adapters.cluster.conftest import Cluster
+from tests.adapters.cluster.waiting import stopped, until
 from tests.system.sources.test_blocks import (
     MEMORY_BYTES,
     MIB,
@@ -35,8 +33,6 @@ __all__ = ["cluster", "listed", "parquet", "path", "readers", "server", "store"]
 """Fixtures."""
 
 COLUMNS: Any = {"feature_columns": [f"c{j}" for j in range(10)], "target_column": "y"}
-PATIENCE = 300.0
-"""A bound that only something endless exceeds."""
 ASKED = onnxplain.AverageLoss()
 
 
@@ -57,23 +53,6 @@ def refused(client: Any, **asked: Any) -> onnxplain.ExplainError:
     with pytest.raises(onnxplain.ExplainError) as error:
         losses(client, **asked)
     return error.value
-
-
-@contextmanager
-def stopped(process: Any) -> Iterator[None]:
-    """Have a worker that is there, and computes nothing."""
-    process.send_signal(signal.SIGSTOP)
-    try:
-        yield
-    finally:
-        process.send_signal(signal.SIGCONT)
-
-
-def until(holds: Callable[[], object]) -> None:
-    end = time.monotonic() + PATIENCE
-    while not holds():
-        assert time.monotonic() < end
-        time.sleep(0.05)
 
 
 def test_a_scheduler_that_restarts_serves_the_next_request(
