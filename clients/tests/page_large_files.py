@@ -56,7 +56,7 @@ def write_wide_and_tall(folder: Path) -> None:
     """Write trees of 500 columns with 400 rows, and trees of four with 1,000,000 rows."""
     random = np.random.default_rng(1)
     genes = [f"gene{number:03}" for number in range(WIDTH)]
-    for name, columns, row_count in (("wide", genes, 400), ("tall", COLUMNS, 1_000_000)):
+    for name, columns, row_count in (("genes", genes, 400), ("tall", COLUMNS, 1_000_000)):
         onnx.save(trees(random, len(columns)), folder / f"{name}.onnx")
         rows = random.normal(size=(row_count, len(columns)))
         np.savetxt(folder / f"{name}.csv", rows, "%.2f", ",", header=",".join(columns), comments="")

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before } from "node:test";
+import { after, afterEach, before } from "node:test";
 import { AxeBuilder } from "@axe-core/playwright";
 import {
   type Browser,
@@ -19,6 +19,7 @@ export const ADDRESS = `${process.env.ONNXPLAIN_URL}/`;
 export const MIAMI = "../../examples/miami/";
 const PATIENCE_MS = 120_000;
 const SETTLED_MS = 1_000;
+const SHOWN_LENGTH = 3_000;
 
 const IS_FIREFOX = process.env.PAGE_BROWSER === "firefox";
 const DOWNLOADS = mkdtempSync(join(tmpdir(), "downloads-"));
@@ -29,10 +30,24 @@ before(async () => {
   browser = IS_FIREFOX ? await publishedFirefox() : await withoutSandbox();
 });
 
+// A journey that ends well closes its pages: of others, the log tells what they showed.
+afterEach(async () => {
+  for (const context of browser.contexts()) {
+    for (const page of context.pages()) process.stdout.write(await shown(page));
+    await context.close();
+  }
+});
+
 after(async () => {
   await browser.close();
   rmSync(DOWNLOADS, { recursive: true });
 });
+
+/** What a page shows, as a screen reader is told. */
+async function shown(page: Page): Promise<string> {
+  const text = await page.locator("body").ariaSnapshot({ timeout: SETTLED_MS }).catch(String);
+  return `${page.url().slice(0, SHOWN_LENGTH)} shows:\n${text.slice(0, SHOWN_LENGTH)}\n`;
+}
 
 /** Chromium; who is root, as in CI, has no sandbox. */
 function withoutSandbox(): Promise<Browser> {

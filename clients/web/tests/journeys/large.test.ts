@@ -6,7 +6,7 @@ const SECONDS = "Seconds that an overview may take";
 
 test("500 features are explained, searched and sorted", async () => {
   const page = await open();
-  await choose(page, file("wide.onnx"), file("wide.csv"));
+  await choose(page, file("genes.onnx"), file("genes.csv"));
   await page.getByText("400 rows, 500 columns").waitFor();
   await type(page.getByLabel(SECONDS), "5");
   await explain(page);
