@@ -43,9 +43,10 @@ after(async () => {
   rmSync(DOWNLOADS, { recursive: true });
 });
 
-/** What a page shows, as a screen reader is told. */
+/** What a page shows, as a screen reader is told, but for choices. */
 async function shown(page: Page): Promise<string> {
-  const text = await page.locator("body").ariaSnapshot({ timeout: SETTLED_MS }).catch(String);
+  const all = await page.locator("body").ariaSnapshot({ timeout: SETTLED_MS }).catch(String);
+  const text = all.replace(/^\s*- '?option.*\n/gm, "");
   return `${page.url().slice(0, SHOWN_LENGTH)} shows:\n${text.slice(0, SHOWN_LENGTH)}\n`;
 }
 
