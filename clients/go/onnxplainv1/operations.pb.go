@@ -107,7 +107,8 @@ type OperationMetadata struct {
 	// How far the computation is, as of some seconds ago. It may fall when another
 	// server takes the operation over.
 	Progress *Progress `protobuf:"bytes,6,opt,name=progress,proto3" json:"progress,omitempty"`
-	// Attempts to compute it: 1, and one more for each server that ended meanwhile.
+	// Attempts to compute it: 1, and one more for each that ended with its server or worker, or with
+	// UNAVAILABLE.
 	AttemptCount int32 `protobuf:"varint,7,opt,name=attempt_count,json=attemptCount,proto3" json:"attempt_count,omitempty"`
 	// `StartExplanationRequest.labels`.
 	Labels map[string]string `protobuf:"bytes,8,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`

@@ -51,6 +51,29 @@ class OperationStoreError(Exception):
     """Store that cannot be reached now, or refuses: nothing is known about the operation."""
 
 
+@dataclass(frozen=True, slots=True)
+class Release:
+    """Way in which an operation is put back.
+
+    Attributes
+    ----------
+    is_counted : bool
+        Whether the attempt counts; one that crashed its worker does anyway.
+    is_crash : bool
+        Whether the request crashed its worker.
+    seconds : float
+        Time for which the operation stays out of the queue; then it takes its old place.
+    """
+
+    is_counted: bool = False
+    is_crash: bool = False
+    seconds: float = 0.0
+
+
+AT_ONCE = Release()
+"""To the head of the queue, and without a count."""
+
+
 class OperationStore(Protocol):
     """Store of operations; safe for threads. Operations of other owners do not exist.
 
@@ -137,18 +160,8 @@ class OperationStore(Protocol):
             QUOTA_EXCEEDED if the response does not fit; the claim still holds.
         """
 
-    def release(self, claim: Claim, *, is_crash: bool = False, seconds: float = 0.0) -> bool:
-        """Put the operation back at the head of its owner's queue.
-
-        No attempt is counted, except for a request that crashed its worker.
-
-        Parameters
-        ----------
-        claim : Claim
-        is_crash : bool
-        seconds : float
-            Time for which the operation stays out of the queue; then it takes its old place.
-        """
+    def release(self, claim: Claim, how: Release = AT_ONCE) -> bool:
+        """Put the operation back at the head of its owner's queue, or out of it for some time."""
 
     def counts(self) -> OperationCounts:
         """Return the statistics."""

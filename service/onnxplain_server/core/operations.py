@@ -51,7 +51,7 @@ class Operation:
     done, planned : float
         Progress in rows, as in the contract's Progress.
     attempt_count : int
-        Times that a consumer began and did not hand the operation back.
+        Attempts that count: all but those of servers that stopped, had no room, or found no quota.
     crash_count : int
         Times that the request ended its worker process.
     is_cancel_requested : bool

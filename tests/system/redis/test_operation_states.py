@@ -20,7 +20,7 @@ from hypothesis.stateful import (
 from onnxplain_server.adapters.storage.operations import redis_operation_scripts
 from onnxplain_server.adapters.storage.operations.redis_operations import RedisOperations
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.operation_store import Claim, OperationStore, Renewal
+from onnxplain_server.core.operation_store import Claim, OperationStore, Release, Renewal
 from onnxplain_server.core.operations import NewOperation, OperationLimits, OperationState
 
 PENDING, RUNNING, SUCCEEDED = (
@@ -220,13 +220,17 @@ class OperationStates(RuleBasedStateMachine):
     @rule(
         store=STORES,
         claim=consumes(claims),
+        is_counted=st.booleans(),
         is_crash=st.booleans(),
         seconds=st.sampled_from([0, 5]),
     )
-    def release(self, store: int, claim: Claim | None, is_crash: bool, seconds: float) -> None:
+    def release(
+        self, store: int, claim: Claim | None, is_counted: bool, is_crash: bool, seconds: float
+    ) -> None:
         if claim is None:
             return
-        is_released = self.stores[store].release(claim, is_crash=is_crash, seconds=seconds)
+        how = Release(is_counted, is_crash, seconds)
+        is_released = self.stores[store].release(claim, how)
         expected = self.held(claim)
         assert is_released == (expected is not None)
         if expected is not None:
@@ -234,7 +238,7 @@ class OperationStates(RuleBasedStateMachine):
             expected.state = PENDING
             expected.place = (0, expected.number) if seconds else (-self.count, 0)
             expected.return_time = self.now + seconds
-            expected.attempts -= not is_crash
+            expected.attempts -= not (is_counted or is_crash)
             expected.crashes += is_crash
 
     @rule(store=STORES, name=known, owner=OWNERS)

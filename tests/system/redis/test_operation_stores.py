@@ -12,7 +12,7 @@ from onnxplain_server.adapters.storage.operations.memory_operations import Memor
 from onnxplain_server.adapters.storage.operations.redis_operations import RedisOperations
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import Blob
-from onnxplain_server.core.operation_store import Claim, OperationStore, Renewal
+from onnxplain_server.core.operation_store import Claim, OperationStore, Release, Renewal
 from onnxplain_server.core.operations import NewOperation, OperationLimits, OperationState
 
 SUCCEEDED, FAILED = OperationState.SUCCEEDED, OperationState.FAILED
@@ -152,7 +152,7 @@ def test_the_claim_of_a_silent_consumer_is_taken_over_and_changes_nothing(
     assert store.counts().resumed_count == 1
 
 
-def test_a_released_operation_is_next_and_counts_no_attempt_but_a_crash(make_store) -> None:
+def test_a_released_operation_is_next_and_counts_an_attempt_where_told(make_store) -> None:
     store = make_store()
     first = store.start("ada", NewOperation(b"a")).id
     store.start("ada", NewOperation(b"b"))
@@ -160,9 +160,12 @@ def test_a_released_operation_is_next_and_counts_no_attempt_but_a_crash(make_sto
     again = claimed(store)
 
     assert (again.operation.id, again.operation.attempt_count) == (first, 1)
-    assert store.release(again, is_crash=True)
+    assert store.release(again, Release(is_crash=True))
     crashed = claimed(store)
     assert (crashed.operation.attempt_count, crashed.operation.crash_count) == (2, 1)
+    assert store.release(crashed, Release(is_counted=True))
+    counted = claimed(store)
+    assert (counted.operation.attempt_count, counted.operation.crash_count) == (3, 1)
 
 
 def test_equal_requests_with_one_id_are_one_operation(make_store) -> None:
@@ -398,8 +401,8 @@ def test_an_operation_that_is_put_back_for_some_time_takes_its_old_place_then(
 ) -> None:
     store = make_store()
     first, second, third = (store.start("ada", NewOperation(bytes([n]))).id for n in range(3))
-    assert store.release(claimed(store), seconds=10)
-    assert store.release(claimed(store), seconds=5)
+    assert store.release(claimed(store), Release(seconds=10))
+    assert store.release(claimed(store), Release(seconds=5))
     others = [claimed(store).operation.id]
     none = store.claim("c")
     clock.advance(4)
@@ -415,7 +418,7 @@ def test_an_operation_that_is_put_back_for_some_time_takes_its_old_place_then(
 def test_an_operation_that_waits_can_be_cancelled(make_store, clock: Clock) -> None:
     store = make_store()
     operation = store.start("ada", NewOperation(b"a"))
-    assert store.release(claimed(store), seconds=10)
+    assert store.release(claimed(store), Release(seconds=10))
     pending = store.counts().states[OperationState.PENDING]
     store.cancel("ada", operation.id)
     clock.advance(10)

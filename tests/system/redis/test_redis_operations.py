@@ -13,7 +13,7 @@ from onnxplain_server.adapters.storage.operations.redis_operations import RedisO
 from onnxplain_server.adapters.storage.redis_connection import RedisConnection
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import Blob
-from onnxplain_server.core.operation_store import Claim, OperationStoreError, Renewal
+from onnxplain_server.core.operation_store import Claim, OperationStoreError, Release, Renewal
 from onnxplain_server.core.operations import (
     NewOperation,
     Operation,
@@ -283,7 +283,7 @@ def test_nothing_stays_without_a_time_to_live(redis_server, link: RedisConnectio
     store.keep_plan(claim, b"plan")
     store.keep_part(claim, 0, b"part")
     store.release(claim)
-    store.release(claimed(store), seconds=5)
+    store.release(claimed(store), Release(seconds=5))
 
     found = keys(redis_server)
     assert len(found) > 12

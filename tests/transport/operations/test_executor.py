@@ -70,6 +70,7 @@ def execute(make_runner) -> Iterator[Callable[..., Scheduler]]:
         sink: ExplanationSink = lambda _explanation: None,
         plan: Callable[[RequestHost], ExplanationPlan] = lambda _host: ExplanationPlan(),
         quotas: Quotas = NO_QUOTAS,
+        outage_seconds: float = 0.0,
     ) -> Scheduler:
         scheduler, metrics = Scheduler(2, 2), Metrics()
         metrics.on_explanation(sink)
@@ -85,7 +86,9 @@ def execute(make_runner) -> Iterator[Callable[..., Scheduler]]:
             metrics=metrics,
             quotas=quotas,
         )
-        executor = OperationExecutor(store, service, scheduler, thread_count=2)
+        executor = OperationExecutor(
+            store, service, scheduler, thread_count=2, outage_seconds=outage_seconds
+        )
         executors.append((executor, scheduler))
         return scheduler
 
@@ -214,6 +217,53 @@ def test_an_unexpected_error_tells_no_more_than_that(execute) -> None:
 
     assert reason(found) == "INTERNAL"
     assert b"secret" not in (found.error or b"")
+
+
+@pytest.mark.parametrize(
+    ("outages", "state"), [(ATTEMPT_LIMIT - 1, "SUCCEEDED"), (ATTEMPT_LIMIT, "FAILED")]
+)
+def test_what_is_unavailable_is_asked_for_a_bounded_number_of_times(
+    execute, outages: int, state: str
+) -> None:
+    store = MemoryOperations()
+    operation = store.start("ada", REQUEST)
+    calls: list[int] = []
+
+    def work(_host: RequestHost) -> None:
+        calls.append(1)
+        if len(calls) <= outages:
+            raise ExplainError(Reason.UNAVAILABLE, "no cluster")
+
+    execute(store, work)
+    found = ended(store, operation)
+
+    assert found.state is OperationState[state]
+    assert len(calls) == found.attempt_count == ATTEMPT_LIMIT
+    if state == "FAILED":
+        assert reason(found) == "UNAVAILABLE"
+        assert b"no cluster" in (found.error or b"")
+
+
+def test_an_operation_waits_after_an_outage_and_twice_as_long_after_the_next(execute) -> None:
+    clock = Clock()
+    store = MemoryOperations(clock=clock)
+    operation = store.start("ada", REQUEST)
+    attempts = iter([Reason.UNAVAILABLE, Reason.UNAVAILABLE])
+
+    def work(_host: RequestHost) -> None:
+        if (failure := next(attempts, None)) is not None:
+            raise ExplainError(failure, "no cluster")
+
+    execute(store, work, outage_seconds=30.0)
+    for count, pause in ((1, 30), (2, 60)):
+        found = operation
+        while (found.state, found.attempt_count) != (OperationState.PENDING, count):
+            threading.Event().wait(0.01)
+            found = store.get("ada", operation.id) or operation
+        clock.now += pause - 1
+        assert store.claim("other") is None
+        clock.now += 1
+    assert ended(store, operation).state is OperationState.SUCCEEDED
 
 
 @pytest.mark.parametrize(("crashes", "state"), [(1, "SUCCEEDED"), (2, "FAILED")])

@@ -16,12 +16,14 @@ from dataclasses import dataclass
 
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.operation_store import (
+    AT_ONCE,
     Claim,
     OperationStore,
     OperationStoreError,
+    Release,
     Renewal,
 )
-from onnxplain_server.core.operations import NewOperation, OperationState
+from onnxplain_server.core.operations import NewOperation, Operation, OperationState
 from onnxplain_server.transport.admission.admission import Caller, RequestIds
 from onnxplain_server.transport.admission.follower import Follower
 from onnxplain_server.transport.admission.scheduler import Scheduler
@@ -35,7 +37,8 @@ from onnxplain_server.transport.uploads import NamedRequest
 LOG = logging.getLogger(__name__)
 
 ATTEMPT_LIMIT = 5
-"""Attempts after which an operation fails: each ended with the process that served it."""
+"""Attempts after which an operation fails: each ended with the process that served it, or with
+UNAVAILABLE."""
 
 CRASH_LIMIT = 2
 """Ends of worker processes after which an operation fails, as a model is then refused."""
@@ -44,19 +47,15 @@ _POLL_SECONDS = 0.25
 _RETRY_SECONDS = 1.0
 _RETRY_LEASES = 4
 
-_NOT_NOW = {Reason.OVERLOADED, Reason.UNAVAILABLE}
-"""Reasons that say something about this replica at this time, and nothing about the operation."""
-
 
 @dataclass(frozen=True, slots=True)
 class _Outcome:
-    """End of an attempt: a state with its bytes; None puts the operation back, for some time."""
+    """End of an attempt: a state with its bytes; None puts the operation back."""
 
     state: OperationState | None
     response: bytes = b""
     error: bytes = b""
-    is_crash: bool = False
-    seconds: float = 0.0
+    release: Release = AT_ONCE
 
 
 class OperationExecutor:
@@ -73,6 +72,8 @@ class OperationExecutor:
         Operations at the same time.
     seconds : float
         Longest time for an attempt, waiting for a slot included.
+    outage_seconds : float
+        Pause after the first attempt that ended with UNAVAILABLE; it doubles with each.
     """
 
     def __init__(
@@ -83,11 +84,13 @@ class OperationExecutor:
         *,
         thread_count: int,
         seconds: float = math.inf,
+        outage_seconds: float = 5.0,
     ) -> None:
         self._store = store
         self._service = service
         self._scheduler = scheduler
         self._seconds = seconds
+        self._outage_seconds = outage_seconds
         self._consumer = secrets.token_hex(8)
         self._stop = threading.Event()
         self._threads = [
@@ -184,12 +187,28 @@ class OperationExecutor:
                 keep_plan=None if is_planned else keep_plan,
             )
         except ExplainError as error:
-            return _after(error, claim, self._store.limits.seconds)
+            return self._after(error, operation)
         except Exception:
             LOG.exception("operation %s failed unexpectedly", operation.id)
             message = "the server failed; its log has details under the operation's id"
             return _ended(ExplainError(Reason.INTERNAL, message))
         return _Outcome(OperationState.SUCCEEDED, response=reply.content)
+
+    def _after(self, error: ExplainError, operation: Operation) -> _Outcome:
+        """Return what follows from the failure of an attempt."""
+        # An operation that waits must not expire meanwhile.
+        longest = self._store.limits.seconds / 2
+        is_outage = error.reason is Reason.UNAVAILABLE
+        if error.reason is Reason.OVERLOADED or (is_outage and self._scheduler.closed):
+            return _Outcome(None)
+        if is_outage and operation.attempt_count < ATTEMPT_LIMIT:
+            pause = self._outage_seconds * 2 ** (operation.attempt_count - 1)
+            return _Outcome(None, release=Release(is_counted=True, seconds=min(pause, longest)))
+        if error.reason is Reason.QUOTA_EXCEEDED and error.retry_seconds is not None:
+            return _Outcome(None, release=Release(seconds=min(error.retry_seconds, longest)))
+        if error.reason is Reason.WORKER_DIED and operation.crash_count + 1 < CRASH_LIMIT:
+            return _Outcome(None, release=Release(is_crash=True))
+        return _ended(error)
 
     def _end(self, claim: Claim, outcome: _Outcome) -> None:
         """Store the end of an attempt; retry while the store does not answer, for some leases."""
@@ -207,7 +226,7 @@ class OperationExecutor:
 
     def _store_outcome(self, claim: Claim, outcome: _Outcome) -> None:
         if outcome.state is None:
-            self._store.release(claim, is_crash=outcome.is_crash, seconds=outcome.seconds)
+            self._store.release(claim, outcome.release)
             return
         try:
             self._store.finish(claim, outcome.state, response=outcome.response, error=outcome.error)
@@ -223,7 +242,7 @@ def _refusal(claim: Claim) -> ExplainError | None:
     if operation.attempt_count > ATTEMPT_LIMIT:
         return ExplainError(
             Reason.WORKER_DIED,
-            f"the servers that computed the operation ended {ATTEMPT_LIMIT} times; "
+            f"the operation was attempted {ATTEMPT_LIMIT} times, and its server ended at the last; "
             "it is not attempted again",
         )
     return None
@@ -236,18 +255,6 @@ def _cancelled() -> ExplainError:
 def _lost() -> ExplainError:
     message = "the stored request was lost or damaged; start the operation again"
     return ExplainError(Reason.INTERNAL, message)
-
-
-def _after(error: ExplainError, claim: Claim, kept_seconds: float) -> _Outcome:
-    """Return what follows from the failure of an attempt."""
-    if error.reason in _NOT_NOW:
-        return _Outcome(None)
-    if error.reason is Reason.QUOTA_EXCEEDED and error.retry_seconds is not None:
-        # An operation that waits must not expire meanwhile.
-        return _Outcome(None, seconds=min(error.retry_seconds, kept_seconds / 2))
-    if error.reason is Reason.WORKER_DIED and claim.operation.crash_count + 1 < CRASH_LIMIT:
-        return _Outcome(None, is_crash=True)
-    return _ended(error)
 
 
 def _ended(error: ExplainError) -> _Outcome:

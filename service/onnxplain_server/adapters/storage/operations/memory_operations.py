@@ -16,7 +16,7 @@ from onnxplain_server.adapters.storage.operations.memory_operation_records impor
 )
 from onnxplain_server.adapters.storage.operations.page_token import last_number
 from onnxplain_server.core.errors import ExplainError
-from onnxplain_server.core.operation_store import Claim, Renewal
+from onnxplain_server.core.operation_store import AT_ONCE, Claim, Release, Renewal
 from onnxplain_server.core.operations import (
     NewOperation,
     Operation,
@@ -219,7 +219,7 @@ class MemoryOperations:
             self._end(record, state, error)
             return True
 
-    def release(self, claim: Claim, *, is_crash: bool = False, seconds: float = 0.0) -> bool:
+    def release(self, claim: Claim, how: Release = AT_ONCE) -> bool:
         """Put the operation back; see `OperationStore.release`."""
         with self._changed:
             record = self._claimed(claim)
@@ -230,10 +230,11 @@ class MemoryOperations:
             record.operation = replace(
                 operation,
                 state=_PENDING,
-                attempt_count=operation.attempt_count - (not is_crash),
-                crash_count=operation.crash_count + is_crash,
+                attempt_count=operation.attempt_count - (not (how.is_counted or how.is_crash)),
+                crash_count=operation.crash_count + how.is_crash,
             )
-            self._records.put_back(record, self._clock() + seconds if seconds > 0 else None)
+            return_time = self._clock() + how.seconds if how.seconds > 0 else None
+            self._records.put_back(record, return_time)
             return True
 
     def counts(self) -> OperationCounts:

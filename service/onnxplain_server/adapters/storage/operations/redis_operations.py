@@ -37,7 +37,13 @@ from onnxplain_server.adapters.storage.operations.redis_operation_scripts import
 from onnxplain_server.adapters.storage.redis_connection import KEYS, RedisConnection
 from onnxplain_server.adapters.storage.signing import Signer
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.operation_store import Claim, OperationStoreError, Renewal
+from onnxplain_server.core.operation_store import (
+    AT_ONCE,
+    Claim,
+    OperationStoreError,
+    Release,
+    Renewal,
+)
 from onnxplain_server.core.operations import (
     NewOperation,
     Operation,
@@ -220,17 +226,21 @@ class RedisOperations:
             reply = self._finish(claim, state, response, error)
         except RedisFullError:
             self._drop(operation_id, kind, len(response))
-            raise _full(len(response)) from None
+            message = (
+                f"Redis has no memory for the response of {len(response):,} bytes; start later"
+            )
+            raise ExplainError(Reason.QUOTA_EXCEEDED, message) from None
         if reply in {b"lost", b"full"}:
             self._drop(operation_id, kind, len(response))
         if reply == b"full":
             raise no_room(len(response), self.limits.byte_count)
         return reply == b"ok"
 
-    def release(self, claim: Claim, *, is_crash: bool = False, seconds: float = 0.0) -> bool:
+    def release(self, claim: Claim, how: Release = AT_ONCE) -> bool:
         """Put the operation back; see `OperationStore.release`."""
-        arguments = claim.token, int(is_crash), math.ceil(1000 * seconds)
-        reply = self._scripts.run("release", claim.operation.id, *arguments)
+        flags = int(how.is_counted), int(how.is_crash)
+        delay_ms = math.ceil(1000 * how.seconds)
+        reply = self._scripts.run("release", claim.operation.id, claim.token, *flags, delay_ms)
         return checked(reply, bytes) == b"ok"
 
     def counts(self) -> OperationCounts:
@@ -290,8 +300,3 @@ class RedisOperations:
 def _response(token: int) -> str:
     """Return the kind of the parts of an attempt's response."""
     return f"response{token}"
-
-
-def _full(size: int) -> ExplainError:
-    message = f"Redis has no memory for the response of {size:,} bytes; start the operation later"
-    return ExplainError(Reason.QUOTA_EXCEEDED, message)
