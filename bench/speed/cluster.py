@@ -2,12 +2,14 @@
 
 python -m bench.speed.cluster workers 2000000
 python -m bench.speed.cluster predictions 500
+python -m bench.speed.cluster predictions 1500 3
 python -m bench.speed.cluster simulated
 
 `workers` explains a file (H² of ten features, ten pairs, 300 trees) by one and two threads of this
 process, and by one and two workers of one thread on a scheduler of their own; all answers have the
 same bits. `predictions` does the same with a model that only predicts (the nearest of 2,000 rows)
-on rows in memory: some 15 n² predictions. `simulated` runs an hour of tasks that sleep, as long as
+on rows in memory: some 15 n² predictions. A last number repeats both: of so many rounds the
+medians are compared. `simulated` runs an hour of tasks that sleep, as long as
 measured ones compute, on 64 threads of workers, with sums of the measured size: what scheduler and
 client add.
 
@@ -26,7 +28,9 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
+from statistics import median
 from typing import Any
 from unittest.mock import patch
 
@@ -152,39 +156,48 @@ def _address(told: Path) -> str | None:
         return None
 
 
-def measure_workers(count: int) -> None:
+def measure_workers(count: int, rounds: int = 1) -> None:
     """Measure passes over a file."""
     with tempfile.TemporaryDirectory() as folder:
         path, small = Path(folder) / "rows.parquet", Path(folder) / "small.parquet"
         write(path, count)
         write(small, BLOCK_ROWS)
-        compare(Explained(path), Explained(small))
+        compare(Explained(path), Explained(small), rounds)
 
 
-def compare(explained: Explained | Predicted, warm_up: Explained | Predicted) -> None:
+def compare(
+    explained: Explained | Predicted, warm_up: Explained | Predicted, rounds: int = 1
+) -> None:
     """Measure threads of this process, and workers."""
     warm_up.run(1)
-    seconds, answers = {}, set()
+    found: dict[str, list[tuple[float, float]]] = {}
+    answers = set()
     print(f"{'':<12}{'seconds':>10}{'processor':>12}{'others':>10}", flush=True)
-    for threads in (1, 2):
-        found = timed(lambda n=threads: explained.run(n))  # type: ignore[misc]
-        seconds[f"{threads} threads"] = found[:2]
-        answers.add(report(f"{threads} threads", *found))
-    for workers in (1, 2):
-        with cluster(workers, 1) as dask:
-            for _ in range(workers):
-                warm_up.run(1, dask)
-            found = timed(lambda used=dask: explained.run(1, used))  # type: ignore[misc]
-        seconds[f"{workers} workers"] = found[:2]
-        answers.add(report(f"{workers} workers", *found))
+    for _ in range(rounds):
+        for threads in (1, 2):
+            answers.add(report(found, f"{threads} threads", partial(explained.run, threads)))
+        for workers in (1, 2):
+            with cluster(workers, 1) as dask:
+                for _ in range(workers):
+                    warm_up.run(1, dask)
+                run = partial(explained.run, 1, dask)
+                answers.add(report(found, f"{workers} workers", run))
     if len(answers) > 1:
         raise ValueError("answers differ")
     for unit, k in (("seconds", 0), ("processor seconds", 1)):
-        one, two, threads_two = (seconds[x][k] for x in ("1 workers", "2 workers", "2 threads"))
-        print(f"{unit}: one worker over two {one / two:.2f}, overhead {two / threads_two - 1:.1%}")
+        middle = {name: median(each[k] for each in all_of) for name, all_of in found.items()}
+        told = ", ".join(f"{name} {value:.1f}" for name, value in middle.items())
+        ratio = middle["1 workers"] / middle["2 workers"]
+        overhead = middle["2 workers"] / middle["2 threads"] - 1
+        print(f"{unit}: {told}; one worker over two {ratio:.2f}, overhead {overhead:.1%}")
 
 
-def report(name: str, wall: float, own: float, others: float, answer: bytes) -> bytes:
+def report(
+    found: dict[str, list[tuple[float, float]]], name: str, run: Callable[[], bytes]
+) -> bytes:
+    """Print what a run takes, and note it below its name."""
+    wall, own, others, answer = timed(run)
+    found.setdefault(name, []).append((wall, own))
     print(f"{name:<12}{wall:>10.1f}{own:>12.1f}{others:>10.1f}", flush=True)
     return answer
 
@@ -266,9 +279,11 @@ def simulate() -> None:
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "workers":
-        measure_workers(int(sys.argv[2]))
-    elif sys.argv[1] == "predictions":
-        compare(Predicted(int(sys.argv[2])), Predicted(_WARM_UP_ROWS))
+    what, *counts = sys.argv[1:]
+    size, *rounds = map(int, counts or "0")
+    if what == "workers":
+        measure_workers(size, *rounds)
+    elif what == "predictions":
+        compare(Predicted(size), Predicted(_WARM_UP_ROWS), *rounds)
     else:
         simulate()

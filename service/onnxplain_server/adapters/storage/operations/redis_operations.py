@@ -220,20 +220,18 @@ class RedisOperations:
         self, claim: Claim, state: OperationState, *, response: bytes = b"", error: bytes = b""
     ) -> bool:
         """End the operation; see `OperationStore.finish`."""
-        operation_id, kind = claim.operation.id, _response(claim.token)
+        operation_id, kind, size = claim.operation.id, _response(claim.token), len(response)
         try:
             self._parts.write(operation_id, kind, response)
             reply = self._finish(claim, state, response, error)
         except RedisFullError:
-            self._drop(operation_id, kind, len(response))
-            message = (
-                f"Redis has no memory for the response of {len(response):,} bytes; start later"
-            )
+            self._drop(operation_id, kind, size)
+            message = f"Redis has no memory for the response of {size:,} bytes; start again later"
             raise ExplainError(Reason.QUOTA_EXCEEDED, message) from None
         if reply in {b"lost", b"full"}:
-            self._drop(operation_id, kind, len(response))
+            self._drop(operation_id, kind, size)
         if reply == b"full":
-            raise no_room(len(response), self.limits.byte_count)
+            raise no_room(size, self.limits.byte_count)
         return reply == b"ok"
 
     def release(self, claim: Claim, how: Release = AT_ONCE) -> bool:
