@@ -20,14 +20,11 @@ seconds.
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from statistics import median
@@ -38,7 +35,6 @@ import numpy as np
 import psutil
 from onnxplain.v1 import explanation_service_pb2 as service_pb2
 from onnxplain_server.adapters.cluster import dask_task
-from onnxplain_server.adapters.cluster.dask_client import connected
 from onnxplain_server.adapters.cluster.dask_workers import DaskWorkers
 from onnxplain_server.adapters.runner.in_process import InProcess
 from onnxplain_server.adapters.runner.shared_files import shared_file
@@ -62,6 +58,7 @@ from onnxplain_server.trees.streaming.passes import CountPass, EffectsPass, Tree
 from onnxplain_server.trees.streaming.row_blocks import BLOCK_ROWS, LargeTable, RemoteTable
 
 from bench.shared import engines, ensembles
+from bench.shared.dask_cluster import cluster
 from bench.shared.neighbours import nearest_neighbours
 from bench.shared.null_host import NullHost
 from bench.shared.sleeping import sleep_task
@@ -71,12 +68,6 @@ MEMORY_BYTES = 1 << 30
 SIMULATED_THREADS, SIMULATED_PROCESSES = 64, 4
 TASK_SECONDS = 3_600.0
 _WARM_UP_ROWS = 60
-QUIET = {
-    "DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False",
-    "DASK_DISTRIBUTED__ADMIN__TICK__INTERVAL": "500ms",
-}
-"""As the manifests set it: else each process takes 3 % of a processor to watch itself."""
-ROOT = Path(__file__).parents[2]
 
 
 class Explained:
@@ -119,43 +110,6 @@ class Predicted:
         return answer.explanations[0].SerializeToString(deterministic=True)
 
 
-@contextmanager
-def cluster(workers: int, threads: int) -> Iterator[DaskWorkers]:
-    """Start a scheduler and workers, and wait for them."""
-    program = str(Path(sys.executable).with_name("dask"))
-    environment = os.environ | QUIET | {"PYTHONPATH": str(ROOT)}  # of `sleep_task`
-    processes = []
-    with tempfile.TemporaryDirectory() as folder, (Path(folder) / "log").open("wb") as log:
-
-        def start(*arguments: str) -> None:
-            command = [program, *arguments, "--no-dashboard"]
-            processes.append(subprocess.Popen(command, stdout=log, stderr=log, env=environment))
-
-        told = Path(folder) / "scheduler.json"
-        try:
-            start("scheduler", "--host", "127.0.0.1", "--port", "0", "--scheduler-file", str(told))
-            while (address := _address(told)) is None:
-                time.sleep(0.1)
-            for _ in range(workers):
-                options = ("--nthreads", str(threads), "--local-directory", folder, "--no-nanny")
-                start("worker", address, *options)
-            with connected(address) as made:
-                made.client.wait_for_workers(workers)
-                yield made
-        finally:
-            for process in processes:
-                process.kill()
-                process.wait()
-
-
-def _address(told: Path) -> str | None:
-    """Return the address in a scheduler's file; None while it is being written."""
-    try:
-        return str(json.loads(told.read_text("ascii"))["address"])
-    except (OSError, ValueError):
-        return None
-
-
 def measure_workers(count: int, rounds: int = 1) -> None:
     """Measure passes over a file."""
     with tempfile.TemporaryDirectory() as folder:
@@ -179,8 +133,8 @@ def compare(
         for workers in (1, 2):
             with cluster(workers, 1) as dask:
                 for _ in range(workers):
-                    warm_up.run(1, dask)
-                run = partial(explained.run, 1, dask)
+                    warm_up.run(1, dask.workers)
+                run = partial(explained.run, 1, dask.workers)
                 answers.add(report(found, f"{workers} workers", run))
     if len(answers) > 1:
         raise ValueError("answers differ")
@@ -265,7 +219,7 @@ def simulate() -> None:
         cluster(SIMULATED_PROCESSES, threads) as dask,
     ):
         all_of, start, own = _machine_seconds(), time.perf_counter(), _own_seconds()
-        with dask.open(reply, json.dumps(seconds).encode(), []) as queue:
+        with dask.workers.open(reply, json.dumps(seconds).encode(), []) as queue:
             in_turn = in_order(queue, ranges, 4 * SIMULATED_THREADS, ledger)
             add_up(codec.decode(sums) for _, sums in in_turn)
         wall, used = time.perf_counter() - start, _own_seconds() - own
