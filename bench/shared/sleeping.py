@@ -1,10 +1,12 @@
-"""Task that sleeps in place of one that computes; workers import nothing else for it."""
+"""Task that sleeps in place of one that computes."""
 
 from __future__ import annotations
 
 import json
 import time
 from collections.abc import Sequence
+
+from onnxplain_server.adapters.cluster.dask_task import RESULT
 
 TASK_BLOCKS = 4
 """Blocks of a task."""
@@ -16,4 +18,4 @@ def sleep_task(
     """Sleep as long as a measured task, and return sums of its size."""
     seconds: Sequence[float] = json.loads(work)
     time.sleep(seconds[task[0] // TASK_BLOCKS % len(seconds)])
-    return b"s" + job
+    return RESULT + job

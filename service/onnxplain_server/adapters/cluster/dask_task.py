@@ -18,7 +18,9 @@ from onnxplain_server.trees.streaming.workers import SharedFile
 FileFields = tuple[str, int, str]
 """Path, size and digest of the end, as `SharedFile` has them."""
 
-_RESULT, _ERROR = b"r", b"e"
+RESULT, _ERROR = b"r", b"e"
+"""First byte of a reply: with a result, or with an error."""
+
 _lock = threading.Lock()
 _confined: ConfinedTasks | None = None
 
@@ -56,7 +58,7 @@ def predict(model: bytes, job: bytes, rows: bytes, release: str) -> bytes:
 def _reply(release: str, compute_result: Callable[[], bytes]) -> bytes:
     try:
         _check(release)
-        return _RESULT + compute_result()
+        return RESULT + compute_result()
     except ExplainError as error:
         return _ERROR + json.dumps([error.reason.name, error.message, error.field]).encode()
 
@@ -69,7 +71,7 @@ def read_reply(reply: bytes) -> bytes:
     ExplainError
         The task's.
     """
-    if reply[:1] == _RESULT:
+    if reply[:1] == RESULT:
         return reply[1:]
     name, message, field = json.loads(reply[1:])
     raise ExplainError(Reason[name], message, field)

@@ -82,9 +82,11 @@ class TaskReader:
         ExplainError
             That of the submission of a task.
         """
+        # Asked first: the thread may fail, and end, between the two.
+        is_alive = self._thread.is_alive()
         if self._error is not None:
             raise self._error
-        return self._thread.is_alive()
+        return is_alive
 
     def wait(self) -> None:
         """Wait until the worker closes the queue, whose tasks are dropped."""
