@@ -8,10 +8,9 @@ python -m bench.speed.cluster simulated
 `workers` explains a file (H² of ten features, ten pairs, 300 trees) by one and two threads of this
 process, and by one and two workers of one thread on a scheduler of their own; all answers have the
 same bits. `predictions` does the same with a model that only predicts (the nearest of 2,000 rows)
-on rows in memory: some 15 n² predictions. A last number repeats both: of so many rounds the
-medians are compared. `simulated` runs an hour of tasks that sleep, as long as
-measured ones compute, on 64 threads of workers, with sums of the measured size: what scheduler and
-client add.
+on rows in memory: some 15 n² predictions. A last number repeats either: of so many rounds the
+medians are compared. `simulated` runs an hour of tasks that sleep, as long as measured ones
+compute, on 64 threads of workers, with sums of the measured size: what scheduler and client add.
 
 All print the processor time that others used meanwhile: on a busy machine, compare processor
 seconds.
@@ -233,11 +232,12 @@ def simulate() -> None:
 
 
 if __name__ == "__main__":
-    what, *counts = sys.argv[1:]
-    size, *rounds = map(int, counts or "0")
-    if what == "workers":
-        measure_workers(size, *rounds)
-    elif what == "predictions":
-        compare(Predicted(size), Predicted(_WARM_UP_ROWS), *rounds)
-    else:
-        simulate()
+    match sys.argv[1:]:
+        case ["workers", count, *rounds]:
+            measure_workers(int(count), *map(int, rounds))
+        case ["predictions", count, *rounds]:
+            compare(Predicted(int(count)), Predicted(_WARM_UP_ROWS), *map(int, rounds))
+        case ["simulated"]:
+            simulate()
+        case _:
+            sys.exit(__doc__)

@@ -17,7 +17,7 @@ from onnxplain_server.adapters.cluster.server import task_reader
 from onnxplain_server.adapters.cluster.server.cluster_sessions import ClusterSessions
 from onnxplain_server.adapters.cluster.server.socket_workers import SocketWorkers
 from onnxplain_server.adapters.cluster.server.task_frames import ANSWERED, TaskFrame, TaskKind
-from onnxplain_server.adapters.cluster.server.task_session import _RULES, serve_session
+from onnxplain_server.adapters.cluster.server.task_session import serve_session
 from onnxplain_server.adapters.runner.on_workers.worker_batch_size import CALLS_AHEAD
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.sources import SourceBlocks
@@ -153,7 +153,8 @@ def test_frames_out_of_turn_end_their_session(session: Any, name: str) -> None:
 def test_a_failure_while_the_session_looks_is_told(monkeypatch) -> None:
     """The reader fails, and its thread ends, after it was found alive or well."""
     worker, end = socket.socketpair()
-    reader = task_reader.TaskReader(end, Queue(), _RULES[TaskKind.OPEN])
+    rules = task_reader.TaskRules(frames.IN_PASS, TASKS_AHEAD, frames.unpack_task)
+    reader = task_reader.TaskReader(end, Queue(), rules)
     is_alive = reader._thread.is_alive
 
     def fails_meanwhile() -> bool:

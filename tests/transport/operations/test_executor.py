@@ -59,6 +59,19 @@ class Clock:
         return self.now
 
 
+class Failing:
+    """Work that fails for these reasons, one after the other, and then succeeds."""
+
+    def __init__(self, *reasons: Reason) -> None:
+        self.calls = 0
+        self._reasons = iter(reasons)
+
+    def __call__(self, _host: RequestHost) -> None:
+        self.calls += 1
+        if (failure := next(self._reasons, None)) is not None:
+            raise ExplainError(failure, "not now")
+
+
 @pytest.fixture
 def execute(make_runner) -> Iterator[Callable[..., Scheduler]]:
     """Start an executor over a store and some work; return its scheduler."""
@@ -131,12 +144,11 @@ def test_each_attempt_at_an_operation_has_a_line_of_the_audit_log(execute) -> No
     store = MemoryOperations()
     lines: list[EndedExplanation] = []
     operation = store.start("ada", REQUEST)
-    attempts = iter([Reason.UNAVAILABLE, Reason.WORKER_DIED])
+    failing = Failing(Reason.UNAVAILABLE, Reason.WORKER_DIED)
 
     def work(host: RequestHost) -> None:
         host.advance(5, 10)
-        if (failure := next(attempts, None)) is not None:
-            raise ExplainError(failure, "not now")
+        failing(host)
 
     execute(store, work, lines.append)
     ended(store, operation)
@@ -227,34 +239,22 @@ def test_what_is_unavailable_is_asked_for_a_bounded_number_of_times(
 ) -> None:
     store = MemoryOperations()
     operation = store.start("ada", REQUEST)
-    calls: list[int] = []
-
-    def work(_host: RequestHost) -> None:
-        calls.append(1)
-        if len(calls) <= outages:
-            raise ExplainError(Reason.UNAVAILABLE, "no cluster")
-
+    work = Failing(*outages * [Reason.UNAVAILABLE])
     execute(store, work)
     found = ended(store, operation)
 
     assert found.state is OperationState[state]
-    assert len(calls) == found.attempt_count == ATTEMPT_LIMIT
+    assert work.calls == found.attempt_count == ATTEMPT_LIMIT
     if state == "FAILED":
         assert reason(found) == "UNAVAILABLE"
-        assert b"no cluster" in (found.error or b"")
+        assert b"not now" in (found.error or b"")
 
 
 def test_an_operation_waits_after_an_outage_and_twice_as_long_after_the_next(execute) -> None:
     clock = Clock()
     store = MemoryOperations(clock=clock)
     operation = store.start("ada", REQUEST)
-    attempts = iter([Reason.UNAVAILABLE, Reason.UNAVAILABLE])
-
-    def work(_host: RequestHost) -> None:
-        if (failure := next(attempts, None)) is not None:
-            raise ExplainError(failure, "no cluster")
-
-    execute(store, work, outage_seconds=30.0)
+    execute(store, Failing(Reason.UNAVAILABLE, Reason.UNAVAILABLE), outage_seconds=30.0)
     for count, pause in ((1, 30), (2, 60)):
         found = operation
         while (found.state, found.attempt_count) != (OperationState.PENDING, count):
@@ -270,18 +270,12 @@ def test_an_operation_waits_after_an_outage_and_twice_as_long_after_the_next(exe
 def test_a_request_that_kills_its_worker_twice_fails(execute, crashes: int, state: str) -> None:
     store = MemoryOperations()
     operation = store.start("ada", REQUEST)
-    calls: list[int] = []
-
-    def work(_host: RequestHost) -> None:
-        calls.append(1)
-        if len(calls) <= crashes:
-            raise ExplainError(Reason.WORKER_DIED, "died")
-
+    work = Failing(*crashes * [Reason.WORKER_DIED])
     execute(store, work)
     found = ended(store, operation)
 
     assert found.state.name == state
-    assert len(calls) == 2
+    assert work.calls == 2
 
 
 def test_take_overs_are_bounded(execute) -> None:
@@ -344,7 +338,7 @@ def test_the_first_attempt_plans_and_later_ones_do_not(execute) -> None:
     lines: list[EndedExplanation] = []
     operation = store.start("ada", REQUEST)
     plans: list[bytes] = []
-    attempts = iter([Reason.UNAVAILABLE, Reason.WORKER_DIED])
+    failing = Failing(Reason.UNAVAILABLE, Reason.WORKER_DIED)
 
     def plan(host: RequestHost) -> ExplanationPlan:
         found = planned(host)
@@ -358,8 +352,7 @@ def test_the_first_attempt_plans_and_later_ones_do_not(execute) -> None:
         assert ExplanationPlan.FromString(shown.plan) == ExplanationPlan(
             methods=[MethodPlan(name="firm")]
         )
-        if (failure := next(attempts, None)) is not None:
-            raise ExplainError(failure, "not now")
+        failing(host)
 
     execute(store, work, lines.append, plan)
     found = ended(store, operation)

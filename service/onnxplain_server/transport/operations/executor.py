@@ -37,7 +37,7 @@ from onnxplain_server.transport.uploads import NamedRequest
 LOG = logging.getLogger(__name__)
 
 ATTEMPT_LIMIT = 5
-"""Attempts after which an operation fails: each ended with the process that served it, or with
+"""Attempts after which an operation fails: each ended with its server or worker, or with
 UNAVAILABLE."""
 
 CRASH_LIMIT = 2
@@ -242,8 +242,7 @@ def _refusal(claim: Claim) -> ExplainError | None:
     if operation.attempt_count > ATTEMPT_LIMIT:
         return ExplainError(
             Reason.WORKER_DIED,
-            f"the operation was attempted {ATTEMPT_LIMIT} times, and its server ended at the last; "
-            "it is not attempted again",
+            f"{ATTEMPT_LIMIT} attempts at the operation came to no end; it is not attempted again",
         )
     return None
 
