@@ -77,39 +77,79 @@ help: ## List the targets
 		/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: check
-check: lint lint-typescript lint-web types layers contract messages messages-go requests java-messages description links seeds-check docs locks ## Check everything that needs no run
+check: lint lint-typescript lint-web types layers contract messages messages-go requests java-messages description links seeds-check docs locks flaky ## Check everything that needs no run
 
 # Programs that the tests run, and the workers that run them: more than 4 only cost memory.
-PROGRAMS := redis-server haproxy promtool curl Rscript
-PYTEST := $(BIN)/pytest --numprocesses auto --maxprocesses 4 --dist worksteal
+PROGRAMS := redis-server haproxy promtool curl
+# A test that fails runs again, alone, twice.
+PYTEST_ONE_BY_ONE := $(BIN)/python -m tools.testing.again
+PYTEST := $(PYTEST_ONE_BY_ONE) --numprocesses auto --maxprocesses 4 --dist worksteal
+# Tests that ask foreign software: parts of CI, which .ci/parts.toml names.
+STORE_TESTS := tests/system/sources tests/adapters/sources
+MODEL_SERVER_TESTS := tests/system/remote tests/system/test_explainer_clients.py
+EXPORT_TESTS := tests/examples/test_export.py tests/journey
+NOTEBOOK_TESTS := tests/client/test_in_browser.py tests/client/test_notebook.py
+BROWSER_TESTS := tests/report/test_browser.py tests/transport/rest/test_pages_in_chromium.py
+FOREIGN_TESTS := $(STORE_TESTS) $(MODEL_SERVER_TESTS) $(EXPORT_TESTS) $(NOTEBOOK_TESTS) $(BROWSER_TESTS) tests/r_models
 # Slow tests that use one core or a little more, and hold no limit of time or load.
-SIDE_BY_SIDE := $(addprefix tests/,adapters/cluster client conformance docs examples golden journey methods report r_models trees)
+SIDE_BY_SIDE := $(addprefix tests/,adapters/cluster client conformance docs examples golden methods trees)
 
 .PHONY: test
 test: $(ENV) ## Run the tests that every change needs; ARGS are passed to pytest
 	@$(PYTHON) tools/programs.py install $(PROGRAMS)
+	@$(BIN)/python -m tools.testing.flaky begin
 	$(PYTEST) $(ARGS)
 
-.PHONY: test-all
-test-all: $(ENV) $(BUF_ENV) $(STORES) $(FOREIGN_ENVS) ## Run all tests: those of `make test`, slow ones, fuzzing, chart, clients, image
+.PHONY: test-changed
+test-changed: $(ENV) ## Run the tests that what changed since BASE (main) can reach, the nearest first
+	$(BIN)/python -m tools.testing.changed $(BASE)
+
+.PHONY: test-slow
+test-slow: $(ENV) ## Run the slow tests of the project itself
 	@$(PYTHON) tools/programs.py install $(PROGRAMS)
-	$(PYTEST) $(ARGS)
-	$(PYTEST) -m slow $(SIDE_BY_SIDE) $(ARGS)
+	$(PYTEST) -m slow $(SIDE_BY_SIDE) $(FOREIGN_TESTS:%=--ignore %) $(ARGS)
 	@# One after the other: some of them load the whole machine.
-	$(BIN)/pytest -m slow $(SIDE_BY_SIDE:%=--ignore %) $(ARGS)
-	$(MAKE) fuzz
-	@# Side by side: each keeps one core busy.
-	$(MAKE) --jobs 2 --output-sync=target test-deployment test-images
-	$(MAKE) test-release
+	$(PYTEST_ONE_BY_ONE) -m slow $(SIDE_BY_SIDE:%=--ignore %) $(FOREIGN_TESTS:%=--ignore %) $(ARGS)
+
+.PHONY: test-parts
+test-parts: $(ENV) ## Run the parts of CI that ask foreign software, where their inputs changed since they last passed
+	$(BIN)/python -m tools.testing.parts run
+
+.PHONY: test-all
+test-all: test test-slow ## Run all tests: those of `make test`, slow ones, and all parts of CI
+	$(BIN)/python -m tools.testing.parts run --all
+	@$(BIN)/python -m tools.testing.flaky tell
+
+.PHONY: test-stores test-model-servers test-exports test-notebooks test-browser test-r
+test-stores: $(ENV) $(STORES) $(MLFLOW_ENV)
+	$(PYTEST) -m 'slow or not slow' $(STORE_TESTS) $(ARGS)
+
+test-model-servers: $(ENV) $(KSERVE_ENV) $(MLSERVER_ENV) $(MLFLOW_ENV) $(TRITON_ENV)
+	$(PYTEST_ONE_BY_ONE) -m slow $(MODEL_SERVER_TESTS) $(ARGS)
+
+test-exports: $(ENV) $(MODELS_ENV) $(EXPORT_ENV)
+	$(PYTEST) -m slow $(EXPORT_TESTS) $(ARGS)
+
+test-notebooks: $(ENV) $(NOTEBOOK_ENV)
+	@$(PYTHON) tools/programs.py install chromium
+	$(PYTEST) -m slow $(NOTEBOOK_TESTS) $(ARGS)
+
+test-browser: $(ENV)
+	@$(PYTHON) tools/programs.py install chromium
+	$(PYTEST_ONE_BY_ONE) -m slow $(BROWSER_TESTS) $(ARGS)
+
+test-r: $(ENV)
+	@$(PYTHON) tools/programs.py install Rscript
+	$(PYTEST) -m slow tests/r_models $(ARGS)
+
+.PHONY: profile-tests
+profile-tests: $(ENV) ## Tell the processor time of tests, files, rooms and fixtures; ARGS name some tests
+	@rm -rf build/test-profile
+	$(BIN)/python -m pytest -n 2 --dist worksteal -p tools.testing.profile --processor-profile build/test-profile $(ARGS)
+	$(BIN)/python -m tools.testing.profile build/test-profile
 
 .PHONY: foreign-environments
 foreign-environments: $(FOREIGN_ENVS) ## Install what the tests ask beside the project: servers of models, libraries that train, notebooks
-
-.PHONY: test-deployment test-images
-test-deployment:
-	$(MAKE) --jobs 1 chart test-cluster-short test-clients
-test-images:
-	$(MAKE) --jobs 1 test-image test-image-sources
 
 .PHONY: stores
 stores: $(STORES) $(MLFLOW_ENV) ## Build the stores that tests read models and tables from: S3, Google's, MLflow
@@ -122,11 +162,11 @@ model-servers: $(KSERVE_ENV) $(MLSERVER_ENV) $(MLFLOW_ENV) $(TRITON_ENV) ## Inst
 chart: $(CHART_TOOLS) $(ENV) ## The Helm chart renders what Kubernetes takes, for all values in its ci/
 	@unformatted=$$($$($(GO) env GOROOT)/bin/gofmt -l tools/kubernetes); [ -z "$$unformatted" ] || { echo "gofmt -w $$unformatted" >&2; exit 1; }
 	cd tools/kubernetes && CGO_ENABLED=0 $(GO) vet ./...
-	$(BIN)/pytest deploy/tests --ignore deploy/tests/image --ignore deploy/tests/image_sources --ignore deploy/tests/arm64 --ignore deploy/tests/release
+	$(PYTEST_ONE_BY_ONE) deploy/tests --ignore deploy/tests/image --ignore deploy/tests/image_sources --ignore deploy/tests/arm64 --ignore deploy/tests/release
 
 # Namespaces of their own: nothing outside is reached, and nothing outlives the tests.
 CLUSTER_PYTEST = CONTROL_PLANE=$(CURDIR)/tools/kubernetes/bin-$(1) unshare --net --mount --pid --fork --kill-child --mount-proc \
-	$(BIN)/pytest deploy/cluster/tests $(2) $(ARGS)
+	$(PYTEST_ONE_BY_ONE) deploy/cluster/tests $(2) $(ARGS)
 
 .PHONY: test-cluster
 test-cluster: $(CHART_TOOLS) $(CONTROL_PLANES) $(ENV) ## Install the chart on real control planes, with processes as pods; needs root and Linux
@@ -259,7 +299,7 @@ client-go: $(GO_TOOLS) $(BUF_ENV) $(CLIENT_CONTRACT) build/clients/go/conformanc
 test-client-go: lint-go build/clients/go/conformance $(ENV) ## Test the Go client
 	@command -v gcc >/dev/null || { echo 'gcc not found: apt-get install gcc libc6-dev' >&2; exit 1; }
 	cd clients/go && $(GO) test -race ./...
-	$(BIN)/pytest clients/tests/test_conformance.py clients/tests/test_large.py \
+	$(PYTEST_ONE_BY_ONE) clients/tests/test_conformance.py clients/tests/test_large.py \
 		clients/tests/test_access.py clients/tests/test_operations.py clients/tests/test_table.py \
 		clients/tests/test_go.py --client go
 
@@ -291,7 +331,7 @@ client-typescript: $(TS_ENV) $(BUF_ENV) $(CLIENT_CONTRACT) ## Generate and compi
 test-client-typescript: lint-typescript client-typescript $(ENV) ## Test the TypeScript client, in Chromium too
 	@command -v chromium > /dev/null || { echo 'chromium not found: apt-get install chromium' >&2; exit 1; }
 	@# REST has no TLS of its own.
-	$(BIN)/pytest clients/tests/test_conformance.py clients/tests/test_large.py \
+	$(PYTEST_ONE_BY_ONE) clients/tests/test_conformance.py clients/tests/test_large.py \
 		clients/tests/test_access.py clients/tests/test_typescript.py \
 		--client typescript --client typescript_rest \
 		-k 'not typescript_rest or not (certificate or cannot_be_trusted)'
@@ -319,7 +359,7 @@ test-client-web: lint-web client-web client-java $(ENV) ## Test the page: its pa
 	@command -v chromium > /dev/null || { echo 'chromium not found: apt-get install chromium' >&2; exit 1; }
 	@cmp $(WEB)/dist/index.html $(PAGE)/index.html && diff -r --exclude index.html $(WEB)/dist/page $(PAGE) || { echo 'the committed page is not what its sources give: make page' >&2; exit 1; }
 	@$(WEB_NPM) test
-	$(BIN)/pytest clients/tests/test_page.py clients/tests/test_page_programs.py clients/tests/test_page_tables.py
+	$(PYTEST_ONE_BY_ONE) clients/tests/test_page.py clients/tests/test_page_programs.py clients/tests/test_page_tables.py
 
 .PHONY: test-page-firefox
 test-page-firefox: client-web $(ENV) ## Walk through the page of a real server in Firefox
@@ -342,7 +382,7 @@ client-java: $(JAVA_CLIENT) ## Generate the Java messages, and build the Java cl
 .PHONY: test-client-java
 test-client-java: $(JAVA_CLIENT) $(ENV) ## Test the Java client
 	$(MVN) spotless:check surefire:test
-	$(BIN)/pytest clients/tests/test_conformance.py clients/tests/test_large.py \
+	$(PYTEST_ONE_BY_ONE) clients/tests/test_conformance.py clients/tests/test_large.py \
 		clients/tests/test_access.py clients/tests/test_operations.py clients/tests/test_java.py --client java
 
 $(JAVA_CLIENT): clients/java/pom.xml $(CLIENT_CONTRACT) $(shell find clients/java/src -name '*.java')
@@ -421,6 +461,11 @@ seeds-check: $(ENV) ## The committed page of the seeds is what its rows and kept
 .PHONY: docs
 docs: $(ENV) $(BUF_ENV) ## The documents as a site in docs/site; warnings are errors
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+
+.PHONY: flaky
+flaky: $(ENV) ## The list of flaky tests is short, and no entry is old; the parts of CI name files that exist
+	$(BIN)/python -m tools.testing.flaky check
+	@$(BIN)/python -m tools.testing.parts list > /dev/null
 
 .PHONY: locks
 locks: ## The locks name no address
@@ -557,13 +602,13 @@ stand-in: ## Make the bases for `make image` where no registry can be reached, b
 
 .PHONY: test-image
 test-image: $(ENV) image-on-stand-in ## Build the image on a stand-in, and run it as an engine of containers would
-	BUILDAH='$(TEST_BUILDAH)' TEST_IMAGE=$(IMAGE) $(BIN)/pytest deploy/tests/image
+	BUILDAH='$(TEST_BUILDAH)' TEST_IMAGE=$(IMAGE) $(PYTEST_ONE_BY_ONE) deploy/tests/image
 
 .PHONY: test-image-sources
 test-image-sources: $(ENV) build/containers/.base ## Build the second image on a stand-in, and have it read by URI and run a Dask cluster
 	BUILDAH='$(TEST_BUILDAH)' BASE_IMAGE=$(STAND_IN) BUILD_IMAGE=$(STAND_IN)-build \
 		tools/image.sh $(IMAGE)-sources build/image-sources --build-arg REQUIREMENTS=sources
-	BUILDAH='$(TEST_BUILDAH)' TEST_IMAGE=$(IMAGE)-sources $(BIN)/pytest deploy/tests/image_sources
+	BUILDAH='$(TEST_BUILDAH)' TEST_IMAGE=$(IMAGE)-sources $(PYTEST_ONE_BY_ONE) deploy/tests/image_sources
 
 .PHONY: image-on-stand-in
 image-on-stand-in: build/containers/.base

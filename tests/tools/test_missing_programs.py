@@ -60,8 +60,20 @@ def test_a_program_that_is_built_is_named_with_the_target_that_builds_it(run, tm
     assert told == "rclone: 1 test; to run them: make stores"
 
 
-def test_where_all_programs_are_demanded_the_test_fails(run) -> None:
-    ended = run(**{DEMAND: "1"})
+@pytest.mark.parametrize(
+    ("program", "demand", "code"),
+    [("promtool", "all", 1), ("promtool", "packages", 1), ("rclone", "packages", 0)],
+)
+def test_a_program_that_is_demanded_and_missing_fails_its_test(
+    run, tmp_path, program: str, demand: str, code: int
+) -> None:
+    (tmp_path / "conftest.py").write_text(
+        "from tools import programs\nprograms._SYSTEM_FOLDERS = ()\n"
+        "programs.BUILT['rclone'] = ('nowhere', 'make stores')\n"
+    )
+    (tmp_path / "test_it.py").write_text(f"def test_it(program):\n    program({program!r})\n")
 
-    assert "program not found: promtool; apt-get install prometheus" in ended.stdout
-    assert ended.returncode == 1
+    ended = run(**{DEMAND: demand})
+
+    assert f"program not found: {program}" in ended.stdout
+    assert ended.returncode == code

@@ -28,7 +28,7 @@ test-release: export BUILDAH := $(TEST_BUILDAH)
 test-release: rehearsal-keys image-on-stand-in $(RELEASE_PARTS) $(COSIGN) ## Rehearse a release, install each client from it, and change bytes of it
 	@$(PYTHON) tools/programs.py install docker-registry skopeo
 	tools/release/sign.sh $(COSIGN) $(RELEASE_KEYS) $(RELEASE)
-	TEST_RELEASE=$(RELEASE) TEST_RELEASE_KEYS=$(RELEASE_KEYS) $(BIN)/pytest deploy/tests/release
+	TEST_RELEASE=$(RELEASE) TEST_RELEASE_KEYS=$(RELEASE_KEYS) $(PYTEST_ONE_BY_ONE) deploy/tests/release
 
 .PHONY: rehearsal-keys
 rehearsal-keys: $(COSIGN)

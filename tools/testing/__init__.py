@@ -1,0 +1,1 @@
+"""Runs of the tests: their profile, repetition of failures, selection by imports, parts of CI."""

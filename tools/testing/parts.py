@@ -1,0 +1,201 @@
+"""Parts of CI that ask foreign software: each runs where its inputs changed since it last passed.
+
+    python -m tools.testing.parts run [--all] [PART ...]
+    python -m tools.testing.parts list
+
+`.ci/parts.toml` names the parts, `.ci/passed.json` the digest of each part's inputs when it last
+passed. A run that passes writes the digest; commit it, and CI leaves the part out until an input
+changes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import hashlib
+import json
+import subprocess
+import sys
+import threading
+import time
+import tomllib
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from tools import programs
+
+ROOT = Path(__file__).parents[2]
+PARTS = Path(".ci/parts.toml")
+PASSED = Path(".ci/passed.json")
+
+_PASSED_LOCK = threading.Lock()
+
+
+class PartsError(Exception):
+    """A table of parts that does not fit the checkout."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of CI.
+
+    Attributes
+    ----------
+    name : str
+    guards : str
+        What it finds that no other part does.
+    programs : tuple of str
+        That it needs beside those of `make test`, by the names of tools/programs.py.
+    command : tuple of str
+    inputs : tuple of str
+        Patterns of paths from the root; `*` crosses folders.
+    lane : str
+        Parts of one lane run one after the other; lanes run side by side, but for "last".
+    """
+
+    name: str
+    guards: str
+    programs: tuple[str, ...]
+    command: tuple[str, ...]
+    inputs: tuple[str, ...]
+    lane: str
+
+
+def read(root: Path) -> tuple[Part, ...]:
+    """Read the parts."""
+    document = tomllib.loads((root / PARTS).read_text(encoding="utf-8"))
+    groups = document["groups"]
+    return tuple(_part(name, entry, groups) for name, entry in document["part"].items())
+
+
+def _part(name: str, entry: Mapping[str, object], groups: Mapping[str, Sequence[str]]) -> Part:
+    inputs: list[str] = []
+    for pattern in _strings(entry["inputs"]):
+        inputs += groups[pattern[1:]] if pattern.startswith("@") else [pattern]
+    needed, command = _strings(entry.get("programs", [])), _strings(entry["command"])
+    return Part(name, str(entry["guards"]), needed, command, tuple(inputs), str(entry["lane"]))
+
+
+def _strings(value: object) -> tuple[str, ...]:
+    assert isinstance(value, list)  # noqa: S101 - of our own table
+    return tuple(map(str, value))
+
+
+def digest(root: Path, part: Part) -> str:
+    """Digest a part's command and the paths and bytes of its inputs, those that git knows.
+
+    Raises
+    ------
+    PartsError
+        A pattern that fits no file: it would guard nothing.
+    """
+    files = _files(root)
+    total = hashlib.sha256("\0".join(part.command).encode())
+    chosen: set[str] = set()
+    for pattern in part.inputs:
+        fitting = {file for file in files if fnmatchcase(file, pattern)}
+        if not fitting:
+            raise PartsError(f"{part.name}: no file fits {pattern!r}")
+        chosen |= fitting
+    for file in sorted(chosen):
+        content = hashlib.sha256((root / file).read_bytes()).hexdigest()
+        total.update(f"\0{file}\0{content}".encode())
+    return total.hexdigest()
+
+
+def _files(root: Path) -> list[str]:
+    command = ["git", "-c", "safe.directory=*", "ls-files", "-z", "--cached", "--others"]
+    listed = subprocess.check_output(  # noqa: S603 - ours
+        [*command, "--exclude-standard"], cwd=root, text=True
+    )
+    return [file for file in listed.split("\0") if file and (root / file).is_file()]
+
+
+def passed(root: Path) -> dict[str, dict[str, str]]:
+    """Return digest and date by part, as committed."""
+    path = root / PASSED
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+
+
+def is_stale(root: Path, part: Part) -> bool:
+    """Whether inputs changed since the part last passed."""
+    return passed(root).get(part.name, {}).get("digest") != digest(root, part)
+
+
+def run(root: Path, parts: Sequence[Part]) -> list[str]:
+    """Run parts by their lanes; returns the names of those that failed."""
+    programs.install(sorted({program for part in parts for program in part.programs}))
+    lanes = dict.fromkeys(part.lane for part in parts if part.lane != "last")
+    with ThreadPoolExecutor(max(1, len(lanes))) as threads:
+        run_lane = [threads.submit(_run_lane, root, parts, lane) for lane in lanes]
+        failed = [name for lane in run_lane for name in lane.result()]
+    return failed + _run_lane(root, parts, "last")
+
+
+def _run_lane(root: Path, parts: Sequence[Part], lane: str) -> list[str]:
+    return [part.name for part in parts if part.lane == lane and not _run_part(root, part)]
+
+
+def _run_part(root: Path, part: Part) -> bool:
+    """Run a part, and keep its digest where it passes."""
+    before = digest(root, part)
+    _tell(f"part {part.name}: {' '.join(part.command)}")
+    begin = time.monotonic()
+    code = subprocess.run(part.command, cwd=root, check=False).returncode  # noqa: S603 - ours
+    _tell(f"part {part.name}: {'failed' if code else 'passed'} ({time.monotonic() - begin:.0f} s)")
+    if not code and digest(root, part) == before:
+        _keep(root, part.name, before)
+    return not code
+
+
+def _keep(root: Path, name: str, digest_: str) -> None:
+    today = datetime.datetime.now(tz=datetime.UTC).date().isoformat()
+    with _PASSED_LOCK:
+        record = {**passed(root), name: {"digest": digest_, "date": today}}
+        text = json.dumps(dict(sorted(record.items())), indent=2)
+        (root / PASSED).write_text(f"{text}\n", encoding="utf-8")
+
+
+def main(arguments: Sequence[str], root: Path = ROOT) -> int:
+    """Run the command line."""
+    asked = _parser().parse_args(arguments)
+    parts = read(root)
+    names = {part.name for part in parts}
+    if unknown := set(asked.parts) - names:
+        raise SystemExit(
+            f"no part is named {', '.join(sorted(unknown))}; there are {sorted(names)}"
+        )
+    chosen = [part for part in parts if part.name in (set(asked.parts) or names)]
+    stale = [part for part in chosen if is_stale(root, part)]
+    if asked.command == "list":
+        for part in chosen:
+            _tell(f"{'stale ' if part in stale else 'passed'}  {part.name:16}  {part.guards}")
+        return 0
+    for part in chosen:
+        if part not in stale and not asked.all:
+            date = passed(root)[part.name]["date"]
+            _tell(f"part {part.name}: left out, passed on these inputs on {date}")
+    failed = run(root, chosen if asked.all else stale)
+    _tell(f"failed parts: {', '.join(failed)}" if failed else "all parts passed")
+    return int(bool(failed))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m tools.testing.parts", description=__doc__)
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument("command", choices=["run", "list"])
+    parser.add_argument("parts", nargs="*", metavar="PART", help="these parts; all unless given")
+    parser.add_argument("--all", action="store_true", help="run parts that passed, too")
+    return parser
+
+
+def _tell(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
