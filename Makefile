@@ -81,6 +81,8 @@ check: lint lint-typescript lint-web types layers contract messages messages-go 
 
 # Programs that the tests run, and the workers that run them: more than 4 only cost memory.
 PROGRAMS := redis-server haproxy promtool curl
+# Compiled loops of the trees, once for all processes of the tests that would compile them side by side.
+COMPILED := build/.compiled
 # A test that fails runs again, alone, twice.
 PYTEST_ONE_BY_ONE := $(BIN)/python -m tools.testing.again
 PYTEST := $(PYTEST_ONE_BY_ONE) --numprocesses auto --maxprocesses 4 --dist worksteal
@@ -95,7 +97,7 @@ FOREIGN_TESTS := $(STORE_TESTS) $(MODEL_SERVER_TESTS) $(EXPORT_TESTS) $(NOTEBOOK
 SIDE_BY_SIDE := $(addprefix tests/,adapters/cluster client conformance docs examples golden methods trees)
 
 .PHONY: test
-test: $(ENV) ## Run the tests that every change needs; ARGS are passed to pytest
+test: $(COMPILED) ## Run the tests that every change needs; ARGS are passed to pytest
 	@$(PYTHON) tools/programs.py install $(PROGRAMS)
 	@$(BIN)/python -m tools.testing.flaky begin
 	$(PYTEST) $(ARGS)
@@ -105,7 +107,7 @@ test-changed: $(ENV) ## Run the tests that what changed since BASE (main) can re
 	$(BIN)/python -m tools.testing.changed $(BASE)
 
 .PHONY: test-slow
-test-slow: $(ENV) ## Run the slow tests of the project itself
+test-slow: $(COMPILED) ## Run the slow tests of the project itself
 	@$(PYTHON) tools/programs.py install $(PROGRAMS)
 	$(PYTEST) -m slow $(SIDE_BY_SIDE) $(FOREIGN_TESTS:%=--ignore %) $(ARGS)
 	@# One after the other: some of them load the whole machine.
@@ -692,6 +694,11 @@ $(ENV): requirements/dev.txt pyproject.toml clients/python/pyproject.toml
 	$(PYTHON) -m venv .venv
 	.venv/$(INSTALL) requirements/dev.txt
 	$(BIN)/pip install --quiet --no-deps --no-build-isolation -e clients/python -e .
+	@touch $@
+
+$(COMPILED): $(ENV) $(shell find service/onnxplain_server/trees -name '*.py')
+	@mkdir -p $(@D)
+	$(BIN)/python -c 'from onnxplain_server.adapters.workers.sandbox import preload; preload.load()'
 	@touch $@
 
 $(PROTO_ENV): requirements/proto.txt

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -25,13 +25,13 @@ Manifests = Callable[[str], tuple[list[Any], Any]]
 
 
 @pytest.fixture(scope="session")
-def schema() -> Mapping[str, Any]:
+def definition() -> jsonschema.protocols.Validator:
     """The definition as JSON schema, in which fields that it does not name are faults."""
     with gzip.open(DEFINITION) as file:
-        definition = yaml.load(file, yaml.CSafeLoader)
-    (version,) = definition["spec"]["versions"]
-    found: Mapping[str, Any] = closed(version["schema"]["openAPIV3Schema"])
-    return found
+        resource = yaml.load(file, yaml.CSafeLoader)
+    (version,) = resource["spec"]["versions"]
+    schema = closed(version["schema"]["openAPIV3Schema"])
+    return jsonschema.validators.validator_for(schema)(schema)
 
 
 def closed(value: Any) -> Any:
@@ -72,23 +72,23 @@ def settings_of(service: Any) -> Settings:
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_kserve_knows_every_field(manifests: Manifests, schema, form: str) -> None:
+def test_kserve_knows_every_field(manifests: Manifests, definition, form: str) -> None:
     others, service = manifests(form)
 
-    jsonschema.validate(service, schema)
+    definition.validate(service)
     for other in others:
         kubernetes_validate.validate(other, kubernetes_validate.latest_version(), strict=True)
 
 
 @pytest.mark.parametrize("fault", ["explainers", "predictor"])
-def test_the_definition_finds_faults(manifests: Manifests, schema, fault: str) -> None:
+def test_the_definition_finds_faults(manifests: Manifests, definition, fault: str) -> None:
     _, service = manifests("model")
     spec = {k: v for k, v in service["spec"].items() if k != fault}
     if fault == "explainers":
         spec[fault] = spec["explainer"]
 
     with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate({**service, "spec": spec}, schema)
+        definition.validate({**service, "spec": spec})
 
 
 def test_a_model_by_its_uri_is_what_the_explainer_reads(manifests: Manifests) -> None:

@@ -160,6 +160,7 @@ def points(curve: Json, n_columns: int) -> np.ndarray[Any, Any]:
     return np.hstack([grid, values])
 
 
+@pytest.mark.slow
 def test_sampled_rows_give_the_same_statistics_on_average(explain: Explain) -> None:
     case = next(case for case in CASES if "hstats_subsample" in expected(case))
     golden = expected(case)["hstats_subsample"]

@@ -31,6 +31,7 @@ def libraries(pid: int) -> bool:
 
 
 def test_a_request_that_needs_scikit_learn_goes_to_a_worker_that_has_it(own, reference) -> None:
+    """Workers of both pools are counted, and the rows that either predicted."""
     runner = own()
     assert not any(libraries(worker.pid) for worker in runner._pool._spares)
     runner.explain(own.request(GOOD, ROWS, CURVES), {}, own.call())
@@ -43,29 +44,24 @@ def test_a_request_that_needs_scikit_learn_goes_to_a_worker_that_has_it(own, ref
     assert runner._learning is not None
     pool = runner._learning[0]
     assert [libraries(worker.pid) for worker in pool._warm] == [True]
+    assert answer.receipt.predicted_row_count >= 60
+    counts = runner.counts()
+    assert len(counts.own_bytes["warm"]) == 2
+    assert counts.start_count >= 2
     assert len(answer.explanations) == 2
     for one, other in zip(answer.explanations, expected.explanations, strict=True):
         assert own.same(one, other)
 
 
-@pytest.mark.parametrize("method", [LEARNED, SHRUNKEN], ids=["feature vectors", "FIRM"])
-def test_the_receipt_counts_the_rows_of_such_a_request(own, method: MethodOptions) -> None:
+@pytest.mark.slow
+def test_the_receipt_counts_the_rows_of_such_a_request(own) -> None:
     """Whatever worker has it first."""
-    found = own().explain(own.request(GOOD, ROWS, method), {}, own.call())
+    found = own().explain(own.request(GOOD, ROWS, SHRUNKEN), {}, own.call())
 
     assert ExplainResponse.FromString(found.content).receipt.predicted_row_count >= 60
 
 
-def test_workers_of_both_pools_are_counted(own) -> None:
-    runner = own()
-    runner.explain(own.request(GOOD, ROWS, LEARNED), {}, own.call())
-
-    counts = runner.counts()
-
-    assert len(counts.own_bytes["warm"]) == 2
-    assert counts.start_count >= 2
-
-
+@pytest.mark.slow
 def test_waiting_for_the_first_such_worker_ends_with_the_deadline(own) -> None:
     """Its zygote takes a second or more to load."""
     runner = own()

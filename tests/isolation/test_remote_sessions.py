@@ -64,15 +64,15 @@ def test_a_refused_session_costs_no_worker(own: Any) -> None:
     assert not any(runner.counts().ends.values())
 
 
-@pytest.mark.parametrize("answer", [b"", b"garbage", bytes(64)])
-def test_a_worker_that_is_told_garbage_refuses_its_request_only(own: Any, answer: bytes) -> None:
+def test_a_worker_that_is_told_garbage_refuses_its_request_only(own: Any) -> None:
     runner = own()
-    runner._remote_sessions = Silent(answer)
-    with pytest.raises(ExplainError) as failed:
-        runner.describe(DESCRIBE, BLOBS, own.call())
+    for answer in (b"", b"garbage", bytes(64)):
+        runner._remote_sessions = Silent(answer)
+        with pytest.raises(ExplainError) as failed:
+            runner.describe(DESCRIBE, BLOBS, own.call())
+        assert failed.value.reason is Reason.REMOTE_MODEL_UNAVAILABLE
     again = own.request(model([node("Neg", "X")]).SerializeToString())
 
-    assert failed.value.reason is Reason.REMOTE_MODEL_UNAVAILABLE
     assert own.answer(runner.explain(again, {}, own.call()).content).explanations
     assert not any(runner.counts().ends.values())
     assert isinstance(runner, Isolated)

@@ -82,6 +82,7 @@ def test_a_zygote_that_ends_while_it_prepares_is_told(own, monkeypatch: pytest.M
         own()
 
 
+@pytest.mark.slow
 def test_a_worker_that_ends_while_it_is_confined_is_told(own) -> None:
     with pytest.raises(StartError, match="a worker ended by an error at its start"):
         own(thread_count=None)
@@ -108,6 +109,7 @@ def test_a_zygote_that_does_not_answer_is_replaced(own, monkeypatch: pytest.Monk
     assert runner.ready
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_killed_at_its_start_is_no_reason_to_refuse(
     own, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -14,19 +14,36 @@ from hypothesis import strategies as st
 COUNT = int(os.environ.get("TEST_PROPERTIES", "25"))
 """Requests per method; `make torture` sends more, each time others."""
 
-thorough = settings(
-    max_examples=COUNT,
-    derandomize="TEST_PROPERTIES" not in os.environ,
-    suppress_health_check=list(HealthCheck),
-    print_blob=True,
-)
+FORESTS = "featureVectors"
+"""The method that grows forests, a hundred times as dear as another."""
 
 
-@pytest.mark.parametrize("method", METHODS)
-@thorough
+def thorough(count: int) -> settings:
+    """So many requests."""
+    return settings(
+        max_examples=count,
+        derandomize="TEST_PROPERTIES" not in os.environ,
+        suppress_health_check=list(HealthCheck),
+        print_blob=True,
+    )
+
+
+@pytest.mark.parametrize("method", [method for method in METHODS if method != FORESTS])
+@thorough(COUNT)
 @given(data=st.data())
 def test_what_changes_nothing_of_a_request_changes_no_answer(ask, method: str, data) -> None:
     """Nor is there any request without an answer or a reason; nor a NaN that nothing explains."""
+    check_change(ask, method, data)
+
+
+@thorough(max(1, COUNT // 5))
+@given(data=st.data())
+def test_what_changes_nothing_of_a_request_changes_no_vectors(ask, data) -> None:
+    check_change(ask, FORESTS, data)
+
+
+def check_change(ask, method: str, data) -> None:
+    """Draw a request and a change of it, and compare the answers."""
     case = data.draw(cases(method))
     change = data.draw(st.sampled_from(["engines", *CHANGES]))
     event(change)

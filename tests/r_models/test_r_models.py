@@ -20,6 +20,8 @@ from onnxplain_server.trees.reading.ensemble import Ensemble, read_tree_sums
 from tools.missing_programs import DEMAND
 from tools.programs import advice
 
+pytestmark = pytest.mark.slow
+
 HERE = Path(__file__).parent
 PACKAGE = HERE.parents[1] / "clients" / "r"
 FEATURES = ("size", "age", "rooms", "slope", "town", "grade")
@@ -159,7 +161,6 @@ def test_linear_models_predict_what_r_predicts(rscript: str, tmp_path: Path) -> 
     assert messages[3].startswith("write_onnx() takes forests and boosting of ranger")
 
 
-@pytest.mark.slow
 def test_models_inside_other_objects_are_found(rscript: str, tmp_path: Path) -> None:
     run(rscript, "containers.R", tmp_path)
 
@@ -171,7 +172,6 @@ def test_models_inside_other_objects_are_found(rscript: str, tmp_path: Path) -> 
     assert untrained == "the learner is not trained"
 
 
-@pytest.mark.slow
 def test_exact_statistics_are_those_by_definition(statistics: Path) -> None:
     """H², H²_j and a pair, computed in R from predict() on all pairs of 40 rows."""
     options = onnxplain.Interactions(pairwise_feature_count=6)
@@ -190,7 +190,6 @@ def test_exact_statistics_are_those_by_definition(statistics: Path) -> None:
             assert found == pytest.approx(expected.tolist(), rel=1e-6)
 
 
-@pytest.mark.slow
 def test_gbm_s_own_statistics_are_ours_where_features_are_independent(statistics: Path) -> None:
     expected = pd.read_csv(statistics / "interact_gbm.csv")
     options = onnxplain.Interactions(pairwise_feature_count=3)

@@ -54,7 +54,7 @@ def start(lacking: str, isolation: str) -> subprocess.Popen[str]:
     )
 
 
-@pytest.mark.parametrize("lacking", LACKING)
+@pytest.mark.parametrize("lacking", ["landlock", pytest.param("seccomp", marks=pytest.mark.slow)])
 def test_require_refuses_to_start_and_names_what_is_missing(lacking: str) -> None:
     with start(lacking, "require") as process:
         *_, last = process.communicate()[1].splitlines()
@@ -65,6 +65,7 @@ def test_require_refuses_to_start_and_names_what_is_missing(lacking: str) -> Non
     assert "ONNXPLAIN_ISOLATION (--isolation)" in last
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lacking", LACKING)
 def test_available_warns_and_serves(lacking: str) -> None:
     with start(lacking, "available") as process:
@@ -82,6 +83,7 @@ def test_available_warns_and_serves(lacking: str) -> None:
     )
 
 
+@pytest.mark.slow
 def test_require_serves_where_nothing_is_missing(serve) -> None:
     server = serve(isolation="available")
     if any("lacks sandbox protections" in line for line in server.log):

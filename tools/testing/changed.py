@@ -89,7 +89,7 @@ def _module(file: str) -> str:
 
 def _steps(modules: Iterable[str]) -> dict[str, int]:
     """Return how many imports lie between each module and the nearest changed one."""
-    graph = grimp.build_graph(*_PACKAGES)
+    graph = _graph()
     steps = dict.fromkeys(modules, 0)
     front = [name for name in modules if name in graph.modules]
     while front:
@@ -97,6 +97,11 @@ def _steps(modules: Iterable[str]) -> dict[str, int]:
         front = [name for name in importers if name not in steps]
         steps |= dict.fromkeys(front, 1 + max(steps.values()))
     return steps
+
+
+@cache
+def _graph() -> grimp.ImportGraph:
+    return grimp.build_graph(*_PACKAGES)
 
 
 def _sources(root: Path, test: Path) -> set[Path]:

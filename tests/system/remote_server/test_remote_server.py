@@ -66,7 +66,7 @@ def await_metric(server: Any, name: str) -> None:
         time.sleep(0.05)
 
 
-@pytest.mark.parametrize("isolation", ["available", "none"])
+@pytest.mark.parametrize("isolation", ["available", pytest.param("none", marks=pytest.mark.slow)])
 def test_a_remote_model_is_explained_as_its_file(
     serve: Callable[..., Any], models: Any, listed: Any, case: Any, tmp_path: Path, isolation: str
 ) -> None:
@@ -116,6 +116,7 @@ def check_confinement(server: Any, isolation: str) -> None:
         assert "onnxruntime" not in maps
 
 
+@pytest.mark.slow
 def test_rest_asks_remote_models(
     serve: Callable[..., Any], models: Any, listed: Any, case: Any
 ) -> None:
@@ -141,6 +142,7 @@ def test_rest_asks_remote_models(
     assert explained["averageLoss"]["losses"][0]["values"] == pytest.approx(expected, rel=1e-6)
 
 
+@pytest.mark.slow
 def test_what_is_not_listed_is_refused(
     serve: Callable[..., Any], models: Any, listed: Any, case: Any
 ) -> None:
@@ -178,6 +180,7 @@ def test_a_server_without_a_list_names_the_setting(server: Any, case: Any) -> No
             assert "remote_models_file" in str(refused.value)
 
 
+@pytest.mark.slow
 def test_a_deadline_ends_calls_under_way(
     serve: Callable[..., Any], models: Any, listed: Any, case: Any
 ) -> None:

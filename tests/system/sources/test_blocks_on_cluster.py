@@ -26,6 +26,8 @@ from tests.system.sources.test_blocks import (
 __all__ = ["expected", "parquet", "path", "store"]
 """Fixtures."""
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def listed(store: Any, tmp_path: Path) -> Path:

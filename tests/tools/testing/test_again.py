@@ -27,13 +27,14 @@ SOUND = "def test_of_sound_code():\n    assert True\n"
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A project with one sound test and no list of flaky ones."""
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
     (tmp_path / "test_sound.py").write_text(SOUND)
     return tmp_path
 
 
 def run(project: Path) -> int:
-    return again.main(["-q", "-p", "no:randomly"], project)
+    return again.main(["-q", "-p", "xdist"], project)
 
 
 def test_a_flake_is_named_with_its_first_failure_and_does_not_end_the_run(project: Path) -> None:

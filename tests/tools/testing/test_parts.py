@@ -77,3 +77,8 @@ def test_a_pattern_that_fits_no_file_is_refused(project: Path) -> None:
 
 def test_the_parts_of_this_checkout_name_files_that_are_there() -> None:
     assert all(parts.digest(ROOT, part) for part in parts.read(ROOT))
+
+
+def test_contributing_says_which_part_guards_what() -> None:
+    page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    assert all(f"| `{part.name}` | {part.guards} |" in page for part in parts.read(ROOT))
