@@ -18,6 +18,7 @@ CURVE_COUNTS = range(4_500, ROW_COUNT + 1, 250)
 """Answers of 32 to 43 MB: the memory ends in another step of writing each of them."""
 
 
+@pytest.mark.slow
 def test_memory_that_ends_while_an_answer_is_written_is_out_of_memory(
     own, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -42,6 +42,7 @@ def workers(own, runner: Isolated) -> set[int]:
     return actual
 
 
+@pytest.mark.slow
 def test_a_worker_killed_while_idle_is_not_noticed(own) -> None:
     runner = own()
     for _ in range(40):
@@ -139,6 +140,7 @@ def test_kills_under_load_cost_one_retry_each(own, at_work: set[Worker]) -> None
     assert all(retries)
 
 
+@pytest.mark.slow
 def test_the_zygote_s_death_is_survived_and_told(own) -> None:
     runner = own()
     first, before = runner._pool._zygote, zygote(runner)
@@ -274,6 +276,7 @@ def test_the_worker_of_one_caller_is_never_given_to_another(own) -> None:
     assert len({worker.pid for worker in runner._pool._warm} - {first}) == 1
 
 
+@pytest.mark.slow
 def test_cached_numbers_go_through_the_parent_under_its_names(own, make) -> None:
     runner, host = own(), make.host()
     request = own.request(GOOD)
@@ -301,6 +304,7 @@ def test_processor_time_is_counted_for_the_request_that_used_it(own) -> None:
     assert sum(seconds) <= runner.counts().processor_seconds - before + 0.02
 
 
+@pytest.mark.slow
 def test_the_time_of_a_killed_worker_is_counted(own) -> None:
     runner, usage = own(), Usage()
 
@@ -318,6 +322,7 @@ def test_the_time_of_a_killed_worker_is_counted(own) -> None:
     assert usage.processor_seconds >= used
 
 
+@pytest.mark.slow
 def test_a_worker_retires_before_its_processor_time_is_used_up(own) -> None:
     from onnxplain_server.adapters.workers.sandbox.resource_limits import Budget  # noqa: PLC0415 - only here
 
@@ -332,6 +337,7 @@ def test_a_worker_retires_before_its_processor_time_is_used_up(own) -> None:
     assert {how: count for how, count in runner.counts().ends.items() if count} == {"retired": 1}
 
 
+@pytest.mark.slow
 def test_a_worker_that_cannot_be_started_leaves_no_descriptor(own) -> None:
     """Without room for files, there is no memory to share with it."""
     started = own()._pool._zygote

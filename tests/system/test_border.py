@@ -164,6 +164,7 @@ def test_heavy_requests_neither_stall_the_serving_process_nor_stay_in_its_memory
         time.sleep(0.2)
 
 
+@pytest.mark.slow
 def test_a_response_above_the_limit_is_refused_on_both_surfaces_with_what_to_do(serve) -> None:
     frugal = serve(max_response_bytes=2**16)
     request = heavy.huge_answer(50)
@@ -209,6 +210,7 @@ def in_flight_requests(server) -> float:
     return float(found[1])
 
 
+@pytest.mark.slow
 def test_slow_readers_of_large_responses_hold_neither_tickets_nor_files(server) -> None:
     small = heavy.rest_document(heavy.small())
     large = heavy.rest_document(heavy.huge_answer(100))
@@ -227,6 +229,7 @@ def test_slow_readers_of_large_responses_hold_neither_tickets_nor_files(server) 
     wait_until(lambda: open_files(server.process.pid) <= before)
 
 
+@pytest.mark.slow
 def test_a_large_response_comes_whole_on_both_surfaces(server) -> None:
     request = heavy.huge_answer(300)
 

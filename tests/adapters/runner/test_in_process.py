@@ -80,7 +80,7 @@ def request(**given) -> ExplainRequest:
         CURVES,
         MethodOptions(individual_conditional_expectation=IndividualConditionalExpectationOptions()),
         MethodOptions(permutation_importance=PermutationImportanceOptions()),
-        MethodOptions(feature_vectors=FeatureVectorsOptions()),
+        MethodOptions(feature_vectors=FeatureVectorsOptions(sentence_count=200)),
         MethodOptions(firm=FirmOptions()),
         MethodOptions(firm=FirmOptions(features=["a", "b", "a * b"], source="BOTH")),
         MethodOptions(firm=FirmOptions(estimator="SLOPE")),

@@ -37,6 +37,8 @@ ADDRESS = "s3://rows/rows.parquet"
 TABLE = onnxplain.TableUris(ADDRESS)
 MIB = 2**20
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def parquet() -> bytes:
