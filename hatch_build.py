@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -37,12 +38,27 @@ class CompiledKernels(BuildHookInterface[Any]):
 
 def _compile(sources: Path, folder: str) -> None:
     module = _KERNELS.replace("/", ".") + ".ahead_of_time"
+    # Of PYTHONPATH, pip makes the environment that holds the build's requirements.
+    paths = filter(None, (str(sources), os.environ.get("PYTHONPATH")))
     done = subprocess.run(  # noqa: S603 - our own module, by our own interpreter
         [sys.executable, "-m", module, folder],
-        env=os.environ | {"PYTHONPATH": str(sources)},
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(paths)},
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
         check=False,
     )
+    sys.stderr.write(done.stderr)
     if done.returncode:
-        raise SystemExit(
-            "onnxplain-server: compiling its loops failed; it needs a C compiler (g++)"
-        )
+        cause = _cause(done.returncode, done.stderr)
+        raise SystemExit(f"onnxplain-server: compiling its loops failed: {cause}")
+
+
+def _cause(status: int, errors: str) -> str:
+    """Return why a process failed: its signal, or the last line that it wrote."""
+    if status < 0:
+        return f"the compiling process was ended by {signal.Signals(-status).name}"
+    cause = (errors.strip().splitlines() or [f"the compiling process ended by status {status}"])[-1]
+    if cause.startswith("ModuleNotFoundError: "):
+        return f"{cause}; [build-system] in pyproject.toml names what the build requires"
+    return cause

@@ -2,6 +2,8 @@
 
 import json
 import os
+import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -9,6 +11,8 @@ from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
+
+import hatch_build
 
 
 @pytest.fixture(scope="module")
@@ -43,6 +47,83 @@ def test_the_source_gives_the_same_wheel(dist: Path, tmp_path: Path, package: st
     assert built.read_bytes() == shipped.read_bytes()
     with ZipFile(built) as wheel:
         assert f"{package}/py.typed" in wheel.namelist()
+
+
+@pytest.mark.parametrize(
+    ("program", "cause"),
+    [
+        ("import not_there", "ModuleNotFoundError: No module named 'not_there'; [build-system]"),
+        ("import sys; sys.exit('C compiler not found: gcc')", "C compiler not found: gcc"),
+        ("import sys; sys.exit(3)", "the compiling process ended by status 3"),
+        ("import os; os.kill(os.getpid(), 9)", "the compiling process was ended by SIGKILL"),
+    ],
+)
+def test_a_build_that_fails_says_what_failed(tmp_path: Path, program: str, cause: str) -> None:
+    with pytest.raises(SystemExit, match=f"its loops failed: {re.escape(cause)}"):
+        hatch_build._compile(stand_in(tmp_path, program), "nowhere")
+
+
+def test_the_build_finds_what_its_frontend_isolated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "isolated").mkdir()
+    (tmp_path / "isolated" / "requirement_of_the_build.py").touch()
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "isolated"))
+
+    hatch_build._compile(stand_in(tmp_path, "import requirement_of_the_build"), "nowhere")
+
+
+def stand_in(folder: Path, program: str) -> Path:
+    """A folder of sources whose compilation is this program."""
+    package = folder / "onnxplain_server" / "trees" / "kernels"
+    package.mkdir(parents=True)
+    for each in (package, package.parent, package.parents[1]):
+        (each / "__init__.py").touch()
+    (package / "ahead_of_time.py").write_text(program, encoding="utf-8")
+    return folder
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("source", ["checkout", "source distribution"])
+def test_pip_builds_from_sources_in_a_clean_environment(
+    root: Path, dist: Path, tmp_path: Path, source: str
+) -> None:
+    """The checkout by this Python, the source distribution by the newest that is here."""
+    if source == "checkout":
+        python, what = sys.executable, root
+    else:
+        python, (what,) = newest_python(), dist.glob("onnxplain_server-*.tar.gz")
+    subprocess.run([python, "-m", "venv", tmp_path / "env"], check=True)
+    programs = tmp_path / "env" / "bin"
+    # The client, which no index has yet, is found as source too.
+    (client,) = dist.glob("onnxplain-*.tar.gz")
+    install = [programs / "pip", "install", client, what]
+    done = subprocess.run(install, cwd=tmp_path, capture_output=True, text=True, check=False)
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    version = subprocess.check_output([programs / "onnxplain", "--version"], text=True)
+    assert "0.1.0" in version
+    find = "import onnxplain_server.trees.kernels as k; print(*k.__path__)"
+    found = subprocess.check_output([programs / "python", "-c", find], cwd=tmp_path, text=True)
+    assert list(Path(found.strip()).glob("_compiled_*.so"))
+
+
+ASK = """import ensurepip, pathlib, sys, sysconfig
+assert pathlib.Path(sysconfig.get_path("include"), "Python.h").exists()
+print(*sys.version_info[:2])"""
+
+
+def newest_python() -> str:
+    """The newest with headers: by its name, or beside this one, as pyenv has it; else this one."""
+    beside = Path(sys.base_prefix).parent.glob("3.*/bin/python3.*")
+    named = (shutil.which(f"python3.{minor}") for minor in range(11, 20))
+    found = {sys.version_info[:2]: sys.executable}
+    for path in filter(None, [*named, *map(str, beside)]):
+        done = subprocess.run([path, "-c", ASK], capture_output=True, text=True, check=False)
+        if done.returncode == 0:
+            major, minor = map(int, done.stdout.split())
+            found.setdefault((major, minor), path)
+    return found[max(found)]
 
 
 def install_lines(root: Path) -> list[str]:

@@ -13,6 +13,8 @@ import argparse
 import importlib
 import os
 import pkgutil
+import shlex
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -41,13 +43,16 @@ def compile_kernels(folder: Path, chosen: tuple[Level, ...] = levels()) -> list[
     Raises
     ------
     subprocess.CalledProcessError
-        Where a compiler fails; standard error says why.
+        Where the compilation of a level fails; its `stderr` says why.
     """
-    started = [(level, _start(folder, level)) for level in chosen]
-    for _, process in started:
-        if process.wait():
-            raise subprocess.CalledProcessError(process.returncode, process.args)
-    return [folder / _file_name(level) for level, _ in started]
+    processes = [_start(folder, level) for level in chosen]
+    # All end before one is judged: a folder that is removed after a failure has no writers.
+    errors = [process.communicate()[1] for process in processes]
+    for process, error in zip(processes, errors, strict=True):
+        if process.returncode:
+            raise subprocess.CalledProcessError(process.returncode, process.args, stderr=error)
+        sys.stderr.write(error)
+    return [folder / _file_name(level) for level in chosen]
 
 
 def _compile_in_place() -> None:
@@ -60,12 +65,16 @@ def _compile_in_place() -> None:
         compile_kernels(folder, (level,))
 
 
-def _start(folder: Path, level: Level) -> subprocess.Popen[bytes]:
+def _start(folder: Path, level: Level) -> subprocess.Popen[str]:
     """Start a process that compiles for one level: numba takes it from the environment."""
     command = [sys.executable, "-m", f"{__package__}.ahead_of_time", str(folder)]
     processor = {"NUMBA_CPU_NAME": level.processor, "NUMBA_CPU_FEATURES": ""}
     return subprocess.Popen(  # noqa: S603 - our own module, by our own interpreter
-        [*command, "--level", level.name], env=os.environ | processor | _REPRODUCIBLE
+        [*command, "--level", level.name],
+        env=os.environ | processor | _REPRODUCIBLE,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
     )
 
 
@@ -73,14 +82,30 @@ def _file_name(level: Level) -> str:
     return f"{module_name(level)}{sysconfig.get_config_var('EXT_SUFFIX')}"
 
 
+def _missing() -> str | None:
+    """Return what this machine lacks of a C compiler, with what else compiles C."""
+    for variable in ("CC", "CXX"):
+        command = os.environ.get(variable) or sysconfig.get_config_var(variable)
+        if command and shutil.which(shlex.split(command)[0]) is None:
+            return f"C compiler not found: {command} (Debian: g++)"
+    header = Path(sysconfig.get_path("include"), "Python.h")
+    return (
+        None if header.exists() else f"Python's headers not found: {header} (Debian: python3-dev)"
+    )
+
+
 def _compile(folder: Path, level: Level) -> None:
-    from numba.pycc import cc, compiler
+    from numba.pycc import cc, compiler, platform
 
     from onnxplain_server.trees.kernels.jit import numba_type, register_inlined
 
+    if missing := _missing():
+        sys.exit(missing)
     for found in pkgutil.walk_packages(trees.__path__, f"{trees.__name__}."):
         importlib.import_module(found.name)
     register_inlined()
+    if not platform.external_compiler_works():  # type: ignore[no-untyped-call]
+        sys.exit("C compiler found, but it fails to compile an empty program")
     module: Any = cc.CC(module_name(level), source_module=trees)  # type: ignore[no-untyped-call]
     module.output_dir, module.output_file = str(folder), _file_name(level)
     module.target_cpu = level.processor
@@ -109,13 +134,16 @@ def _main() -> None:
     target.add_argument("--in-place", action="store_true")
     parser.add_argument("--level", choices=[level.name for level in levels()])
     arguments = parser.parse_args()
-    if arguments.in_place:
-        _compile_in_place()
-    elif arguments.level is None:
-        compile_kernels(arguments.folder)
-    else:
+    if arguments.level is not None:
         (level,) = (each for each in levels() if each.name == arguments.level)
         _compile(arguments.folder, level)
+        return
+    try:
+        _compile_in_place() if arguments.in_place else compile_kernels(arguments.folder)
+    except subprocess.CalledProcessError as failed:
+        sys.stderr.write(failed.stderr)
+        # A process that was killed could not say so.
+        sys.exit(str(failed) if failed.returncode < 0 else 1)
 
 
 if __name__ == "__main__":
