@@ -92,7 +92,8 @@ MODEL_SERVER_TESTS := tests/system/remote tests/system/test_explainer_clients.py
 EXPORT_TESTS := tests/examples/test_export.py tests/journey
 NOTEBOOK_TESTS := tests/client/test_in_browser.py tests/client/test_notebook.py
 BROWSER_TESTS := tests/report/test_browser.py tests/transport/rest/test_pages_in_chromium.py
-FOREIGN_TESTS := $(STORE_TESTS) $(MODEL_SERVER_TESTS) $(EXPORT_TESTS) $(NOTEBOOK_TESTS) $(BROWSER_TESTS) tests/r_models
+PACKAGE_TESTS := tests/project/test_dist.py
+FOREIGN_TESTS := $(PACKAGE_TESTS) $(STORE_TESTS) $(MODEL_SERVER_TESTS) $(EXPORT_TESTS) $(NOTEBOOK_TESTS) $(BROWSER_TESTS) tests/r_models
 # Slow tests that use one core or a little more, and hold no limit of time or load.
 SIDE_BY_SIDE := $(addprefix tests/,adapters/cluster client conformance docs examples golden methods trees)
 
@@ -122,7 +123,7 @@ test-all: test test-slow ## Run all tests: those of `make test`, slow ones, and 
 	$(BIN)/python -m tools.testing.parts run --all
 	@$(BIN)/python -m tools.testing.flaky tell
 
-.PHONY: test-stores test-model-servers test-exports test-notebooks test-browser test-r
+.PHONY: test-stores test-model-servers test-exports test-notebooks test-browser test-r test-packages
 test-stores: $(ENV) $(STORES) $(MLFLOW_ENV)
 	$(PYTEST) -m 'slow or not slow' $(STORE_TESTS) $(ARGS)
 
@@ -139,6 +140,9 @@ test-notebooks: $(ENV) $(NOTEBOOK_ENV)
 test-browser: $(ENV)
 	@$(PYTHON) tools/programs.py install chromium
 	$(PYTEST_ONE_BY_ONE) -m slow $(BROWSER_TESTS) $(ARGS)
+
+test-packages: $(ENV)
+	$(PYTEST_ONE_BY_ONE) -m slow $(PACKAGE_TESTS) $(ARGS)
 
 test-r: $(ENV)
 	@$(PYTHON) tools/programs.py install Rscript

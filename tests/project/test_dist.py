@@ -23,6 +23,7 @@ def dist(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_both_packages_come_as_wheel_and_as_source(dist: Path) -> None:
     names = sorted(file.name.partition("-")[0] + file.suffix for file in dist.iterdir())
 
@@ -34,6 +35,7 @@ def test_both_packages_come_as_wheel_and_as_source(dist: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("package", ["onnxplain", "onnxplain_server"])
 def test_the_source_gives_the_same_wheel(dist: Path, tmp_path: Path, package: str) -> None:
     (archive,) = dist.glob(f"{package}-*.tar.gz")
