@@ -31,7 +31,7 @@ LIBRARIES = {
 }
 """Those that a method may import beside the computing ones, whatever the model."""
 ARGUMENTS = {
-    "feature_vectors": ("--set", "source=SURROGATE"),
+    "feature_vectors": ("--set", "source=SURROGATE", "--set", "sentence_count=100"),
     "firm": ("--set", "source=MODEL"),
 }
 SETTING_FLAGS = {"explainer", "serve", "settings"}

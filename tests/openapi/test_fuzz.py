@@ -24,7 +24,7 @@ from schemathesis.generation import GenerationMode
 CASES = os.environ.get("TEST_API_CASES", "")
 
 # The schemas of requests for explanations have thousands of limits.
-SHARE = 1 if CASES else 64
+SHARE = 1 if CASES else 128
 
 # A request that has the right shape can be wrong in what it means, and take too long.
 MEANT_WRONG = ["2xx", "400", "404", "413", "504"]

@@ -36,6 +36,21 @@ def test_both_packages_come_as_wheel_and_as_source(dist: Path) -> None:
 
 
 @pytest.mark.slow
+def test_wheel_of_the_server_holds_types_and_licence_but_no_messages(dist: Path) -> None:
+    (path,) = dist.glob("onnxplain_server-*.whl")
+    with ZipFile(path) as wheel:
+        files = set(wheel.namelist())
+    assert {"onnxplain_server/py.typed", "onnxplain_server/core/interfaces.py"} <= files
+    page = {
+        f"onnxplain_server/transport/rest/{name}"
+        for name in ("openapi.json", "docs.html", "docs.js")
+    }
+    assert page <= files
+    assert any(name.endswith("/licenses/LICENSE") for name in files)
+    assert not any(name.startswith("onnxplain/") for name in files)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("package", ["onnxplain", "onnxplain_server"])
 def test_the_source_gives_the_same_wheel(dist: Path, tmp_path: Path, package: str) -> None:
     (archive,) = dist.glob(f"{package}-*.tar.gz")

@@ -52,20 +52,6 @@ def test_wheel_of_the_client_holds_types_messages_and_licence(root: Path, tmp_pa
     assert not any(name.startswith("onnxplain_server") for name in files)
 
 
-def test_wheel_of_the_server_holds_types_and_licence_but_no_messages(
-    root: Path, tmp_path: Path
-) -> None:
-    files = wheel_files(root, tmp_path)
-    assert {"onnxplain_server/py.typed", "onnxplain_server/core/interfaces.py"} <= files
-    page = {
-        f"onnxplain_server/transport/rest/{name}"
-        for name in ("openapi.json", "docs.html", "docs.js")
-    }
-    assert page <= files
-    assert any(name.endswith("/licenses/LICENSE") for name in files)
-    assert not any(name.startswith("onnxplain/") for name in files)
-
-
 def test_extras_of_the_client_are_those_that_its_documents_name(
     server: dict[str, Any], client: dict[str, Any], root: Path
 ) -> None:

@@ -17,7 +17,7 @@ from onnxplain_server.core.errors import ExplainError
 from onnxplain_server.transport.admission.request_context import RequestContext
 from onnxplain_server.transport.admission.request_control import RequestControl
 
-LOOK_COUNT = 300
+LOOK_COUNT = 100
 SIGNER = Signer(b"a secret of the tests")
 CACHED = [
     name for name, (group, _) in hijacked.BEHAVIOURS.items() if group in {"recall", "remember"}

@@ -33,6 +33,7 @@ def replica(
     return lambda: serve(remote_models_file=listed(models.url), **shared)
 
 
+@pytest.mark.slow
 def test_another_replica_goes_on_with_a_remote_model(
     replica: Callable[[], Any], models: Any, case: Any
 ) -> None:
