@@ -4,7 +4,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-
 from onnxplain_server.adapters.runner.shared_files import check, shared_file
 from onnxplain_server.core.errors import ExplainError, Reason
 
