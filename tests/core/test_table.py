@@ -17,6 +17,12 @@ def test_a_column_is_found_by_its_name() -> None:
     assert TABLE.names == ("x", "s")
 
 
+def test_rows_of_a_part_are_numbered_as_in_the_table_that_was_sent() -> None:
+    part = TABLE.take(np.array([0, 2])).take(np.array([1]))
+
+    assert part.as_sent(np.array([0])).tolist() == [2]
+
+
 @pytest.mark.parametrize(
     ("name", "reason", "words"),
     [

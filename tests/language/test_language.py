@@ -60,6 +60,7 @@ def found(text: str) -> list[Any]:
         ("`class` in [1, 3]", [0, 1, 0, 1]),
         ("kmer(sequence, 'GAT', 1)", [0, 1, 0, NAN]),
         ("kmer(sequence, 'TTA')", [1, 1, 0, NAN]),
+        ("kmer(sequence, 'ACA')", [1, 0, 0, NAN]),
         ("kmer(sequence, 'A', 99)", [0, 0, 0, NAN]),
         ("kmer(sequence, 'TTACA', 2)", [1, 0, 0, NAN]),
         ("`petal length (cm)` > 2.5", [0, 0, 1, 1]),

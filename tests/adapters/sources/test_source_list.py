@@ -10,6 +10,7 @@ import pytest
 from onnxplain_server.adapters.listed.list_file import ListError
 from onnxplain_server.adapters.sources.canonical_uri import canonical
 from onnxplain_server.adapters.sources.source_list import read_source_list
+from onnxplain_server.core.errors import ExplainError
 
 PAGE = Path(__file__).parents[3] / "docs" / "sources.md"
 
@@ -46,6 +47,18 @@ def test_the_longest_prefix_holds(tmp_path: Any) -> None:
 
     assert listed.find(canonical("s3://bucket/inner/a")).byte_limit == 2
     assert listed.find(canonical("s3://bucket/other/a")).byte_limit == 1
+
+
+def test_results_go_below_a_prefix_that_is_listed_for_writing(tmp_path: Any) -> None:
+    listed = read(
+        tmp_path,
+        '[[source]]\nprefix = "s3://bucket/"\n'
+        '[[source]]\nprefix = "s3://bucket/results/"\nwrite = true\n',
+    )
+
+    assert listed.find(canonical("s3://bucket/results/a"), for_writing=True)
+    with pytest.raises(ExplainError, match="is listed for reading only"):
+        listed.find(canonical("s3://bucket/a"), for_writing=True)
 
 
 @pytest.mark.parametrize(

@@ -27,9 +27,17 @@ def test_every_fault_fits_the_code() -> None:
 
 def test_faults_are_of_many_kinds_and_say_their_effect() -> None:
     faults = read().faults
-    assert len(faults) == 49
-    assert len({fault.kind for fault in faults}) >= 25
+    assert len(faults) >= 120
+    assert len({fault.kind for fault in faults}) >= 60
     assert all(fault.effect.endswith(".") for fault in faults)
+
+
+def test_each_room_has_three_faults_of_different_kinds() -> None:
+    table = read()
+    kinds: dict[str, list[str]] = {room: [] for room in table.rooms}
+    for fault in table.faults:
+        kinds[table.room(fault)].append(fault.kind)
+    assert [room for room, found in kinds.items() if len(set(found)) < 3] == []
 
 
 def test_fault_that_fits_passes(toy: Path) -> None:
