@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import socket
-import subprocess
-import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
-import redis
 from harness import CASES, PYTHON, Runner, Server, ask, serving
+from redis_process import running_redis
 from registry import registered
-
-_PATIENCE_SECONDS = 60.0
 
 Answers = Callable[[Runner], Mapping[str, Any]]
 
@@ -54,28 +49,8 @@ def redis_url(
     program: Callable[[str], str], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[str]:
     """A Redis of its own."""
-    binary = program("redis-server")
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    folder = tmp_path_factory.mktemp("redis")
-    place = ["--port", str(port), "--bind", "127.0.0.1", "--dir", str(folder)]
-    command = [binary, *place, "--save", ""]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
-        end = time.monotonic() + _PATIENCE_SECONDS
-        while not answers_ping(port):
-            assert process.poll() is None, "redis-server has ended"
-            assert time.monotonic() < end, "redis-server does not answer"
-            time.sleep(0.02)
-        yield f"redis://127.0.0.1:{port}/0"
-        process.terminate()
-
-
-def answers_ping(port: int) -> bool:
-    with redis.Redis(port=port) as admin:
-        try:
-            return bool(admin.ping())
-        except redis.ConnectionError:
-            return False
+    with running_redis(program("redis-server"), tmp_path_factory.mktemp("redis")) as url:
+        yield url
 
 
 @pytest.fixture(scope="session")

@@ -8,7 +8,6 @@ import re
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,10 +16,13 @@ import page_files
 import page_large_files
 import pytest
 import wide_files
-from harness import Server, running_redis, serving
+from harness import Server, serving
 from page_journeys import walk
+from redis_process import running_redis
 
 from tools.missing_programs import DEMAND
+from tools.ports import free_port
+from tools.waiting import until
 
 WIDTH = 50
 """Features of the report that has to be small."""
@@ -85,8 +87,7 @@ def login(root: Path) -> Iterator[Server]:
     node = root / ".venv-proto" / "bin" / "node"
     if not (root / "tools" / "node_modules" / ".made").exists():
         (pytest.fail if os.environ.get(DEMAND) else pytest.skip)("make tools/node_modules/.made")
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     # The provider leads back to the page, whose address it knows before.
     script = root / "tools" / "openid" / "provider.mjs"
     command = [str(node), str(script), f"http://127.0.0.1:{port}/", CLIENT]
@@ -115,8 +116,7 @@ def balancing(
     root: Path, binary: str, folder: Path, replicas: Sequence[Server], rules: str = ""
 ) -> Iterator[Server]:
     """A balancer before replicas, as `deploy/haproxy.cfg` has it, with rules and without gRPC."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     text = (root / "deploy" / "haproxy.cfg").read_text()
     text = re.sub(r"frontend grpc.*(?=frontend rest)", "", text, flags=re.DOTALL)
     text = text.replace("bind :8080", f"bind 127.0.0.1:{port}\n{rules}")
@@ -126,9 +126,8 @@ def balancing(
     file.write_text(text)
     with subprocess.Popen([binary, "-db", "-f", file], stderr=subprocess.DEVNULL) as process:
         try:
-            while not listens(port):
-                assert process.poll() is None, "haproxy has ended"
-                time.sleep(0.02)
+            until(lambda: process.poll() is not None or listens(port))
+            assert process.poll() is None, "haproxy has ended"
             yield Server(0, port, 0)
         finally:
             process.kill()

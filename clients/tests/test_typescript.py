@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from harness import Server, running_redis, serving
+from harness import Server, serving
+from redis_process import running_redis
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -17,14 +16,15 @@ from onnxplain_server.adapters.storage.redis_connection import RedisConnection
 from onnxplain_server.adapters.storage.signing import Signer
 from onnxplain_server.core.interfaces import Blob
 
+from tools.ports import free_port
+
 SIGNER = Signer(b"secret of the tests")
 PASSWORD = "0123456789abcdef" * 4
 
 
 @pytest.fixture(scope="module")
 def port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        return int(free.getsockname()[1])
+    return free_port()
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,6 @@ import math
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -110,21 +109,6 @@ def serving(**settings: object) -> Iterator[Server]:
         finally:
             process.send_signal(signal.SIGTERM)
             reader.join()
-
-
-@contextmanager
-def running_redis(binary: str, folder: Path) -> Iterator[str]:
-    """Run a Redis that keeps nothing over its end, and yield its URL for `redis_url`."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    options = ["--bind", "127.0.0.1", "--port", str(port), "--dir", str(folder), "--save", ""]
-    with subprocess.Popen([binary, *options], stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        assert any("Ready to accept" in line for line in process.stdout), "Redis did not start"
-        try:
-            yield f"redis://127.0.0.1:{port}/0"
-        finally:
-            process.kill()
 
 
 def ask(

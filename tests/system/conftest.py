@@ -3,7 +3,6 @@
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -17,6 +16,8 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
+
+from tools import ports
 
 _LOOKS = 20
 """At a server without a thread that wants the processor, until it rests."""
@@ -183,22 +184,7 @@ def listening(line: str) -> list[int] | None:
 @pytest.fixture
 def free_ports() -> Callable[[int], list[int]]:
     """Find so many ports that nobody listens on."""
-    return _free_ports
-
-
-def _free_ports(count: int) -> list[int]:
-    """Ports that nobody listens on, below those that the system gives to others."""
-    found: list[int] = []
-    with ExitStack() as held:
-        for port in range(20_000 + 37 * os.getpid() % 11_000, 32_000):
-            try:
-                held.enter_context(socket.create_server(("127.0.0.1", port)))
-            except OSError:
-                continue
-            found.append(port)
-            if len(found) == count:
-                return found
-    raise AssertionError("no free ports")
+    return ports.free_ports
 
 
 @pytest.fixture(scope="session")

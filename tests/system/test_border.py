@@ -25,6 +25,8 @@ from hostile import heavy
 from onnxplain.v1.explanation_service_pb2 import ExplainResponse, ExplainStreamRequest
 from onnxplain.v1.explanation_service_pb2_grpc import ExplanationServiceStub
 
+from tools.waiting import until
+
 AT_ONCE = 4
 GAP_RATIO = 10
 MEMORY_BYTES = 50 * 2**20
@@ -191,13 +193,6 @@ def unread(connection: socket.socket, document: bytes) -> bytes:
     return connection.recv(20)
 
 
-def wait_until(condition: Callable[[], bool]) -> None:
-    end = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.05)
-
-
 def open_files(pid: int) -> int:
     return len(list(Path(f"/proc/{pid}/fd").iterdir()))
 
@@ -224,9 +219,9 @@ def test_slow_readers_of_large_responses_hold_neither_tickets_nor_files(server) 
             reader.settimeout(PATIENCE)
             reader.connect(("127.0.0.1", server.rest_port))
             assert unread(reader, large).startswith(b"HTTP/1.1 200")
-        wait_until(lambda: in_flight_requests(server) == 0)
+        until(lambda: in_flight_requests(server) == 0)
 
-    wait_until(lambda: open_files(server.process.pid) <= before)
+    until(lambda: open_files(server.process.pid) <= before)
 
 
 @pytest.mark.slow

@@ -5,7 +5,6 @@ from __future__ import annotations
 import socket
 import struct
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -16,6 +15,8 @@ import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from onnxplain.v1.explanation_service_pb2 import DescribeModelRequest
 from onnxplain.v1.explanation_service_pb2_grpc import ExplanationServiceStub
+
+from tools.waiting import until
 
 PATIENCE = 120.0
 SLOW_COUNT, IDLE_COUNT, PROBE_COUNT = 500, 3_000, 30
@@ -60,13 +61,6 @@ def is_healthy(server) -> bool:
         stub = health_pb2_grpc.HealthStub(channel)
         found = stub.Check(health_pb2.HealthCheckRequest(), timeout=PATIENCE)
     return bool(by_rest and found.status == found.SERVING)
-
-
-def wait_until(true: Callable[[], bool]) -> None:
-    end = time.monotonic() + PATIENCE
-    while not true():
-        assert time.monotonic() < end
-        time.sleep(0.1)
 
 
 @pytest.fixture(scope="module")
@@ -134,7 +128,7 @@ def test_idle_connections_cost_no_memory_and_are_closed(server, connect) -> None
     assert is_healthy(server)
 
     assert server.memory("VmRSS") - memory < IDLE_COUNT * 2**16
-    wait_until(lambda: files(server) <= before + 20)
+    until(lambda: files(server) <= before + 20)
 
 
 class Withheld:
@@ -159,7 +153,7 @@ def test_calls_whose_message_does_not_come_keep_nobody_waiting(server) -> None:
         call = channel.stream_unary("/onnxplain.v1.ExplanationService/DescribeModel")
         calls = [call.future(withheld, timeout=PATIENCE) for _ in range(60)]
         assert is_healthy(server)
-        wait_until(lambda: sum(each.done() for each in calls) >= 30)
+        until(lambda: sum(each.done() for each in calls) >= 30)
         refused = [each.code() for each in calls if each.done()]
         with pytest.raises(grpc.RpcError) as told:
             ExplanationServiceStub(channel).DescribeModel(DescribeModelRequest(), timeout=PATIENCE)

@@ -7,7 +7,6 @@ import http.client
 import json
 import statistics
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import partial
@@ -22,6 +21,8 @@ from grpc_status import rpc_status
 from harness import difference
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest, ExplainResponse
 from onnxplain.v1.explanation_service_pb2_grpc import ExplanationServiceStub
+
+from tools.waiting import until
 
 pytestmark = pytest.mark.slow
 
@@ -249,7 +250,7 @@ def test_short_requests_do_not_queue_behind_the_long_ones_of_two_hostile_callers
     for each in hostile:
         each.ask(long)
         each.keep_asking(long, count=9)
-    wait_until(lambda: all(each.answer_count > 1 for each in hostile))
+    until(lambda: all(each.answer_count > 1 for each in hostile))
 
     waits = []
     for _ in range(20):
@@ -258,10 +259,3 @@ def test_short_requests_do_not_queue_behind_the_long_ones_of_two_hostile_callers
         waits.append(sum(each.answer_count for each in hostile) - before)
 
     assert statistics.median(waits) <= 1
-
-
-def wait_until(true: Callable[[], bool]) -> None:
-    end = time.monotonic() + PATIENCE
-    while not true():
-        assert time.monotonic() < end
-        time.sleep(0.05)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import signal
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -18,6 +17,8 @@ from urllib.request import urlopen
 import numpy as np
 import onnxplain
 import pytest
+
+from tools.waiting import until
 
 pytestmark = pytest.mark.slow
 
@@ -134,13 +135,6 @@ def ready(server) -> bool:
         return False
 
 
-def wait_until(true: Callable[[], bool]) -> None:
-    end = time.monotonic() + PATIENCE
-    while not true():
-        assert time.monotonic() < end
-        time.sleep(0.01)
-
-
 @pytest.mark.parametrize("number", [0, 1], ids=["first", "second"])
 def test_readiness_dips_when_a_zygote_dies_and_recovers(
     server, network: bytes, few: Mapping[str, list[float]], reference, number: int
@@ -150,8 +144,8 @@ def test_readiness_dips_when_a_zygote_dies_and_recovers(
     assert len(zygotes) == 2
     os.kill(zygotes[number], signal.SIGKILL)
 
-    wait_until(lambda: not ready(server))
-    wait_until(lambda: ready(server))
+    until(lambda: not ready(server))
+    until(lambda: ready(server))
 
     assert zygotes[number] not in server.children()
     assert zygotes[1 - number] in server.children()

@@ -197,12 +197,12 @@ def test_garble_spares_all_but_the_beginning_of_new_connections(
 def test_a_server_that_is_away_is_told_by_a_reset(
     network: Network, connect: Connect, proxy: Proxy
 ) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        nobody = taken.getsockname()[1]
-    lonely = network.proxy(0, nobody)
+    with socket.socket() as deaf:
+        deaf.bind(("127.0.0.1", 0))
+        lonely = network.proxy(0, deaf.getsockname()[1])
 
-    with (
-        pytest.raises(ConnectionError),
-        socket.create_connection(("127.0.0.1", lonely.port), timeout=60) as connection,
-    ):
-        echoed(connection)
+        with (
+            pytest.raises(ConnectionError),
+            socket.create_connection(("127.0.0.1", lonely.port), timeout=60) as connection,
+        ):
+            echoed(connection)

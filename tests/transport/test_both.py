@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -24,6 +23,8 @@ from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.table_pb2 import Table
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.transport.status import STATUS
+
+from tools.waiting import until
 
 PATIENCE = 120.0
 
@@ -322,7 +323,7 @@ def test_leaving_frees_the_server_at_the_next_step(start, make_runner, ask) -> N
 
     leave()
 
-    wait_until(lambda: is_over(hosts[0]))
+    until(lambda: is_over(hosts[0]))
     may_step.release()
     assert runner.ended.acquire(timeout=PATIENCE)
     assert client.server._scheduler.wait_idle(PATIENCE)
@@ -344,11 +345,11 @@ def test_leaving_gives_up_a_waiting_place(start, make_runner, endless, ask) -> N
     running = client.stub.Explain.future(ExplainRequest())
     assert runner.started.acquire(timeout=PATIENCE)
     leave = ask(client)
-    wait_until(lambda: client.server._scheduler.counts().waiting_count == 1)
+    until(lambda: client.server._scheduler.counts().waiting_count == 1)
 
     leave()
 
-    wait_until(lambda: client.server._scheduler.counts().in_flight_count == 1)
+    until(lambda: client.server._scheduler.counts().in_flight_count == 1)
     running.cancel()
 
 
@@ -357,7 +358,7 @@ def test_nobody_waits_for_a_place_beyond_the_limit(start, make_runner, endless) 
     client = start(runner, running_count=1, waiting_count=1)
     calls = [client.stub.Explain.future(ExplainRequest()) for _ in range(2)]
     assert runner.started.acquire(timeout=PATIENCE)
-    wait_until(lambda: client.server._scheduler.counts().in_flight_count == 2)
+    until(lambda: client.server._scheduler.counts().in_flight_count == 2)
 
     with pytest.raises(grpc.RpcError) as caught:
         client.stub.Explain(ExplainRequest())
@@ -378,7 +379,7 @@ def test_those_who_wait_come_first_in_first_out(start, make_runner) -> None:
     calls = []
     for seed in range(4):
         calls.append(client.stub.Explain.future(ExplainRequest(seed=seed)))
-        wait_until(lambda: admitted(client) == len(calls))
+        until(lambda: admitted(client) == len(calls))
 
     release.release(4)
 
@@ -391,7 +392,7 @@ def test_descriptions_wait_for_their_turn_too(start, make_runner, endless) -> No
     client = start(runner, running_count=1)
     calls = [client.stub.DescribeModel.future(DescribeModelRequest()) for _ in range(2)]
 
-    wait_until(lambda: admitted(client) == 2)
+    until(lambda: admitted(client) == 2)
 
     assert client.server._scheduler.counts().waiting_count == 1
     for call in calls:
@@ -423,10 +424,3 @@ def test_requests_that_wait_for_the_same_work_keep_no_other_from_running(
 def admitted(client) -> int:
     counts = client.server._scheduler.counts()
     return int(counts.running_count + counts.waiting_count)
-
-
-def wait_until(true: Callable[[], bool]) -> None:
-    end = time.monotonic() + PATIENCE
-    while not true():
-        assert time.monotonic() < end
-        time.sleep(0.005)

@@ -10,8 +10,7 @@ import socket
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -29,6 +28,8 @@ from onnxplain.v1.upload_pb2 import UploadModelRequest
 from onnxplain_server.core.request import Reply, ReplyFormat
 from onnxplain_server.wire.reply import encode
 
+from tools.waiting import until
+
 CHECK = health_pb2.HealthCheckRequest
 NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
 PATIENCE = 120.0
@@ -44,13 +45,6 @@ def long_end(monkeypatch: pytest.MonkeyPatch) -> None:
 def long_news(monkeypatch: pytest.MonkeyPatch) -> None:
     """A server that stops goes on to take connections for as long as its work does."""
     monkeypatch.setattr("onnxplain_server.serve._NEWS_SECONDS", PATIENCE)
-
-
-def wait_until(true: Callable[[], bool]) -> None:
-    end = time.monotonic() + PATIENCE
-    while not true():
-        assert time.monotonic() < end
-        time.sleep(0.01)
 
 
 class Draining:
@@ -112,7 +106,7 @@ def test_clients_connect_elsewhere_while_running_work_is_finished(start, make_ru
     assert runner.started.acquire(timeout=PATIENCE)
 
     drain = Draining(client, PATIENCE)
-    wait_until(lambda: not listens(client.server.grpc_port))
+    until(lambda: not listens(client.server.grpc_port))
 
     assert not running.done()
     release.set()
@@ -135,7 +129,7 @@ def test_a_reply_over_rest_leaves_before_the_server_closes(start, make_runner) -
     assert runner.started.acquire(timeout=PATIENCE)
 
     drain = Draining(client, PATIENCE)
-    wait_until(lambda: client.server._scheduler.closed)
+    until(lambda: client.server._scheduler.closed)
     release.set()
 
     assert drain.join()
@@ -175,7 +169,7 @@ def test_a_client_that_reads_slowly_gets_the_whole_reply(
         )
         found = connection.recv(1)
         drain = Draining(client, PATIENCE)
-        wait_until(lambda: looks >= 10 or not drain.goes_on)
+        until(lambda: looks >= 10 or not drain.goes_on)
         while more := connection.recv(1_000_000):
             found += more
     assert drain.join()
@@ -198,7 +192,7 @@ def test_work_beyond_the_grace_period_ends_as_unavailable(start, make_runner, en
     client = start(runner, running_count=1)
     calls = [client.stub.Explain.future(ExplainRequest()) for _ in range(2)]
     assert runner.started.acquire(timeout=PATIENCE)
-    wait_until(lambda: client.server._scheduler.counts().waiting_count == 1)
+    until(lambda: client.server._scheduler.counts().waiting_count == 1)
 
     assert client.server.drain(0.1)
 
@@ -219,7 +213,7 @@ def test_connections_that_are_kept_are_closed_with_the_next_reply(start, make_ru
     before = kept.getresponse()
     before.read()
     drain = Draining(client, PATIENCE)
-    wait_until(client.server._rest._draining.is_set)
+    until(client.server._rest._draining.is_set)
 
     kept.request("POST", "/v1/explanations", "{}", {"Content-Type": "application/json"})
     last = kept.getresponse()
@@ -247,7 +241,7 @@ def test_an_upload_on_its_way_and_a_stream_end_with_a_code_to_ask_again(
     upload = client.stub.UploadModel.future(never())
     events = client.stub.ExplainStream(ExplainStreamRequest())
     next(events)
-    wait_until(lambda: client.server._scheduler.counts().in_flight_count == 2)
+    until(lambda: client.server._scheduler.counts().in_flight_count == 2)
 
     assert client.server.drain(0.1)
 
@@ -268,7 +262,7 @@ def test_connections_that_idle_do_not_hold_the_server(
     )
     client = start(make_runner())
     with client.connect() as idle:
-        wait_until(lambda: bool(client.server._rest._server.active_channels))
+        until(lambda: bool(client.server._rest._server.active_channels))
 
         assert Draining(client, 10 * PATIENCE).join()
 

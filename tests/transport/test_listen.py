@@ -9,6 +9,8 @@ import pytest
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest
 from onnxplain.v1.explanation_service_pb2_grpc import ExplanationServiceStub
 
+from tools.ports import free_ports
+
 
 @pytest.mark.parametrize(
     ("setting", "name"), [("rest_port", "REST"), ("grpc_port", "gRPC"), ("metrics_port", "metrics")]
@@ -22,8 +24,7 @@ def test_a_port_that_is_taken_stops_the_start(start, make_runner, setting: str, 
 
 
 def test_a_start_that_fails_leaves_no_port_taken(start, make_runner) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as one, socket.create_server(("", 0)) as other:
-        free = {"rest_port": one.getsockname()[1], "grpc_port": other.getsockname()[1]}
+    free = dict(zip(("rest_port", "grpc_port"), free_ports(2), strict=True))
     with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(OSError, match="metrics"):
         start(make_runner(), metrics_port=taken.getsockname()[1], **free)
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import threading
-import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -160,13 +159,3 @@ def _node(zone: str) -> client.V1Node:
             conditions=[client.V1NodeCondition(type="Ready", status="True", reason="Processes")],
         ),
     )
-
-
-def wait_until(condition: Callable[[], Any], seconds: float = 300.0) -> Any:
-    """Return what a condition says once it holds; AssertionError if it does not within the time."""
-    end = time.monotonic() + seconds
-    while not (answer := condition()):
-        if time.monotonic() > end:
-            raise AssertionError("the condition did not come to hold")
-        time.sleep(0.1)
-    return answer

@@ -7,7 +7,7 @@ from pathlib import Path
 from urllib.error import URLError
 from urllib.request import urlopen
 
-from tools.cluster.kubelet import wait_until
+from tools.waiting import until
 
 _CLUSTER_ADDRESSES = "10.198.0.0/16"
 _POD_ADDRESSES = "10.200.0.0/16"
@@ -51,7 +51,7 @@ class ServiceProxy:
                 [binaries / "kube-proxy", *flags], stdout=log, stderr=log
             )
         try:
-            wait_until(self._is_healthy)
+            until(self._is_healthy)
         except BaseException:
             self.stop()
             raise

@@ -14,7 +14,8 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
-from tools.stores.process import free_port, running
+from tools.ports import free_port
+from tools.stores.process import running
 
 _HERE = Path(__file__).parent
 _READY_SECONDS = 120

@@ -15,8 +15,9 @@ from pathlib import Path
 
 import onnx
 
+from tools.ports import free_port
 from tools.remote.servers import ModelServer, wait_until_ready
-from tools.stores.process import free_port, running
+from tools.stores.process import running
 
 _HERE = Path(__file__).parent
 _INTERPRETER = (

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-from tools.stores.process import free_port, running
+from tools.ports import free_port
+from tools.stores.process import running
 
 
 @dataclass(frozen=True)

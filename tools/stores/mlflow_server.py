@@ -9,7 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tools.stores.process import free_port, running
+from tools.ports import free_port
+from tools.stores.process import running
 
 _QUIET = {"MLFLOW_DISABLE_TELEMETRY": "true", "DO_NOT_TRACK": "true", "GIT_PYTHON_REFRESH": "quiet"}
 _REGISTER = Path(__file__).with_name("register_model.py")

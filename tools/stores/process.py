@@ -14,13 +14,6 @@ from pathlib import Path
 _START_SECONDS = 120
 
 
-def free_port() -> int:
-    """Return a port that nothing listens on now."""
-    with socket.create_server(("127.0.0.1", 0)) as held:
-        port: int = held.getsockname()[1]
-    return port
-
-
 @contextmanager
 def running(
     command: Sequence[str], port: int, log: Path, variables: Mapping[str, str] | None = None

@@ -7,7 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tools.stores.process import free_port, running
+from tools.ports import free_port
+from tools.stores.process import running
 
 REGION = "us-east-1"
 KEY, SECRET = "reader", "the-secret-of-reader"

@@ -19,9 +19,10 @@ from releases import ROOT, Cluster, Release
 
 from tools.cluster import aggregation, metrics_api
 from tools.cluster.control_plane import ControlPlane
-from tools.cluster.kubelet import Kubelet, wait_until
+from tools.cluster.kubelet import Kubelet
 from tools.cluster.metrics_api import MetricsApi
 from tools.cluster.service_proxy import ServiceProxy
+from tools.waiting import until
 
 BINARIES = "CONTROL_PLANE"
 """Variable with the folder of the control plane's programs."""
@@ -61,13 +62,13 @@ def namespace(cluster: Cluster) -> Iterator[str]:
         client.V1Namespace(metadata=client.V1ObjectMeta(name=name, labels=labels))
     )
     # Pods are refused before it has an account for them.
-    wait_until(lambda: cluster.core.list_namespaced_service_account(name).items)
+    until(lambda: cluster.core.list_namespaced_service_account(name).items)
     yield name
     # Its controller would look again after a part of the pods' grace period only.
     cluster.apps.delete_collection_namespaced_deployment(name)
-    wait_until(lambda: not _server_pods(cluster, name))
+    until(lambda: not _server_pods(cluster, name))
     cluster.core.delete_namespace(name)
-    wait_until(lambda: _is_gone(cluster, name))
+    until(lambda: _is_gone(cluster, name))
 
 
 @pytest.fixture
@@ -119,7 +120,7 @@ def _serve_metrics(plane: ControlPlane, kubelet: Kubelet, folder: Path) -> Metri
     versions = (metrics_api.USAGE, metrics_api.CUSTOM)
     address = (metrics_api.ADDRESS, metrics_api.PORT)
     aggregation.register(plane.api, versions, *address, authority.file)
-    wait_until(lambda: all(aggregation.is_available(plane.api, one) for one in versions))
+    until(lambda: all(aggregation.is_available(plane.api, one) for one in versions))
     return metrics
 
 

@@ -13,7 +13,8 @@ import yaml
 from kubernetes import client
 
 from tools.cluster.control_plane import ControlPlane
-from tools.cluster.kubelet import Kubelet, wait_until
+from tools.cluster.kubelet import Kubelet
+from tools.waiting import until
 
 ROOT = Path(__file__).parents[3]
 CHART = ROOT / "deploy/helm/onnxplain"
@@ -92,7 +93,7 @@ class Release:
     def wait_gone(self, names: Collection[str]) -> None:
         """Wait until pods have ended."""
         core: Any = self.cluster.core
-        wait_until(
+        until(
             lambda: all(
                 pod.metadata.name not in names
                 for pod in core.list_namespaced_pod(self.namespace).items
@@ -113,7 +114,7 @@ class Release:
 
     def wait_ready(self, count: int) -> None:
         """Wait until there are so many pods, all of them ready."""
-        wait_until(lambda: self.deployment().status.ready_replicas == len(self.pods()) == count)
+        until(lambda: self.deployment().status.ready_replicas == len(self.pods()) == count)
 
     def log(self) -> str:
         """Return the output of all pods of the namespace that run."""

@@ -12,7 +12,7 @@ from typing import Any
 import onnxplain
 import pytest
 
-from tools.cluster.kubelet import wait_until
+from tools.waiting import until
 
 IRIS = Path(__file__).parents[3] / "examples/iris"
 CALLERS = 4
@@ -44,12 +44,12 @@ def test_pods_come_under_load_and_leave_after_it(
 ) -> None:
     autoscaling = {**scaled["autoscaling"], **target}
     release.upgrade(*release.values({**scaled, "autoscaling": autoscaling}))
-    wait_until(lambda: _reads_metrics(cluster, release.namespace))
+    until(lambda: _reads_metrics(cluster, release.namespace))
     before = len(release.pods())
 
     with _load(release.pods()[0].status.pod_ip) as answers:
-        wait_until(lambda: _ready_count(release) > LEAST)
-    wait_until(lambda: _ready_count(release) == LEAST == len(release.pods()))
+        until(lambda: _ready_count(release) > LEAST)
+    until(lambda: _ready_count(release) == LEAST == len(release.pods()))
 
     assert before == LEAST
     assert answers

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from tools.cluster.kubelet import wait_until
+from tools.waiting import until
 
 
 def test_an_autoscaler_takes_over_the_present_number_of_replicas(release, small) -> None:
@@ -51,7 +51,7 @@ def test_volumes_of_redis_stay_and_the_refusal_says_how_to_change_them(
     said = release.refusal(*change)
     name = "release-onnxplain-redis"
     cluster.apps.delete_namespaced_stateful_set(name, release.namespace)
-    wait_until(lambda: not _exists(cluster, name, release.namespace))
+    until(lambda: not _exists(cluster, name, release.namespace))
     release.upgrade(*change)
     release.upgrade(*change)
 
@@ -62,7 +62,7 @@ def test_volumes_of_redis_stay_and_the_refusal_says_how_to_change_them(
 
     release.helm("uninstall", "--wait")
     list_claims = cluster.core.list_namespaced_persistent_volume_claim
-    wait_until(lambda: not list_claims(release.namespace).items)
+    until(lambda: not list_claims(release.namespace).items)
 
 
 def _exists(cluster, name: str, namespace: str) -> bool:

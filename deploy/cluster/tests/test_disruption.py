@@ -7,18 +7,18 @@ from typing import Any
 from kubernetes import client
 from kubernetes.client.exceptions import ApiException
 
-from tools.cluster.kubelet import wait_until
+from tools.waiting import until
 
 
 def test_a_second_eviction_waits_until_the_first_pod_is_replaced(release, cluster, small) -> None:
     release.upgrade(*release.values({**small, "replicaCount": 2}))
-    wait_until(lambda: _allowed(cluster, release.namespace) == 1)
+    until(lambda: _allowed(cluster, release.namespace) == 1)
     first, second = sorted(release.names())
 
     evicted = _evict(cluster, release.namespace, first)
     refused = _evict(cluster, release.namespace, second)
     assert (evicted, refused) == (201, 429)
-    wait_until(lambda: _allowed(cluster, release.namespace) == 1)
+    until(lambda: _allowed(cluster, release.namespace) == 1)
     release.wait_ready(2)
 
     assert _evict(cluster, release.namespace, second) == 201

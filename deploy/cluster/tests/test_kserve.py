@@ -12,7 +12,7 @@ from kubernetes import client, dynamic
 from kubernetes.client.exceptions import ApiException
 from releases import ROOT
 
-from tools.cluster.kubelet import wait_until
+from tools.waiting import until
 
 pytestmark = pytest.mark.short
 DEFINITION = ROOT / "tests/deploy/kserve/inferenceservices.yaml.gz"
@@ -32,7 +32,7 @@ def services(cluster) -> Iterator[Any]:
         conditions = (status.conditions if status else None) or []
         return any(c.type == "Established" and c.status == "True" for c in conditions)
 
-    wait_until(is_established)
+    until(is_established)
     found = dynamic.DynamicClient(cluster.plane.api)
     yield found.resources.get(api_version="serving.kserve.io/v1beta1", kind="InferenceService")
     api.delete_custom_resource_definition(name)

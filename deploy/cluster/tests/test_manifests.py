@@ -11,7 +11,7 @@ from kubernetes import dynamic
 from kubernetes.client.exceptions import ApiException
 from releases import ROOT
 
-from tools.cluster.kubelet import wait_until
+from tools.waiting import until
 
 KUSTOMIZE = ROOT / "tools/kubernetes/bin/kustomize"
 
@@ -49,7 +49,7 @@ def test_manifests_apply_twice_without_conflict_or_change(cluster, namespace, ma
     applier = Applier(cluster, namespace)
 
     first = applier.apply(manifests)
-    wait_until(lambda: _ready_count(cluster, namespace) == 1)
+    until(lambda: _ready_count(cluster, namespace) == 1)
     second = applier.apply(manifests)
 
     assert {kind for kind, _, _ in first} >= {"Deployment", "Service", "NetworkPolicy"}

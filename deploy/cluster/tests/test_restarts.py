@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tools.cluster.kubelet import wait_until
+from tools.waiting import until
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def test_a_server_that_is_killed_or_hangs_runs_again_in_its_pod(
     pid = cluster.kubelet.pods[pod.metadata.uid].run.pid
 
     os.kill(pid, number)
-    wait_until(lambda: _restarts(release.pods()) == [(pod.metadata.name, 1, True)])
+    until(lambda: _restarts(release.pods()) == [(pod.metadata.name, 1, True)])
 
     (container,) = release.pods()[0].status.container_statuses
     assert container.last_state.terminated.exit_code == 128 + signal.SIGKILL
@@ -41,8 +41,8 @@ def test_a_server_that_is_killed_or_hangs_runs_again_in_its_pod(
 def test_a_container_that_keeps_ending_waits_before_it_runs_again(cluster, namespace: str) -> None:
     cluster.core.create_namespaced_pod(namespace, _ending())
 
-    first = wait_until(lambda: _end_before_wait(cluster, namespace, 1))
-    second = wait_until(lambda: _end_before_wait(cluster, namespace, 2))
+    first = until(lambda: _end_before_wait(cluster, namespace, 1))
+    second = until(lambda: _end_before_wait(cluster, namespace, 2))
 
     assert (first.exit_code, second.exit_code) == (7, 7)
     assert (second.started_at - first.finished_at).total_seconds() >= 9  # whole seconds are kept

@@ -21,7 +21,7 @@ from callers import PATIENCE, Caller, Callers, by_client, by_rest
 from kubernetes import client
 from kubernetes.client.exceptions import ApiException
 
-from tools.cluster.kubelet import wait_until
+from tools.waiting import until
 
 SHORT, LONG, LONGEST = 20, 60, 200
 """Rows: some 20 ms of processor time, half a second, and five seconds."""
@@ -47,7 +47,7 @@ def make_callers(answers, cluster) -> Iterator[object]:
             services = cluster.core.read_namespaced_service
             address = services("release-onnxplain", release.namespace).spec.cluster_ip
             url = f"http://{address}:8080"
-            wait_until(lambda: _is_ready(url))
+            until(lambda: _is_ready(url))
             name = f"dns:///release-onnxplain-grpc.{release.namespace}.svc:8081"
             clients = [opened.enter_context(onnxplain.connect(name)) for _ in range(2)]
             return Callers(
@@ -120,7 +120,7 @@ def test_a_running_call_outlasts_the_end_of_its_pod(release, cluster, small) -> 
         call = pool.submit(by_client(connected, LONGEST, noted), 0)
         assert started.wait(PATIENCE)
         cluster.core.delete_namespaced_pod(pod.metadata.name, release.namespace)
-        wait_until(lambda: "stopping; running work" in release.log())
+        until(lambda: "stopping; running work" in release.log())
         is_running = not call.done()
         found = call.result()
 
@@ -164,7 +164,7 @@ def _serve_by(cluster, namespace: str, pod: str) -> None:
         cluster.core.patch_namespaced_service("chosen", namespace, {"spec": {"selector": label}})
     address = cluster.core.read_namespaced_pod(pod, namespace).status.pod_ip
     host = f"chosen.{namespace}.svc"
-    wait_until(lambda: _addresses(host) == {address})
+    until(lambda: _addresses(host) == {address})
 
 
 def _addresses(host: str) -> set[str]:

@@ -10,7 +10,7 @@ import onnxplain
 from authority import Authority
 from callers import MODEL
 
-from tools.cluster.kubelet import wait_until
+from tools.waiting import until
 
 FILES = Path(__file__).parents[2] / "helm/onnxplain/ci"
 OLD, NEW = "b2xkLW9uZQ-tests", "bmV3LW9uZQ-tests"
@@ -37,16 +37,16 @@ def test_new_tokens_and_certificates_reach_running_pods(
                 return error.code
         return "OK"
 
-    wait_until(lambda: outcome(OLD, old) == "OK")
+    until(lambda: outcome(OLD, old) == "OK")
     assert outcome(NEW, old) == "UNAUTHENTICATED"
     assert outcome(OLD, new) == "UNAVAILABLE"
 
     make_secret("onnxplain-tokens", tokens=_line(NEW))
-    wait_until(lambda: outcome(NEW, old) == "OK")
+    until(lambda: outcome(NEW, old) == "OK")
     assert outcome(OLD, old) == "UNAUTHENTICATED"
 
     make_secret("onnxplain-tls", **_pair(new, name))
-    wait_until(lambda: outcome(NEW, new) == "OK")
+    until(lambda: outcome(NEW, new) == "OK")
     assert outcome(NEW, old) == "UNAVAILABLE"
 
     assert _starts(release.pods()) == _starts(pods)

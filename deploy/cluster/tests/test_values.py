@@ -10,7 +10,7 @@ import pytest
 from authority import Authority
 from kubernetes import client
 
-from tools.cluster.kubelet import wait_until
+from tools.waiting import until
 
 FILES = Path(__file__).parents[2] / "helm/onnxplain/ci"
 SHORT = ("minimal", "own-redis", "tls-tokens")
@@ -71,6 +71,6 @@ def test_a_release_lives(release, cluster, example: str) -> None:
     assert first
     assert not first & second
     assert "changed" not in annotations
-    wait_until(lambda: not cluster.core.list_namespaced_pod(release.namespace).items)
+    until(lambda: not cluster.core.list_namespaced_pod(release.namespace).items)
     left = cluster.core.list_namespaced_persistent_volume_claim(release.namespace).items
     assert not left

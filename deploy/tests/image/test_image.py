@@ -11,9 +11,8 @@ import os
 import re
 import signal
 import subprocess
-import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -24,6 +23,8 @@ import pytest
 from image_root import PATIENCE, Image, Server, mounted, running
 from onnxplain_server.adapters.workers.process_status import processor_seconds
 from onnxplain_server.trees.kernels.compiled_module import Level, levels, processor_features
+
+from tools.waiting import until
 
 MIAMI = Path(__file__).parents[3] / "examples/miami/miami.onnx"
 NOWHERE = "/nonexistent"
@@ -62,13 +63,6 @@ def image() -> Iterator[Image]:
 def server(image: Image) -> Iterator[Server]:
     with running(image) as found:
         yield found
-
-
-def wait_until(true: Callable[[], bool]) -> None:
-    end = time.monotonic() + PATIENCE
-    while not true():
-        assert time.monotonic() < end
-        time.sleep(0.01)
 
 
 def test_the_server_has_no_rights_and_can_gain_none(server: Server) -> None:
@@ -132,7 +126,7 @@ def test_it_drains_on_sigterm_without_losing_a_call(image: Image) -> None:
     settings = {"ONNXPLAIN_CACHE_BYTES": "0", "ONNXPLAIN_GRACE_SECONDS": f"{PATIENCE:g}"}
     with running(image, **settings) as server, ThreadPoolExecutor(2) as callers:
         asked = [callers.submit(long_call, server, seed) for seed in range(2)]
-        wait_until(lambda: server.running() == 2)
+        until(lambda: server.running() == 2)
         server.process.send_signal(signal.SIGTERM)
         answers = [each.result(PATIENCE) for each in asked]
         # A second signal would end it at once.
@@ -197,7 +191,7 @@ def test_its_packages_are_no_larger_than_they_were(
 def test_it_takes_little_memory_when_idle(image: Image, capsys: pytest.CaptureFixture[str]) -> None:
     """With two zygotes, a decoder, and two workers that wait for their first request."""
     with running(image, ONNXPLAIN_RUNNING_COUNT="2") as server:
-        wait_until(lambda: len(below(server.process.pid)) >= 5)
+        until(lambda: len(below(server.process.pid)) >= 5)
         size = memory_of({server.process.pid, *below(server.process.pid)})
     with capsys.disabled():
         print(f"\nan idle server takes {size / 2**20:.0f} MiB")  # noqa: T201 - a figure to read

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import subprocess
 import time
 from pathlib import Path
 from urllib.request import Request, urlopen
+
+from tools.ports import free_port
 
 ROOT = Path(__file__).parents[3]
 COSIGN = ROOT / "tools/cosign/bin/cosign"
@@ -35,8 +36,7 @@ class Registry:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder / "storage"
-        with socket.create_server(("127.0.0.1", 0)) as taken:
-            self.address = f"127.0.0.1:{taken.getsockname()[1]}"
+        self.address = f"127.0.0.1:{free_port()}"
         settings = {
             "version": 0.1,
             "storage": {"filesystem": {"rootdirectory": str(self.folder)}},

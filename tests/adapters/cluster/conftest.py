@@ -28,7 +28,7 @@ from onnxplain_server.explain.streaming.streamed_rows import SAMPLED_ROWS
 from onnxplain_server.trees.streaming.row_blocks import BLOCK_ROWS
 
 from bench.shared.neighbours import nearest_neighbours
-from tests.adapters.cluster.waiting import until
+from tools.waiting import until
 
 MODEL = Path(__file__).parents[2] / "models/sklearn_gradient_boosting.onnx"
 TASKS = 3

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import ssl
 import threading
 import time
@@ -20,7 +21,6 @@ from onnxplain_server.core.remote.models import RemoteAddress
 
 from tools.stores.faults import Fault
 from tools.stores.faulty_server import FaultyServer, Request, of_bytes, serve
-from tools.stores.process import free_port
 
 PATH = "/v2/models/m"
 METADATA = {
@@ -310,9 +310,11 @@ def test_a_certificate_must_be_trusted_and_name_the_host(
 
 
 def test_a_server_that_takes_no_connection_is_told(open_model: Any) -> None:
-    model = open_model(uri=f"http://127.0.0.1:{free_port()}", policy=SHORT)
+    with socket.socket() as deaf:
+        deaf.bind(("127.0.0.1", 0))
+        uri = f"http://127.0.0.1:{deaf.getsockname()[1]}"
 
-    error = refusal(model.describe)
+        error = refusal(open_model(uri=uri, policy=SHORT).describe)
 
     assert error.reason is Reason.REMOTE_MODEL_UNAVAILABLE
     assert "Connection refused" in error.message

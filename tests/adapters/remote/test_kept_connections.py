@@ -26,7 +26,7 @@ from onnxplain_server.adapters.remote.protocols.inference_pb2 import (
 from onnxplain_server.core.model import Input
 from onnxplain_server.core.remote.models import RemoteAddress, RemotePredictions
 
-from tools.stores.process import free_port
+from tools.ports import free_port
 
 ROW = {"x": np.array([[1.5, -2.0]])}
 BODY = b'{"predictions": [7.0]}'

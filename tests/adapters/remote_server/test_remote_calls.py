@@ -26,6 +26,7 @@ from onnxplain_server.core.remote.counts import CallCounts
 
 from tools.model_servers.doubling import LONG_SECONDS, Control, Host, Models, blobs, rows
 from tools.stores.faulty_server import serve
+from tools.waiting import until
 
 Calls = Callable[..., RemoteCalls]
 
@@ -46,13 +47,6 @@ def opened(calls: RemoteCalls, url: str, host: Any = None) -> Iterator[SocketPre
 def process_of(calls: RemoteCalls) -> int:
     assert calls._process is not None
     return calls._process._process.pid
-
-
-def until(condition: Callable[[], bool]) -> None:
-    end = time.monotonic() + LONG_SECONDS
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.01)
 
 
 def test_rows_are_predicted_and_counted(calls: Calls, models: Models) -> None:

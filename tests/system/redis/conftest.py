@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -17,6 +16,8 @@ from onnxplain_server.adapters.storage.circuit_breaker import CircuitBreaker
 from onnxplain_server.adapters.storage.redis_cache import RedisCache
 from onnxplain_server.adapters.storage.redis_connection import RedisConnection
 from onnxplain_server.adapters.storage.signing import Signer
+
+from tools.ports import free_port
 
 SECRET = "0123456789abcdef" * 2
 
@@ -32,8 +33,7 @@ class RedisServer:
     def __init__(self, binary: str, folder: Path) -> None:
         self._binary = binary
         self._folder = folder
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            self.port: int = free.getsockname()[1]
+        self.port = free_port()
         self.url = f"redis://127.0.0.1:{self.port}/0"
         self.admin = redis.Redis(port=self.port)
         self.start()

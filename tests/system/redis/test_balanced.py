@@ -10,7 +10,6 @@ import signal
 import socket
 import subprocess
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -21,6 +20,8 @@ from urllib.request import urlopen
 import numpy as np
 import onnxplain
 import pytest
+
+from tools.waiting import until
 
 pytestmark = pytest.mark.slow
 
@@ -33,13 +34,6 @@ PAIRS = onnxplain.Interactions()
 JSON = {"Content-Type": "application/json"}
 
 Rows = dict[str, list[float]]
-
-
-def wait_until(true: Callable[[], bool]) -> None:
-    end = time.monotonic() + PATIENCE
-    while not true():
-        assert time.monotonic() < end
-        time.sleep(0.01)
 
 
 def metric(server, name: str) -> float:
@@ -142,7 +136,7 @@ def control(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def both_up(control: Path) -> Callable[[], None]:
     """Wait until the balancer knows that both replicas are ready."""
-    return lambda: wait_until(
+    return lambda: until(
         lambda: control.exists() and [state[:2] for state in states(control)] == ["UP", "UP"]
     )
 
@@ -340,9 +334,9 @@ def test_a_client_that_leaves_ends_its_computation(
             asked = document(network, table, [{"interactions": {}}], rowCount=4000)
             connection.request("POST", "/v1/explanations", asked, JSON)
             leave = connection.close
-        wait_until(lambda: state("onnxplain_running_requests") == 1)
+        until(lambda: state("onnxplain_running_requests") == 1)
         leave()
-        wait_until(lambda: state('onnxplain_rejected_total{reason="CANCELLED"}') == 1)
+        until(lambda: state('onnxplain_rejected_total{reason="CANCELLED"}') == 1)
         if surface == "gRPC":
             assert isinstance(call.exception(), Exception)
 

@@ -13,8 +13,9 @@ from google.protobuf.json_format import MessageToJson
 
 from bench.shared.neighbours import nearest_neighbours
 from tests.adapters.cluster.conftest import Cluster
-from tests.adapters.cluster.waiting import stopped, until
+from tests.adapters.cluster.stopped import stopped
 from tests.system.redis.conftest import RedisServer
+from tools.waiting import until
 
 pytestmark = pytest.mark.slow
 

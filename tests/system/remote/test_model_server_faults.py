@@ -14,10 +14,10 @@ import pytest
 from onnxplain_server.adapters.remote.policy import RemotePolicy
 from onnxplain_server.core.errors import ExplainError, Reason
 
+from tools.ports import free_port
 from tools.remote import servers
 from tools.remote.servers import ModelServer
 from tools.stores.faults import Fault
-from tools.stores.process import free_port
 from tools.stores.proxy import proxy
 
 pytestmark = pytest.mark.slow

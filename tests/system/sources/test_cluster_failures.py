@@ -15,7 +15,7 @@ from onnxplain.requests.arguments import to_request
 from onnxplain.v1.explanation_service_pb2_grpc import ExplanationServiceStub
 
 from tests.adapters.cluster.conftest import Cluster
-from tests.adapters.cluster.waiting import stopped, until
+from tests.adapters.cluster.stopped import stopped
 from tests.system.sources.test_blocks import (
     MEMORY_BYTES,
     MIB,
@@ -26,6 +26,7 @@ from tests.system.sources.test_blocks import (
     store,
 )
 from tests.system.sources.test_blocks_on_cluster import cluster, listed, readers, server
+from tools.waiting import until
 
 pytestmark = pytest.mark.slow
 

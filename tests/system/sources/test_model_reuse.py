@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import threading
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -16,11 +15,11 @@ import pytest
 
 from tools.stores.faults import Fault
 from tools.stores.faulty_server import FaultyServer
+from tools.waiting import until
 
 OTHER = Path(__file__).parents[2] / "models" / "sklearn_linear.onnx"
 LOSS = onnxplain.AverageLoss()
 CALLS = 4
-PATIENCE_SECONDS = 120.0
 
 
 @pytest.fixture(scope="module")
@@ -105,7 +104,7 @@ def test_requests_at_the_same_time_download_a_model_once(
 
     with ThreadPoolExecutor(CALLS) as threads:
         answers = [threads.submit(client.describe, "s3://models/shared.onnx") for _ in range(CALLS)]
-        wait_until(lambda: in_flight(server) == CALLS)
+        until(lambda: in_flight(server) == CALLS)
         released.set()
         digests = {answer.result().digest for answer in answers}
 
@@ -122,7 +121,7 @@ def test_where_the_first_of_several_fails_the_next_one_fetches(
 
     with ThreadPoolExecutor(2) as threads:
         first = threads.submit(client.describe, "s3://models/retried.onnx", timeout=3)
-        wait_until(lambda: len(s3_proxy.traffic.of("retried.onnx", "HEAD")) == 1)
+        until(lambda: len(s3_proxy.traffic.of("retried.onnx", "HEAD")) == 1)
         second = threads.submit(client.describe, "s3://models/retried.onnx")
 
         with pytest.raises(onnxplain.ExplainError) as late:
@@ -138,10 +137,3 @@ def in_flight(server: Any) -> int:
             r"^onnxplain_in_flight_requests (\S+)", page.read().decode(), re.MULTILINE
         )
     return int(float(found[1])) if found else 0
-
-
-def wait_until(is_true: Callable[[], bool]) -> None:
-    end = time.monotonic() + PATIENCE_SECONDS
-    while not is_true():
-        assert time.monotonic() < end
-        time.sleep(0.02)

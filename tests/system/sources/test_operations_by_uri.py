@@ -9,7 +9,8 @@ from typing import Any
 import onnxplain
 import pytest
 
-from tools.stores.process import free_port, running
+from tools.ports import free_port
+from tools.stores.process import running
 
 KEY = "0123456789abcdef"
 FEATURES = [f"x{index}" for index in range(1, 7)]

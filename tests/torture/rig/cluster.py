@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
-import random
 import secrets
-import socket
 import tempfile
 from pathlib import Path
 
 from rig.proxy import Network, Proxy
 from rig.redis_server import RedisServer
 from rig.replica import Replica
+
+from tools.ports import free_ports
 
 RESTARTED, STEADY = "A", "B"
 """Only the first one is ever killed or stopped: the second one's memory is looked at."""
@@ -28,9 +27,6 @@ _SETTINGS = {
     "MAX_LOAD_SECONDS": "10",
 }
 
-_PORTS = range(21_000, 32_000)
-"""Below those that Linux takes for outgoing connections, so that a restart finds its own free."""
-
 
 class Cluster:
     """Starts all of it, and ends it.
@@ -44,7 +40,7 @@ class Cluster:
 
     def __init__(self, folder: Path, seed: int) -> None:
         self._scratch = tempfile.TemporaryDirectory()
-        ports = _free_ports(7)
+        ports = free_ports(7)
         self.network = Network()
         self.redis = RedisServer(ports[6], Path(self._scratch.name))
         self.replicas: dict[str, Replica] = {}
@@ -91,14 +87,3 @@ class Cluster:
         self.network.close()
         self._scratch.cleanup()
         return codes
-
-
-def _free_ports(count: int) -> list[int]:
-    found: list[int] = []
-    chance = random.SystemRandom()
-    while len(found) < count:
-        port = chance.choice(_PORTS)
-        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
-            if port not in found:
-                found.append(port)
-    return found

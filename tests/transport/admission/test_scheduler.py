@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
@@ -14,18 +13,13 @@ from onnxplain_server.transport.admission.authentication import ANONYMOUS
 from onnxplain_server.transport.admission.scheduler import Scheduler
 from onnxplain_server.transport.admission.ticket import Ticket
 
+from tools.waiting import until
+
 PATIENCE = 120.0
 
 
 def caller(name: str = "ada", address: str = "", seconds: float = PATIENCE) -> Caller:
     return Caller(name, seconds, lambda: False, address)
-
-
-def wait_until(true: Callable[[], bool]) -> None:
-    end = time.monotonic() + PATIENCE
-    while not true():
-        assert time.monotonic() < end
-        time.sleep(0.005)
 
 
 class Asking:
@@ -89,7 +83,7 @@ class Crowd:
 
     def start(self, count: int) -> Sequence[str]:
         """Wait until so many have started; who has."""
-        wait_until(lambda: len(self.started) >= count)
+        until(lambda: len(self.started) >= count)
         return self.started
 
 
@@ -211,7 +205,7 @@ def test_one_caller_cannot_fill_the_places(crowd) -> None:
 
     others = [made.ask("ada") for _ in range(3)]
 
-    wait_until(lambda: made.scheduler.counts().in_flight_count == 5)
+    until(lambda: made.scheduler.counts().in_flight_count == 5)
     assert [one.refused for one in of_eve] == [None, None, None, *[Reason.OVERLOADED] * 2]
     # Three to two is as even as five places allow.
     assert [one.refused for one in others] == [None, None, Reason.OVERLOADED]
@@ -265,7 +259,7 @@ def test_who_stands_aside_lets_another_run_and_is_next_to_run_again(crowd) -> No
 
         def leave() -> None:
             # Once the one that stood aside waits for its turn again.
-            wait_until(lambda: bool(made.scheduler._queue._priority))
+            until(lambda: bool(made.scheduler._queue._priority))
             first.leave()
 
         leaving = threading.Thread(target=leave)

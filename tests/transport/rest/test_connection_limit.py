@@ -18,6 +18,8 @@ from onnxplain_server.transport.rest import (
     waitress_channel,
 )
 
+from tools.waiting import until
+
 PATIENCE = 120.0
 COUNT, ACCEPT_LIMIT = 8, 1
 SLOW = b"GET /livez HTTP/1.1\r\nHost: localhost\r\nX-Slow: "
@@ -58,13 +60,6 @@ def received(client) -> list[int]:
     return [channel.byte_count for channel in channels(client) if channel.request is not None]
 
 
-def wait_until(true: Callable[[], bool]) -> None:
-    end = time.monotonic() + PATIENCE
-    while not true():
-        assert time.monotonic() < end
-        time.sleep(0.005)
-
-
 @contextmanager
 def paused(client) -> Iterator[None]:
     """Let the loop of the server stand still."""
@@ -92,7 +87,7 @@ def test_the_address_with_most_connections_loses_its_oldest(start, make_runner, 
     of_eve = []
     for _ in range(COUNT + 3):
         of_eve.append(connect(client, "127.0.0.3", SLOW))
-        wait_until(lambda: len(channels(client)) >= min(len(of_eve) + 1, COUNT))
+        until(lambda: len(channels(client)) >= min(len(of_eve) + 1, COUNT))
 
     for closed in of_eve[:4]:
         assert closed.recv(1) == b""
@@ -108,10 +103,10 @@ def test_a_connection_that_came_after_slow_ones_outlives_them_though_it_sends_af
     client = start(make_runner())
     slow = [connect(client, "127.0.0.1") for _ in range(COUNT - 1)]
     late = connect(client, "127.0.0.1")
-    wait_until(lambda: len(channels(client)) == COUNT)
+    until(lambda: len(channels(client)) == COUNT)
     for connection in slow:
         connection.sendall(SLOW)
-    wait_until(lambda: received(client) == [len(SLOW)] * len(slow))
+    until(lambda: received(client) == [len(SLOW)] * len(slow))
 
     another = connect(client, "127.0.0.1", PROBE)
 
@@ -215,7 +210,7 @@ def test_connections_are_closed_that_idle_for_15_seconds(
 ) -> None:
     client = start(make_runner())
     idle, half = connect(client, "127.0.0.1"), connect(client, "127.0.0.1", SLOW)
-    wait_until(lambda: len(channels(client)) == 2 and bool(received(client)))
+    until(lambda: len(channels(client)) == 2 and bool(received(client)))
 
     clock.now = 16.0
 
@@ -228,10 +223,10 @@ def test_a_connection_is_closed_that_sends_all_the_time_and_yet_too_little(
 ) -> None:
     client = start(make_runner())
     slow = connect(client, "127.0.0.1", SLOW)
-    wait_until(lambda: received(client) == [len(SLOW)])
+    until(lambda: received(client) == [len(SLOW)])
     clock.now = 10.0
     slow.send(b"a")
-    wait_until(lambda: received(client) == [len(SLOW) + 1])
+    until(lambda: received(client) == [len(SLOW) + 1])
 
     clock.now = 20.0
 
@@ -271,7 +266,7 @@ def test_connections_are_kept_when_the_clock_of_the_wall_jumps(
 ) -> None:
     client = start(make_runner())
     connection = connect(client, "127.0.0.1", SLOW)
-    wait_until(lambda: bool(channels(client)))
+    until(lambda: bool(channels(client)))
     jumped = time.time() + 1e6
 
     monkeypatch.setattr(time, "time", lambda: jumped)
