@@ -272,12 +272,13 @@ def test_connections_that_idle_do_not_hold_the_server(
 def test_no_thread_of_rest_outlives_it(start, make_runner, monkeypatch: pytest.MonkeyPatch) -> None:
     """One that did could wake a loop that is gone, through a pipe that is something else by now."""
     monkeypatch.setattr("onnxplain_server.transport.rest.rest_server._THREADS_SECONDS", PATIENCE)
+    before = set(threading.enumerate())
     client = start(make_runner())
     client.post({})
 
     client.server.drain(0)
 
-    names = [thread.name for thread in threading.enumerate()]
+    names = [thread.name for thread in threading.enumerate() if thread not in before]
     assert not [name for name in names if name.startswith(("waitress", "onnxplain-rest"))]
 
 

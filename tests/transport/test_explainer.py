@@ -17,6 +17,8 @@ from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import Blobs
 from onnxplain_server.core.request import Reply, ReplyFormat
 
+from tools.waiting import until
+
 MODEL = Path(__file__).parents[1] / "models" / "sklearn_linear.onnx"
 NAMES = [f"x{j}" for j in range(10)]
 ROW = {"instances": [[0.5] * 10]}
@@ -80,8 +82,7 @@ def explain(client: Any) -> Any:
 
 
 def wait_ready(client: Any) -> None:
-    while client.rest("GET", "/v1/models/m").status != 200:
-        pass
+    until(lambda: client.rest("GET", "/v1/models/m").status == 200)
 
 
 def test_until_it_has_explained_a_row_it_is_not_ready_and_says_so(begin) -> None:
@@ -111,8 +112,7 @@ def test_interactions_that_are_not_computed_yet_are_told_and_come_later(begin) -
     assert ["interactions" in e for e in early["explanations"]] == [False]
 
     held.released.set()
-    while "INTERACTIONS_NOT_COMPUTED" in explain(client).body.decode():
-        pass
+    until(lambda: "INTERACTIONS_NOT_COMPUTED" not in explain(client).body.decode())
     assert ["interactions" in e for e in explain(client).json["explanations"]] == [False, True]
 
 
@@ -122,8 +122,7 @@ def test_interactions_that_fail_leave_the_rows_explained(begin) -> None:
     held.released.set()
     wait_ready(client)
 
-    while "not yet computed" in explain(client).body.decode():
-        pass
+    until(lambda: "not yet computed" not in explain(client).body.decode())
     told = explain(client).json
     assert [e for e in told["explanations"] if "interactions" in e] == []
     assert any("too many rows" in warning["message"] for warning in told["warnings"])
@@ -142,8 +141,7 @@ def test_interactions_can_be_turned_off(begin) -> None:
     client, _held = begin("interactions", explainer_interaction_rows=0)
     wait_ready(client)
 
-    while "turned them off" not in explain(client).body.decode():
-        pass
+    until(lambda: "turned them off" in explain(client).body.decode())
 
 
 def test_a_background_that_does_not_fit_the_model_is_told(begin, tmp_path: Path) -> None:
@@ -151,8 +149,7 @@ def test_a_background_that_does_not_fit_the_model_is_told(begin, tmp_path: Path)
     path.write_text("a,b\n1,2\n3,4\n", encoding="utf-8")
     client, held = begin("interactions", explainer_background=str(path))
 
-    while "background yet" in explain(client).json["error"]:
-        pass
+    until(lambda: "background yet" not in explain(client).json["error"])
     assert "10" in explain(client).json["error"]
     assert not held.reached.is_set()
 

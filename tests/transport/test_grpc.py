@@ -162,8 +162,14 @@ def test_a_missed_deadline_is_the_reason_and_not_that_the_caller_left(start, mak
             reasons.put(error.reason)
             raise
 
-    with pytest.raises(grpc.RpcError):
-        start(make_runner(work)).stub.Explain(ExplainRequest(), timeout=0.1)
+    runner = make_runner(work)
+    client = start(runner)
+    for seconds in (0.1 * 2**number for number in range(12)):  # until one is long enough to begin
+        with pytest.raises(grpc.RpcError):
+            client.stub.Explain(ExplainRequest(), timeout=seconds)
+        assert client.server._scheduler.wait_idle(PATIENCE)
+        if runner.started.acquire(blocking=False):
+            break
 
     assert reasons.get(timeout=PATIENCE) is Reason.DEADLINE_EXCEEDED
 

@@ -54,8 +54,9 @@ class _Trace:
     def __init__(self, tracer: trace.Tracer, span: trace.Span) -> None:
         self._tracer = tracer
         self._span = span
-        # Spans are measured by the monotonic clock.
-        self._epoch = time.time_ns() - time.monotonic_ns()
+        # Spans are measured by the monotonic clock. Time that passes between both looks counts as
+        # less, so of several the largest is the right one.
+        self._epoch = max(time.time_ns() - time.monotonic_ns() for _ in range(3))
         ids = span.get_span_context()
         self.trace_id = trace.format_trace_id(ids.trace_id)
         self.span_id = trace.format_span_id(ids.span_id)

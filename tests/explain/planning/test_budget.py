@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.explain.planning import pace, time_trials
 from onnxplain_server.methods import interactions, partial_dependence, permutation_importance
 
 RANDOM = np.random.default_rng(3)
@@ -121,33 +119,11 @@ def test_a_budget_that_reaches_changes_nothing(make) -> None:
     assert [e.rows for e in budgeted.explanations] == [e.rows for e in plain.explanations]
 
 
-class PredictionClock:
-    """A clock that goes on by `row_seconds` with each predicted row, and by nothing else."""
-
-    def __init__(self, row_seconds: float) -> None:
-        self.now = 0.0
-        self.row_seconds = row_seconds
-        self.call_seconds = 0.0
-
-    def function(self, a, b, c, d):
-        self.now += len(a) * self.row_seconds + self.call_seconds
-        return function(a, b, c, d)
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> PredictionClock:
-    made = PredictionClock(1e-4)
-    times = SimpleNamespace(perf_counter=lambda: made.now)
-    monkeypatch.setattr(time_trials, "time", times)
-    monkeypatch.setattr(pace, "time", times)
-    return made
-
-
 @pytest.mark.parametrize("seconds", [2.0, 10.0, 40.0])
 @pytest.mark.parametrize("methods", [METHODS[:1], METHODS[1:], METHODS])
 def test_methods_take_most_of_the_time_and_no_more(make, clock, methods, seconds) -> None:
     answer = make.answer(
-        model_of(make, clock.function),
+        model_of(make, clock.timed(function)),
         make.table(TABLE),
         *methods,
         target_column="y",
@@ -165,7 +141,7 @@ def test_a_constant_part_of_trials_does_not_hide_the_square_of_the_rows(make, cl
     clock.call_seconds = 0.02
 
     answer = make.answer(
-        model_of(make, clock.function), make.table(TABLE), METHODS[0], budget_seconds=10.0
+        model_of(make, clock.timed(function)), make.table(TABLE), METHODS[0], budget_seconds=10.0
     )
 
     assert 30 <= answer.row_count < 500
@@ -177,7 +153,10 @@ def test_a_time_that_is_too_short_is_refused_with_one_that_is_not(make, clock) -
 
     def ask(seconds: float):
         return make.answer(
-            model_of(make, clock.function), make.table(TABLE), *METHODS[:1], budget_seconds=seconds
+            model_of(make, clock.timed(function)),
+            make.table(TABLE),
+            *METHODS[:1],
+            budget_seconds=seconds,
         )
 
     with pytest.raises(ExplainError) as refused:
@@ -197,7 +176,7 @@ def test_an_equal_request_takes_the_rows_that_were_resolved_first(make, clock) -
     for row_seconds in (1e-4, 1e-6):
         clock.row_seconds = row_seconds
         answer = make.answer(
-            model_of(make, clock.function),
+            model_of(make, clock.timed(function)),
             make.table(TABLE),
             METHODS[0],
             host=host,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import pytest
 from onnxplain_server.core.errors import ExplainError, Reason
@@ -19,12 +17,6 @@ TABLE = {**COLUMNS, "y": RANDOM.normal(size=60)}
 
 def function(a, b, c, d, e, f, g, h):
     return 5 * h + 2 * a * b + c
-
-
-def slow(*columns):
-    """Take 1 ms for each row."""
-    time.sleep(0.001 * len(columns[0]))
-    return function(*columns)
 
 
 def asked(make, model_function=function, columns=TABLE, names="abcdefgh", **question):
@@ -93,8 +85,9 @@ def numbers(result) -> list[float]:
     return [float(v) for one in result.pairwise for v in one.numerators]
 
 
-def test_a_slow_model_gets_fewer_rows_and_the_answer_says_so(make) -> None:
-    answer = asked(make, slow, target_column="y", budget_seconds=1.0)
+def test_a_slow_model_gets_fewer_rows_and_the_answer_says_so(make, clock) -> None:
+    clock.row_seconds = 0.001
+    answer = asked(make, clock.timed(function), target_column="y", budget_seconds=1.0)
 
     [note] = [note for note in answer.notes if note.code == "OVERVIEW_REDUCED"]
     assert note.message.startswith("To take about 1 s, ")
@@ -159,12 +152,9 @@ def test_trees_get_the_rows_that_a_trial_allows() -> None:
     assert shuffled.row_count == 1e4 * 10 * 0.35 // 33
 
 
-def test_a_model_that_is_too_slow_for_anything_says_so(make) -> None:
-    def very_slow(*columns):
-        time.sleep(0.05 * len(columns[0]))
-        return function(*columns)
-
-    answer = asked(make, very_slow, target_column="y", budget_seconds=1.0)
+def test_a_model_that_is_too_slow_for_anything_says_so(make, clock) -> None:
+    clock.row_seconds = 0.05
+    answer = asked(make, clock.timed(function), target_column="y", budget_seconds=1.0)
 
     [note] = answer.notes
     for name in ("average_loss", "permutation_importance", "interactions", "partial_dependence"):
@@ -172,15 +162,18 @@ def test_a_model_that_is_too_slow_for_anything_says_so(make) -> None:
     assert answer.explanations == ()
 
 
-def test_a_quick_model_has_the_default_rows(make) -> None:
-    answer = asked(make, target_column="y")
+def test_a_quick_model_has_the_default_rows(make, clock) -> None:
+    clock.row_seconds = 1e-6
+    answer = asked(make, clock.timed(function), target_column="y")
 
     assert {row_count for _, row_count in answer.overview_methods} == {None}
     assert "OVERVIEW_REDUCED" not in [note.code for note in answer.notes]
 
 
-def test_rows_of_the_request_are_those_of_all_parts(make) -> None:
-    answer = asked(make, target_column="y", budget_seconds=1.0, row_count=12)
+def test_rows_of_the_request_are_those_of_all_parts(make, clock) -> None:
+    clock.row_seconds = 1e-6
+    timed = clock.timed(function)
+    answer = asked(make, timed, target_column="y", budget_seconds=1.0, row_count=12)
 
     assert {row_count for _, row_count in answer.overview_methods} == {12}
     assert {explanation.rows.drawn for explanation in answer.explanations} == {12}

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import pytest
 from onnxplain_server.core.errors import ExplainError, Reason
@@ -58,11 +56,6 @@ METHODS = [
 
 def function(a, b, c, two, four, _ignored):
     return np.sin(a * b) + c * two + four
-
-
-def slow(*columns):
-    time.sleep(0.0005 * len(columns[0]))
-    return function(*columns)
 
 
 def model_of(make, compute=function):
@@ -140,12 +133,12 @@ def test_an_answer_after_planning_is_the_answer_without(make) -> None:
     assert all(np.allclose(one.numerators, other.numerators) for one, other in pairs)
 
 
-def test_a_slow_model_predicts_a_few_hundred_rows(make) -> None:
-    model = model_of(make, slow)
+def test_a_slow_model_predicts_a_few_hundred_rows(make, clock) -> None:
+    clock.row_seconds = 0.0005
+    model = model_of(make, clock.timed(function))
     plan = planned(make, model, interactions.Options(), partial_dependence.Options())
 
-    # 136, or with calls of 256 rows too, where chance hid how time grows with the rows.
-    assert model.predicted < 700
+    assert model.predicted < 200
     assert predicted(plan) > 50 * model.predicted
     assert plan.seconds.high > predicted(plan) * 0.0005 / 2, "by two threads"
 
@@ -197,11 +190,13 @@ def test_the_rows_of_a_search_that_takes_a_moment_are_counted(make, monkeypatch,
 
 @pytest.mark.parametrize("seconds", [0.0, 0.05], ids=["not begun", "cut short"])
 @pytest.mark.parametrize("options", SEARCHES.values(), ids=SEARCHES)
-def test_the_rows_of_a_long_search_are_bounded(make, monkeypatch, options, seconds) -> None:
+def test_the_rows_of_a_long_search_are_bounded(make, clock, monkeypatch, options, seconds) -> None:
+    clock.row_seconds = 0.0005
     monkeypatch.setattr(rehearsal, "_SEARCH_SECONDS", seconds)
     monkeypatch.setattr(rehearsal, "_OVERESTIMATION", float("inf") if seconds else 0.0)
 
-    (method,) = planned(make, model_of(make, slow), options, row_count=20).methods
+    slow = model_of(make, clock.timed(function))
+    (method,) = planned(make, slow, options, row_count=20).methods
     answer = make.answer(
         model_of(make), make.table(TABLE), options, target_column="y", row_count=20
     )
@@ -210,13 +205,15 @@ def test_the_rows_of_a_long_search_are_bounded(make, monkeypatch, options, secon
     assert method.predicted_row_count >= answer.predicted_row_count
 
 
-def test_several_searches_share_the_time_of_a_plan(make, monkeypatch) -> None:
+def test_several_searches_share_the_time_of_a_plan(make, clock, monkeypatch) -> None:
     """The first takes it all; the others are bounded as if they were not begun."""
+    clock.row_seconds = 0.0005
+    slow = model_of(make, clock.timed(function))
     monkeypatch.setattr(rehearsal, "_SEARCH_SECONDS", 0.05)
     counts = []
     for ratio in (1e9, 0.0):
         monkeypatch.setattr(rehearsal, "_OVERESTIMATION", ratio)
-        plan = planned(make, model_of(make, slow), *SEARCHES.values(), row_count=20)
+        plan = planned(make, slow, *SEARCHES.values(), row_count=20)
         counts.append([method.predicted_row_count for method in plan.methods])
 
     assert counts[0][1:] == counts[1][1:]
@@ -255,12 +252,9 @@ def test_each_method_tells_engine_time_and_size(make) -> None:
     assert plan.memory_bytes > ROWS * len(TABLE) * 8
 
 
-def test_savings_at_least_halve_the_rows_to_predict(make) -> None:
-    def slow(*columns):
-        time.sleep(0.0002 * len(columns[0]))
-        return function(*columns)
-
-    model = model_of(make, slow)
+def test_savings_at_least_halve_the_rows_to_predict(make, clock) -> None:
+    clock.row_seconds = 0.0002
+    model = model_of(make, clock.timed(function))
     plan = planned(make, model, interactions.Options(), row_count=100)
 
     by_field = {saving.field: saving for saving in plan.savings}

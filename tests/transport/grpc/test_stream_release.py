@@ -125,6 +125,8 @@ def test_a_connection_serves_any_number_of_calls(
         with suppress(grpc.RpcError):  # of some calls the status is an error
             call(client)
 
+    # Those who left may still have their places.
+    assert client.server._scheduler.wait_idle(PATIENCE)
     explain(client)
 
 
@@ -178,8 +180,13 @@ def test_a_connection_serves_any_number_of_callers_that_leave(
 def test_a_full_connection_is_refused_by_the_server_itself(
     start: Callable[..., Any], make_runner: Callable[..., Any]
 ) -> None:
-    """100 callers on one connection, each of which calls again as soon as it is answered."""
-    server = start(make_runner(), running_count=1, waiting_count=1).server
+    """100 callers on one connection, each of which calls again as soon as it is answered.
+
+    The first ones are answered once another was refused.
+    """
+    is_full = threading.Event()
+    runner = make_runner(lambda _host: is_full.wait(PATIENCE))
+    server = start(runner, running_count=1, waiting_count=1).server
     options = [("grpc.enable_retries", 0)]
     errors = []
     with grpc.insecure_channel(f"127.0.0.1:{server.grpc_port}", options) as channel:
@@ -191,6 +198,7 @@ def test_a_full_connection_is_refused_by_the_server_itself(
                     stub.Explain(ExplainRequest(), timeout=PATIENCE)
                 except grpc.RpcError as error:
                     errors.append(error)
+                    is_full.set()
 
         with ThreadPoolExecutor(100) as callers:
             for _ in range(100):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable
+from contextlib import closing
+from http.client import HTTPConnection
 from typing import Any
 
 import pytest
@@ -76,9 +78,14 @@ def test_events_tell_each_change_and_the_end(serve) -> None:
 
     client = serve(work)
     path = started(client)
-    threading.Timer(1.5, go.set).start()
-    reply = client.rest("GET", path, headers={"Accept": "text/event-stream"})
-    events = reply.body.decode().strip().split("\n\n")
+    connection = HTTPConnection("127.0.0.1", client.server.rest_port, timeout=120)
+    with closing(connection):
+        connection.request("GET", path, headers={"Accept": "text/event-stream"})
+        reply = connection.getresponse()
+        first = b"".join(iter(reply.readline, b"\n"))
+        go.set()
+        events = [each.strip() for each in (first + b"\n" + reply.read()).decode().split("\n\n")]
+    events = [event for event in events if event]
     states = [json.loads(event.partition("data: ")[2])["metadata"]["state"] for event in events]
 
     assert all(event.startswith("event: operation\n") for event in events)

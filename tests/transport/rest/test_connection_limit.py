@@ -182,7 +182,7 @@ def test_a_request_that_is_worked_on_keeps_its_connection(
     for closed in idle[: COUNT + 1]:
         assert closed.recv(1) == b""
 
-    assert len(channels(client)) == COUNT
+    until(lambda: len(channels(client)) == COUNT)
     assert [channel for channel in channels(client) if channel.requests]
     working.close()
     assert runner.ended.acquire(timeout=PATIENCE)
