@@ -286,11 +286,11 @@ def test_an_error_stops_the_parts_that_other_threads_compute(make) -> None:
             assert started.wait(120)
             raise ValueError("a fault")
         started.set()
-        for _ in range(1000):
+        for _ in range(30_000):  # five minutes, unless the other part ends it
             time.sleep(0.01)
             engine.predictor.predict({"x": np.ones((1, 1))}, 1, 1000)
 
     with pytest.raises(ValueError, match="a fault"):
         engine.predictor.in_parallel(fail_or_predict, range(2))
 
-    assert len(engine.model.calls) < 1000
+    assert len(engine.model.calls) < 30_000

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from onnxplain_server.core.errors import ExplainError, Reason
 
+from tools.waiting import until
+
 N = 200
 COLUMNS = {"x": np.arange(N), "y": np.arange(N) * 2.0}
 
@@ -42,7 +44,7 @@ def test_a_cancelled_computation_makes_no_further_calls(make) -> None:
 
 
 def test_the_error_of_one_thread_ends_the_others_and_is_the_one_that_surfaces(make) -> None:
-    """Every other call is held up until one has failed; none may follow it."""
+    """Every other call is held up until one has failed and that is known; none may follow it."""
     lock, failed = threading.Lock(), threading.Event()
     after: list[int] = []
 
@@ -53,7 +55,7 @@ def test_the_error_of_one_thread_ends_the_others_and_is_the_one_that_surfaces(ma
         if first:
             failed.set()
             raise ExplainError(Reason.PREDICTION_FAILED, "no kernel for this operator")
-        failed.wait(120)
+        until(lambda: engine.predictor._has_failed)
         return x + y
 
     engine = make.engine(fail_once, COLUMNS, batch_size=make.batch_size(400), threads=4)

@@ -34,6 +34,8 @@ from onnxplain_server.core.model_limits import ModelLimits
 from onnxplain_server.transport.admission.request_context import RequestContext
 from onnxplain_server.transport.admission.request_control import RequestControl
 
+from tools.waiting import PATIENCE_SECONDS
+
 ROWS = b"a,b,c\n1,2,3\n4,5,6\n7,8,10\n"
 LONG_SECONDS = 60.0
 """A bound that only something endless exceeds. How long things take is measured in bench/."""
@@ -230,7 +232,7 @@ class Own:
         return WorkerTimeouts(load, quarantine)
 
     @staticmethod
-    def soon(holds, seconds: float = LONG_SECONDS) -> bool:
+    def soon(holds, seconds: float = PATIENCE_SECONDS) -> bool:
         """Wait for a condition, with a time limit for a busy machine."""
         end = time.monotonic() + seconds
         while not (found := holds()) and time.monotonic() < end:

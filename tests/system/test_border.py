@@ -28,7 +28,7 @@ from onnxplain.v1.explanation_service_pb2_grpc import ExplanationServiceStub
 from tools.waiting import until
 
 AT_ONCE = 4
-GAP_RATIO = 10
+GAP_SECONDS = 0.2
 MEMORY_BYTES = 50 * 2**20
 PATIENCE = 120.0
 
@@ -39,10 +39,10 @@ longest = 0.0
 
 def beat():
     global longest
-    last = time.monotonic()
+    last = time.process_time()
     while True:
         time.sleep(0.01)
-        now = time.monotonic()
+        now = time.process_time()
         longest = max(longest, now - last)
         last = now
 
@@ -58,7 +58,11 @@ sys.argv = ["onnxplain", "serve"]
 from onnxplain_server.__main__ import main
 main()
 """
-"""A server whose process has a heartbeat: for each line it tells the longest gap since the last."""
+"""A server whose process has a heartbeat: for each line it tells the longest gap since the last.
+
+A gap is what other threads of the process have used of a processor meanwhile: so much did they keep
+the interpreter for themselves, and what else the machine does is no part of it.
+"""
 
 
 class Beating:
@@ -69,7 +73,7 @@ class Beating:
         self.port = port
 
     def longest_gap(self) -> float:
-        """Longest gap of the heartbeat since the last look, in seconds."""
+        """Longest gap of the heartbeat since the last look, in seconds of a processor."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write("\n")
@@ -149,8 +153,6 @@ def test_heavy_requests_neither_stall_the_serving_process_nor_stay_in_its_memory
     assert post(beating.port, small)[0] == 200
     before = beating.resident_bytes
     beating.longest_gap()
-    time.sleep(2)
-    idle_gap = beating.longest_gap()
 
     # In processes of their own: their work is not that of the server.
     with ProcessPoolExecutor(AT_ONCE, get_context("fork")) as senders:
@@ -159,7 +161,7 @@ def test_heavy_requests_neither_stall_the_serving_process_nor_stay_in_its_memory
 
     busy_gap = beating.longest_gap()
     assert reasons <= {"", "DEADLINE_EXCEEDED", "RESPONSE_TOO_LARGE", "OUT_OF_MEMORY"}
-    assert busy_gap <= GAP_RATIO * idle_gap
+    assert busy_gap <= GAP_SECONDS
     end = time.monotonic() + PATIENCE
     while (held := beating.resident_bytes - before) > MEMORY_BYTES:
         assert time.monotonic() < end, f"{held:,} bytes stay"

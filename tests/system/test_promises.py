@@ -1,13 +1,14 @@
 """What the whole service promises, seen from outside its process."""
 
 import json
-import time
 from http.client import HTTPConnection
 
 import numpy as np
 import onnxplain
 import pytest
 from onnxplain.v1 import explanation_service_pb2 as service_pb2
+
+from tools.waiting import until
 
 Rows = dict[str, list[float]]
 
@@ -96,8 +97,7 @@ def test_a_client_that_disconnects_over_rest_frees_the_processor(
     connection = HTTPConnection("127.0.0.1", lasting_server.rest_port)
     connection.request("POST", "/v1/explanations", body, {"Content-Type": kind})
     start = lasting_server.processor_seconds()
-    while lasting_server.processor_seconds() < start + 1:
-        time.sleep(0.05)
+    until(lambda: lasting_server.processor_seconds() > start + 1)
 
     connection.close()
 

@@ -34,18 +34,21 @@ class Models:
         Calls with this first value wait for the event.
     statuses : list of int
         Of the next answers, before they are right again.
+    awaited : int
+        Calls that have to be there at a time before any is answered.
     """
 
     url: str = ""
     started: list[float] = field(default_factory=list)
     active: int = 0
     most_active: int = 0
-    seconds: float = 0.0
+    awaited: int = 0
     held: dict[float, threading.Event] = field(default_factory=dict)
     statuses: list[int] = field(default_factory=list)
     authorizations: list[str] = field(default_factory=list)
     asked: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
     lock: threading.Lock = field(default_factory=threading.Lock)
+    have_met: threading.Event = field(default_factory=threading.Event)
 
     def answer(self, request: Request) -> Response:
         self.authorizations.append(request.headers.get("authorization", ""))
@@ -63,6 +66,8 @@ class Models:
             self.started.append(time.monotonic())
             self.active += 1
             self.most_active = max(self.most_active, self.active)
+            if self.active >= self.awaited:
+                self.have_met.set()
             status = self.statuses.pop(0) if self.statuses else 200
         try:
             return self._predicted(request, status)
@@ -74,7 +79,9 @@ class Models:
         given = json.loads(request.body)["inputs"][0]
         rows = np.reshape(given["data"], given["shape"])
         self.asked.release()
-        time.sleep(self.seconds)
+        if self.awaited:
+            self.have_met.wait(LONG_SECONDS)
+            time.sleep(0.02)  # in which more would come
         if rows[0, 0] in self.held:
             self.held[rows[0, 0]].wait(LONG_SECONDS)
         if status != 200:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from authority import Authority
+from onnxplain_server.adapters.remote.calls import retries
 from onnxplain_server.adapters.remote.open_remote import open_remote
 from onnxplain_server.adapters.remote.policy import RemotePolicy
 from onnxplain_server.core.errors import ExplainError, Reason
@@ -21,6 +22,7 @@ from onnxplain_server.core.remote.models import RemoteAddress
 
 from tools.stores.faults import Fault
 from tools.stores.faulty_server import FaultyServer, Request, of_bytes, serve
+from tools.waiting import PATIENCE_SECONDS
 
 PATH = "/v2/models/m"
 METADATA = {
@@ -32,6 +34,27 @@ ANSWER = {"outputs": [{"name": "y", "datatype": "FP64", "shape": [3], "data": [1
 ROWS = np.array([[1.5, -2.0], [0.25, 1.0], [3.0, 4.0]])
 ALWAYS = 1_000_000
 SHORT = RemotePolicy(retry_seconds=1.0, timeout_seconds=1.0)
+
+
+class Clock:
+    """Stands for the module `time` where calls are repeated: it goes on by pauses alone."""
+
+    def __init__(self) -> None:
+        self.begin = time.monotonic()
+        self.now = 0.0
+
+    def monotonic(self) -> float:
+        return self.begin + self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    made = Clock()
+    monkeypatch.setattr(retries, "time", made)
+    return made
 
 
 @pytest.fixture(autouse=True)
@@ -59,24 +82,25 @@ def test_a_status_that_passes_is_waited_for(
 
 
 def test_a_server_that_stays_away_is_told_with_its_last_fault(
-    server: FaultyServer, open_model: Any
+    server: FaultyServer, open_model: Any, clock: Clock
 ) -> None:
     server.faults.add(Fault("infer", status=503, count=ALWAYS))
+    model = open_model(policy=RemotePolicy(retry_seconds=20.0))
 
-    error = refusal(lambda: open_model(policy=SHORT).predict({"x": ROWS}))
+    error = refusal(lambda: model.predict({"x": ROWS}))
 
     assert error.reason is Reason.REMOTE_MODEL_UNAVAILABLE
     assert "answers 503" in error.message
     assert len(server.traffic.of("infer")) > 2
+    assert clock.now <= 20.0
 
 
-def test_retry_after_is_honoured(server: FaultyServer, open_model: Any) -> None:
-    server.faults.add(Fault("infer", status=429, retry_after_seconds=1))
-    begin = time.monotonic()
+def test_retry_after_is_honoured(server: FaultyServer, open_model: Any, clock: Clock) -> None:
+    server.faults.add(Fault("infer", status=429, retry_after_seconds=7))
 
     open_model().predict({"x": ROWS})
 
-    assert time.monotonic() - begin >= 1.0
+    assert clock.now == pytest.approx(7.0)
 
 
 def test_a_pause_beyond_the_time_for_retries_is_not_waited_for(
@@ -92,15 +116,16 @@ def test_a_pause_beyond_the_time_for_retries_is_not_waited_for(
 
 
 def test_retries_end_before_the_deadline(
-    server: FaultyServer, open_model: Any, control: Any
+    server: FaultyServer, open_model: Any, control: Any, clock: Clock
 ) -> None:
     server.faults.add(Fault("infer", status=503, count=ALWAYS))
-    control.deadline = time.monotonic() + 0.5
+    control.deadline = clock.monotonic() + 10.0
 
     error = refusal(lambda: open_model().predict({"x": ROWS}))
 
     assert error.reason is Reason.REMOTE_MODEL_UNAVAILABLE
     assert len(server.traffic.of("infer")) > 1
+    assert clock.monotonic() <= control.deadline
 
 
 @pytest.mark.parametrize(
@@ -190,9 +215,9 @@ def test_a_cancelled_call_ends_while_the_server_is_silent(
 
     with ThreadPoolExecutor(1) as pool:
         call = pool.submit(model.predict, {"x": ROWS})
-        assert asked.wait(30)
+        assert asked.wait(PATIENCE_SECONDS)
         control.end()
-        error = refusal(lambda: call.result(timeout=20))
+        error = refusal(lambda: call.result(PATIENCE_SECONDS))
     held.set()
 
     assert error.reason is Reason.CANCELLED
@@ -218,12 +243,16 @@ def test_no_more_calls_run_at_a_time_than_allowed_for_the_server(
     answers: Any, open_model: Any
 ) -> None:
     lock, active, most = threading.Lock(), [0], [0]
+    have_met = threading.Event()
 
     def infer(request: Request) -> Any:
         with lock:
             active[0] += 1
             most[0] = max(most[0], active[0])
-        time.sleep(0.02)
+            if active[0] == 2:
+                have_met.set()
+        assert have_met.wait(PATIENCE_SECONDS)
+        time.sleep(0.02)  # in which more would come
         with lock:
             active[0] -= 1
         return ANSWER

@@ -26,6 +26,8 @@ from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Input
 from onnxplain_server.core.remote.models import RemoteAddress
 
+from tools.waiting import PATIENCE_SECONDS
+
 ROWS = np.array([[1.5, -2.0], [0.25, np.nan], [np.inf, 4.0]])
 SHORT = RemotePolicy(retry_seconds=1.0, timeout_seconds=1.0)
 Metadata = ModelMetadataResponse.TensorMetadata
@@ -277,16 +279,16 @@ def test_a_cancelled_call_ends_while_the_server_is_silent(
 
     def infer(request: ModelInferRequest, context: Any) -> ModelInferResponse:
         is_asked.set()
-        is_held.wait(60)
+        is_held.wait(PATIENCE_SECONDS)
         return raw([1.0, 2.0, 3.0])
 
     models.infer = infer
     model = open_model()
     with ThreadPoolExecutor(1) as pool:
         call = pool.submit(model.predict, {"x": ROWS})
-        assert is_asked.wait(30)
+        assert is_asked.wait(PATIENCE_SECONDS)
         control.end()
-        error = refusal(lambda: call.result(timeout=20))
+        error = refusal(lambda: call.result(PATIENCE_SECONDS))
     is_held.set()
 
     assert error.reason is Reason.CANCELLED

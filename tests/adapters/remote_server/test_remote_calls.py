@@ -82,7 +82,7 @@ def test_answers_come_in_any_order(calls: Calls, models: Models) -> None:
 
 def test_calls_at_a_time_are_bounded_over_sessions(calls: Calls, models: Models) -> None:
     asked = calls(calls=2)
-    models.seconds = 0.02
+    models.awaited = 2
 
     def ask(first: float) -> float:
         with opened(asked, models.url) as predictions:
@@ -173,8 +173,11 @@ def test_a_cancelled_request_ends_its_calls(calls: Calls, models: Models) -> Non
 
 def test_a_deadline_ends_calls_in_the_process(calls: Calls, models: Models) -> None:
     models.held = {1.0: threading.Event()}
+    asked = calls()
+    with opened(asked, models.url):
+        pass  # the process runs
     host = Host(deadline=time.monotonic() + 0.5)
-    with opened(calls(), models.url, host) as predictions, pytest.raises(ExplainError) as failed:
+    with opened(asked, models.url, host) as predictions, pytest.raises(ExplainError) as failed:
         predictions.predict(rows(1.0))
 
     assert failed.value.reason is Reason.CANCELLED

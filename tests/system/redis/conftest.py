@@ -171,7 +171,7 @@ def undisturbed() -> Callable[..., None]:
                 attempt(number)
             except Exception:
                 # The log is read by a thread of its own.
-                if not _soon(partial(_is_more, servers, before), 2):
+                if not _soon(partial(_is_more, servers, before), 30):
                     raise
             else:
                 return

@@ -100,15 +100,18 @@ def test_servers_together_grant_no_more_than_the_limit(redis_server, link_to: Li
 def test_old_minutes_leave_the_window_and_tell_when_there_is_room(
     redis_server, quotas: RedisQuotas
 ) -> None:
-    quotas.settle("ada", None, 1)
-    (key,) = redis_server.keys("quota")
-    assert 0 < redis_server.admin.ttl(key) <= 2 * 3_600
-    now = int(redis_server.admin.hkeys(key)[0])
-    oldest = now - BUCKET_COUNT
-    redis_server.admin.hset(key, mapping={oldest - 1: 40, oldest + 1: 50, now: 49})
-
-    reply = quotas.reserve("ada", 10, LIMIT)  # 99 are left of the minutes that count
-    (seconds, _) = redis_server.admin.time()
+    for _ in range(20):  # until all of it is within one minute of the clock of Redis
+        redis_server.admin.flushall()
+        quotas.settle("ada", None, 1)
+        (key,) = redis_server.keys("quota")
+        assert 0 < redis_server.admin.ttl(key) <= 2 * 3_600
+        now = int(redis_server.admin.hkeys(key)[0])
+        oldest = now - BUCKET_COUNT
+        redis_server.admin.hset(key, mapping={oldest - 1: 40, oldest + 1: 50, now: 49})
+        reply = quotas.reserve("ada", 10, LIMIT)  # 99 are left of the minutes that count
+        (seconds, _) = redis_server.admin.time()
+        if seconds // BUCKET_SECONDS == now:
+            break
 
     assert isinstance(reply, Shortage)
     assert reply.used == 99

@@ -6,28 +6,36 @@ import threading
 import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from onnxplain_server.adapters.runner.remote import call_slots
 from onnxplain_server.adapters.runner.remote.call_slots import CallSlots
 from onnxplain_server.adapters.runner.remote.model import RemoteModel
 from onnxplain_server.core.arrays import Array
 from onnxplain_server.core.model import Input
 from onnxplain_server.core.remote.models import RemoteDescription
 
+from tools.waiting import PATIENCE_SECONDS
+
 SLOTS = 3
 
 
 class Calls:
-    """Calls that answer a row's only number, and count how many run at a time."""
+    """Calls that answer a row's only number, and count how many run at a time.
+
+    Where some are awaited, calls are answered once so many have run at a time.
+    """
 
     call_count = SLOTS
 
-    def __init__(self, row_limit: int, seconds: float = 0.0) -> None:
+    def __init__(self, row_limit: int, awaited: int = 0) -> None:
         self.row_limit = row_limit
         self.rows: list[int] = []
         self.most = 0
-        self._seconds = seconds
+        self._awaited = awaited
+        self._met = threading.Event()
         self._lock = threading.Lock()
         self._running = 0
 
@@ -39,7 +47,11 @@ class Calls:
             self._running += 1
             self.most = max(self.most, self._running)
             self.rows.append(len(feeds["x"]))
-        time.sleep(self._seconds)
+            if self._running >= self._awaited:
+                self._met.set()
+        assert self._met.wait(PATIENCE_SECONDS)
+        if self._awaited:
+            time.sleep(0.02)  # in which more would come
         with self._lock:
             self._running -= 1
         return feeds["x"]
@@ -81,7 +93,7 @@ def test_calls_of_a_small_limit_keep_it(row_limit: int) -> None:
 
 
 def test_threads_make_no_more_calls_at_a_time_than_there_are_slots() -> None:
-    calls = Calls(10, seconds=0.02)
+    calls = Calls(10, awaited=SLOTS)
     asked, count = model(calls), CallSlots(SLOTS).thread_count
 
     with ThreadPoolExecutor(count) as threads:
@@ -92,22 +104,22 @@ def test_threads_make_no_more_calls_at_a_time_than_there_are_slots() -> None:
     assert [part[0, 0] for part in answers] == list(range(2 * count))
 
 
-def test_the_wait_for_a_slot_takes_no_time_of_the_clock() -> None:
-    slots, waits = CallSlots(1), 1.0
-    is_taken = threading.Event()
+def test_the_wait_for_a_slot_takes_no_time_of_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ten seconds pass with each attempt at a slot, and none otherwise."""
+    now = [0.0]
 
-    def hold() -> None:
-        with slots.taken():
-            is_taken.set()
-            time.sleep(waits)
+    class Slots(threading.Semaphore):
+        def __enter__(self) -> bool:
+            now[0] += 10.0
+            return super().__enter__()
 
-    holder = threading.Thread(target=hold)
-    holder.start()
-    is_taken.wait()
-    start, told = time.monotonic(), slots.clock()
+    monkeypatch.setattr(call_slots, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    slots = CallSlots(1)
+    slots._slots = Slots(1)
     with slots.taken():
-        taken = time.monotonic() - start
-        counted = slots.clock() - told
-    holder.join()
+        first = slots.clock()
+    with slots.taken():
+        second = slots.clock()
 
-    assert taken - counted > 0.1 * waits
+    assert now == [20.0]
+    assert (first, second) == (0.0, 0.0)

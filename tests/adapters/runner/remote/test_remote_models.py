@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.request import ReplyFormat
 
 from tools.stores.model_server import of_function
+from tools.waiting import PATIENCE_SECONDS
 
 RANDOM = np.random.default_rng(4)
 NAMES = ("a", "b", "c")
@@ -100,12 +100,12 @@ def test_a_remote_has_the_interactions_of_its_function(asking, make) -> None:
 def test_calls_hold_no_more_rows_than_the_operator_allows_and_no_more_run_at_a_time(
     asking, make
 ) -> None:
-    together = threading.Barrier(3)
+    together, have_met = threading.Barrier(3), threading.Event()
 
     def waiting(a: Any, b: Any, c: Any) -> Any:
-        if len(a) > ROWS and not together.broken:  # a call of a sweep
-            with suppress(threading.BrokenBarrierError):
-                together.wait(5)
+        if len(a) > ROWS and not have_met.is_set():  # the first calls of a sweep
+            together.wait(PATIENCE_SECONDS)
+            have_met.set()
         return product(a, b, c)
 
     remote = asking(of_function(waiting, NAMES), row_limit=1_000, call_count=3)
