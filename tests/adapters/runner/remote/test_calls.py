@@ -109,9 +109,9 @@ def test_the_wait_for_a_slot_takes_no_time_of_the_clock(monkeypatch: pytest.Monk
     now = [0.0]
 
     class Slots(threading.Semaphore):
-        def __enter__(self) -> bool:
+        def __enter__(self, blocking: bool = True, timeout: float | None = None) -> bool:
             now[0] += 10.0
-            return super().__enter__()
+            return super().__enter__(blocking, timeout)
 
     monkeypatch.setattr(call_slots, "time", SimpleNamespace(monotonic=lambda: now[0]))
     slots = CallSlots(1)
