@@ -73,6 +73,9 @@ class Resources:
         columns where the model does not tell it.
     margin : callable () -> ClassMargin or Refusal
         Reads the class scores.
+    row_seconds : callable () -> float, or None
+        Seconds of a prediction, by the size of the model and without a clock; None where only an
+        address of it is known.
     memo : TreeMemo
         Shared by all requests on the loaded model.
     request_key : str
@@ -97,6 +100,7 @@ class Resources:
     publish: Callable[[PartialExplanation], None] | None = None
     streamed: StreamedRows | None = None
     call_threads: ThreadPoolExecutor | None = None
+    row_seconds: Callable[[], float] | None = None
 
     @property
     def predicting(self) -> ThreadPoolExecutor:

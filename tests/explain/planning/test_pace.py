@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import time
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from onnxplain_server.explain.bound_request import BoundRequest
-from onnxplain_server.explain.planning import overview, pace
+from onnxplain_server.explain.planning import nominal_pace, overview, pace
 
 MODELS = Path(__file__).parents[2] / "models"
 N_ROWS = 3_000
@@ -39,11 +40,11 @@ def plans(monkeypatch: pytest.MonkeyPatch) -> list[overview.OverviewPlan]:
     return made
 
 
-def explained(name: str, **request) -> onnxplain.Explanations:
+def explained(name: str, row_total: int = N_ROWS, **request) -> onnxplain.Explanations:
     random = np.random.default_rng(2)
     with onnxplain.local() as client:
         width = client.describe(MODELS / f"{name}.onnx").inputs[0].width
-        columns = {f"x{j}": random.normal(size=N_ROWS) for j in range(width)}
+        columns = {f"x{j}": random.normal(size=row_total) for j in range(width)}
         return client.explain(
             MODELS / f"{name}.onnx", columns, feature_columns=[*columns], plots=False, **request
         )
@@ -100,3 +101,45 @@ def test_other_models_are_measured_by_predicting(plans) -> None:
     [plan] = plans
     assert plan.tree_rows is None
     assert plan.pace == 1, "one row took longer than a call needs"
+
+
+class ScaledClock:
+    """Stands for the module `time` on a machine that is so many times as slow."""
+
+    def __init__(self, factor: float) -> None:
+        self._factor = factor
+
+    def perf_counter(self) -> float:
+        return time.perf_counter() * self._factor
+
+    def monotonic(self) -> float:
+        return time.monotonic() * self._factor
+
+
+@pytest.mark.parametrize("name", ["network_double", "lightgbm_regressor", "lightgbm_binary"])
+def test_an_overview_has_the_same_rows_and_numbers_at_any_pace(name, monkeypatch) -> None:
+    """No clock decides unless another time than the default is asked for; clients have a cache
+    of their own."""
+    answers = []
+    for factor in (0.5, 10_000):
+        monkeypatch.setattr(pace, "time", ScaledClock(factor))
+        answers += [explained(name, row_total=100), explained(name, 100, budget_seconds=60)]
+
+    rows = [answer.receipt.overview_methods for answer in answers]
+    assert rows == [rows[0]] * len(rows)
+    tables = [answer.partial_dependence.to_arrow() for answer in answers]
+    assert all(table.equals(tables[0]) for table in tables)
+
+
+def test_sizes_that_follow_from_a_model_are_round_and_say_what_they_follow_from() -> None:
+    slow = overview.OverviewPlan(
+        tuple("abcdefgh"), 10**6, None, 60, 3_000, None, overview.PaceSource.SIZE
+    )
+
+    parts = [*slow.importances(), *slow.pairs(), slow.curves(tuple("abcdef"))]
+    assert [part.row_count for part in parts] == [1_000, 50, 100]
+    [note] = slow.notes(parts, has_target=True)
+    assert ": a model of this size is taken to predict 3,000 rows/s." in note.message
+    assert [nominal_pace.round_rows(count) for count in (1, 4, 30, 99, 299, 10**6)] == [
+        *(1, 3, 30, 50, 200, 10**6)
+    ]

@@ -14,6 +14,7 @@ from onnxplain_server.adapters.onnx.analysis.affine import is_affine
 from onnxplain_server.adapters.onnx.analysis.call_size import size_dependent_operators
 from onnxplain_server.adapters.onnx.analysis.precision import FLOAT32, roundings
 from onnxplain_server.adapters.onnx.analysis.reachable_columns import read_reach
+from onnxplain_server.adapters.onnx.analysis.row_work import row_seconds
 from onnxplain_server.adapters.onnx.analysis.trees import read_trees
 from onnxplain_server.adapters.onnx.batch_run import BatchRun
 from onnxplain_server.adapters.onnx.evaluation import RowBatches, Run
@@ -29,6 +30,8 @@ from onnxplain_server.trees.reading.refusal import Refusal
 
 _T = TypeVar("_T")
 
+_UNREAD_ROW_SECONDS = 1e-4
+"""Of a model whose graph cannot be read."""
 _MANY_NODES = 100_000
 """Nodes whose reading leaves much memory freed: 200 bytes each."""
 
@@ -138,6 +141,14 @@ class OnnxModel:
             return is_affine(self._proto)
         except Exception:  # noqa: BLE001 - a model that the runtime loads may still be inconsistent
             return False
+
+    @property
+    def row_seconds(self) -> float:
+        """Seconds that one thread takes for a row, by the operations of the graph: no clock."""
+        try:
+            return row_seconds(self._proto, is_batched=self.is_batched)
+        except Exception:  # noqa: BLE001 - a model that the runtime loads may still be inconsistent
+            return _UNREAD_ROW_SECONDS
 
     @cached_property
     def size_dependent_operators(self) -> tuple[str, ...]:

@@ -117,6 +117,7 @@ class Asked:
                 request_key=self.key,
                 streamed=self.streamed,
                 call_threads=calls.threads if calls else None,
+                row_seconds=lambda: loaded.model.row_seconds,
             )
         else:
             no_trees = Refusal("there is no model")

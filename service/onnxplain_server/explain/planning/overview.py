@@ -1,4 +1,7 @@
-"""Overview: the methods of a request that names none, sized by the pace of its model.
+"""Overview: the methods of a request that names none, sized by the work of its model.
+
+By default, the size of the model tells it, so that equal requests get equal numbers. For a time
+that the request asks for, the pace of the model is measured.
 
 With a target: losses and permutation importance. Then interactions, and at last the curves of the
 features that were most important.
@@ -9,17 +12,23 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from enum import Enum
 
 import numpy as np
 
 from onnxplain_server.core.arrays import Vector
 from onnxplain_server.core.contract_limits import (
     ExplainRequest,
-    InteractionsOptions,
     PartialDependenceOptions,
 )
 from onnxplain_server.core.model import Note
 from onnxplain_server.explain.bound_request import BoundRequest
+from onnxplain_server.explain.planning.nominal_pace import (
+    effect_count,
+    nominal_pace,
+    nominal_tree_rows,
+    round_rows,
+)
 from onnxplain_server.explain.planning.pace import predicted_pace, tree_pace, tree_rows
 from onnxplain_server.explain.planning.remembered import remembered
 from onnxplain_server.explain.question import Engine
@@ -37,7 +46,6 @@ from onnxplain_server.plots.elements.labels import enumerate_words
 
 CURVE_COUNT = 6
 """Features whose curves are computed."""
-_PAIRED_FEATURES = InteractionsOptions.pairwise_feature_count.default
 _WITH_TARGET = ("average_loss", "permutation_importance")
 _ALWAYS = ("interactions", "partial_dependence")
 """Methods of an overview; interactions need two features."""
@@ -49,6 +57,14 @@ _LOSS_COUNT = 3
 """Most losses that are computed."""
 _SHARES = {"losses": 0.05, "permutation_importance": 0.35, "interactions": 0.4, "curves": 0.2}
 """Shares of the budget."""
+
+
+class PaceSource(Enum):
+    """What the pace of a model follows from, in the words of the warning."""
+
+    MEASURED = "the model predicts"
+    SIZE = "a model of this size is taken to predict"
+    ADDRESS = "a model behind an address is taken to predict"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,6 +103,9 @@ class OverviewPlan:
         Rows that the engine evaluates in a second.
     tree_rows : int or None
         Rows on which trees give interactions in their share of the budget; None for other models.
+    pace_source : PaceSource
+        What the pace and `tree_rows` follow from; rows are round numbers unless it is a
+        measurement.
     predicted_row_limit : float
         Most rows to predict.
     """
@@ -97,6 +116,7 @@ class OverviewPlan:
     budget: float
     pace: float
     tree_rows: int | None
+    pace_source: PaceSource = PaceSource.MEASURED
     predicted_row_limit: float = math.inf
 
     def importances(self) -> Iterator[Part]:
@@ -170,16 +190,25 @@ class OverviewPlan:
         changes = [*dict.fromkeys(reduced), *left_out]
         if not changes:
             return ()
-        pace = "" if self.tree_rows is not None else f": the model predicts {self.pace:,.0f} rows/s"
-        limit, field = "", "budget_seconds sets another time"
+        limit, field = "", "budget_seconds sets another time, by a measurement"
         if math.isfinite(self.predicted_row_limit):
             limit = f" and predict at most {self.predicted_row_limit:,.0f} rows"
             field += ", budget_predicted_row_count another number of rows"
         message = (
-            f"To take about {self.budget:g} s{limit}, {enumerate_words(changes)}{pace}. {field}; a "
+            f"To take about {self.budget:g} s{limit}, {enumerate_words(changes)}{self._pace_words}. {field}; a "
             "request that names its methods has no limit of time by default."
         )
         return (Note("OVERVIEW_REDUCED", message),)
+
+    @property
+    def _pace_words(self) -> str:
+        if self.tree_rows is None:
+            return f": {self.pace_source.value} {self.pace:,.0f} rows/s"
+        return "" if self._is_measured else ", by the size of its trees"
+
+    @property
+    def _is_measured(self) -> bool:
+        return self.pace_source is PaceSource.MEASURED
 
     def _words(self, part: Part) -> str:
         rows = self.row_count if part.row_count is None else part.row_count
@@ -205,16 +234,15 @@ class OverviewPlan:
         """Return the rows on which interactions take their share of the budget."""
         if self.tree_rows is not None:
             return self.tree_rows
-        effects = 2 * len(self.names) + math.comb(min(_PAIRED_FEATURES, len(self.names)), 2)
         # Each effect is predicted on all pairs of rows.
-        return math.isqrt(self._affordable("interactions") // effects)
+        return math.isqrt(self._affordable("interactions") // effect_count(len(self.names)))
 
     def _of_trees(self, options: Options) -> Part:
         """Size a method on trees, which take all rows by default."""
         rows = max(self.tree_rows or 0, _FEWEST_ROWS)
         if self.requested_row_count is not None or rows >= self.row_count:
             return Part(options, self.requested_row_count, is_reduced=False)
-        return Part(options, rows, is_reduced=True)
+        return Part(options, self._rounded(rows), is_reduced=True)
 
     def _sized(self, options: Options, usual: int, affordable: int) -> Part:
         """Take the rows requested, or else the usual ones as far as the budget reaches."""
@@ -222,23 +250,20 @@ class OverviewPlan:
             return Part(options, self.requested_row_count, is_reduced=False)
         if affordable >= min(usual, self.row_count):
             return Part(options, None, is_reduced=False)
-        return Part(options, affordable, is_reduced=True)
+        return Part(options, self._rounded(affordable), is_reduced=True)
+
+    def _rounded(self, rows: int) -> int:
+        return rows if self._is_measured else round_rows(rows)
 
 
 def plan_overview(request: BoundRequest) -> OverviewPlan:
-    """Plan an overview: measure the pace of the model on rows of the table."""
+    """Plan an overview: by the size of the model, or for a time that is asked for, by its pace."""
     question, sample = request.question, request.sample
     budget = question.budget_seconds or ExplainRequest.budget_seconds.default
-    choice = request.tabular_choice
-    is_tree = choice.engine is Engine.TREES
-
-    def measure() -> Vector:
-        if not is_tree:
-            return np.array([predicted_pace(request), 0.0])
-        rows = tree_rows(request, budget * _SHARES["interactions"])
-        return np.array([tree_pace(request), rows])
-
-    pace, rows = remembered(request, "overview", 2, measure).tolist()
+    is_tree = request.tabular_choice.engine is Engine.TREES
+    source = _pace_source(request)
+    paces = _measured_paces if source is PaceSource.MEASURED else _nominal_paces
+    pace, rows = paces(request, budget * _SHARES["interactions"])
     limit = question.budget_predicted_row_count
     return OverviewPlan(
         sample.features.names,
@@ -247,8 +272,33 @@ def plan_overview(request: BoundRequest) -> OverviewPlan:
         budget,
         pace,
         int(rows) if is_tree else None,
+        source,
         math.inf if limit is None or is_tree else limit,
     )
+
+
+def _pace_source(request: BoundRequest) -> PaceSource:
+    if request.question.budget_seconds not in {None, ExplainRequest.budget_seconds.default}:
+        return PaceSource.MEASURED
+    return PaceSource.SIZE if request.resources.row_seconds else PaceSource.ADDRESS
+
+
+def _measured_paces(request: BoundRequest, seconds: float) -> tuple[float, float]:
+    """Return the pace, and the rows of trees in some seconds, as they were first measured."""
+
+    def measure() -> Vector:
+        if request.tabular_choice.engine is not Engine.TREES:
+            return np.array([predicted_pace(request), 0.0])
+        return np.array([tree_pace(request), tree_rows(request, seconds)])
+
+    pace, rows = remembered(request, "overview", 2, measure).tolist()
+    return pace, rows
+
+
+def _nominal_paces(request: BoundRequest, seconds: float) -> tuple[float, float]:
+    """Return the pace, and the rows of trees in some seconds, by the size of the model."""
+    is_tree = request.tabular_choice.engine is Engine.TREES
+    return nominal_pace(request), nominal_tree_rows(request, seconds) if is_tree else 0.0
 
 
 def further_losses(default: average_loss.Options, request: BoundRequest) -> tuple[Loss, ...]:

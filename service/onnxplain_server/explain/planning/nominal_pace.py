@@ -1,0 +1,58 @@
+"""Nominal pace: rows in a second by the size of a model, in place of a measurement.
+
+It is the same wherever and whenever it is asked for; so are the rows that are chosen by it.
+"""
+
+from __future__ import annotations
+
+import math
+
+from onnxplain_server.explain.bound_request import BoundRequest
+from onnxplain_server.explain.planning.pace import TimeGrowth
+from onnxplain_server.methods.interactions import Options
+from onnxplain_server.trees.reading.links import LinkedEnsemble
+from onnxplain_server.trees.reading.refusal import Refusal
+
+_UNKNOWN_PACE = 20_000.0
+"""Of models known by their address only, whose size nobody tells."""
+_LEAF_SECONDS, _PAIR_SECONDS = 25e-9, 10e-9
+"""Seconds of interactions on trees: for each row and leaf; and behind a link, for each two rows,
+effect and sum."""
+_ROUND = (5, 3, 2, 1)
+
+
+def nominal_pace(request: BoundRequest) -> float:
+    """Return the rows that one thread is expected to predict in a second."""
+    row_seconds = request.resources.row_seconds
+    return 1 / row_seconds() if row_seconds else _UNKNOWN_PACE
+
+
+def nominal_tree_rows(request: BoundRequest, seconds: float) -> int:
+    """Return the rows on which interactions on trees are expected to take some seconds."""
+    trees = request.resources.trees()
+    assert not isinstance(trees, Refusal)  # noqa: S101 - the engine was chosen
+    ensemble = trees.ensemble if isinstance(trees, LinkedEnsemble) else trees
+    linear = _LEAF_SECONDS * max(len(ensemble.leaf), 1)
+    feature_count = len(request.sample.features.names)
+    square = 0.0
+    if request.tabular_choice.is_quadratic:
+        square = _PAIR_SECONDS * effect_count(feature_count) * ensemble.values.shape[1]
+    return int(TimeGrowth(linear, square).rows_within(seconds))
+
+
+def effect_count(feature_count: int) -> int:
+    """Return the effects of interactions with default options: of each feature, without it, pairs.
+
+    Parameters
+    ----------
+    feature_count : int
+        Features of the model.
+    """
+    paired = min(Options().pairwise_feature_count, feature_count)
+    return 2 * feature_count + math.comb(paired, 2)
+
+
+def round_rows(count: int) -> int:
+    """Round down to 1, 2, 3 or 5 with zeros: differences of a model or a table seldom show."""
+    unit = 10 ** (len(str(count)) - 1)
+    return next((digit * unit for digit in _ROUND if digit * unit <= count), 0)
