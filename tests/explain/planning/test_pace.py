@@ -118,8 +118,7 @@ class ScaledClock:
 
 @pytest.mark.parametrize("name", ["network_double", "lightgbm_regressor", "lightgbm_binary"])
 def test_an_overview_has_the_same_rows_and_numbers_at_any_pace(name, monkeypatch) -> None:
-    """No clock decides unless another time than the default is asked for; clients have a cache
-    of their own."""
+    """Clients have a cache of their own; a time of 60 s is the default."""
     answers = []
     for factor in (0.5, 10_000):
         monkeypatch.setattr(pace, "time", ScaledClock(factor))

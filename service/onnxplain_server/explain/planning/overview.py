@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from enum import Enum
 
 import numpy as np
 
@@ -23,14 +22,8 @@ from onnxplain_server.core.contract_limits import (
 )
 from onnxplain_server.core.model import Note
 from onnxplain_server.explain.bound_request import BoundRequest
-from onnxplain_server.explain.planning.nominal_pace import (
-    effect_count,
-    nominal_pace,
-    nominal_tree_rows,
-    round_rows,
-)
-from onnxplain_server.explain.planning.pace import predicted_pace, tree_pace, tree_rows
-from onnxplain_server.explain.planning.remembered import remembered
+from onnxplain_server.explain.planning.nominal_pace import effect_count, round_rows
+from onnxplain_server.explain.planning.overview_pace import PaceSource, overview_pace
 from onnxplain_server.explain.question import Engine
 from onnxplain_server.explain.row_counts import QUADRATIC_ROWS, SHUFFLED_ROWS
 from onnxplain_server.methods import (
@@ -57,14 +50,6 @@ _LOSS_COUNT = 3
 """Most losses that are computed."""
 _SHARES = {"losses": 0.05, "permutation_importance": 0.35, "interactions": 0.4, "curves": 0.2}
 """Shares of the budget."""
-
-
-class PaceSource(Enum):
-    """What the pace of a model follows from, in the words of the warning."""
-
-    MEASURED = "the model predicts"
-    SIZE = "a model of this size is taken to predict"
-    ADDRESS = "a model behind an address is taken to predict"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -195,8 +180,9 @@ class OverviewPlan:
             limit = f" and predict at most {self.predicted_row_limit:,.0f} rows"
             field += ", budget_predicted_row_count another number of rows"
         message = (
-            f"To take about {self.budget:g} s{limit}, {enumerate_words(changes)}{self._pace_words}. {field}; a "
-            "request that names its methods has no limit of time by default."
+            f"To take about {self.budget:g} s{limit}, {enumerate_words(changes)}"
+            f"{self._pace_words}. {field}; a request that names its methods has no limit of time "
+            "by default."
         )
         return (Note("OVERVIEW_REDUCED", message),)
 
@@ -261,44 +247,18 @@ def plan_overview(request: BoundRequest) -> OverviewPlan:
     question, sample = request.question, request.sample
     budget = question.budget_seconds or ExplainRequest.budget_seconds.default
     is_tree = request.tabular_choice.engine is Engine.TREES
-    source = _pace_source(request)
-    paces = _measured_paces if source is PaceSource.MEASURED else _nominal_paces
-    pace, rows = paces(request, budget * _SHARES["interactions"])
+    pace = overview_pace(request, budget * _SHARES["interactions"])
     limit = question.budget_predicted_row_count
     return OverviewPlan(
         sample.features.names,
         sample.population_count,
         question.row_count,
         budget,
-        pace,
-        int(rows) if is_tree else None,
-        source,
+        pace.rows,
+        pace.tree_rows,
+        pace.source,
         math.inf if limit is None or is_tree else limit,
     )
-
-
-def _pace_source(request: BoundRequest) -> PaceSource:
-    if request.question.budget_seconds not in {None, ExplainRequest.budget_seconds.default}:
-        return PaceSource.MEASURED
-    return PaceSource.SIZE if request.resources.row_seconds else PaceSource.ADDRESS
-
-
-def _measured_paces(request: BoundRequest, seconds: float) -> tuple[float, float]:
-    """Return the pace, and the rows of trees in some seconds, as they were first measured."""
-
-    def measure() -> Vector:
-        if request.tabular_choice.engine is not Engine.TREES:
-            return np.array([predicted_pace(request), 0.0])
-        return np.array([tree_pace(request), tree_rows(request, seconds)])
-
-    pace, rows = remembered(request, "overview", 2, measure).tolist()
-    return pace, rows
-
-
-def _nominal_paces(request: BoundRequest, seconds: float) -> tuple[float, float]:
-    """Return the pace, and the rows of trees in some seconds, by the size of the model."""
-    is_tree = request.tabular_choice.engine is Engine.TREES
-    return nominal_pace(request), nominal_tree_rows(request, seconds) if is_tree else 0.0
 
 
 def further_losses(default: average_loss.Options, request: BoundRequest) -> tuple[Loss, ...]:
