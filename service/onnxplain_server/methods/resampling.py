@@ -9,7 +9,7 @@ one street), the true spread is larger than resampling of single rows shows.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 import numpy as np
@@ -23,6 +23,8 @@ MIN_ROWS = 100
 """Rows from which intervals carry no warning; with 50 and heavy tails, few have their coverage."""
 _MAX_RELATIVE_REACH = 0.75
 """Bound of reach over value; the upper end diverges as the ratio approaches 1."""
+_CHANCE_SHARE = 0.05
+"""Share of a denominator that is chance, from which intervals of a ratio allow for it."""
 
 
 class Scheme(Enum):
@@ -144,6 +146,64 @@ def spread(
     reach = t_quantile(resampling.confidence_level, row_count, len(values)) * errors
     lower, upper = mean_square_interval(value, value - biases, reach)
     return ReplicateSpread(errors, lower, upper, biases)
+
+
+def chance_shares(
+    resampling: Resampling, squares: Vector, values: Matrix, omitted: Vector
+) -> Vector:
+    """Return which part of a mean square is the chance of the rows drawn, where it matters.
+
+    A mean square of an effect that is estimated from rows is too large by the variance of the
+    estimate. Of weak effects, that is much of it.
+
+    Parameters
+    ----------
+    squares : (n_outputs,)
+    values : (n_replicates, n_outputs)
+        Of each replicate.
+    omitted : (n_replicates,)
+
+    Returns
+    -------
+    (n_outputs,)
+        0 where the part is small, or not known from so few replicates.
+    """
+    if len(values) < 2:
+        return np.zeros_like(squares)
+    own = spread(resampling, squares, values, omitted, len(values))
+    noise = 0.0
+    if resampling.scheme is Scheme.BOOTSTRAP:
+        noise = own.standard_errors / np.sqrt(len(values))
+    is_chance = own.biases > np.maximum(_CHANCE_SHARE * squares, noise)
+    shares: Vector = np.divide(
+        own.biases, squares, out=np.zeros_like(squares), where=is_chance & (squares > 0)
+    )
+    return np.minimum(shares, 1)
+
+
+def allow_for_chance(
+    usual: ReplicateSpread, numerators: Vector, denominators: ReplicateSpread, shares: Vector
+) -> ReplicateSpread:
+    """Widen the interval of a ratio whose denominator is partly chance.
+
+    A ratio is no longer about linear in such a denominator, and its standard error and bias tell
+    little. The interval then also holds the ratios to the ends of the denominator's interval, up to
+    1, which the ratio of two effects hardly exceeds.
+
+    Parameters
+    ----------
+    usual : ReplicateSpread
+        Of the ratio.
+    numerators : (n_outputs,)
+    denominators : ReplicateSpread
+    shares : (n_outputs,)
+        As of `chance_shares`.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        low, high = numerators / denominators.upper, numerators / denominators.lower
+    lower = np.where(shares > 0, np.fmin(usual.lower, low), usual.lower)
+    most = np.fmax(usual.upper, np.fmin(high, 1))
+    return replace(usual, lower=lower, upper=np.where(shares > 0, most, usual.upper))
 
 
 def _jackknife_errors(value: Vector, values: Matrix, omitted: Matrix) -> tuple[Vector, Vector]:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from onnxplain_server.core.errors import ExplainError
 from onnxplain_server.methods import interactions
 from onnxplain_server.methods.interactions import Options, Statistic
+from onnxplain_server.methods.resampling import Resampling
 
 NAN = float("nan")
 
@@ -523,3 +524,40 @@ def test_a_feature_that_the_model_does_not_use_has_numerators_of_exactly_zero(ma
     assert [s.numerators[0] == 0 for s in found.pairwise] == [True, False, True]
     # The rows; a and c at 3 further values each; both together, which leaves but one row.
     assert engine.model.predicted == 4 + 2 * 4 * 3 + 4
+
+
+def weak_pair(make, seed: int, rows: int = 100) -> interactions.Result:
+    """Effects of a and b are weak beside the product of a and c: H² of a and b is 1/2."""
+    random = np.random.default_rng(seed)
+    columns = {
+        "a": random.normal(size=rows),
+        "b": np.repeat([0.0, 1.0], rows // 2),
+        "c": random.normal(size=rows),
+    }
+    return measure(
+        make,
+        lambda a, b, c: a * c + 0.05 * a * b,
+        columns,
+        resampling=Resampling(50, confidence_level=0.9),
+    )
+
+
+def test_intervals_of_weak_pairs_allow_for_the_chance_in_what_they_divide_by(make) -> None:
+    """By the ratio alone, most of these 90 % intervals miss the truth."""
+    found = [weak_pair(make, seed) for seed in range(10)]
+
+    pairs = [next(s for s in result.pairwise if s.features == ("a", "b")) for result in found]
+    inside = [pair.spread.lower[0] <= 0.5 <= pair.spread.upper[0] for pair in pairs]
+    warned = ["'a' × 'b'" in note.message for r in found for note in r.notes]
+    assert sum(inside) >= 9
+    assert sum(warned) >= 8
+    assert {note.code for result in found for note in result.notes} == {"WEAK_EFFECT"}
+
+
+def test_pairs_of_strong_effects_keep_their_intervals_without_a_warning(make) -> None:
+    random = np.random.default_rng(1)
+    columns = {name: random.normal(size=100) for name in "abc"}
+
+    found = measure(make, lambda a, b, c: a * b + a + np.exp(c), columns, resampling=Resampling(50))
+
+    assert found.notes == ()

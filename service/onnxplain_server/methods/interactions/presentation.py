@@ -13,7 +13,14 @@ from onnxplain_server.core.model import Note
 from onnxplain_server.methods.interactions.options import Options
 from onnxplain_server.methods.interactions.result import Result, Statistic, ratio
 from onnxplain_server.methods.interactions.strength import RatioParts
-from onnxplain_server.methods.resampling import Replicates, ReplicateSpread, spread
+from onnxplain_server.methods.interactions.weak_effects import weak_effects_note
+from onnxplain_server.methods.resampling import (
+    Replicates,
+    ReplicateSpread,
+    allow_for_chance,
+    chance_shares,
+    spread,
+)
 
 
 class Measurement(Protocol):
@@ -69,20 +76,20 @@ class Presentation:
         self._row_count = row_count
         self._is_tested = options.permutation_count > 0
         self._measure = measure
+        self._chance: dict[tuple[str, ...], float] = {}
 
     def result(self) -> Result:
         """Return the statistics of all orders."""
         total = self.statistic("total", ())
+        orders = [self.statistics(order, size) for order, size in _ORDERS]
+        notes = self.below_threshold(self._options.absolute_threshold)
         return Result(
             self._output_names,
             total.denominators,
             total,
-            self.statistics("overall", 1),
-            self.statistics("pairwise", 2),
-            self.statistics("threeway", 3),
-            self.statistics("importance", 1),
-            self._resampling,
-            self.below_threshold(self._options.absolute_threshold),
+            *orders,
+            resampling=self._resampling,
+            notes=(*notes, *weak_effects_note(self._chance)),
         )
 
     def statistics(self, order: str, size: int) -> tuple[Statistic, ...]:
@@ -116,25 +123,38 @@ class Presentation:
             return Statistic(names, zeros, zeros + 1, None, p_values, errors)
         numerators = np.concatenate([np.atleast_2d(part.numerators) for part in measured])
         denominators = np.concatenate([np.atleast_2d(part.denominators) for part in measured])
-        values = ratio(numerators, denominators)
         p_values = self._measure.p_values(order, group)
         return Statistic(
             names,
             numerators[0],
             denominators[0],
-            self._spread(values),
+            self._spread(names, numerators, denominators),
             p_values,
             measured[0].errors,
         )
 
-    def _spread(self, values: Matrix) -> ReplicateSpread | None:
+    def _spread(
+        self, names: tuple[str, ...], numerators: Matrix, denominators: Matrix
+    ) -> ReplicateSpread | None:
         """Estimate the spread of a statistic from its value and those of the replicates."""
         if self._replicates is None:
             return None
-        omitted = self._replicates.omitted
-        return spread(self._resampling, values[0], values[1:], omitted, self._row_count)
+        omitted, resampling = self._replicates.omitted, self._resampling
+        values = ratio(numerators, denominators)
+        usual = spread(resampling, values[0], values[1:], omitted, self._row_count)
+        if len(names) < 2:  # the denominator is the mean square of predictions, not of an effect
+            return usual
+        squares = denominators[0], denominators[1:]
+        shares = chance_shares(resampling, *squares, omitted)
+        if not shares.any():
+            return usual
+        self._chance[names] = float(shares.max())
+        below = spread(resampling, *squares, omitted, self._row_count)
+        return allow_for_chance(usual, numerators[0], below, shares)
 
 
+_ORDERS = (("overall", 1), ("pairwise", 2), ("threeway", 3), ("importance", 1))
+"""Orders of statistics with the features of each, as the result has them."""
 _MAX_LISTED = 8
 _ROUNDED = (
     "They are below the possible rounding error of predictions of this size, so they may or may "
