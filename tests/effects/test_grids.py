@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from onnxplain_server.effects.grids import GridLayout, cross, make_axis
+from onnxplain_server.effects.grids import GridLayout, cross, make_axis, make_step_grid
 
 NAN = float("nan")
 UNIFORM = GridLayout(
@@ -40,8 +40,8 @@ def test_quantiles_that_coincide_are_one_point() -> None:
     assert axis(np.array([0.0] * 90 + [*range(1, 11)]), QUANTILE) == [0, 9]
 
 
-def test_an_even_grid_between_equal_quantiles_repeats_one_point() -> None:
-    assert axis(np.array([0.0] * 994 + [1.0, 2, 3, 4, 5, -1]), UNIFORM) == [0] * 5
+def test_an_even_grid_between_equal_quantiles_reaches_the_other_values() -> None:
+    assert axis(np.array([0.0] * 994 + [1.0, 2, 3, 4, 5, -1]), UNIFORM) == [-1, 0, 1, 3, 5]
 
 
 @pytest.mark.parametrize("layout", [UNIFORM, QUANTILE])
@@ -86,7 +86,8 @@ def test_integer_features_have_distinct_integer_points() -> None:
 
     assert axis(values, replace(UNIFORM, size=4)) == pytest.approx([0, 7 / 3, 14 / 3, 7])
     assert axis(values, replace(UNIFORM, size=4), whole=True) == [0, 2, 5, 7]
-    assert axis(np.array([0.0] * 994 + [1.0, 2, 3, 4, 5, -1]), UNIFORM, whole=True) == [0]
+    mostly_zero = np.array([0.0] * 994 + [1.0, 2, 3, 4, 5, -1])
+    assert axis(mostly_zero, UNIFORM, whole=True) == [-1, 0, 1, 3, 5]
 
 
 def test_over_several_features_the_first_varies_fastest() -> None:
@@ -109,3 +110,24 @@ def test_over_several_features_each_has_the_root_of_the_points_rounded_up(
     points = make_axis(DENSE, replace(UNIFORM, size=size), n_features)
 
     assert len(points) == len(np.unique(points)) == each
+
+
+MOSTLY_ZERO = np.concatenate([np.zeros(996), [30.0, 500, 7_000, 90_000]])
+
+
+@pytest.mark.parametrize("by_quantiles", [False, True])
+def test_a_grid_over_a_column_that_is_mostly_one_value_reaches_the_others(by_quantiles) -> None:
+    layout = replace(UNIFORM, size=3, by_quantiles=by_quantiles)
+
+    assert make_axis(MOSTLY_ZERO, layout).tolist() == [0, 45_000, 90_000]
+    steps = make_step_grid(MOSTLY_ZERO, np.array([10.0, 100]), layout)
+    assert steps.tolist() == [0, 10, 100, 90_000]
+
+
+def test_a_grid_has_no_point_twice_and_none_beyond_the_range_of_numbers() -> None:
+    layout = replace(UNIFORM, trim_lower=0, trim_upper=1)
+    close = 1 + np.arange(6) * np.finfo(float).eps
+
+    assert len(set(make_axis(close, layout).tolist())) == len(make_axis(close, layout)) > 1
+    far = make_axis(np.array([-1.6e308, -1, 0, 1, 2, 1.6e308]), layout)
+    assert far.tolist() == pytest.approx([-1.6e308, -0.8e308, 0, 0.8e308, 1.6e308])

@@ -349,3 +349,26 @@ def test_the_rug_shows_values_of_the_table_evenly(make) -> None:
     assert set(samples) == {"a", "c"}
     assert len(samples["a"]) == 200
     assert (samples["a"][0], samples["a"][-1]) == (0, 449)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("strategy", [Strategy.UNIFORM, Strategy.QUANTILE])
+def test_grids_are_laid_over_finite_values(make, sign: int, strategy: Strategy) -> None:
+    a = np.arange(100.0)
+    a[:9] = sign * np.inf
+    columns = {"a": a, "b": np.arange(100.0)}
+
+    result = curves(
+        make,
+        lambda a, b: np.minimum(a, 5) + b,
+        columns,
+        features=(("a",),),
+        grid_size=4,
+        strategy=strategy,
+        trim_lower=0.0,
+        trim_upper=1.0,
+    )
+
+    [curve] = result.curves
+    assert np.isfinite(curve.grid[0]).all()
+    assert (curve.grid[0].min(), curve.grid[0].max()) == (9, 99)

@@ -104,7 +104,8 @@ def step_grid_of(column: ColumnDistribution, breakpoints: Vector, layout: GridLa
     breakpoints : (n,)
         Values at which the model may change; see `PiecewiseConstant.breakpoints`.
     layout : GridLayout
-        Its trimming quantiles are the ends; its size is ignored.
+        Its trimming quantiles are the ends, or the extremes where these are one value; its size
+        is ignored.
 
     Returns
     -------
@@ -116,7 +117,7 @@ def step_grid_of(column: ColumnDistribution, breakpoints: Vector, layout: GridLa
         known = column.levels(0)
         assert known is not None  # noqa: S101 - of text, all are returned
     else:
-        low, high = column.quantiles(np.array([layout.trim_lower, layout.trim_upper]))
+        low, high = _ends(column, layout)
         known = np.unique([low, *breakpoints[(breakpoints > low) & (breakpoints < high)], high])
     return np.append(known, column.missing) if layout.include_missing else known
 
@@ -128,9 +129,31 @@ def cross(axes: Sequence[Array]) -> tuple[Array, ...]:
 
 
 def _dense(column: ColumnDistribution, layout: GridLayout, size: int) -> Vector:
-    """Make an axis of numbers: quantiles, or even steps between two of them."""
-    quantiles = column.quantiles(trimmed_ranks(layout, size))
+    """Make an axis of numbers: distinct quantiles, or even steps between two of them."""
     if layout.by_quantiles:
-        return np.unique(quantiles)
-    low, high = quantiles
-    return np.linspace(low, high, size)
+        quantiles = np.unique(column.quantiles(trimmed_ranks(layout, size)))
+        if len(quantiles) > 1:
+            return quantiles
+    low, high = _ends(column, layout)
+    [common] = column.quantiles(np.array([layout.trim_lower])).tolist()
+    if common in {low, high}:
+        return _even(low, high, size)
+    return np.unique([*_even(low, high, max(size - 1, 2)), common])
+
+
+def _even(low: float, high: float, size: int) -> Vector:
+    """Return distinct points at even steps; of a range beyond float64, by its half."""
+    if math.isfinite(high - low):
+        return np.unique(np.linspace(low, high, size))
+    return np.unique(2 * np.linspace(low / 2, high / 2, size))
+
+
+def _ends(column: ColumnDistribution, layout: GridLayout) -> tuple[float, float]:
+    """Return the trimming quantiles of numbers, or where these are one value, all that there are.
+
+    Most rows of a column may have one value, such as 0, and the others lie beyond the quantiles.
+    """
+    low, high = column.quantiles(np.array([layout.trim_lower, layout.trim_upper])).tolist()
+    if low == high and layout.trim_lower < layout.trim_upper:
+        low, high = column.quantiles(np.array([0.0, 1.0])).tolist()
+    return low, high

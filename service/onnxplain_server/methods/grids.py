@@ -51,12 +51,20 @@ class TableColumns:
         self._features = features
 
     def values(self, feature: int) -> ColumnDistribution:
-        return SortedColumn(self._features.columns[feature])
+        return SortedColumn(_finite(self._features.columns[feature]))
 
     def inputs(self, feature: int) -> ColumnDistribution:
         return SortedColumn(
-            as_model_input(self._features, feature, self._features.columns[feature])
+            as_model_input(self._features, feature, _finite(self._features.columns[feature]))
         )
+
+
+def _finite(column: Array) -> Array:
+    """Leave out infinite values, between which no points can lie, where there are others."""
+    if column.dtype == object or not (infinite := np.isinf(column)).any():
+        return column
+    is_other = ~infinite
+    return column[is_other] if np.isfinite(column).any() else column
 
 
 def lay_grids(
@@ -99,7 +107,7 @@ def grid_ranks(options: Options) -> dict[str, Vector]:
     for names, explicit in zip(options.features, options.grids, strict=True):
         for name in names if explicit is None else ():
             own = trimmed_ranks(layout, axis_size(layout, len(names)))
-            ends = np.array([layout.trim_lower, layout.trim_upper])
+            ends = np.array([0.0, layout.trim_lower, layout.trim_upper, 1.0])
             ranks[name] = np.concatenate([ranks.get(name, ends), own])
     return ranks
 
