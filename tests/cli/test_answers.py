@@ -93,7 +93,7 @@ def test_tables_show_the_strongest_first_with_three_digits(
     result = run("explain", model, table, *ASK, "--output", "table")
 
     lines = rows(result.stdout)
-    assert ["Warning:", "only", "labels"] in lines
+    assert ["Warning:", "only", "labels", "(LABELS_ONLY)"] in lines
     assert ["features", "share", "size", "(unit", "of", "price)"] in lines
     assert lines.index(["bmi", "0.0625", "1"]) < lines.index(["age", "0.00391", "0.25"])
     assert max(len(line) for line in result.stdout.splitlines()) <= 100

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from onnxplain.suggestions import did_you_mean
 from onnxplain.v1.explanation_service_pb2 import MethodOptions
 from onnxplain_server.cli.method_options import methods
 from typer.testing import Result
@@ -47,6 +48,32 @@ def test_an_unknown_method_is_a_usage_error(run: Run) -> None:
 
     assert result.exit_code == 2
     assert "no method is named 'nonsense'; there are interactions" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("pdp", "partial_dependence"),
+        ("PDP", "partial_dependence"),
+        ("ice", "individual_conditional_expectation"),
+        ("hstats", "interactions"),
+        ("permutation", "permutation_importance"),
+        ("interacton", "interactions"),
+        ("partial-dependence", "partial_dependence"),
+    ],
+)
+def test_a_method_by_another_name_is_told_its_own(name: str, meant: str) -> None:
+    assert did_you_mean(name, METHODS) == f" (did you mean {meant}?)"
+
+
+def test_a_name_like_no_other_gets_no_suggestion() -> None:
+    assert did_you_mean("nonsense", METHODS) == did_you_mean("", METHODS) == ""
+
+
+def test_the_suggestion_stands_beside_the_methods_that_there_are(run: Run) -> None:
+    result = run("options", "pdp")
+
+    assert "no method is named 'pdp' (did you mean partial_dependence?)" in result.stderr
 
 
 def test_options_are_those_of_the_contract() -> None:

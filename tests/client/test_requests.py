@@ -52,7 +52,10 @@ def test_a_name_stands_for_the_default_options(kind: Any) -> None:
 
 
 def test_an_unknown_name_lists_the_methods() -> None:
-    with pytest.raises(ValueError, match="called 'interaction': choose from interactions, part"):
+    with pytest.raises(
+        ValueError,
+        match=r"'interaction' \(did you mean interactions\?\): choose from interactions, p",
+    ):
         to_request(None, None, "interaction")
 
 

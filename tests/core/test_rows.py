@@ -273,7 +273,7 @@ def test_all_columns_are_checked_when_they_are_bound() -> None:
 
     refusal = refused(inputs, table(a=np.array([1, 0.5]), b=np.ones(2)), (), ())
 
-    assert "'a' holds 0.5, but the model takes int64" in refusal.message
+    assert "'a' holds 0.5 in row 1 (counted from 0), but the model takes int64" in refusal.message
 
 
 @given(st.floats(width=32))
@@ -320,3 +320,28 @@ def test_models_are_fed_a_matrix_or_a_column_each() -> None:
         "a": [[1], [2]],
         "b": [[3], [4]],
     }
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        (["1", "n/a", "2", "x", "n/a"], "'n/a' and 1 other text in rows 4, 8, 9 (counted from 0)"),
+        (["1.5", "2", "-3e1", "", ".5"], "its numbers are given as text"),
+        (["red", "blue", "red", "red", "1"], "'red' and 1 other text in rows 2, 4, 6, 8 ("),
+    ],
+)
+def test_texts_that_are_no_numbers_are_named_with_their_rows(values, words: str) -> None:
+    rows = Table({"a": np.array(values, object)}, 5, {}, np.array([2, 4, 6, 8, 9]))
+
+    with pytest.raises(ExplainError) as refused:
+        bind([Input("x", "double", 1, ("a",))], rows, (), ())
+
+    assert refused.value.reason is Reason.WRONG_TYPE
+    assert words in refused.value.message
+
+
+def test_a_number_that_does_not_fit_is_named_with_its_row() -> None:
+    rows = Table({"a": np.array([1, 2.5, 3])}, 3)
+
+    with pytest.raises(ExplainError, match=r"holds 2.5 in row 1 \(counted from 0\), but"):
+        bind([Input("a", "int64", 1)], rows, (), ())

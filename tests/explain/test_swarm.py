@@ -415,7 +415,9 @@ def test_the_loss_of_probabilities_can_be_raised_instead(ask: Ask) -> None:
     ("search", "engine"),
     [("EXACT", None), ("PUBLISHED", None), ("PUBLISHED", ExplainRequest.BLACK_BOX)],
 )
-def test_a_regressor_needs_a_loss_and_has_no_classes(search: str, engine, ask: Ask) -> None:
+def test_a_regressor_has_no_classes_and_the_usual_loss_by_default(
+    search: str, engine, ask: Ask
+) -> None:
     columns = json.loads((MODELS / "xgboost_regressor.json").read_text(encoding="utf-8"))["columns"]
     names = list(columns)
     y = np.array(columns[names[0]]) * 2
@@ -426,12 +428,14 @@ def test_a_regressor_needs_a_loss_and_has_no_classes(search: str, engine, ask: A
         )
     )
     given: Any = {"feature_columns": names, "search": search, "engine": engine}
-    refused = refusal(ask, "xgboost_regressor", table, **given)
+    by_default = of(ask("xgboost_regressor", table, **given))
+    refused = refusal(ask, "xgboost_regressor", table, score="ACCURACY", **given)
     result = of(ask("xgboost_regressor", table, loss="SQUARED_ERROR", **given))
     (taken,) = (model := load((MODELS / "xgboost_regressor.onnx").read_bytes())).inputs
     rows = np.stack([columns[n] for n in names], axis=1).astype(np.float32)
 
-    assert "loss" in refused.message
+    assert "leave score out, or name a loss" in refused.message
+    assert by_default == result
     assert (list(result.class_names), list(result.similarity)) == ([], [])
     for j, effect in enumerate(result.effects):
         moved = rows.copy()
@@ -511,7 +515,7 @@ def test_a_target_that_is_missing_is_refused(ask: Ask) -> None:
     y = Y.astype(float)
     y[7] = np.nan
 
-    assert "rows 7" in refusal(ask, "xgboost_3class", iris(y=y)).message
+    assert "row 7 " in refusal(ask, "xgboost_3class", iris(y=y)).message
 
 
 def test_features_that_are_text_are_left_out_with_a_warning(make) -> None:

@@ -11,7 +11,13 @@ from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Note, Scale
 from onnxplain_server.core.row_draws import Purpose, row_hashes
 from onnxplain_server.explain import Engine
-from onnxplain_server.methods import interactions, partial_dependence
+from onnxplain_server.methods import (
+    individual_conditional_expectation,
+    interactions,
+    partial_dependence,
+    swarm,
+)
+from onnxplain_server.methods.losses import Loss
 
 Interactions = interactions.Options
 Curves = partial_dependence.Options
@@ -111,6 +117,51 @@ def test_broken_predictions_are_named_by_the_tables_rows_even_after_drawing(make
 
     assert refusal.reason is Reason.NON_FINITE_PREDICTION
     assert f"rows {broken[0]}, {broken[1]} (counted from 0)" in refusal.message
+
+
+MISSING_IN_B = {"a": np.arange(40.0), "b": np.where(np.isin(np.arange(40), [7, 9]), np.nan, 1)}
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        Interactions(),
+        partial_dependence.Options(features=(("a",),)),
+        individual_conditional_expectation.Options(features=("a",)),
+        swarm.Options(),
+    ],
+)
+def test_rows_whose_own_predictions_are_not_finite_are_named_with_what_is_missing(
+    make, method
+) -> None:
+    """No grid point of another feature is to blame."""
+    columns = {**MISSING_IN_B, "y": np.ones(40)}
+    model = model_of(make, lambda a, b: a + b, "ab")
+
+    error = refused(make, model, make.table(columns), method, target_column="y")
+
+    assert error.reason is Reason.NON_FINITE_PREDICTION
+    assert "rows 7, 9 (counted from 0): 'b' has no value in any of them" in error.message
+
+
+def test_infinite_values_that_a_model_takes_are_told_with_their_rows(make) -> None:
+    a = np.where(np.arange(40) >= 30, np.inf, np.arange(40.0))
+    model = model_of(make, lambda a, b: np.minimum(a, 10) + b, "ab")
+
+    answer = make.answer(model, make.table({"a": a, "b": np.arange(40.0)}), Interactions())
+
+    [note] = [note for note in answer.notes if note.code == "INFINITE_VALUES"]
+    assert "'a' in rows 30, 31, 32, 33, 34 and 5 more (counted from 0)" in note.message
+
+
+def test_swarm_raises_the_usual_loss_of_a_model_that_predicts_numbers(make) -> None:
+    columns = {"a": np.arange(40.0), "b": np.ones(40), "y": np.arange(40.0) + 2}
+    model = model_of(make, lambda a, b: a + b, "ab")
+
+    answer = make.answer(model, make.table(columns), swarm.Options(), target_column="y")
+
+    options = answer.explanations[0].options
+    assert (options.loss, options.score) == (Loss.SQUARED_ERROR, None)
 
 
 @pytest.mark.parametrize("n", [0, 1])

@@ -35,6 +35,12 @@ def test_the_word_missing_is_no_missing_value() -> None:
     assert [group.rows.tolist() for group in found] == [[0], [1]]
 
 
+def test_zero_has_no_sign_in_a_label() -> None:
+    """Sums of values may end at -0 in one engine and at 0 in another."""
+    assert interval_names(np.array([-0.67, -0.0, 1])) == ["[-0.67,0]", "(0,1]"]
+    assert list(groups(np.array([-0.0, 1, 1]))) == ["0", "1"]
+
+
 def test_few_numbers_group_by_themselves() -> None:
     found = groups(np.array([2.0, NAN, 0.1, 2, 1e6]))
 

@@ -111,17 +111,25 @@ def test_a_column_that_is_not_there_is_refused(make) -> None:
 @pytest.mark.parametrize(
     ("columns", "rows"),
     [
-        pytest.param({"y": [1.0, NAN, 2, NAN]}, "1, 3", id="number"),
-        pytest.param({"y": [1.0, float("inf")]}, "1", id="infinite"),
-        pytest.param({"y": ["a", "", "b"]}, "1", id="text"),
-        pytest.param({"y": [NAN] * 9}, "0, 1, 2, 3, 4", id="no more rows than can be read"),
+        pytest.param(
+            {"y": [1.0, NAN, 2, NAN]}, "no value in rows 1, 3 (counted from 0), of 4", id="number"
+        ),
+        pytest.param(
+            {"y": [1.0, float("inf")]}, "is infinite in row 1 (counted from 0), of 2", id="infinite"
+        ),
+        pytest.param({"y": ["a", "", "b"]}, "no value in row 1 (counted from 0), of 3", id="text"),
+        pytest.param(
+            {"y": [NAN] * 9},
+            "no value in rows 0, 1, 2, 3, 4 and 4 more (counted from 0), of 9",
+            id="the first ones and their number",
+        ),
     ],
 )
 def test_rows_without_a_true_value_are_named(make, columns, rows: str) -> None:
     error = refusal(make, ("a", "b"), columns)
 
     assert (error.reason, error.field) == (Reason.INVALID_TABLE, "table")
-    assert f"no value in rows {rows} (counted from 0)" in error.message
+    assert rows in error.message
 
 
 def test_columns_must_be_one_or_as_many_as_outputs(make) -> None:
@@ -221,7 +229,7 @@ def test_the_target_column_alone_tells_whether_it_names_classes(
     ("columns", "names", "words"),
     [
         ({"y": [1.0, 2, 3]}, ("p", "q"), "no output has the name or the number of '1', '2', '3'"),
-        ({"y": [1.0, NAN, 3]}, ("out",), "no value in rows 1 "),
+        ({"y": [1.0, NAN, 3]}, ("out",), "no value in row 1 "),
     ],
 )
 def test_a_target_column_that_does_not_fit_is_refused(

@@ -264,7 +264,7 @@ def test_repeating_a_row_is_doubling_its_weight(regressor, engine) -> None:
 
 def test_a_prediction_that_is_not_finite_is_an_error(regressor, engine) -> None:
     bound = engine(regressor([((0, "LEQ", 0.0), [np.inf], [1.0])], 1), np.array([[1.0], [-1.0]]))
-    with pytest.raises(Exception, match="not finite for rows 1 "):
+    with pytest.raises(Exception, match="not finite for row 1 "):
         bound.outputs()
 
 

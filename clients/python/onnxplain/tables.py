@@ -64,7 +64,8 @@ def _arrow(table: Any, feature_columns: Sequence[str]) -> pa.Table:
         return _from_array(np.asarray(table), feature_columns)
     raise TypeError(
         f"cannot read a table from {type(table).__name__}: give a path, a URI, a pandas or polars "
-        "frame, an Arrow table, a mapping of column name to values, or a 2-D array"
+        "frame, an Arrow table, a mapping of column name to values, or a 2-D array; the model "
+        "comes first, then the table"
     )
 
 

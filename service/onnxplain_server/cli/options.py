@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Annotated
 
 import typer
+from onnxplain.suggestions import did_you_mean
 
 from onnxplain_server.cli.failure import UsageFault
 from onnxplain_server.cli.method_options import MethodOption, methods
@@ -32,7 +33,10 @@ def options(
             typer.echo(f"{name}\n{_indented(sentence, 4)}")
         return
     if method not in known:
-        raise UsageFault(f"no method is named {method!r}; there are {', '.join(known)}")
+        raise UsageFault(
+            f"no method is named {method!r}{did_you_mean(method, known)}; there are "
+            f"{', '.join(known)}"
+        )
     typer.echo(_indented(f"{method}: {known[method].text}", 0))
     typer.echo("\n" + _indented(f"Rows by default (explain --row-count): {known[method].rows}.", 0))
     for option in known[method].options:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from onnxplain_server.core.arrays import Array, Indices
-from onnxplain_server.core.castable import check_castable
+from onnxplain_server.core.castable import Places, check_castable
 from onnxplain_server.core.column_order import column_order
 from onnxplain_server.core.columns import Columns
 from onnxplain_server.core.errors import ExplainError, Reason
@@ -121,15 +121,17 @@ class Features:
             return np.require(stored, requirements=("C", "W"))
         return self.cast(feature, self.columns[feature])
 
-    def check_columns(self) -> None:
+    def check_columns(self, as_sent: Places | None = None) -> None:
         """Check that `cast_columns` would not change values; errors are those of `cast`."""
         for feature, stored in enumerate(self.stored):
             if stored.dtype != self.dtypes[feature]:
-                self.check(feature, self.columns[feature])
+                self.check(feature, self.columns[feature], as_sent=as_sent)
 
-    def check(self, feature: int, values: Array, path: str = "table") -> None:
+    def check(
+        self, feature: int, values: Array, path: str = "table", as_sent: Places | None = None
+    ) -> None:
         """Check that `cast` would not change values; errors are those of `cast`."""
-        check_castable(values, self.dtypes[feature], self.names[feature], path)
+        check_castable(values, self.dtypes[feature], self.names[feature], path, as_sent)
 
 
 # Long: most of it documents the parameters.
@@ -172,7 +174,7 @@ def bind(
         _check_none_empty(names, columns)
     dtypes = tuple(np.dtype(_DTYPES[t]) for t in types)
     features = Features(names, columns, dtypes, matrix, by_position)
-    features.check_columns()
+    features.check_columns(table.as_sent)
     return features
 
 

@@ -11,6 +11,9 @@ from onnxplain_server.core.arrays import Array, Indices, Vector
 from onnxplain_server.core.castable import are_dates
 from onnxplain_server.core.columns import NamedColumns, stored_columns, widen
 from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.messages.row_places import row_places
+
+_LISTED_VALUES = 100
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,6 +91,12 @@ def listed(names: tuple[object, ...], limit: int = 12) -> str:
     return shown if len(names) <= limit else f"{shown} and {len(names) - limit} more"
 
 
+def _first(values: Vector) -> str:
+    """Write the first of some numbers, and that there are others."""
+    shown = [f"{value:g}" for value in dict.fromkeys(values[:_LISTED_VALUES].tolist())]
+    return f"{shown[0]}{' and others' * (len(shown) > 1)}"
+
+
 def weights(table: Table, name: str) -> Vector:
     """Return the case weights in column `name`: (n_rows,); ones if `name` is empty.
 
@@ -122,8 +131,8 @@ def row_weights(table: Table, name: str) -> Vector:
     if len(invalid):
         raise ExplainError(
             Reason.INVALID_WEIGHTS,
-            f"weight column {name!r} holds {values[invalid[0]]:g} in row "
-            f"{table.as_sent(invalid[:1])[0]} (counted from 0); weights must be finite and not "
+            f"weight column {name!r} holds {_first(values[invalid])} in "
+            f"{row_places(table.as_sent(invalid).tolist())}; weights must be finite and not "
             "negative",
             "weight_column",
         )

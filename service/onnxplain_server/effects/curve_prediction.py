@@ -17,7 +17,8 @@ from onnxplain_server.effects.background import (
     sum_by_code,
 )
 from onnxplain_server.effects.effect_cache import CacheKey, EffectCache
-from onnxplain_server.effects.predictor import Predictor, check_finite
+from onnxplain_server.effects.predictor import Predictor
+from onnxplain_server.effects.row_predictions import check_finite, not_finite
 from onnxplain_server.effects.sweep import Averages, Shares, Sweep, Sweeper, run_sweeps
 
 _BLOCK_ROWS = 16_384
@@ -260,10 +261,15 @@ class CurvePredictor:
         return self._predictor.in_parallel(predict, permutations)
 
     def check(self, averages: Array, features: Sequence[int], grid: Sequence[Array]) -> None:
-        """Check that averages, (..., n_points, n_outputs), are finite; an error names the point."""
-        names = self._background.features.names
+        """Check that averages, (..., n_points, n_outputs), are finite.
+
+        An error names the rows whose own predictions are not, or else the point.
+        """
+        background, names = self._background, self._background.features.names
 
         def describe(positions: Indices) -> str:
+            own = self._predictor.predict_rows(background.features, background.columns)
+            check_finite(own, lambda rows: not_finite(background, rows))
             where = " and ".join(
                 f"{names[j]} = {v[positions[0]]}" for j, v in zip(features, grid, strict=True)
             )

@@ -14,8 +14,6 @@ from onnxplain_server.core.arrays import Array, Indices, Matrix, Vector
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Model, unremembered
 from onnxplain_server.core.rows import Features, feeds
-from onnxplain_server.core.table import listed
-from onnxplain_server.effects.background import Background
 from onnxplain_server.effects.batch_size import BatchSize, next_call
 from onnxplain_server.effects.ledger import Ledger
 from onnxplain_server.effects.recording.journal import Journal
@@ -223,31 +221,6 @@ class Predictor:
                 raise
 
         return _PartQueue(self._threads, guarded, parts).run()
-
-
-def check_finite(values: Matrix, describe: Callable[[Indices], str]) -> Matrix:
-    """Return predictions, or averages of them, if all are finite.
-
-    Parameters
-    ----------
-    values : (n, n_outputs)
-    describe : callable
-        Describes the first rows that are not, given their positions.
-
-    Raises
-    ------
-    ExplainError
-        NON_FINITE_PREDICTION. A broken model must not read as "no effect".
-    """
-    wrong = np.flatnonzero(~np.isfinite(values).all(axis=1))
-    if len(wrong):
-        raise ExplainError(Reason.NON_FINITE_PREDICTION, describe(wrong[:5]))
-    return values
-
-
-def describe_rows(background: Background, rows: Indices) -> str:
-    """Name rows of the table for an error text."""
-    return f"rows {listed(tuple(background.source[rows].tolist()))} (counted from 0)"
 
 
 class _PartQueue(Generic[_T, _R]):

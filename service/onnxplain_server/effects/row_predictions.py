@@ -1,16 +1,26 @@
-"""Predictions of the background's rows: from the effect cache, or predicted once and cached."""
+"""Predictions of the background's rows, from the effect cache or predicted once; checks of them.
+
+An error names the rows whose predictions are not finite, and what is odd in these.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+
 import numpy as np
 
-from onnxplain_server.core.arrays import Matrix
+from onnxplain_server.core.arrays import Array, Indices, Matrix
+from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.messages.row_places import row_places
+from onnxplain_server.core.rows import is_missing
 from onnxplain_server.effects.background import Background
 from onnxplain_server.effects.effect_cache import CacheKey, EffectCache
-from onnxplain_server.effects.predictor import Predictor, check_finite, describe_rows
+from onnxplain_server.effects.predictor import Predictor
 
 _BLOCK_ROWS = 16_384
 """Rows per task of the thread pool."""
+_MAX_FEATURES = 3
+"""Features with odd values that an error names."""
 
 
 class RowPredictions:
@@ -60,13 +70,7 @@ class RowPredictions:
             return cached
         with predictor.unit():
             predictions = self._predict(predictor)
-            check_finite(
-                predictions,
-                lambda rows: (
-                    f"the model's prediction is not finite for {describe_rows(background, rows)}; "
-                    "remove or mend these rows"
-                ),
-            )
+            check_finite(predictions, lambda rows: not_finite(background, rows))
             self._cache.put(key, predictions)
         return predictions
 
@@ -82,3 +86,57 @@ class RowPredictions:
         if len(starts) == 1:
             return predict_block(0)
         return np.concatenate(predictor.in_parallel(predict_block, starts))
+
+
+def check_finite(values: Matrix, describe: Callable[[Indices], str]) -> Matrix:
+    """Return predictions, or averages of them, if all are finite.
+
+    Parameters
+    ----------
+    values : (n, n_outputs)
+    describe : callable
+        Describes those that are not, given their positions.
+
+    Raises
+    ------
+    ExplainError
+        NON_FINITE_PREDICTION. A broken model must not read as "no effect".
+    """
+    wrong = np.flatnonzero(~np.isfinite(values).all(axis=1))
+    if len(wrong):
+        raise ExplainError(Reason.NON_FINITE_PREDICTION, describe(wrong))
+    return values
+
+
+def describe_rows(background: Background, rows: Indices) -> str:
+    """Name rows of the table for an error text."""
+    return row_places(background.source[rows].tolist())
+
+
+def not_finite(background: Background, rows: Indices) -> str:
+    """Tell for which rows predictions are not finite, what is odd in these, and the remedy."""
+    places, odd = describe_rows(background, rows), list(_odd_values(background, rows))
+    remedy = "remove or mend these rows" if len(rows) > 1 else "remove or mend this row"
+    if not odd:
+        return f"the model's prediction is not finite for {places}; {remedy}, or mend the model"
+    return (
+        f"the model's prediction is not finite for {places}: {' and '.join(odd[:_MAX_FEATURES])}; "
+        f"{remedy}, or use a model that takes such values"
+    )
+
+
+def _odd_values(background: Background, rows: Indices) -> Iterator[str]:
+    """Yield features that have no value, or an infinite one, in some of the rows."""
+    for name, column in zip(background.features.names, background.columns, strict=True):
+        values = column[rows]
+        if values.dtype.kind in "fO" and (missing := is_missing(values)).any():
+            yield f"{name!r} has no value {_share(missing, 'any')}"
+        if values.dtype.kind == "f" and (infinite := np.isinf(values)).any():
+            yield f"{name!r} is infinite {_share(infinite, 'all')}"
+
+
+def _share(is_odd: Array, every: str) -> str:
+    if len(is_odd) == 1:
+        return "there"
+    count = int(is_odd.sum())
+    return f"in {every if count == len(is_odd) else f'{count:,}'} of them"

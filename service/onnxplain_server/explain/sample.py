@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from onnxplain_server.core.arrays import Array, Indices, Vector
 from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.messages.row_places import row_places
 from onnxplain_server.core.model import Model, Note
 from onnxplain_server.core.row_draws import draw
 from onnxplain_server.core.rows import Features, bind, bind_without_model
@@ -22,6 +23,7 @@ from onnxplain_server.plots.elements.labels import enumerate_words
 
 _LISTED_COLUMNS = 12
 """Largest number of columns that a warning lists."""
+_LISTED_INFINITE = 5
 _FIRST_ROWS = 1_000
 
 
@@ -151,7 +153,22 @@ class Sample:
         if constant:
             message = f"Constant in this table, so nothing can be said of them: {listed(constant)}."
             notes.append(Note("CONSTANT_FEATURE", message))
-        return tuple(notes)
+        return (*notes, *self._infinite_notes())
+
+    def _infinite_notes(self) -> Iterator[Note]:
+        """Warn of features with infinite values in the rows used, which most models never saw."""
+        found = []
+        for name, column in zip(self.features.names, self.features.stored, strict=True):
+            if column.dtype != object and (rows := self.rows[np.isinf(column[self.rows])]).size:
+                found.append(f"{name!r} in {row_places(self.table.as_sent(rows).tolist())}")
+        if found:
+            message = (
+                f"Infinite values: {'; '.join(found[:_LISTED_INFINITE])}"
+                f"{' and other features' * (len(found) > _LISTED_INFINITE)}. The model is asked "
+                "about them as they are, and grids are laid over the others. If they stand for "
+                "something else, replace them or leave these rows out."
+            )
+            yield Note("INFINITE_VALUES", message)
 
 
 def _is_constant(column: Array) -> bool:

@@ -76,7 +76,7 @@ def grouping_of(column: ColumnDistribution, group_count: int) -> Grouping:
     levels, missing = column.levels(group_count), [_MISSING] * len(column.missing)
     are_few = levels is not None and len(levels) + len(missing) <= group_count
     if levels is not None and (column.is_text or are_few):
-        texts = [str(level) if column.is_text else f"{level:.15g}" for level in levels]
+        texts = [str(level) if column.is_text else f"{level + 0.0:.15g}" for level in levels]
         names = list(dict.fromkeys(texts))
         places = np.array([names.index(text) for text in texts], dtype=np.intp)
         return Grouping((*names, *missing), levels, places, np.zeros(0))
@@ -111,7 +111,7 @@ def interval_names(edges: Vector) -> list[str]:
     Format of R's `cut(include.lowest = TRUE)`: "[0,1.5]", "(1.5,3]".
     """
     for digits in range(3, 18):
-        texts = [f"{edge:.{digits}g}" for edge in edges]
+        texts = [f"{edge + 0.0:.{digits}g}" for edge in edges]  # no minus in front of 0
         if len(set(texts)) == len(texts):
             break
     if len(texts) == 1:

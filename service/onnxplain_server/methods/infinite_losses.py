@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from onnxplain_server.core.arrays import Array, Indices, Matrix, Vector
+from onnxplain_server.core.arrays import Array, Matrix, Vector
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Note
 from onnxplain_server.core.table import listed
 from onnxplain_server.effects.background import Background
-from onnxplain_server.effects.predictor import describe_rows
+from onnxplain_server.effects.row_predictions import describe_rows
 from onnxplain_server.methods.losses import LOG_LOSSES, Loss
 
 _CAUSES = {
@@ -20,7 +20,6 @@ _CAUSES = {
     Loss.POISSON: "the prediction is 0 and the true value above 0",
 }
 _OVERFLOW = "the loss exceeds the range of float64"
-_MAX_LISTED_ROWS = 5
 
 
 def check_finite_baseline(
@@ -48,7 +47,7 @@ def check_finite_baseline(
     rows = np.flatnonzero(~np.isfinite(losses).all(axis=1))
     message = (
         f"the average {_name(loss)} before any change is infinite{_for_outputs(names, wrong)}: in "
-        f"{_list_rows(background, rows)} {_cause(loss)}, so that no increase is "
+        f"{describe_rows(background, rows)} {_cause(loss)}, so that no increase is "
         f"defined. {_cure(loss)}, or leave these rows out, or give them weight 0"
     )
     if wrong.all():
@@ -108,13 +107,6 @@ def _for_outputs(names: Sequence[str], wrong: Array) -> str:
         return ""
     affected = tuple(name for name, is_wrong in zip(names, wrong, strict=True) if is_wrong)
     return f" for the outputs {listed(affected)}"
-
-
-def _list_rows(background: Background, rows: Indices) -> str:
-    more = len(rows) - _MAX_LISTED_ROWS
-    return describe_rows(background, rows[:_MAX_LISTED_ROWS]) + (
-        f" and {more:,} more" if more > 0 else ""
-    )
 
 
 def _name(loss: Loss | str) -> str:

@@ -9,7 +9,9 @@ import numpy as np
 
 from onnxplain_server.core.arrays import Array, Matrix
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.table import Table, listed
+from onnxplain_server.core.messages.row_places import row_places
+from onnxplain_server.core.rows import is_missing
+from onnxplain_server.core.table import Table
 from onnxplain_server.methods.classes import ClassPairing, Outputs, pair
 from onnxplain_server.methods.comparison import Comparison
 from onnxplain_server.methods.loss_expression import (
@@ -258,18 +260,19 @@ def _contradiction(columns: Sequence[str], path: str) -> ExplainError:
 
 
 def complete_column(table: Table, name: str, field: str) -> Array:
-    """Return a column of true values, (n_rows,); raise INVALID_TABLE if one is missing."""
+    """Return a column of true values, (n_rows,); INVALID_TABLE if one is missing or infinite."""
     column = table.column(name, field)
-    missing = column == "" if column.dtype == object else ~np.isfinite(column)
-    rows = np.flatnonzero(missing)
-    if len(rows):
-        raise ExplainError(
-            Reason.INVALID_TABLE,
-            f"target column {name!r} has no value in rows "
-            f"{listed(tuple(table.as_sent(rows[:5]).tolist()))} "
-            "(counted from 0); leave these rows out",
-            "table",
-        )
+    missing = is_missing(column)
+    infinite = np.zeros_like(missing) if column.dtype == object else np.isinf(column)
+    for wrong, fault in ((missing, "has no value"), (infinite, "is infinite")):
+        if wrong.any():
+            places = row_places(table.as_sent(np.flatnonzero(wrong)).tolist())
+            raise ExplainError(
+                Reason.INVALID_TABLE,
+                f"target column {name!r} {fault} in {places}, of {len(column):,}; leave these rows "
+                "out, or give them weight 0",
+                "table",
+            )
     return column
 
 

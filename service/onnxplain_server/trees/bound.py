@@ -12,7 +12,7 @@ import numpy as np
 
 from onnxplain_server.core.arrays import Array, Cube, Indices, Matrix, Vector
 from onnxplain_server.effects.background import Background
-from onnxplain_server.effects.predictor import check_finite, describe_rows
+from onnxplain_server.effects.row_predictions import check_finite, not_finite
 from onnxplain_server.trees.counting.ranked_rows import RankedRows
 from onnxplain_server.trees.kernels.block_pool import BlockPool
 from onnxplain_server.trees.kernels.summing import sum_leaves
@@ -70,13 +70,7 @@ class BoundRows:
         """Predictions of the rows: (n, n_outputs); progress is reported block by block."""
         sums = self.rows.sums(self.background, self.pool, self._advance)
         predicted = self.to_outputs(sums)
-        return check_finite(
-            predicted,
-            lambda rows: (
-                "the model's prediction is not finite for "
-                f"{describe_rows(self.background, rows)}; mend the model"
-            ),
-        )
+        return check_finite(predicted, lambda rows: not_finite(self.background, rows))
 
     def _advance(self, rows: int) -> None:
         """Report planned rows as done."""

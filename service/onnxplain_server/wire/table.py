@@ -16,6 +16,7 @@ from onnxplain_server.core.arrays import Array
 from onnxplain_server.core.columns import NamedColumns
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import NO_BLOBS, Blobs
+from onnxplain_server.core.messages.file_kinds import ARROW, CSV, ONNX, PARQUET, Role, file_kind
 from onnxplain_server.core.table import Table, listed
 from onnxplain_server.wire.arrow_columns import UnreadableError, read_column
 from onnxplain_server.wire.blobs import find
@@ -100,6 +101,7 @@ def _parse(source: str, content: bytes | memoryview, path: str) -> pa.Table:
         "parquet": _parse_parquet,
         "csv": lambda content: parse_csv(bytes(content)),
     }
+    _check_kind(source, content, path)
     try:
         table = parsers[source](content)
         # Arrow trusts offsets in files; malicious ones would read other memory.
@@ -114,6 +116,30 @@ def _parse(source: str, content: bytes | memoryview, path: str) -> pa.Table:
             path,
         ) from None
     return table
+
+
+def _check_kind(source: str, content: bytes | memoryview, path: str) -> None:
+    """Refuse a file that is clearly of another kind, in place of a parser's words about it."""
+    kind, start = file_kind(content), bytes(content[:_LOOKED_AT])
+    if kind is None or kind is _OWN_KINDS[source]:
+        return
+    if source == "csv" and b"\0" not in start and start[0] >= ord("\t"):
+        return  # text, whose first name may look like another file's mark
+    if kind.role is Role.MODEL:
+        advice = "model and table may be swapped: the model comes first"
+        if kind is not ONNX:
+            advice = "give the rows as CSV, Parquet or Arrow"
+    elif kind in _FORMS:
+        advice = f"send it as {_FORMS[kind]}"
+    else:
+        advice = "save it as CSV or Parquet"
+    message = f"the table cannot be read as {source}: it is {kind.words}; {advice}"
+    raise ExplainError(Reason.INVALID_TABLE, message, path)
+
+
+_FORMS = {ARROW: "arrow", PARQUET: "parquet", CSV: "csv"}
+_OWN_KINDS = {"arrow": ARROW, "parquet": PARQUET, "csv": CSV}
+_LOOKED_AT = 4_096
 
 
 def _parse_parquet(content: bytes | memoryview) -> pa.Table:

@@ -32,7 +32,7 @@ def refused(content):
     [
         (b"", "The model is empty: it has 0 bytes."),
         (b"not a model", "The 11 bytes are no ONNX model, or only a part of one."),
-        (b"PK\x03\x04" + bytes(60), "The 64 bytes are no ONNX model, or only a part of one."),
+        (b"PK\x03\x04" + bytes(60), "The 64 bytes are no ONNX model, but a ZIP archive."),
         (b"\x08\x08", "The bytes hold no ONNX graph with nodes and outputs."),
     ],
 )

@@ -21,7 +21,7 @@ def answer(make, x: list[float], weights: list[float]):
 def test_a_loss_that_is_infinite_before_is_refused_with_its_rows(make) -> None:
     """By hand: row 0 is of class 1 and has the probability 0."""
     with pytest.raises(
-        ExplainError, match=r"rows 0 \(counted from 0\) the true class has"
+        ExplainError, match=r"row 0 \(counted from 0\) the true class has"
     ) as refused:
         answer(make, [0.0, 0.5, 0.2, 0.3], [1, 1, 1, 1])
 

@@ -248,7 +248,7 @@ def test_an_infinite_prediction_names_the_rows_of_the_table(streamed, engine, re
     rows = np.array([[0.0, 0, 0, 0]] * 7 + [[1.0, 0, 0, 0]])
     ensemble = engine(regressor([tree], WIDTH), rows[:2])._ensemble
 
-    with pytest.raises(ExplainError, match=r"not finite for rows 7 \(counted from 0\)") as error:
+    with pytest.raises(ExplainError, match=r"not finite for row 7 \(counted from 0\)") as error:
         compute_streamed(streamed(ensemble, rows, np.ones(8), 3), NAMES, OPTIONS)
 
     assert error.value.reason is Reason.NON_FINITE_PREDICTION

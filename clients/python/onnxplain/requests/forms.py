@@ -8,6 +8,7 @@ from typing import Any, Protocol, TypeVar, get_args
 from google.protobuf.message import Message
 
 from onnxplain.columns import to_column
+from onnxplain.suggestions import did_you_mean
 from onnxplain.v1.explanation_service_pb2 import MethodOptions
 from onnxplain.v1.firm_pb2 import FirmKmerWeights
 from onnxplain.v1.partial_dependence_pb2 import FeatureGroup, Grid
@@ -37,7 +38,8 @@ def to_method(method: Method | str) -> MethodOptions:
     if isinstance(method, str):
         if method not in METHOD_NAMES:
             raise ValueError(
-                f"no method is called {method!r}: choose from {', '.join(METHOD_NAMES)}"
+                f"no method is called {method!r}{did_you_mean(method, METHOD_NAMES)}: choose from "
+                f"{', '.join(METHOD_NAMES)}"
             )
         options = MethodOptions()
         getattr(options, method).SetInParent()

@@ -43,7 +43,8 @@ def to_model(model: Any) -> Model:
         return Model(content=serialize() if serialize else bytes(model))
     raise TypeError(
         f"cannot read a model from {type(model).__name__}: "
-        "give a path, a URI, the bytes of an ONNX file, an onnx.ModelProto, or a RemoteModel"
+        "give a path, a URI, the bytes of an ONNX file, an onnx.ModelProto, or a RemoteModel; the "
+        "model comes first, then the table"
     )
 
 

@@ -101,7 +101,8 @@ def _matching(matching: FeatureMatching) -> Iterator[Text]:
 
 
 def _warnings(answer: DescribeTableResponse | PredictResponse) -> list[Text]:
-    return [Text(f"Warning: {clean(warning.message)}", "yellow") for warning in answer.warnings]
+    warnings = ((clean(warning.message), warning.code) for warning in answer.warnings)
+    return [Text(f"Warning: {message} ({code})", "yellow") for message, code in warnings]
 
 
 def _table(titles: Iterable[str]) -> Table:

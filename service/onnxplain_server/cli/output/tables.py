@@ -30,7 +30,9 @@ def of_response(answer: ExplainResponse, *, to_terminal: bool) -> str:
     """Format summary, warnings, findings and receipt."""
     answer = with_output_names(answer)
     parts: list[RenderableType] = [Text(" ".join(summary.of_answer(answer))), Text()]
-    parts += [Text(f"Warning: {clean(w.message)}", "yellow") for w in facts.warnings(answer)]
+    parts += [
+        Text(f"Warning: {clean(w.message)} ({w.code})", "yellow") for w in facts.warnings(answer)
+    ]
     for explanation, findings in zip(answer.explanations, registry.of_answer(answer), strict=True):
         rows = facts.rows(explanation)
         if rows:

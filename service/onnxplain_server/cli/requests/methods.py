@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import typer
+from onnxplain.suggestions import did_you_mean
 from onnxplain.v1.explanation_service_pb2 import MethodOptions
 from typer.core import TyperCommand
 
@@ -77,7 +78,9 @@ def _message(flags: _MethodFlags) -> MethodOptions:
     matches = [m for m in MethodOptions.DESCRIPTOR.fields if flags.name in (m.name, m.json_name)]
     if not matches:
         raise UsageFault(
-            f"no method is named {flags.name!r}; there are {', '.join(METHOD_NAMES)}", "--method"
+            f"no method is named {flags.name!r}{did_you_mean(flags.name, METHOD_NAMES)}; there are "
+            f"{', '.join(METHOD_NAMES)}",
+            "--method",
         )
     (method,) = matches
     options = dict(_option(method, setting) for setting in flags.settings)
@@ -90,8 +93,11 @@ def _option(method: Any, setting: str) -> tuple[str, Any]:
         raise UsageFault(f"takes OPTION=VALUE, not {setting!r}", "--set")
     options = [o for o in method.message_type.fields if name in (o.name, o.json_name)]
     if not options:
-        known = ", ".join(option.name for option in method.message_type.fields)
-        raise UsageFault(f"{method.name} has no option {name!r}; it has {known}", "--set")
+        known = [option.name for option in method.message_type.fields]
+        similar = did_you_mean(name, known)
+        raise UsageFault(
+            f"{method.name} has no option {name!r}{similar}; it has {', '.join(known)}", "--set"
+        )
     (option,) = options
     return option.name, _value(option, text)
 

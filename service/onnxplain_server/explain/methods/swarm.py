@@ -11,7 +11,7 @@ from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Note
 from onnxplain_server.core.rows import Features
 from onnxplain_server.core.table import listed
-from onnxplain_server.explain.loss_choice import check_parameters
+from onnxplain_server.explain.loss_choice import check_parameters, with_loss
 from onnxplain_server.explain.methods.swarm_search import (
     StepReaderFactory,
     exact_search,
@@ -50,6 +50,7 @@ def prepare(task: Task, options: Options) -> Job[Result]:
     features = sample.features
     movable = tuple(n for j, n in enumerate(features.names) if _is_movable(features, j))
     _check_movable(options, features, movable, f"{path}.features")
+    options = _with_default_loss(task, options)
     options = swarm.resolve(options, movable, sample.weighted.sent_row_count, path)
     truth, pairings = _ground_truth(task, options)
     exact = exact_search(options, task.request, features)
@@ -110,7 +111,8 @@ def _ground_truth(task: Task, options: Options) -> tuple[GroundTruth, tuple[Clas
     if options.measure is None and count < 2:
         raise ExplainError(
             Reason.INVALID_OPTION,
-            "the model has one output, so it predicts no classes that could be scored; name a loss",
+            "the model has one output, so it predicts no classes that could be scored; leave score "
+            "out, or name a loss",
             f"{path}.loss",
         )
     has_classes = options.measure is None or (options.loss is Loss.LOGLOSS and count > 1)
@@ -139,6 +141,22 @@ def _ground_truth(task: Task, options: Options) -> tuple[GroundTruth, tuple[Clas
         actual.expression,
     )
     return truth, actual.pairings
+
+
+def _with_default_loss(task: Task, options: Options) -> Options:
+    """Choose the loss of a model with one output, as other methods do: it predicts no classes."""
+    outputs, question = task.outputs.all_explained, task.question
+    if options.measure is not None or options.score is not None or len(outputs.names) > 1:
+        return options
+    comparison = Comparison(
+        None, options.target_columns, sum_outputs=True, parameters=options.parameters
+    )
+    table = task.sample.table
+    comparison = target.resolve(comparison, table, question.target_column, outputs, task.path)
+    comparison = with_loss(comparison, task)
+    if comparison.is_score:
+        return options
+    return replace(options, loss=comparison.loss, parameters=comparison.parameters)
 
 
 def _check_loss(options: Options, path: str) -> None:

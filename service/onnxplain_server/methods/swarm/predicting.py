@@ -12,8 +12,9 @@ from onnxplain_server.core.arrays import Array, Indices, Matrix
 from onnxplain_server.core.rows import feeds
 from onnxplain_server.effects.background import Background, fingerprint
 from onnxplain_server.effects.batch_size import BatchSize
-from onnxplain_server.effects.predictor import Predictor, check_finite, describe_rows
+from onnxplain_server.effects.predictor import Predictor
 from onnxplain_server.effects.recording.journal import Journal, digest
+from onnxplain_server.effects.row_predictions import check_finite, not_finite
 from onnxplain_server.methods.swarm.cohorts import Cohort
 from onnxplain_server.methods.swarm.perturbation import Move
 from onnxplain_server.methods.swarm.scoring import Tally
@@ -182,8 +183,7 @@ class MovedRowPredictor:
         def message(wrong: Indices) -> str:
             place = int(wrong[0])
             if not pieces:
-                listed_rows = describe_rows(self._background, rows[wrong])
-                return f"the model's prediction is not finite for {listed_rows}; correct these rows"
+                return not_finite(self._background, np.unique(rows[wrong]))
             span, feature, values = next(p for p in pieces if p[0].start <= place < p[0].stop)
             name = self._background.features.names[feature]
             row = int(self._background.source[rows[place]])

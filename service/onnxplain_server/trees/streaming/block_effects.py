@@ -10,7 +10,7 @@ import numpy as np
 from onnxplain_server.core.arrays import Indices, Int32Matrix, Matrix, Vector
 from onnxplain_server.effects.background import Background
 from onnxplain_server.effects.engine import Joint, Single
-from onnxplain_server.effects.predictor import check_finite, describe_rows
+from onnxplain_server.effects.row_predictions import check_finite, not_finite
 from onnxplain_server.trees.counting.all_but_one import all_but_one_effects
 from onnxplain_server.trees.counting.descent_counting import DescentCounter
 from onnxplain_server.trees.counting.ranked_rows import RankedRows, number_sets, rank_rows
@@ -82,13 +82,7 @@ def predict_rows(
         NON_FINITE_PREDICTION.
     """
     sums = sum_leaves(leaves.ensemble, codes, pool, descent=leaves.descent())
-    return check_finite(
-        outputs.whole(sums),
-        lambda rows: (
-            "the model's prediction is not finite for "
-            f"{describe_rows(background, rows)}; mend the model"
-        ),
-    )
+    return check_finite(outputs.whole(sums), lambda rows: not_finite(background, rows))
 
 
 class BlockEffects:

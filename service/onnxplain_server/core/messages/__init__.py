@@ -1,0 +1,1 @@
+"""Words of messages: places of rows, and kinds of files. Nothing here raises or reads."""
