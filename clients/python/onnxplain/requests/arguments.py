@@ -120,7 +120,8 @@ class RequestOptions(TypedDict, total=False):
         model. What does not fit is made smaller, and a warning names it: methods take fewer rows,
         at least 30, and repeat their work less often. Rows are chosen by trials on some of them,
         once: an equal request takes the same ones, as long as the server's cache has them. Default:
-        for an overview 60; no limit for methods that are named. In [1, 86400]; default: 60.
+        for an overview 60, for which the size of the model alone chooses the rows, so that they are
+        always the same ones; no limit for methods that are named. In [1, 86400]; default: 60.
     budget_predicted_row_count : float, optional
         Rows that the model may predict for the methods, likewise. Some thousand rows that check the
         model and measure its pace come on top. Rows that the model's trees evaluate do not count,
@@ -329,8 +330,9 @@ class ExplainCall(ABC):
             model. What does not fit is made smaller, and a warning names it: methods take fewer
             rows, at least 30, and repeat their work less often. Rows are chosen by trials on some
             of them, once: an equal request takes the same ones, as long as the server's cache has
-            them. Default: for an overview 60; no limit for methods that are named. In [1, 86400];
-            default: 60.
+            them. Default: for an overview 60, for which the size of the model alone chooses the
+            rows, so that they are always the same ones; no limit for methods that are named. In
+            [1, 86400]; default: 60.
         budget_predicted_row_count : float, optional
             Rows that the model may predict for the methods, likewise. Some thousand rows that check
             the model and measure its pace come on top. Rows that the model's trees evaluate do not

@@ -80,8 +80,9 @@ class Swarm:
         Default: ACCURACY, unless `loss` is set.
     loss : Loss, optional
         Loss that the search raises instead of lowering a score: the average over all rows, summed
-        over outputs. Required for models with one output. With LOGLOSS and MLOGLOSS and several
-        outputs, the target names classes; with other losses, as in AverageLoss. Default: none.
+        over outputs. Models with one output have no score. With LOGLOSS and MLOGLOSS and several
+        outputs, the target names classes; with other losses, as in AverageLoss. Default: of models
+        with one output, that of AverageLoss; otherwise none.
     target_columns : sequence of str
         Columns with the true values: one, or one per output with a loss. Default: `target_column`.
     particle_count : int, optional
