@@ -93,3 +93,14 @@ def test_weights_must_be_a_column_of_numbers(name: str, reason: Reason) -> None:
 
     assert (refusal.value.reason, refusal.value.field) == (reason, "weight_column")
     assert repr(name) in refusal.value.message
+
+
+@pytest.mark.parametrize("text", ["period", "`period`", " period "])
+def test_a_name_in_an_expression_is_refused_by_its_type_and_not_as_missing(text: str) -> None:
+    table = Table({"a": np.ones(2)}, 2, {"period": "month"})
+
+    with pytest.raises(ExplainError, match="has values of type month") as refused:
+        table.check_readable(text, "features")
+
+    assert refused.value.reason is Reason.WRONG_TYPE
+    assert table.check_readable("a + 1", "") == "a + 1"

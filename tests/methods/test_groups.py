@@ -33,6 +33,9 @@ def test_the_word_missing_is_no_missing_value() -> None:
     found = split(np.array(["missing", ""], object), 4)
 
     assert [group.rows.tolist() for group in found] == [[0], [1]]
+    assert [group.label for group in found] == ["missing", "missing (no value)"]
+    odd = split(np.array(["missing", "missing (no value)", ""], object), 4)
+    assert odd[-1].label == "missing (no value) (no value)"
 
 
 def test_zero_has_no_sign_in_a_label() -> None:

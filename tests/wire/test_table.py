@@ -422,3 +422,13 @@ def test_decimal_commas_beside_decimal_points_are_refused() -> None:
 
     assert refused.reason is Reason.INVALID_TABLE
     assert "'a' has decimal commas, and column 'b' decimal points" in refused.message
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+def test_durations_are_numbers_of_seconds(unit: str) -> None:
+    column = pa.array([datetime.timedelta(hours=2), None, datetime.timedelta(0)], pa.duration(unit))
+
+    found = table.from_arrow(pa.table({"d": column}))
+
+    assert found.durations == found.take(np.array([0])).durations == ("d",)
+    np.testing.assert_array_equal(found.column("d"), [7_200, np.nan, 0])

@@ -30,12 +30,15 @@ class Table:
         Columns of types other than numbers and strings, with the name of the type.
     sent_rows : (n_rows,) or None
         Position of each row in the table as sent; None if no row was removed.
+    durations : tuple of str
+        Columns of durations, which are in seconds.
     """
 
     columns: Mapping[str, Array]
     n_rows: int
     unreadable: Mapping[str, str] = field(default_factory=dict)
     sent_rows: Indices | None = None
+    durations: tuple[str, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -75,10 +78,17 @@ class Table:
             )
         return self.stored[name]
 
+    def check_readable(self, text: str, path: str) -> str:
+        """Return a text that may name a column; WRONG_TYPE for the name of one of another type."""
+        if (name := text.strip().strip("`")) in self.unreadable:
+            self.stored_column(name, path)
+        return text
+
     def take(self, rows: Indices) -> Table:
         """Keep these rows, in this order."""
         columns = {name: values[rows] for name, values in self.stored.items()}
-        return Table(NamedColumns(columns), len(rows), self.unreadable, self.as_sent(rows))
+        sent_rows = self.as_sent(rows)
+        return Table(NamedColumns(columns), len(rows), self.unreadable, sent_rows, self.durations)
 
     def as_sent(self, rows: Indices) -> Indices:
         """Return the positions of rows in the table as sent: (n,)."""

@@ -153,6 +153,9 @@ class Sample:
         if constant:
             message = f"Constant in this table, so nothing can be said of them: {listed(constant)}."
             notes.append(Note("CONSTANT_FEATURE", message))
+        if self.table.durations:
+            message = f"Durations were taken as numbers of seconds: {listed(self.table.durations)}."
+            notes.append(Note("DURATIONS_IN_SECONDS", message))
         return (*notes, *self._infinite_notes())
 
     def _infinite_notes(self) -> Iterator[Note]:

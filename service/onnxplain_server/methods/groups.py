@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -74,6 +75,8 @@ def grouping_of(column: ColumnDistribution, group_count: int) -> Grouping:
         count as one distinct value.
     """
     levels, missing = column.levels(group_count), [_MISSING] * len(column.missing)
+    if missing and levels is not None and column.is_text:
+        missing = [free_label(_MISSING, "no value", set(levels.tolist()))]
     are_few = levels is not None and len(levels) + len(missing) <= group_count
     if levels is not None and (column.is_text or are_few):
         texts = [str(level) if column.is_text else f"{level + 0.0:.15g}" for level in levels]
@@ -83,6 +86,21 @@ def grouping_of(column: ColumnDistribution, group_count: int) -> Grouping:
     edges = np.unique(column.quantiles(group_ranks(group_count)))
     nothing = np.zeros(0, np.intp)
     return Grouping((*interval_names(edges), *missing), np.zeros(0), nothing, edges)
+
+
+def free_label(label: str, meaning: str, taken: Collection[str]) -> str:
+    """Return a label for what is no text, told apart from the texts that are called the same.
+
+    Parameters
+    ----------
+    meaning : str
+        What is added in brackets, as often as it takes.
+    taken : collection of str
+        The texts.
+    """
+    while label in taken:
+        label = f"{label} ({meaning})"
+    return label
 
 
 def group_ranks(group_count: int) -> Vector:

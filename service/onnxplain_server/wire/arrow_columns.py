@@ -1,4 +1,6 @@
-"""Reader of Arrow columns: numbers become float64 or stay float32, text and times become str.
+"""Reader of Arrow columns: numbers become float64 or stay float32, text and times str.
+
+Durations are numbers too, in seconds.
 
 Nothing here calls `to_numpy` or makes Arrow values of Python's: both import pandas where it is
 installed, which takes longer than to read most tables.
@@ -15,6 +17,8 @@ import pyarrow.compute as pc
 from onnxplain_server.core.arrays import Array
 
 _LARGEST_EXACT = 2**53
+_TICKS = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
+"""Units of a duration in a second."""
 
 
 class UnreadableError(Exception):
@@ -63,6 +67,8 @@ def _decode(chunks: pa.ChunkedArray) -> pa.ChunkedArray:
 
 def _values(chunks: pa.ChunkedArray) -> Array | None:
     kind = chunks.type
+    if pa.types.is_duration(kind):
+        return _seconds(chunks)
     if pa.types.is_temporal(kind) and not pa.types.is_interval(kind):
         return _times(chunks)
     if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
@@ -96,6 +102,12 @@ def _numbers(chunks: pa.ChunkedArray, *, copy: bool) -> Array:
         is_null = np.from_dlpack(column.is_null().cast(pa.uint8())).astype(bool)
         return np.where(is_null, numbers.dtype.type(np.nan), numbers)
     return numbers.copy() if copy else numbers
+
+
+def _seconds(chunks: pa.ChunkedArray) -> Array:
+    """Return durations in seconds, NaN for nulls."""
+    ticks = chunks.cast(pa.int64()).cast(pa.float64(), safe=False)
+    return _numbers(ticks, copy=False) / _TICKS[chunks.type.unit]
 
 
 def _times(chunks: pa.ChunkedArray) -> Array | None:

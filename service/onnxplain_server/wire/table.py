@@ -199,7 +199,8 @@ def from_arrow(table: pa.Table) -> Table:
             columns[name] = read_column(chunks, singles)
         except UnreadableError as error:
             unreadable[name] = str(error)
-    return Table(NamedColumns(columns), table.num_rows, unreadable)
+    durations = tuple(f.name for f in table.schema if pa.types.is_duration(f.type))
+    return Table(NamedColumns(columns), table.num_rows, unreadable, durations=durations)
 
 
 def _memory_of_singles(table: pa.Table) -> Array:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from onnxplain_server.core.errors import ExplainError
 from onnxplain_server.methods.firm import Covariance, Estimator, Moments, Result
-from onnxplain_server.methods.firm.bins import OTHERS, cut, weight_totals
+from onnxplain_server.methods.firm.bins import cut, weight_totals
 from onnxplain_server.methods.firm.covariance import covariance, shrunk
 from onnxplain_server.methods.firm.scores import BinStatistics, bin_statistics, sum_of_squares
 from sklearn.covariance import ledoit_wolf
@@ -74,7 +74,7 @@ def test_texts_have_a_bin_each_and_missing_ones_the_last() -> None:
 def test_rare_texts_share_a_bin() -> None:
     bins = cut(np.array(list("aabbcd"), object), np.ones(6), 3)
 
-    assert bins.levels.tolist() == ["a", "b", OTHERS]
+    assert bins.levels.tolist() == ["a", "b", "(others)"]
     assert bins.codes.tolist() == [0, 0, 1, 1, 2, 2]
     assert not bins.is_by_value
 
@@ -560,3 +560,11 @@ def test_scores_that_differ_by_rounding_only_are_the_same(firm: Firm) -> None:
     found = firm(BY_HAND, scores, ["f"], standardize=True)
 
     assert value(found) == 0
+
+
+def test_a_category_called_as_the_common_bin_keeps_a_bin_of_its_own_name() -> None:
+    values = np.array(["(others)"] * 5 + ["a"] * 4 + ["b", "c"], object)
+
+    bins = cut(values, np.ones(len(values)), 3)
+
+    assert bins.levels.tolist() == ["(others)", "a", "(others) (all other texts)"]

@@ -91,11 +91,11 @@ def prepare(task: Task, options: Options) -> Job[Result]:
     path = task.path
     firm.check(options, path)
     options = _with_source(task, options)
-    sample = task.sample
-    columns = ColumnValues(sample.table.columns)
+    sample, columns = task.sample, ColumnValues(task.sample.table.columns)
     features = expand(options, sample.features.names, columns.kinds, path)
     texts, grids = zip(features.texts, features.paths, strict=True), features.pair_grids
-    expressions = [parse(text, columns.kinds, feature_path) for text, feature_path in texts]
+    check = sample.table.check_readable
+    expressions = [parse(check(text, own), columns.kinds, own) for text, own in texts]
     options = replace(options, features=tuple(features.texts))
     streamed = streamed_firm(task, options, expressions, grids)
     return streamed or _in_memory(task, options, expressions, grids)

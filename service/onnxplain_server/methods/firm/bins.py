@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from onnxplain_server.core.arrays import Array, Indices, Vector
+from onnxplain_server.methods.groups import free_label
 from onnxplain_server.trees.kernels.binning import average, find_bins, sum_weights
 
 
@@ -152,7 +153,7 @@ def _cut_texts(values: Array, weights: Vector, bin_count: int) -> Bins:
     levels, codes = np.unique(values, return_inverse=True)
     ordered, bin_of = own_bins(levels, np.bincount(codes, weights), bin_count)
     bins = np.array([bin_of.get(level, len(ordered)) for level in levels], dtype=np.int16)[codes]
-    others = [OTHERS] if len(ordered) < len(levels) else []
+    others = [others_label(levels)] if len(ordered) < len(levels) else []
     labels = np.array([*ordered, *others], dtype=object)
     return Bins(bins, labels, not others, weight_totals(bins, len(labels), weights))
 
@@ -169,5 +170,6 @@ def own_bins(levels: Array, weights: Array, bin_count: int) -> tuple[list[str], 
     return ordered, {level: i for i, level in enumerate(ordered)}
 
 
-OTHERS = "(others)"
-"""Label of the common bin of all texts without a bin of their own."""
+def others_label(levels: Array) -> str:
+    """Return the label of the common bin of all texts without a bin of their own."""
+    return free_label("(others)", "all other texts", set(levels.tolist()))

@@ -8,7 +8,7 @@ import numpy as np
 
 from onnxplain_server.core.arrays import Array, Vector
 from onnxplain_server.core.rows import is_missing
-from onnxplain_server.methods.firm.bins import OTHERS, first_rows, for_kernel, own_bins
+from onnxplain_server.methods.firm.bins import first_rows, for_kernel, others_label, own_bins
 from onnxplain_server.trees.kernels.binning import find_bins
 from onnxplain_server.trees.streaming.column_summary import ColumnSummary
 from onnxplain_server.trees.streaming.column_sums import LevelSums
@@ -119,7 +119,7 @@ def _cut_texts(column: ColumnSummary, bin_count: int) -> Cuts:
         levels, weights = np.append([""], levels), np.append(sums.missing_weight, weights)
     ordered, bin_of = own_bins(levels.astype(object), weights, bin_count)
     has_others = len(ordered) < len(levels)
-    labels = np.array([*ordered, *([OTHERS] if has_others else [])], dtype=object)
+    labels = np.array([*ordered, *([others_label(levels)] if has_others else [])], dtype=object)
     bins = np.array([bin_of.get(level, len(ordered)) for level in sums.levels], np.int16)
     missing = bin_of.get("", len(ordered)) if sums.missing_rows else -1
     return Cuts(sums.levels, bins, labels, len(labels), missing, not has_others)
