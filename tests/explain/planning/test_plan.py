@@ -151,7 +151,10 @@ def test_cancelling_ends_it(make) -> None:
 
 
 def test_what_explaining_refuses_planning_refuses_alike(make) -> None:
-    for options in (partial_dependence.Options(features=(("nobody",),)), swarm.Options()):
+    for options in (
+        partial_dependence.Options(features=(("nobody",),)),
+        swarm.Options(score=swarm.Score.ACCURACY),
+    ):
         with pytest.raises(ExplainError) as by_plan:
             planned(make, model_of(make), options)
         with pytest.raises(ExplainError) as by_answer:

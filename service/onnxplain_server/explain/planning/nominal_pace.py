@@ -15,6 +15,7 @@ from onnxplain_server.trees.reading.refusal import Refusal
 
 _UNKNOWN_PACE = 20_000.0
 """Of models known by their address only, whose size nobody tells."""
+_PROCESSORS = 2
 _LEAF_SECONDS, _PAIR_SECONDS = 25e-9, 10e-9
 """Seconds of interactions on trees: for each row and leaf; and behind a link, for each two rows,
 effect and sum."""
@@ -22,9 +23,9 @@ _ROUND = (5, 3, 2, 1)
 
 
 def nominal_pace(request: BoundRequest) -> float:
-    """Return the rows that one thread is expected to predict in a second."""
+    """Return the rows that two processors are expected to predict in a second."""
     row_seconds = request.resources.row_seconds
-    return 1 / row_seconds() if row_seconds else _UNKNOWN_PACE
+    return _PROCESSORS / row_seconds() if row_seconds else _UNKNOWN_PACE
 
 
 def nominal_tree_rows(request: BoundRequest, seconds: float) -> int:

@@ -81,15 +81,20 @@ class Presentation:
     def result(self) -> Result:
         """Return the statistics of all orders."""
         total = self.statistic("total", ())
-        orders = [self.statistics(order, size) for order, size in _ORDERS]
+        overall, pairwise, threeway, importance = (
+            self.statistics(order, size) for order, size in _ORDERS
+        )
         notes = self.below_threshold(self._options.absolute_threshold)
         return Result(
             self._output_names,
             total.denominators,
             total,
-            *orders,
-            resampling=self._resampling,
-            notes=(*notes, *weak_effects_note(self._chance)),
+            overall,
+            pairwise,
+            threeway,
+            importance,
+            self._resampling,
+            (*notes, *weak_effects_note(self._chance)),
         )
 
     def statistics(self, order: str, size: int) -> tuple[Statistic, ...]:
