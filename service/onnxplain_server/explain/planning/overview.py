@@ -15,7 +15,6 @@ import numpy as np
 from onnxplain_server.core.arrays import Vector
 from onnxplain_server.core.contract_limits import (
     ExplainRequest,
-    InteractionsOptions,
     PartialDependenceOptions,
 )
 from onnxplain_server.core.model import Note
@@ -37,7 +36,6 @@ from onnxplain_server.plots.elements.labels import enumerate_words
 
 CURVE_COUNT = 6
 """Features whose curves are computed."""
-_PAIRED_FEATURES = InteractionsOptions.pairwise_feature_count.default
 _WITH_TARGET = ("average_loss", "permutation_importance")
 _ALWAYS = ("interactions", "partial_dependence")
 """Methods of an overview; interactions need two features."""
@@ -205,7 +203,7 @@ class OverviewPlan:
         """Return the rows on which interactions take their share of the budget."""
         if self.tree_rows is not None:
             return self.tree_rows
-        effects = 2 * len(self.names) + math.comb(min(_PAIRED_FEATURES, len(self.names)), 2)
+        effects = 2 * len(self.names) + interactions.usual_pair_effects(len(self.names))
         # Each effect is predicted on all pairs of rows.
         return math.isqrt(self._affordable("interactions") // effects)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import combinations
 from typing import Protocol
 
 import numpy as np
@@ -27,8 +26,8 @@ class Measurement(Protocol):
     def clipped(self) -> Mapping[tuple[str, tuple[int, ...]], float]:
         """Shares of terms that are set to 0 though not negligible."""
 
-    def shown(self, order: str) -> Sequence[int]:
-        """Return the features to list."""
+    def groups(self, order: str) -> Sequence[tuple[int, ...]]:
+        """Return the features, pairs or triples to list."""
 
     def p_values(self, order: str, group: tuple[int, ...]) -> Vector | None:
         """Return the p-values of a term; None without a test."""
@@ -77,18 +76,17 @@ class Presentation:
             self._output_names,
             total.denominators,
             total,
-            self.statistics("overall", 1),
-            self.statistics("pairwise", 2),
-            self.statistics("threeway", 3),
-            self.statistics("importance", 1),
+            self.statistics("overall"),
+            self.statistics("pairwise"),
+            self.statistics("threeway"),
+            self.statistics("importance"),
             self._resampling,
             self.below_threshold(self._options.absolute_threshold),
         )
 
-    def statistics(self, order: str, size: int) -> tuple[Statistic, ...]:
-        """Return the statistics of an order, of `size` features each."""
-        shown = self._measure.shown(order)
-        return tuple(self.statistic(order, group) for group in combinations(shown, size))
+    def statistics(self, order: str) -> tuple[Statistic, ...]:
+        """Return the statistics of an order."""
+        return tuple(self.statistic(order, group) for group in self._measure.groups(order))
 
     def below_threshold(self, absolute: float | None) -> tuple[Note, ...]:
         """Warn of terms that the threshold has set to 0 although they are not negligible."""
