@@ -31,6 +31,7 @@ def options(
             sentence = re.split(r"(?<=\.)\s", described.text, maxsplit=1)[0]
             typer.echo(f"{name}\n{_indented(sentence, 4)}")
         return
+    method = method.lower()
     if method not in known:
         raise UsageFault(f"no method is named {method!r}; there are {', '.join(known)}")
     typer.echo(_indented(f"{method}: {known[method].text}", 0))
