@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from google.protobuf import json_format
 from onnxplain.v1 import explanation_service_pb2 as pb
+from onnxplain_server.cli.output.tables import of_response
 from onnxplain_server.report import page, summary
 from onnxplain_server.report.output_names import with_output_names
 from onnxplain_server.report.registry import of_explanation
@@ -260,6 +261,31 @@ def test_a_superlative_holds_beyond_ties_errors_and_what_was_not_looked_at(
     explanation: pb.Explanation, said: str
 ) -> None:
     assert summary.of_answer(pb.ExplainResponse(explanations=[explanation])) == [said]
+
+
+def test_tables_and_pages_list_the_sentences() -> None:
+    answer = answer_of("permutation-importance")
+    del answer.warnings[:]
+    first, *others = summary.of_answer(with_output_names(answer))
+
+    html, text = page.of_response(answer), of_response(answer, to_terminal=False)
+
+    assert '<p class="found">' in html
+    found = html[html.index('<ul class="found">') : html.index("<main>")]
+    assert found[: found.index("</ul>")].count("<li>") == len(others) > 0
+    assert text.startswith(first[:40])
+    assert f"• {others[0][:40]}" in text
+
+
+def test_the_target_names_an_output_that_has_no_name() -> None:
+    explanation = shuffled(("a", 0.42, 0.02))
+    explanation.permutation_importance.output_names[:] = ["variable"]
+    explanation.options.permutation_importance.target_columns[:] = ["price"]
+    answer = pb.ExplainResponse(explanations=[explanation], model={"output_names": ["variable"]})
+
+    named = with_output_names(answer)
+
+    assert list(named.explanations[0].permutation_importance.output_names) == ["price"]
 
 
 def test_the_curve_told_of_is_that_of_the_feature_called_most_important() -> None:
