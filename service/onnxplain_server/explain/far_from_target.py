@@ -30,12 +30,9 @@ def far_from_target(
 ) -> tuple[Note, ...]:
     """Warn of outputs whose loss or score is no better than the best constant prediction's.
 
-    A model is not accused where another score of its task shows skill (`has_skill`).
-
     Parameters
     ----------
     comparison : Comparison
-        Resolved.
     actual : (n_rows, n_outputs)
     weights : (n_rows,)
     losses : (n_outputs,), or (1,) where they are summed
@@ -43,14 +40,13 @@ def far_from_target(
     names : tuple of str
         Of the losses.
     predict : callable () -> (n_rows, n_outputs), or None
-        Returns the predictions; None: losses alone are compared.
+        Returns the predictions, by which another score may show skill; None: not looked at.
 
     Returns
     -------
     tuple of Note
-        Empty if losses are lower or infinite, or if the target is constant, as where a table has
-        rows of one class; also for losses that
-        are expressions, whose best constant is not known.
+        Empty if losses are lower or infinite, or if the target is constant, as one class is; also
+        for losses that are expressions, whose best constant is not known.
     """
     if comparison.loss_expression or (actual[weights > 0] == actual[weights > 0][:1]).all():
         return ()
