@@ -77,7 +77,7 @@ help: ## List the targets
 		/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: check
-check: lint lint-typescript lint-web types layers contract messages messages-go requests java-messages description links seeds-check docs locks flaky ## Check everything that needs no run
+check: lint lint-typescript lint-web types layers contract messages messages-go requests java-messages description links figures seeds-check docs locks flaky ## Check everything that needs no run
 
 # Programs that the tests run, and the workers that run them: more than 4 only cost memory.
 PROGRAMS := redis-server haproxy promtool curl
@@ -468,6 +468,10 @@ description: build/openapi.json ## The committed OpenAPI description is what the
 .PHONY: links
 links: $(ENV) ## Relative links in the documents lead somewhere
 	$(BIN)/python tools/links.py $$(find * -name '*.md' -not -path '*/node_modules/*' -not -path 'build/*')
+
+.PHONY: figures
+figures: $(ENV) ## List measured figures with their date, and those that are older than the code that they measure
+	@$(BIN)/python -m tools.figures
 
 .PHONY: seeds-check
 seeds-check: $(ENV) ## The committed page of the seeds is what its rows and kept results give

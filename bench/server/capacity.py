@@ -24,6 +24,7 @@ from onnxplain.v1.explanation_service_pb2 import ExplainRequest
 from bench.server import load_generator as generator
 from bench.server.server_process import Server, served
 from bench.shared.network import network
+from tools.figures import SERVER_ROOMS, stamp
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "operations.md"
@@ -77,7 +78,8 @@ PAIRS = _work(
 def main(seconds: float = 10.0) -> None:
     """Measure, print, and write the page."""
     generator.build()
-    found = "\n".join(["", _machine(), "", *_loads(seconds), "", *_sizes(seconds), ""])
+    head = ["", stamp(SERVER_ROOMS), "", _machine(), ""]
+    found = "\n".join([*head, *_loads(seconds), "", *_sizes(seconds), ""])
     print(found)
     before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
     _, _, after = rest.partition(END)

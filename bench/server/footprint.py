@@ -18,6 +18,7 @@ from onnxplain_server.trees import kernels
 from onnxplain_server.trees.kernels.ahead_of_time import compile_kernels
 
 from bench.server.server_process import served
+from tools.figures import SERVER_ROOMS, stamp
 from tools.slim import is_unused
 
 ROOT = Path(__file__).parents[2]
@@ -35,7 +36,7 @@ _PURPOSES = {WorkerKind.COMPUTE: "compute", WorkerKind.DECODE: "decode"}
 def main() -> None:
     """Measure, print, and write the page."""
     with _compiled_kernels():
-        table = "\n".join(["", *_rows(), ""])
+        table = "\n".join(["", stamp(SERVER_ROOMS), "", *_rows(), ""])
     print(table)
     before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
     _, _, after = rest.partition(END)

@@ -59,8 +59,10 @@ def _readme(result: Result) -> Iterator[str]:
                 )
     if result.machine is not None:
         yield ""
+        days = sorted({part.begun[: len("2026-01-01")] for part in result.parts.values()})
+        when = days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
         yield (
-            f"Medians of runs in turn on {result.machine.described}. "
+            f"Medians of runs in turn on {result.machine.described}, measured on {when}. "
             "[All rows, versions, and what the two sides do not have in common]"
             "(docs/studies/speed.md)."
         )

@@ -74,7 +74,9 @@ def test_a_server_that_is_not_there_is_not_healthy(run: Run) -> None:
     result = run("health", "--endpoint", "127.0.0.1:1")
     assert (result.exit_code, result.stdout) == (1, "")
     last = result.stderr.splitlines()[-1]
-    assert last == "onnxplain: error: no answer from 127.0.0.1:1 (UNAVAILABLE)"
+    assert last == (
+        "onnxplain: error: no answer from 127.0.0.1:1; --verbose tells more (UNAVAILABLE)"
+    )
 
 
 def test_the_timeout_goes_to_the_server(

@@ -1,7 +1,7 @@
 """Error lines: a short last line that names what the user typed."""
 
 import pytest
-from onnxplain_server.cli.output.error_lines import LONGEST_LINE, Names, error_lines
+from onnxplain_server.cli.output.error_lines import LONGEST_CLAUSE, MORE, Names, error_line
 
 NAMES = Names(
     flags={"target_column": "--target-column", "outputs": "--outputs"},
@@ -12,7 +12,7 @@ MANY = ", ".join(f"'column_{number}'" for number in range(40))
 
 
 def last_line(message: str, path: str = "", names: Names = NAMES) -> str:
-    return error_lines(message, "REASON", path, names)[-1].removeprefix("onnxplain: error: ")
+    return error_line(message, "REASON", path, names).removeprefix("onnxplain: error: ")
 
 
 @pytest.mark.parametrize(
@@ -80,30 +80,29 @@ def test_a_place_that_the_message_names_is_not_repeated() -> None:
         (f"no answer from host:81: no route, no {MANY}", "no answer from host:81"),
     ],
 )
-def test_a_long_message_comes_whole_and_then_its_first_clause(message: str, short: str) -> None:
-    whole, last = error_lines(message, "REASON")
-
-    assert whole == message
-    assert last == f"onnxplain: error: {short} (REASON)"
+def test_a_long_message_is_its_first_clause_unless_asked_for_whole(
+    message: str, short: str
+) -> None:
+    assert error_line(message, "REASON") == f"onnxplain: error: {short}{MORE} (REASON)"
+    assert error_line(message, "REASON", is_whole=True) == f"onnxplain: error: {message} (REASON)"
 
 
 @pytest.mark.parametrize("text", ["('a' " * 500, "'a b', " * 500, "it's " * 500, "(" * 2_000])
 def test_time_does_not_explode_with_quotes_and_parentheses(text: str) -> None:
     """Each of these has more ways to be split than could be tried."""
-    _, last = error_lines(text, "REASON")
+    last = error_line(text, "REASON")
 
-    assert len(last) < 2 * LONGEST_LINE
+    assert len(last) < 2 * LONGEST_CLAUSE
 
 
 def test_a_long_clause_is_cut_between_words() -> None:
-    whole, last = error_lines("word " * 100, "REASON")
+    last = error_line("word " * 100, "REASON")
 
-    assert whole == ("word " * 100).strip()
-    assert len(last) <= LONGEST_LINE + len("onnxplain: error:  (REASON)")
-    assert last.endswith("word … (REASON)")
+    assert len(last) <= LONGEST_CLAUSE + len(f"onnxplain: error: {MORE} (REASON)")
+    assert last.endswith(f"word …{MORE} (REASON)")
 
 
 def test_line_breaks_and_codes_of_names_do_not_reach_the_terminal() -> None:
-    (line,) = error_lines("no \x1b[31m\n feature", "REASON", "\x1b[2J")
+    line = error_line("no \x1b[31m\n feature", "REASON", "\x1b[2J")
 
     assert line == r"onnxplain: error: \u001b[2J: no \u001b[31m feature (REASON)"

@@ -153,6 +153,14 @@ def test_settings_before_the_only_method_are_its_own(
     assert list(parts.request.methods) == methods({"partial_dependence": {"grid_size": 10}})
 
 
+def test_names_of_methods_and_choices_are_read_in_any_case(
+    run: Run, parts, model: Path, table: Path
+) -> None:
+    typed = ("--method", "Permutation_Importance", "--set", "loss=auc")
+    run("explain", *typed, "--target-column", "y", model, table)
+    assert list(parts.request.methods) == methods({"permutation_importance": {"loss": "AUC"}})
+
+
 def test_all_rows_are_asked_for_by_name(run: Run, parts, model: Path, table: Path) -> None:
     result = run("explain", model, table, "--method", "interactions", "--row-count", "many")
     assert result.exit_code == 2

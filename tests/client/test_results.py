@@ -106,6 +106,41 @@ def test_curves_are_arrays_of_points_by_outputs(found: Explanations) -> None:
     assert surface.grid[1].tolist() == ["a", ""]
 
 
+def test_a_frame_has_no_column_that_is_empty_or_of_other_features(found: Explanations) -> None:
+    curves = found.partial_dependence.to_pandas()
+
+    assert list(curves.columns) == ["curve", "features", "at", "group", "output", "value"]
+    assert curves["at"].tolist()[:3] == [20, 20, 30]
+    assert curves["at"].iloc[-1] == (curves["at"].iloc[-1][0], "")
+    assert set(curves["features"]) == {"age", "age × output"}
+    assert not curves.isna().any(axis=None)
+
+
+def test_a_frame_of_interactions_has_only_the_numbers_that_were_asked_for() -> None:
+    one = {"numerators": [1.0], "denominators": [2.0], "values": [0.5]}
+    answer = ExplainResponse(
+        explanations=[
+            {"interactions": {"output_names": ["y"], "mean_squares": [2.0], "total": one}}
+        ]
+    )
+
+    frame = Explanations(answer).interactions.to_pandas()
+
+    assert list(frame.columns) == [
+        "statistic", "features", "output", "numerator", "denominator", "value",
+    ]  # fmt: skip
+
+
+def test_a_frame_may_have_one_output_only(every: Explanations) -> None:
+    for result in every:
+        whole = result.to_pandas()
+        one = result.to_pandas(output=whole["output"].iloc[0])
+        assert "output" not in one
+        assert 0 < len(one) == (whole["output"] == whole["output"].iloc[0]).sum()
+    with pytest.raises(ValueError, match="no output 'none'; there are: 'low', 'high'"):
+        every.average_loss.to_pandas(output="none")
+
+
 def test_a_curve_becomes_one_row_per_point_and_output(found: Explanations) -> None:
     table = found.partial_dependence.curves[0].to_arrow()
 
@@ -216,6 +251,12 @@ def test_a_plot_is_found_by_its_name(found: Explanations) -> None:
     assert found.plot("overall").title == "Overall"
     with pytest.raises(LookupError, match="0 plots are called 'pairwise'; there are: overall"):
         found.plot("pairwise")
+
+
+def test_without_a_name_the_only_plot_is_found_or_all_are_named(found: Explanations) -> None:
+    assert found.plot().name == "overall"
+    with pytest.raises(LookupError, match="0 plots are there; there are: none"):
+        Explanations(ExplainResponse()).plot()
 
 
 def test_a_plot_shows_no_specification_where_it_is_printed(found: Explanations) -> None:

@@ -39,7 +39,8 @@ def test_pairs_of_features_with_few_values_are_planned_by_their_values(make) -> 
     columns = {name: RANDOM.integers(0, 3, n) * 1.0 for name in NAMES[:-1]}
     columns["h"] = RANDOM.normal(size=n)
 
-    (_, planned), *_ = progress_of(make, products, columns, interactions.Options())
+    options = interactions.Options(pairwise_feature_count=5)
+    (_, planned), *_ = progress_of(make, products, columns, options)
 
     # Two features of 3 values have 9 pairs of values; with the dense one, they have n.
     assert planned == n + (7 * 3 + n) * n + (6 * 9 + 4 * n) * n

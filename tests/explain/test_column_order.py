@@ -26,7 +26,7 @@ from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.explain.far_from_target import far_from_target
 from onnxplain_server.methods import partial_dependence
 from onnxplain_server.methods.comparison import Comparison
-from onnxplain_server.methods.losses import Loss
+from onnxplain_server.methods.losses import Loss, LossParameters
 
 CASE = Path(__file__).parents[1] / "golden" / "hstats" / "case_friedman1_gbr"
 ENGINES = ("TREES", "BLACK_BOX")
@@ -249,3 +249,53 @@ def test_a_description_has_the_names(runner: InProcess, make) -> None:
 
     assert described(naming(model, names)) == names
     assert described(model) == []
+
+
+def rare_class(case: str) -> tuple[Any, Any, Any]:
+    """Classes of which one is rare, predictions of it, and weights."""
+    random = np.random.default_rng(1)
+    score = random.normal(size=2_000)
+    actual = (random.random(2_000) < 1 / (1 + np.exp(4.2 - score))).astype(float)
+    chances = 1 / (1 + np.exp(4.2 - score))
+    predicted = {
+        "calibrated": chances,
+        "trained on equal weights of classes": chances / (chances + 0.03 * (1 - chances)),
+        "of other rows": random.permutation(chances),
+        "in reverse": 1 - chances,
+    }[case]
+    return actual[:, None], predicted[:, None], np.ones(2_000)
+
+
+@pytest.mark.parametrize("loss", [Loss.ACCURACY, Loss.LOGLOSS, Loss.SQUARED_ERROR, Loss.F1])
+@pytest.mark.parametrize(
+    ("case", "is_accused"),
+    [
+        ("calibrated", False),
+        ("trained on equal weights of classes", False),
+        ("of other rows", True),
+        ("in reverse", True),
+    ],
+)
+def test_a_rare_class_is_no_sign_of_a_wrong_target(case: str, is_accused: bool, loss: Loss) -> None:
+    actual, predicted, weights = rare_class(case)
+    comparison = Comparison(
+        loss=loss, one_hot_target=True, parameters=LossParameters(threshold=0.5)
+    )
+    found = comparison.average(actual, predicted, weights)
+
+    told = far_from_target(comparison, actual, weights, found, ("y",), predict=lambda: predicted)
+
+    assert bool(told) is is_accused or (is_accused and loss is Loss.F1)
+
+
+@pytest.mark.parametrize("loss", [Loss.ACCURACY, Loss.LOGLOSS, Loss.AUC])
+def test_rows_of_one_class_accuse_nobody(loss: Loss) -> None:
+    comparison = Comparison(
+        loss=loss, one_hot_target=True, parameters=LossParameters(threshold=0.5)
+    )
+    actual, predicted = np.ones((50, 1)), np.linspace(0.3, 0.9, 50)[:, None]
+    found = comparison.average(actual, predicted, np.ones(50))
+
+    assert not far_from_target(
+        comparison, actual, np.ones(50), found, ("y",), predict=lambda: predicted
+    )

@@ -49,8 +49,10 @@ def subtitle(plot: Plot) -> str:
     return " ".join(plot.vega_lite["title"]["subtitle"])
 
 
-def test_each_importance_is_a_share_of_its_largest(moved: Build) -> None:
-    (plot,) = compare(moved(a=1.0, b=4.0), shuffled({"a": 5.0, "b": 10.0}))
+def test_each_importance_is_a_share_of_its_largest_on_the_scale_of_its_own_plot(
+    moved: Build,
+) -> None:
+    (plot,) = compare(moved(a=1.0, b=16.0), shuffled({"a": 5.0, "b": 10.0}))
 
     assert plot.name == "importances"
     assert rows(plot) == [
@@ -80,9 +82,11 @@ def test_outputs_are_summed_as_losses_are(moved: Build) -> None:
     shares = compare(effects, shuffled({"a": [1.0, 1.0], "b": [1.0, 1.0]}, normalize=True))
 
     assert [value for name, way, value in rows(plain[0]) if (name, way) == B] == [
-        pytest.approx(10 / 91)
+        pytest.approx(np.sqrt(10) / (1 + np.sqrt(90)))
     ]
-    assert [value for name, way, value in rows(shares[0]) if (name, way) == B] == [1]
+    assert [value for name, way, value in rows(shares[0]) if (name, way) == B] == [
+        pytest.approx(1 / (np.sqrt(0.1) + np.sqrt(0.9)))
+    ]
 
 
 def test_only_what_both_know_is_compared(moved: Build) -> None:

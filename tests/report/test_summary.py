@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from google.protobuf import json_format
 from onnxplain.v1 import explanation_service_pb2 as pb
+from onnxplain_server.cli.output.tables import of_response
 from onnxplain_server.report import page, summary
 from onnxplain_server.report.output_names import with_output_names
 from onnxplain_server.report.registry import of_explanation
@@ -135,6 +136,175 @@ def test_outputs_that_are_numbers_are_classes_in_tables_too() -> None:
     assert list(answer.explanations[0].interactions.output_names) == names
     answer.receipt.prediction.append("`1` - `0`")
     assert with_output_names(answer) is answer
+
+
+def shuffled(*entries: tuple[str, float, float]) -> pb.Explanation:
+    """Importances of features: name, value and standard error."""
+    return pb.Explanation(
+        permutation_importance={
+            "output_names": ["y"],
+            "baseline_losses": [0.1],
+            "importances": [
+                {"features": [name], "values": [value], "standard_errors": [error]}
+                for name, value, error in entries
+            ],
+        },
+        options={"permutation_importance": {"loss": "SQUARED_ERROR"}},
+    )
+
+
+def losses(groups: dict[str, list[float]], outputs: list[str]) -> pb.Explanation:
+    """Average losses of groups, one per output."""
+    return pb.Explanation(
+        average_loss={
+            "output_names": outputs,
+            "losses": [{"group": g, "values": values, "weight": 1} for g, values in groups.items()],
+        },
+        options={"average_loss": {"loss": "AUC"}},
+    )
+
+
+def related(
+    overall: dict[str, float],
+    pairs: dict[str, float],
+    errors: float | None = None,
+) -> pb.Explanation:
+    """Interactions of features and of pairs, by numerators; denominators are 1."""
+
+    def statistics(numerators: dict[str, float]) -> list[dict[str, object]]:
+        spread = {} if errors is None else {"standard_errors": [errors]}
+        return [
+            {"features": name.split(":"), "numerators": [n], "denominators": [1.0], **spread}
+            for name, n in numerators.items()
+        ]
+
+    return pb.Explanation(
+        interactions={
+            "output_names": ["y"],
+            "overall": statistics(overall),
+            "pairwise": statistics(pairs),
+        }
+    )
+
+
+FOUR = dict.fromkeys("abcd", 1.0)
+THREE_PAIRS = {"a:b": 0.04, "a:c": 0.09, "b:c": 0.01}
+
+
+@pytest.mark.parametrize(
+    ("explanation", "said"),
+    [
+        pytest.param(
+            shuffled(("c", 0.00125, 0.00123), ("d", -0.001, 0.001)),
+            "Shuffling no feature makes the mean squared error worse by more than two standard "
+            "errors: by 0.00125 at most.",
+            id="within its error",
+        ),
+        pytest.param(
+            shuffled(("a", 0.42, 0.02), ("b", 0.4, 0.02), ("c", 0.1, 0.02)),
+            "Shuffling a or b does most harm: an increase of the mean squared error by 0.4 to "
+            "0.42, which shuffles cannot tell apart, from 0.1 before.",
+            id="two within their error",
+        ),
+        pytest.param(
+            shuffled(("a", 0.42, 0.02), ("b", 0.2, 0.02)),
+            "Shuffling a does most harm: an increase of the mean squared error by 0.42, from 0.1 "
+            "before.",
+            id="one beyond its error",
+        ),
+        pytest.param(
+            losses({"u": [0.1], "v": [0.1000001]}, ["y"]),
+            "Area under the ROC curve of y is 0.1 for each group.",
+            id="groups that tie",
+        ),
+        pytest.param(
+            losses({"u": [0.1], "v": [0.2]}, ["y"]),
+            "Area under the ROC curve of y goes from 0.1 for u to 0.2 for v.",
+            id="groups that differ",
+        ),
+        pytest.param(
+            losses({"": [1.0, 1.0]}, ["class 0", "class 1"]),
+            "Area under the ROC curve is 1 for each output.",
+            id="outputs that tie",
+        ),
+        pytest.param(
+            related(FOUR, THREE_PAIRS),
+            "a × c is the strongest interaction of the 3 pairs looked at, of 6 in all: it has a "
+            "typical size of 0.3 (units of y).",
+            id="some pairs",
+        ),
+        pytest.param(
+            related(FOUR | {"d": 0.0}, THREE_PAIRS),
+            "a × c is the strongest interaction of a pair: it has a typical size of 0.3 (units of "
+            "y).",
+            id="all pairs that interact",
+        ),
+        pytest.param(
+            related(FOUR, dict.fromkeys(THREE_PAIRS, 0.0)),
+            "None of the 3 pairs looked at, of 6 in all, interacts.",
+            id="some pairs at 0",
+        ),
+        pytest.param(
+            related(FOUR | {"d": 0.0}, THREE_PAIRS | {"a:b": 0.09}),
+            "a × b and a × c are the strongest interactions of pairs, and cannot be told apart: a "
+            "typical size of 0.3 (units of y).",
+            id="pairs that tie",
+        ),
+        pytest.param(
+            related(FOUR | {"d": 0.0}, {"a:b": 0.01, "a:c": 0.02, "b:c": 0.01}, errors=0.05),
+            "No interaction of a pair is above 0 beyond its error.",
+            id="pairs within their errors",
+        ),
+    ],
+)
+def test_a_superlative_holds_beyond_ties_errors_and_what_was_not_looked_at(
+    explanation: pb.Explanation, said: str
+) -> None:
+    assert summary.of_answer(pb.ExplainResponse(explanations=[explanation])) == [said]
+
+
+def test_tables_and_pages_list_the_sentences() -> None:
+    answer = answer_of("permutation-importance")
+    del answer.warnings[:]
+    first, *others = summary.of_answer(with_output_names(answer))
+
+    html, text = page.of_response(answer), of_response(answer, to_terminal=False)
+
+    assert '<p class="found">' in html
+    found = html[html.index('<ul class="found">') : html.index("<main>")]
+    assert found[: found.index("</ul>")].count("<li>") == len(others) > 0
+    assert text.startswith(first[:40])
+    assert f"• {others[0][:40]}" in text
+
+
+def test_the_target_names_an_output_that_has_no_name() -> None:
+    explanation = shuffled(("a", 0.42, 0.02))
+    explanation.permutation_importance.output_names[:] = ["variable"]
+    explanation.options.permutation_importance.target_columns[:] = ["price"]
+    answer = pb.ExplainResponse(explanations=[explanation], model={"output_names": ["variable"]})
+
+    named = with_output_names(answer)
+
+    assert list(named.explanations[0].permutation_importance.output_names) == ["price"]
+
+
+def test_the_curve_told_of_is_that_of_the_feature_called_most_important() -> None:
+    curve = {"grid": [{"numbers": [0, 1]}]}
+    curves = pb.Explanation(
+        partial_dependence={
+            "output_names": ["y"],
+            "curves": [
+                {**curve, "features": ["tail"], "values": [0.0, 9.0]},
+                {**curve, "features": ["a"], "values": [0.0, 1.0]},
+            ],
+        }
+    )
+
+    def last(*explanations: pb.Explanation) -> str:
+        return summary.of_answer(pb.ExplainResponse(explanations=explanations))[-1]
+
+    assert last(shuffled(("a", 2.0, 0.1), ("tail", 1.0, 0.1)), curves).startswith("Along a the")
+    assert last(curves).startswith("Along tail, whose curve has the widest range, the")
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,11 @@
 """What the server writes as JSON, it reads again."""
 
+import json
 from datetime import timedelta
 
+import pytest
 from onnxplain.v1 import explanation_service_pb2 as service_pb2
+from onnxplain_server.core.errors import ExplainError
 from onnxplain_server.wire import canonical
 
 
@@ -21,3 +24,31 @@ def test_a_response_survives_being_written_and_read() -> None:
     assert read.SerializeToString(deterministic=True) == response.SerializeToString(
         deterministic=True
     )
+
+
+@pytest.mark.parametrize("spell", [str.upper, str.lower, str.title])
+def test_names_of_choices_are_read_in_any_case(spell) -> None:
+    document = {
+        "engine": spell("BLACK_BOX"),
+        "scale": spell("RESPONSE"),
+        "methods": [
+            {"permutation_importance": {"loss": spell("AUC")}},
+            {"averageLoss": {"loss": spell("BALANCED_ACCURACY")}},
+            {"partialDependence": {"strategy": spell("UNIFORM")}},
+            {"swarm": {"perturbation": spell("GAUSSIAN"), "score": None}},
+        ],
+    }
+
+    read = canonical.decode(json.dumps(document).encode(), service_pb2.ExplainRequest)
+
+    plain = json.loads(canonical.encode(read))
+    assert (plain["engine"], plain["scale"]) == ("BLACK_BOX", "RESPONSE")
+    given = [next(iter(method.values())) for method in plain["methods"]]
+    assert [given[0]["loss"], given[1]["loss"]] == ["AUC", "BALANCED_ACCURACY"]
+    assert given[2]["strategy"] == "UNIFORM"
+    assert given[3]["perturbation"] == "GAUSSIAN"
+
+
+def test_another_name_is_refused_with_the_choices() -> None:
+    with pytest.raises(ExplainError, match="must be one of RESPONSE, MARGIN"):
+        canonical.decode(b'{"scale": "probability"}', service_pb2.ExplainRequest)

@@ -134,8 +134,8 @@ type ExplainRequest struct {
 	// They share the rows and the predictions. Default: an overview of the model
 	// on the table. With a target: losses, and how important features are for
 	// them. Then the strongest interactions, and the curves of the most important
-	// features. A first measurement of the model's pace sets the rows of each method,
-	// so that all take about `budget_seconds`, unless `row_count` is set. `Receipt.overview_methods` lists the methods.
+	// features. The size of the model, or a measurement of its pace for another `budget_seconds` than 60, sets the rows of
+	// each method, so that all take about that time, unless `row_count` is set. `Receipt.overview_methods` lists the methods.
 	// Default: an overview.
 	Methods []*MethodOptions `protobuf:"bytes,11,rep,name=methods,proto3" json:"methods,omitempty"`
 	// Optional. Whether to return plots with the results.
@@ -183,7 +183,8 @@ type ExplainRequest struct {
 	// that of loading the model. What does not fit is made smaller, and a warning names it:
 	// methods take fewer rows, at least 30, and repeat their work less often. Rows are chosen by trials on
 	// some of them, once: an equal request takes the same ones, as long as the server's cache has them.
-	// Default: for an overview 60; no limit for methods that are named.
+	// Default: for an overview 60, for which the size of the model alone chooses the rows, so that they
+	// are always the same ones; no limit for methods that are named.
 	// In [1, 86400]; default: 60.
 	BudgetSeconds *float64 `protobuf:"fixed64,18,opt,name=budget_seconds,json=budgetSeconds,proto3,oneof" json:"budget_seconds,omitempty"`
 	// Optional. Rows that the model may predict for the methods, likewise. Some thousand rows that

@@ -91,11 +91,15 @@ type InteractionsOptions struct {
 	// At least 2 entries; default: all.
 	Features []string `protobuf:"bytes,1,rep,name=features,proto3" json:"features,omitempty"`
 	// Optional. Number of features to pair up: those that interact most overall,
-	// per output. 0 or 1: no pairs. Cost grows with its square.
-	// In [0, 100]; default: 5.
+	// per output. 0 or 1: no pairs. Cost grows with its square. Absent: all pairs
+	// where they are cheap, as with trees; otherwise 10 pairs, or 5 per output,
+	// chosen by the overall statistics and by a screen of pairs on few rows.
+	// In [0, 100]; default: all pairs where they are cheap, else those that a
+	// screen finds strongest.
 	PairwiseFeatureCount *int32 `protobuf:"varint,2,opt,name=pairwise_feature_count,json=pairwiseFeatureCount,proto3,oneof" json:"pairwise_feature_count,omitempty"`
-	// Optional. Number of those features to combine in triples; never more than
-	// `pairwise_feature_count`. Below 3: no triples. Cost grows with its cube.
+	// Optional. Number of features to combine in triples, those that interact most
+	// overall; never more than a `pairwise_feature_count` that is given. Below 3:
+	// no triples. Cost grows with its cube.
 	// In [0, 50]; default: 0.
 	ThreewayFeatureCount *int32 `protobuf:"varint,3,opt,name=threeway_feature_count,json=threewayFeatureCount,proto3,oneof" json:"threeway_feature_count,omitempty"`
 	// Optional. Number of quantile bins: replaces each numeric feature that has
@@ -259,7 +263,8 @@ type InteractionsResult struct {
 	Overall []*InteractionStatistic `protobuf:"bytes,4,rep,name=overall,proto3" json:"overall,omitempty"`
 	// H²_jk: share of the joint effect of two features that is interaction.
 	// Rows that pad the list to `pairwise_feature_count` features, because fewer
-	// interact at all, have numerator 0 and denominator 1.
+	// interact at all, have numerator 0 and denominator 1. Not all pairs may be
+	// here; one with a feature whose numerator in `overall` is 0 has none itself.
 	Pairwise []*InteractionStatistic `protobuf:"bytes,5,rep,name=pairwise,proto3" json:"pairwise,omitempty"`
 	// H²_jkl: likewise for three features, beyond their pairs.
 	Threeway []*InteractionStatistic `protobuf:"bytes,6,rep,name=threeway,proto3" json:"threeway,omitempty"`

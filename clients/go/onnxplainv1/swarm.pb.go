@@ -273,10 +273,11 @@ type SwarmOptions struct {
 	// Default: ACCURACY, unless `loss` is set.
 	Score SwarmOptions_Score `protobuf:"varint,4,opt,name=score,proto3,enum=onnxplain.v1.SwarmOptions_Score" json:"score,omitempty"`
 	// Optional. Loss that the search raises instead of lowering a score: the
-	// average over all rows, summed over outputs. Required for models with one
-	// output. With LOGLOSS and MLOGLOSS and several outputs, the target names
+	// average over all rows, summed over outputs. Models with one output have no
+	// score. With LOGLOSS and MLOGLOSS and several outputs, the target names
 	// classes; with other losses, as in AverageLossOptions.
-	// Default: none.
+	// Default: of models with one output, that of AverageLossOptions; otherwise
+	// none.
 	Loss AverageLossOptions_Loss `protobuf:"varint,5,opt,name=loss,proto3,enum=onnxplain.v1.AverageLossOptions_Loss" json:"loss,omitempty"`
 	// Optional. Columns with the true values: one, or one per output with a loss.
 	// Default: `ExplainRequest.target_column`.

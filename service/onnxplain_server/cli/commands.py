@@ -11,6 +11,8 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from onnxplain_server.cli.output.verbosity import verbose_flag
+
 SUMMARIES: Mapping[str, str] = MappingProxyType(
     {
         "explain": "Explain MODEL on the rows of TABLE: by an overview, or by the methods named.",
@@ -39,6 +41,9 @@ _FOLDERS = {
     "predict": "rows.",
 }
 
+_WITHOUT_VERBOSE = ("serve", "explainer")
+"""Their flags are the settings, and errors are told in full."""
+
 _HELP_FLAGS = {"help_option_names": ["-h", "--help"]}
 
 
@@ -63,7 +68,10 @@ def command(name: str) -> Any:
     )
     kind = getattr(module, "COMMAND_CLASS", TyperCommand)
     single.command(name, cls=kind)(getattr(module, name))
-    return typer.main.get_command(single)
+    found = typer.main.get_command(single)
+    if name not in _WITHOUT_VERBOSE:
+        found.params.append(verbose_flag())
+    return found
 
 
 app = typer.Typer(
@@ -71,8 +79,8 @@ app = typer.Typer(
     cls=LazyGroup,
     help="Explain what an ONNX model has learned.",
     epilog=(
-        "Exit codes: 0 success; 1 error, in short on the last line of standard error; 2 usage "
-        "error; 130 interrupted by Ctrl-C."
+        "Exit codes: 0 success; 1 error, in short on the last line of standard error, in full by "
+        "--verbose; 2 usage error; 130 interrupted by Ctrl-C."
     ),
     no_args_is_help=True,
     pretty_exceptions_enable=False,

@@ -5,12 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import IO, Any
 
 import typer
 from onnxplain.errors import ExplainError as ClientError
 
-from onnxplain_server.cli.output.error_lines import Names, error_lines, printed, shortened
+from onnxplain_server.cli.output.error_lines import Names, error_line, printed
+from onnxplain_server.cli.output.verbosity import is_verbose
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.report.renderer import RendererMissingError
 
@@ -41,7 +41,7 @@ class CommandError(Exception):
 
 
 class UsageFault(typer.BadParameter):
-    """Wrong use of a flag: shown whole if the message is long, and in short on the last line.
+    """Wrong use of a flag: the message, with what is right, follows the usage.
 
     Parameters
     ----------
@@ -52,14 +52,6 @@ class UsageFault(typer.BadParameter):
 
     def __init__(self, message: str, flag: str = "") -> None:
         super().__init__(message, param_hint=flag or None)
-
-    def show(self, file: IO[Any] | None = None) -> None:
-        """Print usage and message."""
-        whole, self.message = self.message, shortened(self.message)
-        if self.message != whole:
-            typer.echo(whole, file=file, err=file is None)
-        super().show(file)
-        self.message = whole
 
 
 @contextmanager
@@ -73,15 +65,19 @@ def in_short(names: Names = _NO_NAMES) -> Iterator[None]:
     except ExplainError as error:
         if error.reason is Reason.CANCELLED:
             raise typer.Exit(INTERRUPTED) from None
-        _fail(error_lines(error.message, error.reason.name, error.field, names))
+        _fail(_line(error.message, error.reason.name, error.field, names))
     except ClientError as error:
-        _fail(error_lines(error.message, error.reason, error.field, names))
+        _fail(_line(error.message, error.reason, error.field, names))
     except CommandError as error:
-        _fail([f"onnxplain: error: {printed(error.message)} ({error.reason})"], error.exit_code)
+        _fail(f"onnxplain: error: {printed(error.message)} ({error.reason})", error.exit_code)
     except RendererMissingError as error:
-        _fail([f"onnxplain: error: {printed(str(error))} (RENDERER_MISSING)"])
+        _fail(f"onnxplain: error: {printed(str(error))} (RENDERER_MISSING)")
 
 
-def _fail(lines: list[str], exit_code: int = FAILED) -> None:
-    print(*lines, sep="\n", file=sys.stderr)  # noqa: T201 - output of a command
+def _line(message: str, reason: str, path: str, names: Names) -> str:
+    return error_line(message, reason, path, names, is_whole=is_verbose())
+
+
+def _fail(line: str, exit_code: int = FAILED) -> None:
+    print(line, file=sys.stderr)  # noqa: T201 - output of a command
     raise typer.Exit(exit_code)

@@ -32,6 +32,7 @@ def options(
             sentence = re.split(r"(?<=\.)\s", described.text, maxsplit=1)[0]
             typer.echo(f"{name}\n{_indented(sentence, 4)}")
         return
+    method = method.lower()
     if method not in known:
         raise UsageFault(
             f"no method is named {method!r}{did_you_mean(method, known)}; there are "

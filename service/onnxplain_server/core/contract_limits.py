@@ -130,7 +130,7 @@ class InteractionsOptions:
 
     default_rows = 500
     features = Limits(default=None, min_items=2)
-    pairwise_feature_count = Limits(default=5, min=0, max=100)
+    pairwise_feature_count = Limits(default=None, min=0, max=100)
     threeway_feature_count = Limits(default=0, min=0, max=50)
     quantile_bin_count = Limits(default=0, min=2, max=10_000, zero_is_off=True)
     absolute_threshold = Limits(default=None, min=0.0)

@@ -16,7 +16,7 @@ from onnxplain_server.effects.curve_prediction import (
     row_shares_only,
 )
 from onnxplain_server.effects.effect_cache import CacheKey, EffectCache
-from onnxplain_server.effects.engine import Joint, Single, pure_effect
+from onnxplain_server.effects.engine import Joint, Single, pure_effect, usual_pairs
 from onnxplain_server.effects.hybrid_rows import HybridRows
 from onnxplain_server.effects.predictor import Predictor
 from onnxplain_server.effects.recording.averages_cache import AveragesCache
@@ -88,6 +88,9 @@ class BlackBox:
                 return 0
             n_points = min(n, math.prod(len(self._background.levels[j]) for j in features))
         return n_points * n
+
+    def pair_allowance(self) -> float:
+        return usual_pairs(self)
 
     def release(self, rows: int) -> None:
         self._predictor.ledger.release(rows)

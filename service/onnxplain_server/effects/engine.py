@@ -64,6 +64,16 @@ def pure_effect(group: tuple[int, ...], effects: Mapping[tuple[int, ...], Array]
     return pure
 
 
+_USUAL_PAIRS = 10
+
+
+def usual_pairs(effects: Effects) -> float:
+    """Return how many pairs cost as much as a few pairs of features that differ in each row."""
+    n = len(effects.background)
+    dearest = sorted(range(len(effects.background.columns)), key=lambda j: -effects.cost((j,)))
+    return _USUAL_PAIRS * n * n / max(effects.cost(dearest[:2]), 1)
+
+
 class Effects(Protocol):
     """An engine bound to a model and a background."""
 
@@ -165,6 +175,9 @@ class Effects(Protocol):
 
     def cost(self, features: Sequence[int], n_points: int | None = None) -> int:
         """Bound the rows to predict at `n_points` points; None: at the rows' own values."""
+
+    def pair_allowance(self) -> float:
+        """Return how many pairs take little time, by counts alone, which are the same anywhere."""
 
     def release(self, rows: int) -> None:
         """Release a plan of `rows` rows."""

@@ -22,7 +22,7 @@ import numpy as np
 from onnxplain_server.core.arrays import Array, Matrix, Vector
 from onnxplain_server.effects.background import Background, combine
 from onnxplain_server.effects.black_box import BlackBox
-from onnxplain_server.effects.engine import Joint, Single, pure_effect
+from onnxplain_server.effects.engine import Joint, Single, pure_effect, usual_pairs
 from onnxplain_server.effects.knots import Knots, choose_knots, corners
 from onnxplain_server.effects.sweep import Shares
 from onnxplain_server.effects.weighted_mean import mean_square
@@ -94,6 +94,9 @@ class Interpolated:
         n = len(self.background)
         points = math.prod(len(self._knots[j].points) for j in group)
         return (points if len(group) == 1 else min(n, points)) * n
+
+    def pair_allowance(self) -> float:
+        return usual_pairs(self)
 
     def single(self, features: Sequence[int], weights: Matrix | None = None) -> Iterator[Single]:
         plain = [j for j in features if self._is_exact((j,)) or j in self._engine.unused]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from onnxplain_server.core.model import Note
 from onnxplain_server.effects.weighted_mean import mean
 from onnxplain_server.methods.comparison import Comparison
 from onnxplain_server.methods.losses import Loss
+from onnxplain_server.methods.skill import has_skill
 
 _CAUSES = (
     "Swapped or missing columns, or a target on another scale than the predictions, are likely "
@@ -19,42 +20,60 @@ _CAUSES = (
 
 
 def far_from_target(
-    comparison: Comparison, actual: Matrix, weights: Vector, losses: Vector, names: tuple[str, ...]
+    comparison: Comparison,
+    actual: Matrix,
+    weights: Vector,
+    losses: Vector,
+    names: tuple[str, ...],
+    *,
+    predict: Callable[[], Matrix] | None = None,
 ) -> tuple[Note, ...]:
     """Warn of outputs whose loss or score is no better than the best constant prediction's.
 
     Parameters
     ----------
     comparison : Comparison
-        Resolved.
     actual : (n_rows, n_outputs)
     weights : (n_rows,)
     losses : (n_outputs,), or (1,) where they are summed
         Average losses, or scores, of the model on these rows.
     names : tuple of str
         Of the losses.
+    predict : callable () -> (n_rows, n_outputs), or None
+        Returns the predictions, by which another score may show skill; None: not looked at.
 
     Returns
     -------
     tuple of Note
-        Empty if losses are lower or infinite, or if the target is constant; also for losses that
-        are expressions, whose best constant is not known.
+        Empty if losses are lower or infinite, or if the target is constant, as one class is; also
+        for losses that are expressions, whose best constant is not known.
     """
-    if comparison.loss_expression:
+    if comparison.loss_expression or (actual[weights > 0] == actual[weights > 0][:1]).all():
         return ()
     is_used = weights > 0
     actual, weights = actual[is_used], weights[is_used] / weights.max()
+    parts = _not_better(comparison, actual, weights, losses, names)
+    if not parts:
+        return ()
+    if predict is not None and has_skill(comparison, actual, predict()[is_used], weights):
+        return ()
+    return (_note(parts, len(actual)),)
+
+
+def _not_better(
+    comparison: Comparison, actual: Matrix, weights: Vector, losses: Vector, names: tuple[str, ...]
+) -> list[str]:
+    """Compare losses with those of constants, and return the words for those that are no better."""
     baselines = _constant_losses(comparison, actual, weights)
     if comparison.one_hot_target and len(losses) > 1 and not comparison.is_score:
         # A single class may be rare by chance; the sum shows whether the model tells them apart.
         losses, baselines = losses.sum(keepdims=True), baselines.sum(keepdims=True)
         names = ("all classes",)
-    parts = [
+    return [
         _comparison_text(comparison.measure, name, loss, baseline)
         for name, loss, baseline in zip(names, losses, baselines, strict=True)
         if np.isfinite(loss) and comparison.direction * (loss - baseline) >= 0 < baseline
     ]
-    return (_note(parts, len(actual)),) if parts else ()
 
 
 def _note(parts: Sequence[str], row_count: int) -> Note:

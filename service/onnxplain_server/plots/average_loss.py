@@ -97,7 +97,7 @@ def _finding(bars: Bars, grouped: bool) -> list[str]:
         return sentences
     labels = bars.labels[1:] if grouped else bars.labels
     low, high = int(np.argmin(sums)), int(np.argmax(sums))
-    if sums[low] == sums[high]:
+    if spell_beside(sums[low], sums) == spell_beside(sums[high], sums):
         return [*sentences, "The same for all bars"]
     smallest, largest = f"Smallest for {labels[low]}", f"largest for {labels[high]}"
     if len(bars.outputs) == 1:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from onnxplain_server.core.arrays import Array, Vector
+from onnxplain_server.plots.claims.leaders import leaders
 from onnxplain_server.plots.elements.axes import Axis, Categories, is_missing
 from onnxplain_server.plots.elements.chart import Plot, finish, tooltip
 from onnxplain_server.plots.elements.curves import Legend, colour_channel, joining
@@ -107,8 +108,12 @@ def _of_output(views: Sequence[View]) -> str:
 
 
 def _finding(views: Sequence[View]) -> str:
+    """Name the curves with the widest ranges, which also come first."""
     names = [shorten(view.features[0], 30) for view in views[:3]]
-    return f"It moves most over {enumerate_words(names)}"
+    widest = np.array([max(_spans(view)) for view in views])
+    if len(leaders(widest)) > 1:
+        return "No range is wider than all others"
+    return f"From lowest to highest, the widest ranges are those over {enumerate_words(names)}"
 
 
 def _spans(view: View) -> list[float]:

@@ -14,6 +14,7 @@ from onnxplain.v1.interactions_pb2 import InteractionsResult, InteractionStatist
 from onnxplain.v1.partial_dependence_pb2 import PartialDependenceCurve, PartialDependenceResult
 
 from onnxplain_server.core.arrays import Matrix
+from onnxplain_server.plots.claims.pair_coverage import pair_coverage
 from onnxplain_server.plots.elements.labels import clean, distinguish
 from onnxplain_server.plots.elements.number_formats import spell, spell_beside
 from onnxplain_server.plots.elements.selection import ascending
@@ -76,7 +77,9 @@ def of_interactions(result: InteractionsResult) -> Iterator[Finding]:
     for name, heading, note, limit in _STATISTICS:
         value = getattr(result, name)
         statistics = [value] if name == "total" else list(value)
-        texts = _TableTexts(heading, note, limit, _interval_title(result.confidence_level))
+        among = pair_coverage(result.overall, statistics).among if name == "pairwise" else ""
+        reading = f"{note}; of {among}" if among else note
+        texts = _TableTexts(heading, reading, limit, _interval_title(result.confidence_level))
         yield _statistics(statistics, outputs, texts)
 
 

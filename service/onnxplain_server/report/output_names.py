@@ -38,6 +38,25 @@ def _naming(answer: ExplainResponse) -> Naming:
     )
     model = answer.model
     labels = output_labels(
-        model.output_names, are_classes=model.has_class_scores, pairings=list(pairings)
+        model.output_names,
+        are_classes=model.has_class_scores,
+        pairings=list(pairings),
+        target=_target(answer),
     )
     return Naming(outputs=labels)
+
+
+def _target(answer: ExplainResponse) -> str:
+    """Return the column that predictions were compared with; empty for none, and for several."""
+    columns = [
+        list(options.target_columns)
+        for explanation in answer.explanations
+        for options in (
+            explanation.options.average_loss,
+            explanation.options.permutation_importance,
+            explanation.options.swarm,
+        )
+        if options.target_columns
+    ]
+    is_one = bool(columns) and all(len(own) == 1 and own == columns[0] for own in columns)
+    return columns[0][0] if is_one else ""

@@ -37,7 +37,6 @@ _EVERYTHING = frozenset({"INCONSISTENT_MODEL", "LABELS_ONLY"})
 
 _SENTENCES: Mapping[str, Callable[[Explanation], Iterator[str]]] = MappingProxyType({
     "interactions": effects.of_interactions,
-    "partial_dependence": effects.of_partial_dependence,
     "individual_conditional_expectation": effects.of_individual,
     "permutation_importance": losses.of_permutation_importance,
     "average_loss": losses.of_average_loss,
@@ -59,9 +58,25 @@ def of_answer(answer: ExplainResponse) -> list[str]:
         if stops:
             title = of_method(method).title
             sentences.append(f"{title}: not summed up, because of {_warnings(stops)}.")
+        elif method == "partial_dependence":
+            sentences += effects.of_partial_dependence(explanation, _most_important(answer, codes))
         elif method in _SENTENCES:
             sentences += _SENTENCES[method](explanation)
     return list(dict.fromkeys(sentences))
+
+
+def _most_important(answer: ExplainResponse, codes: set[str]) -> str:
+    """Return the feature that a sentence of this summary calls most important; or else empty."""
+    of_methods = {
+        "permutation_importance": losses.most_harmful,
+        "interactions": effects.moving_most,
+    }
+    for method, most in of_methods.items():
+        is_told = not any(method in _FORBIDDEN.get(code, ()) for code in codes)
+        found = [e for e in answer.explanations if is_told and e.WhichOneof("result") == method]
+        if found and (name := most(found[0])):
+            return name
+    return ""
 
 
 def _warnings(codes: list[str]) -> str:

@@ -74,6 +74,9 @@ class CachedTrees:
     def cost(self, features: Sequence[int], n_points: int | None = None) -> int:
         return self._engine.cost(features, n_points)
 
+    def pair_allowance(self) -> float:
+        return self._engine.pair_allowance()
+
     def release(self, rows: int) -> None:
         self._engine.release(rows)
 

@@ -26,6 +26,9 @@ from onnxplain_server.trees.replicates import ReplicateEngines
 _BATCH_BYTES = 16 << 20
 """Size of an effect under several weights."""
 
+_PAIR_NUMBERS = 20_000_000
+"""Most numbers of the effects of pairs at the rows, where a request does not say which pairs."""
+
 _AHEAD = 16
 """Most groups that are computed, and wait, while the caller uses one."""
 
@@ -91,6 +94,9 @@ class Exact(TreeEffects):
 
     def cost(self, features: Sequence[int], n_points: int | None = None) -> int:  # noqa: ARG002 - whatever the features
         return len(self._bound.background) * (1 if n_points is None else n_points)
+
+    def pair_allowance(self) -> float:
+        return _PAIR_NUMBERS / (len(self._bound.background) * self._matrix.shape[1])
 
     def rounding_error(self) -> Vector:
         return AVERAGING * magnitude(self._ensemble)[self._outputs]

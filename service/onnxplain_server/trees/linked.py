@@ -26,6 +26,9 @@ from onnxplain_server.trees.replicates import ReplicateEngines
 from onnxplain_server.trees.stepping.planes import plane_means
 from onnxplain_server.trees.stepping.step_functions import StepFunctions
 
+_PAIR_ROWS = 200_000
+"""Most rows times pairs, where a request does not say which pairs."""
+
 _MAX_HYBRID_ROWS = 16_384
 """Hybrid rows per pass over the trees, which bounds memory."""
 
@@ -117,6 +120,9 @@ class Linked(TreeEffects):
         if n_points is None:
             n_points = 1 if len(features) == 1 else n
         return n * n_points
+
+    def pair_allowance(self) -> float:
+        return _PAIR_ROWS / len(self._bound.background)
 
     def rounding_error(self) -> Vector:
         errors = AVERAGING * (1 + magnitude(self._ensemble))

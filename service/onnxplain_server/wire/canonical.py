@@ -1,7 +1,7 @@
 """Encoder and decoder of canonical JSON, protobuf's JSON mapping.
 
 Stricter than protobuf's own: NaN and infinity only as strings, no duplicate names, no unknown
-fields, no malformed base64.
+fields, no malformed base64. Names of enum values may be in any case.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from google.protobuf import json_format
 from google.protobuf.message import Message
 
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.wire.json_shape import find_fault
+from onnxplain_server.wire.json_shape import find_fault, with_enum_names
 
 AnyMessage = TypeVar("AnyMessage", bound=Message)
 
@@ -84,7 +84,7 @@ def to_message(document: dict[str, Any], kind: type[AnyMessage]) -> AnyMessage:
     if fault := find_fault(document, kind.DESCRIPTOR):
         raise _invalid(f"{fault.path} {fault.rule}", fault.path)
     try:
-        return json_format.ParseDict(document, kind())
+        return json_format.ParseDict(with_enum_names(document, kind.DESCRIPTOR), kind())
     except json_format.ParseError as error:
         raise _translate(str(error)) from None
 

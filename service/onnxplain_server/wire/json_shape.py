@@ -1,7 +1,7 @@
 """Check of JSON against a message's descriptor; the error names path and rule.
 
 protobuf's own parser finds most of this too, but reports it in Python's terms, often without
-the path, and accepts malformed base64.
+the path, and accepts malformed base64. Names of enum values may be in any case: "auc" is AUC.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from types import MappingProxyType
 from typing import Any
 
@@ -90,6 +91,7 @@ def _value_fault(value: Any, field: Any, path: str) -> Fault | None:
 
 
 def _enum_fault(value: Any, kind: Any, path: str) -> Fault | None:
+    value = enum_value(value, kind)
     known = kind.values_by_name if isinstance(value, str) else kind.values_by_number
     if isinstance(value, str | int) and not isinstance(value, bool) and value in known:
         return None
@@ -143,3 +145,69 @@ _RULES: Mapping[int, tuple[Callable[[Any], bool], str]] = MappingProxyType(
         FieldDescriptor.TYPE_INT32: (_is_int32, "must be a whole number of 32 bits"),
     }
 )
+
+
+def enum_value(value: Any, kind: Any) -> Any:
+    """Return the name of an enum value as the contract writes it; other values as they are."""
+    if isinstance(value, str) and value.upper() in kind.values_by_name:
+        return value.upper()
+    return value
+
+
+def with_enum_names(value: Any, kind: Any) -> Any:
+    """Return the JSON of a message with the names of the contract for all enum values.
+
+    Parameters
+    ----------
+    value : dict
+        Without faults; see `find_fault`. It is not changed.
+    kind : Descriptor
+        Of the message.
+    """
+    fields = _enum_fields(kind)
+    if not isinstance(value, dict) or not fields:
+        return value
+    return {
+        name: _field(inner, fields[name]) if name in fields else inner
+        for name, inner in value.items()
+    }
+
+
+def _field(value: Any, field: Any) -> Any:
+    if value is None:
+        return None
+    if field.message_type is not None and field.message_type.GetOptions().map_entry:
+        inner = field.message_type.fields_by_name["value"]
+        return {name: _entry(item, inner) for name, item in value.items()}
+    if field.is_repeated:
+        return [_entry(item, field) for item in value]
+    return _entry(value, field)
+
+
+def _entry(value: Any, field: Any) -> Any:
+    if field.enum_type is not None:
+        return enum_value(value, field.enum_type)
+    return value if field.message_type is None else with_enum_names(value, field.message_type)
+
+
+@cache
+def _enum_fields(kind: Any) -> dict[str, Any]:
+    """Return the fields, by both of their names, that are enums or hold any."""
+    return {
+        name: field
+        for field in kind.fields
+        if field.enum_type is not None
+        or (field.message_type is not None and _holds_enum(field.message_type, frozenset()))
+        for name in (field.name, field.json_name)
+    }
+
+
+def _holds_enum(kind: Any, seen: frozenset[str]) -> bool:
+    if kind.full_name in seen:
+        return False
+    seen |= {kind.full_name}
+    return any(
+        field.enum_type is not None
+        or (field.message_type is not None and _holds_enum(field.message_type, seen))
+        for field in kind.fields
+    )

@@ -136,7 +136,7 @@ def test_sizes_that_follow_from_a_model_are_round_and_say_what_they_follow_from(
     )
 
     parts = [*slow.importances(), *slow.pairs(), slow.curves(tuple("abcdef"))]
-    assert [part.row_count for part in parts] == [1_000, 50, 100]
+    assert [part.row_count for part in parts] == [1_000, 30, 100]
     [note] = slow.notes(parts, has_target=True)
     assert ": a model of this size is taken to predict 3,000 rows/s." in note.message
     assert [nominal_pace.round_rows(count) for count in (1, 4, 30, 99, 299, 10**6)] == [

@@ -561,3 +561,47 @@ def test_pairs_of_strong_effects_keep_their_intervals_without_a_warning(make) ->
     found = measure(make, lambda a, b, c: a * b + a + np.exp(c), columns, resampling=Resampling(50))
 
     assert found.notes == ()
+
+
+def web(*features):
+    """Five features that all act together a little, and two that act together more."""
+    little = sum(first * second for first, second in combinations(features[:5], 2))
+    return 0.8 * little + 1.2 * features[5] * features[6] + sum(features)
+
+
+@pytest.mark.parametrize("count", [10, 24], ids=["as many as a screen takes", "more"])
+@pytest.mark.parametrize("seed", range(3))
+def test_strongest_pair_is_found_though_its_features_do_not_interact_most(
+    make, seed: int, count: int
+) -> None:
+    random = np.random.default_rng(seed)
+    signs = random.choice([-1, 1], size=(count, 120))
+    columns = {f"x{j}": own + random.normal(size=120) / 99 for j, own in enumerate(signs)}
+
+    found = measure(make, web, columns)
+
+    overall = sorted(found.overall, key=lambda s: -s.numerators[0])
+    assert not {"x5", "x6"} & {s.features[0] for s in overall[:5]}
+    assert max(found.pairwise, key=lambda s: s.numerators[0]).features == ("x5", "x6")
+    assert len(found.pairwise) == 10
+
+
+def test_strongest_pair_is_found_though_it_acts_in_few_rows(make) -> None:
+    random = np.random.default_rng(0)
+    columns = {f"x{j}": random.normal(size=300) for j in range(9)}
+
+    def rare(*features):
+        little = sum(first * second for first, second in combinations(features[:5], 2))
+        return 0.1 * little + 20.0 * (features[7] > 2.2) * (features[8] > 0)
+
+    found = measure(make, rare, columns)
+
+    assert max(found.pairwise, key=lambda s: s.numerators[0]).features == ("x7", "x8")
+
+
+def test_all_pairs_are_measured_where_they_cost_little(make) -> None:
+    columns = grid(*"abcdefgh")
+
+    found = measure(make, lambda *features: np.prod(features, axis=0), columns)
+
+    assert len(found.pairwise) == 28

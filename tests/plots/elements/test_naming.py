@@ -75,3 +75,21 @@ def test_without_a_name_titles_do_not_name_the_model(
 ) -> None:
     ((plot,),) = draw_all([interactions(overall=(statistic("age", 1.0),))])
     assert "·" not in plot.title
+
+
+@pytest.mark.parametrize(
+    ("names", "target", "expected"),
+    [
+        (["variable"], "price", {"variable": "price"}),
+        (["output_0"], "price", {"output_0": "price"}),
+        (["42"], "price", {"42": "price"}),
+        (["scores"], "price", {}),
+        (["rent"], "price", {}),
+        (["variable"], "", {}),
+        (["variable_0", "variable_1"], "price", {}),
+    ],
+)
+def test_an_output_without_a_name_of_its_own_has_that_of_the_target(
+    names: list[str], target: str, expected: dict[str, str]
+) -> None:
+    assert output_labels(names, are_classes=False, target=target) == expected

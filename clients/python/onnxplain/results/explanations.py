@@ -74,17 +74,18 @@ class Explanations(ResultsByMethod, Sequence[Result]):
         """The plots of all results, in their order."""
         return tuple(plot for result in self._results for plot in result.plots)
 
-    def plot(self, name: str) -> Plot:
-        """Return the plot of that name; LookupError unless there is exactly one.
+    def plot(self, name: str | None = None) -> Plot:
+        """Return the plot of that name, or the only one; LookupError, with all names, otherwise.
 
         Examples
         --------
         >>> explanation.plot("pairwise")
         """
-        plots = [plot for plot in self.plots if plot.name == name]
+        plots = [plot for plot in self.plots if name in {None, plot.name}]
         if len(plots) != 1:
-            names = ", ".join(plot.name for plot in self.plots)
-            raise LookupError(f"{len(plots)} plots are called {name!r}; there are: {names}")
+            names = ", ".join(plot.name for plot in self.plots) or "none"
+            called = "there" if name is None else f"called {name!r}"
+            raise LookupError(f"{len(plots)} plots are {called}; there are: {names}")
         return plots[0]
 
     @property

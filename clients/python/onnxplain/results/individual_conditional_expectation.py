@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -12,11 +13,14 @@ from onnxplain.columns import Values, feature_column, from_column, stack
 from onnxplain.results.plots import Plot
 from onnxplain.results.provenance import RowsUsed
 from onnxplain.results.reading import read
-from onnxplain.results.tabular import Tabular, read_result
+from onnxplain.results.tabular import Tabular, curves_frame, read_result
 from onnxplain.v1 import explanation_service_pb2, individual_conditional_expectation_pb2
 from onnxplain.v1.individual_conditional_expectation_pb2 import (
     IndividualConditionalExpectationOptions,
 )
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _OWN_COLUMNS = ("curve", "row_index", "group", "output", "value")
 
@@ -155,3 +159,7 @@ class IndividualConditionalExpectationResult(Tabular):
             `IndividualConditionalExpectationCurves.to_arrow`, null for the other features.
         """
         return stack([curves.to_arrow() for curves in self.curves], _OWN_COLUMNS)
+
+    def _frame(self) -> pd.DataFrame:
+        """Return a column `at` for the values of all features; see `curves_frame`."""
+        return curves_frame(self.curves, _OWN_COLUMNS)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import pyarrow as pa
 from google.protobuf.message import Message
 
+from onnxplain.columns import feature_column, stack
 from onnxplain.display.tables import to_html
 from onnxplain.results.canonical_json import to_json
 from onnxplain.results.plots import Plot
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _Result = TypeVar("_Result")
+
+_OPTIONAL = ("standard_error", "lower", "upper", "bias", "p_value", "numerator_error")
+"""Columns that are empty unless rows were resampled, permuted or interpolated."""
 
 
 class Tabular(ABC):
@@ -39,11 +43,35 @@ class Tabular(ABC):
     def to_arrow(self) -> pa.Table:
         """Return tidy rows: one per number, and a column for each thing that tells them apart."""
 
-    def to_pandas(self) -> pd.DataFrame:
-        """Return the rows of `to_arrow` as a frame.
+    def to_pandas(self, *, output: str | None = None) -> pd.DataFrame:
+        """Return tidy rows as a frame, without columns that were not asked for.
 
+        Columns of errors, intervals and tests are there only where any of them was computed.
         Needs pandas: `pip install onnxplain[pandas]`.
+
+        Parameters
+        ----------
+        output : str, optional
+            Only the rows of this output, without the column `output`. Default: all outputs, each
+            with rows of its own.
+
+        Raises
+        ------
+        ValueError
+            Where there is no such output.
         """
+        frame = self._frame()
+        empty = [name for name in _OPTIONAL if name in frame and frame[name].isna().all()]
+        frame = frame.drop(columns=empty)
+        if output is None:
+            return frame
+        names = list(frame["output"].unique()) if "output" in frame else []
+        if output not in names:
+            known = ", ".join(map(repr, names)) or "none: its rows belong to no output"
+            raise ValueError(f"there is no output {output!r}; there are: {known}")
+        return frame[frame["output"] == output].drop(columns="output").reset_index(drop=True)
+
+    def _frame(self) -> pd.DataFrame:
         frame: pd.DataFrame = self.to_arrow().to_pandas()
         return frame
 
@@ -58,6 +86,44 @@ class Tabular(ABC):
 def joined(features: Iterable[str]) -> str:
     """Name features as one text, like "age × bmi", as the tables of the command line do."""
     return " × ".join(features)
+
+
+class OfFeatures(Protocol):
+    """Curves of some features."""
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """Names of the features."""
+
+    def to_arrow(self) -> pa.Table:
+        """Return rows with a column for each of the features."""
+
+
+def curves_frame(curves: Sequence[OfFeatures], own: Sequence[str]) -> pd.DataFrame:
+    """Put the rows of curves under each other, in columns that all of them have.
+
+    Parameters
+    ----------
+    own : sequence of str
+        Columns beside the features, of which the first is added here.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns `curve`, its index, `features` ("age", or "age × bmi"), `at`, the value of the
+        feature, or of several a tuple, and those of `own`.
+    """
+    tables = [curve.to_arrow() for curve in curves]
+    texts: list[str] = []
+    at: list[Any] = []
+    for curve, table in zip(curves, tables, strict=True):
+        columns = [table[feature_column(name, own)].to_pylist() for name in curve.features]
+        at += columns[0] if len(columns) == 1 else zip(*columns, strict=True)
+        texts += [joined(curve.features)] * table.num_rows
+    frame: pd.DataFrame = stack(tables, own).select(list(own)).to_pandas()
+    frame.insert(1, "features", texts)
+    frame.insert(2, "at", at)
+    return frame
 
 
 def to_rows(rows: Iterable[Sequence[Any]], schema: pa.Schema) -> pa.Table:

@@ -1,7 +1,6 @@
-"""Error lines: names of flags and files in place of fields, and a short last line.
+"""Error line: names of flags and files in place of fields, and the first clause of a long message.
 
-A long message comes first and whole; the last line, which a terminal shows next to the prompt,
-repeats its first clause.
+`--verbose` asks for the whole message.
 """
 
 from __future__ import annotations
@@ -13,10 +12,12 @@ from dataclasses import dataclass, field
 from onnxplain_server.plots.elements.labels import clean
 
 LONGEST_LINE = 120
-"""Characters of a place and a message that are not repeated in short."""
+"""Characters of a place and a message that are told whole."""
 
-_SHORTEST_LINE = 60
-"""Characters that a message has beside the longest place, such as a path."""
+LONGEST_CLAUSE = 300
+"""Characters of a first clause that is told whole: it names what is wrong."""
+
+MORE = "; --verbose tells more"
 
 _QUOTED = r"'(?:[^'\\]|\\.)*'|\"[^\"]*\"|“[^”]*”"
 _SPLIT = re.compile(rf"({_QUOTED})")
@@ -77,8 +78,10 @@ class Names:
         return "".join(parts)
 
 
-def error_lines(message: str, reason: str, path: str = "", names: Names = Names()) -> list[str]:
-    """Format an error: the whole message if it is long, then one short line that names the place.
+def error_line(
+    message: str, reason: str, path: str = "", names: Names = Names(), *, is_whole: bool = False
+) -> str:
+    """Format an error in one line that names the place: its first clause, if it is long.
 
     Parameters
     ----------
@@ -88,6 +91,8 @@ def error_lines(message: str, reason: str, path: str = "", names: Names = Names(
     path : str
         Field of the request, like "target_column"; may be empty.
     names : Names
+    is_whole : bool
+        Whether the line has the whole message, however long.
     """
     place = names.place(path)
     whole = printed(names.text(message))
@@ -95,9 +100,9 @@ def error_lines(message: str, reason: str, path: str = "", names: Names = Names(
         whole = place + whole[len(path) :]
     # Do not repeat a place that the message names.
     prefix = f"{clean(place)}: " if place not in whole else ""
-    short = shortened(whole, LONGEST_LINE - len(prefix))
-    details = [whole] if short != whole else []
-    return [*details, f"onnxplain: error: {prefix}{short} ({reason})"]
+    told = whole if is_whole else shortened(whole, LONGEST_LINE - len(prefix))
+    more = "" if told == whole else MORE
+    return f"onnxplain: error: {prefix}{told}{more} ({reason})"
 
 
 def printed(text: str) -> str:
@@ -117,6 +122,6 @@ def shortened(text: str, longest: int = LONGEST_LINE) -> str:
     without_lists = _NAMES.sub(_first_name, _LISTED.sub("", text))
     clause = _CLAUSE_END.match(without_lists)
     head = clause[1] if clause else without_lists
-    if len(head) <= max(longest, _SHORTEST_LINE):
+    if len(head) <= LONGEST_CLAUSE:
         return head
-    return f"{head[: max(longest, _SHORTEST_LINE) - 2].rsplit(' ', 1)[0]} …"
+    return f"{head[: LONGEST_CLAUSE - 2].rsplit(' ', 1)[0]} …"

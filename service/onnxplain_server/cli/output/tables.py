@@ -29,7 +29,7 @@ _RECEIPT_FACT_COUNT = 4
 def of_response(answer: ExplainResponse, *, to_terminal: bool) -> str:
     """Format summary, warnings, findings and receipt."""
     answer = with_output_names(answer)
-    parts: list[RenderableType] = [Text(" ".join(summary.of_answer(answer))), Text()]
+    parts: list[RenderableType] = [*_listed(summary.of_answer(answer)), Text()]
     parts += [
         Text(f"Warning: {clean(w.message)} ({w.code})", "yellow") for w in facts.warnings(answer)
     ]
@@ -42,6 +42,11 @@ def of_response(answer: ExplainResponse, *, to_terminal: bool) -> str:
     receipt = facts.receipt(answer.receipt)[:_RECEIPT_FACT_COUNT]
     parts.append(Text(" · ".join(f"{name}: {value}" for name, value in receipt), "dim"))
     return rendered(parts, to_terminal=to_terminal)
+
+
+def _listed(sentences: list[str]) -> list[RenderableType]:
+    """Write the first sentence as a line, and the others as a list below it."""
+    return [Text(f"• {sentence}" if at else sentence) for at, sentence in enumerate(sentences)]
 
 
 def of_model(model: ModelDescription, *, to_terminal: bool) -> str:

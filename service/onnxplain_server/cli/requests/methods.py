@@ -74,8 +74,10 @@ def _grouped(
 
 
 def _message(flags: _MethodFlags) -> MethodOptions:
-    """Parse one method; its name is as in the contract, or in camelCase as in JSON."""
-    matches = [m for m in MethodOptions.DESCRIPTOR.fields if flags.name in (m.name, m.json_name)]
+    """Parse one method; its name is as in the contract, or as in JSON, in any case."""
+    name = flags.name.lower()
+    methods = MethodOptions.DESCRIPTOR.fields
+    matches = [m for m in methods if name in (m.name, m.json_name.lower())]
     if not matches:
         raise UsageFault(
             f"no method is named {flags.name!r}{did_you_mean(flags.name, METHOD_NAMES)}; there are "

@@ -67,7 +67,10 @@ def naming_of(request: BoundRequest, jobs: Sequence[Job[Any]]) -> Naming:
         return Naming(question.model_name)
     pairings = list(dict.fromkeys(pairing for job in jobs for pairing in job.pairings))
     labels = output_labels(
-        model.output_names, are_classes=model.has_class_scores, pairings=pairings
+        model.output_names,
+        are_classes=model.has_class_scores,
+        pairings=pairings,
+        target=question.target_column,
     )
     return Naming(question.model_name, labels)
 

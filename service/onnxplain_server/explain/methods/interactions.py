@@ -38,7 +38,7 @@ def prepare(task: Task, options: Options) -> Job[Result]:
     background = _background(sample, options)
     # An engine of its own, whose plan holds only the predictions of this method.
     effects, unnecessary = approximated(task.effects.restrict(background), options)
-    notes = _pairs_sampled(effects, options) if options.pairwise_feature_count else ()
+    notes = _pairs_sampled(effects, options) if options.pairwise_feature_count != 0 else ()
     return Job(
         options,
         interactions.cost(effects, options),

@@ -35,7 +35,9 @@ def prepare(task: Task, options: Options) -> Job[Result]:
 
     def remarks(result: Result) -> tuple[Note, ...]:
         losses, names = result.baseline_losses, result.output_names
-        far = far_from_target(options.comparison, actual, weights, losses, names)
+        far = far_from_target(
+            options.comparison, actual, weights, losses, names, predict=effects.outputs
+        )
         return (*result.notes, *far)
 
     def run_sampled(of: SampledRows) -> Result:

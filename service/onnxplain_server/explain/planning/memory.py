@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from onnxplain_server.effects.batch_size import BatchSize
 from onnxplain_server.explain.bound_request import BoundRequest
+from onnxplain_server.methods.interactions import most_pairs
 
 if TYPE_CHECKING:
     from onnxplain_server.explain.planning.explanation_plan import MethodPlan
@@ -41,6 +42,7 @@ def _effect_count(options: Any, features: int) -> int:
     """Count the numbers that a method keeps for each row and output."""
     resampling = getattr(options, "resampling", None)
     replicates = 1 + (resampling.repeat_count if resampling else 0)
-    pairs = math.comb(min(getattr(options, "pairwise_feature_count", 0), features), 2)
+    paired = getattr(options, "pairwise_feature_count", 0)
+    pairs = most_pairs(features) if paired is None else math.comb(min(paired, features), 2)
     points = getattr(options, "grid_size", 0) if hasattr(options, "curve_count") else 0
     return replicates * (2 * features + 2 * pairs) + points

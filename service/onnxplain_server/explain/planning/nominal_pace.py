@@ -5,11 +5,9 @@ It is the same wherever and whenever it is asked for; so are the rows that are c
 
 from __future__ import annotations
 
-import math
-
 from onnxplain_server.explain.bound_request import BoundRequest
 from onnxplain_server.explain.planning.pace import TimeGrowth
-from onnxplain_server.methods.interactions import Options
+from onnxplain_server.methods.interactions import usual_pair_effects
 from onnxplain_server.trees.reading.links import LinkedEnsemble
 from onnxplain_server.trees.reading.refusal import Refusal
 
@@ -49,8 +47,7 @@ def effect_count(feature_count: int) -> int:
     feature_count : int
         Features of the model.
     """
-    paired = min(Options().pairwise_feature_count, feature_count)
-    return 2 * feature_count + math.comb(paired, 2)
+    return 2 * feature_count + usual_pair_effects(feature_count)
 
 
 def round_rows(count: int) -> int:

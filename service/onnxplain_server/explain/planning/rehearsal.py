@@ -256,16 +256,16 @@ def _counted(  # noqa: PLR0917 - state of one rehearsal
 
 def _is_exact(options: Options) -> bool:
     """Return whether the rows do not depend on the features that interact: these make pairs."""
-    return not isinstance(options, interactions.Options) or not options.pairwise_feature_count
+    return not isinstance(options, interactions.Options) or options.pairwise_feature_count == 0
 
 
 def costliest(options: Options, feature_count: int, output_count: int) -> Options:
     """Return options that rehearse most groups: each output may choose other features."""
     if not isinstance(options, interactions.Options):
         return options
-    count = len(options.features) or feature_count
+    count, asked = len(options.features) or feature_count, options.pairwise_feature_count
     return replace(
         options,
-        pairwise_feature_count=min(options.pairwise_feature_count * output_count, count),
+        pairwise_feature_count=None if asked is None else min(asked * output_count, count),
         threeway_feature_count=min(options.threeway_feature_count * output_count, count),
     )

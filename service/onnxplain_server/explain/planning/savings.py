@@ -168,10 +168,11 @@ def _changes(options: Any) -> Iterator[_Change]:
 
 def _of_interactions(options: interactions.Options) -> Iterator[_Change]:
     count = options.pairwise_feature_count
-    for fewer in (count // 2, 0):
-        if fewer != 1 and fewer < count:
+    for fewer in (0,) if count is None else (count // 2, 0):
+        if count is None or (fewer != 1 and fewer < count):
             what = f"Only pairs of the {fewer} strongest features are" if fewer else "No pairs are"
-            text = f"{what} measured, in place of those of {count}; other numbers stay the same."
+            before = "" if count is None else f", in place of those of {count}"
+            text = f"{what} measured{before}; other numbers stay the same."
             yield _Change("pairwise_feature_count", fewer, text)
     if not options.knot_count and not options.quantile_bin_count:
         yield _Change(

@@ -66,7 +66,7 @@ class StreamedTarget:
         effects, weights = task.effects.restrict(sample.unmerged(rows)), sample.weights[rows]
         losses = comparison.average(actual, effects.outputs(), weights)
         names = comparison.output_names(effects.output_names)
-        return far_from_target(comparison, actual, weights, losses, names)
+        return far_from_target(comparison, actual, weights, losses, names, predict=effects.outputs)
 
 
 def streamed_target(

@@ -13,6 +13,7 @@ from onnxplain_server.methods.interactions.compute import (
     streamed_cost,
 )
 from onnxplain_server.methods.interactions.options import Options, resolve
+from onnxplain_server.methods.interactions.pair_choice import most_pairs, usual_pair_effects
 from onnxplain_server.methods.interactions.result import Result, Statistic
 
 __all__ = [
@@ -24,6 +25,8 @@ __all__ = [
     "compute_streamed",
     "cost",
     "for_joint",
+    "most_pairs",
     "resolve",
     "streamed_cost",
+    "usual_pair_effects",
 ]

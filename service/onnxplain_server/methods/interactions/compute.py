@@ -15,7 +15,7 @@ prediction, and each sum a weighted mean over rows:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -24,7 +24,9 @@ from onnxplain_server.core.arrays import Matrix
 from onnxplain_server.core.rows import Features
 from onnxplain_server.effects.engine import Effects
 from onnxplain_server.effects.quantiles import to_bin_midpoints
+from onnxplain_server.methods.interactions.measurement_plan import Plan
 from onnxplain_server.methods.interactions.options import Options
+from onnxplain_server.methods.interactions.pair_choice import pair_limit
 from onnxplain_server.methods.interactions.permutation_test import PermutationTest
 from onnxplain_server.methods.interactions.presentation import Presentation
 from onnxplain_server.methods.interactions.result import Result
@@ -32,7 +34,7 @@ from onnxplain_server.methods.interactions.streamed_measurement import (
     StreamedMeasurement,
     joint_passes,
 )
-from onnxplain_server.methods.interactions.weighted_measurement import Plan, WeightedMeasurement
+from onnxplain_server.methods.interactions.weighted_measurement import WeightedMeasurement
 from onnxplain_server.methods.resampling import effective_row_count, replicate
 from onnxplain_server.trees.streaming.engine import StreamedTrees
 
@@ -54,8 +56,10 @@ def cost(effects: Effects, options: Options) -> int:
     plan = _plan(effects, options)
     single = sum(effects.cost((j,)) for j in plan.positions)
     batches = effects.batch_count(options.resampling.repeat_count)
-    joint = plan.joint_bound(effects.for_joint(plan.order))
-    return len(effects.background) + batches * (single + joint)
+    for_pairs = effects.for_joint(plan.order)
+    screen = plan.screen(for_pairs)
+    joint = plan.joint_bound(for_pairs)
+    return len(effects.background) + batches * (single + joint) + (screen.cost if screen else 0)
 
 
 def for_joint(effects: Effects, options: Options) -> Effects:
@@ -90,7 +94,7 @@ def compute(effects: Effects, options: Options, seed: int, actual: Matrix | None
 
 def streamed_cost(trees: StreamedTrees, names: Sequence[str], options: Options) -> int:
     """Return an upper bound of the rows that all passes of `compute_streamed` read and evaluate."""
-    plan = plan_of(names, options)
+    plan = _streamed_plan(trees, names, options)
     passes = 1 + len(plan.positions) + joint_passes(plan, len(trees.outputs.names))
     return trees.rows.row_count * passes
 
@@ -103,19 +107,38 @@ def compute_streamed(trees: StreamedTrees, names: Sequence[str], options: Option
     names : sequence of str
         Features of the model, in its order.
     """
-    measure = StreamedMeasurement(trees, plan_of(names, options))
+    measure = StreamedMeasurement(trees, _streamed_plan(trees, names, options))
     measure.run()
     return Presentation(names, trees.outputs.names, options, measure, measure.row_count).result()
 
 
 def _plan(effects: Effects, options: Options) -> Plan:
-    return plan_of(effects.background.features.names, options)
+    plan = plan_of(effects.background.features.names, options)
+    allowance = effects.for_joint(plan.order).pair_allowance
+    return _limited(plan, options, allowance, len(effects.output_names))
+
+
+def _streamed_plan(trees: StreamedTrees, names: Sequence[str], options: Options) -> Plan:
+    output_count = len(trees.outputs.names)
+    return _limited(plan_of(names, options), options, trees.pair_allowance, output_count)
+
+
+def _limited(
+    plan: Plan, options: Options, allowance: Callable[[], float], output_count: int
+) -> Plan:
+    """Limit the pairs where the request does not say how many."""
+    if options.pairwise_feature_count is not None:
+        return plan
+    repeats = options.resampling.repeat_count + options.permutation_count
+    limit = pair_limit(allowance(), len(plan.positions), output_count, repeats)
+    return replace(plan, pair_limit=limit)
 
 
 def plan_of(names: Sequence[str], options: Options) -> Plan:
     """Build the plan, with counts of pairs and triples capped by the number of features."""
     positions = sorted(names.index(name) for name in options.features)
-    pairwise = min(options.pairwise_feature_count, len(positions))
+    asked = options.pairwise_feature_count
+    pairwise = len(positions) if asked is None else min(asked, len(positions))
     threeway = min(options.threeway_feature_count, pairwise)
     return Plan(tuple(positions), pairwise, threeway, options.absolute_threshold)
 

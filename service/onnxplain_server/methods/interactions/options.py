@@ -19,8 +19,11 @@ class Options:
     ----------
     features : tuple of str
         In table order; empty, before `resolve`, for all.
-    pairwise_feature_count, threeway_feature_count : int
-        Number of the most interacting features that enter pairs and triples.
+    pairwise_feature_count : int or None
+        Number of the most interacting features that are paired up; None: all pairs, or those
+        that a screen finds strongest where all would cost much (`Plan.pair_limit`).
+    threeway_feature_count : int
+        Number of the most interacting features that enter triples.
     quantile_bin_count : int
         0, or the number of quantile bins that replace dense features.
     absolute_threshold : float or None
@@ -34,7 +37,7 @@ class Options:
     """
 
     features: tuple[str, ...] = ()
-    pairwise_feature_count: int = InteractionsOptions.pairwise_feature_count.default
+    pairwise_feature_count: int | None = None
     threeway_feature_count: int = InteractionsOptions.threeway_feature_count.default
     quantile_bin_count: int = InteractionsOptions.quantile_bin_count.default
     absolute_threshold: float | None = None

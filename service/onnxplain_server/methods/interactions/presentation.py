@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import combinations
 from typing import Protocol
 
 import numpy as np
@@ -34,8 +33,8 @@ class Measurement(Protocol):
     def clipped(self) -> Mapping[tuple[str, tuple[int, ...]], float]:
         """Shares of terms that are set to 0 though not negligible."""
 
-    def shown(self, order: str) -> Sequence[int]:
-        """Return the features to list."""
+    def groups(self, order: str) -> Sequence[tuple[int, ...]]:
+        """Return the features, pairs or triples to list."""
 
     def p_values(self, order: str, group: tuple[int, ...]) -> Vector | None:
         """Return the p-values of a term; None without a test."""
@@ -81,9 +80,7 @@ class Presentation:
     def result(self) -> Result:
         """Return the statistics of all orders."""
         total = self.statistic("total", ())
-        overall, pairwise, threeway, importance = (
-            self.statistics(order, size) for order, size in _ORDERS
-        )
+        overall, pairwise, threeway, importance = (self.statistics(order) for order in _ORDERS)
         notes = self.below_threshold(self._options.absolute_threshold)
         return Result(
             self._output_names,
@@ -97,10 +94,9 @@ class Presentation:
             (*notes, *weak_effects_note(self._chance)),
         )
 
-    def statistics(self, order: str, size: int) -> tuple[Statistic, ...]:
-        """Return the statistics of an order, of `size` features each."""
-        shown = self._measure.shown(order)
-        return tuple(self.statistic(order, group) for group in combinations(shown, size))
+    def statistics(self, order: str) -> tuple[Statistic, ...]:
+        """Return the statistics of an order."""
+        return tuple(self.statistic(order, group) for group in self._measure.groups(order))
 
     def below_threshold(self, absolute: float | None) -> tuple[Note, ...]:
         """Warn of terms that the threshold has set to 0 although they are not negligible."""
@@ -158,8 +154,8 @@ class Presentation:
         return allow_for_chance(usual, numerators[0], below, shares)
 
 
-_ORDERS = (("overall", 1), ("pairwise", 2), ("threeway", 3), ("importance", 1))
-"""Orders of statistics with the features of each, as the result has them."""
+_ORDERS = ("overall", "pairwise", "threeway", "importance")
+"""Orders of statistics, as the result has them."""
 _MAX_LISTED = 8
 _ROUNDED = (
     "They are below the possible rounding error of predictions of this size, so they may or may "

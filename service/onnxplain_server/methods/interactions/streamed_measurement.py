@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
-from math import comb
-
-import numpy as np
 
 from onnxplain_server.core.arrays import Vector
-from onnxplain_server.methods.interactions.strength import Clip, RatioParts, clip_below
-from onnxplain_server.methods.interactions.weighted_measurement import (
+from onnxplain_server.methods.interactions.measurement_plan import (
     JOINT,
-    SIZES,
+    ChosenGroups,
+    Group,
     Plan,
-    strongest,
 )
+from onnxplain_server.methods.interactions.strength import Clip, RatioParts, clip_below
 from onnxplain_server.trees.streaming.block_effects import BlockEffects
 from onnxplain_server.trees.streaming.engine import StreamedTrees
 from onnxplain_server.trees.streaming.moments import SeriesMoments
@@ -44,7 +40,7 @@ class StreamedMeasurement:
     def __init__(self, trees: StreamedTrees, plan: Plan) -> None:
         self._trees = trees
         self._plan = plan
-        self._chosen: dict[str, list[int]] = {order: [] for order in JOINT}
+        self._chosen: ChosenGroups | None = None
         self.parts: dict[_Term, list[RatioParts]] = {}
         self.clipped: dict[_Term, float] = {}
         self.row_count = float(trees.rows.row_count)
@@ -52,22 +48,18 @@ class StreamedMeasurement:
     def run(self) -> None:
         """Measure single features, choose those for pairs and triples, and measure these."""
         clip = self._measure_single()
-        numerators = np.array([self._numerators("overall", (j,)) for j in self._plan.positions])
-        for order in JOINT:
-            own = self._plan.count(order)
-            self._chosen[order] = strongest(self._plan.positions, numerators, own)
-        groups = {o: list(combinations(self._chosen[o], SIZES[o])) for o in JOINT}
+        overall = {j: self._numerators("overall", (j,)) for j in self._plan.positions}
+        self._chosen = self._plan.choose(overall, None)
+        groups = self._chosen.measured
         planned = joint_passes(self._plan, len(self._trees.outputs.names))
         count = sum(map(len, groups.values()))
         self._trees.release(self._trees.rows.row_count * (planned - (count + 1 if count else 0)))
         if count:
             self._measure_joint(groups, clip)
 
-    def shown(self, order: str) -> list[int]:
-        """Return the features to list: the chosen ones, padded with the first others."""
-        if order not in JOINT:
-            return list(self._plan.positions)
-        return self._plan.shown(order, self._chosen[order])
+    def groups(self, order: str) -> Sequence[Group]:
+        """Return the features, pairs or triples to list."""
+        return self._plan.listed(order, self._chosen)
 
     def p_values(self, order: str, group: tuple[int, ...]) -> None:
         """Return None: terms are not tested."""
@@ -112,8 +104,7 @@ class StreamedMeasurement:
 
 def joint_passes(plan: Plan, n_outputs: int) -> int:
     """Bound how often rows are counted, and effects evaluated, for pairs and triples."""
-    members = [min(plan.count(order) * n_outputs, len(plan.positions)) for order in JOINT]
-    groups = sum(comb(m, SIZES[order]) for m, order in zip(members, JOINT, strict=True))
+    groups = plan.group_count(n_outputs)
     return groups + 1 if groups else 0
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -40,10 +41,22 @@ class Naming:
         return tuple(self.output(name) for name in names)
 
 
+_NO_NAME = re.compile(
+    r"(variable|output|out|predictions?|predicted|target|result|y|y_hat|yhat|dense|linear|gemm|add|"
+    r"addmm|matmul|identity|squeeze|reshape|sigmoid|exp|float_output|main_output)?[_:.-]?\d*(:\d+)?",
+    re.IGNORECASE,
+)
+"""Names of outputs that say nothing of them: those that converters give, and those of operators."""
+
+
 def output_labels(
-    names: Sequence[str], *, are_classes: bool, pairings: Sequence[ClassPairing] = ()
+    names: Sequence[str],
+    *,
+    are_classes: bool,
+    pairings: Sequence[ClassPairing] = (),
+    target: str = "",
 ) -> dict[str, str]:
-    """Name outputs that the model only numbers.
+    """Name outputs that the model only numbers, or the only one, to which it gives no name.
 
     Parameters
     ----------
@@ -53,7 +66,11 @@ def output_labels(
         Whether they score classes: "1" becomes "class 1".
     pairings : sequence of ClassPairing
         Labels of the target's classes: the output "1" paired with "ill" becomes "ill".
+    target : str
+        Column of the true values of the only output; empty without any.
     """
+    if target and len(names) == 1 and _NO_NAME.fullmatch(names[0]):
+        return {names[0]: target}
     labels = {pairing.output_name: pairing.label for pairing in pairings if len(pairings) > 1}
     found = {}
     for name in names:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from statistics import NormalDist
 
 import numpy as np
 
 from onnxplain_server.core.arrays import Array, Indices, Matrix, Vector
+from onnxplain_server.plots.claims.leaders import leaders
 from onnxplain_server.plots.elements.bars import JOINT, Bars, ErrorBars, in_lines, label
 from onnxplain_server.plots.elements.labels import clean, distinguish, enumerate_words, shorten
 from onnxplain_server.plots.elements.number_formats import spell_beside
@@ -65,16 +67,35 @@ def strongest_outputs(values: Matrix) -> Indices:
     return np.sort(np.argsort(-sums, kind="stable")[:MOST_SERIES])
 
 
-def finding(bars: Bars) -> str:
-    """Name the strongest row with its value, and the next two."""
+def finding(bars: Bars, *, by_magnitude: bool = False) -> str:
+    """Name the strongest row with its value, and the next two; or those that lead together."""
     if bars.nonzero == 0:
         return "none found"
-    numbers = [each(bars.outputs, row, bars.values) for row in bars.values[:3]]
-    first, *others = (" ".join(label.split("\n")) for label in bars.labels[:3])
-    if len(bars.outputs) == 1:
-        others = [f"{name} at {at}" for name, at in zip(others, numbers[1:], strict=True)]
-    strongest_row = f"{first} is strongest at {numbers[0]}"
-    return f"{strongest_row}, then {enumerate_words(others)}" if others else strongest_row
+    sums = np.where(np.isfinite(bars.values), bars.values, 0.0).sum(axis=1)
+    leading = leaders(np.abs(sums) if by_magnitude else sums, _standard_errors(bars))
+    if not leading:
+        return "none is above 0 beyond its error"
+    names = [" ".join(text.split("\n")) for text in bars.labels]
+    numbers = [each(bars.outputs, row, bars.values) for row in bars.values]
+    if len(leading) > 1:
+        told = [f"{names[at]} at {numbers[at]}" for at in leading[:3]]
+        more = [f"{len(leading) - 3} more"] if len(leading) > 3 else []
+        return f"no one stands out: {enumerate_words([*told, *more])}"
+    first, others = leading[0], [at for at in range(min(3, len(names))) if at != leading[0]]
+    told = [
+        f"{names[at]} at {numbers[at]}" if len(bars.outputs) == 1 else names[at] for at in others
+    ]
+    strongest_row = f"{names[first]} is strongest at {numbers[first]}"
+    return f"{strongest_row}, then {enumerate_words(told)}" if told else strongest_row
+
+
+def _standard_errors(bars: Bars) -> Vector | None:
+    """Return the standard errors of bars: (n_rows,); None for several outputs, and without."""
+    if bars.errors is None or len(bars.outputs) > 1:
+        return None
+    width = (bars.errors.high - bars.errors.low)[:, 0] / 2
+    confidence = bars.errors.confidence
+    return width / NormalDist().inv_cdf((1 + confidence) / 2) if confidence else width
 
 
 def each(outputs: tuple[str, ...], values: Vector, beside: Array) -> str:

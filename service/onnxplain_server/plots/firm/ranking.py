@@ -35,7 +35,7 @@ def _ranking(result: Result) -> Plot:
     bars = _bars(result, values)
     remarks = _remarks(result, bars)
     title = f"{_TITLE} for {spoken(bars.outputs, len(result.output_names))}"
-    sentences = [f"{title}: {finding(bars)}", _axis_title(result), *remarks]
+    sentences = [f"{title}: {finding(bars, by_magnitude=True)}", _axis_title(result), *remarks]
     description = " ".join(f"{sentence}." for sentence in sentences)
     body = draw(bars, BarTitles("feature", "importance"), _axis_title(result))
     return finish("firm", title, remarks, description, body)

@@ -8,6 +8,7 @@ import numpy as np
 
 from onnxplain_server.methods.firm import Result
 from onnxplain_server.methods.firm.result import PairGrid
+from onnxplain_server.plots.claims.leaders import leaders
 from onnxplain_server.plots.elements.chart import Plot, finish, tooltip
 from onnxplain_server.plots.elements.labels import (
     clean,
@@ -152,5 +153,7 @@ def _finding(result: Result, literals: PairGrid) -> str:
     """Name the strongest pair of the first output."""
     pairs = [result.importances[place] for _, _, place in literals.cells]
     sizes = [float(np.nan_to_num(np.abs(pair.values[0]))) for pair in pairs]
-    strongest = pairs[int(np.argmax(sizes))]
-    return f"{shorten(clean(strongest.feature), 60)} is strongest"
+    leading = leaders(np.array(sizes))
+    if len(leading) != 1:
+        return "No pair stands out"
+    return f"{shorten(clean(pairs[leading[0]].feature), 60)} is strongest"

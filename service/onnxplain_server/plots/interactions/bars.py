@@ -12,6 +12,7 @@ import numpy as np
 
 from onnxplain_server.core.arrays import Matrix, Vector
 from onnxplain_server.methods.interactions import Result, Statistic
+from onnxplain_server.plots.claims.pair_coverage import pair_coverage
 from onnxplain_server.plots.elements.bars import Bars, BarTitles, ErrorBars
 from onnxplain_server.plots.elements.chart import Plot, finish
 from onnxplain_server.plots.elements.labels import distinguish
@@ -86,9 +87,13 @@ def _plot(order: _Order, result: Result) -> Plot:
         Measure(_SIZE, f"size, in units of {unit}", f"{order.size} (units of {unit})", sizes),
         Measure(_SHARE, "share (H²)", f"H²: {order.share}", shares),
     ]
-    remarks = [f"By size, {finding(sizes)}"] if sizes.nonzero else []
+    among = pair_coverage(result.overall, result.pairwise).among if order.noun == "pair" else ""
+    of_these = f"of {among}, " if among else ""
+    remarks = [f"By size, {of_these}{finding(sizes)}"] if sizes.nonzero else []
     if order.name != "importance":
         remarks.append(_total(result, sizes))
+    if among and not sizes.nonzero:
+        remarks.append(f"None of {among}, interacts")
     remarks += counts(order.noun, sizes, len(result.output_names))
     if shares.errors is not None:
         percent = f"{100 * shares.errors.confidence:.3g} %"

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from onnxplain_server.core.arrays import Matrix
+from onnxplain_server.core.arrays import Matrix, Vector
 from onnxplain_server.methods import interactions, permutation_importance
+from onnxplain_server.methods.losses import Loss
+from onnxplain_server.plots.claims.leaders import leaders
 from onnxplain_server.plots.elements.bars import BarTitles, draw
 from onnxplain_server.plots.elements.chart import Plot, finish
 from onnxplain_server.plots.elements.labels import clean, shorten
@@ -15,9 +17,12 @@ from onnxplain_server.plots.elements.ranking import counts, strongest
 _TITLE = "Feature importance, two ways"
 _WAYS = ("partial dependence", "permutation")
 _MEANINGS = (
-    "Partial dependence: how far predictions move; permutation: how much worse they fit",
+    "Partial dependence: size of effects; permutation: how much worse predictions fit",
     "Each is divided by its largest, so only the shapes compare",
 )
+
+
+_SQUARED = "Increases of the squared error go with the squares of the sizes"
 
 
 def compare(
@@ -25,15 +30,17 @@ def compare(
 ) -> tuple[Plot, ...]:
     """Draw one plot, "importances"; none unless two features have both, and not all are 0.
 
-    Squares of effects are compared with increases of the loss: for the squared error and features
-    that neither interact nor depend on each other, the two are proportional.
+    Both have the scale of the plots of their own: sizes of effects, √numerator, and changes of the
+    loss. For the squared error and features that neither interact nor depend on each other, the
+    changes are proportional to the squares of the sizes.
     """
     features, values = _common(interaction_result, permutation_result)
     if len(features) < 2 or not (values.max(axis=0) > 0).all():
         return ()
     bars = strongest(features, values / values.max(axis=0), _WAYS)
-    finding = _finding(features, values)
-    remarks = [finding, *_MEANINGS, *counts("feature", bars, len(_WAYS))]
+    finding = _finding(features, values, _errors(permutation_result, features))
+    squared = [_SQUARED] if permutation_result.loss is Loss.SQUARED_ERROR else []
+    remarks = [finding, *_MEANINGS, *squared, *counts("feature", bars, len(_WAYS))]
     names = interaction_result.output_names
     title = f"{_TITLE}, for {spoken(names, len(names))}"
     description = " ".join(f"{sentence}." for sentence in [title, *remarks])
@@ -49,7 +56,7 @@ def _common(
     losses = {i.features: float(i.values.sum()) for i in permutation_result.importances}
     is_relative = permutation_result.normalize
     effects = {
-        statistic.features: float((statistic.values if is_relative else statistic.numerators).sum())
+        statistic.features: _size(statistic, is_relative=is_relative)
         for statistic in interaction_result.importance
     }
     features = [
@@ -61,8 +68,26 @@ def _common(
     return features, values.reshape(-1, len(_WAYS))
 
 
-def _finding(features: list[tuple[str, ...]], values: Matrix) -> str:
-    first, second = (shorten(clean(features[place][0])) for place in values.argmax(axis=0))
+def _size(statistic: interactions.Statistic, *, is_relative: bool) -> float:
+    squares = statistic.values if is_relative else statistic.numerators
+    return float(np.sqrt(squares).sum())
+
+
+def _errors(
+    permutation_result: permutation_importance.Result, features: list[tuple[str, ...]]
+) -> Vector:
+    """Return upper bounds of the standard errors of the sums over outputs: (n,)."""
+    errors = {i.features: float(i.standard_errors.sum()) for i in permutation_result.importances}
+    return np.array([errors[names] for names in features])
+
+
+def _finding(features: list[tuple[str, ...]], values: Matrix, errors: Vector) -> str:
+    first, second = (
+        {shorten(clean(features[place][0])) for place in leaders(own, spread)}
+        for own, spread in zip(values.T, (None, errors), strict=True)
+    )
+    if len(first) != 1 or len(second) != 1:
+        return "Not both find one feature more important than all others"
     if first == second:
-        return f"Both find {first} most important"
-    return f"Partial dependence finds {first} most important, permutation {second}"
+        return f"Both find {first.pop()} most important"
+    return f"Partial dependence finds {first.pop()} most important, permutation {second.pop()}"

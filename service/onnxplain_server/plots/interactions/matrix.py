@@ -11,11 +11,13 @@ as shares of joint effects do not.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import comb
 
 import numpy as np
 
 from onnxplain_server.core.arrays import Indices, Matrix
 from onnxplain_server.methods.interactions import Result
+from onnxplain_server.plots.claims.pair_coverage import pair_coverage
 from onnxplain_server.plots.elements.bars import Bars
 from onnxplain_server.plots.elements.chart import Plot, finish
 from onnxplain_server.plots.elements.labels import clean, distinguish, shorten_inside
@@ -57,7 +59,11 @@ def _plot(result: Result, paired: set[str]) -> Plot:
         "Ordered so that features that interact strongly stand together",
         *_remarks(result, bars, len(paired), content),
     ]
-    found = f"Of the interactions, {finding(bars)}" if bars.nonzero else "Every pair is at 0"
+    among = pair_coverage(result.overall, result.pairwise).among
+    found = f"Of {among or 'the interactions'}, {finding(bars)}"
+    found = (
+        found if bars.nonzero else f"Each of {among}, is at 0" if among else "Every pair is at 0"
+    )
     title = f"{_TITLE} for {spoken(bars.outputs, len(result.output_names))}"
     description = " ".join(f"{sentence}." for sentence in [title, found, *remarks])
     return finish("matrix", title, [found, *remarks], description, draw(content))
@@ -96,6 +102,8 @@ def _remarks(result: Result, bars: Bars, paired_count: int, content: Content) ->
     feature_count, shown = len(result.importance), len(content.labels)
     if paired_count < feature_count:
         yield f"Pairs were computed for {paired_count} of {feature_count} features"
+    if len(result.pairwise) < comb(paired_count, 2):
+        yield "Blank cells: pairs that were not looked at"
     if shown < paired_count:
         yield f"{shown} of {paired_count} features with pairs, those that interact most"
     if len(bars.outputs) < len(result.output_names):

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from onnxplain_server.methods.swarm import Effect, Perturbation, Result
+from onnxplain_server.plots.claims.leaders import leaders
 from onnxplain_server.plots.elements.chart import Plot, finish
 from onnxplain_server.plots.elements.labels import clean, distinguish, shorten, shorten_inside
 from onnxplain_server.plots.elements.naming import class_phrase
@@ -28,17 +31,19 @@ def plot(result: Result, effects: Sequence[Effect], name: str) -> Plot:
     title = "Stress test: moving features"
     if result.class_names:
         title += f" in rows of {class_phrase(effects[0].class_name)}"
-    remarks = [_finding(result, shown[0]), *_remarks(result, effects, shown)]
+    remarks = [_finding(result, shown[0], effects), *_remarks(result, effects, shown)]
     description = " ".join(f"{sentence}." for sentence in [title, *remarks])
     return finish(name, title, remarks, description, body, hint=_HINT)
 
 
-def _finding(result: Result, strongest: Effect) -> str:
+def _finding(result: Result, strongest: Effect, effects: Sequence[Effect]) -> str:
     if not strongest.importance:
         return "No weight makes predictions worse"
     optimum = strongest.search_result
+    alike = leaders(np.array([effect.importance for effect in effects]))
+    harm = "does most harm" if len(alike) == 1 else "does harm, and no other feature more"
     return (
-        f"{shorten(clean(strongest.feature))} does most harm: {measure(result)} "
+        f"{shorten(clean(strongest.feature))} {harm}: {measure(result)} "
         f"{optimum.best_score:.3g} {_perturbation(result, optimum.best_weight)}"
     )
 

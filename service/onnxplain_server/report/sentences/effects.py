@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from onnxplain.v1.explanation_service_pb2 import Explanation
 from onnxplain.v1.interactions_pb2 import InteractionStatistic
 
-from onnxplain_server.core.arrays import Array
+from onnxplain_server.core.arrays import Array, Vector
+from onnxplain_server.plots.claims.leaders import leaders
+from onnxplain_server.plots.claims.pair_coverage import pair_coverage
 from onnxplain_server.plots.elements.labels import clean
 from onnxplain_server.plots.elements.naming import unit_of
 from onnxplain_server.plots.elements.number_formats import spell_beside
 from onnxplain_server.report.effect_findings import grid_point, row_changes
 from onnxplain_server.report.finding import number
-from onnxplain_server.report.sentences.words import feature_names, for_output, of_output
+from onnxplain_server.report.sentences.words import feature_names, few_of, for_output, of_output
 
 
 def largest(values: Array) -> tuple[int, int] | None:
@@ -27,26 +30,65 @@ def largest(values: Array) -> tuple[int, int] | None:
 
 
 def of_interactions(explanation: Explanation) -> Iterator[str]:
-    """Name the feature with the largest effects, and the strongest pair."""
+    """Name the feature with the largest effects, and the strongest pair of those looked at."""
     result = explanation.interactions
     outputs = list(result.output_names)
-    unit = unit_of(outputs)
-    for statistics, subject in (
-        (result.importance, "moves predictions most: its effects have"),
-        (result.pairwise, "is the strongest interaction of a pair: it has"),
-    ):
-        sizes = _sizes(statistics)
-        place = largest(sizes)
-        if place is None:
-            continue
-        row, column = place
-        size = spell_beside(sizes[row, column], sizes[:, column])
-        yield (
-            f"{feature_names(statistics[row].features)} {subject} a typical size of {size} "
-            f"(units of {unit}){for_output(outputs, column)}."
-        )
-    if len(result.pairwise) and largest(_sizes(result.pairwise)) is None:
-        yield "No pair of features interacts."
+    moving = _leading(
+        result.importance,
+        outputs,
+        _Claim("moves predictions most: its effects have", "move predictions most"),
+    )
+    if moving:
+        yield moving
+    if not len(result.pairwise):
+        return
+    coverage = pair_coverage(result.overall, result.pairwise)
+    among = coverage.among
+    strongest = _leading(
+        result.pairwise,
+        outputs,
+        _Claim(
+            f"is the strongest interaction of {among or 'a pair'}: it has",
+            f"are the strongest interactions of {among or 'pairs'}",
+        ),
+    )
+    if strongest:
+        yield strongest
+    elif largest(_sizes(result.pairwise)) is None:
+        yield f"None of {among}, interacts." if among else "No pair of features interacts."
+    elif np.isfinite(_sizes(result.pairwise)).all():
+        yield f"No interaction of {among or 'a pair'} is above 0 beyond its error."
+
+
+class _Claim(NamedTuple):
+    """Words for the only leader, and for several."""
+
+    of_one: str
+    of_several: str
+
+
+def _leading(
+    statistics: Sequence[InteractionStatistic], outputs: Sequence[str], claim: _Claim
+) -> str:
+    """Return a sentence on the statistics of the largest size; empty without any above 0."""
+    sizes = _sizes(statistics)
+    place = largest(sizes)
+    if place is None:
+        return ""
+    column = place[1]
+    rows = leaders(sizes[:, column], _size_errors(statistics, column))
+    if not rows:
+        return ""
+    names = [feature_names(statistics[row].features) for row in rows]
+    texts = [spell_beside(sizes[row, column], sizes[:, column]) for row in rows]
+    unit = f"(units of {unit_of(outputs)}){for_output(outputs, column)}"
+    if len(rows) == 1:
+        return f"{names[0]} {claim.of_one} a typical size of {texts[0]} {unit}."
+    sizes_text = texts[0] if texts[0] == texts[-1] else f"{texts[-1]} to {texts[0]}"
+    return (
+        f"{few_of(names)} {claim.of_several}, and cannot be told apart: "
+        f"a typical size of {sizes_text} {unit}."
+    )
 
 
 def _sizes(statistics: Sequence[InteractionStatistic]) -> Array:
@@ -57,27 +99,58 @@ def _sizes(statistics: Sequence[InteractionStatistic]) -> Array:
     return sizes
 
 
-def of_partial_dependence(explanation: Explanation) -> Iterator[str]:
-    """Tell from where to where the average prediction goes along the curve that moves most."""
+def _size_errors(statistics: Sequence[InteractionStatistic], column: int) -> Vector | None:
+    """Return standard errors of sizes from those of shares: (n_statistics,); None without."""
+    if not any(statistic.standard_errors for statistic in statistics):
+        return None
+    errors = []
+    for one in statistics:
+        error = one.standard_errors[column] if one.standard_errors else 0.0
+        numerator, denominator = one.numerators[column], one.denominators[column]
+        errors.append(error * denominator / (2 * np.sqrt(numerator)) if numerator > 0 else 0.0)
+    return np.array(errors)
+
+
+def moving_most(explanation: Explanation) -> str:
+    """Return the feature with the largest effects, by interactions; empty without any."""
+    statistics = explanation.interactions.importance
+    place = largest(_sizes(statistics))
+    return "" if place is None else statistics[place[0]].features[0]
+
+
+def of_partial_dependence(explanation: Explanation, most_important: str = "") -> Iterator[str]:
+    """Tell from where to where the average prediction goes along a curve.
+
+    Parameters
+    ----------
+    most_important : str
+        Feature that another sentence calls most important, whose curve is told of where there is
+        one; otherwise, it is the curve with the widest range.
+    """
     result = explanation.partial_dependence
     outputs = list(result.output_names)
     curves = [np.array(curve.values).reshape(-1, len(outputs)) for curve in result.curves]
     if not curves or any(not np.isfinite(values).all() for values in curves):
         return
-    place = largest(np.array([np.ptp(values, axis=0) for values in curves]))
-    if place is None:
+    ranges = np.array([np.ptp(values, axis=0) for values in curves])
+    if largest(ranges) is None:
         yield "No feature asked about moves the average prediction."
         return
-    row, column = place
+    own = [list(curve.features) == [most_important] for curve in result.curves]
+    is_told = any(own) and largest(ranges[own]) is not None
+    told = np.where(np.array(own)[:, None], ranges, 0) if is_told else ranges
+    row, column = largest(told) or (0, 0)
     curve, values = result.curves[row], curves[row][:, column]
     low, high = (
         f"{number(values[at], values)} at {grid_point(curve, at, with_name=True)}"
         for at in (int(np.argmin(values)), int(np.argmax(values)))
     )
     group = f" in the group {clean(curve.group)}" if curve.group else ""
+    is_widest = not is_told and len(curves) > 1 and len(leaders(ranges[:, column])) == 1
+    widest = ", whose curve has the widest range," if is_widest else ""
     yield (
-        f"Along {feature_names(curve.features)} the average prediction{of_output(outputs, column)}"
-        f"{group} is lowest, {low}, and highest, {high}."
+        f"Along {feature_names(curve.features)}{widest} the average prediction"
+        f"{of_output(outputs, column)}{group} is lowest, {low}, and highest, {high}."
     )
 
 
@@ -108,13 +181,21 @@ def of_firm(explanation: Explanation) -> Iterator[str]:
     outputs = list(result.output_names)
     if not result.importances:
         return
-    values = np.array([importance.values for importance in result.importances])
-    place = largest(np.abs(values))
+    values = np.abs(np.array([importance.values for importance in result.importances]))
+    place = largest(values)
     if place is None:
         return
-    row, column = place
-    yield (
-        f"The expected score{of_output(outputs, column)} moves most along "
-        f"{clean(result.importances[row].feature)}: its standard deviation is "
-        f"{spell_beside(abs(values[row, column]), values)}."
-    )
+    column = place[1]
+    errors = np.array([
+        one.standard_errors[column] if one.standard_errors else 0.0 for one in result.importances
+    ])  # fmt: skip
+    rows = leaders(values[:, column], errors)
+    start = f"The expected score{of_output(outputs, column)} moves"
+    if not rows:
+        yield f"{start} along no feature by more than its error."
+        return
+    names = [clean(result.importances[row].feature) for row in rows]
+    texts = [spell_beside(values[row, column], values) for row in rows]
+    deviation = texts[0] if texts[0] == texts[-1] else f"{texts[-1]} to {texts[0]}"
+    apart = ", which cannot be told apart" if len(rows) > 1 else ""
+    yield f"{start} most along {few_of(names)}{apart}: its standard deviation is {deviation}."

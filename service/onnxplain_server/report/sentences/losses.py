@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from onnxplain.v1.explanation_service_pb2 import Explanation
 from onnxplain.v1.swarm_pb2 import SwarmOptions
 
+from onnxplain_server.core.arrays import Vector
+from onnxplain_server.plots.claims.leaders import leaders
 from onnxplain_server.plots.elements import loss_names
 from onnxplain_server.plots.elements.labels import clean
 from onnxplain_server.plots.elements.naming import class_phrase
@@ -15,12 +17,12 @@ from onnxplain_server.plots.elements.number_formats import spell_beside
 from onnxplain_server.report.finding import joined
 from onnxplain_server.report.loss_findings import loss_of
 from onnxplain_server.report.sentences.effects import largest
-from onnxplain_server.report.sentences.words import for_output
+from onnxplain_server.report.sentences.words import few_of, for_output
 from onnxplain_server.report.swarm_findings import weight_text
 
 
 def of_permutation_importance(explanation: Explanation) -> Iterator[str]:
-    """Name what hurts most when it is shuffled."""
+    """Name what hurts most when it is shuffled, beyond the error of shuffling."""
     result = explanation.permutation_importance
     if not result.importances:
         return
@@ -28,24 +30,44 @@ def of_permutation_importance(explanation: Explanation) -> Iterator[str]:
     options = explanation.options.permutation_importance
     loss = loss_of(options)
     values = np.array([importance.values for importance in result.importances])
+    errors = np.array([importance.standard_errors for importance in result.importances])
     place = largest(values)
     if place is None:
         yield f"Shuffling no feature makes the {loss_names.name(loss)} worse."
         return
-    row, column = place
-    baseline = np.array(result.baseline_losses)
-    article = "a" if loss_names.is_score(loss) else "an"
+    column = place[1]
+    rows = leaders(values[:, column], errors[:, column])
     share = " times its value before" if options.normalize else ""
+    texts = [spell_beside(values[row, column], values) for row in rows or place[:1]]
+    if not rows:
+        yield (
+            f"Shuffling no feature makes the {loss_names.name(loss)}{for_output(outputs, column)} "
+            f"worse by more than two standard errors: by {texts[0]}{share} at most."
+        )
+        return
+    names = [joined(result.importances[row].features, " + ") for row in rows]
+    size = texts[0] if texts[0] == texts[-1] else f"{texts[-1]} to {texts[0]}"
+    size += share + ", which shuffles cannot tell apart" * (len(rows) > 1)
+    article = "a" if loss_names.is_score(loss) else "an"
+    baseline = np.array(result.baseline_losses)
+    once = "" if np.isfinite(errors[rows[0], column]) else ", in one shuffle,"
     yield (
-        f"Shuffling {joined(result.importances[row].features, ' + ')} does most harm: "
+        f"Shuffling {few_of(names, 'or')}{once} does most harm: "
         f"{article} {loss_names.change(loss)}{for_output(outputs, column)} by "
-        f"{spell_beside(values[row, column], values)}{share}, from "
-        f"{spell_beside(baseline[column], baseline)} before."
+        f"{size}, from {spell_beside(baseline[column], baseline)} before."
     )
 
 
+def most_harmful(explanation: Explanation) -> str:
+    """Return the feature that hurts most when it is shuffled; empty where none does, or several."""
+    importances = explanation.permutation_importance.importances
+    place = largest(np.array([importance.values for importance in importances]))
+    features = [] if place is None else importances[place[0]].features
+    return features[0] if len(features) == 1 else ""
+
+
 def of_average_loss(explanation: Explanation) -> Iterator[str]:
-    """Tell the loss; of groups, the smallest and the largest."""
+    """Tell the loss; of groups, or of outputs, from which to which it goes."""
     result = explanation.average_loss
     values = np.array([one.values for one in result.losses])
     if not values.size or not np.isfinite(values).all():
@@ -55,17 +77,34 @@ def of_average_loss(explanation: Explanation) -> Iterator[str]:
     name = loss_names.heading(loss, tuple(outputs))
     is_score = loss_names.is_score(loss)
     column = int(np.argmin(values.min(axis=0)) if is_score else np.argmax(values.max(axis=0)))
-    start = f"{name}{for_output(outputs, column)} is"
     if len(values) == 1:
-        worst = ", the lowest of all outputs" if is_score else ", the highest of all outputs"
-        number = spell_beside(values[0, column], values)
-        yield f"{start} {number}{worst if len(outputs) > 1 else ''}."
+        yield f"{name}{_worst(values[0], outputs, is_score=is_score)}."
         return
-    low, high = (
-        f"{spell_beside(values[at, column], values)} for {clean(result.losses[at].group)}"
-        for at in (int(np.argmin(values[:, column])), int(np.argmax(values[:, column])))
-    )
-    yield f"{start} smallest, {low}, and largest, {high}."
+    groups = [clean(one.group) for one in result.losses]
+    yield f"{name}{for_output(outputs, column)} {_extent(values[:, column], groups)}."
+
+
+def _worst(values: Vector, outputs: Sequence[str], *, is_score: bool) -> str:
+    """Write the number of the only output, or of the one predicted worst; ties are told as such."""
+    column = int(np.argmin(values) if is_score else np.argmax(values))
+    texts = [spell_beside(value, values) for value in values]
+    if len(values) > 1 and len(set(texts)) == 1:
+        return f" is {texts[0]} for each output"
+    alike = [clean(outputs[k]) for k, text in enumerate(texts) if text == texts[column]]
+    if len(alike) > 1:
+        better = "higher" if is_score else "lower"
+        return f" is {texts[column]} for {few_of(alike)}, and {better} for the other outputs"
+    worst = ", the lowest of all outputs" if is_score else ", the highest of all outputs"
+    return f"{for_output(outputs, column)} is {texts[column]}{worst if len(values) > 1 else ''}"
+
+
+def _extent(values: Vector, groups: Sequence[str]) -> str:
+    """Write "goes from 1 for a to 2 for b", or the number where all are written alike."""
+    low, high = int(np.argmin(values)), int(np.argmax(values))
+    smallest, largest_one = (spell_beside(values[at], values) for at in (low, high))
+    if smallest == largest_one:
+        return f"is {smallest} for each group"
+    return f"goes from {smallest} for {groups[low]} to {largest_one} for {groups[high]}"
 
 
 def of_swarm(explanation: Explanation) -> Iterator[str]:
@@ -86,8 +125,10 @@ def of_swarm(explanation: Explanation) -> Iterator[str]:
         else f"Scaling by {weight_text(worst.best_weight)} the values of"
     )
     rows = f" in rows of {class_phrase(worst.class_name)}" if worst.class_name else ""
+    alike = leaders(np.array([effect.importance for effect in effects]))
+    harm = "does most harm" if len(alike) == 1 else "does harm, and no other move more"
     yield (
-        f"{moved} {clean(worst.feature)}{rows} does most harm: {measured} "
+        f"{moved} {clean(worst.feature)}{rows} {harm}: {measured} "
         f"{weight_text(worst.best_score)} in place of {weight_text(result.baseline_score)}; "
         "a stress test on made-up rows, which are no real persons or things."
     )

@@ -7,7 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 from onnxplain.v1.explanation_service_pb2 import Explanation
 
+from onnxplain_server.plots.claims.leaders import leaders
 from onnxplain_server.plots.elements.labels import clean
+from onnxplain_server.report.sentences.words import few_of
 
 
 def of_vectors(explanation: Explanation) -> Iterator[str]:
@@ -16,7 +18,12 @@ def of_vectors(explanation: Explanation) -> Iterator[str]:
     lengths = np.array(result.norms)
     if not lengths.size or not np.isfinite(lengths).all() or lengths.max() <= 0:
         return
-    yield f"{clean(result.features[int(np.argmax(lengths))])} has the longest feature vector."
+    errors = np.array(result.norm_standard_errors) if result.norm_standard_errors else None
+    longest = [clean(result.features[place]) for place in leaders(lengths, errors)]
+    if len(longest) == 1:
+        yield f"{longest[0]} has the longest feature vector."
+    elif longest:
+        yield f"{few_of(longest)} have the longest feature vectors, and cannot be told apart."
     if result.interchangeable:
         pair = result.interchangeable[0]
         yield (

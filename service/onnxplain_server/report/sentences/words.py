@@ -35,3 +35,13 @@ def for_output(outputs: Sequence[str], column: int) -> str:
 def feature_names(features: Sequence[str]) -> str:
     """Join features that act together."""
     return joined(features)
+
+
+def few_of(names: Sequence[str], conjunction: str = "and") -> str:
+    """Enumerate the first names, and count the others: "a, b, c and 2 more"."""
+    more = [f"{len(names) - _MAX_NAMED} more"] if len(names) > _MAX_NAMED else []
+    *others, last = [*names[:_MAX_NAMED], *more]
+    return f"{', '.join(others)} {conjunction} {last}" if others else last
+
+
+_MAX_NAMED = 3

@@ -40,10 +40,14 @@ class Interactions:
         "everything else". At least 2 entries; default: all.
     pairwise_feature_count : int, optional
         Number of features to pair up: those that interact most overall, per output. 0 or 1: no
-        pairs. Cost grows with its square. In [0, 100]; default: 5.
+        pairs. Cost grows with its square. Absent: all pairs where they are cheap, as with trees;
+        otherwise 10 pairs, or 5 per output, chosen by the overall statistics and by a screen of
+        pairs on few rows. In [0, 100]; default: all pairs where they are cheap, else those that a
+        screen finds strongest.
     threeway_feature_count : int, optional
-        Number of those features to combine in triples; never more than `pairwise_feature_count`.
-        Below 3: no triples. Cost grows with its cube. In [0, 50]; default: 0.
+        Number of features to combine in triples, those that interact most overall; never more than
+        a `pairwise_feature_count` that is given. Below 3: no triples. Cost grows with its cube. In
+        [0, 50]; default: 0.
     quantile_bin_count : int, optional
         Number of quantile bins: replaces each numeric feature that has more distinct values by the
         midpoints of the bins, before anything else. An approximation that makes single features

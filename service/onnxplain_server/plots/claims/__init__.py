@@ -1,0 +1,1 @@
+"""Claims of sentences and titles: what may be called the largest, and of how many."""
