@@ -341,7 +341,9 @@ def test_texts_that_are_no_numbers_are_named_with_their_rows(values, words: str)
 
 
 def test_a_number_that_does_not_fit_is_named_with_its_row() -> None:
-    rows = Table({"a": np.array([1, 2.5, 3])}, 3)
+    rows = Table({"a": np.array([1, 2.5, 3, 7.5])}, 4)
 
-    with pytest.raises(ExplainError, match=r"holds 2.5 in row 1 \(counted from 0\), but"):
+    with pytest.raises(
+        ExplainError, match=r"holds 2.5 and others in rows 1, 3 \(counted from 0\), but"
+    ):
         bind([Input("a", "int64", 1)], rows, (), ())

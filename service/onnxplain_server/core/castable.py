@@ -78,8 +78,12 @@ def _quoted(text: str) -> str:
     return repr(text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}…")
 
 
-def _where(wrong: Array, as_sent: Places | None) -> str:
-    return "" if as_sent is None else f" in {row_places(as_sent(np.flatnonzero(wrong)).tolist())}"
+def _where(values: Array, wrong: Array, as_sent: Places | None) -> str:
+    """Tell that other values are wrong too, and the rows of all of them."""
+    others = " and others" if len(np.unique(values[wrong])) > 1 else ""
+    if as_sent is None:
+        return others
+    return f"{others} in {row_places(as_sent(np.flatnonzero(wrong)).tolist())}"
 
 
 def _check_range(
@@ -93,8 +97,8 @@ def _check_range(
     if overflow.any():
         raise ExplainError(
             Reason.WRONG_TYPE,
-            f"column {name!r} holds {values[overflow][0]:g}{_where(overflow, as_sent)}, too large "
-            f"for the {dtype} numbers that the model takes",
+            f"column {name!r} holds {values[overflow][0]:g}{_where(values, overflow, as_sent)}, "
+            f"too large for the {dtype} numbers that the model takes",
             path,
         )
 
@@ -110,8 +114,8 @@ def _check_whole(
         shown = "a missing value" if np.isnan(value) else f"{value:g}"
         raise ExplainError(
             Reason.WRONG_TYPE,
-            f"column {name!r} holds {shown}{_where(wrong, as_sent)}, but the model takes {dtype} "
-            "there",
+            f"column {name!r} holds {shown}{_where(values, wrong, as_sent)}, but the model takes "
+            f"{dtype} there",
             path,
         )
 
