@@ -96,7 +96,7 @@ class Exact(TreeEffects):
         return len(self._bound.background) * (1 if n_points is None else n_points)
 
     def pair_allowance(self) -> float:
-        return _PAIR_NUMBERS / (len(self._bound.background) * self._matrix.shape[1])
+        return float(_PAIR_NUMBERS / (len(self._bound.background) * self._matrix.shape[1]))
 
     def rounding_error(self) -> Vector:
         return AVERAGING * magnitude(self._ensemble)[self._outputs]
