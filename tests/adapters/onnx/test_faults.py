@@ -279,4 +279,4 @@ def test_causes_name_no_path_and_stay_on_one_short_line() -> None:
     fault = RuntimeError(f"at /home/someone/core.cc:12 run\x00\x1b[31m\nfailed {'x' * 900}")
 
     assert cause(fault).startswith("at [31m failed xxx")
-    assert len(cause(fault)) == 200
+    assert len(cause(fault)) == 300 + len(" ...")

@@ -41,9 +41,10 @@ def loading() -> Iterator[None]:
         raise
     except Exception as fault:  # noqa: BLE001 - foreign errors of any type end here
         refuse_for_memory(fault)
-        _refuse_too_new(str(fault)[:_READ_LENGTH])
+        message = _too_new(str(fault)[:_READ_LENGTH])
         if type(fault).__name__ == "NotImplemented":
             message = f"The runtime does not support this model: {cause(fault)}"
+        if message:
             raise ExplainError(Reason.UNSUPPORTED_MODEL, message, "model") from None
         message = f"The model is broken: {cause(fault)}"
         raise ExplainError(Reason.INVALID_MODEL, message, "model") from None
@@ -63,27 +64,25 @@ def refuse_for_memory(fault: Exception) -> None:
         raise ExplainError(Reason.OUT_OF_MEMORY, message) from None
 
 
-def _refuse_too_new(text: str) -> None:
-    """Raise UNSUPPORTED_MODEL for an opset or IR version beyond those of the runtime."""
+def _too_new(text: str) -> str:
+    """Say that an opset or IR version is beyond those of the runtime; empty if none is."""
     runtime = f"onnxruntime {onnxruntime.__version__} takes"
     if match := _OPSET.search(text):
         own, domain, most = match.groups()
         domain = _clean(domain)
         target = most if domain == "ai.onnx" else f"{{{domain!r}: {most}}}"
-        message = (
+        return (
             f"The model is too new: opset {own} of {domain}, while {runtime} opsets up to {most}. "
             f"Export it with target_opset={target}."
         )
-    elif match := _IR_VERSION.search(text):
+    if match := _IR_VERSION.search(text):
         own, most = match.groups()
-        message = (
+        return (
             f"The model is too new: IR version {own}, while {runtime} versions up to {most}. "
             f"Export it with an older onnx, or with a lower target_opset, or set its ir_version to "
             f"{most} where its opset allows that."
         )
-    else:
-        return
-    raise ExplainError(Reason.UNSUPPORTED_MODEL, message, "model") from None
+    return ""
 
 
 def cause(fault: Exception) -> str:
