@@ -215,7 +215,9 @@ torture: $(ENV) ## Send a million broken models and random requests, and break a
 	TEST_REQUESTS=$${TEST_REQUESTS:-10000} \
 		$(BIN)/pytest -s tests/isolation/test_garbage.py tests/isolation/test_mutants.py \
 			tests/isolation/test_requests.py
-	TEST_PROPERTIES=$${TEST_PROPERTIES:-1250} $(BIN)/pytest tests/properties
+	@# Likewise TEST_ODD_TREES tree ensembles, from number TEST_ODD_TREES_FROM on.
+	TEST_PROPERTIES=$${TEST_PROPERTIES:-1250} TEST_ODD_TREES=$${TEST_ODD_TREES:-20000} \
+		$(BIN)/pytest tests/properties
 	TEST_CALLERS=$${TEST_CALLERS:-200} $(BIN)/pytest tests/system/redis/test_two_servers.py
 	TEST_API_CASES=$${TEST_API_CASES:-300} $(BIN)/pytest tests/openapi/test_fuzz.py
 	TEST_KILLS=$${TEST_KILLS:-1000} \

@@ -56,12 +56,12 @@ def content(kind: str) -> bytes:
 def ask(runner: InProcess, make):
     """Ask one method, given by its name, of a fixture's kind."""
 
-    def asked(kind: str, method: str, engine=None, **options):
+    def asked(kind: str, method: str, engine=None, rows=X, **options):
         request = service_pb2.ExplainRequest(plots=False, feature_columns=NAMES, row_count=N_ROWS)
         request.model.content = content(kind)
         if engine is not None:
             request.engine = engine
-        for name, values in zip(NAMES, X.T, strict=True):
+        for name, values in zip(NAMES, rows.T, strict=True):
             request.table.columns.columns.append(Column(name=name, numbers=values.astype(float)))
         target = Column(name="y", numbers=CLASS.astype(float))
         if kind in LABELS:
@@ -119,6 +119,25 @@ def test_both_engines_give_the_same_numbers(ask, kind: str, method: str, options
     assert "TREES_DISAGREE" not in [warning.code for warning in default.warnings]
     assert len(ours) == len(theirs) > 1
     np.testing.assert_allclose(ours, theirs, rtol=2e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("engine", [TREES, service_pb2.ExplainRequest.BLACK_BOX])
+@pytest.mark.parametrize("is_whole", [True, False])
+def test_a_grid_of_categories_that_are_whole_numbers_has_no_others(
+    ask, engine, is_whole: bool
+) -> None:
+    """Regions are tested for equality only, and ages are compared."""
+    rows = np.nan_to_num(np.rint(X).clip(-9, 99))
+    rows[0, 0] += 0 if is_whole else 0.5
+
+    answer = ask("regressor", "partial_dependence", engine, rows, grid_size=9)
+
+    curves = answer.explanations[0].partial_dependence.curves
+    grids = {c.features[0]: np.array(c.grid[0].numbers) for c in curves}
+    assert answer.receipt.engine == engine
+    assert len(grids["region"]) == len(grids["age"]) == 9
+    assert bool((grids["region"] % 1 == 0).all()) == is_whole
+    assert (grids["age"] % 1).any()
 
 
 def predict(kind: str, rows):

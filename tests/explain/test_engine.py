@@ -57,11 +57,19 @@ def test_trees_explain_all_rows_without_predicting_more_than_a_check(runner: InP
 
 
 def test_a_black_box_explains_500_rows_and_says_why_it_is_one(runner: InProcess) -> None:
-    answer = explain(runner, "lightgbm_poisson", copies=40)
+    answer = explain(runner, "network_float", copies=40)
 
     assert answer.receipt.engine == BLACK_BOX
     assert answer.receipt.row_count == 500
-    assert "Exp" in answer.receipt.engine_reason
+    assert "the model has no trees" in answer.receipt.engine_reason
+
+
+def test_trees_behind_an_exponential_explain_without_predicting(runner: InProcess) -> None:
+    answer = explain(runner, "lightgbm_poisson", copies=40)
+
+    assert answer.receipt.engine == TREES
+    assert answer.receipt.predicted_row_count == 0
+    assert "the exponential of sums over trees" in answer.receipt.engine_reason
 
 
 @pytest.mark.parametrize(
@@ -188,7 +196,7 @@ def test_a_black_box_is_interpolated_without_a_word(runner: InProcess) -> None:
     methods = [service_pb2.MethodOptions()]
     methods[0].interactions.knot_count = 9
 
-    answer = explain(runner, "lightgbm_poisson", copies=3, methods=methods)
+    answer = explain(runner, "network_float", copies=3, methods=methods)
 
     assert "APPROXIMATION_UNNECESSARY" not in [w.code for w in answer.warnings]
     assert answer.explanations[0].interactions.total.numerator_errors

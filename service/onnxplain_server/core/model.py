@@ -108,6 +108,16 @@ def unremembered(model: Model) -> Model:
     return asked
 
 
+def category_features(model: Model) -> frozenset[int]:
+    """Return the features whose numbers are categories, as the graph of the model shows.
+
+    These are looked up, or tested for equality or membership, and used in no other way: a number
+    between two categories is none. Empty where the model's graph is not known.
+    """
+    categories: frozenset[int] = getattr(model, "categories", frozenset())
+    return categories
+
+
 class Model(Protocol):
     """Model that predicts. Thread-safe."""
 

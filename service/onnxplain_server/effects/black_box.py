@@ -68,6 +68,10 @@ class BlackBox:
         self._effects: dict[tuple[int, ...], Matrix] = {}
 
     @property
+    def categories(self) -> frozenset[int]:
+        return self._predictor.categories
+
+    @property
     def background(self) -> Background:
         return self._background
 

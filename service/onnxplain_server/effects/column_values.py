@@ -18,6 +18,10 @@ class ColumnDistribution(Protocol):
         """Return whether the values are str objects; else they are float64."""
 
     @property
+    def is_whole(self) -> bool:
+        """Return whether all numbers are whole ones."""
+
+    @property
     def missing(self) -> Array:
         """The missing value, if the column has any: (1,) or (0,)."""
 
@@ -43,6 +47,10 @@ class SortedColumn:
     def __init__(self, column: Array) -> None:
         self.is_text = column.dtype == object
         self._known, self.missing = sort_values(column)
+
+    @property
+    def is_whole(self) -> bool:
+        return self.is_text or bool((self._known == np.floor(self._known)).all())
 
     def levels(self, limit: int) -> Array | None:  # noqa: ARG002 - all are at hand
         known = self._known

@@ -184,6 +184,15 @@ class Effects(Protocol):
 
 
 @runtime_checkable
+class CategoryEngine(Protocol):
+    """An engine of a model of which it is known how it uses its features."""
+
+    @property
+    def categories(self) -> frozenset[int]:
+        """Features that the model only looks up or tests for equality, see `core.model`."""
+
+
+@runtime_checkable
 class PiecewiseConstant(Protocol):
     """An engine of models that are piecewise constant in each feature, with known breakpoints."""
 

@@ -61,8 +61,8 @@ def axis_of(
     n_features : int
         Number of features that the grid is over.
     is_integer : bool
-        Whether the feature is of an integer type: evenly spaced points are rounded, duplicates
-        dropped.
+        Whether the feature is of an integer type, or its numbers are categories: evenly spaced
+        points are rounded, duplicates dropped.
 
     Returns
     -------

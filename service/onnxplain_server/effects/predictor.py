@@ -12,7 +12,7 @@ import numpy as np
 
 from onnxplain_server.core.arrays import Array, Indices, Matrix, Vector
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.model import Model, unremembered
+from onnxplain_server.core.model import Model, category_features, unremembered
 from onnxplain_server.core.rows import Features, feeds
 from onnxplain_server.effects.batch_size import BatchSize, next_call
 from onnxplain_server.effects.ledger import Ledger
@@ -55,9 +55,8 @@ class Predictor:
     ) -> None:
         self._model = model if ledger.is_planned else unremembered(model)
         self._outputs = outputs
-        self._has_all_outputs = len(outputs) == len(model.output_names) and bool(
-            np.all(np.diff(outputs) == 1)
-        )
+        is_run = bool(np.all(np.diff(outputs) == 1))
+        self._has_all_outputs = is_run and len(outputs) == len(model.output_names)
         self._threads = threads
         self._has_failed = False
         self.batch_size = batch_size
@@ -84,15 +83,19 @@ class Predictor:
         """Identities of the selected outputs, independent of the selection."""
         return tuple(map(str, self._outputs))
 
+    @property
+    def categories(self) -> frozenset[int]:
+        """Features whose numbers are categories."""
+        return category_features(self._model)
+
     def unused(self, n_features: int) -> frozenset[int]:
         """Return features that the selected outputs certainly ignore; see `Model.unused`."""
         return self._model.unused(n_features, self._outputs)
 
     def recording_in(self, journal: Journal) -> Predictor:
         """Return the same predictor with a journal."""
-        return Predictor(
-            self._model, self._outputs, self.ledger, self.batch_size, self._threads, journal
-        )
+        parts = self._model, self._outputs, self.ledger, self.batch_size, self._threads
+        return Predictor(*parts, journal)
 
     def unit(self) -> AbstractContextManager[None]:
         """Run a piece of work whose number is cached at its end; see `Journal.unit`."""

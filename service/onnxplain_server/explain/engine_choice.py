@@ -15,7 +15,7 @@ from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import ComputationHost
 from onnxplain_server.core.model import Model, Note
 from onnxplain_server.core.row_draws import draw
-from onnxplain_server.core.rows import Features, feeds
+from onnxplain_server.core.rows import Features
 from onnxplain_server.effects.background import Background, unmerged
 from onnxplain_server.effects.engine import Effects
 from onnxplain_server.effects.ledger import Ledger
@@ -29,16 +29,15 @@ from onnxplain_server.trees.cached import CachedTrees
 from onnxplain_server.trees.exact import Exact
 from onnxplain_server.trees.kernels.block_pool import BlockPool
 from onnxplain_server.trees.linked import JointRows, Linked
-from onnxplain_server.trees.reading.check import disagreement
+from onnxplain_server.trees.model_check import check_trees
 from onnxplain_server.trees.reading.ensemble import Ensemble
-from onnxplain_server.trees.reading.links import LinkedEnsemble
+from onnxplain_server.trees.reading.links import LinkedEnsemble, linked_sums
 from onnxplain_server.trees.reading.refusal import Refusal
 from onnxplain_server.trees.streaming.block_effects import AffineOutputs
 from onnxplain_server.trees.streaming.blocks import RowBlocks
 from onnxplain_server.trees.streaming.engine import StreamedTrees
 
 _CHECKED_ROWS = 200
-_PROBABILITY_ROUNDING = 1e-5
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,7 +96,7 @@ def choose_engine(  # noqa: PLR0917 - the choice depends on all of these
         return _black_box(predictor, question, resources, _why_no_trees(question, explained.reason))
 
     on = _tree_engine(explained.trees, model, outputs, question, resources, ledger)
-    mismatch = _check_predictions(trees, _source(model), features, question, resources)
+    mismatch = _check_predictions(trees, _source(model), features, resources)
     if mismatch is not None:
         note = Note("TREES_DISAGREE", f"The trees engine was not used, because {mismatch.reason}.")
         return _black_box(
@@ -141,8 +140,7 @@ def _explained_trees(trees: Ensemble | LinkedEnsemble, model: Model) -> Predicti
     if isinstance(trees, Ensemble):
         reason = "the model's outputs are sums over trees, so effects are exact without predicting"
         return PredictionTrees(trees, reason)
-    link = trees.link.value.lower()
-    reason = f"the model's outputs are the {link} of sums over trees, so nothing is predicted"
+    reason = f"the model's outputs are {linked_sums(trees)}, so nothing is predicted"
     return PredictionTrees(trees, reason)
 
 
@@ -213,37 +211,18 @@ def _check_predictions(
     trees: Ensemble | LinkedEnsemble,
     model: Model,
     features: Features,
-    question: Question,
     resources: Resources,
 ) -> Refusal | None:
-    """Compare the trees with the model's predictions on a sample of rows; memoized."""
+    """Compare the trees with the model's predictions on rows and on made ones; memoized."""
 
     def check() -> Refusal | None:
+        pool = BlockPool(resources.threads, Ledger(_SilentHost(resources.host)))
         rows = draw(np.arange(features.n_rows), _CHECKED_ROWS, 0)
         background = unmerged(features.take(rows), np.ones(len(rows)), rows)
         return resources.memo.verdict(
-            background.digest, lambda: _compare(trees, model, background, question, resources)
+            background.digest, lambda: check_trees(trees, model, background, pool)
         )
 
     # An equal request on the same table draws the same rows.
     key = resources.request_key
     return resources.memo.verdict(key, check) if key else check()
-
-
-def _compare(
-    trees: Ensemble | LinkedEnsemble,
-    model: Model,
-    background: Background,
-    question: Question,
-    resources: Resources,
-) -> Refusal | None:
-    features = background.features
-    predicted = model.predict(feeds(features, background.columns)).astype(np.float64)
-    outputs, ledger = np.arange(len(model.output_names)), Ledger(_SilentHost(resources.host))
-    engine = _tree_engine(trees, model, outputs, question, resources, ledger)
-    computed = engine(background).outputs()
-    if isinstance(trees, Ensemble):
-        return disagreement(trees, computed, predicted)
-    if np.allclose(computed, predicted, rtol=0, atol=_PROBABILITY_ROUNDING):
-        return None
-    return Refusal("its trees and their link give other probabilities than the runtime")

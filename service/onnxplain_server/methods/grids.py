@@ -13,7 +13,7 @@ from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.rows import Features
 from onnxplain_server.core.table import listed
 from onnxplain_server.effects.column_values import ColumnDistribution, SortedColumn
-from onnxplain_server.effects.engine import Effects, PiecewiseConstant
+from onnxplain_server.effects.engine import CategoryEngine, Effects, PiecewiseConstant
 from onnxplain_server.effects.grids import (
     GridLayout,
     axis_of,
@@ -159,8 +159,15 @@ class _Axes:
         return self._made[key]
 
     def _spaced(self, feature: int, n_features: int) -> Array:
+        column = self._columns.values(feature)
         is_whole = self._features.is_whole(feature)
-        return axis_of(self._columns.values(feature), self._layout, n_features, is_integer=is_whole)
+        is_whole = is_whole or (feature in self._categories and column.is_whole)
+        return axis_of(column, self._layout, n_features, is_integer=is_whole)
+
+    @property
+    def _categories(self) -> frozenset[int]:
+        effects = self._effects
+        return effects.categories if isinstance(effects, CategoryEngine) else frozenset()
 
     def _steps(self, feature: int) -> Array:
         if not isinstance(self._effects, PiecewiseConstant):

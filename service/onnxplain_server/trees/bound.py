@@ -146,6 +146,10 @@ class TreeEffects(ABC):
     def curves(self, requests: Sequence[tuple[Sequence[int], Sequence[Array]]]) -> Iterator[Matrix]:
         return (self.curve(features, points) for features, points in requests)
 
+    @property
+    def categories(self) -> frozenset[int]:
+        return self._ensemble.categories
+
     def breakpoints(self, feature: int) -> Vector:
         return self._ensemble.axes[feature].breakpoints()
 

@@ -89,6 +89,10 @@ class CachedTrees:
     def batch_count(self, replicate_count: int) -> int:
         return self._engine.batch_count(replicate_count)
 
+    @property
+    def categories(self) -> frozenset[int]:
+        return self._engine.categories
+
     def breakpoints(self, feature: int) -> Vector:
         return self._engine.breakpoints(feature)
 

@@ -125,12 +125,16 @@ def test_metadata_may_name_classes(build, key: str, value: str, found: bool) -> 
     assert scores(model) is found
 
 
-@pytest.mark.parametrize("transform", ["LOGISTIC", "NONE"])
-def test_a_regressor_with_a_link_scores_classes(build, transform: str) -> None:
-    node = build.node("LinearRegressor", "X", "y", domain=ML, coefficients=[1.0, 0, 1],
-                      intercepts=[0.0], post_transform=transform)  # fmt: skip
+@pytest.mark.parametrize(
+    ("transform", "count", "found"),
+    [("LOGISTIC", 2, True), ("NONE", 2, False), ("LOGISTIC", 1, False)],
+)
+def test_a_regressor_with_a_link_scores_classes(build, transform: str, count, found) -> None:
+    """The runtime computes none behind a single column."""
+    weights = {"coefficients": [1.0, 0, 1] * count, "intercepts": [0.0] * count, "targets": count}
+    node = build.node("LinearRegressor", "X", "y", domain=ML, post_transform=transform, **weights)
 
-    assert scores(build([node])) is (transform == "LOGISTIC")
+    assert scores(build([node])) is found
 
 
 def broken_label(build) -> ModelProto:

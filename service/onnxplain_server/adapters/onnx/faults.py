@@ -11,9 +11,11 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import onnxruntime
+
 from onnxplain_server.core.errors import ExplainError, Reason
 
-_CAUSE_LENGTH = 200
+_CAUSE_LENGTH = 300
 _READ_LENGTH = 5000
 _PREFIX = re.compile(r"^\[ONNXRuntimeError\] : \d+ : \w+ : (Exception during initialization: )?")
 _PLACE = re.compile(
@@ -25,6 +27,8 @@ _PATH = re.compile(r"\S*[/\\]\S*")
 _WIDTH = re.compile(r"input: (\S+) for.*index: 1 Got: (\d+) Expected: (\d+)")
 _TYPE = re.compile(r"Actual: \(tensor\((\w+)\)\) , expected: \(tensor\((\w+)\)\)")
 _MEMORY = re.compile(r"bad_alloc|bad allocation|[Ff]ailed to allocate|alloc failed|out of memory")
+_OPSET = re.compile(r"Opset (\d+) is under development.* domain (\S+) is till opset (\d+)")
+_IR_VERSION = re.compile(r"IR version: (\d+), max supported IR version: (\d+)")
 _NODE = re.compile(r"while running (\w+) node\..*?Status Message: (.*)")
 
 
@@ -37,8 +41,10 @@ def loading() -> Iterator[None]:
         raise
     except Exception as fault:  # noqa: BLE001 - foreign errors of any type end here
         refuse_for_memory(fault)
+        message = _too_new(str(fault)[:_READ_LENGTH])
         if type(fault).__name__ == "NotImplemented":
             message = f"The runtime does not support this model: {cause(fault)}"
+        if message:
             raise ExplainError(Reason.UNSUPPORTED_MODEL, message, "model") from None
         message = f"The model is broken: {cause(fault)}"
         raise ExplainError(Reason.INVALID_MODEL, message, "model") from None
@@ -56,6 +62,27 @@ def refuse_for_memory(fault: Exception) -> None:
     if isinstance(fault, MemoryError) or _MEMORY.search(str(fault)[:_READ_LENGTH]):
         message = "The model needs more memory than this server allows for one request."
         raise ExplainError(Reason.OUT_OF_MEMORY, message) from None
+
+
+def _too_new(text: str) -> str:
+    """Say that an opset or IR version is beyond those of the runtime; empty if none is."""
+    runtime = f"onnxruntime {onnxruntime.__version__} takes"
+    if match := _OPSET.search(text):
+        own, domain, most = match.groups()
+        domain = _clean(domain)
+        target = most if domain == "ai.onnx" else f"{{{domain!r}: {most}}}"
+        return (
+            f"The model is too new: opset {own} of {domain}, while {runtime} opsets up to {most}. "
+            f"Export it with target_opset={target}."
+        )
+    if match := _IR_VERSION.search(text):
+        own, most = match.groups()
+        return (
+            f"The model is too new: IR version {own}, while {runtime} versions up to {most}. "
+            f"Export it with an older onnx, or with a lower target_opset, or set its ir_version to "
+            f"{most} where its opset allows that."
+        )
+    return ""
 
 
 def cause(fault: Exception) -> str:
@@ -76,4 +103,15 @@ def cause(fault: Exception) -> str:
 def _clean(text: str) -> str:
     reason = _CONDITION.sub("", _PLACE.sub("", text))
     printable = "".join(letter for letter in _PATH.sub("", reason) if letter.isprintable())
-    return " ".join(printable.split())[:_CAUSE_LENGTH] or "no further cause is known"
+    return _shortened(" ".join(printable.split())) or "no further cause is known"
+
+
+def _shortened(text: str) -> str:
+    """Cut a long text after a sentence, or else after a word."""
+    if len(text) <= _CAUSE_LENGTH:
+        return text
+    start = text[:_CAUSE_LENGTH]
+    sentence, word = start.rfind(". "), start.rfind(" ")
+    if sentence > _CAUSE_LENGTH / 2:
+        return start[: sentence + 1]
+    return f"{start[:word] if word > _CAUSE_LENGTH / 2 else start} ..."

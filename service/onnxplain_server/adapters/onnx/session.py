@@ -24,6 +24,7 @@ from onnxplain_server.core.arrays import Array, Indices, Vector
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.memory import release_freed
 from onnxplain_server.core.model import Input, Note
+from onnxplain_server.trees.reading.categories import read_categories
 from onnxplain_server.trees.reading.ensemble import Ensemble
 from onnxplain_server.trees.reading.links import LinkedEnsemble
 from onnxplain_server.trees.reading.refusal import Refusal
@@ -133,6 +134,20 @@ class OnnxModel:
         if isinstance(trees, Ensemble) and len(trees.feature) > _MANY_NODES:
             release_freed()
         return trees
+
+    @cached_property
+    def categories(self) -> frozenset[int]:
+        """Features whose numbers are categories, as `core.model.category_features`."""
+        trees = self.trees
+        if isinstance(trees, LinkedEnsemble):
+            return trees.ensemble.categories
+        if isinstance(trees, Ensemble):
+            return trees.categories
+        width = self.inputs[0].width if len(self.inputs) == 1 else None
+        try:
+            return read_categories(self._proto, width)
+        except Exception:  # noqa: BLE001 - a model that the runtime loads may still be inconsistent
+            return frozenset()
 
     @cached_property
     def is_affine(self) -> bool:

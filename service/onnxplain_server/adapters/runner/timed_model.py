@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping
 
 from onnxplain_server.core.arrays import Array, Indices, Vector
-from onnxplain_server.core.model import Model, unremembered
+from onnxplain_server.core.model import Model, category_features, unremembered
 from onnxplain_server.telemetry.spans import Spans
 
 
@@ -33,6 +33,11 @@ class TimedModel:
     def roundings(self) -> Vector:
         """Relative rounding errors of the outputs, as `Model.roundings`."""
         return self._model.roundings
+
+    @property
+    def categories(self) -> frozenset[int]:
+        """Features whose numbers are categories, as `core.model.category_features`."""
+        return category_features(self._model)
 
     @property
     def unremembered(self) -> TimedModel:

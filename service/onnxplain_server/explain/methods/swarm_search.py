@@ -29,8 +29,7 @@ from onnxplain_server.methods.swarm import (
     TreeStepReader,
 )
 from onnxplain_server.methods.swarm.perturbation import precision
-from onnxplain_server.trees.kernels.summing import sum_leaves
-from onnxplain_server.trees.reading.check import disagreement
+from onnxplain_server.trees.model_check import check_trees
 from onnxplain_server.trees.reading.ensemble import Ensemble
 from onnxplain_server.trees.reading.refusal import Refusal
 
@@ -116,12 +115,7 @@ def _refuse_disagreement(
     margin: ClassMargin, ensemble: Ensemble, request: BoundRequest, features: Features
 ) -> Refusal | None:
     """Refuse trees whose sums differ from the model's predictions on a sample of rows."""
-    background = _sample(features)
-    columns = enumerate(background.columns)
-    codes = np.stack([ensemble.codes(j, column) for j, column in columns])
-    sums = sum_leaves(ensemble, codes, request.block_pool) @ ensemble.matrix.T + ensemble.offset
-    predicted = margin.model.predict(feeds(features, background.columns)).astype(np.float64)
-    return disagreement(ensemble, sums, predicted)
+    return check_trees(ensemble, margin.model, _sample(features), request.block_pool)
 
 
 def _tree_steps(

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from onnxplain_server.core.arrays import Array, Indices, Matrix, Vector
-from onnxplain_server.core.model import Model, unremembered
+from onnxplain_server.core.model import Model, category_features, unremembered
 from onnxplain_server.explain.prediction.expressions import Predictions
 
 _STEP = 2.0**-24
@@ -60,6 +60,11 @@ class PredictionModel:
         # Where all predictions are 0, whatever the error is makes up all of them.
         relative: Vector = np.divide(error, size, out=np.sign(error), where=size > 0)
         return relative
+
+    @property
+    def categories(self) -> frozenset[int]:
+        """Features whose numbers are categories."""
+        return category_features(self.source)
 
     @property
     def unremembered(self) -> PredictionModel:

@@ -9,13 +9,14 @@ import numpy as np
 
 from onnxplain_server.explain.prediction.expressions import Predictions
 from onnxplain_server.language import Exponentials, Expression, Linear, exponentials_of, form_of
-from onnxplain_server.trees.reading.check import magnitude
 from onnxplain_server.trees.reading.ensemble import Ensemble
-from onnxplain_server.trees.reading.links import AffineMap, LinkedEnsemble, LinkFunction
+from onnxplain_server.trees.reading.links import (
+    AffineMap,
+    LinkedEnsemble,
+    exponential_of,
+    linked_sums,
+)
 from onnxplain_server.trees.reading.refusal import Refusal
-
-_MAX_EXPONENT = 700.0
-"""Largest score whose exponential is certainly in the range of float64."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,7 +44,7 @@ def put_behind(
     """
     sums, result = "sums over trees", "effects are exact without predicting"
     if isinstance(trees, LinkedEnsemble):
-        sums, result = f"the {trees.link.value.lower()} of {sums}", "nothing is predicted"
+        sums, result = linked_sums(trees), "nothing is predicted"
     affine = _affine(predictions)
     if affine is not None:
         return PredictionTrees(
@@ -74,7 +75,8 @@ def _map(forms: Sequence[Linear], positions: Mapping[str, int]) -> AffineMap:
 
 def _combined(trees: Ensemble | LinkedEnsemble, affine: AffineMap) -> Ensemble | LinkedEnsemble:
     if isinstance(trees, LinkedEnsemble):
-        return replace(trees, combination=affine)
+        own = trees.combination
+        return replace(trees, combination=affine if own is None else affine.after(own))
     matrix, offset = affine.after(AffineMap(trees.matrix, trees.offset))
     return replace(trees, matrix=np.ascontiguousarray(matrix), offset=offset)
 
@@ -86,18 +88,17 @@ def _exponential(
     arguments = [argument for form in forms for argument in form.arguments]
     scores = _combined(trees, _map(arguments, predictions.positions))
     assert isinstance(scores, Ensemble)  # noqa: S101 - as `trees`
-    if not magnitude(scores).max() <= _MAX_EXPONENT:
-        return Refusal("an exponential of its sums over trees could exceed the range of float64")
     matrix = np.zeros((len(forms), len(arguments)))
     start = 0
     for row, form in zip(matrix, forms, strict=True):
         row[start : start + len(form.factors)] = form.factors
         start += len(form.factors)
     outer = AffineMap(matrix, np.array([form.constant for form in forms]))
-    return PredictionTrees(
-        LinkedEnsemble(scores, LinkFunction.EXPONENTIAL, outer),
-        "each prediction is linear in exponentials of sums over trees, so nothing is predicted",
-    )
+    linked = exponential_of(scores, outer)
+    if isinstance(linked, Refusal):
+        return linked
+    reason = "each prediction is linear in exponentials of sums over trees, so nothing is predicted"
+    return PredictionTrees(linked, reason)
 
 
 def _not_affine(predictions: Predictions, sums: str) -> str:

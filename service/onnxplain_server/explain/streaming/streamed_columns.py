@@ -59,6 +59,10 @@ class _Cast:
         return self.column.is_text
 
     @property
+    def is_whole(self) -> bool:
+        return self.column.is_whole
+
+    @property
     def missing(self) -> Array:
         return self.column.missing
 

@@ -3,5 +3,6 @@
 Reading order: `walk` visits the graph (`onnx_nodes`, `preparation`, `column_moves`,
 `tree_operators`), `structure`, `shared_nodes` and `splits` turn its nodes into trees, `ensemble`
 and `feature_axes` assemble the arrays; `forest`, `links` and `check` build on them.
+`special_cases` tells where the runtime differs from ONNX.
 Nothing here predicts, or knows of tables and requests; a model that does not fit is a `Refusal`.
 """

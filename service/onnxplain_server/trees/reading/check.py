@@ -1,4 +1,4 @@
-"""Check of an ensemble against the model's own predictions, within the rounding of float32 sums."""
+"""Check of trees against the model's own predictions, within the rounding of float32 sums."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from onnxplain_server.core.arrays import Matrix, Vector
 from onnxplain_server.trees.reading.ensemble import Ensemble
 from onnxplain_server.trees.reading.refusal import Refusal
 
-_RELATIVE = 1e-5
+RELATIVE = 1e-5
 _ROUNDING = 2.0**-24
 """Relative error of one float32 addition."""
 
@@ -26,7 +26,7 @@ def disagreement(ensemble: Ensemble, sums: Matrix, predicted: Matrix) -> Refusal
     Refusal or None
         None where they agree within the rounding of float32 sums.
     """
-    allowed = _RELATIVE * np.abs(predicted) + rounding(ensemble)
+    allowed = RELATIVE * np.abs(predicted) + rounding(ensemble)
     wrong = ~(np.abs(sums - predicted) <= allowed)
     if not wrong.any():
         return None

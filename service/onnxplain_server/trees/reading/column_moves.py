@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from onnx import NodeProto
@@ -27,7 +28,7 @@ def select_columns(tensor: FeatureColumns | Scores, chosen: Indices) -> FeatureC
         raise RefusedError("the model selects columns that do not exist")
     if isinstance(tensor, FeatureColumns):
         return FeatureColumns(tuple(tensor.columns[i] for i in chosen))
-    return Scores(tensor.matrix[chosen], tensor.offset[chosen])
+    return replace(tensor, matrix=tensor.matrix[chosen], offset=tensor.offset[chosen])
 
 
 def gather(
@@ -81,7 +82,8 @@ def concatenate(node: NodeProto, inputs: Inputs) -> FeatureColumns | Scores:
         )
     scores = _as_scores(node, inputs)
     matrix = np.concatenate([score.matrix for score in scores])
-    return Scores(matrix, np.concatenate([score.offset for score in scores]))
+    offset = np.concatenate([score.offset for score in scores])
+    return Scores(matrix, offset, scores[0].is_exponential)
 
 
 def add(node: NodeProto, inputs: Inputs) -> Scores:
@@ -94,11 +96,11 @@ def add(node: NodeProto, inputs: Inputs) -> Scores:
     share = 1 / len(scores) if node.op_type == "Mean" else 1.0
     if any(len(score.offset) not in {1, count} for score in scores):
         raise RefusedError("the model adds columns to others")
-    total = Scores(np.zeros((count, scores[0].matrix.shape[1])), np.zeros(count))
+    matrix, offset = np.zeros((count, scores[0].matrix.shape[1])), np.zeros(count)
     for sign, score in zip(signs, scores, strict=True):
-        matrix = total.matrix + share * sign * score.matrix
-        total = Scores(matrix, total.offset + share * sign * score.offset)
-    return total
+        matrix = matrix + share * sign * score.matrix
+        offset = offset + share * sign * score.offset
+    return Scores(matrix, offset, scores[0].is_exponential)
 
 
 def multiply(node: NodeProto, inputs: Inputs) -> Scores:
@@ -112,7 +114,8 @@ def multiply(node: NodeProto, inputs: Inputs) -> Scores:
         factor = 1 / factor
     if len(factor) not in {1, len(scores.offset)} or not np.isfinite(factor).all():
         raise RefusedError("the model does not multiply its scores by one finite factor per column")
-    return Scores(scores.matrix * factor[:, np.newaxis], scores.offset * factor)
+    matrix, offset = scores.matrix * factor[:, np.newaxis], scores.offset * factor
+    return replace(scores, matrix=matrix, offset=offset)
 
 
 MOVING: Mapping[
@@ -147,12 +150,16 @@ def _end(value: int) -> int | None:
 
 def _as_scores(node: NodeProto, inputs: Inputs) -> list[Scores]:
     """Convert scores and constants to scores with the same number of targets."""
-    count = max((t.matrix.shape[1] for t in inputs if isinstance(t, Scores)), default=0)
+    own = [tensor for tensor in inputs if isinstance(tensor, Scores)]
+    kinds = {score.is_exponential for score in own}
+    if len(kinds) > 1:
+        raise RefusedError(f"the model mixes sums over trees and exponentials in {node.op_type}")
+    count = max((score.matrix.shape[1] for score in own), default=0)
     scores = []
     for tensor in inputs:
         if isinstance(tensor, np.ndarray):
             values = tensor.astype(np.float64).reshape(-1)
-            scores.append(Scores(np.zeros((len(values), count)), values))
+            scores.append(Scores(np.zeros((len(values), count)), values, *kinds))
         elif isinstance(tensor, Scores):
             scores.append(tensor.wide(count))
         else:

@@ -12,13 +12,14 @@ from onnx import ModelProto
 
 from onnxplain_server.core.arrays import Array, Indices, Int32Vector, Matrix, Vector
 from onnxplain_server.trees.reading.axes import END, Axis, Keys
+from onnxplain_server.trees.reading.categories import tested_categories
 from onnxplain_server.trees.reading.feature_axes import build_axes, text_categories
-from onnxplain_server.trees.reading.merging import refuse_merged_tests
 from onnxplain_server.trees.reading.nodes import Mode, Nodes
 from onnxplain_server.trees.reading.refusal import Refusal, RefusedError
 from onnxplain_server.trees.reading.shared_nodes import TreeStructure, expand_shared_nodes
+from onnxplain_server.trees.reading.special_cases.merging import refuse_merged_tests
 from onnxplain_server.trees.reading.splits import KeyRuns, merge_runs, true_runs
-from onnxplain_server.trees.reading.structure import leaf_values, link_nodes
+from onnxplain_server.trees.reading.structure import link_nodes
 from onnxplain_server.trees.reading.walk import BoundOperator, TreeGraph, walk_graph, walk_to_trees
 
 Int32Array = npt.NDArray[np.int32]
@@ -71,6 +72,8 @@ class Ensemble:
         Outputs are matrix · (sum of values) + offset.
     depth : int
         Most steps from a root to a leaf.
+    categories : frozenset of int
+        Features that are only looked up, or tested for equality or membership.
     """
 
     axes: tuple[Axis, ...]
@@ -86,13 +89,11 @@ class Ensemble:
     matrix: Matrix
     offset: Vector
     depth: int
+    categories: frozenset[int] = frozenset()
 
     def codes(self, feature: int, values: Array) -> Int32Array:
         """Return the lower border of each value's cell: (n,)."""
-        codes: Int32Array = (self.first[feature] + self.axes[feature].cells(values)).astype(
-            np.int32
-        )
-        return codes
+        return _int32(self.first[feature] + self.axes[feature].cells(values))
 
 
 def read_ensemble(model: ModelProto, width: int | None = None) -> Ensemble | Refusal:
@@ -112,7 +113,10 @@ def read_ensemble(model: ModelProto, width: int | None = None) -> Ensemble | Ref
         features.
     """
     try:
-        return _build(walk_graph(model, width))
+        graph = walk_graph(model, width)
+        if graph.exponents is not None:
+            return Refusal("the model computes Exp after its trees, so it is no sum")
+        return build_ensemble(graph)
     except RefusedError as refused:
         return Refusal(refused.reason)
 
@@ -128,7 +132,7 @@ def read_tree_sums(model: ModelProto, width: int | None = None) -> Ensemble | Re
         Its outputs are those sums. A refusal where trees compare other values than features.
     """
     try:
-        return _build(walk_to_trees(model, width))
+        return build_ensemble(walk_to_trees(model, width))
     except RefusedError as refused:
         return Refusal(refused.reason)
 
@@ -155,18 +159,21 @@ def _expand(bound: BoundOperator) -> _ExpandedOperator:
     operator = bound.operator
     nodes = operator.nodes
     graph = link_nodes(nodes, len(bound.columns))
-    values = leaf_values(nodes, operator.target_count)
-    refuse_merged_tests(nodes, graph, values)
+    refuse_merged_tests(nodes, graph, operator.values)
     column_features = np.array([column.feature for column in bound.columns], dtype=np.intp)
     inner = nodes.modes != Mode.LEAF
     features = np.full(len(nodes.modes), -1)
     features[inner] = column_features[nodes.columns[inner]]
     return _ExpandedOperator(
-        bound, features, operator.share * values, expand_shared_nodes(nodes, graph, features)
+        bound,
+        features,
+        operator.share * operator.values,
+        expand_shared_nodes(nodes, graph, features),
     )
 
 
-def _build(graph: TreeGraph) -> Ensemble:
+def build_ensemble(graph: TreeGraph) -> Ensemble:
+    """Build the trees of a graph, whose outputs are its scores; may raise RefusedError."""
     operators = [_expand(bound) for bound in graph.trees]
     features = np.concatenate(
         [operator.features[operator.structure.origin] for operator in operators]
@@ -190,6 +197,7 @@ def _build(graph: TreeGraph) -> Ensemble:
         matrix,
         graph.scores.offset,
         max(operator.structure.depth for operator in operators),
+        tested_categories(graph),
     )
 
 

@@ -11,8 +11,8 @@ from onnxplain_server.core.arrays import Vector
 from onnxplain_server.trees.reading.ensemble import Ensemble, read_tree_sums
 from onnxplain_server.trees.reading.onnx_nodes import (
     TREE_OPERATORS,
-    Attributes,
     aggregate_function,
+    base_values,
     post_transform,
 )
 from onnxplain_server.trees.reading.refusal import Refusal
@@ -54,8 +54,7 @@ def read_forest(model: ModelProto, width: int | None = None) -> Forest | Refusal
 def _has_base_or_link(model: ModelProto) -> list[bool]:
     """Return, by tree operator, whether its sum starts from a base or ends in a link."""
     return [
-        bool(Attributes(node).numbers("base_values", "base_values_as_tensor").any())
-        or post_transform(node) != "NONE"
+        bool(base_values(node).any()) or post_transform(node) != "NONE"
         for node in _tree_nodes(model)
     ]
 

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import NamedTuple
 
 import numpy as np
+from onnx import ModelProto
 
 from onnxplain_server.core.arrays import Array, Matrix, Vector
-from onnxplain_server.trees.reading.ensemble import Ensemble
+from onnxplain_server.trees.reading.check import magnitude
+from onnxplain_server.trees.reading.ensemble import Ensemble, build_ensemble
+from onnxplain_server.trees.reading.refusal import Refusal, RefusedError
+from onnxplain_server.trees.reading.walk import walk_graph
+
+_MAX_EXPONENT = 700.0
+"""Largest score whose exponential is certainly in the range of float64."""
 
 
 class LinkFunction(Enum):
@@ -100,6 +107,13 @@ class LinkedEnsemble:
             return linked
         return linked @ self.combination.matrix.T + self.combination.offset
 
+    def combine_errors(self, errors: Matrix) -> Matrix:
+        """Bound errors of outputs by those of linked scores: (n, n_scores) to (n, n_outputs)."""
+        if self.combination is None:
+            return errors
+        bound: Matrix = errors @ np.abs(self.combination.matrix).T
+        return bound
+
     def to_linked(self, targets: Matrix) -> Matrix:
         """Compute linked scores from sums of leaves: (n, n_targets) to (n, n_scores)."""
         scores = targets @ self.ensemble.matrix.T + self.ensemble.offset
@@ -111,3 +125,37 @@ class LinkedEnsemble:
             powers = np.exp(scores - scores.max(axis=1, keepdims=True))
         shares: Matrix = powers / powers.sum(axis=1, keepdims=True)
         return shares
+
+
+def read_exponentials(model: ModelProto, width: int | None = None) -> LinkedEnsemble | Refusal:
+    """Read the trees of a model whose outputs are affine functions of exponentials of sums.
+
+    Parameters are those of `read_ensemble`, as are refusals.
+    """
+    try:
+        graph = walk_graph(model, width)
+        if graph.exponents is None:
+            return Refusal("the model computes no exponential after its trees")
+        return exponential_of(
+            build_ensemble(replace(graph, scores=graph.exponents)),
+            AffineMap(graph.scores.matrix, graph.scores.offset),
+        )
+    except RefusedError as refused:
+        return Refusal(refused.reason)
+
+
+def exponential_of(scores: Ensemble, outer: AffineMap) -> LinkedEnsemble | Refusal:
+    """Put exponentials behind scores, and outputs behind the exponentials."""
+    if not magnitude(scores).max() <= _MAX_EXPONENT:
+        return Refusal("an exponential of its sums over trees could exceed the range of float64")
+    matrix, offset = outer
+    is_plain = np.array_equal(matrix, np.eye(len(offset))) and not offset.any()
+    return LinkedEnsemble(scores, LinkFunction.EXPONENTIAL, None if is_plain else outer)
+
+
+def linked_sums(trees: LinkedEnsemble) -> str:
+    """Say what the outputs are, for the receipt."""
+    link = trees.link.value.lower()
+    if trees.combination is None:
+        return f"the {link} of sums over trees"
+    return f"linear in the {link} of sums over trees"

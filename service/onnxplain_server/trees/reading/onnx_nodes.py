@@ -18,13 +18,18 @@ ML = "ai.onnx.ml"
 STANDARD_DOMAINS = frozenset({"", "ai.onnx", ML})
 TREE_OPERATORS = frozenset({"TreeEnsembleRegressor", "TreeEnsembleClassifier", "TreeEnsemble"})
 
+_SUMS = TREE_OPERATORS | {"LinearRegressor"}
+
 _TREE_LISTS = ("nodes_", "target_", "class_", "leaf_", "tree_roots", "membership_")
 """Beginnings of the names of lists that describe trees, with a value per node or leaf."""
 _LISTS = frozenset({AttributeProto.INTS, AttributeProto.FLOATS, AttributeProto.STRINGS})
 
-_POST_TRANSFORMS = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")
+_POST_TRANSFORMS = ("NONE", "LOGISTIC", "SOFTMAX", "SOFTMAX_ZERO", "PROBIT")
+"""By the numbers that TreeEnsemble (ai.onnx.ml 5) has in place of names, as onnxruntime reads them:
+in ONNX's definition, 1 is SOFTMAX and 2 LOGISTIC."""
 _AGGREGATES = ("AVERAGE", "SUM", "MIN", "MAX")
-"""In the order of the numbers that TreeEnsemble (ai.onnx.ml 5) has in place of names."""
+"""By number, likewise."""
+_LABELS = ("classlabels_strings", "classlabels_int64s")
 
 
 class Attributes:
@@ -79,6 +84,11 @@ class Attributes:
             return np.array(content.ints, dtype=np.int64)
         raise TypeError(f"{name} is no list of numbers")
 
+    def count(self, name: str, text: bytes) -> int:
+        """Count a text in a list."""
+        content = self._content(name)
+        return 0 if content is None else list(content.strings).count(text)
+
     def codes(self, name: str, codes: Mapping[bytes, int], other: int) -> npt.NDArray[np.uint8]:
         """Return the code of each text of a list; `other` for texts without one."""
         content = self._content(name)
@@ -111,6 +121,27 @@ def attribute(node: NodeProto, name: str, default: Any = None) -> Any:
 def post_transform(node: NodeProto) -> str:
     """Return the link after a node's sum: NONE, LOGISTIC, SOFTMAX, SOFTMAX_ZERO or PROBIT."""
     return _enum_name(attribute(node, "post_transform", "NONE"), _POST_TRANSFORMS)
+
+
+def link_name(node: NodeProto) -> str:
+    """Return the link that onnxruntime computes: behind a single column, none but PROBIT."""
+    name = post_transform(node)
+    is_single = node.op_type in _SUMS and column_count(node) == 1
+    return "NONE" if is_single and name != "PROBIT" else name
+
+
+def column_count(node: NodeProto) -> int:
+    """Return the number of targets or classes of a tree operator or LinearRegressor."""
+    attributes = Attributes(node)
+    if node.op_type == "TreeEnsembleClassifier":
+        return len(attributes.texts(*_LABELS))
+    name = "targets" if node.op_type == "LinearRegressor" else "n_targets"
+    return int(attributes.value(name, 1))
+
+
+def base_values(node: NodeProto) -> Vector:
+    """Return what a tree operator adds to its sums; empty where it adds nothing."""
+    return Attributes(node).numbers("base_values", "base_values_as_tensor")
 
 
 def aggregate_function(node: NodeProto) -> str:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from onnxplain_server.core.arrays import Array, Indices
+from onnxplain_server.core.arrays import Array, Indices, Vector
 from onnxplain_server.trees.reading.axes import (
     END,
     FIRST,
@@ -24,14 +24,25 @@ from onnxplain_server.trees.reading.axes import (
     value_of,
 )
 from onnxplain_server.trees.reading.nodes import Mode, Nodes
-from onnxplain_server.trees.reading.tensor_columns import Column, FeatureSteps, Lookup, Step, lookup
+from onnxplain_server.trees.reading.tensor_columns import (
+    Column,
+    DType,
+    FeatureSteps,
+    Lookup,
+    Step,
+    lookup,
+)
 
 Truth = npt.NDArray[np.bool_]
 
 _TRUTH = np.array(
     [[1, 1, 0], [1, 0, 0], [0, 1, 1], [0, 0, 1], [0, 1, 0], [1, 0, 1]], dtype=bool
 )  # for values that are less than, equal to and greater than the threshold, by mode
+_COMPARED = frozenset({np.dtype(np.float64), np.dtype(np.float32)})
 _TO_FLOAT = Step(lambda values: values.astype(np.float32), 1, "Cast")
+_TO_INTEGER = Step(np.trunc, 1, "Cast")
+_MAX_TESTS = 30
+"""Most members of a set, and the greatest one, that the runtime tests one by one."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -89,11 +100,11 @@ def merge_runs(parts: Sequence[KeyRuns]) -> KeyRuns:
 
 def _as_compared(column: Column) -> Column:
     """Return the column in the type of the comparison: float64 stays, others become float32."""
-    if isinstance(column, Lookup):
-        is_compared = column.values.dtype in {np.dtype(np.float64), np.dtype(np.float32)}
-    else:
-        is_compared = column(np.zeros(1)).dtype in {np.dtype(np.float64), np.dtype(np.float32)}
-    return column if is_compared else column.then(_TO_FLOAT)
+    return column if _type_of(column) in _COMPARED else column.then(_TO_FLOAT)
+
+
+def _type_of(column: Column) -> DType:
+    return column.values.dtype if isinstance(column, Lookup) else column(np.zeros(1)).dtype
 
 
 def _chains(nodes: Nodes, chosen: Indices, chain: FeatureSteps) -> KeyRuns:
@@ -120,13 +131,27 @@ def _lookups(nodes: Nodes, chosen: Indices, column: Lookup, categories: Array | 
 
 def _member(nodes: Nodes, node: np.intp, column: Column, categories: Array | None) -> KeyRuns:
     """Find runs of a node of mode MEMBER, as a lookup of its members."""
-    members = np.unique(nodes.members[int(node)].astype(np.float32))
-    is_member = lookup(column, members, np.ones(len(members), np.float32), np.float32(0))
+    members = nodes.members[int(node)]
+    if is_big_set(members):
+        column = column.then(_TO_INTEGER)
+    dtype = _type_of(column)
+    keys = np.unique(members.astype(dtype))
+    is_member = lookup(column, keys, np.ones(len(keys), np.float32), np.float32(0))
     ends, order = _pieces(is_member, categories)
     truth = is_member.values[order] == 1
-    if isinstance(column, FeatureSteps) and np.isnan(column(np.array([np.nan]))[0]):
+    if isinstance(column, Lookup):
+        truth |= np.isnan(column.values[order]) & nodes.missing_is_true[node]
+    elif np.isnan(column(np.array([np.nan]))[0]):
         truth[-1] = nodes.missing_is_true[node]
     return _join(np.array([node]), truth[np.newaxis], ends[np.newaxis])
+
+
+def is_big_set(members: Vector) -> bool:
+    """Return whether the runtime looks integers up in a set, for which it truncates values.
+
+    It tests smaller sets for equality, member by member.
+    """
+    return len(members) > _MAX_TESTS or bool(np.any((members < 0) | (members > _MAX_TESTS)))
 
 
 def _pieces(column: Lookup, categories: Array | None) -> tuple[Keys, Indices]:

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from onnxplain_server.core.arrays import Counts, Indices, Matrix, sorted_distinct
+from onnxplain_server.core.arrays import Counts, Indices, sorted_distinct
 from onnxplain_server.trees.reading.nodes import Ids, Mode, Nodes
 from onnxplain_server.trees.reading.refusal import RefusedError
 
@@ -49,19 +49,6 @@ def link_nodes(nodes: Nodes, column_count: int) -> NodeGraph:
     counts = np.bincount(true[inner], minlength=len(true))
     counts += np.bincount(false[inner], minlength=len(true))
     return NodeGraph(_roots(nodes, counts), true, false, counts)
-
-
-def leaf_values(nodes: Nodes, target_count: int) -> Matrix:
-    """Add up the weights of each node: (n_nodes, n_targets); those of inner nodes are ignored."""
-    wrong = (nodes.targets < 0) | (nodes.targets >= target_count)
-    if wrong.any():
-        i = int(np.argmax(wrong))
-        place = f"tree {nodes.leaf_tree_ids[i]}, node {nodes.leaf_node_ids[i]}"
-        raise RefusedError(f"{place} has a weight for target {nodes.targets[i]} of {target_count}")
-    cells = leaf_positions(nodes) * target_count + nodes.targets
-    size = len(nodes.node_ids) * target_count
-    values = np.bincount(cells, nodes.weights, size).astype(np.float64, copy=False)
-    return values.reshape(-1, target_count)
 
 
 def leaf_positions(nodes: Nodes) -> Indices:

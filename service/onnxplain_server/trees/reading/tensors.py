@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -20,23 +20,26 @@ class FeatureColumns:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scores:
-    """Tensor after the trees: (n_rows, n_columns), affine in the sums of leaves.
+    """Tensor after the trees: (n_rows, n_columns), affine in the sums of leaves or in exponentials.
 
     Attributes
     ----------
     matrix : (n_columns, n_targets)
-        Targets of all tree operators visited so far, in their order.
+        Targets of all tree operators visited so far, in their order; or exponentials likewise.
     offset : (n_columns,)
+    is_exponential : bool
+        Whether the columns are affine in exponentials of sums, and not in the sums.
     """
 
     matrix: Matrix
     offset: Vector
+    is_exponential: bool = False
 
     def wide(self, target_count: int) -> Scores:
         """Return the same scores over `target_count` targets."""
         matrix = np.zeros((len(self.matrix), target_count))
         matrix[:, : self.matrix.shape[1]] = self.matrix
-        return Scores(matrix, self.offset)
+        return replace(self, matrix=matrix)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +50,22 @@ class Opaque:
     ----------
     reason : str
         Reason of the refusal if an output needs this tensor.
+    feeds_trees : bool
+        Whether trees are between it and the operator that the reason names.
     """
 
     reason: str
+    feeds_trees: bool = False
 
+    def beside_trees(self) -> Opaque:
+        """Return the same tensor where it meets scores, or is an output."""
+        if self.feeds_trees:
+            return self
+        return replace(self, reason=self.reason.replace(BEFORE_TREES, "beside its trees"))
+
+
+BEFORE_TREES = "before its trees"
+"""End of the reasons of operators on features, as long as they may feed trees."""
 
 Tensor: TypeAlias = FeatureColumns | Scores | Opaque | Array
 """An array is a constant."""

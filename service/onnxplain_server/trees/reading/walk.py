@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto
@@ -57,12 +57,18 @@ class TreeGraph:
         Types of the features, in the order of the inputs.
     trees : tuple of BoundOperator
     scores : Scores
-        Concatenated columns of the outputs, over the targets of all trees.
+        Concatenated columns of the outputs, over the targets of all trees or the exponents.
+    exponents : Scores or None
+        Sums of which the outputs are affine in the exponentials; None where they are sums.
+    others : frozenset of int
+        Features that other operators than trees use in a way that is not known.
     """
 
     dtypes: tuple[DType, ...]
     trees: tuple[BoundOperator, ...]
     scores: Scores
+    exponents: Scores | None
+    others: frozenset[int]
 
 
 def walk_graph(model: ModelProto, width: int | None) -> TreeGraph:
@@ -77,7 +83,7 @@ def walk_graph(model: ModelProto, width: int | None) -> TreeGraph:
     Raises
     ------
     RefusedError
-        Where an output is no affine function of sums over trees.
+        Where an output is no affine function of sums over trees, or of exponentials of sums.
     """
     if not any(node.op_type in TREE_OPERATORS for node in model.graph.node):
         raise RefusedError("the model has no trees")
@@ -112,6 +118,8 @@ class _Walker:
         self._refused: list[str] = []
         self._trees: list[BoundOperator] = []
         self._target_count = 0
+        self._exponents: list[Scores] = []
+        self._others: set[int] = set()
         self._dtypes: list[DType] = []
         self._tensors: dict[str, Tensor] = {
             tensor.name: to_array(tensor) for tensor in self._graph.initializer
@@ -139,46 +147,81 @@ class _Walker:
                 tensor = self._interpret(node, inputs)
             except RefusedError as refused:
                 tensor = Opaque(refused.reason)
-            if node.op_type in TREE_OPERATORS and isinstance(tensor, Opaque):
-                self._refused.append(tensor.reason)
+            if isinstance(tensor, Opaque):
+                self._note_opaque(node, tensor, inputs)
             for position, name in enumerate(node.output):
                 labels = node.op_type == "TreeEnsembleClassifier" and position == 0
                 self._tensors[name] = Opaque("the model gives class labels") if labels else tensor
+
+    def _note_opaque(self, node: NodeProto, tensor: Opaque, inputs: column_moves.Inputs) -> None:
+        """Note trees that cannot be read, and features that go into what is not known."""
+        if node.op_type in TREE_OPERATORS:
+            self._refused.append(tensor.reason)
+        taken = (t for t in inputs if isinstance(t, FeatureColumns))
+        self._others.update(column.feature for t in taken for column in t.columns)
 
     def result(self) -> TreeGraph:
         """Concatenate the outputs."""
         outputs = [self._tensors.get(value.name) for value in self._graph.output]
         for tensor in outputs:
             if isinstance(tensor, Opaque):
-                raise RefusedError(tensor.reason)
-        scores = [t.wide(self._target_count) for t in outputs if isinstance(t, Scores)]
+                raise RefusedError(tensor.beside_trees().reason)
+        scores = [t for t in outputs if isinstance(t, Scores)]
         if len(scores) < len(outputs) or not scores:
             raise RefusedError("not all of the model's outputs come from trees")
+        if len({score.is_exponential for score in scores}) > 1:
+            raise RefusedError("some of its outputs are sums over trees, others exponentials")
+        if not scores[0].is_exponential:
+            return self._graph_of(self._joined(scores, self._target_count), None)
+        exponents = self._joined(self._exponents, self._target_count)
+        return self._graph_of(self._joined(scores, len(exponents.offset)), exponents)
+
+    @staticmethod
+    def _joined(parts: Sequence[Scores], count: int) -> Scores:
+        """Concatenate columns over `count` targets or exponents."""
+        scores = [part.wide(count) for part in parts]
         matrix = np.concatenate([score.matrix for score in scores])
         offset = np.concatenate([score.offset for score in scores])
-        return TreeGraph(tuple(self._dtypes), tuple(self._trees), Scores(matrix, offset))
+        return Scores(matrix, offset)
 
     def sums(self) -> TreeGraph:
         """Return the trees, all of which must be readable, without the operators after them."""
         if self._refused:
             raise RefusedError(self._refused[0])
         scores = Scores(np.eye(self._target_count), np.zeros(self._target_count))
-        return TreeGraph(tuple(self._dtypes), tuple(self._trees), scores)
+        return self._graph_of(scores, None)
+
+    def _graph_of(self, scores: Scores, exponents: Scores | None) -> TreeGraph:
+        others = frozenset(self._others)
+        return TreeGraph(tuple(self._dtypes), tuple(self._trees), scores, exponents, others)
 
     def _interpret(self, node: NodeProto, inputs: column_moves.Inputs) -> Tensor:
         opaque = next((tensor for tensor in inputs if isinstance(tensor, Opaque)), None)
         if opaque is not None:
-            return opaque
+            return _pass_on(opaque, node, inputs)
         if node.domain not in STANDARD_DOMAINS:
             return Opaque(f"the model computes {node.domain}:{node.op_type}")
         if node.op_type == "Constant":
             return _constant(node)
+        return self._compute(node, inputs)
+
+    def _compute(self, node: NodeProto, inputs: column_moves.Inputs) -> Tensor:
+        """Interpret an operator on tensors that are all understood."""
         if node.op_type in TREE_OPERATORS:
             return self._bind(node, inputs)
         operand = next((t for t in inputs if isinstance(t, FeatureColumns | Scores)), None)
         if operand is None:
             return Opaque(f"the model computes constants with {node.op_type}")
+        if node.op_type == "Exp" and isinstance(operand, Scores) and not operand.is_exponential:
+            return self._exponential(operand)
         return _apply(node, operand, inputs)
+
+    def _exponential(self, exponents: Scores) -> Scores:
+        """Return new exponentials, of these columns."""
+        first = sum(len(known.offset) for known in self._exponents)
+        self._exponents.append(exponents)
+        count = len(exponents.offset)
+        return Scores(np.eye(count, first + count, first), np.zeros(count), is_exponential=True)
 
     def _bind(self, node: NodeProto, inputs: column_moves.Inputs) -> Scores:
         """Read a tree operator and bind it to its columns."""
@@ -192,6 +235,14 @@ class _Walker:
         matrix = np.zeros((len(operator.offset), self._target_count))
         matrix[:, first:] = operator.matrix
         return Scores(matrix, operator.offset)
+
+
+def _pass_on(opaque: Opaque, node: NodeProto, inputs: column_moves.Inputs) -> Opaque:
+    """Return what a node makes of an input that is not understood."""
+    if node.op_type in TREE_OPERATORS:
+        return replace(opaque, feeds_trees=True)
+    is_joined = any(isinstance(tensor, Scores) for tensor in inputs)
+    return opaque.beside_trees() if is_joined else opaque
 
 
 def _constant(node: NodeProto) -> Array:
@@ -232,9 +283,10 @@ def _combine(node: NodeProto, operand: Scores, inputs: column_moves.Inputs) -> S
     if node.op_type == "Cast" and attribute(node, "to", 0) in _FLOATS:
         return operand
     if node.op_type == "Neg":
-        return Scores(-operand.matrix, -operand.offset)
+        return replace(operand, matrix=-operand.matrix, offset=-operand.offset)
     if node.op_type in column_moves.ADDING:
         return column_moves.add(node, inputs)
     if node.op_type in column_moves.MULTIPLYING:
         return column_moves.multiply(node, inputs)
-    raise RefusedError(f"the model computes {node.op_type} after its trees, so it is no sum")
+    after = "an exponential of its trees" if operand.is_exponential else "its trees"
+    raise RefusedError(f"the model computes {node.op_type} after {after}, so it is no sum")

@@ -74,6 +74,10 @@ class ColumnSummary:
         return bool(self.sums.levels.dtype == object)
 
     @property
+    def is_whole(self) -> bool:
+        return self.sums.is_whole
+
+    @property
     def missing(self) -> Array:
         count = 1 if self.sums.missing_rows else 0
         return np.full(count, "" if self.is_text else np.nan, self.sums.levels.dtype)

@@ -220,7 +220,7 @@ def test_a_logistic_that_the_runtime_leaves_out_is_not_undone(build) -> None:
     content = build([regressor(build, "LOGISTIC")]).SerializeToString()
 
     assert load(content).predict({"X": ROWS})[:, 0] == pytest.approx(after_stump(-1.5, 0.75))
-    assert "not compute the model's answer as LOGISTIC" in refusal(content)
+    assert "the model's answer is already additive" in refusal(content)
 
 
 def test_a_sigmoid_after_trees_is_undone_through_what_only_moves_values(build) -> None:
@@ -293,7 +293,7 @@ def test_a_product_of_features_is_refused(build) -> None:
 def test_a_classifier_on_top_of_another_is_refused(build) -> None:
     content = build(
         [
-            regressor(build, "LOGISTIC", outputs="p"),
+            regressor(build, "LOGISTIC", outputs="p", n_targets=2),
             build.node("Mul", "p two", "score"),
             build.node("Sigmoid", "score", "y"),
         ],

@@ -7,7 +7,7 @@ from onnx import NodeProto
 
 from onnxplain_server.adapters.onnx.analysis.ensembles import LINKED
 from onnxplain_server.adapters.onnx.analysis.graph import Graph
-from onnxplain_server.trees.reading.onnx_nodes import Attributes, aggregate_function, post_transform
+from onnxplain_server.trees.reading.onnx_nodes import Attributes, aggregate_function, link_name
 
 PASSING = frozenset(
     {
@@ -84,9 +84,9 @@ def _keeps_additive(graph: Graph, node: NodeProto, *, is_prepared: bool) -> bool
 
 def _is_sum(node: NodeProto) -> bool:
     """Check that a node only sums or averages its leaf values or coefficients."""
-    return post_transform(node) == "NONE" and aggregate_function(node) in {"SUM", "AVERAGE"}
+    return link_name(node) == "NONE" and aggregate_function(node) in {"SUM", "AVERAGE"}
 
 
 def _is_average(node: NodeProto) -> bool:
     weights = Attributes(node).numbers("class_weights_as_tensor", "class_weights")
-    return post_transform(node) == "NONE" and bool(np.all((weights >= 0) & (weights <= 1)))
+    return link_name(node) == "NONE" and bool(np.all((weights >= 0) & (weights <= 1)))

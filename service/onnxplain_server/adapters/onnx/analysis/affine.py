@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from onnx import ModelProto, NodeProto, TensorProto
 
-from onnxplain_server.trees.reading.onnx_nodes import post_transform
+from onnxplain_server.trees.reading.onnx_nodes import link_name
 
 _MOVING = frozenset(
     {
@@ -34,7 +34,7 @@ def is_affine(model: ModelProto) -> bool:
 
 def _keeps_affine(node: NodeProto, constants: set[str]) -> bool:
     if node.op_type in _LINEAR:
-        return post_transform(node) == "NONE" and node.output[-1] != ""
+        return link_name(node) == "NONE" and node.output[-1] != ""
     if node.op_type in _MULTIPLYING:
         varying = [name for name in node.input if name not in constants]
         return len(varying) == 1 and not (node.op_type == "Div" and node.input[0] in constants)

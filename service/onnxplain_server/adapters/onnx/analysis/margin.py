@@ -24,6 +24,7 @@ from onnxplain_server.adapters.onnx.outputs import OutputTensor
 from onnxplain_server.core.arrays import Array
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.trees.reading.onnx_nodes import attribute
+from onnxplain_server.trees.reading.refusal import RefusedError
 
 _ACTIVATIONS = {"Sigmoid": "LOGISTIC", "Softmax": "SOFTMAX"}
 _TOLERANCE = 1e-5
@@ -152,7 +153,10 @@ class _Walk:
         if link is None or tensor == node.output[0] != node.output[-1]:
             raise margin_unavailable(answer_refusal(self._graph, tensor))
         self.links.add(link)
-        return add_scores(self._graph, node)
+        try:
+            return add_scores(self._graph, node)
+        except RefusedError as refused:
+            raise margin_unavailable(refused.reason) from refused
 
     def _activation(self, node: NodeProto) -> str:
         refusal = obstacle_refusal(self._graph, node.input[0])

@@ -11,8 +11,12 @@ from onnxplain_server.adapters.onnx.analysis.margin import read_margin
 from onnxplain_server.adapters.onnx.outputs import OutputTensor
 from onnxplain_server.core.errors import ExplainError
 from onnxplain_server.trees.reading.ensemble import Ensemble, read_ensemble
-from onnxplain_server.trees.reading.links import LinkedEnsemble, LinkFunction
-from onnxplain_server.trees.reading.refusal import Refusal
+from onnxplain_server.trees.reading.links import (
+    LinkedEnsemble,
+    LinkFunction,
+    read_exponentials,
+)
+from onnxplain_server.trees.reading.refusal import Refusal, RefusedError
 
 
 def read_trees(
@@ -37,9 +41,13 @@ def read_trees(
         The refusal says why the outputs are no sums. A link is read from the graph, without
         a check against the runtime.
     """
-    sums = read_ensemble(proto, width)
+    sums: Ensemble | LinkedEnsemble | Refusal = read_ensemble(proto, width)
     if isinstance(sums, Ensemble):
         return sums
+    if any(node.op_type == "Exp" for node in proto.graph.node):
+        sums = read_exponentials(proto, width)
+        if isinstance(sums, LinkedEnsemble):
+            return sums
     return _before_link(proto, parts, counts, width) or sums
 
 
@@ -52,8 +60,9 @@ def _before_link(
     graph = Graph(copy)
     try:
         margin = read_margin(graph, tuple(parts), counts)
-    except ExplainError:
-        return None
+    except ExplainError as unavailable:
+        refused = unavailable.__cause__
+        return Refusal(refused.reason) if isinstance(refused, RefusedError) else None
     scores = read_ensemble(graph.cut(part.tensor for part in margin.parts), width)
     if isinstance(scores, Refusal):
         return scores

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from onnx import ModelProto, NodeProto, defs
 
 from onnxplain_server.adapters.onnx.analysis.graph import quote_name
@@ -41,8 +43,9 @@ def refuse_unknown_operators(model: ModelProto) -> None:
     ExplainError
         UNSUPPORTED_MODEL with the operator's name and the reason.
     """
+    opsets = {entry.domain or "ai.onnx": entry.version for entry in model.opset_import}
     for node in nodes_within(model.graph):
-        if reason := _refusal(node):
+        if reason := _refusal(node, opsets):
             supported = f"Supported are the operators of ONNX and {ML}, and some of {_CONTRIBUTED}."
             operator = quote_name(operator_title(node))
             message = f"The model uses the operator {operator}, but {reason}. {supported}"
@@ -60,11 +63,23 @@ def operator_title(node: NodeProto) -> str:
     return f"{node.domain}:{node.op_type}" if node.domain not in ("", "ai.onnx") else node.op_type
 
 
-def _refusal(node: NodeProto) -> str | None:
+def _refusal(node: NodeProto, opsets: Mapping[str, int]) -> str | None:
     if node.domain == _CONTRIBUTED:
         return None if node.op_type in _COMPUTING else "that is not one of those taken"
     if node.domain not in STANDARD_DOMAINS:
         return f"domain {quote_name(node.domain)} is not available"
     if not defs.has(node.op_type, domain="" if node.domain == "ai.onnx" else node.domain):
-        return "ONNX has no such operator"
+        return _unknown(node.domain or "ai.onnx", opsets)
     return "that decodes files" if node.op_type in _FORBIDDEN else None
+
+
+def _unknown(domain: str, opsets: Mapping[str, int]) -> str:
+    """Say why an operator of a standard domain is not known."""
+    own = opsets.get(domain, 0)
+    known = defs.onnx_ml_opset_version() if domain == ML else defs.onnx_opset_version()
+    if own <= known:
+        return "ONNX has no such operator"
+    return (
+        f"this server knows operators of {domain} up to opset {known}, and the model is made for "
+        f"{own}: export it with a lower target_opset"
+    )

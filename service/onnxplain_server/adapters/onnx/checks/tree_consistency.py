@@ -43,6 +43,7 @@ def check_forests(model: ModelProto, depth_limit: int, target_limit: int) -> Non
         if checker is not None:
             forest = _Forest(node, widths.get(node.input[0]) if node.input else None)
             _check_limit(forest.target_count(), target_limit, "columns in a tree ensemble")
+            _refuse_single_text(node)
             depth = tree_depth(checker(forest), depth_limit)
             if depth is None:
                 raise inconsistent_node(node, "nodes lie on a cycle")
@@ -207,6 +208,17 @@ def _check_splits(forest: _Forest, thresholds: Array, n: int, used: Indices) -> 
     )
     forest.either("nodes_hitrates", 0, n)
     forest.list("nodes_missing_value_tracks_true", 0, n)
+
+
+def _refuse_single_text(node: NodeProto) -> None:
+    """Refuse a classifier of one class of text: the runtime reads a second label, and dies."""
+    is_classifier = node.op_type == "TreeEnsembleClassifier"
+    if is_classifier and len(attribute(node, "classlabels_strings", ())) == 1:
+        message = (
+            "The model has a TreeEnsembleClassifier with a single class, named by text, which "
+            "onnxruntime cannot evaluate. Name the class by a number, or export a regressor."
+        )
+        raise ExplainError(Reason.UNSUPPORTED_MODEL, message, "model")
 
 
 def _check_limit(count: int, limit: int, noun: str) -> None:

@@ -3,16 +3,19 @@
 onnxruntime merges a node and its false child into one test where both test the same column for
 equality with an integer from 1 to 32, or 64 for doubles, and their true branches look equal to it.
 It compares modes, columns, thresholds and the first weight of leaves, but neither the branch of
-missing values nor further weights. The later of two merged nodes is ignored.
+missing values nor further weights; of a leaf without weights it takes the next one's. The later of
+two merged nodes is ignored, and the weights below it go to the first node of all if that is a leaf.
+A small set is such a chain of tests, in the order of its members.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from onnxplain_server.core.arrays import Indices, Matrix, Vector
+from onnxplain_server.core.arrays import Flags, Indices, Matrix, Vector
 from onnxplain_server.trees.reading.nodes import Mode, Nodes
 from onnxplain_server.trees.reading.refusal import RefusedError
+from onnxplain_server.trees.reading.splits import is_big_set
 from onnxplain_server.trees.reading.structure import NodeGraph, describe_node, leaf_positions
 
 _MAX_MERGED = 64
@@ -36,12 +39,11 @@ def refuse_merged_tests(nodes: Nodes, graph: NodeGraph, values: Matrix) -> None:
     node, follower = _neighbours(nodes, graph)
     if not len(node):
         return
-    first = np.zeros(len(values))
-    places = leaf_positions(nodes)[::-1]
-    first[places] = nodes.weights[::-1]  # what comes first in the file comes last here
-    comparison = _Comparison(nodes, graph, first, values)
+    comparison = _Comparison(nodes, graph, _compared_weights(nodes), values)
     loses = nodes.missing_is_true[follower] & ~nodes.missing_is_true[node]
-    doubtful = loses | (graph.true[node] != graph.true[follower])
+    is_apart = graph.true[node] != graph.true[follower]
+    loses |= is_apart & _starts_with_leaf(graph, values)
+    doubtful = loses | is_apart
     pairs = (values[doubtful].tolist() for values in (node, follower, loses))
     for i, k, is_lost in zip(*pairs, strict=True):
         if comparison.is_mistaken(graph.true[i], graph.true[k], loses=is_lost):
@@ -53,13 +55,45 @@ def refuse_merged_tests(nodes: Nodes, graph: NodeGraph, values: Matrix) -> None:
 
 def _neighbours(nodes: Nodes, graph: NodeGraph) -> tuple[Indices, Indices]:
     """Find nodes and false children whose tests the runtime may merge: (n,) each."""
-    is_integer = nodes.thresholds == np.floor(nodes.thresholds)
-    is_small = (nodes.thresholds >= 1) & (nodes.thresholds <= _MAX_MERGED)
-    is_candidate = (nodes.modes == Mode.EQ) & is_integer & is_small
-    node = np.flatnonzero(is_candidate)
+    entry, end = nodes.thresholds.copy(), nodes.thresholds.copy()
+    is_test = nodes.modes == Mode.EQ
+    for node, members in nodes.members.items():
+        if len(members) and not is_big_set(members):
+            is_test[node] = True
+            entry[node], end[node] = members[0], members[-1]
+    node = np.flatnonzero(is_test & _can_merge(end))
     follower = graph.false[node]
-    is_pair = is_candidate[follower] & (nodes.columns[node] == nodes.columns[follower])
+    is_pair = (is_test & _can_merge(entry))[follower]
+    is_pair &= nodes.columns[node] == nodes.columns[follower]
     return node[is_pair], follower[is_pair]
+
+
+def _starts_with_leaf(graph: NodeGraph, values: Matrix) -> bool:
+    """Return whether the first tree is one leaf, also if it is written as a test of two equal ones.
+
+    Trees of this form take up the weights of leaves that are merged away.
+    """
+    true, false = graph.true[0], graph.false[0]
+    if true < 0:
+        return True
+    are_leaves = graph.true[true] < 0 and graph.true[false] < 0
+    return bool(are_leaves and np.array_equal(values[true], values[false]))
+
+
+def _can_merge(values: Vector) -> Flags:
+    return (values == np.floor(values)) & (values >= 1) & (values <= _MAX_MERGED)
+
+
+def _compared_weights(nodes: Nodes) -> Vector:
+    """Return the weight by which the runtime compares each leaf; NaN where it is any: (n_nodes,).
+
+    Weights are sorted by tree and node, and a leaf's is the first that does not come before it.
+    """
+    rank = np.empty(len(nodes.node_ids), np.intp)
+    rank[np.lexsort((nodes.node_ids, nodes.tree_ids))] = np.arange(len(rank))
+    owners = rank[leaf_positions(nodes)]
+    order = np.argsort(owners, kind="stable")
+    return np.append(nodes.weights[order], np.nan)[np.searchsorted(owners[order], rank)]
 
 
 class _Comparison:
@@ -73,6 +107,7 @@ class _Comparison:
         columns = np.where(is_leaf, 0, nodes.columns)  # meaningless at leaves
         numbers = np.where(is_leaf, first, nodes.thresholds)
         self._compared = np.column_stack([nodes.modes, columns, numbers])
+        self._is_set = nodes.modes == Mode.MEMBER
         self._budget = _MAX_COMPARED
 
     def is_mistaken(self, left: np.intp, right: np.intp, *, loses: bool) -> bool:
@@ -85,7 +120,10 @@ class _Comparison:
             self._budget -= 1
             if self._budget < 0:
                 raise RefusedError("too many of its subtrees look alike")
-            if np.any(self._compared[a] != self._compared[b]):
+            if self._is_set[a] or self._is_set[b]:
+                return True  # or not, but then they are not worth the search
+            known = ~np.isnan(self._compared[a]) & ~np.isnan(self._compared[b])
+            if np.any((self._compared[a] != self._compared[b]) & known):
                 return False
             if self._graph.true[a] < 0:
                 differs |= bool(np.any(self._values[a] != self._values[b]))

@@ -1,0 +1,1 @@
+"""Special cases of onnxruntime, where trees do not answer as ONNX defines them."""
