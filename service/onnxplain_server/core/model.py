@@ -108,12 +108,16 @@ def unremembered(model: Model) -> Model:
     return asked
 
 
-class Model(Protocol):
-    """Model that predicts. Thread-safe."""
+class HasInputs(Protocol):
+    """What columns of a table are bound to: a model, or one that has not been tried."""
 
     @property
     def inputs(self) -> tuple[Input, ...]:
         """Inputs: one matrix, or one input per column."""
+
+
+class Model(HasInputs, Protocol):
+    """Model that predicts. Thread-safe."""
 
     @property
     def output_names(self) -> tuple[str, ...]:

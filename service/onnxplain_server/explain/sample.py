@@ -11,7 +11,7 @@ import numpy as np
 from onnxplain_server.core.arrays import Array, Indices, Vector
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.messages.row_places import row_places
-from onnxplain_server.core.model import Model, Note
+from onnxplain_server.core.model import HasInputs, Note
 from onnxplain_server.core.row_draws import draw
 from onnxplain_server.core.rows import Features, bind, bind_without_model
 from onnxplain_server.core.table import Table, listed
@@ -179,7 +179,7 @@ def _is_constant(column: Array) -> bool:
     return bool(is_first.all() and (column == column[0]).all())
 
 
-def bind_features(model: Model | None, weighted: WeightedTable, question: Question) -> Features:
+def bind_features(model: HasInputs | None, weighted: WeightedTable, question: Question) -> Features:
     """Bind the table's columns to the model's inputs; without a model, take them as they are.
 
     Raises
@@ -229,11 +229,11 @@ class BoundTable:
     ----------
     table : Table
     question : Question
-    model : Model or None
+    model : HasInputs or None
         Gives the inputs to bind; without it, the columns are features as they are.
     """
 
-    def __init__(self, table: Table, question: Question, model: Model | None) -> None:
+    def __init__(self, table: Table, question: Question, model: HasInputs | None) -> None:
         self.table = table
         self._question = question
         self._model = model

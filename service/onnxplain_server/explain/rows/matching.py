@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from onnxplain_server.core.errors import ExplainError
-from onnxplain_server.core.model import Input, Model, Note
+from onnxplain_server.core.model import HasInputs, Input, Note
 from onnxplain_server.core.table import Table
 from onnxplain_server.explain.question import Question
 from onnxplain_server.explain.sample import BoundTable, position_notes
@@ -36,7 +36,7 @@ class FeatureMatch:
     notes: tuple[Note, ...] = ()
 
 
-def match(model: Model, table: Table, question: Question) -> FeatureMatch:
+def match(model: HasInputs, table: Table, question: Question) -> FeatureMatch:
     """Match the columns of a table with a model, as an explanation would."""
     present = (*table.columns, *table.unreadable)
     named = question.feature_columns or _carried(model.inputs)
