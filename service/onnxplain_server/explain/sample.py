@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 
 import numpy as np
 
@@ -194,7 +195,8 @@ def bind_features(model: HasInputs | None, weighted: WeightedTable, question: Qu
     others = (question.target_column, question.weight_column)
     if model is None:
         return bind_without_model(table, question.feature_columns, others)
-    return bind(model.inputs, table, question.feature_columns, others)
+    by_input = question.input_columns
+    return bind(model.inputs, table, question.feature_columns, others, input_columns=by_input)
 
 
 def check_row_count(used: int, sent: int) -> None:
@@ -212,6 +214,8 @@ def position_notes(features: Features) -> tuple[Note, ...]:
     """Warn that columns were bound by their order, as the model has no names for them."""
     if not features.by_position or len(features.names) == 1:
         return ()
+    if features.spans:
+        return (Note("COLUMNS_BY_POSITION", _mapping(features)),)
     columns = [f"{j} {name!r}" for j, name in enumerate(features.names, 1)]
     if len(columns) > _LISTED_COLUMNS:
         columns[_LISTED_COLUMNS - 1 : -1] = ["…"]
@@ -220,6 +224,19 @@ def position_notes(features: Features) -> tuple[Note, ...]:
         f"{', '.join(columns)}. Name them in the model's order in feature_columns."
     )
     return (Note("COLUMNS_BY_POSITION", message),)
+
+
+def _mapping(features: Features) -> str:
+    """Tell which columns each of several inputs takes."""
+    names = iter(features.names)
+    parts = [
+        f"{input_name!r} takes {listed(tuple(islice(names, count)))}"
+        for input_name, count in features.spans
+    ]
+    return (
+        "Columns were given to the model's inputs by their names, and the others in table order: "
+        f"{'; '.join(parts)}. Name the columns of each input in input_columns."
+    )
 
 
 class BoundTable:

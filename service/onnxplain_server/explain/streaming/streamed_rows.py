@@ -90,6 +90,7 @@ class StreamedRows:
             question.target_column,
             question.weight_column,
             table.names,
+            input_columns=question.input_columns,
         )
         self.survey = self._survey()
 
