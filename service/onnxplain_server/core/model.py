@@ -110,7 +110,7 @@ def unremembered(model: Model) -> Model:
 
 
 class HasInputs(Protocol):
-    """What columns of a table are bound to: a model, or one that has not been tried."""
+    """Inputs that columns of a table are bound to: of a model, also before it is tried."""
 
     @property
     def inputs(self) -> tuple[Input, ...]:

@@ -174,6 +174,12 @@ def _read_values(
         return _indicators(columns, outputs, field, _AS_NUMBERS if is_number else "")
     if any(column.dtype == object for column in columns):
         raise text_target_error(path)
+    if len(columns) not in {1, count}:
+        raise ExplainError(
+            Reason.INVALID_OPTION,
+            f"{len(columns)} target columns for {count} outputs; give one for each",
+            field,
+        )
     return Target(np.broadcast_to(np.stack(columns, axis=1), (table.n_rows, count)))
 
 

@@ -11,6 +11,7 @@ from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.table import Table, listed
 from onnxplain_server.methods.classes import Outputs
 from onnxplain_server.methods.comparison import Comparison
+from onnxplain_server.methods.loss_expression import LossExpression
 from onnxplain_server.methods.target import read_expression
 
 
@@ -46,7 +47,7 @@ def compared_outputs(
     -------
     tuple of int
         One for each target column; all explained ones for a target of classes, and for a loss
-        that names its outputs or no true value.
+        expression that names its outputs or no true value, or is beside expressions to explain.
 
     Raises
     ------
@@ -55,10 +56,16 @@ def compared_outputs(
     """
     columns, explained = comparison.target_columns, outputs.explained
     expression = read_expression(comparison, table, outputs, path)
-    is_free = expression is not None and (expression.is_total or not expression.reads_actual)
-    if comparison.one_hot_target or is_free:
+    if comparison.one_hot_target or _is_explicit(expression, outputs):
         return explained
     return named_outputs(columns, outputs, f"{path}.target_columns")
+
+
+def _is_explicit(expression: LossExpression | None, outputs: Outputs) -> bool:
+    """Return whether a loss tells itself what it compares: outputs by name, or expressions."""
+    if expression is None:
+        return False
+    return expression.is_total or not expression.reads_actual or outputs.are_expressions
 
 
 def in_output_order(
