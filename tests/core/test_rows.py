@@ -77,6 +77,29 @@ def test_one_input_of_one_column_goes_by_its_name_if_the_table_has_it() -> None:
     assert bind((Input("X", "double", 1),), TABLE, ("a",), ()).matrix == "X"
 
 
+@pytest.mark.parametrize(
+    ("columns", "found"),
+    [
+        ({"a": [1.0], "b": [2.0], "c": [3.0]}, "c"),
+        ({"y": [1.0], "b": [2.0], "c": [3.0]}, "y"),
+        ({"a": [1.0], "Target": [2.0], "c": [3.0]}, "Target"),
+        ({"a": [1.0], "kind": np.array(["x"], object), "y": [3.0]}, "kind"),
+    ],
+)
+def test_one_column_too_many_is_asked_for_as_the_target_first(columns, found: str) -> None:
+    table = Table({name: np.asarray(values) for name, values in columns.items()}, 1)
+
+    with pytest.raises(ExplainError) as refused:
+        bind(MATRIX, table, (), ("", ""))
+
+    assert (refused.value.reason, refused.value.field) == (Reason.INVALID_OPTION, "target_column")
+    first, rest = refused.value.message.split(" otherwise ")
+    assert f"if {found!r} holds the true values, name it in target_column;" in first
+    assert "feature_columns" in rest
+    with pytest.raises(ExplainError, match="feature_columns"):
+        bind(MATRIX, table, ("a", "b", "c"), ("", ""))
+
+
 REFUSALS = [
     pytest.param(
         (Input("a", "double", 1), Input("z", "double", 1)),

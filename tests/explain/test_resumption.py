@@ -18,6 +18,7 @@ from onnxplain_server.methods import (
     permutation_importance,
     swarm,
 )
+from onnxplain_server.methods.comparison import Comparison
 from onnxplain_server.methods.resampling import Resampling
 
 ROWS = 120
@@ -32,6 +33,7 @@ COLUMNS = {
 FEATURES = tuple("abcd")
 SEARCHED = swarm.SearchSettings(particle_count=4, iteration_count=6)
 EVOLUTION = swarm.Search.DIFFERENTIAL_EVOLUTION
+EACH = Comparison(target_columns=("y", "y"))
 METHODS = {
     "interactions": interactions.Options(threeway_feature_count=3),
     "interactions with replicates": interactions.Options(resampling=Resampling(repeat_count=20)),
@@ -39,8 +41,8 @@ METHODS = {
     "partial dependence": partial_dependence.Options(),
     "surfaces": partial_dependence.Options(features=(("a", "b"),)),
     "individual curves": individual_conditional_expectation.Options(),
-    "permutation importance": permutation_importance.Options(repeat_count=10),
-    "average loss": average_loss.Options(),
+    "permutation importance": permutation_importance.Options(repeat_count=10, comparison=EACH),
+    "average loss": average_loss.Options(comparison=EACH),
     "swarm": swarm.Options(search_settings=SEARCHED),
     "swarm by evolution": swarm.Options(search=EVOLUTION, search_settings=SEARCHED),
     "firm": firm.Options(estimator=firm.Estimator.TAYLOR, features=("a", "b")),

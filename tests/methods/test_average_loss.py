@@ -116,8 +116,8 @@ def test_several_outputs_have_a_loss_each_or_their_sum(make) -> None:
     def two(x):
         return np.stack([x, 2 * x], axis=1)
 
-    each = losses(make, columns, two, n_outputs=2)
-    total = losses(make, columns, two, n_outputs=2, sum_outputs=True)
+    each = losses(make, columns, two, n_outputs=2, target_columns=("y", "y"))
+    total = losses(make, columns, two, n_outputs=2, target_columns=("y", "y"), sum_outputs=True)
     second = losses(make, columns, two, n_outputs=2, output_indices=(1,))
 
     assert (each.output_names, by_group(each)) == (("y0", "y1"), {"": [0.5, 4]})

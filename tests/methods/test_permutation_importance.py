@@ -175,7 +175,9 @@ def test_shares_of_a_loss_of_zero_are_named_where_other_outputs_have_some(make) 
     def two(a, b):
         return np.stack([a, a + 1], axis=1)
 
-    found = answer(make, two, {"a": A, "b": B, "y": A}, n_outputs=2, normalize=True)
+    found = answer(
+        make, two, {"a": A, "b": B, "y": A}, n_outputs=2, normalize=True, target_columns=("y", "y")
+    )
 
     (note,) = [note for note in found.notes if note.code == "ZERO_BASELINE"]
     assert "'y0'" in note.message
@@ -217,7 +219,7 @@ def test_an_output_whose_loss_is_infinite_before_is_named_where_others_are_not(m
 
     model = make.model(two, ("x", "z"), ["double"] * 2, n_outputs=2)
     table = make.table({"x": X, "z": X, "y": np.ones(4)})
-    options = Options(comparison=Comparison(Loss.LOGLOSS))
+    options = Options(comparison=Comparison(Loss.LOGLOSS, ("y", "y")))
 
     found = make.answer(model, table, options, target_column="y")
 

@@ -10,13 +10,14 @@ _POSITIONAL = ("model", "table", "methods")
 
 _IMPORTS = """
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeAlias, TypedDict
 
 from onnxplain.errors import ShortTracebacks
 from onnxplain.progress import ProgressCallback
 from onnxplain.requests.forms import (
-    Method, to_choice, to_expressions, to_labels, to_method, to_names, to_output_names
+    Method, to_choice, to_expressions, to_input_columns, to_labels, to_method, to_names,
+    to_output_names
 )
 from onnxplain.requests.models import to_model, to_model_name
 from onnxplain.results.explanations import Explanations

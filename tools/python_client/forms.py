@@ -98,6 +98,12 @@ FORMS = {
         'to_names({0}, "{1}")',
         note=" For an array: the names of its columns.",
     ),
+    "ExplainRequest.input_columns": Form(
+        "Mapping[str, Sequence[str]] | None",
+        "None",
+        "mapping of str to sequence of str, optional",
+        "to_input_columns({0})",
+    ),
     # These have no default, and stand before the others.
     "ExplainRequest.model": Form(
         "Any",

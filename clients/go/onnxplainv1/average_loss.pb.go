@@ -136,8 +136,10 @@ type AverageLossOptions struct {
 	// one output is explained, MLOGLOSS where all are, AUC where the outputs are
 	// no probabilities, and ACCURACY where the model gives labels only.
 	Loss AverageLossOptions_Loss `protobuf:"varint,1,opt,name=loss,proto3,enum=onnxplain.v1.AverageLossOptions_Loss" json:"loss,omitempty"`
-	// Optional. Columns with the true values: one, or one per output. A single
-	// column is compared with every output.
+	// Optional. Columns with the true values: one for each output. Columns that are
+	// called like outputs are compared with these only. Without such names, a single
+	// column of numbers is refused where several outputs are explained, since nothing
+	// tells whose values it holds; classes, and a loss that names the outputs, take one.
 	// Default: `ExplainRequest.target_column`.
 	TargetColumns []string `protobuf:"bytes,2,rep,name=target_columns,json=targetColumns,proto3" json:"target_columns,omitempty"`
 	// Optional. Whether the target names classes: each output is then compared

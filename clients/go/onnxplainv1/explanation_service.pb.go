@@ -98,8 +98,12 @@ type ExplainRequest struct {
 	// weight, in table order, with the warning COLUMNS_BY_POSITION. Columns may
 	// be called otherwise here than in the model, but one that the model names
 	// may not stand in the place of another. For a model with one input per column: a subset is not possible;
-	// leave it out. Without a model: the features; default: every column except
-	// target and weight.
+	// leave it out. For a model of several inputs, of which some take several columns: the columns of
+	// all inputs, input by input; default: an input of one column takes the column of its name, and
+	// the columns that are left go, in table order, to the only input of text and the only one of
+	// numbers that are left, with the warning COLUMNS_BY_POSITION; anything else is refused. Without
+	// a model: the features; default: every column except target and weight. Not together with
+	// `input_columns`.
 	FeatureColumns []string `protobuf:"bytes,3,rep,name=feature_columns,json=featureColumns,proto3" json:"feature_columns,omitempty"`
 	// Optional. Column with the true values.
 	TargetColumn string `protobuf:"bytes,4,opt,name=target_column,json=targetColumn,proto3" json:"target_column,omitempty"`
@@ -205,7 +209,11 @@ type ExplainRequest struct {
 	// serialised ExplainResponse, over REST its canonical JSON. An object of that name is replaced.
 	// PlanExplanation writes nothing. Default: the answer is only returned.
 	// At most 2048 letters.
-	ResultUri     string `protobuf:"bytes,21,opt,name=result_uri,json=resultUri,proto3" json:"result_uri,omitempty"`
+	ResultUri string `protobuf:"bytes,21,opt,name=result_uri,json=resultUri,proto3" json:"result_uri,omitempty"`
+	// Optional. The columns that each input of the model takes, for models of several inputs: all
+	// inputs, each once, with as many columns as it takes, whatever the columns are called. In place
+	// of `feature_columns`.
+	InputColumns  []*InputColumns `protobuf:"bytes,22,rep,name=input_columns,json=inputColumns,proto3" json:"input_columns,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -385,6 +393,13 @@ func (x *ExplainRequest) GetResultUri() string {
 		return x.ResultUri
 	}
 	return ""
+}
+
+func (x *ExplainRequest) GetInputColumns() []*InputColumns {
+	if x != nil {
+		return x.InputColumns
+	}
+	return nil
 }
 
 // One method with its options.
@@ -2120,6 +2135,61 @@ func (x *DescribeModelResponse) GetModel() *ModelDescription {
 	return nil
 }
 
+// Columns of the table that one input of a model takes.
+type InputColumns struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Required. Name of the input, as in `ModelDescription.inputs`.
+	Input string `protobuf:"bytes,1,opt,name=input,proto3" json:"input,omitempty"`
+	// Required. Its columns, in its order.
+	Columns       []string `protobuf:"bytes,2,rep,name=columns,proto3" json:"columns,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *InputColumns) Reset() {
+	*x = InputColumns{}
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *InputColumns) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*InputColumns) ProtoMessage() {}
+
+func (x *InputColumns) ProtoReflect() protoreflect.Message {
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use InputColumns.ProtoReflect.Descriptor instead.
+func (*InputColumns) Descriptor() ([]byte, []int) {
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *InputColumns) GetInput() string {
+	if x != nil {
+		return x.Input
+	}
+	return ""
+}
+
+func (x *InputColumns) GetColumns() []string {
+	if x != nil {
+		return x.Columns
+	}
+	return nil
+}
+
 // Asks what a table holds.
 type DescribeTableRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2146,14 +2216,16 @@ type DescribeTableRequest struct {
 	// range of its column in the table and at most 1, and of 1 for every other text. A missing value
 	// differs by 1 from all but missing ones; so do other numbers in a column without a range, and infinite ones.
 	// Nearest first; equally near ones by their number.
-	Near          *Columns `protobuf:"bytes,8,opt,name=near,proto3" json:"near,omitempty"`
+	Near *Columns `protobuf:"bytes,8,opt,name=near,proto3" json:"near,omitempty"`
+	// Optional. As in ExplainRequest.
+	InputColumns  []*InputColumns `protobuf:"bytes,9,rep,name=input_columns,json=inputColumns,proto3" json:"input_columns,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *DescribeTableRequest) Reset() {
 	*x = DescribeTableRequest{}
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[21]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2165,7 +2237,7 @@ func (x *DescribeTableRequest) String() string {
 func (*DescribeTableRequest) ProtoMessage() {}
 
 func (x *DescribeTableRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[21]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2178,7 +2250,7 @@ func (x *DescribeTableRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DescribeTableRequest.ProtoReflect.Descriptor instead.
 func (*DescribeTableRequest) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{21}
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *DescribeTableRequest) GetModel() *Model {
@@ -2237,6 +2309,13 @@ func (x *DescribeTableRequest) GetNear() *Columns {
 	return nil
 }
 
+func (x *DescribeTableRequest) GetInputColumns() []*InputColumns {
+	if x != nil {
+		return x.InputColumns
+	}
+	return nil
+}
+
 // What a table holds.
 type DescribeTableResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2250,7 +2329,7 @@ type DescribeTableResponse struct {
 
 func (x *DescribeTableResponse) Reset() {
 	*x = DescribeTableResponse{}
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[22]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2262,7 +2341,7 @@ func (x *DescribeTableResponse) String() string {
 func (*DescribeTableResponse) ProtoMessage() {}
 
 func (x *DescribeTableResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[22]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2275,7 +2354,7 @@ func (x *DescribeTableResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DescribeTableResponse.ProtoReflect.Descriptor instead.
 func (*DescribeTableResponse) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{22}
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *DescribeTableResponse) GetTable() *TableDescription {
@@ -2325,14 +2404,16 @@ type PredictRequest struct {
 	Prediction []string `protobuf:"bytes,15,rep,name=prediction,proto3" json:"prediction,omitempty"`
 	// Optional. As in ExplainRequest.
 	// Default: all outputs.
-	Outputs       []string `protobuf:"bytes,17,rep,name=outputs,proto3" json:"outputs,omitempty"`
+	Outputs []string `protobuf:"bytes,17,rep,name=outputs,proto3" json:"outputs,omitempty"`
+	// Optional. As in ExplainRequest.
+	InputColumns  []*InputColumns `protobuf:"bytes,22,rep,name=input_columns,json=inputColumns,proto3" json:"input_columns,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *PredictRequest) Reset() {
 	*x = PredictRequest{}
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[23]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2344,7 +2425,7 @@ func (x *PredictRequest) String() string {
 func (*PredictRequest) ProtoMessage() {}
 
 func (x *PredictRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[23]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2357,7 +2438,7 @@ func (x *PredictRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PredictRequest.ProtoReflect.Descriptor instead.
 func (*PredictRequest) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{23}
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *PredictRequest) GetModel() *Model {
@@ -2437,6 +2518,13 @@ func (x *PredictRequest) GetOutputs() []string {
 	return nil
 }
 
+func (x *PredictRequest) GetInputColumns() []*InputColumns {
+	if x != nil {
+		return x.InputColumns
+	}
+	return nil
+}
+
 // Predictions of rows.
 type PredictResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2454,7 +2542,7 @@ type PredictResponse struct {
 
 func (x *PredictResponse) Reset() {
 	*x = PredictResponse{}
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[24]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2466,7 +2554,7 @@ func (x *PredictResponse) String() string {
 func (*PredictResponse) ProtoMessage() {}
 
 func (x *PredictResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[24]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2479,7 +2567,7 @@ func (x *PredictResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PredictResponse.ProtoReflect.Descriptor instead.
 func (*PredictResponse) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{24}
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *PredictResponse) GetOutputNames() []string {
@@ -2514,7 +2602,7 @@ var File_onnxplain_v1_explanation_service_proto protoreflect.FileDescriptor
 
 const file_onnxplain_v1_explanation_service_proto_rawDesc = "" +
 	"\n" +
-	"&onnxplain/v1/explanation_service.proto\x12\fonnxplain.v1\x1a#google/longrunning/operations.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fonnxplain/v1/average_loss.proto\x1a\"onnxplain/v1/feature_vectors.proto\x1a\x17onnxplain/v1/firm.proto\x1a5onnxplain/v1/individual_conditional_expectation.proto\x1a\x1fonnxplain/v1/interactions.proto\x1a\x18onnxplain/v1/model.proto\x1a%onnxplain/v1/partial_dependence.proto\x1a)onnxplain/v1/permutation_importance.proto\x1a\x17onnxplain/v1/plan.proto\x1a\x17onnxplain/v1/plot.proto\x1a\x18onnxplain/v1/swarm.proto\x1a\x18onnxplain/v1/table.proto\x1a$onnxplain/v1/table_description.proto\x1a\x19onnxplain/v1/upload.proto\"\xf2\a\n" +
+	"&onnxplain/v1/explanation_service.proto\x12\fonnxplain.v1\x1a#google/longrunning/operations.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fonnxplain/v1/average_loss.proto\x1a\"onnxplain/v1/feature_vectors.proto\x1a\x17onnxplain/v1/firm.proto\x1a5onnxplain/v1/individual_conditional_expectation.proto\x1a\x1fonnxplain/v1/interactions.proto\x1a\x18onnxplain/v1/model.proto\x1a%onnxplain/v1/partial_dependence.proto\x1a)onnxplain/v1/permutation_importance.proto\x1a\x17onnxplain/v1/plan.proto\x1a\x17onnxplain/v1/plot.proto\x1a\x18onnxplain/v1/swarm.proto\x1a\x18onnxplain/v1/table.proto\x1a$onnxplain/v1/table_description.proto\x1a\x19onnxplain/v1/upload.proto\"\xb3\b\n" +
 	"\x0eExplainRequest\x12)\n" +
 	"\x05model\x18\x01 \x01(\v2\x13.onnxplain.v1.ModelR\x05model\x12)\n" +
 	"\x05table\x18\x02 \x01(\v2\x13.onnxplain.v1.TableR\x05table\x12'\n" +
@@ -2541,7 +2629,8 @@ const file_onnxplain_v1_explanation_service_proto_rawDesc = "" +
 	"\x1abudget_predicted_row_count\x18\x13 \x01(\x01H\x04R\x17budgetPredictedRowCount\x88\x01\x01\x12\x18\n" +
 	"\apartial\x18\x14 \x01(\bR\apartial\x12\x1d\n" +
 	"\n" +
-	"result_uri\x18\x15 \x01(\tR\tresultUri\":\n" +
+	"result_uri\x18\x15 \x01(\tR\tresultUri\x12?\n" +
+	"\rinput_columns\x18\x16 \x03(\v2\x1a.onnxplain.v1.InputColumnsR\finputColumns\":\n" +
 	"\x06Engine\x12\x16\n" +
 	"\x12ENGINE_UNSPECIFIED\x10\x00\x12\t\n" +
 	"\x05TREES\x10\x01\x12\r\n" +
@@ -2672,7 +2761,10 @@ const file_onnxplain_v1_explanation_service_proto_rawDesc = "" +
 	"\x14DescribeModelRequest\x12)\n" +
 	"\x05model\x18\x01 \x01(\v2\x13.onnxplain.v1.ModelR\x05model\"M\n" +
 	"\x15DescribeModelResponse\x124\n" +
-	"\x05model\x18\x01 \x01(\v2\x1e.onnxplain.v1.ModelDescriptionR\x05model\"\xdb\x02\n" +
+	"\x05model\x18\x01 \x01(\v2\x1e.onnxplain.v1.ModelDescriptionR\x05model\">\n" +
+	"\fInputColumns\x12\x14\n" +
+	"\x05input\x18\x01 \x01(\tR\x05input\x12\x18\n" +
+	"\acolumns\x18\x02 \x03(\tR\acolumns\"\x9c\x03\n" +
 	"\x14DescribeTableRequest\x12)\n" +
 	"\x05model\x18\x01 \x01(\v2\x13.onnxplain.v1.ModelR\x05model\x12)\n" +
 	"\x05table\x18\x02 \x01(\v2\x13.onnxplain.v1.TableR\x05table\x12'\n" +
@@ -2682,12 +2774,13 @@ const file_onnxplain_v1_explanation_service_proto_rawDesc = "" +
 	"\trow_count\x18\x06 \x01(\x05H\x00R\browCount\x88\x01\x01\x12\x1f\n" +
 	"\vrow_indices\x18\a \x03(\x05R\n" +
 	"rowIndices\x12)\n" +
-	"\x04near\x18\b \x01(\v2\x15.onnxplain.v1.ColumnsR\x04nearB\f\n" +
+	"\x04near\x18\b \x01(\v2\x15.onnxplain.v1.ColumnsR\x04near\x12?\n" +
+	"\rinput_columns\x18\t \x03(\v2\x1a.onnxplain.v1.InputColumnsR\finputColumnsB\f\n" +
 	"\n" +
 	"_row_count\"\x80\x01\n" +
 	"\x15DescribeTableResponse\x124\n" +
 	"\x05table\x18\x01 \x01(\v2\x1e.onnxplain.v1.TableDescriptionR\x05table\x121\n" +
-	"\bwarnings\x18\x02 \x03(\v2\x15.onnxplain.v1.WarningR\bwarnings\"\xd1\x03\n" +
+	"\bwarnings\x18\x02 \x03(\v2\x15.onnxplain.v1.WarningR\bwarnings\"\x92\x04\n" +
 	"\x0ePredictRequest\x12)\n" +
 	"\x05model\x18\x01 \x01(\v2\x13.onnxplain.v1.ModelR\x05model\x12)\n" +
 	"\x05table\x18\x02 \x01(\v2\x13.onnxplain.v1.TableR\x05table\x12'\n" +
@@ -2702,7 +2795,8 @@ const file_onnxplain_v1_explanation_service_proto_rawDesc = "" +
 	"\n" +
 	"prediction\x18\x0f \x03(\tR\n" +
 	"prediction\x12\x18\n" +
-	"\aoutputs\x18\x11 \x03(\tR\aoutputs\"\xa0\x01\n" +
+	"\aoutputs\x18\x11 \x03(\tR\aoutputs\x12?\n" +
+	"\rinput_columns\x18\x16 \x03(\v2\x1a.onnxplain.v1.InputColumnsR\finputColumns\"\xa0\x01\n" +
 	"\x0fPredictResponse\x12!\n" +
 	"\foutput_names\x18\x01 \x03(\tR\voutputNames\x12\x1f\n" +
 	"\vrow_indices\x18\x02 \x03(\x05R\n" +
@@ -2736,7 +2830,7 @@ func file_onnxplain_v1_explanation_service_proto_rawDescGZIP() []byte {
 }
 
 var file_onnxplain_v1_explanation_service_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_onnxplain_v1_explanation_service_proto_msgTypes = make([]protoimpl.MessageInfo, 27)
+var file_onnxplain_v1_explanation_service_proto_msgTypes = make([]protoimpl.MessageInfo, 28)
 var file_onnxplain_v1_explanation_service_proto_goTypes = []any{
 	(ExplainRequest_Engine)(0),                      // 0: onnxplain.v1.ExplainRequest.Engine
 	(*ExplainRequest)(nil),                          // 1: onnxplain.v1.ExplainRequest
@@ -2760,127 +2854,131 @@ var file_onnxplain_v1_explanation_service_proto_goTypes = []any{
 	(*ReadPartialExplanationsRequest)(nil),          // 19: onnxplain.v1.ReadPartialExplanationsRequest
 	(*DescribeModelRequest)(nil),                    // 20: onnxplain.v1.DescribeModelRequest
 	(*DescribeModelResponse)(nil),                   // 21: onnxplain.v1.DescribeModelResponse
-	(*DescribeTableRequest)(nil),                    // 22: onnxplain.v1.DescribeTableRequest
-	(*DescribeTableResponse)(nil),                   // 23: onnxplain.v1.DescribeTableResponse
-	(*PredictRequest)(nil),                          // 24: onnxplain.v1.PredictRequest
-	(*PredictResponse)(nil),                         // 25: onnxplain.v1.PredictResponse
-	nil,                                             // 26: onnxplain.v1.Receipt.LibraryVersionsEntry
-	nil,                                             // 27: onnxplain.v1.StartExplanationRequest.LabelsEntry
-	(*Model)(nil),                                   // 28: onnxplain.v1.Model
-	(*Table)(nil),                                   // 29: onnxplain.v1.Table
-	(ModelDescription_Scale)(0),                     // 30: onnxplain.v1.ModelDescription.Scale
-	(*InteractionsOptions)(nil),                     // 31: onnxplain.v1.InteractionsOptions
-	(*PartialDependenceOptions)(nil),                // 32: onnxplain.v1.PartialDependenceOptions
-	(*IndividualConditionalExpectationOptions)(nil), // 33: onnxplain.v1.IndividualConditionalExpectationOptions
-	(*PermutationImportanceOptions)(nil),            // 34: onnxplain.v1.PermutationImportanceOptions
-	(*AverageLossOptions)(nil),                      // 35: onnxplain.v1.AverageLossOptions
-	(*FeatureVectorsOptions)(nil),                   // 36: onnxplain.v1.FeatureVectorsOptions
-	(*FirmOptions)(nil),                             // 37: onnxplain.v1.FirmOptions
-	(*SwarmOptions)(nil),                            // 38: onnxplain.v1.SwarmOptions
-	(*ModelDescription)(nil),                        // 39: onnxplain.v1.ModelDescription
-	(*InteractionsResult)(nil),                      // 40: onnxplain.v1.InteractionsResult
-	(*PartialDependenceResult)(nil),                 // 41: onnxplain.v1.PartialDependenceResult
-	(*IndividualConditionalExpectationResult)(nil),  // 42: onnxplain.v1.IndividualConditionalExpectationResult
-	(*PermutationImportanceResult)(nil),             // 43: onnxplain.v1.PermutationImportanceResult
-	(*AverageLossResult)(nil),                       // 44: onnxplain.v1.AverageLossResult
-	(*FeatureVectorsResult)(nil),                    // 45: onnxplain.v1.FeatureVectorsResult
-	(*FirmResult)(nil),                              // 46: onnxplain.v1.FirmResult
-	(*SwarmResult)(nil),                             // 47: onnxplain.v1.SwarmResult
-	(*Plot)(nil),                                    // 48: onnxplain.v1.Plot
-	(*durationpb.Duration)(nil),                     // 49: google.protobuf.Duration
-	(RemoteModel_Protocol)(0),                       // 50: onnxplain.v1.RemoteModel.Protocol
-	(*Columns)(nil),                                 // 51: onnxplain.v1.Columns
-	(*TableDescription)(nil),                        // 52: onnxplain.v1.TableDescription
-	(*UploadModelRequest)(nil),                      // 53: onnxplain.v1.UploadModelRequest
-	(*UploadTableRequest)(nil),                      // 54: onnxplain.v1.UploadTableRequest
-	(*longrunningpb.Operation)(nil),                 // 55: google.longrunning.Operation
-	(*ExplanationPlan)(nil),                         // 56: onnxplain.v1.ExplanationPlan
-	(*UploadModelResponse)(nil),                     // 57: onnxplain.v1.UploadModelResponse
-	(*UploadTableResponse)(nil),                     // 58: onnxplain.v1.UploadTableResponse
+	(*InputColumns)(nil),                            // 22: onnxplain.v1.InputColumns
+	(*DescribeTableRequest)(nil),                    // 23: onnxplain.v1.DescribeTableRequest
+	(*DescribeTableResponse)(nil),                   // 24: onnxplain.v1.DescribeTableResponse
+	(*PredictRequest)(nil),                          // 25: onnxplain.v1.PredictRequest
+	(*PredictResponse)(nil),                         // 26: onnxplain.v1.PredictResponse
+	nil,                                             // 27: onnxplain.v1.Receipt.LibraryVersionsEntry
+	nil,                                             // 28: onnxplain.v1.StartExplanationRequest.LabelsEntry
+	(*Model)(nil),                                   // 29: onnxplain.v1.Model
+	(*Table)(nil),                                   // 30: onnxplain.v1.Table
+	(ModelDescription_Scale)(0),                     // 31: onnxplain.v1.ModelDescription.Scale
+	(*InteractionsOptions)(nil),                     // 32: onnxplain.v1.InteractionsOptions
+	(*PartialDependenceOptions)(nil),                // 33: onnxplain.v1.PartialDependenceOptions
+	(*IndividualConditionalExpectationOptions)(nil), // 34: onnxplain.v1.IndividualConditionalExpectationOptions
+	(*PermutationImportanceOptions)(nil),            // 35: onnxplain.v1.PermutationImportanceOptions
+	(*AverageLossOptions)(nil),                      // 36: onnxplain.v1.AverageLossOptions
+	(*FeatureVectorsOptions)(nil),                   // 37: onnxplain.v1.FeatureVectorsOptions
+	(*FirmOptions)(nil),                             // 38: onnxplain.v1.FirmOptions
+	(*SwarmOptions)(nil),                            // 39: onnxplain.v1.SwarmOptions
+	(*ModelDescription)(nil),                        // 40: onnxplain.v1.ModelDescription
+	(*InteractionsResult)(nil),                      // 41: onnxplain.v1.InteractionsResult
+	(*PartialDependenceResult)(nil),                 // 42: onnxplain.v1.PartialDependenceResult
+	(*IndividualConditionalExpectationResult)(nil),  // 43: onnxplain.v1.IndividualConditionalExpectationResult
+	(*PermutationImportanceResult)(nil),             // 44: onnxplain.v1.PermutationImportanceResult
+	(*AverageLossResult)(nil),                       // 45: onnxplain.v1.AverageLossResult
+	(*FeatureVectorsResult)(nil),                    // 46: onnxplain.v1.FeatureVectorsResult
+	(*FirmResult)(nil),                              // 47: onnxplain.v1.FirmResult
+	(*SwarmResult)(nil),                             // 48: onnxplain.v1.SwarmResult
+	(*Plot)(nil),                                    // 49: onnxplain.v1.Plot
+	(*durationpb.Duration)(nil),                     // 50: google.protobuf.Duration
+	(RemoteModel_Protocol)(0),                       // 51: onnxplain.v1.RemoteModel.Protocol
+	(*Columns)(nil),                                 // 52: onnxplain.v1.Columns
+	(*TableDescription)(nil),                        // 53: onnxplain.v1.TableDescription
+	(*UploadModelRequest)(nil),                      // 54: onnxplain.v1.UploadModelRequest
+	(*UploadTableRequest)(nil),                      // 55: onnxplain.v1.UploadTableRequest
+	(*longrunningpb.Operation)(nil),                 // 56: google.longrunning.Operation
+	(*ExplanationPlan)(nil),                         // 57: onnxplain.v1.ExplanationPlan
+	(*UploadModelResponse)(nil),                     // 58: onnxplain.v1.UploadModelResponse
+	(*UploadTableResponse)(nil),                     // 59: onnxplain.v1.UploadTableResponse
 }
 var file_onnxplain_v1_explanation_service_proto_depIdxs = []int32{
-	28, // 0: onnxplain.v1.ExplainRequest.model:type_name -> onnxplain.v1.Model
-	29, // 1: onnxplain.v1.ExplainRequest.table:type_name -> onnxplain.v1.Table
-	30, // 2: onnxplain.v1.ExplainRequest.scale:type_name -> onnxplain.v1.ModelDescription.Scale
+	29, // 0: onnxplain.v1.ExplainRequest.model:type_name -> onnxplain.v1.Model
+	30, // 1: onnxplain.v1.ExplainRequest.table:type_name -> onnxplain.v1.Table
+	31, // 2: onnxplain.v1.ExplainRequest.scale:type_name -> onnxplain.v1.ModelDescription.Scale
 	0,  // 3: onnxplain.v1.ExplainRequest.engine:type_name -> onnxplain.v1.ExplainRequest.Engine
 	2,  // 4: onnxplain.v1.ExplainRequest.methods:type_name -> onnxplain.v1.MethodOptions
-	31, // 5: onnxplain.v1.MethodOptions.interactions:type_name -> onnxplain.v1.InteractionsOptions
-	32, // 6: onnxplain.v1.MethodOptions.partial_dependence:type_name -> onnxplain.v1.PartialDependenceOptions
-	33, // 7: onnxplain.v1.MethodOptions.individual_conditional_expectation:type_name -> onnxplain.v1.IndividualConditionalExpectationOptions
-	34, // 8: onnxplain.v1.MethodOptions.permutation_importance:type_name -> onnxplain.v1.PermutationImportanceOptions
-	35, // 9: onnxplain.v1.MethodOptions.average_loss:type_name -> onnxplain.v1.AverageLossOptions
-	36, // 10: onnxplain.v1.MethodOptions.feature_vectors:type_name -> onnxplain.v1.FeatureVectorsOptions
-	37, // 11: onnxplain.v1.MethodOptions.firm:type_name -> onnxplain.v1.FirmOptions
-	38, // 12: onnxplain.v1.MethodOptions.swarm:type_name -> onnxplain.v1.SwarmOptions
-	4,  // 13: onnxplain.v1.ExplainResponse.explanations:type_name -> onnxplain.v1.Explanation
-	39, // 14: onnxplain.v1.ExplainResponse.model:type_name -> onnxplain.v1.ModelDescription
-	7,  // 15: onnxplain.v1.ExplainResponse.receipt:type_name -> onnxplain.v1.Receipt
-	11, // 16: onnxplain.v1.ExplainResponse.warnings:type_name -> onnxplain.v1.Warning
-	40, // 17: onnxplain.v1.Explanation.interactions:type_name -> onnxplain.v1.InteractionsResult
-	41, // 18: onnxplain.v1.Explanation.partial_dependence:type_name -> onnxplain.v1.PartialDependenceResult
-	42, // 19: onnxplain.v1.Explanation.individual_conditional_expectation:type_name -> onnxplain.v1.IndividualConditionalExpectationResult
-	43, // 20: onnxplain.v1.Explanation.permutation_importance:type_name -> onnxplain.v1.PermutationImportanceResult
-	44, // 21: onnxplain.v1.Explanation.average_loss:type_name -> onnxplain.v1.AverageLossResult
-	45, // 22: onnxplain.v1.Explanation.feature_vectors:type_name -> onnxplain.v1.FeatureVectorsResult
-	46, // 23: onnxplain.v1.Explanation.firm:type_name -> onnxplain.v1.FirmResult
-	47, // 24: onnxplain.v1.Explanation.swarm:type_name -> onnxplain.v1.SwarmResult
-	48, // 25: onnxplain.v1.Explanation.plots:type_name -> onnxplain.v1.Plot
-	2,  // 26: onnxplain.v1.Explanation.options:type_name -> onnxplain.v1.MethodOptions
-	6,  // 27: onnxplain.v1.Explanation.rows:type_name -> onnxplain.v1.RowsUsed
-	5,  // 28: onnxplain.v1.Explanation.class_pairings:type_name -> onnxplain.v1.ClassPairing
-	0,  // 29: onnxplain.v1.Receipt.engine:type_name -> onnxplain.v1.ExplainRequest.Engine
-	26, // 30: onnxplain.v1.Receipt.library_versions:type_name -> onnxplain.v1.Receipt.LibraryVersionsEntry
-	49, // 31: onnxplain.v1.Receipt.elapsed:type_name -> google.protobuf.Duration
-	10, // 32: onnxplain.v1.Receipt.overview_methods:type_name -> onnxplain.v1.OverviewMethod
-	9,  // 33: onnxplain.v1.Receipt.sources:type_name -> onnxplain.v1.Source
-	8,  // 34: onnxplain.v1.Receipt.remote_model:type_name -> onnxplain.v1.RemoteModelReceipt
-	50, // 35: onnxplain.v1.RemoteModelReceipt.protocol:type_name -> onnxplain.v1.RemoteModel.Protocol
-	1,  // 36: onnxplain.v1.ExplainStreamRequest.request:type_name -> onnxplain.v1.ExplainRequest
-	15, // 37: onnxplain.v1.ExplainStreamResponse.progress:type_name -> onnxplain.v1.Progress
-	3,  // 38: onnxplain.v1.ExplainStreamResponse.response:type_name -> onnxplain.v1.ExplainResponse
-	14, // 39: onnxplain.v1.ExplainStreamResponse.partial:type_name -> onnxplain.v1.PartialExplanation
-	4,  // 40: onnxplain.v1.PartialExplanation.explanation:type_name -> onnxplain.v1.Explanation
-	11, // 41: onnxplain.v1.PartialExplanation.warnings:type_name -> onnxplain.v1.Warning
-	1,  // 42: onnxplain.v1.StartExplanationRequest.request:type_name -> onnxplain.v1.ExplainRequest
-	27, // 43: onnxplain.v1.StartExplanationRequest.labels:type_name -> onnxplain.v1.StartExplanationRequest.LabelsEntry
-	28, // 44: onnxplain.v1.DescribeModelRequest.model:type_name -> onnxplain.v1.Model
-	39, // 45: onnxplain.v1.DescribeModelResponse.model:type_name -> onnxplain.v1.ModelDescription
-	28, // 46: onnxplain.v1.DescribeTableRequest.model:type_name -> onnxplain.v1.Model
-	29, // 47: onnxplain.v1.DescribeTableRequest.table:type_name -> onnxplain.v1.Table
-	51, // 48: onnxplain.v1.DescribeTableRequest.near:type_name -> onnxplain.v1.Columns
-	52, // 49: onnxplain.v1.DescribeTableResponse.table:type_name -> onnxplain.v1.TableDescription
-	11, // 50: onnxplain.v1.DescribeTableResponse.warnings:type_name -> onnxplain.v1.Warning
-	28, // 51: onnxplain.v1.PredictRequest.model:type_name -> onnxplain.v1.Model
-	29, // 52: onnxplain.v1.PredictRequest.table:type_name -> onnxplain.v1.Table
-	30, // 53: onnxplain.v1.PredictRequest.scale:type_name -> onnxplain.v1.ModelDescription.Scale
-	11, // 54: onnxplain.v1.PredictResponse.warnings:type_name -> onnxplain.v1.Warning
-	1,  // 55: onnxplain.v1.ExplanationService.Explain:input_type -> onnxplain.v1.ExplainRequest
-	12, // 56: onnxplain.v1.ExplanationService.ExplainStream:input_type -> onnxplain.v1.ExplainStreamRequest
-	16, // 57: onnxplain.v1.ExplanationService.StartExplanation:input_type -> onnxplain.v1.StartExplanationRequest
-	17, // 58: onnxplain.v1.ExplanationService.ReadExplanation:input_type -> onnxplain.v1.ReadExplanationRequest
-	19, // 59: onnxplain.v1.ExplanationService.ReadPartialExplanations:input_type -> onnxplain.v1.ReadPartialExplanationsRequest
-	1,  // 60: onnxplain.v1.ExplanationService.PlanExplanation:input_type -> onnxplain.v1.ExplainRequest
-	20, // 61: onnxplain.v1.ExplanationService.DescribeModel:input_type -> onnxplain.v1.DescribeModelRequest
-	22, // 62: onnxplain.v1.ExplanationService.DescribeTable:input_type -> onnxplain.v1.DescribeTableRequest
-	24, // 63: onnxplain.v1.ExplanationService.Predict:input_type -> onnxplain.v1.PredictRequest
-	53, // 64: onnxplain.v1.ExplanationService.UploadModel:input_type -> onnxplain.v1.UploadModelRequest
-	54, // 65: onnxplain.v1.ExplanationService.UploadTable:input_type -> onnxplain.v1.UploadTableRequest
-	3,  // 66: onnxplain.v1.ExplanationService.Explain:output_type -> onnxplain.v1.ExplainResponse
-	13, // 67: onnxplain.v1.ExplanationService.ExplainStream:output_type -> onnxplain.v1.ExplainStreamResponse
-	55, // 68: onnxplain.v1.ExplanationService.StartExplanation:output_type -> google.longrunning.Operation
-	18, // 69: onnxplain.v1.ExplanationService.ReadExplanation:output_type -> onnxplain.v1.ReadExplanationResponse
-	14, // 70: onnxplain.v1.ExplanationService.ReadPartialExplanations:output_type -> onnxplain.v1.PartialExplanation
-	56, // 71: onnxplain.v1.ExplanationService.PlanExplanation:output_type -> onnxplain.v1.ExplanationPlan
-	21, // 72: onnxplain.v1.ExplanationService.DescribeModel:output_type -> onnxplain.v1.DescribeModelResponse
-	23, // 73: onnxplain.v1.ExplanationService.DescribeTable:output_type -> onnxplain.v1.DescribeTableResponse
-	25, // 74: onnxplain.v1.ExplanationService.Predict:output_type -> onnxplain.v1.PredictResponse
-	57, // 75: onnxplain.v1.ExplanationService.UploadModel:output_type -> onnxplain.v1.UploadModelResponse
-	58, // 76: onnxplain.v1.ExplanationService.UploadTable:output_type -> onnxplain.v1.UploadTableResponse
-	66, // [66:77] is the sub-list for method output_type
-	55, // [55:66] is the sub-list for method input_type
-	55, // [55:55] is the sub-list for extension type_name
-	55, // [55:55] is the sub-list for extension extendee
-	0,  // [0:55] is the sub-list for field type_name
+	22, // 5: onnxplain.v1.ExplainRequest.input_columns:type_name -> onnxplain.v1.InputColumns
+	32, // 6: onnxplain.v1.MethodOptions.interactions:type_name -> onnxplain.v1.InteractionsOptions
+	33, // 7: onnxplain.v1.MethodOptions.partial_dependence:type_name -> onnxplain.v1.PartialDependenceOptions
+	34, // 8: onnxplain.v1.MethodOptions.individual_conditional_expectation:type_name -> onnxplain.v1.IndividualConditionalExpectationOptions
+	35, // 9: onnxplain.v1.MethodOptions.permutation_importance:type_name -> onnxplain.v1.PermutationImportanceOptions
+	36, // 10: onnxplain.v1.MethodOptions.average_loss:type_name -> onnxplain.v1.AverageLossOptions
+	37, // 11: onnxplain.v1.MethodOptions.feature_vectors:type_name -> onnxplain.v1.FeatureVectorsOptions
+	38, // 12: onnxplain.v1.MethodOptions.firm:type_name -> onnxplain.v1.FirmOptions
+	39, // 13: onnxplain.v1.MethodOptions.swarm:type_name -> onnxplain.v1.SwarmOptions
+	4,  // 14: onnxplain.v1.ExplainResponse.explanations:type_name -> onnxplain.v1.Explanation
+	40, // 15: onnxplain.v1.ExplainResponse.model:type_name -> onnxplain.v1.ModelDescription
+	7,  // 16: onnxplain.v1.ExplainResponse.receipt:type_name -> onnxplain.v1.Receipt
+	11, // 17: onnxplain.v1.ExplainResponse.warnings:type_name -> onnxplain.v1.Warning
+	41, // 18: onnxplain.v1.Explanation.interactions:type_name -> onnxplain.v1.InteractionsResult
+	42, // 19: onnxplain.v1.Explanation.partial_dependence:type_name -> onnxplain.v1.PartialDependenceResult
+	43, // 20: onnxplain.v1.Explanation.individual_conditional_expectation:type_name -> onnxplain.v1.IndividualConditionalExpectationResult
+	44, // 21: onnxplain.v1.Explanation.permutation_importance:type_name -> onnxplain.v1.PermutationImportanceResult
+	45, // 22: onnxplain.v1.Explanation.average_loss:type_name -> onnxplain.v1.AverageLossResult
+	46, // 23: onnxplain.v1.Explanation.feature_vectors:type_name -> onnxplain.v1.FeatureVectorsResult
+	47, // 24: onnxplain.v1.Explanation.firm:type_name -> onnxplain.v1.FirmResult
+	48, // 25: onnxplain.v1.Explanation.swarm:type_name -> onnxplain.v1.SwarmResult
+	49, // 26: onnxplain.v1.Explanation.plots:type_name -> onnxplain.v1.Plot
+	2,  // 27: onnxplain.v1.Explanation.options:type_name -> onnxplain.v1.MethodOptions
+	6,  // 28: onnxplain.v1.Explanation.rows:type_name -> onnxplain.v1.RowsUsed
+	5,  // 29: onnxplain.v1.Explanation.class_pairings:type_name -> onnxplain.v1.ClassPairing
+	0,  // 30: onnxplain.v1.Receipt.engine:type_name -> onnxplain.v1.ExplainRequest.Engine
+	27, // 31: onnxplain.v1.Receipt.library_versions:type_name -> onnxplain.v1.Receipt.LibraryVersionsEntry
+	50, // 32: onnxplain.v1.Receipt.elapsed:type_name -> google.protobuf.Duration
+	10, // 33: onnxplain.v1.Receipt.overview_methods:type_name -> onnxplain.v1.OverviewMethod
+	9,  // 34: onnxplain.v1.Receipt.sources:type_name -> onnxplain.v1.Source
+	8,  // 35: onnxplain.v1.Receipt.remote_model:type_name -> onnxplain.v1.RemoteModelReceipt
+	51, // 36: onnxplain.v1.RemoteModelReceipt.protocol:type_name -> onnxplain.v1.RemoteModel.Protocol
+	1,  // 37: onnxplain.v1.ExplainStreamRequest.request:type_name -> onnxplain.v1.ExplainRequest
+	15, // 38: onnxplain.v1.ExplainStreamResponse.progress:type_name -> onnxplain.v1.Progress
+	3,  // 39: onnxplain.v1.ExplainStreamResponse.response:type_name -> onnxplain.v1.ExplainResponse
+	14, // 40: onnxplain.v1.ExplainStreamResponse.partial:type_name -> onnxplain.v1.PartialExplanation
+	4,  // 41: onnxplain.v1.PartialExplanation.explanation:type_name -> onnxplain.v1.Explanation
+	11, // 42: onnxplain.v1.PartialExplanation.warnings:type_name -> onnxplain.v1.Warning
+	1,  // 43: onnxplain.v1.StartExplanationRequest.request:type_name -> onnxplain.v1.ExplainRequest
+	28, // 44: onnxplain.v1.StartExplanationRequest.labels:type_name -> onnxplain.v1.StartExplanationRequest.LabelsEntry
+	29, // 45: onnxplain.v1.DescribeModelRequest.model:type_name -> onnxplain.v1.Model
+	40, // 46: onnxplain.v1.DescribeModelResponse.model:type_name -> onnxplain.v1.ModelDescription
+	29, // 47: onnxplain.v1.DescribeTableRequest.model:type_name -> onnxplain.v1.Model
+	30, // 48: onnxplain.v1.DescribeTableRequest.table:type_name -> onnxplain.v1.Table
+	52, // 49: onnxplain.v1.DescribeTableRequest.near:type_name -> onnxplain.v1.Columns
+	22, // 50: onnxplain.v1.DescribeTableRequest.input_columns:type_name -> onnxplain.v1.InputColumns
+	53, // 51: onnxplain.v1.DescribeTableResponse.table:type_name -> onnxplain.v1.TableDescription
+	11, // 52: onnxplain.v1.DescribeTableResponse.warnings:type_name -> onnxplain.v1.Warning
+	29, // 53: onnxplain.v1.PredictRequest.model:type_name -> onnxplain.v1.Model
+	30, // 54: onnxplain.v1.PredictRequest.table:type_name -> onnxplain.v1.Table
+	31, // 55: onnxplain.v1.PredictRequest.scale:type_name -> onnxplain.v1.ModelDescription.Scale
+	22, // 56: onnxplain.v1.PredictRequest.input_columns:type_name -> onnxplain.v1.InputColumns
+	11, // 57: onnxplain.v1.PredictResponse.warnings:type_name -> onnxplain.v1.Warning
+	1,  // 58: onnxplain.v1.ExplanationService.Explain:input_type -> onnxplain.v1.ExplainRequest
+	12, // 59: onnxplain.v1.ExplanationService.ExplainStream:input_type -> onnxplain.v1.ExplainStreamRequest
+	16, // 60: onnxplain.v1.ExplanationService.StartExplanation:input_type -> onnxplain.v1.StartExplanationRequest
+	17, // 61: onnxplain.v1.ExplanationService.ReadExplanation:input_type -> onnxplain.v1.ReadExplanationRequest
+	19, // 62: onnxplain.v1.ExplanationService.ReadPartialExplanations:input_type -> onnxplain.v1.ReadPartialExplanationsRequest
+	1,  // 63: onnxplain.v1.ExplanationService.PlanExplanation:input_type -> onnxplain.v1.ExplainRequest
+	20, // 64: onnxplain.v1.ExplanationService.DescribeModel:input_type -> onnxplain.v1.DescribeModelRequest
+	23, // 65: onnxplain.v1.ExplanationService.DescribeTable:input_type -> onnxplain.v1.DescribeTableRequest
+	25, // 66: onnxplain.v1.ExplanationService.Predict:input_type -> onnxplain.v1.PredictRequest
+	54, // 67: onnxplain.v1.ExplanationService.UploadModel:input_type -> onnxplain.v1.UploadModelRequest
+	55, // 68: onnxplain.v1.ExplanationService.UploadTable:input_type -> onnxplain.v1.UploadTableRequest
+	3,  // 69: onnxplain.v1.ExplanationService.Explain:output_type -> onnxplain.v1.ExplainResponse
+	13, // 70: onnxplain.v1.ExplanationService.ExplainStream:output_type -> onnxplain.v1.ExplainStreamResponse
+	56, // 71: onnxplain.v1.ExplanationService.StartExplanation:output_type -> google.longrunning.Operation
+	18, // 72: onnxplain.v1.ExplanationService.ReadExplanation:output_type -> onnxplain.v1.ReadExplanationResponse
+	14, // 73: onnxplain.v1.ExplanationService.ReadPartialExplanations:output_type -> onnxplain.v1.PartialExplanation
+	57, // 74: onnxplain.v1.ExplanationService.PlanExplanation:output_type -> onnxplain.v1.ExplanationPlan
+	21, // 75: onnxplain.v1.ExplanationService.DescribeModel:output_type -> onnxplain.v1.DescribeModelResponse
+	24, // 76: onnxplain.v1.ExplanationService.DescribeTable:output_type -> onnxplain.v1.DescribeTableResponse
+	26, // 77: onnxplain.v1.ExplanationService.Predict:output_type -> onnxplain.v1.PredictResponse
+	58, // 78: onnxplain.v1.ExplanationService.UploadModel:output_type -> onnxplain.v1.UploadModelResponse
+	59, // 79: onnxplain.v1.ExplanationService.UploadTable:output_type -> onnxplain.v1.UploadTableResponse
+	69, // [69:80] is the sub-list for method output_type
+	58, // [58:69] is the sub-list for method input_type
+	58, // [58:58] is the sub-list for extension type_name
+	58, // [58:58] is the sub-list for extension extendee
+	0,  // [0:58] is the sub-list for field type_name
 }
 
 func init() { file_onnxplain_v1_explanation_service_proto_init() }
@@ -2929,14 +3027,14 @@ func file_onnxplain_v1_explanation_service_proto_init() {
 		(*ExplainStreamResponse_Response)(nil),
 		(*ExplainStreamResponse_Partial)(nil),
 	}
-	file_onnxplain_v1_explanation_service_proto_msgTypes[21].OneofWrappers = []any{}
+	file_onnxplain_v1_explanation_service_proto_msgTypes[22].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_onnxplain_v1_explanation_service_proto_rawDesc), len(file_onnxplain_v1_explanation_service_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   27,
+			NumMessages:   28,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

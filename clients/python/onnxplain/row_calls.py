@@ -32,6 +32,7 @@ class RowCalls:
         *,
         rows: Sequence[int] = (),
         feature_columns: Sequence[str] = (),
+        input_columns: Mapping[str, Sequence[str]] | None = None,
         target_column: str = "",
         weight_column: str = "",
         output_indices: Sequence[int] = (),
@@ -50,8 +51,10 @@ class RowCalls:
         rows : sequence of int
             Rows to predict, from 0, in this order, none twice; at most 10,000. Default: all rows
             of the table, which may then have no more.
-        feature_columns, output_indices, outputs, scale, prediction, allow_inconsistent_model
+        feature_columns, input_columns, output_indices, outputs, scale, prediction
             As for `explain`; by default, all outputs are predicted.
+        allow_inconsistent_model : bool
+            As for `explain`.
         target_column, weight_column : str
             Columns that are no features, where the model takes its columns by position.
         timeout : float, optional
@@ -68,6 +71,7 @@ class RowCalls:
             table,
             rows=rows,
             feature_columns=feature_columns,
+            input_columns=input_columns,
             target_column=target_column,
             weight_column=weight_column,
             output_indices=output_indices,
@@ -90,6 +94,7 @@ class RowCalls:
         row_count: int | None = None,
         near: Mapping[str, float | str] | None = None,
         feature_columns: Sequence[str] = (),
+        input_columns: Mapping[str, Sequence[str]] | None = None,
         target_column: str = "",
         weight_column: str = "",
         timeout: float | None = None,
@@ -108,7 +113,7 @@ class RowCalls:
         near : mapping of column to number or text, optional
             One row, whose nearest rows are returned in place of the first, by Gower's distance
             over these columns.
-        feature_columns, target_column, weight_column
+        feature_columns, input_columns, target_column, weight_column
             As for `explain`.
         timeout : float, optional
             Seconds. Default: the client's.
@@ -126,6 +131,7 @@ class RowCalls:
             row_count=row_count,
             near=near,
             feature_columns=feature_columns,
+            input_columns=input_columns,
             target_column=target_column,
             weight_column=weight_column,
         )

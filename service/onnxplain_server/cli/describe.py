@@ -50,6 +50,7 @@ def describe(
     row_count: described_rows.RowCount = None,
     near: described_rows.Near = None,
     feature_columns: described_rows.FeatureColumns = None,
+    input_columns: described_rows.InputColumns = None,
     target_column: described_rows.TargetColumn = None,
     weight_column: described_rows.WeightColumn = None,
     output: Annotated[DescriptionOutput | None, typer.Option(help=DEFAULT_OUTPUT)] = None,

@@ -32,6 +32,7 @@ from onnxplain_server.cli.output.long_work import warn_of_long_work
 from onnxplain_server.cli.requests import cluster, methods, remote_model, request
 from onnxplain_server.cli.requests.large_table import large_table
 from onnxplain_server.cli.requests.parsers import names_of, one_of, parse_row_count
+from onnxplain_server.cli.rows.described_rows import InputColumns
 from onnxplain_server.core import contract_limits
 from onnxplain_server.report import renderer
 
@@ -87,6 +88,7 @@ def explain(
             metavar="NAME,...", help="Input columns of a model that takes one matrix, in its order."
         ),
     ] = None,
+    input_columns: InputColumns = None,
     target_column: Annotated[
         str | None, typer.Option(metavar="NAME", help="Column with the true values.")
     ] = None,
@@ -267,6 +269,7 @@ def asked(context: typer.Context) -> Iterator[tuple[backend.Backend, ExplainRequ
     flags = {name: given[name] for name in _FLAGS} | {
         "prediction": given["prediction"] or [],
         "feature_columns": request.split(given["feature_columns"] or []),
+        "input_columns": request.input_columns(given["input_columns"] or []),
         "class_labels": request.split(given["class_labels"] or []),
         **request.output_choice(given["output_indices"] or [], given["outputs"] or []),
     }

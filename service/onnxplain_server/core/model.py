@@ -73,7 +73,8 @@ class Description:
         """Feature names that the model carries; empty if it carries none."""
         if len(self.inputs) == 1:
             return self.inputs[0].columns
-        return tuple(column.name for column in self.inputs)
+        has_matrices = any((each.width or 1) > 1 for each in self.inputs)
+        return () if has_matrices else tuple(column.name for column in self.inputs)
 
     @property
     def default_outputs(self) -> tuple[int, ...]:
@@ -118,12 +119,16 @@ def category_features(model: Model) -> frozenset[int]:
     return categories
 
 
-class Model(Protocol):
-    """Model that predicts. Thread-safe."""
+class HasInputs(Protocol):
+    """Inputs that columns of a table are bound to: of a model, also before it is tried."""
 
     @property
     def inputs(self) -> tuple[Input, ...]:
-        """Inputs: one matrix, or one input per column."""
+        """Inputs: one matrix, one input per column, or several of which some are matrices."""
+
+
+class Model(HasInputs, Protocol):
+    """Model that predicts. Thread-safe."""
 
     @property
     def output_names(self) -> tuple[str, ...]:

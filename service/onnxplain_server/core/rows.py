@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from onnxplain_server.core.arrays import Array, Indices
+from onnxplain_server.core.binding.column_checks import (
+    check_distinct,
+    check_subset,
+    check_target_named,
+    check_width,
+)
+from onnxplain_server.core.binding.column_order import column_order
+from onnxplain_server.core.binding.input_columns import (
+    columns_of_inputs,
+    has_matrices,
+    in_input_order,
+    spans,
+)
 from onnxplain_server.core.castable import Places, check_castable
-from onnxplain_server.core.column_order import column_order
 from onnxplain_server.core.columns import Columns
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Input
@@ -34,6 +47,9 @@ _DTYPES: dict[str, npt.DTypeLike] = {
 }
 
 
+InputColumns: TypeAlias = Sequence[tuple[str, tuple[str, ...]]]
+"""Name of an input and its columns, for each input."""
+
 INPUT_TYPES = tuple(_DTYPES)
 """Element types of inputs, as ONNX names them."""
 
@@ -55,6 +71,9 @@ class Features:
         an input of its own.
     by_position : bool
         Whether only the order of the table assigns the columns.
+    spans : tuple of (str, int)
+        Name of each input, and how many of the features it takes, one input after the other;
+        empty where `matrix` or the names of features tell.
     """
 
     names: tuple[str, ...]
@@ -62,6 +81,7 @@ class Features:
     dtypes: tuple[np.dtype[np.generic], ...]
     matrix: str
     by_position: bool = False
+    spans: tuple[tuple[str, int], ...] = ()
 
     @property
     def n_rows(self) -> int:
@@ -72,6 +92,13 @@ class Features:
     def stored(self) -> tuple[Array, ...]:
         """The columns as they are in memory, also as float32."""
         return self.columns.stored if isinstance(self.columns, Columns) else tuple(self.columns)
+
+    @property
+    def inputs(self) -> tuple[tuple[str, int], ...]:
+        """Name of each input, and how many of the features it takes, one after the other."""
+        if self.matrix:
+            return ((self.matrix, len(self.names)),)
+        return self.spans or tuple((name, 1) for name in self.names)
 
     def index(self, name: str, path: str = "") -> int:
         """Return the position of a feature, or raise UNKNOWN_FEATURE."""
@@ -142,6 +169,7 @@ def bind(
     non_features: Sequence[str],
     *,
     is_part: bool = False,
+    input_columns: InputColumns = (),
 ) -> Features:
     """Find the columns of a model's inputs in a table, and check that they can be cast.
 
@@ -150,30 +178,47 @@ def bind(
     feature_columns : sequence of str
         Columns of a matrix; empty: those that the model names, or else all but `non_features`.
     non_features : sequence of str
-        Target and weight columns, which are features only if `feature_columns` names them.
+        Target and weight columns, empty where there is none; features only if `feature_columns`
+        names them.
     is_part : bool
         Whether the rows are some of a table, in which a column may have no value.
+    input_columns : sequence of (str, tuple of str)
+        Columns by input, in place of `feature_columns`.
 
     Raises
     ------
     ExplainError
         MISSING_COLUMN, WRONG_TYPE, INVALID_TABLE or INVALID_OPTION.
     """
-    matrix = inputs[0].name if _takes_matrix(inputs, table) else ""
+    if input_columns:
+        feature_columns = in_input_order(inputs, input_columns)
+    is_matrix = _takes_matrix(inputs, table) and not (input_columns and inputs[0].width == 1)
+    matrix = inputs[0].name if is_matrix else ""
+    by_input = bool(input_columns) or has_matrices(inputs)
     if matrix:
         present = (*table.columns, *table.unreadable)
         names, by_position = column_order(inputs[0].columns, feature_columns, present, non_features)
-        _check_width(inputs[0], names, named=bool(feature_columns))
+        if not feature_columns and not any(non_features[:1]):
+            check_target_named(inputs[0], names, table)
+        check_width(inputs[0], names, named=bool(feature_columns))
         types = [inputs[0].type] * len(names)
+    elif input_columns:
+        check_distinct(feature_columns)
+        names, by_position = tuple(feature_columns), False
+        types = [each.type for each in inputs for _ in range(each.width or 1)]
+    elif by_input:
+        names, by_position = columns_of_inputs(inputs, table, feature_columns, non_features)
+        types = [each.type for each in inputs for _ in range(each.width or 1)]
     else:
         names, by_position = tuple(i.name for i in inputs), False
         types = [i.type for i in inputs]
-        _check_subset(names, feature_columns)
+        check_subset(names, feature_columns)
     columns = Columns([table.stored_column(name, "feature_columns") for name in names])
     if not is_part:
         _check_none_empty(names, columns)
     dtypes = tuple(np.dtype(_DTYPES[t]) for t in types)
-    features = Features(names, columns, dtypes, matrix, by_position)
+    input_spans = spans(inputs) if by_input and not matrix else ()
+    features = Features(names, columns, dtypes, matrix, by_position, input_spans)
     features.check_columns(table.as_sent)
     return features
 
@@ -200,7 +245,7 @@ def bind_without_model(
     """
     present = (*table.columns, *table.unreadable)
     names = tuple(feature_columns) or tuple(name for name in present if name not in non_features)
-    _check_distinct(names)
+    check_distinct(names)
     if not names:
         raise ExplainError(
             Reason.INVALID_TABLE, "the table has no column besides target and weight", "table"
@@ -218,48 +263,15 @@ def dtype_of(input_type: str) -> np.dtype[np.generic]:
 
 def feeds(features: Features, columns: Sequence[Array]) -> Mapping[str, Array]:
     """Arrange cast columns, (n,) each, as a model's feeds: input name to (n, width)."""
-    if features.matrix:
-        return {features.matrix: np.stack(columns, axis=1)}
-    return {name: column[:, None] for name, column in zip(features.names, columns, strict=True)}
+    following = iter(columns)
+    return {
+        name: np.stack(tuple(islice(following, count)), axis=1) for name, count in features.inputs
+    }
 
 
 def _takes_matrix(inputs: Sequence[Input], table: Table) -> bool:
     """Return whether the only input is a matrix, not a column that the table has by its name."""
     return len(inputs) == 1 and not (inputs[0].width == 1 and inputs[0].name in table.columns)
-
-
-def _check_width(matrix: Input, names: tuple[str, ...], *, named: bool) -> None:
-    _check_distinct(names)
-    if matrix.width is not None and len(names) != matrix.width:
-        source = "feature_columns names" if named else "the table, without target and weight, has"
-        raise ExplainError(
-            Reason.MISSING_COLUMN if len(names) < matrix.width else Reason.INVALID_OPTION,
-            f"the model takes {matrix.width} columns, but {source} {len(names)} ({listed(names)}); "
-            "name the model's columns, in its order, in feature_columns",
-            "feature_columns",
-        )
-
-
-def _check_distinct(names: Sequence[str]) -> None:
-    repeated = sorted(name for name, count in Counter(names).items() if count > 1)
-    if repeated:
-        raise ExplainError(
-            Reason.INVALID_OPTION,
-            f"feature_columns names {listed(tuple(repeated))} twice",
-            "feature_columns",
-        )
-
-
-def _check_subset(names: tuple[str, ...], feature_columns: Sequence[str]) -> None:
-    unknown = tuple(name for name in feature_columns if name not in names)
-    missing = tuple(name for name in names if feature_columns and name not in feature_columns)
-    if unknown or missing:
-        raise ExplainError(
-            Reason.INVALID_OPTION,
-            f"the model takes its columns by name, {listed(names)}, so feature_columns cannot "
-            "change them; leave it out",
-            "feature_columns",
-        )
 
 
 def _check_not_empty(name: str, column: Array) -> None:

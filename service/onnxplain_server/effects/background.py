@@ -72,7 +72,8 @@ class Background:
     @cached_property
     def digest(self) -> str:
         """SHA-256 of the rows and weights, as the model sees them."""
-        digest = hashlib.sha256(repr((self.features.names, self.features.matrix)).encode())
+        named = (self.features.names, self.features.matrix, *self.features.spans)
+        digest = hashlib.sha256(repr(named).encode())
         arrays = (*self.columns, self.weights)
         if sum(array.nbytes for array in arrays) < _THREADED_BYTES:
             digests = list(map(_digest, arrays))

@@ -33,6 +33,7 @@ class Tile:
         self.copies = copies
         self._predictor = predictor
         self._background = background
+        self._columns: list[Array] = []
         self._buffers = self._allocate()
         self._calls: dict[tuple[int, int], Callable[[slice, int], Array]] = {}
         self._replaced: tuple[int, ...] = ()
@@ -43,13 +44,13 @@ class Tile:
         """Allocate the model's inputs, and keep a (copies, n) view of each feature."""
         features = self._background.features
         shape = (self.copies, len(self._background))
-        if features.matrix:
-            matrix = np.empty((*shape, len(features.names)), features.dtypes[0])
-            self._columns = [matrix[:, :, j] for j in range(len(features.names))]
-            return {features.matrix: matrix.reshape(-1, len(features.names))}
-        self._columns = [np.empty(shape, dtype) for dtype in features.dtypes]
-        columns = zip(features.names, self._columns, strict=True)
-        return {name: column.reshape(-1, 1) for name, column in columns}
+        buffers = {}
+        for name, count in features.inputs:
+            dtype = features.dtypes[len(self._columns)]
+            matrix = np.empty((*shape, count), dtype)
+            self._columns += [matrix[:, :, j] for j in range(count)]
+            buffers[name] = matrix.reshape(-1, count)
+        return buffers
 
     def _restore(self, feature: int) -> None:
         self._columns[feature][:] = self._background.columns[feature]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from copy import copy
 from dataclasses import replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -42,7 +43,8 @@ from onnxplain_server.trees.streaming.engine import StreamedTrees
 
 _OF_ROWS = ("sample", "background", "effects", "sampled_outputs", "tabular_choice")
 _OF_LEDGER = ("predictor", "unplanned", "block_pool", "streamed_trees")
-"""Properties that depend on the number of rows drawn; and that report to the ledger."""
+_OF_OUTPUTS = ("output_indices", "outputs", "streamed_trees", *_OF_ROWS[2:])
+"""Properties that depend on the rows drawn, that report to the ledger; on the outputs explained."""
 _SAMPLED_ROWS = 200
 """Rows on which the rounding errors of predictions are measured."""
 
@@ -98,9 +100,17 @@ class BoundRequest:
 
     def with_row_count(self, row_count: int) -> BoundRequest:
         """Return the request with another `row_count`; it shares the ledger and the cache."""
+        return self._asking(_OF_ROWS + _OF_LEDGER, row_count=row_count)
+
+    def of_outputs(self, outputs: tuple[int, ...]) -> BoundRequest:
+        """Return the request for these outputs; it shares the rows, the ledger and the cache."""
+        _ = self.tabular_choice  # what the receipt tells is the engine of the request as sent
+        return self._asking(_OF_OUTPUTS, output_indices=outputs, outputs=())
+
+    def _asking(self, dependent: tuple[str, ...], **changed: Any) -> BoundRequest:
         copied = copy(self)
-        copied.question = replace(self.question, row_count=row_count)
-        for name in _OF_ROWS + _OF_LEDGER:
+        copied.question = replace(self.question, **changed)
+        for name in dependent:
             vars(copied).pop(name, None)
         return copied
 
@@ -162,13 +172,7 @@ class BoundRequest:
 
     @property
     def table(self) -> Table:
-        """The table.
-
-        Raises
-        ------
-        ExplainError
-            INVALID_REQUEST if there is none.
-        """
+        """The table; INVALID_REQUEST if there is none."""
         return self._bound_table.table
 
     @property
@@ -221,13 +225,7 @@ class BoundRequest:
 
     @cached_property
     def effects(self) -> Effects:
-        """The engine on the rows drawn.
-
-        Raises
-        ------
-        ExplainError
-            INVALID_REQUEST if there is no model.
-        """
+        """The engine on the rows drawn; INVALID_REQUEST if there is no model."""
         return self.tabular_choice.on(self.background)
 
     @cached_property

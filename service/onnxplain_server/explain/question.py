@@ -24,6 +24,8 @@ class Question:
     ----------
     feature_columns, output_indices : tuple
         Empty for the default.
+    input_columns : tuple of (str, tuple of str)
+        Columns by the model's inputs, in place of `feature_columns`; empty for these.
     outputs : tuple of str
         Names of outputs, in place of `output_indices`.
     row_count : int or None
@@ -46,6 +48,7 @@ class Question:
 
     methods: tuple[Options, ...]
     feature_columns: tuple[str, ...] = ()
+    input_columns: tuple[tuple[str, tuple[str, ...]], ...] = ()
     target_column: str = ""
     weight_column: str = ""
     output_indices: tuple[int, ...] = ()

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 
 import numpy as np
 
 from onnxplain_server.core.arrays import Array, Indices, Vector
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.messages.row_places import row_places
-from onnxplain_server.core.model import Model, Note
+from onnxplain_server.core.model import HasInputs, Note
 from onnxplain_server.core.row_draws import draw
 from onnxplain_server.core.rows import Features, bind, bind_without_model
 from onnxplain_server.core.table import Table, listed
@@ -179,7 +180,7 @@ def _is_constant(column: Array) -> bool:
     return bool(is_first.all() and (column == column[0]).all())
 
 
-def bind_features(model: Model | None, weighted: WeightedTable, question: Question) -> Features:
+def bind_features(model: HasInputs | None, weighted: WeightedTable, question: Question) -> Features:
     """Bind the table's columns to the model's inputs; without a model, take them as they are.
 
     Raises
@@ -194,7 +195,8 @@ def bind_features(model: Model | None, weighted: WeightedTable, question: Questi
     others = (question.target_column, question.weight_column)
     if model is None:
         return bind_without_model(table, question.feature_columns, others)
-    return bind(model.inputs, table, question.feature_columns, others)
+    by_input = question.input_columns
+    return bind(model.inputs, table, question.feature_columns, others, input_columns=by_input)
 
 
 def check_row_count(used: int, sent: int) -> None:
@@ -212,6 +214,8 @@ def position_notes(features: Features) -> tuple[Note, ...]:
     """Warn that columns were bound by their order, as the model has no names for them."""
     if not features.by_position or len(features.names) == 1:
         return ()
+    if features.spans:
+        return (Note("COLUMNS_BY_POSITION", _mapping(features)),)
     columns = [f"{j} {name!r}" for j, name in enumerate(features.names, 1)]
     if len(columns) > _LISTED_COLUMNS:
         columns[_LISTED_COLUMNS - 1 : -1] = ["…"]
@@ -222,6 +226,19 @@ def position_notes(features: Features) -> tuple[Note, ...]:
     return (Note("COLUMNS_BY_POSITION", message),)
 
 
+def _mapping(features: Features) -> str:
+    """Tell which columns each of several inputs takes."""
+    names = iter(features.names)
+    parts = [
+        f"{input_name!r} takes {listed(tuple(islice(names, count)))}"
+        for input_name, count in features.spans
+    ]
+    return (
+        "Columns were given to the model's inputs by their names, and the others in table order: "
+        f"{'; '.join(parts)}. Name the columns of each input in input_columns."
+    )
+
+
 class BoundTable:
     """Table with what derives from it and the question; each part is computed at its first use.
 
@@ -229,11 +246,11 @@ class BoundTable:
     ----------
     table : Table
     question : Question
-    model : Model or None
+    model : HasInputs or None
         Gives the inputs to bind; without it, the columns are features as they are.
     """
 
-    def __init__(self, table: Table, question: Question, model: Model | None) -> None:
+    def __init__(self, table: Table, question: Question, model: HasInputs | None) -> None:
         self.table = table
         self._question = question
         self._model = model

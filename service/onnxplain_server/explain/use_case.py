@@ -17,6 +17,7 @@ from onnxplain_server.explain.answers.explanation import (
 from onnxplain_server.explain.answers.partial import PartialAnswer
 from onnxplain_server.explain.bound_request import BoundRequest
 from onnxplain_server.explain.class_labels import check_target_given
+from onnxplain_server.explain.methods.compared_outputs import unclear_target
 from onnxplain_server.explain.prediction.checks import check_prediction
 from onnxplain_server.explain.prepared_method import PreparedMethod, prepare_method
 from onnxplain_server.explain.question import Engine, Question
@@ -120,7 +121,10 @@ def _overview(request: BoundRequest) -> Answer:
 
     request.require_model()
     plan = plan_overview(request)
-    parts = [*_losses(request, plan), *plan.pairs()]
+    has_target = bool(request.question.target_column)
+    unclear = unclear_target(request) if has_target else ()
+    has_target = has_target and not unclear
+    parts = [*(_losses(request, plan) if has_target else ()), *plan.pairs()]
     prepared = [_prepare_part(request, part) for part in parts]
     _reserve(request, sum(method.job.cost for method in prepared) + plan.curve_cost)
     partial = PartialAnswer(request)
@@ -134,14 +138,12 @@ def _overview(request: BoundRequest) -> Answer:
         results.append(partial.run(prepared[-1]))
     methods = tuple((method_of(part.options).name, part.row_count) for part in parts)
     answer = _answer(request, prepared, results)
-    notes = plan.notes(parts, has_target=bool(request.question.target_column))
-    return replace(answer, notes=(*answer.notes, *notes), overview_methods=methods)
+    notes = (*answer.notes, *unclear, *plan.notes(parts, has_target=has_target))
+    return replace(answer, notes=notes, overview_methods=methods)
 
 
 def _losses(request: BoundRequest, plan: OverviewPlan) -> list[Part]:
-    """Return the losses and importances of an overview; none without a target."""
-    if not request.question.target_column:
-        return []
+    """Return the losses and importances of an overview with a target."""
     from onnxplain_server.explain.planning.overview import further_losses
 
     parts = list(plan.losses(None))

@@ -16,6 +16,7 @@ def check_without_model(question: Question) -> None:
         INVALID_OPTION.
     """
     options = {
+        "input_columns": bool(question.input_columns),
         "output_indices": bool(question.output_indices),
         "outputs": bool(question.outputs),
         "class_labels": bool(question.class_labels),

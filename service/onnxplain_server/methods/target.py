@@ -76,7 +76,7 @@ def resolve(
 
 def _is_raw(comparison: Comparison, table: Table, outputs: Outputs, path: str) -> bool:
     """Return whether no output scores a class: they are expressions, or the loss names them."""
-    expression = _read_expression(comparison, table, outputs, path)
+    expression = read_expression(comparison, table, outputs, path)
     return outputs.are_expressions or (expression is not None and expression.is_total)
 
 
@@ -107,9 +107,10 @@ def unpaired_classes(path: str, advice: str = "") -> ExplainError:
     )
 
 
-def _read_expression(
+def read_expression(
     comparison: Comparison, table: Table, outputs: Outputs, path: str
 ) -> LossExpression | None:
+    """Read the loss of a comparison with its target columns; None where it is no expression."""
     text, columns = comparison.loss_expression, comparison.target_columns
     if not text:
         return None
@@ -146,7 +147,7 @@ def read(comparison: Comparison, table: Table, outputs: Outputs, path: str) -> T
     ExplainError
         INVALID_OPTION, or INVALID_TABLE if a true value is missing.
     """
-    expression = _read_expression(comparison, table, outputs, path)
+    expression = read_expression(comparison, table, outputs, path)
     target = _read_values(comparison, table, outputs, expression, path)
     return replace(target, expression=expression)
 
@@ -176,7 +177,7 @@ def _read_values(
     if len(columns) not in {1, count}:
         raise ExplainError(
             Reason.INVALID_OPTION,
-            f"{len(columns)} target columns for {count} outputs; give one, or one for each",
+            f"{len(columns)} target columns for {count} outputs; give one for each",
             field,
         )
     return Target(np.broadcast_to(np.stack(columns, axis=1), (table.n_rows, count)))

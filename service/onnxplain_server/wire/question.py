@@ -63,6 +63,7 @@ def read(request: service_pb2.ExplainRequest) -> Question:
             method_options.read(m, f"methods[{i}]") for i, m in enumerate(request.methods)
         ),
         feature_columns=tuple(request.feature_columns),
+        input_columns=input_columns(request),
         target_column=request.target_column,
         weight_column=request.weight_column,
         output_indices=tuple(request.output_indices),
@@ -78,6 +79,19 @@ def read(request: service_pb2.ExplainRequest) -> Question:
         model_name=request.model_name,
         plots=request.plots if request.HasField("plots") else ExplainRequest.plots.default,
     )
+
+
+def input_columns(
+    request: service_pb2.ExplainRequest | service_pb2.DescribeTableRequest,
+) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Read the columns by input; raise INVALID_OPTION beside `feature_columns`."""
+    if request.input_columns and request.feature_columns:
+        raise ExplainError(
+            Reason.INVALID_OPTION,
+            "give feature_columns or input_columns, not both",
+            "input_columns",
+        )
+    return tuple((each.input, tuple(each.columns)) for each in request.input_columns)
 
 
 def _optional(request: service_pb2.ExplainRequest, name: str) -> float | None:

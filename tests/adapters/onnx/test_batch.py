@@ -39,7 +39,10 @@ def test_a_number_of_rows_that_is_pinned_inside_is_kept_call_by_call(build, rows
 
     model = load(content)
 
-    assert codes(model) == ["ROW_BY_ROW"]
+    (note,) = model.notes
+    assert note.code == "ROW_BY_ROW"
+    assert ("on its own" in note.message) == (rows == 1)
+    assert (f"takes {rows} rows at once" in note.message) == (rows > 1)
     assert model.predict({"X": X}).tolist() == (X @ WEIGHT).tolist()
     assert model.predict({"X": X[:1]}).tolist() == (X[:1] @ WEIGHT).tolist()
 

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeAlias, TypedDict
 
 from onnxplain.errors import ShortTracebacks
@@ -14,6 +14,7 @@ from onnxplain.requests.forms import (
     Method,
     to_choice,
     to_expressions,
+    to_input_columns,
     to_labels,
     to_method,
     to_names,
@@ -56,9 +57,13 @@ class RequestOptions(TypedDict, total=False):
         only count (f0, f1, ...) and are not those of the other: every column except target and
         weight, in table order, with the warning COLUMNS_BY_POSITION. Columns may be called
         otherwise here than in the model, but one that the model names may not stand in the place of
-        another. For a model with one input per column: a subset is not possible; leave it out.
-        Without a model: the features; default: every column except target and weight. For an array:
-        the names of its columns.
+        another. For a model with one input per column: a subset is not possible; leave it out. For
+        a model of several inputs, of which some take several columns: the columns of all inputs,
+        input by input; default: an input of one column takes the column of its name, and the
+        columns that are left go, in table order, to the only input of text and the only one of
+        numbers that are left, with the warning COLUMNS_BY_POSITION; anything else is refused.
+        Without a model: the features; default: every column except target and weight. Not together
+        with `input_columns`. For an array: the names of its columns.
     target_column : str
         Column with the true values.
     weight_column : str
@@ -139,6 +144,10 @@ class RequestOptions(TypedDict, total=False):
         the answer: the serialised ExplainResponse, over REST its canonical JSON. An object of that
         name is replaced. PlanExplanation writes nothing. Default: the answer is only returned. At
         most 2048 letters.
+    input_columns : mapping of str to sequence of str, optional
+        The columns that each input of the model takes, for models of several inputs: all inputs,
+        each once, with as many columns as it takes, whatever the columns are called. In place of
+        `feature_columns`.
     """
 
     feature_columns: Sequence[str]
@@ -159,6 +168,7 @@ class RequestOptions(TypedDict, total=False):
     budget_predicted_row_count: float | None
     partial: bool
     result_uri: str
+    input_columns: Mapping[str, Sequence[str]] | None
 
 
 def to_request(
@@ -183,6 +193,7 @@ def to_request(
     budget_predicted_row_count: float | None = None,
     partial: bool = False,
     result_uri: str = "",
+    input_columns: Mapping[str, Sequence[str]] | None = None,
 ) -> ExplainRequest:
     """Write a request; see `Client.explain` for the arguments."""
     return ExplainRequest(
@@ -209,6 +220,7 @@ def to_request(
         budget_predicted_row_count=budget_predicted_row_count,
         partial=partial,
         result_uri=result_uri,
+        input_columns=to_input_columns(input_columns),
     )
 
 
@@ -238,6 +250,7 @@ class ExplainCall(ABC):
         budget_predicted_row_count: float | None = None,
         partial: bool = False,
         result_uri: str = "",
+        input_columns: Mapping[str, Sequence[str]] | None = None,
         timeout: float | None = None,
         progress: ProgressCallback | bool = True,
     ) -> Explanations:
@@ -264,8 +277,13 @@ class ExplainCall(ABC):
             target and weight, in table order, with the warning COLUMNS_BY_POSITION. Columns may be
             called otherwise here than in the model, but one that the model names may not stand in
             the place of another. For a model with one input per column: a subset is not possible;
-            leave it out. Without a model: the features; default: every column except target and
-            weight. For an array: the names of its columns.
+            leave it out. For a model of several inputs, of which some take several columns: the
+            columns of all inputs, input by input; default: an input of one column takes the column
+            of its name, and the columns that are left go, in table order, to the only input of text
+            and the only one of numbers that are left, with the warning COLUMNS_BY_POSITION;
+            anything else is refused. Without a model: the features; default: every column except
+            target and weight. Not together with `input_columns`. For an array: the names of its
+            columns.
         target_column : str
             Column with the true values.
         weight_column : str
@@ -350,6 +368,10 @@ class ExplainCall(ABC):
             are those of the answer: the serialised ExplainResponse, over REST its canonical JSON.
             An object of that name is replaced. PlanExplanation writes nothing. Default: the answer
             is only returned. At most 2048 letters.
+        input_columns : mapping of str to sequence of str, optional
+            The columns that each input of the model takes, for models of several inputs: all
+            inputs, each once, with as many columns as it takes, whatever the columns are called. In
+            place of `feature_columns`.
         timeout : float, optional
             Seconds. Default: the client's.
         progress : bool or callable (done, planned)
@@ -396,6 +418,7 @@ class ExplainCall(ABC):
             budget_predicted_row_count=budget_predicted_row_count,
             partial=partial,
             result_uri=result_uri,
+            input_columns=input_columns,
         )
         with ShortTracebacks():
             return self._explain(request, files_of(model, table), timeout, progress)

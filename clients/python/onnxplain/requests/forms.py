@@ -9,7 +9,7 @@ from google.protobuf.message import Message
 
 from onnxplain.columns import to_column
 from onnxplain.suggestions import did_you_mean
-from onnxplain.v1.explanation_service_pb2 import MethodOptions
+from onnxplain.v1.explanation_service_pb2 import InputColumns, MethodOptions
 from onnxplain.v1.firm_pb2 import FirmKmerWeights
 from onnxplain.v1.partial_dependence_pb2 import FeatureGroup, Grid
 
@@ -99,6 +99,14 @@ def to_names(names: Sequence[Any], option: str) -> Sequence[Any]:
     if isinstance(names, str):
         raise TypeError(f"{option} must be a list; for one, [{names!r}]")
     return names
+
+
+def to_input_columns(columns: Mapping[str, Sequence[str]] | None) -> list[InputColumns]:
+    """Write the columns of each input of a model."""
+    return [
+        InputColumns(input=name, columns=to_names(names, f"input_columns[{name!r}]"))
+        for name, names in (columns or {}).items()
+    ]
 
 
 def to_labels(labels: Sequence[str | float]) -> list[str]:

@@ -6,7 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from onnxplain.requests.arguments import Scale
-from onnxplain.requests.forms import to_choice, to_expressions, to_names, to_output_names
+from onnxplain.requests.forms import (
+    to_choice,
+    to_expressions,
+    to_input_columns,
+    to_names,
+    to_output_names,
+)
 from onnxplain.requests.models import to_model
 from onnxplain.tables import to_table
 from onnxplain.v1.explanation_service_pb2 import DescribeTableRequest, PredictRequest
@@ -19,6 +25,7 @@ def to_predict_request(
     *,
     rows: Sequence[int] = (),
     feature_columns: Sequence[str] = (),
+    input_columns: Mapping[str, Sequence[str]] | None = None,
     target_column: str = "",
     weight_column: str = "",
     output_indices: Sequence[int] = (),
@@ -33,6 +40,7 @@ def to_predict_request(
         model=to_model(model),
         table=to_table(table, names),
         feature_columns=names,
+        input_columns=to_input_columns(input_columns),
         target_column=target_column,
         weight_column=weight_column,
         output_indices=output_indices,
@@ -52,6 +60,7 @@ def to_describe_request(
     row_count: int | None = None,
     near: Mapping[str, float | str] | None = None,
     feature_columns: Sequence[str] = (),
+    input_columns: Mapping[str, Sequence[str]] | None = None,
     target_column: str = "",
     weight_column: str = "",
 ) -> DescribeTableRequest:
@@ -61,6 +70,7 @@ def to_describe_request(
         model=None if model is None else to_model(model),
         table=to_table(table, names),
         feature_columns=names,
+        input_columns=to_input_columns(input_columns),
         target_column=target_column,
         weight_column=weight_column,
         row_count=row_count,

@@ -7,5 +7,6 @@ decided at load time. No type and no error text of onnx or onnxruntime leaves th
 
 from onnxplain_server.adapters.onnx.load import describe, load, load_described
 from onnxplain_server.adapters.onnx.session import OnnxModel
+from onnxplain_server.adapters.onnx.trial_rows import UntriedModelError
 
-__all__ = ["OnnxModel", "describe", "load", "load_described"]
+__all__ = ["OnnxModel", "UntriedModelError", "describe", "load", "load_described"]

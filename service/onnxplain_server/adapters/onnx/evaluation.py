@@ -65,6 +65,11 @@ class RowBatches:
         self._feeds = feeds
         self._declared = next((feed.row_count for feed in feeds if feed.row_count), None)
 
+    @property
+    def chunk_size(self) -> int:
+        """Rows of a chunk: the declared batch size, or one."""
+        return self._declared or 1
+
     @cached_property
     def batched(self) -> Run:
         """Evaluation of all rows in one call; a declared batch size is made symbolic."""
@@ -73,14 +78,13 @@ class RowBatches:
     @cached_property
     def chunked(self) -> Run:
         """Evaluation in chunks of the declared batch size, or of one row: slow but always right."""
-        if self._declared is None:
-            return _in_chunks(self.batched, 1)
-        return _in_chunks(self._run(self._model), self._declared)
+        run = self.batched if self._declared is None else self._run(self._model)
+        return _in_chunks(run, self.chunk_size)
 
     def once(self, feeds: Mapping[str, Array]) -> list[Array]:
         """Evaluate one chunk: the first rows up to the declared batch size, or one; raw outputs."""
         count = len(next(iter(feeds.values())))
-        first = np.arange(self._declared or 1) % count
+        first = np.arange(self.chunk_size) % count
         return self._run(self._model)({name: rows[first] for name, rows in feeds.items()})
 
     def _run(self, model: ModelProto) -> Run:

@@ -1,4 +1,4 @@
-"""Model inputs: one matrix, or one input per column."""
+"""Model inputs: one matrix, one input per column, or several of which some are matrices."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _TYPES = (
     *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
 )
 _SUPPORTED = (
-    "Supported are one input of shape (rows, columns), or one input per column of shape (rows, 1) "
-    f"or (rows,), of type {', '.join(_TYPES)}."
+    "Supported are inputs of shape (rows, columns), (rows, 1) or (rows,), of type "
+    f"{', '.join(_TYPES)}; of several inputs, each declares its number of columns."
 )
 
 
@@ -82,11 +82,8 @@ def _sizes(value: ValueInfoProto) -> list[int | None]:
 
 
 def _column(feed: Feed) -> Feed:
-    """Return one of several inputs as a single column."""
-    if feed.input.width not in (None, 1):
-        name, width = quote_name(feed.input.name), feed.input.width
-        raise _unsupported(f"The model has several inputs, and {name} takes {width} columns")
-    return replace(feed, input=replace(feed.input, width=1))
+    """Return one of several inputs: a single column unless it declares more."""
+    return replace(feed, input=replace(feed.input, width=feed.input.width or 1))
 
 
 def _unsupported(fault: str) -> ExplainError:

@@ -16,7 +16,6 @@ from onnxplain_server.adapters.onnx.analysis.margin import (
     margin_unavailable,
     read_margin,
 )
-from onnxplain_server.adapters.onnx.checks.row_consistency import Inconsistency, row_names
 from onnxplain_server.adapters.onnx.class_scores import has_class_scores, scores_two_classes
 from onnxplain_server.adapters.onnx.faults import loading
 from onnxplain_server.adapters.onnx.inputs import Feed, read_inputs
@@ -24,26 +23,17 @@ from onnxplain_server.adapters.onnx.output_columns import OutputColumns
 from onnxplain_server.adapters.onnx.outputs import OutputTensor, read_parts
 from onnxplain_server.adapters.onnx.read import operators, read
 from onnxplain_server.adapters.onnx.session import OnnxModel
+from onnxplain_server.adapters.onnx.trial_notes import (
+    describe_inconsistency,
+    elsewhere_note,
+    trial_notes,
+)
 from onnxplain_server.adapters.onnx.trial_rows import Trial, evaluation_fault, run_rows, run_trial
 from onnxplain_server.core.arrays import Array, Indices
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Description, Note, Scale
 from onnxplain_server.core.model_limits import DEFAULT_LIMITS, ModelLimits
 from onnxplain_server.core.table import listed
-
-_ROW_BY_ROW = Note(
-    "ROW_BY_ROW",
-    "The model cannot evaluate several rows at once, so each is evaluated on its own; this is "
-    "slow. Export it with a symbolic batch dimension.",
-)
-_LABELS_ONLY = Note(
-    "LABELS_ONLY",
-    "The model gives only class labels: each class is explained as 1 where it is predicted and 0 "
-    "elsewhere. Probabilities or scores tell more; export the model with them.",
-)
-
-_INCONSISTENT = "The model is not a function of the row: "
-_NOT_CACHED = "The numbers hold for this computation only, and none of them were cached."
 
 
 def load(
@@ -52,6 +42,7 @@ def load(
     limits: ModelLimits = DEFAULT_LIMITS,
     *,
     is_batched: bool | None = None,
+    rows: Mapping[str, Array] | None = None,
 ) -> OnnxModel:
     """Load a model.
 
@@ -66,24 +57,32 @@ def load(
     is_batched : bool, optional
         Whether to evaluate all rows of a call at once, as is known of the model; by default, trial
         rows decide.
+    rows : mapping of input name to (n_rows, width), optional
+        Trial rows; by default, they are made up.
 
     Raises
     ------
     ExplainError
         INVALID_MODEL, UNSUPPORTED_MODEL, MODEL_TOO_COMPLEX, EXTERNAL_DATA or
         MARGIN_UNAVAILABLE.
+    UntriedModelError
+        If it takes none of the trial rows.
     """
     with loading():
-        model = _load(_read_file(content, limits), scale)
+        model = _load(_read_file(content, limits, rows), scale)
         return model if is_batched is None else model.evaluated(is_batched=is_batched)
 
 
 def load_described(
-    content: bytes, scale: Scale = Scale.RESPONSE, limits: ModelLimits = DEFAULT_LIMITS
+    content: bytes,
+    scale: Scale = Scale.RESPONSE,
+    limits: ModelLimits = DEFAULT_LIMITS,
+    *,
+    rows: Mapping[str, Array] | None = None,
 ) -> tuple[OnnxModel, Description]:
     """Load a model and describe it; the file is read and tried once. See `load` and `describe`."""
     with loading():
-        file = _read_file(content, limits)
+        file = _read_file(content, limits, rows)
         model = _load(file, scale)
         is_margin = scale is Scale.MARGIN
         return model, _describe(file, "" if is_margin else _margin_refusal(file))
@@ -124,11 +123,13 @@ class _File:
     response: _Opened
 
 
-def _read_file(content: bytes, limits: ModelLimits) -> _File:
+def _read_file(
+    content: bytes, limits: ModelLimits, rows: Mapping[str, Array] | None = None
+) -> _File:
     graph = read(content, limits)
     used, producer = operators(graph.model), graph.model.producer_name
     digest = f"sha256:{hashlib.sha256(content).hexdigest()}"
-    return _File(digest, used, producer, graph, _open(graph, read_parts(graph)))
+    return _File(digest, used, producer, graph, _open(graph, read_parts(graph), rows))
 
 
 def _load(file: _File, scale: Scale) -> OnnxModel:
@@ -157,10 +158,12 @@ def _describe(file: _File, margin_refusal: str) -> Description:
     )
 
 
-def _open(graph: Graph, parts: tuple[OutputTensor, ...]) -> _Opened:
+def _open(
+    graph: Graph, parts: tuple[OutputTensor, ...], rows: Mapping[str, Array] | None
+) -> _Opened:
     feeds = read_inputs(graph)
     model = graph.cut(part.tensor for part in parts)
-    trial = run_trial(model, feeds)
+    trial = run_trial(model, feeds, rows)
     return _Opened(model, feeds, parts, OutputColumns(parts, trial.answers), trial)
 
 
@@ -171,7 +174,7 @@ def _is_binary(graph: Graph, response: _Opened) -> bool:
 def _margin(graph: Graph, response: _Opened) -> _Opened:
     """Open the same model on the margin scale."""
     margin = read_margin(graph, response.parts, response.columns.counts)
-    opened = _open_scores(graph, margin.parts)
+    opened = _open_scores(graph, margin.parts, response.trial.rows)
     if opened.columns.counts != response.columns.counts:
         raise margin_unavailable("its scores are not one per prediction column")
     starts = np.cumsum(response.columns.counts)[:-1]
@@ -184,9 +187,11 @@ def _margin(graph: Graph, response: _Opened) -> _Opened:
     return opened
 
 
-def _open_scores(graph: Graph, parts: tuple[OutputTensor, ...]) -> _Opened:
+def _open_scores(
+    graph: Graph, parts: tuple[OutputTensor, ...], rows: Mapping[str, Array]
+) -> _Opened:
     try:
-        return _open(graph, parts)
+        return _open(graph, parts, rows)
     except Exception:  # noqa: BLE001 - the model is valid; the graph derived from it is not
         raise margin_unavailable("the runtime cannot evaluate its sum alone") from None
 
@@ -224,12 +229,12 @@ def _model(
     opened: _Opened, notes: tuple[Note, ...], *, has_class_scores: bool, is_binary: bool
 ) -> OnnxModel:
     trial = opened.trial
-    inconsistency = _describe_inconsistency(trial)
+    inconsistency = describe_inconsistency(trial)
     return OnnxModel(
         opened.model,
         tuple(feed.input for feed in opened.feeds),
         opened.columns,
-        (*_notes(opened, trial, inconsistency), *notes),
+        (*trial_notes(opened.parts, trial, inconsistency), *notes),
         trial.run,
         inconsistency=inconsistency,
         has_class_scores=has_class_scores,
@@ -237,25 +242,6 @@ def _model(
         recheck=partial(_recheck, opened),
         runs=trial.runs,
     )
-
-
-def _notes(opened: _Opened, trial: Trial, inconsistency: str) -> tuple[Note, ...]:
-    notes = (_LABELS_ONLY,) * opened.parts[0].is_label + (_ROW_BY_ROW,) * trial.is_chunked
-    if inconsistency:
-        notes += (Note("INCONSISTENT_MODEL", f"{inconsistency} {_NOT_CACHED}"),)
-    return notes
-
-
-def _describe_inconsistency(trial: Trial) -> str:
-    """Describe the inconsistency on trial rows; empty if there is none."""
-    if trial.inconsistency is None:
-        return ""
-    return f"{_INCONSISTENT}{_on_made_up_rows(trial, trial.inconsistency)}."
-
-
-def _on_made_up_rows(trial: Trial, inconsistency: Inconsistency) -> str:
-    kind = f"{len(trial.answers[0])} made-up rows"
-    return inconsistency.describe(row_names(inconsistency.rows, kind))
 
 
 def _recheck(
@@ -270,22 +256,7 @@ def _recheck(
         # Rows of a table may be too similar to show that the model needs chunks.
         return model
     if trial.inconsistency is None:
-        return model.with_run(
-            trial.run, (*_notes(opened, trial, ""), _elsewhere_note(opened, source)), ""
-        )
-    rows_text = row_names([source[row] for row in trial.inconsistency.rows], "the table")
-    if rows_text:
-        rows_text += f", of {len(source)} rows of it that were tried"
-    inconsistency = f"{_INCONSISTENT}{trial.inconsistency.describe(rows_text)}."
-    return model.with_run(trial.run, _notes(opened, trial, inconsistency), inconsistency)
-
-
-def _elsewhere_note(opened: _Opened, source: Indices) -> Note:
-    found = opened.trial.inconsistency
-    other_rows = _on_made_up_rows(opened.trial, found) if found else ""
-    message = (
-        f"On {len(source)} rows of the table, the model gives each row one answer, up to rounding, "
-        f"so it was explained. On other rows it does not: {other_rows}. Explanations also predict "
-        "rows that are put together from several."
-    )
-    return Note("INCONSISTENT_ELSEWHERE", message)
+        elsewhere = elsewhere_note(opened.trial, len(source))
+        return model.with_run(trial.run, (*trial_notes(opened.parts, trial), elsewhere), "")
+    inconsistency = describe_inconsistency(trial, source)
+    return model.with_run(trial.run, trial_notes(opened.parts, trial, inconsistency), inconsistency)

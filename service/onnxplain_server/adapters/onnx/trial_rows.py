@@ -1,12 +1,13 @@
-"""Trial rows: made-up rows that show a model's behaviour, which may differ from its declarations.
+"""Trial rows show a model's behaviour, which may differ from its declarations.
 
 They show the number of columns of an output, whether rows can be evaluated in one batch, and
-whether a margin belongs to the answer.
+whether a margin belongs to the answer. They are made up; where a model takes none of these, as
+codes outside of its categories, they are rows of the caller's table.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,6 +17,7 @@ from onnxplain_server.adapters.onnx.checks.row_consistency import (
     Inconsistency,
     compare,
     find_inconsistency,
+    find_resizing,
 )
 from onnxplain_server.adapters.onnx.evaluation import RowBatches, Run
 from onnxplain_server.adapters.onnx.faults import cause, refuse_for_memory
@@ -29,6 +31,8 @@ _SPREADS = (0.0, 1.0, 1.0, 10.0, 100.0, 1000.0)
 """Standard deviation of the numbers in each trial row; the first row is all zeros."""
 
 _WIDTH_LIMIT = 4096
+_MADE_UP = "made-up rows"
+_OF_TABLE = "rows of the table that were tried"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +45,8 @@ class Trial:
         Chosen evaluation.
     is_chunked : bool
         Whether `run` evaluates in chunks instead of one batch.
+    mixes_rows : bool
+        Whether the answers of one batch depend on the rows beside each.
     answers : list of arrays, one per output
         Answers for the trial rows.
     inconsistency : Inconsistency or None
@@ -49,34 +55,76 @@ class Trial:
         Both evaluations.
     rows : mapping of input name to (n_trials, width)
         The trial rows.
+    kind : str
+        What they are, for messages.
     """
 
     run: Run
     is_chunked: bool
+    mixes_rows: bool
     answers: list[Array]
     inconsistency: Inconsistency | None
     runs: RowBatches
     rows: Mapping[str, Array]
+    kind: str = _MADE_UP
 
 
-def run_trial(model: ModelProto, feeds: Sequence[Feed]) -> Trial:
-    """Evaluate made-up trial rows, in one batch and in chunks; choose the evaluation.
+class UntriedModelError(ExplainError):
+    """UNSUPPORTED_MODEL for a model that takes none of its trial rows.
+
+    Attributes
+    ----------
+    inputs : tuple of Input
+        Of the model, which rows of a table can be bound to.
+    """
+
+    def __init__(self, inputs: tuple[Input, ...], kind: str, fault: str) -> None:
+        message = f"The model cannot be evaluated on {kind}: {fault}"
+        super().__init__(Reason.UNSUPPORTED_MODEL, message, "model")
+        self.inputs = inputs
+
+
+def run_trial(
+    model: ModelProto, feeds: Sequence[Feed], rows: Mapping[str, Array] | None = None
+) -> Trial:
+    """Evaluate trial rows, in one batch and in chunks; choose the evaluation.
+
+    Parameters
+    ----------
+    rows : mapping of input name to (n_rows, width), optional
+        By default, they are made up.
 
     Raises
     ------
-    ExplainError
-        UNSUPPORTED_MODEL if not even single rows can be evaluated.
+    UntriedModelError
+        If not even single rows can be evaluated.
     """
     lenient = _lenient(model)
     runs = RowBatches(lenient or model, feeds)
     chunked = runs.chunked  # loads the model, whose errors differ: outside of the try
-    rows = _trial_rows(chunked, feeds, model)
-    try:
-        trial = run_rows(model, runs, feeds, rows)
-    except Exception as fault:  # noqa: BLE001 - errors of the runtime have any type
-        refuse_for_memory(fault)
-        raise _unusable(cause(fault)) from None
+    if rows is None:
+        trial = _first_trial(model, runs, feeds, _made_up(chunked, feeds, model), _MADE_UP)
+    else:
+        trial = _first_trial(model, runs, feeds, iter([_taken(chunked, rows)]), _OF_TABLE)
     return _with_runs(RowBatches(model, feeds), trial) if lenient else trial
+
+
+def _first_trial(
+    model: ModelProto,
+    runs: RowBatches,
+    feeds: Sequence[Feed],
+    attempts: Iterator[Mapping[str, Array]],
+    kind: str,
+) -> Trial:
+    """Try rows until a model takes some; the error is that of the first ones."""
+    faults = []
+    for rows in attempts:
+        try:
+            return replace(run_rows(model, runs, feeds, rows), kind=kind)
+        except Exception as fault:  # noqa: BLE001 - errors of the runtime have any type
+            refuse_for_memory(fault)
+            faults.append(cause(fault))
+    raise UntriedModelError(_inputs(feeds), kind, faults[0])
 
 
 def run_rows(
@@ -105,12 +153,14 @@ def run_rows(
     is_chunked = batched is None or batch_effect is not None
     run = runs.chunked if is_chunked else runs.batched
     inconsistency = find_inconsistency(model, run, rows)
+    mixing = None
+    if batched is not None and not any(feed.row_count for feed in feeds):
+        mixing = batch_effect if has_same_shapes else find_resizing(batched, answers)
     if inconsistency:
         is_chunked = not has_same_shapes  # chunks would be slower, and no better
-    elif is_chunked and has_same_shapes and not any(feed.row_count for feed in feeds):
-        inconsistency = batch_effect
     run = runs.chunked if is_chunked else runs.batched
-    return Trial(run, is_chunked, answers, inconsistency, runs, rows)
+    mixes_rows = mixing is not None
+    return Trial(run, is_chunked, mixes_rows, answers, inconsistency or mixing, runs, rows)
 
 
 def _with_runs(runs: RowBatches, trial: Trial) -> Trial:
@@ -137,6 +187,27 @@ def _batched_answers(runs: RowBatches, rows: Mapping[str, Array]) -> list[Array]
         return None
 
 
+def _taken(run: Run, rows: Mapping[str, Array]) -> Mapping[str, Array]:
+    """Keep the rows that a model takes; all of them where it takes none."""
+    count = len(next(iter(rows.values())))
+    taken = [k for k in range(count) if _runs_on(run, _at(rows, [k]))]
+    return _at(rows, taken) if taken else rows
+
+
+def _made_up(run: Run, feeds: Sequence[Feed], model: ModelProto) -> Iterator[Mapping[str, Array]]:
+    """Make rows up: of many magnitudes, else of 0 and 1, as codes may be, else of 0."""
+    rows = _trial_rows(run, feeds, model)
+    yield rows
+    generator = np.random.default_rng(0)
+    for top in (2, 1):
+        yield {
+            name: values
+            if values.dtype == object
+            else generator.integers(top, size=values.shape).astype(values.dtype)
+            for name, values in rows.items()
+        }
+
+
 def _trial_rows(run: Run, feeds: Sequence[Feed], model: ModelProto) -> dict[str, Array]:
     """Make up rows with values of many magnitudes: name -> (n_trials, width)."""
     categories = _categories(model) or [""]
@@ -146,17 +217,26 @@ def _trial_rows(run: Run, feeds: Sequence[Feed], model: ModelProto) -> dict[str,
         rows = {
             feed.input.name: _values(feed.input, width, categories, generator) for feed in feeds
         }
-        if not open_width or _runs_on(run, rows):
+        if not open_width or _runs_on(run, _at(rows, [0])):
             return rows
-    raise _unusable(f"no number of columns up to {_WIDTH_LIMIT} is accepted")
+    fault = f"no number of columns up to {_WIDTH_LIMIT} is accepted"
+    raise UntriedModelError(_inputs(feeds), _MADE_UP, fault)
 
 
 def _runs_on(run: Run, rows: Mapping[str, Array]) -> bool:
     try:
-        run({name: values[:1] for name, values in rows.items()})
-    except Exception:  # noqa: BLE001 - a wrong number of columns is expected here
+        run(rows)
+    except Exception:  # noqa: BLE001 - a wrong number of columns is expected here, or a code
         return False
     return True
+
+
+def _at(rows: Mapping[str, Array], positions: Sequence[int]) -> dict[str, Array]:
+    return {name: values[positions] for name, values in rows.items()}
+
+
+def _inputs(feeds: Sequence[Feed]) -> tuple[Input, ...]:
+    return tuple(feed.input for feed in feeds)
 
 
 def _values(
@@ -200,8 +280,3 @@ def _lenient(model: ModelProto) -> ModelProto | None:
 
 def _is_strict(node: NodeProto) -> bool:
     return node.op_type == "OneHotEncoder" and not attribute(node, "zeros", 1)
-
-
-def _unusable(reason: str) -> ExplainError:
-    message = f"The model cannot be evaluated on trial rows: {reason}"
-    return ExplainError(Reason.UNSUPPORTED_MODEL, message, "model")

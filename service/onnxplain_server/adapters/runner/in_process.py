@@ -13,6 +13,7 @@ from typing import Any
 from onnxplain.v1 import explanation_service_pb2 as service_pb2
 
 from onnxplain_server.adapters.onnx import describe
+from onnxplain_server.adapters.runner.consistency_sample import table_sampler
 from onnxplain_server.adapters.runner.loaded_models import LoadedModels
 from onnxplain_server.adapters.runner.on_workers.opening import open_calls
 from onnxplain_server.adapters.runner.on_workers.worker_calls import PredictionWorkers
@@ -193,7 +194,8 @@ class InProcess:
     ) -> Asked:
         """Load the model of a request, if it has one, and bind its table."""
         host, question, digest = asked.host, asked.question, asked.table_digest
-        loaded = self._models.load(file, question.scale, host) if file else None
+        sample_of = table_sampler(rows, large, question, bind)
+        loaded = self._models.load(file, question.scale, host, sample_of) if file else None
         streamed = None
         if loaded and large:
             streamed = StreamedRows(large, loaded.model, question)

@@ -6,26 +6,30 @@ import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 from cachetools import LRUCache
 
-from onnxplain_server.adapters.onnx import OnnxModel, load_described
+from onnxplain_server.adapters.onnx import OnnxModel, UntriedModelError, load_described
 from onnxplain_server.adapters.runner.consistency_sample import consistency_sample
 from onnxplain_server.adapters.runner.model_parts import NO_MARGIN, as_margin, forest_reader
 from onnxplain_server.adapters.runner.on_workers.worker_batch_size import WorkerBatchSize
 from onnxplain_server.adapters.runner.request_parts import ModelFile
 from onnxplain_server.core.errors import ExplainError
 from onnxplain_server.core.interfaces import ComputationHost
-from onnxplain_server.core.model import Description, Scale
+from onnxplain_server.core.model import Description, HasInputs, Scale
 from onnxplain_server.core.model_limits import ModelLimits
 from onnxplain_server.core.rows import feeds
+from onnxplain_server.effects.background import Background
 from onnxplain_server.effects.batch_size import BatchSize
 from onnxplain_server.explain import BoundTable, ClassMargin, TreeMemo
 from onnxplain_server.trees.reading.forest import Forest
 from onnxplain_server.trees.reading.refusal import Refusal
 
 _CHECKED_TABLES = 16
+
+SampleOf: TypeAlias = Callable[[HasInputs], Background | None]
+"""A model that was not tried to rows of the table that it is asked with; None without a table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +48,8 @@ class Loaded:
     memo : TreeMemo
     checked : LRUCache
         The model as rows of tables showed it, by their digests.
+    sample : Background or None
+        Rows of a table that it was tried on, where it takes no made-up ones.
     """
 
     file: ModelFile
@@ -54,6 +60,7 @@ class Loaded:
     memo: TreeMemo = field(default_factory=TreeMemo)
     worker_batch_size: WorkerBatchSize = field(default_factory=WorkerBatchSize)
     checked: LRUCache[str, OnnxModel] = field(default_factory=lambda: LRUCache(_CHECKED_TABLES))
+    sample: Background | None = None
 
 
 class LoadedModels:
@@ -75,30 +82,72 @@ class LoadedModels:
         limits: ModelLimits,
         loading: Callable[[Any], AbstractContextManager[None]],
     ) -> None:
-        self._models: LRUCache[tuple[str, Scale], Loaded] = LRUCache(model_count)
+        self._models: LRUCache[tuple[str, Scale, str], Loaded | UntriedModelError] = LRUCache(
+            model_count
+        )
         self._limits = limits
         self._loading = loading
         self._lock = threading.Lock()
 
-    def load(self, file: ModelFile, scale: Scale, host: ComputationHost) -> Loaded:
-        """Return a loaded model from the cache, or load it."""
-        key = (file.identity, scale)
+    def load(
+        self,
+        file: ModelFile,
+        scale: Scale,
+        host: ComputationHost,
+        sample_of: SampleOf = lambda _model: None,
+    ) -> Loaded:
+        """Return a loaded model from the cache, or load it.
+
+        Parameters
+        ----------
+        sample_of : SampleOf
+            Rows to try a model on that takes no made-up ones.
+
+        Raises
+        ------
+        UntriedModelError
+            If it takes none of these either.
+        """
+        try:
+            return self._loaded(file, scale, host, None)
+        except UntriedModelError as untried:
+            sample = sample_of(untried)  # raises what is wrong with the table
+            if sample is None:
+                raise
+            return self._loaded(file, scale, host, sample)
+
+    def _loaded(
+        self, file: ModelFile, scale: Scale, host: ComputationHost, sample: Background | None
+    ) -> Loaded:
+        key = (file.identity, scale, sample.digest if sample else "")
         with self._lock:
             loaded = self._models.get(key)
         if loaded is None:
-            with self._loading(host):
-                model, description = load_described(file.content, scale, self._limits)
-            loaded = Loaded(file, model, description, BatchSize(), forest_reader(file.content))
+            loaded = self._tried(file, scale, host, sample)
             with self._lock:
                 self._models[key] = loaded
+        if isinstance(loaded, UntriedModelError):
+            raise loaded
         return loaded
+
+    def _tried(
+        self, file: ModelFile, scale: Scale, host: ComputationHost, sample: Background | None
+    ) -> Loaded | UntriedModelError:
+        rows = feeds(sample.features, sample.columns) if sample else None
+        try:
+            with self._loading(host):
+                model, description = load_described(file.content, scale, self._limits, rows=rows)
+        except UntriedModelError as untried:
+            return untried.with_traceback(None)
+        forest = forest_reader(file.content)
+        return Loaded(file, model, description, BatchSize(), forest, sample=sample)
 
     def margin(self, loaded: Loaded, host: ComputationHost) -> ClassMargin | Refusal:
         """Return the score that decides the class: the answer itself, or the margin before it."""
         if (margin := as_margin(loaded.model, is_answer=True)) is not None:
             return margin
         try:
-            scores = self.load(loaded.file, Scale.MARGIN, host).model
+            scores = self.load(loaded.file, Scale.MARGIN, host, lambda _: loaded.sample).model
         except ExplainError:
             return NO_MARGIN
         return as_margin(scores, is_answer=False) or NO_MARGIN

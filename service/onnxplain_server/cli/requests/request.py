@@ -123,6 +123,7 @@ def flags_of(given: Mapping[str, Any]) -> dict[str, Any]:
     return {
         **{name: value for name, value in given.items() if name in known},
         "feature_columns": split(given["feature_columns"] or []),
+        "input_columns": input_columns(given["input_columns"] or []),
         "class_labels": split(given["class_labels"] or []),
         **output_choice(given["output_indices"] or [], given["outputs"] or []),
     }
@@ -160,6 +161,21 @@ def shown_path(path: str) -> str:
 def split(values: Sequence[str]) -> list[str]:
     """Split comma-separated names; double quotes protect a comma inside a name."""
     return [name for row in csv.reader(values) for name in row]
+
+
+def input_columns(values: Sequence[str]) -> list[dict[str, Any]]:
+    """Return the columns of each input, from "INPUT=NAME,..." each.
+
+    Raises
+    ------
+    UsageFault
+        Without an input, or columns.
+    """
+    parts = [(text, *text.partition("=")[::2]) for text in values]
+    for text, name, columns in parts:
+        if not (name and columns):
+            raise UsageFault(f"{text!r} is no INPUT=NAME,...", "--input-columns")
+    return [{"input": name, "columns": split([columns])} for _, name, columns in parts]
 
 
 def output_choice(indices: Sequence[str], outputs: Sequence[str]) -> dict[str, list[str]]:

@@ -10,7 +10,7 @@ import typer
 from onnxplain.v1.table_pb2 import Columns
 
 from onnxplain_server.cli.failure import UsageFault
-from onnxplain_server.cli.requests.request import split
+from onnxplain_server.cli.requests.request import input_columns, split
 from onnxplain_server.cli.rows.row_numbers import row_numbers
 from onnxplain_server.core import contract_limits
 
@@ -42,6 +42,14 @@ FeatureColumns = Annotated[
         metavar="NAME,...", help="Input columns of a model that takes one matrix, in its order."
     ),
 ]
+InputColumns = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="INPUT=NAME,...",
+        help="Columns that an input of a model of several inputs takes; repeatable.  "
+        "[default: by names and numbers of columns, where only one way is possible]",
+    ),
+]
 TargetColumn = Annotated[
     str | None,
     typer.Option(metavar="NAME", help="Column that is no feature of a model without names."),
@@ -53,6 +61,7 @@ FLAGS: Mapping[str, str] = {
     "row_count": "--row-count",
     "near": "--near",
     "feature_columns": "--feature-columns",
+    "input_columns": "--input-columns",
     "target_column": "--target-column",
     "weight_column": "--weight-column",
 }
@@ -76,6 +85,7 @@ def table_fields(flags: Mapping[str, Any]) -> Mapping[str, Any]:
         "row_count": flags["row_count"],
         "near": _near(flags["near"] or []),
         "feature_columns": split(flags["feature_columns"] or []),
+        "input_columns": input_columns(flags["input_columns"] or []),
         "target_column": flags["target_column"],
         "weight_column": flags["weight_column"],
     }

@@ -25,7 +25,12 @@ from onnxplain_server.cli.output.formats import DEFAULT_OUTPUT, RowsOutput, is_f
 from onnxplain_server.cli.output.formatting import formatted_predictions
 from onnxplain_server.cli.requests import remote_model, request
 from onnxplain_server.cli.requests.parsers import names_of, one_of
-from onnxplain_server.cli.rows.described_rows import FeatureColumns, TargetColumn, WeightColumn
+from onnxplain_server.cli.rows.described_rows import (
+    FeatureColumns,
+    InputColumns,
+    TargetColumn,
+    WeightColumn,
+)
 from onnxplain_server.cli.rows.row_numbers import row_numbers
 
 _FLAGS = {
@@ -33,7 +38,14 @@ _FLAGS = {
     **{
         name: f"--{name.replace('_', '-')}"
         for name in (
-            *("feature_columns", "target_column", "weight_column", "outputs", "prediction"),
+            *(
+                "feature_columns",
+                "input_columns",
+                "target_column",
+                "weight_column",
+                "outputs",
+                "prediction",
+            ),
             *("scale", "allow_inconsistent_model"),
         )
     },
@@ -67,6 +79,7 @@ def predict(
         ),
     ] = None,
     feature_columns: FeatureColumns = None,
+    input_columns: InputColumns = None,
     target_column: TargetColumn = None,
     weight_column: WeightColumn = None,
     outputs: Annotated[
@@ -137,6 +150,7 @@ def predict(
             table=request.table_message(table),
             row_indices=row_numbers(rows),
             feature_columns=request.split(feature_columns or []),
+            input_columns=request.input_columns(input_columns or []),
             target_column=target_column or "",
             weight_column=weight_column or "",
             outputs=request.split(outputs or []),

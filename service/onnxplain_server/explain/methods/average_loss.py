@@ -11,6 +11,7 @@ from onnxplain_server.core.arrays import Indices
 from onnxplain_server.core.model import Note
 from onnxplain_server.explain.far_from_target import far_from_target
 from onnxplain_server.explain.loss_choice import with_loss
+from onnxplain_server.explain.methods.compared_outputs import on_compared_outputs
 from onnxplain_server.explain.streaming.streamed_columns import known_columns
 from onnxplain_server.explain.streaming.streamed_target import streamed_target
 from onnxplain_server.explain.task import Job, Task
@@ -28,6 +29,8 @@ def prepare(task: Task, options: Options) -> Job[Result]:
     ExplainError
         If options, model and table do not fit each other.
     """
+    average_loss.check(options, task.path)
+    task = on_compared_outputs(task, options.comparison)
     streamed = _streamed(task, options)
     if streamed is not None:
         return streamed

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Note, Scale
 from onnxplain_server.effects.background import Background, merge, unmerged
@@ -17,6 +19,7 @@ from onnxplain_server.methods import interactions, target
 from onnxplain_server.methods.interactions import Options, Result
 from onnxplain_server.methods.resampling import few_rows_notes
 from onnxplain_server.methods.target import Target
+from onnxplain_server.methods.target_outputs import named_outputs
 
 
 def prepare(task: Task, options: Options) -> Job[Result]:
@@ -99,7 +102,23 @@ def _test_target(task: Task, options: Options) -> Target | None:
             "ask with the scale RESPONSE, or leave permutation_count out",
             path,
         )
+    _check_one_output(task)
     return target.read_column(task.sample.table, question.target_column, task.outputs)
+
+
+def _check_one_output(task: Task) -> None:
+    """Refuse numbers that are the true values of one of several outputs."""
+    name, outputs = task.question.target_column, task.outputs
+    column = task.sample.table.column(name, "target_column")
+    is_class = target.is_class_target(column, outputs) or bool((column == np.floor(column)).all())
+    if is_class or outputs.are_expressions or len(outputs.explained) == 1:
+        return
+    named_outputs((name,), outputs, "target_column")
+    raise ExplainError(
+        Reason.INVALID_OPTION,
+        f"permutation_count compares one output of numbers; choose {name!r} in outputs",
+        "outputs",
+    )
 
 
 def _pairs_sampled(effects: Effects, options: Options) -> tuple[Note, ...]:

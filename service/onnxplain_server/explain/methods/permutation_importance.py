@@ -7,6 +7,7 @@ from dataclasses import replace
 from onnxplain_server.core.model import Note
 from onnxplain_server.explain.far_from_target import far_from_target
 from onnxplain_server.explain.loss_choice import with_loss
+from onnxplain_server.explain.methods.compared_outputs import on_compared_outputs
 from onnxplain_server.explain.row_counts import SHUFFLED_ROWS
 from onnxplain_server.explain.task import Job, Task
 from onnxplain_server.methods import permutation_importance, target
@@ -23,6 +24,7 @@ def prepare(task: Task, options: Options) -> Job[Result]:
     ExplainError
         If options, model and table do not fit each other.
     """
+    task = on_compared_outputs(task, options.comparison)
     sample, outputs, path = task.sample, task.outputs, task.path
     names, table, column = sample.features.names, sample.table, task.question.target_column
     options = permutation_importance.resolve(options, names, table, column, outputs, path)

@@ -35,6 +35,7 @@ from onnxplain_server.methods.swarm import (
     Result,
     Search,
 )
+from onnxplain_server.methods.target_outputs import in_output_order
 from onnxplain_server.trees.reading.refusal import Refusal
 
 
@@ -126,6 +127,7 @@ def _ground_truth(task: Task, options: Options) -> tuple[GroundTruth, tuple[Clas
     )
     check_parameters(comparison, path)
     comparison = target.resolve(comparison, table, task.question.target_column, outputs, path)
+    comparison = in_output_order(comparison, table, outputs, path)
     actual = target.read(comparison, table, outputs, path)
     classes: Indices | None = None
     if comparison.one_hot_target and count > 1:

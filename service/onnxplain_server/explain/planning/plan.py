@@ -11,6 +11,7 @@ from typing import NamedTuple
 from onnxplain_server.core.model import Model
 from onnxplain_server.explain.answers.explanation import Explanation
 from onnxplain_server.explain.bound_request import BoundRequest
+from onnxplain_server.explain.methods.compared_outputs import unclear_target
 from onnxplain_server.explain.planning.budget import fit_budget
 from onnxplain_server.explain.planning.duration import (
     PredictionPace,
@@ -111,7 +112,7 @@ def _parts(request: BoundRequest, real: Callable[[], BoundRequest]) -> Sequence[
         ]
     request.require_model()
     overview = plan_overview(request)
-    has_target = bool(request.question.target_column)
+    has_target = bool(request.question.target_column) and not unclear_target(request)
     parts = [*overview.losses(None), *overview.importances()] if has_target else []
     parts += overview.pairs()
     curves = overview.curves(overview.names[:CURVE_COUNT])

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from onnxplain_server.core.binding.column_order import likely_target
+from onnxplain_server.core.binding.input_columns import has_matrices, spans
 from onnxplain_server.core.errors import ExplainError
-from onnxplain_server.core.model import Input, Model, Note
+from onnxplain_server.core.model import HasInputs, Input, Note
 from onnxplain_server.core.table import Table
 from onnxplain_server.explain.question import Question
 from onnxplain_server.explain.sample import BoundTable, position_notes
@@ -36,7 +38,7 @@ class FeatureMatch:
     notes: tuple[Note, ...] = ()
 
 
-def match(model: Model, table: Table, question: Question) -> FeatureMatch:
+def match(model: HasInputs, table: Table, question: Question) -> FeatureMatch:
     """Match the columns of a table with a model, as an explanation would."""
     present = (*table.columns, *table.unreadable)
     named = question.feature_columns or _carried(model.inputs)
@@ -47,26 +49,33 @@ def match(model: Model, table: Table, question: Question) -> FeatureMatch:
         found = FeatureMatch(refusal=error.message, missing_columns=missing)
     else:
         rule = "BY_POSITION" if features.by_position else "BY_NAME"
-        if features.matrix and question.feature_columns:
+        is_free = features.matrix or features.spans
+        if is_free and (question.feature_columns or question.input_columns):
             rule = "LISTED"
         found = FeatureMatch(features.names, rule, notes=position_notes(features))
         named = features.names
     if question.target_column:
         return replace(found, target_column=question.target_column)
     others = [name for name in present if name != question.weight_column]
-    return replace(found, target_column=_target(model.inputs, others, named))
+    return replace(found, target_column=_target(model.inputs, others, named, table))
 
 
 def _carried(inputs: Sequence[Input]) -> tuple[str, ...]:
     """Return the names of columns that a model carries: of a matrix, or of its inputs."""
     if len(inputs) == 1 and inputs[0].width != 1:
         return inputs[0].columns
-    return tuple(given.name for given in inputs)
+    return () if has_matrices(inputs) else tuple(given.name for given in inputs)
 
 
-def _target(inputs: Sequence[Input], columns: Sequence[str], features: Sequence[str]) -> str:
+def _target(
+    inputs: Sequence[Input], columns: Sequence[str], features: Sequence[str], table: Table
+) -> str:
     """Propose a target among the columns without weights; empty where none stands out."""
     rest = [name for name in columns if name not in features]
     if features:
         return rest[0] if len(rest) == 1 else ""
-    return columns[-1] if len(columns) - 1 == inputs[0].width else ""
+    count = sum(number for _, number in spans(inputs)) if has_matrices(inputs) else inputs[0].width
+    if len(columns) - 1 != count:
+        return ""
+    takes_text = any(each.type == "string" for each in inputs)
+    return likely_target(table, columns, takes_text=takes_text)

@@ -74,7 +74,14 @@ class PredictedTable(BoundTable):
                 table.stored_column(name, field)
         if self._model is None:
             raise missing_model()
-        return bind(self._model.inputs, table, question.feature_columns, others, is_part=True)
+        return bind(
+            self._model.inputs,
+            table,
+            question.feature_columns,
+            others,
+            is_part=True,
+            input_columns=question.input_columns,
+        )
 
 
 def predict(

@@ -33,6 +33,8 @@ class RowBinding:
         Columns that are read.
     unit : float
         Weights are divided by it: see `WeightedTable`.
+    input_columns : tuple of (str, tuple of str)
+        Of the request.
     """
 
     inputs: tuple[Input, ...]
@@ -41,6 +43,7 @@ class RowBinding:
     weight_column: str
     columns: tuple[str, ...]
     unit: float = 1.0
+    input_columns: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
     def read(
         self, table: TableBlocks, first: int, last: int, columns: tuple[str, ...] | None = None
@@ -67,7 +70,10 @@ class RowBinding:
     def bind(self, block: Table) -> Features:
         """Return the features of a block."""
         others = (self.target_column, self.weight_column)
-        return bind(self.inputs, block, self.feature_columns, others, is_part=True)
+        by_input = self.input_columns
+        return bind(
+            self.inputs, block, self.feature_columns, others, is_part=True, input_columns=by_input
+        )
 
 
 def _only(block: Table, names: tuple[str, ...]) -> Table:

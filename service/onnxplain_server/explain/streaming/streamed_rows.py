@@ -14,7 +14,7 @@ import numpy as np
 from onnxplain_server.core.arrays import Indices, Vector
 from onnxplain_server.core.columns import NamedColumns
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.model import Model, Note
+from onnxplain_server.core.model import HasInputs, Note
 from onnxplain_server.core.row_draws import draw
 from onnxplain_server.core.rows import Features, is_missing, no_value
 from onnxplain_server.core.table import Table
@@ -57,7 +57,7 @@ class StreamedRows:
     Parameters
     ----------
     given : LargeTable
-    model : Model
+    model : HasInputs
     question : Question
 
     Raises
@@ -76,7 +76,7 @@ class StreamedRows:
     survey : Survey
     """
 
-    def __init__(self, given: LargeTable, model: Model, question: Question) -> None:
+    def __init__(self, given: LargeTable, model: HasInputs, question: Question) -> None:
         _refuse_row_indices(question)
         table = given.blocks
         self.row_count = table.row_count
@@ -90,6 +90,7 @@ class StreamedRows:
             question.target_column,
             question.weight_column,
             table.names,
+            input_columns=question.input_columns,
         )
         self.survey = self._survey()
 

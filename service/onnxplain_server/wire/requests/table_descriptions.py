@@ -13,6 +13,7 @@ from onnxplain_server.core.arrays import Array
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.explain.question import Question
 from onnxplain_server.explain.rows.describe_table import RowChoice
+from onnxplain_server.wire.question import input_columns
 from onnxplain_server.wire.table import from_column, to_columns
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ def read(message: service_pb2.DescribeTableRequest) -> tuple[Question, RowChoice
     question = Question(
         methods=(),
         feature_columns=tuple(message.feature_columns),
+        input_columns=input_columns(message),
         target_column=message.target_column,
         weight_column=message.weight_column,
     )

@@ -17,7 +17,7 @@ from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import Blob
 from onnxplain_server.wire.blobs import identify
 
-ALWAYS_THE_SAME = "neg", "declared_rows"
+ALWAYS_THE_SAME = "neg", "declared_rows", "turned_row", "first_row"
 
 
 def models(build) -> dict[str, Any]:
@@ -28,12 +28,28 @@ def models(build) -> dict[str, Any]:
     drop = [build.node("Dropout", "X half yes", "y")]
     mean = [build.node("ReduceMean", "X", "m", axes=[0]), build.node("Sub", "X m", "y")]
     sum_ = [build.node("CumSum", "X axis", "y")]
+    products = [build.node("Transpose", "X", "t"), build.node("MatMul", "X t", "p")]
+    square = [*products, build.node("Identity", "p", "y")]
+    flat = [*products, build.node("Reshape", "p minus", "y")]
+    attend = [build.node("Softmax", "p", "shares"), build.node("MatMul", "shares X", "y")]
+    pool = [build.node("ReduceMax", "X", "y", axes=[0])]
+    turned = [build.node("Softmax", "X", "s", axis=0), build.node("Transpose", "s", "y")]
+    one_column = {"inputs": [build.input("X", ["N", 1])]}
     return {
         "noise": build(noise),
         "drop": build(drop, half=half, yes=yes),
         "mean": build(mean),
         "running_sum": build(sum_, axis=np.array(0)),
         "mean_of_three": build(mean, inputs=[build.input("X", [3, 3])]),
+        "products": build(square, inputs=[build.input("X", ["batch", 3])]),
+        "products_of_four": build(square, inputs=[build.input("X", [4, 3])]),
+        "flat_products": build(flat, minus=np.array([-1])),
+        "attention": build([*products, *attend]),
+        "largest": build(pool),
+        "turned": build(turned, **one_column),
+        "softmax": build([build.node("Softmax", "X", "y", axis=0)]),
+        "turned_row": build([build.node("Transpose", "X", "y")], **one_column),
+        "first_row": build([build.node("Slice", "X zero one", "y")], zero=axis, one=axis + 1),
         "neg": build([build.node("Neg", "X", "y")]),
         "declared_rows": build(mean, inputs=[build.input("X", [1, 3])], axis=axis),
     }
@@ -46,6 +62,13 @@ def models(build) -> dict[str, Any]:
         ("drop", "the same rows got different answers in two calls, by up to"),
         ("mean", "its answer for a row depends on the rows beside it, by up to"),
         ("running_sum", "its answer for a row depends on the rows beside it, by up to"),
+        ("softmax", "its answer for a row depends on the rows beside it, by up to"),
+        ("attention", "its answer for a row depends on the rows beside it, by up to"),
+        ("products", "its answer for 6 rows, of the shape (6, 6), is not made of one for each row"),
+        ("products_of_four", "its answer for a row depends on the rows before and after it"),
+        ("flat_products", "its answer for 6 rows, of the shape (36,), is not made of"),
+        ("largest", "its answer for 6 rows, of the shape (1, 3), is not made of one for each row"),
+        ("turned", "its answer for 6 rows, of the shape (1, 6), is not made of one for each row"),
         ("mean_of_three", "its answer for a row depends on the rows before and after it, by up to"),
     ],
 )
@@ -53,8 +76,10 @@ def test_a_model_that_is_no_function_of_the_row_is_told_why(build, name: str, wh
     model = load(models(build)[name].SerializeToString())
 
     assert model.inconsistency.startswith(f"The model is not a function of the row: {why}")
-    assert name == "noise" or model.inconsistency.endswith("(counted from 0) of 6 made-up rows.")
+    named = "(counted from 0) of 6 made-up rows."
+    assert name == "noise" or "shape" in why or model.inconsistency.endswith(named)
     assert "INCONSISTENT_MODEL" in [note.code for note in model.notes]
+    assert "cannot evaluate several rows" not in " ".join(note.message for note in model.notes)
 
 
 @pytest.mark.parametrize("name", ALWAYS_THE_SAME)

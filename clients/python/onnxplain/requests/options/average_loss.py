@@ -68,8 +68,10 @@ class AverageLoss:
         are, AUC where the outputs are no probabilities, and ACCURACY where the model gives labels
         only.
     target_columns : sequence of str
-        Columns with the true values: one, or one per output. A single column is compared with every
-        output. Default: `target_column`.
+        Columns with the true values: one for each output. Columns that are called like outputs are
+        compared with these only. Without such names, a single column of numbers is refused where
+        several outputs are explained, since nothing tells whose values it holds; classes, and a
+        loss that names the outputs, take one. Default: `target_column`.
     one_hot_target : bool, optional
         Whether the target names classes: each output is then compared with 1 for rows of its class
         and with 0 for other rows. Classes match outputs of the same name or the same number, or are

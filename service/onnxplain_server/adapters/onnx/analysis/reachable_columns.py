@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 import numpy.typing as npt
-from onnx import ModelProto, NodeProto
+from onnx import ModelProto, NodeProto, ValueInfoProto
 
 from onnxplain_server.adapters.onnx.analysis.graph import Graph
 from onnxplain_server.core.arrays import Array, sorted_distinct
@@ -63,7 +63,17 @@ def _inputs(graph: Graph, n_features: int) -> dict[str, Reach]:
     identity = np.eye(n_features, dtype=bool)
     if len(graph.inputs) == 1:
         return {graph.inputs[0].name: identity}
-    return {value.name: identity[[j]] for j, value in enumerate(graph.inputs)}
+    ends = np.cumsum([_width(value) for value in graph.inputs])
+    return {
+        value.name: identity[end - _width(value) : end]
+        for value, end in zip(graph.inputs, ends, strict=True)
+    }
+
+
+def _width(value: ValueInfoProto) -> int:
+    """Return the columns of one of several inputs."""
+    sizes = [dim.dim_value for dim in value.type.tensor_type.shape.dim]
+    return max(1, sizes[1]) if len(sizes) > 1 else 1
 
 
 def _domain(node: NodeProto) -> str:

@@ -116,6 +116,34 @@ def compare(
     return Inconsistency(reason, tuple(sorted(differing)), amount, scale)
 
 
+def find_resizing(batched: Sequence[Array], alone: Sequence[Array]) -> Inconsistency | None:
+    """Find an output whose answer for several rows is no arrangement of their answers alone.
+
+    A model that takes one row at a time gives other shapes too: all answers in one row, or that
+    of the first row only.
+
+    Parameters
+    ----------
+    batched, alone : for each output, its answer for all rows; and (n_rows, ...), row by row
+
+    Returns
+    -------
+    Inconsistency or None
+        Without rows; None where each output holds the answers of rows alone.
+    """
+    for together, single in zip(batched, alone, strict=True):
+        if together.shape == single.shape or not together.size:
+            continue
+        expected = single.ravel()[: together.size]
+        if together.size > single.size or compare([together.ravel()], [expected], ""):
+            return Inconsistency(
+                f"its answer for {len(single)} rows, of the shape {together.shape}, is not made of "
+                f"one for each row, of the shape {(1, *single.shape[1:])}, so it depends on the "
+                "rows beside it"
+            )
+    return None
+
+
 def _difference(
     actual: Array, expected: Array, tolerance: float
 ) -> tuple[Sequence[int], float, float]:

@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow
 from cachetools import LRUCache
 
-from onnxplain_server.adapters.onnx import OnnxModel, load
+from onnxplain_server.adapters.onnx import OnnxModel, UntriedModelError, load
 from onnxplain_server.core.arrays import Array
 from onnxplain_server.core.model import Scale
 from onnxplain_server.core.model_limits import ModelLimits
@@ -29,6 +29,7 @@ from onnxplain_server.trees.streaming.encoding import Encoding
 
 _MODEL_COUNT = 2
 """Models that a worker keeps: one model, on both scales."""
+_TRIAL_ROWS = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,18 +123,27 @@ class PredictionComputer:
         ExplainError
             PREDICTION_FAILED; those of `load`.
         """
-        loaded, batch_size = self._load(model, job)
         calls: Sequence[PackedRows] = _ENCODING.decode(task)
+        loaded, batch_size = self._load(model, job, calls[0])
         return _ENCODING.encode([_predicted(loaded, batch_size, call, check) for call in calls])
 
-    def _load(self, content: bytes, job: bytes) -> tuple[OnnxModel, BatchSize]:
+    def _load(self, content: bytes, job: bytes, call: PackedRows) -> tuple[OnnxModel, BatchSize]:
         key = hashlib.sha256(content).hexdigest(), job
         with self._lock:
             if key not in self._loaded:
                 asked: PredictionJob = _ENCODING.decode(job)
-                model = load(content, Scale[asked.scale], asked.limits, is_batched=asked.is_batched)
-                self._loaded[key] = model, BatchSize()
+                self._loaded[key] = _tried(content, asked, call), BatchSize()
             return self._loaded[key]
+
+
+def _tried(content: bytes, asked: PredictionJob, call: PackedRows) -> OnnxModel:
+    """Load a model; one that takes no made-up rows is tried on the first rows to predict."""
+    scale, is_batched = Scale[asked.scale], asked.is_batched
+    try:
+        return load(content, scale, asked.limits, is_batched=is_batched)
+    except UntriedModelError:
+        rows = {name: values[:_TRIAL_ROWS] for name, values in unpack_rows(call).items()}
+        return load(content, scale, asked.limits, is_batched=is_batched, rows=rows)
 
 
 def _predicted(

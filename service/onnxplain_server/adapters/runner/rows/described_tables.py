@@ -6,12 +6,14 @@ from contextlib import closing
 
 from onnxplain.v1 import explanation_service_pb2 as service_pb2
 
+from onnxplain_server.adapters.onnx import UntriedModelError
 from onnxplain_server.adapters.runner.loaded_models import LoadedModels
 from onnxplain_server.adapters.runner.remote.named_remote import remote_model
 from onnxplain_server.adapters.runner.remote.opened import OpenedRemote
 from onnxplain_server.adapters.runner.request_parts import model_file
 from onnxplain_server.adapters.runner.table_cache import TableCache
 from onnxplain_server.core.interfaces import Blobs, ComputationHost
+from onnxplain_server.core.model import HasInputs
 from onnxplain_server.core.remote.models import RemoteModels
 from onnxplain_server.core.table import Table
 from onnxplain_server.explain import Question
@@ -66,4 +68,8 @@ class DescribedTables:
         file = model_file(message, blobs)
         if file is None:
             return None
-        return match(self._models.load(file, columns.scale, host).model, table, columns)
+        try:
+            model: HasInputs = self._models.load(file, columns.scale, host).model
+        except UntriedModelError as untried:
+            model = untried  # its inputs are known, and its answers are not asked for
+        return match(model, table, columns)

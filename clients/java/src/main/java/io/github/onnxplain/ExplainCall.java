@@ -1,6 +1,7 @@
 package io.github.onnxplain;
 
 import io.github.onnxplain.v1.ExplainRequest;
+import io.github.onnxplain.v1.InputColumns;
 import io.github.onnxplain.v1.MethodOptions;
 import io.github.onnxplain.v1.Model;
 import io.github.onnxplain.v1.ModelDescription;
@@ -136,6 +137,18 @@ public final class ExplainCall {
          */
         public Builder featureColumns(Collection<String> names) {
             request.clearFeatureColumns().addAllFeatureColumns(names);
+            return this;
+        }
+
+        /**
+         * Names the columns that one input of a model of several inputs takes; call it once for each input.
+         *
+         * @param input name of the input
+         * @param columns its columns, in its order
+         * @return this builder
+         */
+        public Builder inputColumns(String input, String... columns) {
+            request.addInputColumns(InputColumns.newBuilder().setInput(input).addAllColumns(Arrays.asList(columns)));
             return this;
         }
 

@@ -6,8 +6,9 @@ import re
 from collections.abc import Sequence
 
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.table import listed
+from onnxplain_server.core.table import Table, listed
 
+_TARGET_NAMES = {"target", "label", "y", "class", "outcome", "response"}
 _NUMBERED = re.compile(r"(\D*)(\d{1,9})")
 
 
@@ -98,3 +99,17 @@ def _mismatch(missing: tuple[str, ...], unknown: tuple[str, ...]) -> ExplainErro
         "the table's columns, or name all columns in the model's order in feature_columns",
         "feature_columns",
     )
+
+
+def likely_target(table: Table, columns: Sequence[str], *, takes_text: bool) -> str:
+    """Guess which of some columns, one more than a model takes, holds the true values.
+
+    The only one of text where the model takes numbers, else the only one with a usual name, else
+    the last one.
+    """
+    texts = [n for n in columns if n in table.columns and table.stored[n].dtype == object]
+    usual = [name for name in columns if name.lower() in _TARGET_NAMES]
+    for found in ([] if takes_text else texts, usual):
+        if len(found) == 1:
+            return found[0]
+    return columns[-1]
