@@ -29,8 +29,8 @@ ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "operations.md"
 BEGIN, END = "<!-- By `make capacity` -->\n", "<!-- End -->\n"
 CALLERS = (1, 8, 64)
-_TREES = (ROOT / "examples" / "miami" / "miami.onnx").read_bytes()
-_TREE_COLUMNS = (
+TREES = (ROOT / "examples" / "miami" / "miami.onnx").read_bytes()
+TREE_COLUMNS = (
     *("OCEAN_DIST", "TOT_LVG_AREA", "LND_SQFOOT"),
     *("structure_quality", "age", "month_sold"),
 )
@@ -54,7 +54,7 @@ class Work:
         return json.dumps(self.request).encode()
 
 
-def _work(name: str, model: bytes, columns: Sequence[str], method: str, row_count: int) -> Work:
+def make_work(name: str, model: bytes, columns: Sequence[str], method: str, row_count: int) -> Work:
     rows = np.random.default_rng(1).normal(scale=1_000, size=(row_count, len(columns)))
     lines = [",".join(columns), *(",".join(map(str, row)) for row in rows)]
     request = {
@@ -68,8 +68,8 @@ def _work(name: str, model: bytes, columns: Sequence[str], method: str, row_coun
 
 
 _NETWORK_COLUMNS = [f"x{j}" for j in range(10)]
-CURVES = _work("6 curves, trees, 500 rows", _TREES, _TREE_COLUMNS, "partialDependence", 500)
-PAIRS = _work(
+CURVES = make_work("6 curves, trees, 500 rows", TREES, TREE_COLUMNS, "partialDependence", 500)
+PAIRS = make_work(
     "all pairs of 10, network, 100 rows", network(), _NETWORK_COLUMNS, "interactions", 100
 )
 

@@ -23,6 +23,7 @@ from onnxplain_server.transport.rest.connection_limit import (
 )
 from onnxplain_server.transport.rest.origin_policy import OriginPolicy
 from onnxplain_server.transport.rest.request_parser import HeaderCheck
+from onnxplain_server.transport.rest.thread_pool import GrowingThreadPool
 from onnxplain_server.transport.rest.waitress_channel import RestChannel
 
 _SPARE_THREADS = 4
@@ -150,7 +151,10 @@ def _create_server(
     sockets: dict[int, Any],
     adjustments: dict[str, Any],
 ) -> Any:
-    server = waitress.create_server(app, map=sockets, sockets=[listener], **adjustments)
+    threads = GrowingThreadPool(adjustments["threads"])
+    server = waitress.create_server(
+        app, map=sockets, _dispatcher=threads, sockets=[listener], **adjustments
+    )
     # waitress' own timeouts use the wall clock, which jumps.
     server.maintenance = lambda _now: None
     server.handle_accept = partial(_accept_some, server)
