@@ -5,6 +5,7 @@ It reads tags and lengths only, so a server can find the model and the table wit
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -128,14 +129,18 @@ def detach_table(content: bytes) -> tuple[bytes, TableFile | None]:
 def method_names(content: bytes) -> tuple[str, ...]:
     """Return the names of the methods of a serialised ExplainRequest, sorted, each once.
 
-    Of a malformed message, those before the fault.
+    Of a malformed message, and of one with too many fields, those before the fault.
     """
     number = ExplainRequest.DESCRIPTOR.fields_by_name["methods"].number
     known = {field.number: field.name for field in MethodOptions.DESCRIPTOR.fields}
     names: set[str] = set()
+    counter = itertools.count(1)
     with suppress(ExplainError):
-        for method in _fields(content, 0, len(content), "ExplainRequest", {number}):
-            options = _fields(content, method.value_start, method.end, "MethodOptions", known)
+        for method in _fields(
+            content, 0, len(content), "ExplainRequest", {number}, counter=counter
+        ):
+            place = method.value_start, method.end
+            options = _fields(content, *place, "MethodOptions", known, counter=counter)
             # Of several, parsers take the last one.
             names.update([known[field.number] for field in options][-1:])
     return tuple(sorted(names))
@@ -231,16 +236,24 @@ def _without(content: bytes, cut: list[_Field]) -> bytes:
 
 
 def _fields(
-    content: bytes, start: int, end: int, message: str, numbers: Collection[int]
+    content: bytes,
+    start: int,
+    end: int,
+    message: str,
+    numbers: Collection[int],
+    *,
+    counter: Iterator[int] | None = None,
 ) -> Iterator[_Field]:
     """Yield the fields of these numbers that hold bytes, between two offsets.
+
+    With a counter, the limit of fields is that of all that are counted together.
 
     Raises
     ------
     ExplainError
         INVALID_REQUEST if the message is malformed, or has too many fields.
     """
-    at, count = start, 0
+    at, counter = start, counter or itertools.count(1)
     while at < end:
         tag, value_start = content[at], at + 1
         if tag >= _MORE:
@@ -256,7 +269,7 @@ def _fields(
         else:
             # Other types are unknown, or groups, which no field of the contract is.
             next_ = value_start + _FIXED_BYTES.get(wire_type, end)
-        count += 1
+        count = next(counter)
         if next_ > end or not number or count > _FIELD_LIMIT:
             raise _malformed(message) if count <= _FIELD_LIMIT else _too_many(message)
         at = next_
