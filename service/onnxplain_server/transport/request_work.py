@@ -1,4 +1,4 @@
-"""What is known of a request's work before it is decoded, from its size and top-level fields."""
+"""Keys of work: the size and the top-level fields of a request, read before it is decoded."""
 
 from __future__ import annotations
 
@@ -13,7 +13,12 @@ _QUESTION_BYTES = 2**16
 """Longest question that is looked into: others take long to scan, and hold tables."""
 
 
-def work_key(kind: str, request: AnyRequest, caller: Caller) -> WorkKey:
+def known_work(kind: str, request: AnyRequest | None, caller: Caller) -> tuple[WorkKey | None, int]:
+    """Return what a request is measured by, and its memory; nothing of an operation's."""
+    return (None, 0) if request is None else (_key(kind, request, caller), _memory(request))
+
+
+def _key(kind: str, request: AnyRequest, caller: Caller) -> WorkKey:
     """Return what requests of a kind, of which this is one, are measured by."""
     size = caller.usage.received_byte_count
     if not isinstance(request, RequestParts) or len(request.envelope) > _QUESTION_BYTES:
@@ -24,7 +29,7 @@ def work_key(kind: str, request: AnyRequest, caller: Caller) -> WorkKey:
     return WorkKey(caller.key, kind, size, method_names(request.envelope), model or "", question)
 
 
-def message_bytes(request: AnyRequest) -> int:
+def _memory(request: AnyRequest) -> int:
     """Return the memory of a request that waits; bodies of REST are kept elsewhere."""
     if not isinstance(request, RequestParts):
         return 0

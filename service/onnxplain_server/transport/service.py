@@ -41,7 +41,7 @@ from onnxplain_server.transport.metrics.request_metrics import Metrics
 from onnxplain_server.transport.operations.attempt_plan import least_seconds, plan_ahead
 from onnxplain_server.transport.request_log import OK
 from onnxplain_server.transport.request_naming import RequestNaming
-from onnxplain_server.transport.request_work import message_bytes, work_key
+from onnxplain_server.transport.request_work import known_work
 from onnxplain_server.transport.uploads import NamedRequest, Uploads
 from onnxplain_server.transport.written_results import WrittenResults
 from onnxplain_server.wire.reply import with_remaining_quota
@@ -286,20 +286,14 @@ class Service:
     def _slot(
         self, ticket: Ticket, kind: str = "", request: AnyRequest | None = None
     ) -> Iterator[None]:
-        """Charge the caller, hold a slot of the scheduler, and measure waiting and computing.
-
-        Operations have no request: their work is not estimated.
-        """
-        spans = ticket.caller.spans
-        known = (None, 0)
-        if request is not None:
-            known = work_key(kind, request, ticket.caller), message_bytes(request)
+        """Charge the caller, hold a slot of the scheduler, and measure waiting and computing."""
+        spans, work = ticket.caller.spans, known_work(kind, request, ticket.caller)
         try:
             with ExitStack() as stack, spans.collecting():
                 charge = stack.enter_context(self.quotas.charged(ticket.caller))
                 ticket.reserve_rows = charge.plan
                 with span("queue"):
-                    stack.enter_context(self._scheduler.acquire(ticket, *known))
+                    stack.enter_context(self._scheduler.acquire(ticket, *work))
                 stack.enter_context(span("compute"))
                 yield
         finally:

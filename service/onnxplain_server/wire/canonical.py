@@ -17,8 +17,8 @@ from google.protobuf import json_format
 from google.protobuf.message import Message
 
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.wire.json_reader import ANY, JsonReader, MessageShape, Shape
 from onnxplain_server.wire.json_shape import find_fault
+from onnxplain_server.wire.requests.json_reader import ANY, JsonReader, MessageShape, Shape
 
 AnyMessage = TypeVar("AnyMessage", bound=Message)
 

@@ -35,8 +35,7 @@ _SOURCES: dict[str, Any] = {"model": Model, "table": Table}
 _FORMS = {"content": "onnx"}
 """Formats whose field has another name."""
 
-_TABLE_FILES = ("arrow", "parquet", "csv")
-"""Sources of a table that are files."""
+_TABLE_FILES = ("arrow", "parquet", "csv")  # sources of a table that are files
 
 _FIELD_LIMIT = 100_000
 """Top-level fields, as many as are scanned in some 20 ms."""
@@ -129,18 +128,16 @@ def detach_table(content: bytes) -> tuple[bytes, TableFile | None]:
 def method_names(content: bytes) -> tuple[str, ...]:
     """Return the names of the methods of a serialised ExplainRequest, sorted, each once.
 
-    Of a malformed message, and of one with too many fields, those before the fault.
+    Of a malformed message, or one with too many fields, those before the fault.
     """
     number = ExplainRequest.DESCRIPTOR.fields_by_name["methods"].number
     known = {field.number: field.name for field in MethodOptions.DESCRIPTOR.fields}
     names: set[str] = set()
-    counter = itertools.count(1)
+    steps = itertools.count(1)
     with suppress(ExplainError):
-        for method in _fields(
-            content, 0, len(content), "ExplainRequest", {number}, counter=counter
-        ):
-            place = method.value_start, method.end
-            options = _fields(content, *place, "MethodOptions", known, counter=counter)
+        for method in _fields(content, 0, len(content), "ExplainRequest", {number}, steps=steps):
+            begin, end = method.value_start, method.end
+            options = _fields(content, begin, end, "MethodOptions", known, steps=steps)
             # Of several, parsers take the last one.
             names.update([known[field.number] for field in options][-1:])
     return tuple(sorted(names))
@@ -242,18 +239,16 @@ def _fields(
     message: str,
     numbers: Collection[int],
     *,
-    counter: Iterator[int] | None = None,
+    steps: Iterator[int] | None = None,
 ) -> Iterator[_Field]:
-    """Yield the fields of these numbers that hold bytes, between two offsets.
-
-    With a counter, the limit of fields is that of all that are counted together.
+    """Yield the fields of these numbers that hold bytes, between two offsets; count all by `steps`.
 
     Raises
     ------
     ExplainError
         INVALID_REQUEST if the message is malformed, or has too many fields.
     """
-    at, counter = start, counter or itertools.count(1)
+    at, steps = start, steps or itertools.count(1)
     while at < end:
         tag, value_start = content[at], at + 1
         if tag >= _MORE:
@@ -269,9 +264,10 @@ def _fields(
         else:
             # Other types are unknown, or groups, which no field of the contract is.
             next_ = value_start + _FIXED_BYTES.get(wire_type, end)
-        count = next(counter)
+        count = next(steps)
         if next_ > end or not number or count > _FIELD_LIMIT:
-            raise _malformed(message) if count <= _FIELD_LIMIT else _too_many(message)
+            too_many = f"the {message} has more than {_FIELD_LIMIT:,} fields"
+            raise _malformed(message) if count <= _FIELD_LIMIT else _invalid(too_many)
         at = next_
 
 
@@ -298,10 +294,6 @@ def _encode_varint(value: int) -> bytes:
 
 def _malformed(message: str) -> ExplainError:
     return _invalid(f"the message cannot be decoded as {message}")
-
-
-def _too_many(message: str) -> ExplainError:
-    return _invalid(f"the {message} has more than {_FIELD_LIMIT:,} fields")
 
 
 def _invalid(message: str, field: str = "") -> ExplainError:

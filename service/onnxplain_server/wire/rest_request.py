@@ -16,8 +16,8 @@ from onnxplain.v1.model_pb2 import Model
 from onnxplain_server.core.contract_limits import ExplainRequest as ExplainRequestLimits
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.wire import canonical
-from onnxplain_server.wire.json_reader import MessageShape
 from onnxplain_server.wire.media_types import table_form
+from onnxplain_server.wire.requests.json_reader import MessageShape
 from onnxplain_server.wire.rest_table import FORMS, TABLE_SHAPES, read_table
 
 Rows = TypeVar("Rows", ExplainRequest, DescribeTableRequest, PredictRequest)

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.transport.admission.ticket import Ticket
 from onnxplain_server.transport.admission.work_estimates import (
     SHORT_SECONDS,
@@ -127,6 +128,12 @@ class Backlog:
         # Not all who were told to return will.
         self._promise = min(max(self._promise, free) + work, free + _PROMISE_SECONDS)
         return self._promise - now
+
+    def refusal(self, ticket: Ticket, message: str) -> ExplainError:
+        """Make the error of a refused request, which says when it should come back."""
+        seconds = max(1, math.ceil(self.retry_seconds(ticket)))
+        message = f"{message}; ask again in {seconds:,} s"
+        return ExplainError(Reason.OVERLOADED, message, retry_seconds=seconds)
 
     def _work(self, *, of_short: bool) -> float:
         elapsed = self._elapsed()

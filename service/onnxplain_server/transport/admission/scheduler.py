@@ -6,19 +6,18 @@ may still be shed in favour of a caller with less.
 
 from __future__ import annotations
 
-import math
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
 from functools import partial
-from typing import NoReturn
 
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.transport.admission.admission import Caller, CallerKey
+from onnxplain_server.transport.admission.admission import Caller
 from onnxplain_server.transport.admission.backlog import Backlog, QueueLimits
+from onnxplain_server.transport.admission.scheduler_counts import SchedulerCounts
+from onnxplain_server.transport.admission.shedding import count_one, find_victim
 from onnxplain_server.transport.admission.slots import RunningSlots, Slots
 from onnxplain_server.transport.admission.ticket import Stage, Ticket
 from onnxplain_server.transport.admission.work_estimates import WorkKey
@@ -37,20 +36,6 @@ _SHED_LIMIT = 4
 """Shed requests that may still hold a ticket: each needs a thread until it has left."""
 
 _NO_LIMITS = QueueLimits()
-
-
-@dataclass(frozen=True, slots=True)
-class SchedulerCounts:
-    """Requests in flight (with a ticket), running and waiting, and their callers.
-
-    `waiting_seconds` is the estimated time until those that wait have begun.
-    """
-
-    in_flight_count: int
-    running_count: int
-    waiting_count: int
-    caller_count: int
-    waiting_seconds: float
 
 
 class Scheduler:
@@ -207,8 +192,8 @@ class Scheduler:
         held = [each for each in self._tickets if each.stage is not Stage.SHED]
         is_first = all(each.caller_key != ticket.caller_key for each in held)
         limit = self._ticket_limit if is_first else self._shared_ticket_limit
-        if len(held) >= limit and not self._shed(ticket, held, _count):
-            self._refuse(ticket, f"the server takes {limit} requests at a time")
+        if len(held) >= limit and not self._shed(ticket, held, count_one):
+            raise self._backlog.refusal(ticket, f"the server takes {limit} requests at a time")
         self._check_work(ticket)
 
     def _check_backlog(self, ticket: Ticket) -> None:
@@ -218,7 +203,7 @@ class Scheduler:
         is_full = waiting and byte_count > self._byte_limit
         if is_full and not self._shed(ticket, waiting, lambda each: each.byte_count):
             message = f"with this one, the requests that wait would have {byte_count:,} bytes"
-            self._refuse(ticket, message)
+            raise self._backlog.refusal(ticket, message)
         self._check_work(ticket)
 
     def _check_work(self, ticket: Ticket) -> None:
@@ -227,44 +212,20 @@ class Scheduler:
         waiting = [each for each in self._in_stage(Stage.WAITING) if each.work is not None]
         if not self._shed(ticket, waiting, lambda each: self._backlog.estimate(each).seconds):
             seconds = self._backlog.seconds_before(ticket)
-            self._refuse(ticket, f"the work that waits takes this server about {seconds:,.0f} s")
-
-    def _refuse(self, ticket: Ticket, message: str) -> NoReturn:
-        seconds = max(1, math.ceil(self._backlog.retry_seconds(ticket)))
-        message = f"{message}; ask again in {seconds:,} s"
-        raise ExplainError(Reason.OVERLOADED, message, retry_seconds=seconds)
+            message = f"the work that waits takes this server about {seconds:,.0f} s"
+            raise self._backlog.refusal(ticket, message)
 
     def _shed(
         self, ticket: Ticket, others: Collection[Ticket], weigh: Callable[[Ticket], float]
     ) -> bool:
-        """Shed the newest request of the caller with most, if it has more than this one even then.
-
-        Parameters
-        ----------
-        ticket : Ticket
-            Whose place it takes.
-        others : collection of Ticket
-            In the order of their arrival.
-        weigh : callable (Ticket) -> float
-            Amount of what is limited.
-        """
+        """Shed one of the others in favour of a request; return whether there was one."""
         if len(self._in_stage(Stage.SHED)) >= _SHED_LIMIT:
             return False
-        held = Counter[CallerKey]()
-        for each in others:
-            held[each.caller_key] += weigh(each)  # type: ignore[assignment] # floats are counted
-        needed = held[ticket.caller_key] + weigh(ticket)
-        candidates = [
-            each
-            for each in others
-            if each.is_sheddable and held[each.caller_key] - weigh(each) >= needed
-        ]
-        if not candidates:
+        victim = find_victim(ticket, others, weigh)
+        if victim is None:
             return False
-        victim = max(reversed(candidates), key=lambda each: held[each.caller_key])
-        seconds = max(1, math.ceil(self._backlog.retry_seconds(victim)))
-        message = f"the request was shed for a caller with less; ask again in {seconds:,} s"
-        victim.end(Reason.OVERLOADED, message, seconds)
+        error = self._backlog.refusal(victim, "the request was shed for a caller with less")
+        victim.end(error.reason, error.message, error.retry_seconds)
         self._running.remove(victim)
         self._reading.remove(victim)
         self._set_stage(victim, Stage.SHED)
@@ -275,7 +236,7 @@ class Scheduler:
         self._reading.queue.add(ticket)
 
         def shed_reader() -> None:
-            self._shed(ticket, self._in_stage(Stage.READING), _count)
+            self._shed(ticket, self._in_stage(Stage.READING), count_one)
 
         self._wait_for_slot(ticket, self._reading, Stage.READING, shed_reader)
 
@@ -334,7 +295,3 @@ class Scheduler:
         for slots in (self._running, self._reading):
             if (ticket := slots.next()) is not None:
                 ticket.wakeup.notify()
-
-
-def _count(_ticket: Ticket) -> int:
-    return 1

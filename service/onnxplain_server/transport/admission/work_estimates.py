@@ -25,7 +25,7 @@ _NEWEST_SHARE = 0.25
 
 @dataclass(frozen=True, slots=True)
 class WorkKey:
-    """What is known of a request's work before it is decoded.
+    """Key of a request's work: facts that are known before it is decoded.
 
     Attributes
     ----------

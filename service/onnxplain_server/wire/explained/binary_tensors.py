@@ -14,7 +14,7 @@ from typing import Any
 
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.wire import canonical
-from onnxplain_server.wire.json_reader import ANY, Shape
+from onnxplain_server.wire.requests.json_reader import ANY, Shape
 
 _NUMBERS: Mapping[str, str] = MappingProxyType(
     {

@@ -22,9 +22,9 @@ from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.wire import canonical
 from onnxplain_server.wire.explained.binary_tensors import read_binary
 from onnxplain_server.wire.explained.explained_columns import cells_of, put_first, row_count_of
-from onnxplain_server.wire.json_reader import ANY, JsonReader, MessageShape, ObjectShape
 from onnxplain_server.wire.kept_parts import separate_parts
 from onnxplain_server.wire.media_types import BINARY_TENSORS, CSV_TYPES, JSON_LENGTH
+from onnxplain_server.wire.requests.json_reader import ANY, JsonReader, MessageShape, ObjectShape
 from onnxplain_server.wire.rest_table import FORMS, TABLE_SHAPES
 
 GLOBAL = "global"

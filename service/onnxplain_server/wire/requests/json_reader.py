@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from json.decoder import scanstring
+from json.decoder import scanstring  # type: ignore[attr-defined] # not in typeshed
 from typing import Any, NamedTuple, Protocol
 
-from google.protobuf.descriptor import Descriptor, FieldDescriptor
+from google.protobuf.descriptor import FieldDescriptor
 
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.wire import json_shape
@@ -20,7 +20,7 @@ _SPACE = frozenset(" \t\n\r")
 
 
 class Shape(Protocol):
-    """What a value may be."""
+    """Expectation of a value."""
 
     def read(self, reader: JsonReader, at: int, path: str) -> tuple[Any, int]:
         """Read the value that begins at an offset; return it, and the offset after it.
@@ -64,7 +64,8 @@ class JsonReader:
     def scan(self, at: int) -> tuple[Any, int]:
         """Read any value."""
         try:
-            value, end = self._decoder.scan_once(self._text, at)
+            scan: Any = self._decoder.scan_once  # type: ignore[attr-defined] # not in typeshed
+            value, end = scan(self._text, at)
         except StopIteration as stop:
             raise json.JSONDecodeError("Expecting value", self._text, stop.value) from None
         return value, end
@@ -164,7 +165,7 @@ class MessageShape:
         Further members, which are left to the caller.
     """
 
-    def __init__(self, kind: Descriptor, others: Mapping[str, Shape] | None = None) -> None:
+    def __init__(self, kind: Any, others: Mapping[str, Shape] | None = None) -> None:
         self._kind = kind
         self._fields = {f.json_name: f for f in kind.fields} | {f.name: f for f in kind.fields}
         self._others = others or {}

@@ -1,6 +1,6 @@
 """Latency of small explanations by the number of callers, also beside long explanations.
 
-Usage: python -m bench.server.callers [SECONDS [CALLERS ...]]    # 10 s and 1 8 64 256 unless given
+Usage: python -m bench.server.queueing.callers [SECONDS [CALLERS ...]]    # 10 s; 1 8 64 256
 
 Each caller asks again as soon as it has its answer, with a deadline of 30 s: over gRPC by the
 Python client, over REST over a connection that it keeps. Both come back when the server says so,
