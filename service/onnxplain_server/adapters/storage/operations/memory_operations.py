@@ -15,7 +15,6 @@ from onnxplain_server.adapters.storage.operations.memory_operation_records impor
     OperationRecords,
 )
 from onnxplain_server.adapters.storage.operations.page_token import PageTokens
-from onnxplain_server.adapters.storage.signing import Signer
 from onnxplain_server.core.errors import ExplainError
 from onnxplain_server.core.operation_store import AT_ONCE, Claim, Release, Renewal
 from onnxplain_server.core.operations import (
@@ -32,15 +31,12 @@ _RUNNING, _PENDING = OperationState.RUNNING, OperationState.PENDING
 
 
 class MemoryOperations:
-    """`OperationStore` of this process; safe for threads.
-
-    Without room for new bytes, others go: see `OperationRecords.make_room`.
+    """`OperationStore` of this process; safe for threads. See `OperationRecords.make_room`.
 
     Parameters
     ----------
     limits : OperationLimits
-    clock : callable () -> float
-        Seconds since the epoch.
+    clock : callable () -> float, of seconds since the epoch
     """
 
     def __init__(
@@ -51,7 +47,7 @@ class MemoryOperations:
         self._records = OperationRecords(self.limits)
         self._tokens = itertools.count(1)
         self._changed = threading.Condition()
-        self._page_tokens = PageTokens(Signer(secrets.token_bytes(16)))
+        self._page_tokens = PageTokens()
 
     def start(self, owner: str, new: NewOperation) -> Operation:
         """Store a new operation; see `OperationStore.start`."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import secrets
 import struct
 
 from onnxplain_server.adapters.storage.signing import Signer
@@ -21,12 +22,12 @@ class PageTokens:
 
     Parameters
     ----------
-    signer : Signer
-        The same for all processes that list the same operations.
+    signer : Signer or None
+        The same for all processes that list the same operations; None for one process.
     """
 
-    def __init__(self, signer: Signer) -> None:
-        self._signer = signer
+    def __init__(self, signer: Signer | None = None) -> None:
+        self._signer = signer or Signer(secrets.token_bytes(32))
 
     def write(self, owner: str, query: str, number: int) -> str:
         """Return the token of the page after an operation of this number.

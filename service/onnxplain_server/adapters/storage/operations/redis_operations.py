@@ -57,14 +57,11 @@ from onnxplain_server.core.operations import (
 
 LOG = logging.getLogger(__name__)
 
-_BATCH = 100
-"""Operations that one command lists."""
+_BATCH = 100  # operations that one command lists
 
-_POLL_SECONDS = (0.05, 0.5)
-"""First and longest pause of a wait."""
+_POLL_SECONDS = (0.05, 0.5)  # first and longest pause of a wait
 
-_STATES = tuple(OperationState)
-"""In the order of counts.lua."""
+_STATES = tuple(OperationState)  # in the order of counts.lua
 
 _SUCCEEDED = OperationState.SUCCEEDED
 
