@@ -30,8 +30,8 @@ ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "operations.md"
 BEGIN, END = "<!-- By `make capacity` -->\n", "<!-- End -->\n"
 CALLERS = (1, 8, 64)
-_TREES = (ROOT / "examples" / "miami" / "miami.onnx").read_bytes()
-_TREE_COLUMNS = (
+TREES = (ROOT / "examples" / "miami" / "miami.onnx").read_bytes()
+TREE_COLUMNS = (
     *("OCEAN_DIST", "TOT_LVG_AREA", "LND_SQFOOT"),
     *("structure_quality", "age", "month_sold"),
 )
@@ -55,7 +55,7 @@ class Work:
         return json.dumps(self.request).encode()
 
 
-def _work(name: str, model: bytes, columns: Sequence[str], method: str, row_count: int) -> Work:
+def make_work(name: str, model: bytes, columns: Sequence[str], method: str, row_count: int) -> Work:
     rows = np.random.default_rng(1).normal(scale=1_000, size=(row_count, len(columns)))
     lines = [",".join(columns), *(",".join(map(str, row)) for row in rows)]
     request = {
@@ -69,8 +69,8 @@ def _work(name: str, model: bytes, columns: Sequence[str], method: str, row_coun
 
 
 _NETWORK_COLUMNS = [f"x{j}" for j in range(10)]
-CURVES = _work("6 curves, trees, 500 rows", _TREES, _TREE_COLUMNS, "partialDependence", 500)
-PAIRS = _work(
+CURVES = make_work("6 curves, trees, 500 rows", TREES, TREE_COLUMNS, "partialDependence", 500)
+PAIRS = make_work(
     "all pairs of 10, network, 100 rows", network(), _NETWORK_COLUMNS, "interactions", 100
 )
 
@@ -102,8 +102,7 @@ def _loads(seconds: float) -> Iterator[str]:
     yield "| Request | Surface | Cached | Callers | Requests/s | p50 ms | p95 ms | p99 ms |"
     yield "|---|---|---|--:|--:|--:|--:|--:|"
     for cached in (False, True):
-        # Places for all: a refusal is no answer.
-        settings = {"waiting_count": max(CALLERS)} | ({} if cached else {"cache_bytes": 0})
+        settings = {} if cached else {"cache_bytes": 0}
         with served(**settings) as server:
             for work in (CURVES, PAIRS):
                 for surface, endpoint, request in (

@@ -51,7 +51,7 @@ class Watch:
 
 def main() -> None:
     _CASES.update(_cases())
-    with served(waiting_count=64) as server:
+    with served() as server:
         with _watching(server):
             time.sleep(2)  # the first of each loads
         print(

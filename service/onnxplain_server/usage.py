@@ -11,11 +11,15 @@ from onnxplain_server.config.setting_names import SettingsError, variable_and_fl
 from onnxplain_server.config.settings import Settings
 from onnxplain_server.core.quotas import QuotaStore
 from onnxplain_server.transport.admission.admission import RequestLimits
+from onnxplain_server.transport.admission.backlog import QueueLimits
 from onnxplain_server.transport.admission.quotas import NO_QUOTAS, QuotaLimits, Quotas
 from onnxplain_server.transport.admission.scheduler import Scheduler
 from onnxplain_server.transport.audit.audit_file import AuditFile
 from onnxplain_server.transport.metrics.quota_metrics import QuotaState
 from onnxplain_server.transport.metrics.request_metrics import Metrics
+
+_READING_COUNT = 16
+"""Requests that are received at a time: each can take the memory of the largest message."""
 
 
 def request_limits(settings: Settings) -> RequestLimits:
@@ -30,7 +34,9 @@ def request_limits(settings: Settings) -> RequestLimits:
 
 def build_scheduler(settings: Settings) -> Scheduler:
     """Make the scheduler of requests."""
-    return Scheduler(settings.running_count, settings.waiting_count, settings.extra_count)
+    limits = QueueLimits(settings.waiting_seconds, settings.waiting_bytes, _READING_COUNT)
+    counts = settings.running_count, settings.waiting_count, settings.extra_count
+    return Scheduler(*counts, limits=limits)
 
 
 def build_quotas(settings: Settings, store: QuotaStore | None) -> Quotas:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import grpc
@@ -370,6 +371,33 @@ def test_nobody_waits_for_a_place_beyond_the_limit(start, make_runner, endless) 
     assert answer.headers["Retry-After"] == "1"
     for call in calls:
         call.cancel()
+
+
+@pytest.mark.parametrize("surface", ["gRPC", "REST"])
+def test_many_callers_wait_at_the_same_time_by_the_default_settings(
+    start, make_runner, surface
+) -> None:
+    release = threading.Event()
+    client = start(make_runner(lambda _host: release.wait(PATIENCE)))
+
+    def ask(seed: int) -> int:
+        if surface == "REST":
+            return client.post({"seed": seed}).status
+        client.stub.Explain(ExplainRequest(seed=seed))
+        return 200
+
+    with ThreadPoolExecutor(40) as callers:
+        asked = [callers.submit(ask, seed) for seed in range(40)]
+        until(
+            lambda: (
+                client.server._scheduler.counts().in_flight_count == 40
+                or any(one.done() for one in asked)
+            )
+        )
+        release.set()
+        found = [one.result() for one in asked]
+
+    assert found == [200] * 40
 
 
 def test_those_who_wait_come_first_in_first_out(start, make_runner) -> None:

@@ -12,14 +12,17 @@ from onnxplain.v1.explanation_service_pb2 import (
     ExplainResponse,
     ExplainStreamRequest,
     ExplainStreamResponse,
+    MethodOptions,
     Receipt,
 )
 from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.table_pb2 import Column, Columns, Table
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.request import RequestFile, RequestParts, ServiceMethod
+from onnxplain_server.wire import protobuf_split
 from onnxplain_server.wire.protobuf_split import (
     detach_table,
+    method_names,
     request_of_stream,
     response_event,
     split,
@@ -213,3 +216,26 @@ def test_a_response_is_wrapped_as_the_last_event(size: int) -> None:
     event = ExplainStreamResponse.FromString(response_event(response.SerializeToString()))
 
     assert event == ExplainStreamResponse(response=response)
+
+
+def test_the_methods_of_a_message_are_looked_for_in_few_steps(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A server looks before it takes a slot, so no message may hold a thread for long."""
+    method = MethodOptions(interactions={}).SerializeToString()
+    monkeypatch.setattr(protobuf_split, "_FIELD_LIMIT", 100)
+    found = ExplainRequest.FromString(field(11, method))
+    padded = field(11, b"\xf8\x7f\x01" * 60)
+
+    assert found.methods[0].HasField("interactions")
+    assert method_names(field(11, method) + 2 * padded) == ("interactions",)
+    assert method_names(2 * padded + field(11, method)) == ()
+
+
+def field(number: int, content: bytes) -> bytes:
+    """A field with bytes."""
+    size, varint = len(content), bytearray()
+    while size > 0x7F:
+        varint.append(size & 0x7F | 0x80)
+        size >>= 7
+    return bytes([number << 3 | 2, *varint, size]) + content

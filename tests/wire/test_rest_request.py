@@ -18,7 +18,7 @@ from onnxplain.v1.explanation_service_pb2 import (
 )
 from onnxplain.v1.interactions_pb2 import InteractionsResult, InteractionStatistic
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.wire import canonical
+from onnxplain_server.wire import canonical, json_shape, rest_table
 from onnxplain_server.wire.rest_request import File, from_files, from_json
 
 FORMS = ("dataframe_split", "dataframe_records", "instances", "inputs")
@@ -161,8 +161,10 @@ def test_a_table_comes_in_exactly_one_form(other: str) -> None:
         ('{"seed": 1e999}', "range of a double"),
         ('{"seed": ' + "9" * 5000 + "}", "cannot be read"),
         ('{"seed": 1, "seed": 2}', '"seed" stands twice'),
-        ('{"a":' * 200_000, "too deeply"),
-        ("[" * 200_000, "too deeply"),
+        ('{"a":' * 200_000, "is no known field"),
+        ("[" * 200_000, "must be an object"),
+        ('{"instances":' + "[" * 200_000, "too deeply"),
+        ('{"instances":' + '[{"a":' * 200_000, "too deeply"),
         ('{"methods": ' + "[" * 150 + "]" * 150 + "}", "methods"),
         ('{"targetColumn": "\\ud800"}', "surrogate"),
         (b'{"targetColumn": "\xed\xa0\x80"}', "cannot be read"),
@@ -335,3 +337,79 @@ def test_a_form_names_the_model_by_its_file(file_name: str, given: str, expected
     assert (
         from_files(file, None, json.dumps(document).encode(), ExplainRequest).model_name == expected
     )
+
+
+UNREAD = b', "a" 1' * 100
+"""Text that is not even looked at: it is no JSON, and would be refused for that."""
+
+
+@pytest.mark.parametrize(
+    ("begin", "told"),
+    [
+        (b'{"u": 1', "u is no known field"),
+        (b'{"seed": 1, "u": [', "u is no known field"),
+        (b'{"model": {"u": 1', "model.u is no known field"),
+        (b'{"model": [', "model must be an object"),
+        (b'{"methods": [{"interactions": {"u": 1', "methods[0].interactions.u is no known field"),
+        (b'{"methods": {', "methods must be a list"),
+        (b'{"methods": [[', "methods[0] must be an object"),
+        (b'{"seed": [', "seed must be a whole number"),
+        (b'{"seed": {', "seed must be a whole number"),
+        (b'{"scale": [', "scale must be one of"),
+        (b'{"targetColumn": [', "target_column must be a string"),
+        (b'{"classLabels": {', "class_labels must be a list"),
+        (b'{"seed": 1, "seed": 1', "stands twice"),
+        (b'{"rowCount": 9, "row_count": 9', "is given twice"),
+        (b'{"inputs": {"a": 1', '"a" must be a list of values'),
+        (b'{"inputs": {"a": [1], "a": [1]', "stands twice"),
+        (b'{"dataframe_split": {"u": 1', 'unknown member "u"'),
+        (b'{"table": {"columns": {"columns": [{"u": 1', "table.columns.columns[0].u is no"),
+        (b"[", "must be an object"),
+    ],
+)
+def test_the_first_fault_ends_the_reading(begin: bytes, told: str) -> None:
+    assert told in refusal(begin + UNREAD).message
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"methods": [{}] * 101},
+        {"table": {"columns": {"columns": [{}] * 101}}},
+        {"dataframe_records": [dict.fromkeys(map(str, range(101)), 1)]},
+        {"inputs": {str(number): [] for number in range(101)}},
+        {"instances": [[1] * 101]},
+    ],
+    ids=lambda document: next(iter(document)),
+)
+def test_more_messages_or_columns_than_can_be_made_at_once_are_refused(
+    document, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (json_shape, rest_table):
+        monkeypatch.setattr(module, "ITEM_LIMIT", 100)
+
+    assert "more than 100" in refusal(json.dumps(document)).message
+
+
+def test_a_guided_reading_gives_what_python_reads() -> None:
+    text = """ { "methods" : [ { "partialDependence" : { "features" : [ { "names" : [ "a" ] } ,
+        { } ] } } , {} ] , "classLabels" : null , "seed" : 3.0 ,
+        "plots" : false, "rowCount":"12" ,"outputs":[] }\n """
+
+    assert read(json.loads(text)) == from_json(text.encode(), ExplainRequest)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"seed": 1,}',
+        '{"seed" 1}',
+        '{"seed": }',
+        '{"seed": 1} 2',
+        "{",
+        '{"methods": [{}',
+        '{"methods": [{},]}',
+    ],
+)
+def test_what_is_no_json_is_refused(text: str) -> None:
+    assert refusal(text).reason is Reason.INVALID_REQUEST

@@ -36,7 +36,7 @@ class Settings(ClusterSettings):
     extra_count: int = Field(
         2,
         description="Additional running requests, for callers with nothing running, so that they "
-        "do not wait for the long requests of others.",
+        "do not wait for the long requests of others, and for short requests while long ones run.",
         ge=0,
         le=1_000,
     )
@@ -46,9 +46,22 @@ class Settings(ClusterSettings):
         ge=1,
         le=1_000,
     )
+    waiting_seconds: float = Field(
+        30.0,
+        description="Longest time in the queue, by an estimate from the time that earlier requests"
+        " took: what would wait longer is refused at once. Short requests count short ones only.",
+        gt=0,
+        le=86_400,
+    )
+    waiting_bytes: ByteSize = Field(
+        ByteSize(256 * 2**20),
+        description="Memory for the messages of queued gRPC requests; further ones are refused.",
+        ge=0,
+    )
     waiting_count: int = Field(
-        16,
-        description="Maximum number of queued requests; further ones are refused.",
+        512,
+        description="Maximum number of queued requests, each of which takes a thread; further ones"
+        " are refused.",
         ge=0,
         le=1_000,
     )

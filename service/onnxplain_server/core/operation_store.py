@@ -102,15 +102,17 @@ class OperationStore(Protocol):
         matches: Callable[[Operation], bool] = lambda _operation: True,
         page_size: int = 100,
         page_token: str = "",
+        query: str = "",
     ) -> tuple[Sequence[Operation], str]:
         """Return a page of matching operations, newest first, and the token of the next one.
 
-        Their plans are left out.
+        Their plans are left out. A token belongs to the owner and to the query, the text behind
+        `matches`.
 
         Raises
         ------
         ExplainError
-            INVALID_REQUEST for a token that no page had.
+            INVALID_REQUEST for a token that no page of this list had.
         """
 
     def wait(self, owner: str, operation_id: str, seconds: float) -> Operation | None:

@@ -41,6 +41,7 @@ from onnxplain_server.transport.metrics.request_metrics import Metrics
 from onnxplain_server.transport.operations.attempt_plan import least_seconds, plan_ahead
 from onnxplain_server.transport.request_log import OK
 from onnxplain_server.transport.request_naming import RequestNaming
+from onnxplain_server.transport.request_work import known_work
 from onnxplain_server.transport.uploads import NamedRequest, Uploads
 from onnxplain_server.transport.written_results import WrittenResults
 from onnxplain_server.wire.reply import with_remaining_quota
@@ -135,7 +136,7 @@ class Service:
 
     def plan(self, request: AnyRequest, ticket: Ticket, reply_format: ReplyFormat) -> Reply:
         """Plan an explanation without computing it."""
-        with self._slot(ticket):
+        with self._slot(ticket, "plan", request):
             named = self._naming.name(ServiceMethod.EXPLAIN, request, ticket)
             host = self._context(named.ids, ticket)
             reply = self._runner.plan(named.message, named.blobs, host, reply_format)
@@ -152,7 +153,7 @@ class Service:
     ) -> Reply:
         """Answer a request for something else than an explanation, by this method of the runner."""
         usage, spans = ticket.caller.usage, ticket.caller.spans
-        with self._slot(ticket):
+        with self._slot(ticket, method.value, request):
             named = self._naming.name(method, request, ticket)
             host = self._context(named.ids, ticket, reserve_rows=ticket.reserve_rows)
             answer = getattr(self._runner, method.value)
@@ -167,7 +168,7 @@ class Service:
 
     def name(self, request: AnyRequest, ticket: Ticket) -> NamedRequest:
         """Decode a request for an explanation to be computed later, and name its files by id."""
-        with self._slot(ticket):
+        with self._slot(ticket, "start", request):
             named = self._naming.name(ServiceMethod.EXPLAIN, request, ticket)
             return self._results.checked(named)
 
@@ -207,7 +208,7 @@ class Service:
     ) -> bytes:
         """Encode what an operation keeps as JSON, in a decoder: a worker has written it."""
         body = Body(kind, "", parts)
-        with self._slot(ticket):
+        with self._slot(ticket, kind.value, body):
             return self._decoder.decode(body, self._context(RequestIds(), ticket)).envelope
 
     def upload_model(self, parts: Iterable[bytes], ticket: Ticket) -> UploadModelResponse:
@@ -228,7 +229,7 @@ class Service:
         begin: Callable[[], None],
         follower: Follower,
     ) -> Reply:
-        with self._slot(ticket):
+        with self._slot(ticket, ServiceMethod.EXPLAIN.value, request):
             named = self._naming.name(ServiceMethod.EXPLAIN, request, ticket)
             begin()
             return self._compute(named, ticket, reply_format, follower)
@@ -282,15 +283,17 @@ class Service:
         )
 
     @contextmanager
-    def _slot(self, ticket: Ticket) -> Iterator[None]:
+    def _slot(
+        self, ticket: Ticket, kind: str = "", request: AnyRequest | None = None
+    ) -> Iterator[None]:
         """Charge the caller, hold a slot of the scheduler, and measure waiting and computing."""
-        spans = ticket.caller.spans
+        spans, work = ticket.caller.spans, known_work(kind, request, ticket.caller)
         try:
             with ExitStack() as stack, spans.collecting():
                 charge = stack.enter_context(self.quotas.charged(ticket.caller))
                 ticket.reserve_rows = charge.plan
                 with span("queue"):
-                    stack.enter_context(self._scheduler.acquire(ticket))
+                    stack.enter_context(self._scheduler.acquire(ticket, *work))
                 stack.enter_context(span("compute"))
                 yield
         finally:

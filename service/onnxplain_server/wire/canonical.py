@@ -18,6 +18,7 @@ from google.protobuf.message import Message
 
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.wire.json_shape import find_fault, with_enum_names
+from onnxplain_server.wire.requests.json_reader import ANY, JsonReader, MessageShape, Shape
 
 AnyMessage = TypeVar("AnyMessage", bound=Message)
 
@@ -49,11 +50,18 @@ def decode(text: bytes, kind: type[AnyMessage]) -> AnyMessage:
     ExplainError
         INVALID_REQUEST, with the path of the field if it is known.
     """
-    return to_message(read_object(text), kind)
+    return parse(read_object(text, MessageShape(kind.DESCRIPTOR)), kind)
 
 
-def read_object(text: bytes) -> dict[str, Any]:
-    """Read a JSON object; the first of the two steps of `decode`."""
+def read_object(text: bytes, shape: Shape = ANY) -> dict[str, Any]:
+    """Read a JSON object; the first of the two steps of `decode`.
+
+    Parameters
+    ----------
+    text : bytes
+    shape : Shape
+        What the object may have: reading ends at the first fault.
+    """
     if sum(text.count(mark) for mark in (b",", b"[", b"{")) > MAX_VALUE_COUNT:
         raise _invalid(
             f"the JSON has more than {MAX_VALUE_COUNT:,} values; send large tables as files"
@@ -61,13 +69,13 @@ def read_object(text: bytes) -> dict[str, Any]:
     # Python's own parsers of numbers are several times as fast.
     checks = (_parse_float, _parse_int) if _LARGE_NUMBER.search(text) else (None, None)
     try:
-        document = json.loads(
-            text.decode(),
+        decoder = json.JSONDecoder(
             parse_constant=_refuse_constant,
             parse_float=checks[0],
             parse_int=checks[1],
             object_pairs_hook=_parse_object,
         )
+        document = JsonReader(text.decode(), decoder).read(shape)
     except RecursionError:
         raise _invalid("the JSON is nested too deeply") from None
     except ValueError as error:
@@ -80,9 +88,14 @@ def read_object(text: bytes) -> dict[str, Any]:
 
 
 def to_message(document: dict[str, Any], kind: type[AnyMessage]) -> AnyMessage:
-    """Make a message from the result of `read_object`; the second of the two steps of `decode`."""
+    """Make a message from an object that was not read by its shape."""
     if fault := find_fault(document, kind.DESCRIPTOR):
         raise _invalid(f"{fault.path} {fault.rule}", fault.path)
+    return parse(document, kind)
+
+
+def parse(document: dict[str, Any], kind: type[AnyMessage]) -> AnyMessage:
+    """Make a message from an object of its shape; the second of the two steps of `decode`."""
     try:
         return json_format.ParseDict(with_enum_names(document, kind.DESCRIPTOR), kind())
     except json_format.ParseError as error:

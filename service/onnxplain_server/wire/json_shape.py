@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
@@ -27,6 +27,10 @@ _TEXT_MESSAGES = {"google.protobuf.Duration"}
 """Messages that canonical JSON writes as text."""
 
 
+ITEM_LIMIT = 100_000
+"""Most messages of a list, and most columns of a table: few bytes that take long to make."""
+
+
 @dataclass(frozen=True, slots=True)
 class Fault:
     """First fault of a document: the field's path and the rule that it breaks."""
@@ -38,22 +42,57 @@ class Fault:
 def find_fault(value: Any, kind: Any, path: str = "") -> Fault | None:
     """Return the first fault of a value that should have the fields of a message; None if valid."""
     if not isinstance(value, dict):
-        return Fault(path, "must be an object")
+        return no_object(path)
     fields = {name: field for field in kind.fields for name in (field.json_name, field.name)}
     for name, inner in value.items():
         if name not in fields:
-            known = ", ".join(field.json_name for field in kind.fields)
-            return Fault(_join(path, name[:100]), f"is no known field; known here: {known}")
+            return unknown_field(name, kind, path)
         field = fields[name]
-        if field.name != field.json_name and {field.name, field.json_name} <= value.keys():
-            rule = f"is given twice, as {field.name} and as {field.json_name}"
-            return Fault(_join(path, field.name), rule)
-        if fault := _field_fault(inner, field, _join(path, field.name)):
+        if {field.name, field.json_name} <= value.keys() and (
+            fault := named_twice(field, value, path)
+        ):
+            return fault
+        if fault := field_fault(inner, field, join(path, field.name)):
             return fault
     return None
 
 
-def _field_fault(value: Any, field: Any, path: str) -> Fault | None:
+def no_object(path: str) -> Fault:
+    """Return the fault of a value that is no object."""
+    return Fault(path, "must be an object")
+
+
+def too_many(path: str) -> Fault:
+    """Return the fault of a list of too many messages."""
+    return Fault(path, f"has more than {ITEM_LIMIT:,} items")
+
+
+def unknown_field(name: str, kind: Any, path: str) -> Fault:
+    """Return the fault of a name that no field of a message has."""
+    known = ", ".join(field.json_name for field in kind.fields)
+    return Fault(join(path, name[:100]), f"is no known field; known here: {known}")
+
+
+def named_twice(field: Any, given: Container[str], path: str) -> Fault | None:
+    """Return the fault of a field that is also given by one of its names."""
+    if field.name == field.json_name or not (field.name in given or field.json_name in given):
+        return None
+    rule = f"is given twice, as {field.name} and as {field.json_name}"
+    return Fault(join(path, field.name), rule)
+
+
+def has_members(field: Any) -> bool:
+    """Return whether values of a field, or its items, are objects with known members."""
+    kind = field.message_type
+    return (
+        kind is not None
+        and not kind.GetOptions().map_entry
+        and kind.full_name not in _TEXT_MESSAGES
+    )
+
+
+def field_fault(value: Any, field: Any, path: str) -> Fault | None:
+    """Return the first fault of the value of a field; None if it is valid."""
     if value is None:
         # Canonical JSON reads null as an absent field.
         return None
@@ -61,8 +100,14 @@ def _field_fault(value: Any, field: Any, path: str) -> Fault | None:
         return _map_fault(value, field.message_type.fields_by_name["value"], path)
     if not field.is_repeated:
         return _value_fault(value, field, path)
+    return _list_fault(value, field, path)
+
+
+def _list_fault(value: Any, field: Any, path: str) -> Fault | None:
     if not isinstance(value, list):
         return Fault(path, "must be a list")
+    if len(value) > ITEM_LIMIT and has_members(field):
+        return too_many(path)
     for index, item in enumerate(value):
         if fault := _value_fault(item, field, f"{path}[{index}]"):
             return fault
@@ -71,9 +116,9 @@ def _field_fault(value: Any, field: Any, path: str) -> Fault | None:
 
 def _map_fault(value: Any, field: Any, path: str) -> Fault | None:
     if not isinstance(value, dict):
-        return Fault(path, "must be an object")
+        return no_object(path)
     for name, item in value.items():
-        if fault := _value_fault(item, field, _join(path, name[:100])):
+        if fault := _value_fault(item, field, join(path, name[:100])):
             return fault
     return None
 
@@ -99,7 +144,8 @@ def _enum_fault(value: Any, kind: Any, path: str) -> Fault | None:
     return Fault(path, f"must be one of {', '.join(choices)}")
 
 
-def _join(path: str, name: str) -> str:
+def join(path: str, name: str) -> str:
+    """Return the path of a member of what has a path."""
     return f"{path}.{name}" if path else name
 
 

@@ -5,6 +5,7 @@ It reads tags and lengths only, so a server can find the model and the table wit
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -34,8 +35,7 @@ _SOURCES: dict[str, Any] = {"model": Model, "table": Table}
 _FORMS = {"content": "onnx"}
 """Formats whose field has another name."""
 
-_TABLE_FILES = ("arrow", "parquet", "csv")
-"""Sources of a table that are files."""
+_TABLE_FILES = ("arrow", "parquet", "csv")  # sources of a table that are files
 
 _FIELD_LIMIT = 100_000
 """Top-level fields, as many as are scanned in some 20 ms."""
@@ -128,14 +128,16 @@ def detach_table(content: bytes) -> tuple[bytes, TableFile | None]:
 def method_names(content: bytes) -> tuple[str, ...]:
     """Return the names of the methods of a serialised ExplainRequest, sorted, each once.
 
-    Of a malformed message, those before the fault.
+    Of a malformed message, or one with too many fields, those before the fault.
     """
     number = ExplainRequest.DESCRIPTOR.fields_by_name["methods"].number
     known = {field.number: field.name for field in MethodOptions.DESCRIPTOR.fields}
     names: set[str] = set()
+    steps = itertools.count(1)
     with suppress(ExplainError):
-        for method in _fields(content, 0, len(content), "ExplainRequest", {number}):
-            options = _fields(content, method.value_start, method.end, "MethodOptions", known)
+        for method in _fields(content, 0, len(content), "ExplainRequest", {number}, steps=steps):
+            begin, end = method.value_start, method.end
+            options = _fields(content, begin, end, "MethodOptions", known, steps=steps)
             # Of several, parsers take the last one.
             names.update([known[field.number] for field in options][-1:])
     return tuple(sorted(names))
@@ -231,16 +233,22 @@ def _without(content: bytes, cut: list[_Field]) -> bytes:
 
 
 def _fields(
-    content: bytes, start: int, end: int, message: str, numbers: Collection[int]
+    content: bytes,
+    start: int,
+    end: int,
+    message: str,
+    numbers: Collection[int],
+    *,
+    steps: Iterator[int] | None = None,
 ) -> Iterator[_Field]:
-    """Yield the fields of these numbers that hold bytes, between two offsets.
+    """Yield the fields of these numbers that hold bytes, between two offsets; count all by `steps`.
 
     Raises
     ------
     ExplainError
         INVALID_REQUEST if the message is malformed, or has too many fields.
     """
-    at, count = start, 0
+    at, steps = start, steps or itertools.count(1)
     while at < end:
         tag, value_start = content[at], at + 1
         if tag >= _MORE:
@@ -256,9 +264,10 @@ def _fields(
         else:
             # Other types are unknown, or groups, which no field of the contract is.
             next_ = value_start + _FIXED_BYTES.get(wire_type, end)
-        count += 1
+        count = next(steps)
         if next_ > end or not number or count > _FIELD_LIMIT:
-            raise _malformed(message) if count <= _FIELD_LIMIT else _too_many(message)
+            too_many = f"the {message} has more than {_FIELD_LIMIT:,} fields"
+            raise _malformed(message) if count <= _FIELD_LIMIT else _invalid(too_many)
         at = next_
 
 
@@ -285,10 +294,6 @@ def _encode_varint(value: int) -> bytes:
 
 def _malformed(message: str) -> ExplainError:
     return _invalid(f"the message cannot be decoded as {message}")
-
-
-def _too_many(message: str) -> ExplainError:
-    return _invalid(f"the {message} has more than {_FIELD_LIMIT:,} fields")
 
 
 def _invalid(message: str, field: str = "") -> ExplainError:

@@ -17,7 +17,8 @@ from onnxplain_server.core.contract_limits import ExplainRequest as ExplainReque
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.wire import canonical
 from onnxplain_server.wire.media_types import table_form
-from onnxplain_server.wire.rest_table import FORMS, read_table
+from onnxplain_server.wire.requests.json_reader import MessageShape
+from onnxplain_server.wire.rest_table import FORMS, TABLE_SHAPES, read_table
 
 Rows = TypeVar("Rows", ExplainRequest, DescribeTableRequest, PredictRequest)
 """Request with a table."""
@@ -40,7 +41,7 @@ def from_json(text: bytes, kind: type[Rows]) -> Rows:
     ExplainError
         INVALID_REQUEST, INVALID_TABLE or WRONG_TYPE.
     """
-    document = canonical.read_object(text)
+    document = canonical.read_object(text, MessageShape(kind.DESCRIPTOR, TABLE_SHAPES))
     forms = [name for name in ("table", *FORMS) if name in document]
     if len(forms) > 1:
         choices = ", ".join(("table", *FORMS))
@@ -51,9 +52,9 @@ def from_json(text: bytes, kind: type[Rows]) -> Rows:
         )
     form = forms[0] if forms else "table"
     if form == "table":
-        return canonical.to_message(document, kind)
+        return canonical.parse(document, kind)
     columns = read_table(form, document.pop(form))
-    request = canonical.to_message(document, kind)
+    request = canonical.parse(document, kind)
     request.table.columns.CopyFrom(columns)
     return request
 

@@ -13,15 +13,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 from onnxplain.v1.table_pb2 import Column, Columns
 
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.wire.canonical import MAX_VALUE_COUNT
+from onnxplain_server.wire.json_shape import ITEM_LIMIT
+from onnxplain_server.wire.requests.json_reader import ANY, JsonReader, ObjectShape, Shape
 
 _LARGEST_EXACT = 2**53
+_SPLIT_MEMBERS = frozenset({"columns", "data", "index"})
 
 
 def read_table(form: str, value: Any) -> Columns:
@@ -32,7 +36,9 @@ def read_table(form: str, value: Any) -> Columns:
     ExplainError
         INVALID_TABLE or WRONG_TYPE.
     """
-    return Columns(columns=[_column(form, *item) for item in FORMS[form](form, value)])
+    cells = FORMS[form](form, value)
+    _check_count(form, len(cells))
+    return Columns(columns=[_column(form, *item) for item in cells])
 
 
 _Cells = list[tuple[str, Sequence[Any]]]
@@ -41,8 +47,8 @@ _Cells = list[tuple[str, Sequence[Any]]]
 def _split(form: str, value: Any) -> _Cells:
     if not isinstance(value, dict) or not {"columns", "data"} <= value.keys():
         raise _invalid(form, 'must be an object with "columns" and "data"')
-    if unknown := value.keys() - {"columns", "data", "index"}:
-        raise _invalid(form, f'has the unknown member "{min(unknown)}"')
+    if unknown := value.keys() - _SPLIT_MEMBERS:
+        raise _unknown_member(form, min(unknown))
     columns, rows = value["columns"], value["data"]
     if not isinstance(columns, list) or not isinstance(rows, list):
         raise _invalid(form, '"columns" and "data" must be lists')
@@ -53,6 +59,7 @@ def _records(form: str, value: Any) -> _Cells:
     if not isinstance(value, list) or not all(isinstance(record, dict) for record in value):
         raise _invalid(form, "must be a list of objects, one per row")
     names = list(dict.fromkeys(name for record in value for name in record))
+    _check_count(form, len(names))
     if len(names) * len(value) > MAX_VALUE_COUNT:
         size = f"has {len(value):,} records with {len(names):,} names"
         rule = f"{size}, more than {MAX_VALUE_COUNT:,} cells; send large tables as files"
@@ -77,6 +84,7 @@ def _matrix(form: str, value: Any) -> _Cells:
         raise _invalid(form, "must be a list of rows, or named columns")
     rows = [row if isinstance(row, list) else [row] for row in value]
     width = len(rows[0]) if rows else 0
+    _check_count(form, width)
     return _transpose(form, [f"x{index}" for index in range(width)], rows)
 
 
@@ -89,7 +97,7 @@ def _transpose(form: str, names: Sequence[str], rows: Sequence[Any]) -> _Cells:
 
 def _flatten(form: str, name: str, cells: Any) -> Sequence[Any]:
     if not isinstance(cells, list):
-        raise _invalid(form, f'"{name}" must be a list of values')
+        raise _no_list(form, name)
     # A tensor of shape (n, 1) is a column, too.
     return [cell[0] if isinstance(cell, list) and len(cell) == 1 else cell for cell in cells]
 
@@ -120,6 +128,47 @@ def _check_number(form: str, name: str, row: int, cell: Any) -> None:
         raise ExplainError(Reason.WRONG_TYPE, message, form)
 
 
+def _check_count(form: str, count: int) -> None:
+    if count > ITEM_LIMIT:
+        raise _invalid(form, f"has {count:,} columns, more than {ITEM_LIMIT:,}")
+
+
+def _unknown_member(form: str, name: str) -> ExplainError:
+    return _invalid(form, f'has the unknown member "{name[:100]}"')
+
+
+def _no_list(form: str, name: str) -> ExplainError:
+    return _invalid(form, f'"{name[:100]}" must be a list of values')
+
+
+class _NamedColumns:
+    """Columns by their names, each a list; other values are read as they are."""
+
+    def read(self, reader: JsonReader, at: int, path: str) -> tuple[Any, int]:
+        """See `Shape.read`."""
+        if not reader.starts(at, "{"):
+            return reader.scan(at)
+
+        def expect(name: str, found: Mapping[str, Any]) -> Shape:
+            _check_count(path, len(found) + 1)
+            return _NamedColumn(path, name)
+
+        return reader.members(at, path, expect)
+
+
+class _NamedColumn(NamedTuple):
+    """Column of a name."""
+
+    form: str
+    name: str
+
+    def read(self, reader: JsonReader, at: int, path: str) -> tuple[Any, int]:  # noqa: ARG002
+        """See `Shape.read`."""
+        if not reader.starts(at, "["):
+            raise _no_list(self.form, self.name)
+        return reader.scan(at)
+
+
 def _invalid(form: str, rule: str) -> ExplainError:
     return ExplainError(Reason.INVALID_TABLE, f"{form}: {rule}", form)
 
@@ -132,3 +181,14 @@ FORMS: Mapping[str, Callable[[str, Any], _Cells]] = MappingProxyType(
         "inputs": _inputs,
     }
 )
+
+TABLE_SHAPES: Mapping[str, Shape] = MappingProxyType(
+    {
+        **dict.fromkeys(FORMS, ANY),
+        "inputs": _NamedColumns(),
+        "dataframe_split": ObjectShape(
+            dict.fromkeys(_SPLIT_MEMBERS, ANY), partial(_unknown_member, "dataframe_split")
+        ),
+    }
+)
+"""Shapes of `FORMS` while they are read."""

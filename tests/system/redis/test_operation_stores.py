@@ -216,8 +216,16 @@ def test_pages_are_newest_first_and_complete(make_store) -> None:
 
     assert [each.id for each in (*first, *second)] == [ids[4], ids[3], ids[2], ids[0]]
     assert after == ""
-    with pytest.raises(ExplainError, match="page_token"):
-        store.list("ada", lambda _each: True, 2, "x")
+    for owner, query, other in (
+        ("ada", "", "x"),
+        ("ada", "", "4"),
+        ("ada", "", f"{'A' if token[0] != 'A' else 'B'}{token[1:]}"),
+        ("ada", "", f"{token}AAAA"),
+        ("bob", "", token),
+        ("ada", "done = true", token),
+    ):
+        with pytest.raises(ExplainError, match="page_token"):
+            store.list(owner, lambda _each: True, 2, other, query=query)
 
 
 def test_new_bytes_displace_the_oldest_response_of_the_owner_with_most(make_store) -> None:

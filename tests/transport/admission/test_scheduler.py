@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
@@ -10,8 +11,10 @@ import pytest
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.transport.admission.admission import Caller
 from onnxplain_server.transport.admission.authentication import ANONYMOUS
+from onnxplain_server.transport.admission.backlog import QueueLimits
 from onnxplain_server.transport.admission.scheduler import Scheduler
-from onnxplain_server.transport.admission.ticket import Ticket
+from onnxplain_server.transport.admission.ticket import Stage, Ticket
+from onnxplain_server.transport.admission.work_estimates import WorkKey
 
 from tools.waiting import until
 
@@ -25,10 +28,20 @@ def caller(name: str = "ada", address: str = "", seconds: float = PATIENCE) -> C
 class Asking:
     """A request on a thread of its own; once it runs it stays until it may leave."""
 
-    def __init__(self, scheduler: Scheduler, name: str, started: list[str], seconds: float) -> None:
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        name: str,
+        started: list[str],
+        seconds: float,
+        work: WorkKey | None,
+        byte_count: int,
+    ) -> None:
         self._seconds = seconds
+        self._work = work, byte_count
         self.may_leave = threading.Event()
         self.refused: Reason | None = None
+        self.retry_seconds: float | None = None
         self._scheduler = scheduler
         self._name = name
         self._started = started
@@ -44,14 +57,14 @@ class Asking:
                 self._ticket = ticket
                 self._enter(ticket)
         except ExplainError as error:
-            self.refused = error.reason
+            self.refused, self.retry_seconds = error.reason, error.retry_seconds
         self._entered.set()
 
     def _enter(self, ticket: Ticket) -> None:
         # Seen by others only once it waits, since both happen in one hold of the lock.
         with self._scheduler._lock:
             self._entered.set()
-            with self._scheduler.acquire(ticket):
+            with self._scheduler.acquire(ticket, *self._work):
                 self._started.append(self._name)
                 ticket.wakeup.wait_for(self.may_leave.is_set, PATIENCE)
 
@@ -77,9 +90,27 @@ class Crowd:
         self.started: list[str] = []
         self.all: list[Asking] = []
 
-    def ask(self, name: str, seconds: float = PATIENCE) -> Asking:
-        self.all.append(Asking(self.scheduler, name, self.started, seconds))
+    def ask(
+        self,
+        name: str,
+        seconds: float = PATIENCE,
+        work: WorkKey | None = None,
+        byte_count: int = 0,
+    ) -> Asking:
+        asked = name, self.started, seconds, work, byte_count
+        self.all.append(Asking(self.scheduler, *asked))
         return self.all[-1]
+
+    def work(self, seconds: float, name: str = "ada") -> WorkKey:
+        """Work of a caller that has always taken so long."""
+        key = WorkKey((name, ""), "explain", round(1_000 * seconds))
+        self.scheduler._backlog._estimates.learn(key, seconds)
+        return key
+
+    def pass_seconds(self, seconds: float) -> None:
+        """Let time pass for what runs."""
+        now = time.monotonic() + seconds
+        self.scheduler._backlog._clock = lambda: now
 
     def start(self, count: int) -> Sequence[str]:
         """Wait until so many have started; who has."""
@@ -259,7 +290,7 @@ def test_who_stands_aside_lets_another_run_and_is_next_to_run_again(crowd) -> No
 
         def leave() -> None:
             # Once the one that stood aside waits for its turn again.
-            until(lambda: bool(made.scheduler._queue._priority))
+            until(lambda: bool(made.scheduler._running.queue._priority))
             first.leave()
 
         leaving = threading.Thread(target=leave)
@@ -298,3 +329,136 @@ def test_what_is_still_read_when_the_server_stops_is_told_so() -> None:
             ticket.check()
 
     assert caught.value.reason is Reason.UNAVAILABLE
+
+
+def test_many_short_requests_wait_where_only_few_long_ones_may(crowd) -> None:
+    made = crowd(1, 100, limits=QueueLimits(seconds=30))
+    made.ask("eve")
+    made.start(1)
+    short, long = (
+        [made.ask("ada", work=made.work(seconds)) for _ in range(40)] for seconds in (0.1, 20.0)
+    )
+
+    assert all(one.refused is None for one in short)
+    # One may wait in any case, and another for 20 s.
+    assert [one.refused for one in long[:3]] == [None, None, Reason.OVERLOADED]
+    assert all(one.refused is Reason.OVERLOADED for one in long[2:])
+
+
+def test_who_is_refused_is_told_to_come_back_when_there_is_room(crowd) -> None:
+    made = crowd(1, 100, limits=QueueLimits(seconds=30))
+    made.ask("eve")
+    made.start(1)
+
+    asked = [made.ask("ada", work=made.work(20.0)) for _ in range(5)]
+
+    # 44 s wait, 14 s too much: then one after the other.
+    assert [one.retry_seconds for one in asked] == [None, None, 30, 50, 70]
+
+
+def test_one_caller_cannot_fill_the_queue_with_long_work(crowd) -> None:
+    made = crowd(1, 100, limits=QueueLimits(seconds=30))
+    made.ask("eve")
+    made.start(1)
+    of_eve = [made.ask("eve", work=made.work(20.0, "eve")) for _ in range(2)]
+
+    other = made.ask("ada", work=made.work(5.0))
+
+    assert other.refused is None
+    until(lambda: of_eve[1].refused is Reason.OVERLOADED)
+    assert of_eve[0].refused is None
+    assert of_eve[1].retry_seconds is not None
+
+
+def test_short_requests_pass_the_long_ones_of_their_own_caller(crowd) -> None:
+    made = crowd(2, 100, extra_count=2)
+    for _ in range(4):
+        made.ask("ada", work=made.work(600.0))
+    short = made.work(0.1)
+    made.start(2)
+    asked = [made.ask("ada", work=short) for _ in range(3)]
+    assert len(made.started) == 2
+
+    made.pass_seconds(60)
+
+    made.start(4)
+    assert made.scheduler.counts().running_count == 4
+    asked[0].leave()
+    made.start(5)
+    assert [one.thread.is_alive() for one in asked] == [False, True, True]
+
+
+def test_unknown_work_passes_long_work_while_another_extra_slot_is_free(crowd) -> None:
+    made = crowd(1, 100, extra_count=2)
+    made.ask("ada", work=made.work(600.0))
+    made.start(1)
+    made.pass_seconds(60)
+    unknown = [WorkKey(("ada", ""), "explain", 2**size) for size in (4, 8)]
+    first, second = (made.ask("ada", work=key) for key in unknown)
+
+    made.start(2)
+    assert made.scheduler.counts().waiting_count == 1
+    made.ask("bob")
+
+    assert made.start(3)[2] == "bob"
+    first.leave()
+    second.cancel()
+
+
+def test_work_that_runs_together_with_short_work_takes_no_extra_slot(crowd) -> None:
+    made = crowd(2, 100, extra_count=2)
+    short = made.work(0.1)
+    for _ in range(3):
+        made.ask("ada", work=short)
+
+    assert made.start(2) == ["ada", "ada"]
+    assert made.scheduler.counts().waiting_count == 1
+
+
+def test_the_memory_of_messages_that_wait_is_limited_and_shared(crowd) -> None:
+    made = crowd(1, 100, limits=QueueLimits(byte_count=100))
+    made.ask("eve")
+    made.start(1)
+    of_eve = [made.ask("eve", byte_count=size) for size in (50, 40, 20)]
+
+    of_ada = made.ask("ada", byte_count=30)
+
+    until(lambda: of_eve[1].refused is Reason.OVERLOADED)
+    assert [of_eve[0].refused, of_eve[2].refused] == [None, Reason.OVERLOADED]
+    assert of_ada.refused is None
+
+
+def test_a_message_larger_than_the_memory_may_wait_alone(crowd) -> None:
+    made = crowd(1, 100, limits=QueueLimits(byte_count=100))
+    made.ask("eve")
+    made.start(1)
+
+    asked = [made.ask("ada", byte_count=size) for size in (200, 1)]
+
+    assert [one.refused for one in asked] == [None, Reason.OVERLOADED]
+
+
+def test_few_requests_are_received_at_a_time_and_others_wait_for_that(crowd) -> None:
+    made = crowd(2, 100, limits=QueueLimits(reading_count=1))
+    scheduler = made.scheduler
+    with scheduler.admit(caller("ada")):
+        until(lambda: len(scheduler._in_stage(Stage.READING)) == 1)
+        other = threading.Thread(target=made.ask, args=("ada",))
+        other.start()
+        until(lambda: len(scheduler._in_stage(Stage.ARRIVED)) == 1)
+
+    other.join()
+    assert made.start(1) == ["ada"]
+
+
+def test_who_sends_slowly_makes_room_for_a_caller_with_fewer(crowd) -> None:
+    made = crowd(2, 100, limits=QueueLimits(reading_count=2))
+    with made.scheduler.admit(caller("eve")) as first, made.scheduler.admit(caller("eve")) as late:
+        made.ask("ada")
+
+        made.start(1)
+        first.check()
+        with pytest.raises(ExplainError) as caught:
+            late.check()
+
+    assert caught.value.reason is Reason.OVERLOADED

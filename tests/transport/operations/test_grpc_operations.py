@@ -235,6 +235,7 @@ def test_a_list_has_pages_of_what_its_filter_matches(serve) -> None:
     [
         longrunning.ListOperationsRequest(filter="x"),
         longrunning.ListOperationsRequest(page_token="x"),  # noqa: S106 - a page
+        longrunning.ListOperationsRequest(page_token="1"),  # noqa: S106 - a page
         longrunning.ListOperationsRequest(page_size=-1),
         longrunning.ListOperationsRequest(name="models"),
     ],

@@ -168,6 +168,18 @@ def test_a_deleted_operation_does_not_exist(serve) -> None:
         ("GET", "/v1/operations?filter=x", "filter"),
         ("GET", "/v1/operations?page_size=x", "page_size"),
         ("GET", "/v1/operations?page_token=x", "page_token"),
+        ("GET", "/v1/operations?page_token=1", "page_token"),
+        ("GET", "/v1/operations?pageToken=1", "page_token"),
+        ("GET", "/v1/operations?page_size=-1", "page_size"),
+        ("GET", "/v1/operations?pageSize=-1", "page_size"),
+        ("GET", "/v1/operations?page_size=1&pageSize=1", "page_size"),
+        ("GET", "/v1/operations?page_size=1&page_size=-1", "page_size"),
+        ("GET", "/v1/operations?pagesize=-1", "pagesize"),
+        ("GET", "/v1/operations/1?seconds=1", "seconds"),
+        ("DELETE", "/v1/operations/1?force=true", "force"),
+        ("POST", "/v1/explanations?request_id=a", "request_id"),
+        ("POST", "/v1/explanations:plan?seed=1", "seed"),
+        ("POST", "/v1/models:describe?deep=1", "deep"),
         ("GET", "/v1/operations/1?wait=soon", "wait"),
         ("POST", "/v1/explanations:start?label=x", "label"),
         ("POST", "/v1/explanations:start?label=a=1&label=a=2", "label"),
@@ -180,6 +192,31 @@ def test_malformed_parameters_are_refused(serve, method: str, path: str, field: 
 
     assert (reply.status, reply.json["reason"]) == (400, "INVALID_REQUEST")
     assert reply.json["errors"][0]["field"] == field
+
+
+@pytest.mark.parametrize("size", ["page_size=0", "page_size=999999999", "pageSize=0", ""])
+def test_a_page_of_any_other_size_has_what_there_is(serve, size: str) -> None:
+    client = serve()
+    path = started(client)
+
+    listed = client.rest("GET", f"/v1/operations?{size}").json["operations"]
+
+    assert [f"/v1/{each['name']}" for each in listed] == [path]
+
+
+def test_a_page_token_holds_for_its_filter_also_once_its_operation_is_deleted(serve) -> None:
+    client = serve()
+    paths = [started(client) for _ in range(3)]
+    query = "/v1/operations?page_size=1"
+    first = client.rest("GET", query).json
+    token = f"&page_token={first['nextPageToken']}"
+    client.rest("DELETE", paths[2])
+
+    second = client.rest("GET", query + token)
+    other = client.rest("GET", f"{query}&filter=done%20%3D%20true{token}")
+
+    assert [each["name"] for each in second.json["operations"]] == [paths[1][len("/v1/") :]]
+    assert (other.status, other.json["errors"][0]["field"]) == (400, "page_token")
 
 
 def test_a_request_id_names_one_operation(serve) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 
 from onnxplain_server.core.errors import ExplainError, Reason
 
@@ -46,16 +47,21 @@ class RequestControl:
         self.deadline = (time.monotonic() if start is None else start) + seconds
         self.release_slot: Callable[[], AbstractContextManager[None]] = nullcontext
         self._is_disconnected = is_disconnected
-        self._cancellation: tuple[Reason, str] | None = None
+        self._cancellation: Callable[[], ExplainError] | None = None
 
-    def cancel(self, reason: Reason = _DISCONNECTED[0], message: str = _DISCONNECTED[1]) -> None:
+    def cancel(
+        self,
+        reason: Reason = _DISCONNECTED[0],
+        message: str = _DISCONNECTED[1],
+        retry_seconds: float | None = None,
+    ) -> None:
         """End the request at its next step."""
-        self._cancellation = (reason, message)
+        self._cancellation = partial(ExplainError, reason, message, retry_seconds=retry_seconds)
 
     def check(self, when: str) -> None:
         """Raise if the request is cancelled or late; `when` ends the message."""
         if self._cancellation is not None:
-            raise ExplainError(*self._cancellation)
+            raise self._cancellation()
         if time.monotonic() > self.deadline:
             raise ExplainError(
                 Reason.DEADLINE_EXCEEDED,

@@ -1,62 +1,68 @@
-"""Scheduler of requests: admission control with a bounded queue, fair queueing and load shedding.
+"""Scheduler of requests: admission control by waiting work, fair queueing and load shedding.
 
 A request holds a ticket from arrival to reply, and a slot while it computes. An admitted request
-may still be shed in favour of a caller with fewer.
+may still be shed in favour of a caller with less.
 """
 
 from __future__ import annotations
 
-import math
 import threading
+import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
 from functools import partial
 
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.transport.admission.admission import Caller, CallerKey
-from onnxplain_server.transport.admission.fair_queue import FairQueue
+from onnxplain_server.transport.admission.admission import Caller
+from onnxplain_server.transport.admission.backlog import Backlog, QueueLimits
+from onnxplain_server.transport.admission.scheduler_counts import SchedulerCounts
+from onnxplain_server.transport.admission.shedding import count_one, find_victim
+from onnxplain_server.transport.admission.slots import RunningSlots, Slots
 from onnxplain_server.transport.admission.ticket import Stage, Ticket
+from onnxplain_server.transport.admission.work_estimates import WorkKey
 
 _POLL_SECONDS = 0.25
+_FULL_RATE_COUNT = 64
+"""Requests that poll so often; more of them poll less often each."""
+_LATE_SECONDS = 0.01
+
+_WAITS = {
+    Stage.READING: "while the request waited to be received",
+    Stage.RUNNING: "while the request waited in the queue",
+}
 
 _SHED_LIMIT = 4
 """Shed requests that may still hold a ticket: each needs a thread until it has left."""
 
-
-@dataclass(frozen=True, slots=True)
-class SchedulerCounts:
-    """Requests in flight (with a ticket), running and waiting, and their callers."""
-
-    in_flight_count: int
-    running_count: int
-    waiting_count: int
-    caller_count: int
+_NO_LIMITS = QueueLimits()
 
 
 class Scheduler:
     """Admits requests by tickets and lets them compute in slots, shared fairly between callers.
 
-    A ticket is taken before the request's body is read, so the number of tickets
-    bounds the threads and the memory of requests. When no ticket is left, a caller
-    that holds at least two fewer than another still gets one: the newest request of
-    the caller with most is shed, unless it already computes. So each of n callers
-    can have 1/n of the tickets, however many another sends.
+    A ticket is taken before the request's body is read; the number of tickets bounds the
+    threads of requests. Once a body is read, the request may wait as long as the work that
+    waits already is not too much, in seconds, nor its messages in bytes: see `QueueLimits`.
+    Where one of these limits is reached, a caller that has less than another of what is
+    limited is still admitted: the newest request of the caller with most is shed, unless it
+    already computes. So each of n callers can have 1/n, however much another sends.
 
     A free slot goes to the caller with the fewest running requests, and among these
-    to the one that has waited longest; requests of one caller are served in order.
+    to the one that has waited longest; requests of one caller are served in order. See
+    `RunningSlots` for who passes them.
 
     Parameters
     ----------
     running_count : int
         Slots: computations at the same time; at least 1.
     waiting_count : int
-        Length of the queue; at least 0.
+        Most requests that wait; at least 0.
     extra_count : int
-        Extra slots, for callers without a running request: they need not wait for
-        long requests of others. As many extra tickets are reserved for callers
-        without any.
+        Extra slots, for callers without a running request and for short work: they need
+        not wait for long requests. As many extra tickets are reserved for callers without any.
+    limits : QueueLimits
+        By default, none.
 
     Attributes
     ----------
@@ -64,15 +70,22 @@ class Scheduler:
         Threads that requests can occupy.
     """
 
-    def __init__(self, running_count: int, waiting_count: int, extra_count: int = 0) -> None:
+    def __init__(
+        self,
+        running_count: int,
+        waiting_count: int,
+        extra_count: int = 0,
+        *,
+        limits: QueueLimits = _NO_LIMITS,
+    ) -> None:
         self._shared_ticket_limit = running_count + waiting_count
         self._ticket_limit = self._shared_ticket_limit + extra_count
         self.thread_count = self._ticket_limit + _SHED_LIMIT
-        self._shared_slot_limit = running_count
-        self._slot_limit = running_count + extra_count
         self._tickets: list[Ticket] = []
-        self._running: Counter[CallerKey] = Counter()
-        self._queue = FairQueue()
+        self._backlog = Backlog(running_count, limits.seconds)
+        self._byte_limit = limits.byte_count
+        self._reading = Slots(Stage.READING, limits.reading_count, extra_count)
+        self._running = RunningSlots(running_count, extra_count, self._backlog.long_running_count)
         self._lock = threading.RLock()
         self._idle = threading.Condition(self._lock)
         self._closed = False
@@ -91,44 +104,68 @@ class Scheduler:
                 stages[Stage.RUNNING],
                 stages[Stage.WAITING],
                 len({ticket.caller_key for ticket in self._tickets}),
+                self._backlog.seconds(),
             )
 
     @contextmanager
     def admit(self, caller: Caller) -> Iterator[Ticket]:
-        """Hold a ticket.
+        """Hold a ticket, once the request's body may be read.
 
         Raises
         ------
         ExplainError
-            UNAVAILABLE once closed; OVERLOADED when no ticket is left.
+            UNAVAILABLE once closed; OVERLOADED when no ticket is left, or when even short
+            work would wait too long; whatever ends the request while it waits.
         """
         ticket = Ticket(caller, self._lock)
         with self._lock:
             self._check_admission(ticket)
             self._tickets.append(ticket)
         try:
+            with self._lock:
+                self._wait_to_read(ticket)
             yield ticket
         finally:
             with self._lock:
+                self._set_stage(ticket, Stage.DONE)
                 self._tickets.remove(ticket)
                 if not self._tickets:
                     self._idle.notify_all()
-                self._notify_next()
 
     @contextmanager
-    def acquire(self, ticket: Ticket) -> Iterator[None]:
-        """Wait for a slot and hold it; raise whatever ends the request while it waits."""
+    def acquire(
+        self, ticket: Ticket, work: WorkKey | None = None, byte_count: int = 0
+    ) -> Iterator[None]:
+        """Wait for a slot and hold it.
+
+        Parameters
+        ----------
+        ticket : Ticket
+            Of a request that has been received.
+        work : WorkKey or None
+            See `Ticket.work`.
+        byte_count : int
+            Memory of its message.
+
+        Raises
+        ------
+        ExplainError
+            OVERLOADED where too much waits already; whatever ends the request while it waits.
+        """
         with self._lock:
             ticket.check()
+            ticket.work, ticket.byte_count = work, byte_count
+            self._check_backlog(ticket)
             self._set_stage(ticket, Stage.WAITING)
-            self._queue.add(ticket)
-            self._wait_for_slot(ticket)
+            self._running.add(ticket, self._backlog.estimate(ticket))
+            self._wait_for_slot(ticket, self._running, Stage.RUNNING)
         ticket.control.release_slot = partial(self._park, ticket)
         try:
             yield
         finally:
             with self._lock:
                 self._set_stage(ticket, Stage.DONE)
+                self._backlog.learn(ticket)
             # It refers to the ticket: the cycle would keep the call, and its stream, allocated.
             ticket.control.release_slot = nullcontext
 
@@ -152,25 +189,56 @@ class Scheduler:
         """Make room for a ticket, by load shedding if necessary, or raise."""
         if self._closed:
             raise ExplainError(Reason.UNAVAILABLE, "the server is stopping; ask again")
-        held = Counter(t.caller_key for t in self._tickets if t.stage is not Stage.SHED)
-        limit = self._shared_ticket_limit if held[ticket.caller_key] else self._ticket_limit
-        if held.total() < limit:
-            return
-        victim = self._shed_candidate(held, held[ticket.caller_key] + 2)
-        if victim is None:
-            message = f"the server takes {limit} requests at a time; ask again later"
-            raise ExplainError(Reason.OVERLOADED, message)
-        message = "the request was shed for a caller with fewer requests; ask again later"
-        victim.end(Reason.OVERLOADED, message)
-        self._queue.remove(victim)
-        self._set_stage(victim, Stage.SHED)
+        held = [each for each in self._tickets if each.stage is not Stage.SHED]
+        is_first = all(each.caller_key != ticket.caller_key for each in held)
+        limit = self._ticket_limit if is_first else self._shared_ticket_limit
+        if len(held) >= limit and not self._shed(ticket, held, count_one):
+            raise self._backlog.refusal(ticket, f"the server takes {limit} requests at a time")
+        self._check_work(ticket)
 
-    def _shed_candidate(self, held: Counter[CallerKey], minimum: int) -> Ticket | None:
-        """Return the newest sheddable request of the caller that holds most tickets."""
-        if len(self._tickets) >= self.thread_count:
-            return None
-        sheddable = [t for t in self._tickets if t.is_sheddable and held[t.caller_key] >= minimum]
-        return max(reversed(sheddable), key=lambda ticket: held[ticket.caller_key], default=None)
+    def _check_backlog(self, ticket: Ticket) -> None:
+        """Make room for a request in the queue, by load shedding if necessary, or raise."""
+        waiting = self._in_stage(Stage.WAITING)
+        byte_count = ticket.byte_count + sum(each.byte_count for each in waiting)
+        is_full = waiting and byte_count > self._byte_limit
+        if is_full and not self._shed(ticket, waiting, lambda each: each.byte_count):
+            message = f"with this one, the requests that wait would have {byte_count:,} bytes"
+            raise self._backlog.refusal(ticket, message)
+        self._check_work(ticket)
+
+    def _check_work(self, ticket: Ticket) -> None:
+        if self._backlog.has_room(ticket):
+            return
+        waiting = [each for each in self._in_stage(Stage.WAITING) if each.work is not None]
+        if not self._shed(ticket, waiting, lambda each: self._backlog.estimate(each).seconds):
+            seconds = self._backlog.seconds_before(ticket)
+            message = f"the work that waits takes this server about {seconds:,.0f} s"
+            raise self._backlog.refusal(ticket, message)
+
+    def _shed(
+        self, ticket: Ticket, others: Collection[Ticket], weigh: Callable[[Ticket], float]
+    ) -> bool:
+        """Shed one of the others in favour of a request; return whether there was one."""
+        if len(self._in_stage(Stage.SHED)) >= _SHED_LIMIT:
+            return False
+        victim = find_victim(ticket, others, weigh)
+        if victim is None:
+            return False
+        error = self._backlog.refusal(victim, "the request was shed for a caller with less")
+        victim.end(error.reason, error.message, error.retry_seconds)
+        self._running.remove(victim)
+        self._reading.remove(victim)
+        self._set_stage(victim, Stage.SHED)
+        return True
+
+    def _wait_to_read(self, ticket: Ticket) -> None:
+        """Wait until few enough are received; from callers with most, a late one is shed."""
+        self._reading.queue.add(ticket)
+
+        def shed_reader() -> None:
+            self._shed(ticket, self._in_stage(Stage.READING), count_one)
+
+        self._wait_for_slot(ticket, self._reading, Stage.READING, shed_reader)
 
     @contextmanager
     def _park(self, ticket: Ticket) -> Iterator[None]:
@@ -182,39 +250,48 @@ class Scheduler:
             self._set_stage(ticket, Stage.PARKED)
         yield
         with self._lock:
-            self._queue.add_priority(ticket)
-            self._wait_for_slot(ticket)
+            self._running.add_priority(ticket, self._backlog.estimate(ticket))
+            self._wait_for_slot(ticket, self._running, Stage.RUNNING)
 
-    def _wait_for_slot(self, ticket: Ticket) -> None:
+    def _wait_for_slot(
+        self,
+        ticket: Ticket,
+        slots: Slots,
+        stage: Stage,
+        poll: Callable[[], object] = lambda: None,
+    ) -> None:
         """Wait until a queued ticket is next, and give it the slot."""
-        check = partial(ticket.control.check, "while the request waited in the queue")
+        check = partial(ticket.control.check, _WAITS[stage])
         try:
             check()
-            while self._next() is not ticket:
-                # Short, because no event reports that a waiting caller has disconnected.
-                ticket.wakeup.wait(_POLL_SECONDS)
+            while slots.next() is not ticket:
+                # No event reports that a waiting caller has disconnected, or that running work
+                # has turned out to be long.
+                seconds = _POLL_SECONDS * (1 + len(self._tickets) // _FULL_RATE_COUNT)
+                left = ticket.control.deadline - time.monotonic()
+                if not ticket.wakeup.wait(min(seconds, max(0.0, left) + _LATE_SECONDS)):
+                    poll()
+                    self._notify_next()
                 check()
         finally:
-            self._queue.remove(ticket)
-        self._set_stage(ticket, Stage.RUNNING)
+            slots.remove(ticket)
+        self._set_stage(ticket, stage)
 
-    def _next(self) -> Ticket | None:
-        """Return the ticket that gets the next slot; None if no slot is free for any."""
-        running_count = self._running.total()
-        if running_count >= self._slot_limit:
-            return None
-        is_extra = running_count >= self._shared_slot_limit
-        return self._queue.next(self._running.__getitem__, 0 if is_extra else math.inf)
+    def _in_stage(self, stage: Stage) -> list[Ticket]:
+        return [each for each in self._tickets if each.stage is stage]
 
     def _set_stage(self, ticket: Ticket, stage: Stage) -> None:
-        key = ticket.caller_key
-        self._running[key] += (stage is Stage.RUNNING) - (ticket.stage is Stage.RUNNING)
-        if not self._running[key]:
-            del self._running[key]
+        self._running.move(ticket, stage)
+        self._reading.move(ticket, stage)
+        if Stage.WAITING in {stage, ticket.stage}:
+            (self._backlog.add if stage is Stage.WAITING else self._backlog.remove)(ticket)
+        if Stage.RUNNING in {stage, ticket.stage}:
+            (self._backlog.begin if stage is Stage.RUNNING else self._backlog.pause)(ticket)
         ticket.stage = stage
         self._notify_next()
 
     def _notify_next(self) -> None:
-        """Wake only the thread of the next ticket: waking all would cost processor time."""
-        if (ticket := self._next()) is not None:
-            ticket.wakeup.notify()
+        """Wake only the threads of the next tickets: waking all would cost processor time."""
+        for slots in (self._running, self._reading):
+            if (ticket := slots.next()) is not None:
+                ticket.wakeup.notify()

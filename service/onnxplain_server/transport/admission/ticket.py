@@ -9,15 +9,17 @@ from enum import Enum, auto
 from onnxplain_server.core.errors import Reason
 from onnxplain_server.transport.admission.admission import Caller, CallerKey
 from onnxplain_server.transport.admission.request_control import RequestControl
+from onnxplain_server.transport.admission.work_estimates import WorkKey
 
 
 class Stage(Enum):
     """Stage of an admitted request.
 
-    READING its body, WAITING for a slot, RUNNING, PARKED (without a slot while another
-    request computes the same), DONE with computing, or SHED under overload.
+    ARRIVED, READING its body, WAITING for a slot, RUNNING, PARKED (without a slot while
+    another request computes the same), DONE with computing, or SHED under overload.
     """
 
+    ARRIVED = auto()
     READING = auto()
     WAITING = auto()
     RUNNING = auto()
@@ -41,6 +43,13 @@ class Ticket:
     control : RequestControl
         Deadline and cancellation of the request.
     stage : Stage
+    work : WorkKey or None
+        What is known of its work: little until it is received. None for operations, which
+        wait elsewhere.
+    byte_count : int
+        Memory of its message.
+    run_seconds : float
+        Time in a slot so far.
     reserve_rows : callable (row count) -> None
         Called with each plan of the computation; raises QUOTA_EXCEEDED.
     planned_seconds : float
@@ -53,7 +62,10 @@ class Ticket:
         self.caller = caller
         self.control = RequestControl(caller.seconds, caller.is_disconnected, caller.start)
         self.wakeup = threading.Condition(lock)
-        self.stage = Stage.READING
+        self.stage = Stage.ARRIVED
+        self.work: WorkKey | None = WorkKey(caller.key, "")
+        self.byte_count = 0
+        self.run_seconds = 0.0
         self.reserve_rows: Callable[[float], None] = lambda _row_count: None
         self.planned_seconds = 0.0
 
@@ -65,11 +77,11 @@ class Ticket:
     @property
     def is_sheddable(self) -> bool:
         """Return whether no work is lost when the request is shed."""
-        return self.stage in {Stage.READING, Stage.WAITING}
+        return self.stage in {Stage.ARRIVED, Stage.READING, Stage.WAITING}
 
-    def end(self, reason: Reason, message: str) -> None:
+    def end(self, reason: Reason, message: str, retry_seconds: float | None = None) -> None:
         """Make the request end at its next step."""
-        self.control.cancel(reason, message)
+        self.control.cancel(reason, message, retry_seconds)
         self.wakeup.notify()
 
     def check(self) -> None:

@@ -40,7 +40,7 @@ class RowService(Service):
         addition : callable (request, answer, id of its model) -> bytes
             Returns a serialised ExplainResponse that is added to the answer, which is one too.
         """
-        with self._slot(ticket):
+        with self._slot(ticket, ServiceMethod.ROWS.value, body):
             parts = replace(self._decoded(body, ticket), model=model)
             named = self._naming.name(ServiceMethod.EXPLAIN, parts, ticket)
             reply = self._compute(named, ticket, ReplyFormat.PROTOBUF, NOBODY)

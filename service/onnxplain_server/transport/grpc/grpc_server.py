@@ -37,6 +37,8 @@ _LISTED = (
 )
 
 _SPARE_THREADS = 4
+_READER_LIMIT = 64
+"""Messages that are received at a time, those of operations included."""
 _SPARE_STREAMS = 200
 """Streams of a connection beyond those that `service` can hold: they are refused with a status.
 
@@ -104,7 +106,7 @@ class GrpcServer:
             ],
             options=_options(message_bytes, response_bytes, longest_seconds, thread_count),
         )
-        receiver = MessageReceiver(thread_count)
+        receiver = MessageReceiver(min(thread_count, _READER_LIMIT))
         operations = OperationCalls(service)
         parts = (metrics, tracer, receiver, operations)
         explanations = ExplanationServicer(service, *parts, message_bytes=message_bytes)

@@ -52,6 +52,11 @@ class StateCollector(Collector):
             "onnxplain_waiting_requests", "Requests waiting in the queue.", counts.waiting_count
         )
         yield GaugeMetricFamily(
+            "onnxplain_waiting_seconds",
+            "Estimated time until the requests in the queue have begun.",
+            counts.waiting_seconds,
+        )
+        yield GaugeMetricFamily(
             "onnxplain_callers", "Callers with requests in the server.", counts.caller_count
         )
 

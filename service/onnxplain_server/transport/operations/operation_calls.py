@@ -154,7 +154,7 @@ class OperationCalls:
         store, matches = self._store, parse_filter(text)
         size = min(page_size or _PAGE_SIZE, _PAGE_LIMIT)
         with _reachable():
-            page, token = store.list(owner_key(caller), matches, size, page_token)
+            page, token = store.list(owner_key(caller), matches, size, page_token, query=text)
         operations = [to_message(operation) for operation in page]
         return ListOperationsResponse(operations=operations, next_page_token=token)
 

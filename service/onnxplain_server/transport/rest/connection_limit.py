@@ -12,10 +12,10 @@ from collections.abc import Collection
 
 from onnxplain_server.transport.rest.waitress_channel import RestChannel
 
-CONNECTION_LIMIT = 256
+CONNECTION_LIMIT = 512
 """Also bounds the disk space for request bodies that are being received."""
 
-ACCEPT_LIMIT = CONNECTION_LIMIT // 8
+ACCEPT_LIMIT = 32
 """Connections accepted in one step of the loop; as many of the newest are never closed."""
 
 _IDLE_SECONDS = 15.0

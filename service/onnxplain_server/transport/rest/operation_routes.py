@@ -7,12 +7,12 @@ from collections.abc import Iterator
 
 from flask import Blueprint, Response, request
 
-from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.request import ServiceMethod
 from onnxplain_server.transport.operations.operation_arguments import wait_seconds
 from onnxplain_server.transport.operations.operation_calls import OperationCalls
 from onnxplain_server.transport.operations.operation_messages import operation_name, to_message
 from onnxplain_server.transport.rest import (
+    query,
     request_body,
     rest_access,
     server_sent_events,
@@ -23,8 +23,9 @@ from onnxplain_server.wire.kept_parts import join_parts
 from onnxplain_server.wire.media_types import JSON
 
 _ASYNC = "respond-async"
+_LABEL = "label"
 _SECONDS = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,9})?)s?")
-_NUMBER = re.compile(r"[0-9]{1,9}")
+_NUMBER = re.compile(r"-?[0-9]{1,9}")
 
 
 def is_async() -> bool:
@@ -38,7 +39,7 @@ def start(service: Service, calls: OperationCalls) -> Response:
     with service.admit(rest_access.caller()) as ticket:
         calls.check_enabled()
         body = request_body.with_table(ServiceMethod.EXPLAIN)
-        request_id = request.args.get("request_id", "")
+        request_id = query.parameters("request_id", repeated=_LABEL).get("request_id", "")
         operation = calls.start(body, ticket, request_id, _labels())
     response = _json(canonical.encode(operation), 202)
     response.headers["Location"] = f"/v1/{operation.name}"
@@ -58,36 +59,41 @@ def operation_routes(service: Service, calls: OperationCalls) -> Blueprint:
 
     @routes.get("/v1/operations")
     def list_operations() -> Response:
+        given = query.parameters("filter", "page_size", "page_token")
         page = calls.list(
             rest_access.caller_name(),
-            request.args.get("filter", ""),
-            _page_size(),
-            request.args.get("page_token", ""),
+            given.get("filter", ""),
+            _page_size(given.get("page_size", "0")),
+            given.get("page_token", ""),
         )
         return _json(canonical.encode(page))
 
     @routes.get("/v1/operations/<operation_id>")
     def get_operation(operation_id: str) -> Response:
         caller, name = rest_access.caller(), operation_name(operation_id)
+        wait = query.parameters("wait").get("wait")
         if server_sent_events.is_accepted():
             events = calls.follow(caller.name, name)
             return server_sent_events.respond_messages("operation", _begun(events))
-        seconds = _wait(caller.seconds)
+        seconds = _wait(wait, caller.seconds)
         operation = calls.wait_end(caller.name, name, seconds, caller.is_disconnected)
         return _json(canonical.encode(to_message(operation)))
 
     @routes.post("/v1/operations/<operation_id>:cancel")
     def cancel_operation(operation_id: str) -> Response:
+        query.refuse()
         calls.cancel(rest_access.caller_name(), operation_name(operation_id))
         return _json("{}")
 
     @routes.delete("/v1/operations/<operation_id>")
     def delete_operation(operation_id: str) -> Response:
+        query.refuse()
         calls.delete(rest_access.caller_name(), operation_name(operation_id))
         return _json("{}")
 
     @routes.get("/v1/operations/<operation_id>/result")
     def get_result(operation_id: str) -> Response:
+        query.refuse()
         name = operation_name(operation_id)
         with service.admit(rest_access.caller()) as ticket:
             calls.check_answer(ticket.caller.name, name)
@@ -100,6 +106,7 @@ def operation_routes(service: Service, calls: OperationCalls) -> Blueprint:
 
     @routes.get("/v1/operations/<operation_id>/partials")
     def get_partials(operation_id: str) -> Response:
+        query.refuse()
         with service.admit(rest_access.caller()) as ticket:
             parts = calls.parts(ticket.caller.name, operation_name(operation_id))
             content = service.encode_kept(ServiceMethod.PARTS, lambda: join_parts(parts), ticket)
@@ -122,36 +129,30 @@ def _begun(events: Iterator[object]) -> Iterator[object]:
 def _labels() -> dict[str, str]:
     """Return the labels of the parameters `label`, each KEY=VALUE."""
     labels: dict[str, str] = {}
-    for text in request.args.getlist("label"):
+    for text in request.args.getlist(_LABEL):
         key, equals, value = text.partition("=")
         if not equals or key in labels:
             problem = "is no KEY=VALUE" if not equals else "has a key that stands twice"
-            raise _invalid(f'the label "{text[:100]}" {problem}', "label")
+            raise query.invalid(f'the label "{text[:100]}" {problem}', "label")
         labels[key] = value
     return labels
 
 
-def _page_size() -> int:
-    text = request.args.get("page_size", "0")
+def _page_size(text: str) -> int:
     if not _NUMBER.fullmatch(text):
-        raise _invalid(f'page_size must be a whole number, not "{text[:40]}"', "page_size")
+        raise query.invalid(f'page_size must be a whole number, not "{text[:40]}"', "page_size")
     return int(text)
 
 
-def _wait(remaining: float) -> float:
+def _wait(text: str | None, remaining: float) -> float:
     """Return the seconds of the parameter `wait`, within the request's time; 0 without it."""
-    text = request.args.get("wait")
     if text is None:
         return 0.0
     match = _SECONDS.fullmatch(text)
     if match is None:
-        raise _invalid(f'wait must be seconds, like 30s, not "{text[:40]}"', "wait")
+        raise query.invalid(f'wait must be seconds, like 30s, not "{text[:40]}"', "wait")
     return wait_seconds(remaining, float(match[1]))
 
 
 def _json(text: str, status: int = 200) -> Response:
     return Response(text, status, mimetype=JSON)
-
-
-def _invalid(message: str, field: str) -> ExplainError:
-    return ExplainError(Reason.INVALID_REQUEST, message, field)

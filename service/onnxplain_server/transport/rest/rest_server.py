@@ -13,6 +13,7 @@ from wsgiref.types import WSGIApplication
 
 import waitress
 from waitress import wasyncore
+from waitress.task import ThreadedTaskDispatcher
 
 from onnxplain_server.transport.admission.size_limits import BodyLimits
 from onnxplain_server.transport.audit.ended_explanation import ExplanationSink
@@ -33,6 +34,35 @@ _STEP_SECONDS = 0.02
 _THREADS_SECONDS = 0.5
 # Interval for deadlines and for closing idle connections; any event wakes the loop at once.
 _POLL_SECONDS = 0.25
+
+
+class GrowingThreadPool(ThreadedTaskDispatcher):  # type: ignore[misc] # waitress ships no types
+    """Dispatcher of waitress that starts a thread only for a task that finds none idle.
+
+    Parameters
+    ----------
+    thread_limit : int
+        Most threads; further tasks wait for one.
+    """
+
+    def __init__(self, thread_limit: int) -> None:
+        super().__init__()
+        self._thread_limit = thread_limit
+
+    def add_task(self, task: Any) -> None:
+        """Queue a task."""
+        with self.lock:
+            self.queue.append(task)
+            self.queue_cv.notify()
+            count = len(self.threads) - self.stop_count
+            is_needed = len(self.queue) > count - self.active_count
+        if is_needed and count < self._thread_limit:
+            self.set_thread_count(count + 1)
+
+    def shutdown(self, cancel_pending: bool = True, timeout: float = 5) -> bool:
+        """End the threads, and start no more."""
+        self._thread_limit = 0
+        return bool(super().shutdown(cancel_pending, timeout))
 
 
 class RestServer:
@@ -150,7 +180,10 @@ def _create_server(
     sockets: dict[int, Any],
     adjustments: dict[str, Any],
 ) -> Any:
-    server = waitress.create_server(app, map=sockets, sockets=[listener], **adjustments)
+    threads = GrowingThreadPool(adjustments["threads"])
+    server = waitress.create_server(
+        app, map=sockets, _dispatcher=threads, sockets=[listener], **adjustments
+    )
     # waitress' own timeouts use the wall clock, which jumps.
     server.maintenance = lambda _now: None
     server.handle_accept = partial(_accept_some, server)

@@ -23,6 +23,7 @@ from onnxplain_server.transport.metrics.request_metrics import Metrics
 from onnxplain_server.transport.operations.operation_calls import OperationCalls
 from onnxplain_server.transport.rest import (
     cross_origin,
+    query,
     request_body,
     request_handling,
     rest_access,
@@ -103,6 +104,7 @@ def _explanations(service: Service, calls: OperationCalls) -> Blueprint:
     def explain() -> Response:
         if is_async():
             return start(service, calls)
+        query.refuse()
         with ExitStack() as stack:
             is_stream = server_sent_events.is_accepted()
             ticket = stack.enter_context(service.admit(rest_access.caller()))
@@ -116,6 +118,7 @@ def _explanations(service: Service, calls: OperationCalls) -> Blueprint:
 
     @routes.post("/v1/explanations:plan")
     def plan() -> Response:
+        query.refuse()
         with ExitStack() as stack:
             ticket = stack.enter_context(service.admit(rest_access.caller()))
             reply = service.plan(
@@ -128,6 +131,7 @@ def _explanations(service: Service, calls: OperationCalls) -> Blueprint:
 
 def _models(service: Service) -> Blueprint:
     routes = Blueprint("models", "onnxplain")
+    routes.before_request(query.refuse)
 
     @routes.post("/v1/models:describe")
     def describe() -> Response:
@@ -150,6 +154,7 @@ def _models(service: Service) -> Blueprint:
 
 def _tables(service: Service) -> Blueprint:
     routes = Blueprint("tables", "onnxplain")
+    routes.before_request(query.refuse)
 
     @routes.post("/v1/tables:describe")
     def describe_table() -> Response:
@@ -171,6 +176,7 @@ def _answer(service: Service, method: ServiceMethod) -> Response:
 
 def _uploads(service: Service) -> Blueprint:
     routes = Blueprint("uploads", "onnxplain")
+    routes.before_request(query.refuse)
 
     @routes.put("/v1/models")
     def upload_model() -> Response:

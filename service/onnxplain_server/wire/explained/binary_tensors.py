@@ -14,6 +14,7 @@ from typing import Any
 
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.wire import canonical
+from onnxplain_server.wire.requests.json_reader import ANY, Shape
 
 _NUMBERS: Mapping[str, str] = MappingProxyType(
     {
@@ -36,10 +37,10 @@ _NUMBERS: Mapping[str, str] = MappingProxyType(
 _LENGTH = struct.Struct("<I")
 
 
-def read_binary(body: bytes, length: int) -> dict[str, Any]:
+def read_binary(body: bytes, length: int, shape: Shape = ANY) -> dict[str, Any]:
     """Return the JSON of a body's first bytes, with the values of its tensors in their `data`.
 
-    NaN is a missing value, as null is.
+    NaN is a missing value, as null is. The JSON has a shape, as `canonical.read_object` takes it.
 
     Raises
     ------
@@ -48,7 +49,7 @@ def read_binary(body: bytes, length: int) -> dict[str, Any]:
     """
     if length > len(body):
         raise _invalid(f"the body has {len(body):,} bytes, and its JSON {length:,}")
-    document = canonical.read_object(body[:length])
+    document = canonical.read_object(body[:length], shape)
     tensors = document.get("inputs")
     rest = body[length:]
     for tensor in tensors if isinstance(tensors, list) else []:

@@ -24,7 +24,8 @@ from onnxplain_server.wire.explained.binary_tensors import read_binary
 from onnxplain_server.wire.explained.explained_columns import cells_of, put_first, row_count_of
 from onnxplain_server.wire.kept_parts import separate_parts
 from onnxplain_server.wire.media_types import BINARY_TENSORS, CSV_TYPES, JSON_LENGTH
-from onnxplain_server.wire.rest_table import FORMS
+from onnxplain_server.wire.requests.json_reader import ANY, JsonReader, MessageShape, ObjectShape
+from onnxplain_server.wire.rest_table import FORMS, TABLE_SHAPES
 
 GLOBAL = "global"
 """Parameter that asks for explanations of the model on the background, without rows."""
@@ -77,13 +78,13 @@ def read(media_type: str, content: bytes) -> tuple[ExplainRequest, bool]:
 def _document(media_type: str, body: bytes) -> dict[str, Any]:
     kind, options = parse_options_header(media_type)
     if kind == BINARY_TENSORS:
-        return read_binary(body, int(options[JSON_LENGTH]))
+        return read_binary(body, int(options[JSON_LENGTH]), BODY)
     if kind in CSV_TYPES:
         try:
             return {"csv": body.decode()}
         except UnicodeDecodeError:
             raise ExplainError(Reason.INVALID_TABLE, "the CSV is not UTF-8", "csv") from None
-    return canonical.read_object(body)
+    return canonical.read_object(body, BODY)
 
 
 def _parameters(document: dict[str, Any]) -> dict[str, Any]:
@@ -118,8 +119,7 @@ def _check_forms(document: Mapping[str, Any], forms: list[str]) -> None:
         raise _invalid(f"the rows stand in {' and in '.join(forms)}; send one of them", forms[1])
     unknown = sorted(document.keys() - _ENVELOPE - set(forms))
     if unknown:
-        known = ", ".join((*FORMS, *_PARAMETERS))
-        raise _invalid(f'"{unknown[0][:100]}" is no known field; known here: {known}', unknown[0])
+        raise _unknown(unknown[0])
 
 
 def _put_rows(request: ExplainRequest, forms: list[str], document: Mapping[str, Any]) -> int:
@@ -191,3 +191,30 @@ def _of_rows(method: MethodOptions, row_count: int) -> list[MethodOptions]:
 
 def _invalid(message: str, field: str = "") -> ExplainError:
     return ExplainError(Reason.INVALID_REQUEST, message, field)
+
+
+def _unknown(name: str) -> ExplainError:
+    known = ", ".join((*FORMS, *_PARAMETERS))
+    return _invalid(f'"{name[:100]}" is no known field; known here: {known}', name[:100])
+
+
+class _Parameters:
+    """Parameters, some of which are no fields of a request; other values are read as they are."""
+
+    def read(self, reader: JsonReader, at: int, path: str) -> tuple[Any, int]:  # noqa: ARG002
+        """See `Shape.read`."""
+        if not reader.starts(at, "{"):
+            return reader.scan(at)
+        others = {GLOBAL: ANY, "methods": ANY}
+        return MessageShape(ExplainRequest.DESCRIPTOR, others).read(reader, at, "")
+
+
+BODY = ObjectShape(
+    {
+        **TABLE_SHAPES,
+        **dict.fromkeys(_ENVELOPE, ANY),
+        **dict.fromkeys(_PARAMETERS, _Parameters()),
+    },
+    _unknown,
+)
+"""Shape of a body in JSON."""

@@ -14,7 +14,7 @@ from onnxplain_server.adapters.storage.operations.memory_operation_records impor
     OperationRecord,
     OperationRecords,
 )
-from onnxplain_server.adapters.storage.operations.page_token import last_number
+from onnxplain_server.adapters.storage.operations.page_token import PageTokens
 from onnxplain_server.core.errors import ExplainError
 from onnxplain_server.core.operation_store import AT_ONCE, Claim, Release, Renewal
 from onnxplain_server.core.operations import (
@@ -31,15 +31,12 @@ _RUNNING, _PENDING = OperationState.RUNNING, OperationState.PENDING
 
 
 class MemoryOperations:
-    """`OperationStore` of this process; safe for threads.
-
-    Without room for new bytes, others go: see `OperationRecords.make_room`.
+    """`OperationStore` of this process; safe for threads. See `OperationRecords.make_room`.
 
     Parameters
     ----------
     limits : OperationLimits
-    clock : callable () -> float
-        Seconds since the epoch.
+    clock : callable () -> float, of seconds since the epoch
     """
 
     def __init__(
@@ -50,6 +47,7 @@ class MemoryOperations:
         self._records = OperationRecords(self.limits)
         self._tokens = itertools.count(1)
         self._changed = threading.Condition()
+        self._page_tokens = PageTokens()
 
     def start(self, owner: str, new: NewOperation) -> Operation:
         """Store a new operation; see `OperationStore.start`."""
@@ -88,9 +86,10 @@ class MemoryOperations:
         matches: Callable[[Operation], bool] = lambda _operation: True,
         page_size: int = 100,
         page_token: str = "",
+        query: str = "",
     ) -> tuple[Sequence[Operation], str]:
         """Return a page of operations; see `OperationStore.list`."""
-        before = last_number(page_token)
+        before = self._page_tokens.read(owner, query, page_token)
         with self._changed:
             self._purge()
             newest_first = self._records.owned(owner)[::-1]
@@ -98,7 +97,8 @@ class MemoryOperations:
         for record in newest_first:
             if (before is None or record.number < before) and matches(record.operation):
                 if len(page) == page_size:
-                    return [each.operation for each in page], str(page[-1].number)
+                    token = self._page_tokens.write(owner, query, page[-1].number)
+                    return [each.operation for each in page], token
                 page.append(record)
         return [each.operation for each in page], ""
 

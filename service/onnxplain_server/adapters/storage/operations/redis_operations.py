@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
-from onnxplain_server.adapters.storage.operations.page_token import last_number
+from onnxplain_server.adapters.storage.operations.page_token import PageTokens
 from onnxplain_server.adapters.storage.operations.redis_attachments import RedisAttachments
 from onnxplain_server.adapters.storage.operations.redis_operation_parts import (
     OperationParts,
@@ -57,14 +57,11 @@ from onnxplain_server.core.operations import (
 
 LOG = logging.getLogger(__name__)
 
-_BATCH = 100
-"""Operations that one command lists."""
+_BATCH = 100  # operations that one command lists
 
-_POLL_SECONDS = (0.05, 0.5)
-"""First and longest pause of a wait."""
+_POLL_SECONDS = (0.05, 0.5)  # first and longest pause of a wait
 
-_STATES = tuple(OperationState)
-"""In the order of counts.lua."""
+_STATES = tuple(OperationState)  # in the order of counts.lua
 
 _SUCCEEDED = OperationState.SUCCEEDED
 
@@ -92,6 +89,7 @@ class RedisOperations:
         signer = Signer(secret)
         self._scripts = OperationScripts(connection, prefix, self.limits)
         self._parts = OperationParts(self._scripts, prefix, signer)
+        self._page_tokens = PageTokens(signer)
         self._format = OperationRecordFormat(signer)
         self._attachments = RedisAttachments(self._scripts, self._parts)
 
@@ -126,9 +124,10 @@ class RedisOperations:
         matches: Callable[[Operation], bool] = lambda _operation: True,
         page_size: int = 100,
         page_token: str = "",
+        query: str = "",
     ) -> tuple[Sequence[Operation], str]:
         """Return a page of operations; see `OperationStore.list`."""
-        number = last_number(page_token)
+        number = self._page_tokens.read(owner, query, page_token)
         before = "+inf" if number is None else str(number)
         page: list[RedisOperationRecord] = []
         while before:
@@ -136,7 +135,8 @@ class RedisOperations:
             for record in records:
                 if matches(record.operation):
                     if len(page) == page_size:
-                        return [each.operation for each in page], str(page[-1].number)
+                        token = self._page_tokens.write(owner, query, page[-1].number)
+                        return [each.operation for each in page], token
                     page.append(record)
         return [each.operation for each in page], ""
 

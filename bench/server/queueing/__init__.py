@@ -1,0 +1,1 @@
+"""Queueing of a server: how long its callers wait."""
