@@ -41,7 +41,11 @@ def paths(call: _Describe, start: _Operation) -> dict[str, dict[str, _Operation]
     listed = call("ListOperations", _TAG, _TEXTS["list"], answer("OperationList", "A page."), None)
     listed["parameters"] += [
         _query("filter", _FILTER, {"type": "string", "maxLength": 2000}),
-        _query("page_size", "Default: 50. At most 1,000 are listed.", {"type": "integer", "minimum": 0, "maximum": 10**9}),
+        _query(
+            "page_size",
+            "Default: 50. At most 1,000 are listed.",
+            {"type": "integer", "minimum": 0, "maximum": 10**9},
+        ),
         _query(
             "page_token",
             "`nextPageToken` of the page before, for the same filter.",
