@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from onnxplain_server.core.arrays import Vector
 from onnxplain_server.methods import interactions, swarm
-from onnxplain_server.methods.interactions.weighted_measurement import Plan
+from onnxplain_server.methods.interactions.measurement_plan import Plan
 from onnxplain_server.methods.resampling import Resampling
 
 NAMES = "abcdefgh"

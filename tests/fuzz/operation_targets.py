@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from onnxplain_server.adapters.storage.operations.page_token import last_number
+from onnxplain_server.adapters.storage.operations.page_token import PageTokens
 from onnxplain_server.adapters.storage.operations.redis_operation_records import (
     OperationRecordFormat,
 )
@@ -13,13 +13,14 @@ from onnxplain_server.core.errors import ExplainError
 from onnxplain_server.core.operations import NewOperation
 
 _FORMAT = OperationRecordFormat(Signer(b"a secret of the tests"))
+_TOKENS = PageTokens()
 _RECORD = _FORMAT.pack("id", "ada", NewOperation(b"request"), 7)
 
 
 def page_token(given: bytes) -> None:
     """The token of a page, as callers send it."""
     with suppress(ExplainError):
-        assert last_number(given.decode(errors="replace")) is None or given.isdigit()
+        assert _TOKENS.read("ada", "", given.decode(errors="replace")) is None
 
 
 def operation_record(given: bytes) -> None:

@@ -114,7 +114,7 @@ def test_pip_builds_from_sources_in_a_clean_environment(
     programs = tmp_path / "env" / "bin"
     # The client, which no index has yet, is found as source too.
     (client,) = dist.glob("onnxplain-*.tar.gz")
-    install = [programs / "pip", "install", client, what]
+    install = [*map(str, (programs / "pip", "install", client, what))]
     done = subprocess.run(install, cwd=tmp_path, capture_output=True, text=True, check=False)
 
     assert done.returncode == 0, done.stdout + done.stderr

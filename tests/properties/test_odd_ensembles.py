@@ -40,8 +40,9 @@ def fault(odd: Odd, pool: BlockPool) -> str:
     assert isinstance(sums, Ensemble)
     codes = np.stack([sums.codes(j, column) for j, column in enumerate(odd.rows.T)])
     leaves = sum_leaves(sums, codes, pool)
-    linked = isinstance(trees, LinkedEnsemble)
-    answered = trees.to_outputs(leaves) if linked else leaves @ sums.matrix.T + sums.offset
+    answered = leaves @ sums.matrix.T + sums.offset
+    if isinstance(trees, LinkedEnsemble):
+        answered = trees.to_outputs(leaves)
     if answered.shape != predicted.shape:
         return f"{answered.shape[1]} columns for {predicted.shape[1]}"
     wrong = ~np.isclose(answered, predicted, rtol=1e-5, atol=2e-6)

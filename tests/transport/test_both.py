@@ -382,7 +382,7 @@ def test_many_callers_wait_at_the_same_time_by_the_default_settings(
 
     def ask(seed: int) -> int:
         if surface == "REST":
-            return client.post({"seed": seed}).status
+            return int(client.post({"seed": seed}).status)
         client.stub.Explain(ExplainRequest(seed=seed))
         return 200
 

@@ -14,7 +14,8 @@ from onnxplain_server.effects.background import merge
 from onnxplain_server.effects.ledger import Ledger
 from onnxplain_server.effects.weighted_mean import mean_square
 from onnxplain_server.methods import interactions
-from onnxplain_server.methods.interactions.weighted_measurement import Plan, WeightedMeasurement
+from onnxplain_server.methods.interactions.measurement_plan import Plan
+from onnxplain_server.methods.interactions.weighted_measurement import WeightedMeasurement
 from onnxplain_server.methods.resampling import Resampling
 from onnxplain_server.trees import linked
 from onnxplain_server.trees.linked import JointRows, Linked

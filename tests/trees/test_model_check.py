@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from onnxplain_server.core.rows import Features
@@ -52,7 +54,8 @@ def rows():
 def test_made_rows_reach_what_rows_of_the_table_do_not(
     trees, rows, threads, ledger, is_odd, finds: bool
 ) -> None:
-    mismatch = check_trees(trees, Shifted(is_odd), rows, BlockPool(threads, ledger))
+    model: Any = Shifted(is_odd)
+    mismatch = check_trees(trees, model, rows, BlockPool(threads, ledger))
     assert (mismatch is not None) == finds
 
 

@@ -185,8 +185,8 @@ def lines(seconds: float, callers: Sequence[int]) -> Iterator[str]:
         endpoints = {"gRPC": server.endpoint, "REST": f"127.0.0.1:{server.rest_port}"}
 
         def measured(surface: str, beside: str, count: int) -> str:
-            asked = SURFACES[surface], endpoints[surface], count, seconds
-            return _line(surface, beside, count, clients.submit(*asked).result(), seconds)
+            found = clients.submit(SURFACES[surface], endpoints[surface], count, seconds).result()
+            return _line(surface, beside, count, found, seconds)
 
         clients.submit(by_grpc, server.endpoint, 2, 2.0).result()  # loads the model
         for surface in SURFACES:

@@ -50,13 +50,14 @@ def embedding(build, first: int = 100, width: int | None = 2) -> ModelProto:
     ]
     counts = {"zero": [0], "one": [1], "two": [2]}
     constants = {name: np.array(values) for name, values in counts.items()}
-    return build(
+    proto: ModelProto = build(
         nodes,
         inputs=[build.input("X", ["n", width])],
         effects=EFFECTS,
         first=np.array(first, np.float32),
         **constants,
     )
+    return proto
 
 
 @pytest.fixture(scope="module")

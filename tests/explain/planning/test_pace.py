@@ -13,6 +13,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from onnxplain_server.explain.bound_request import BoundRequest
 from onnxplain_server.explain.planning import nominal_pace, overview, pace
+from onnxplain_server.explain.planning.overview_pace import PaceSource
 
 MODELS = Path(__file__).parents[2] / "models"
 N_ROWS = 3_000
@@ -132,11 +133,11 @@ def test_an_overview_has_the_same_rows_and_numbers_at_any_pace(name, monkeypatch
 
 
 def test_sizes_that_follow_from_a_model_are_round_and_say_what_they_follow_from() -> None:
-    slow = overview.OverviewPlan(
-        tuple("abcdefgh"), 10**6, None, 60, 3_000, None, overview.PaceSource.SIZE
-    )
+    slow = overview.OverviewPlan(tuple("abcdefgh"), 10**6, None, 60, 3_000, None, PaceSource.SIZE)
 
-    parts = [*slow.importances(), *slow.pairs(), slow.curves(tuple("abcdef"))]
+    curves = slow.curves(tuple("abcdef"))
+    assert curves is not None
+    parts = [*slow.importances(), *slow.pairs(), curves]
     assert [part.row_count for part in parts] == [1_000, 30, 100]
     [note] = slow.notes(parts, has_target=True)
     assert ": a model of this size is taken to predict 3,000 rows/s." in note.message

@@ -160,7 +160,7 @@ class _Draw:
             pool = np.concatenate([values, values - 1, values + 1]).clip(-(2**30), 2**30)
         else:
             near = values.astype(dtype)
-            low, high = (np.nextafter(near, dtype(end)) for end in (-np.inf, np.inf))
+            low, high = (np.nextafter(near, np.array(end, dtype)) for end in (-np.inf, np.inf))
             pool = np.concatenate([near, low, high, _ODD.astype(dtype)])
         return self.rng.choice(pool, (60, self.width)).astype(dtype)
 
@@ -233,7 +233,9 @@ def _named(drawn: _Draw, trees: list[Node]) -> dict[str, Any]:
     weights = weights or [(0, nodes["modes"].index("LEAF"), 0, 1.0)]
     stem = "class" if drawn.operator == "TreeEnsembleClassifier" else "target"
     own = [list(column) for column in zip(*weights, strict=True)]
-    attributes = {f"nodes_{name}": nodes[name] for name in names if name != "values"}
+    attributes: dict[str, Any] = {
+        f"nodes_{name}": nodes[name] for name in names if name != "values"
+    }
     attributes |= {f"{stem}_{name}": own[i] for i, name in enumerate(("treeids", "nodeids", "ids"))}
     if drawn.rng.random() < 0.7:
         attributes["nodes_missing_value_tracks_true"] = nodes["missing"]

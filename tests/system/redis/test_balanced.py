@@ -134,7 +134,7 @@ def control(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def both_up(control: Path) -> Callable[[], None]:
+def both_up(control: Path) -> Callable[[], object]:
     """Wait until the balancer knows that both replicas are ready."""
     return lambda: until(
         lambda: control.exists() and [state[:2] for state in states(control)] == ["UP", "UP"]

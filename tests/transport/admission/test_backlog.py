@@ -48,7 +48,9 @@ def test_an_estimate_follows_the_newest_measurements() -> None:
     for seconds in [1.0] * 5 + [3.0] * 40:
         estimates.learn(work(1.0), seconds)
 
-    assert estimates.expect(work(1.0)) == (pytest.approx(3.0, abs=0.01), True)
+    seconds, is_known = estimates.expect(work(1.0))
+    assert seconds == pytest.approx(3.0, abs=0.01)
+    assert is_known
 
 
 def test_the_same_question_is_known_apart_from_others_about_the_same_model() -> None:

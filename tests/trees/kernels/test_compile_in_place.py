@@ -46,8 +46,8 @@ def test_a_compiler_that_is_not_there_is_named(
 def test_headers_of_python_that_are_not_there_are_named(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(ahead_of_time.shutil, "which", str)
-    monkeypatch.setattr(ahead_of_time.sysconfig, "get_path", lambda _: str(tmp_path))
+    monkeypatch.setattr(shutil, "which", str)
+    monkeypatch.setattr(sysconfig, "get_path", lambda _: str(tmp_path))
 
     assert "Python's headers not found" in str(ahead_of_time._missing())
 

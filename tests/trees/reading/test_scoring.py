@@ -12,7 +12,7 @@ from onnx import TensorProto, helper, numpy_helper
 from onnxplain_server.adapters.onnx import load
 from onnxplain_server.trees.kernels.block_pool import BlockPool
 from onnxplain_server.trees.kernels.summing import sum_leaves
-from onnxplain_server.trees.reading.ensemble import read_ensemble
+from onnxplain_server.trees.reading.ensemble import Ensemble, read_ensemble
 from onnxplain_server.trees.reading.links import LinkedEnsemble
 from onnxplain_server.trees.reading.refusal import Refusal
 
@@ -41,6 +41,12 @@ def stump(kind: str, weights, *, leaf_value: float = 0.0, **attributes: Any):
     """One tree: leaf 1 below 0 and leaf 2 above; weights are (leaf, target, weight)."""
     stem = "class" if kind == "Classifier" else "target"
     leaves, targets, values = zip(*weights, strict=True)
+    of_leaves: dict[str, Any] = {
+        f"{stem}_treeids": [0] * len(weights),
+        f"{stem}_nodeids": leaves,
+        f"{stem}_ids": targets,
+        f"{stem}_weights": [float(value) for value in values],
+    }
     node = helper.make_node(
         f"TreeEnsemble{kind}",
         ["X"],
@@ -53,8 +59,7 @@ def stump(kind: str, weights, *, leaf_value: float = 0.0, **attributes: Any):
         nodes_values=[0.0, leaf_value, leaf_value],
         nodes_truenodeids=[1, 0, 0],
         nodes_falsenodeids=[2, 0, 0],
-        **{f"{stem}_treeids": [0] * len(weights), f"{stem}_nodeids": leaves},
-        **{f"{stem}_ids": targets, f"{stem}_weights": [float(value) for value in values]},
+        **of_leaves,
         **attributes,
     )
     return model_of(node, 3)
@@ -67,6 +72,8 @@ def numbered(**attributes: Any):
         "nodes_splits": np.zeros(1, np.float32),
         "leaf_weights": np.array([1, -2], np.float32),
     }
+    packed = {name: numpy_helper.from_array(np.array(values)) for name, values in tensors.items()}
+    given: dict[str, Any] = {"n_targets": 2, **attributes, **packed}
     node = helper.make_node(
         "TreeEnsemble",
         ["X"],
@@ -79,8 +86,7 @@ def numbered(**attributes: Any):
         nodes_falseleafs=[1],
         tree_roots=[0],
         leaf_targetids=[0, 1],
-        **{"n_targets": 2, **attributes},
-        **{name: numpy_helper.from_array(values) for name, values in tensors.items()},
+        **given,
     )
     return model_of(node, 5)
 
@@ -189,7 +195,7 @@ CASES: dict[str, tuple[Any, Any]] = {
     ),
     "and behind a softmax": (
         classifier([(1, 0, 1), (2, 1, 1)], 3, base_values=[0.0, 0, 0], post_transform="SOFTMAX"),
-        np.exp([[1, 0, 0], [0, 1, 0]]) / (np.e + 2),
+        np.exp([[1, 0, 0], [0, 1, 0]]) / (np.exp(1) + 2),
     ),
     "a single class has no link": (
         classifier([(1, 0, 1), (2, 0, 3)], 1, post_transform="LOGISTIC", base_values=[1.0]),
@@ -222,10 +228,12 @@ def test_trees_answer_as_the_runtime_where_leaves_lack_targets(threads, ledger, 
     if isinstance(trees, Refusal):
         assert trees.reason == expected
         return
-    is_linked = isinstance(trees, LinkedEnsemble)
-    sums = trees.ensemble if is_linked else trees
+    sums = trees.ensemble if isinstance(trees, LinkedEnsemble) else trees
+    assert isinstance(sums, Ensemble)
     leaves = sum_leaves(sums, sums.codes(0, ROWS[:, 0])[np.newaxis], BlockPool(threads, ledger))
-    answered = trees.to_outputs(leaves) if is_linked else leaves @ sums.matrix.T + sums.offset
+    answered = leaves @ sums.matrix.T + sums.offset
+    if isinstance(trees, LinkedEnsemble):
+        answered = trees.to_outputs(leaves)
     runtime = ort.InferenceSession(proto.SerializeToString()).run(["y"], {"X": ROWS})[0]
     assert runtime == pytest.approx(np.array(expected), rel=1e-6)
     assert answered == pytest.approx(np.array(expected), rel=1e-6)

@@ -104,7 +104,7 @@ def _compile(folder: Path, level: Level) -> None:
     for found in pkgutil.walk_packages(trees.__path__, f"{trees.__name__}."):
         importlib.import_module(found.name)
     register_inlined()
-    if not platform.external_compiler_works():  # type: ignore[no-untyped-call]
+    if not platform.external_compiler_works():
         sys.exit("C compiler found, but it fails to compile an empty program")
     module: Any = cc.CC(module_name(level), source_module=trees)  # type: ignore[no-untyped-call]
     module.output_dir, module.output_file = str(folder), _file_name(level)

@@ -57,10 +57,10 @@ def _neighbours(nodes: Nodes, graph: NodeGraph) -> tuple[Indices, Indices]:
     """Find nodes and false children whose tests the runtime may merge: (n,) each."""
     entry, end = nodes.thresholds.copy(), nodes.thresholds.copy()
     is_test = nodes.modes == Mode.EQ
-    for node, members in nodes.members.items():
+    for place, members in nodes.members.items():
         if len(members) and not is_big_set(members):
-            is_test[node] = True
-            entry[node], end[node] = members[0], members[-1]
+            is_test[place] = True
+            entry[place], end[place] = members[0], members[-1]
     node = np.flatnonzero(is_test & _can_merge(end))
     follower = graph.false[node]
     is_pair = (is_test & _can_merge(entry))[follower]
@@ -81,7 +81,8 @@ def _starts_with_leaf(graph: NodeGraph, values: Matrix) -> bool:
 
 
 def _can_merge(values: Vector) -> Flags:
-    return (values == np.floor(values)) & (values >= 1) & (values <= _MAX_MERGED)
+    can_merge: Flags = (values == np.floor(values)) & (values >= 1) & (values <= _MAX_MERGED)
+    return can_merge
 
 
 def _compared_weights(nodes: Nodes) -> Vector:
