@@ -21,7 +21,7 @@ URI = "s3://models/model.onnx"
 
 
 class Store(NoSources):
-    read_model: Any = lambda *_arguments: FetchedFile(  # noqa: E731 - stands for one that refuses
+    read_model: Any = lambda *_arguments: FetchedFile(
         CONTENT, Receipt(sources=[Source(uri=URI)]).SerializeToString()
     )
 
