@@ -75,7 +75,8 @@ def test_a_server_that_is_not_there_is_not_healthy(run: Run) -> None:
     assert (result.exit_code, result.stdout) == (1, "")
     last = result.stderr.splitlines()[-1]
     assert last == (
-        "onnxplain: error: no answer from 127.0.0.1:1; --verbose tells more (UNAVAILABLE)"
+        "onnxplain: error: no answer from 127.0.0.1:1: failed to connect to all addresses; "
+        "--verbose tells more (UNAVAILABLE)"
     )
 
 

@@ -1,7 +1,7 @@
 """Error lines: a short last line that names what the user typed."""
 
 import pytest
-from onnxplain_server.cli.output.error_lines import LONGEST_CLAUSE, MORE, Names, error_line
+from onnxplain_server.cli.output.error_lines import LONGEST_SENTENCE, MORE, Names, error_line
 
 NAMES = Names(
     flags={"target_column": "--target-column", "outputs": "--outputs"},
@@ -77,10 +77,10 @@ def test_a_place_that_the_message_names_is_not_repeated() -> None:
             "the model takes 4, but the table has 40",
         ),
         (f"the classes are {MANY} and 8 more, not 'y'", "the classes are 'column_0', …, not 'y'"),
-        (f"no answer from host:81: no route, no {MANY}", "no answer from host:81"),
+        (f"too new: takes up to 26. Export it, not {MANY}", "too new: takes up to 26"),
     ],
 )
-def test_a_long_message_is_its_first_clause_unless_asked_for_whole(
+def test_a_long_message_is_its_first_sentence_unless_asked_for_whole(
     message: str, short: str
 ) -> None:
     assert error_line(message, "REASON") == f"onnxplain: error: {short}{MORE} (REASON)"
@@ -92,13 +92,13 @@ def test_time_does_not_explode_with_quotes_and_parentheses(text: str) -> None:
     """Each of these has more ways to be split than could be tried."""
     last = error_line(text, "REASON")
 
-    assert len(last) < 2 * LONGEST_CLAUSE
+    assert len(last) < 2 * LONGEST_SENTENCE
 
 
 def test_a_long_clause_is_cut_between_words() -> None:
     last = error_line("word " * 100, "REASON")
 
-    assert len(last) <= LONGEST_CLAUSE + len(f"onnxplain: error: {MORE} (REASON)")
+    assert len(last) <= LONGEST_SENTENCE + len(f"onnxplain: error: {MORE} (REASON)")
     assert last.endswith(f"word …{MORE} (REASON)")
 
 

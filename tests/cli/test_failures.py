@@ -63,7 +63,7 @@ def test_a_broken_packed_table_is_one_line(run: Run, model: Path, tmp_path: Path
 
 def test_a_request_that_is_no_json_is_one_line(run: Run, model: Path, table: Path) -> None:
     line = one_line(run("explain", model, table, "--request", table))
-    assert line.startswith("the JSON cannot be read")
+    assert line.startswith("the JSON must be an object")
     assert line.endswith("(INVALID_REQUEST)")
 
 
@@ -88,7 +88,10 @@ def test_a_server_that_is_not_there_is_told_in_one_line_and_in_full_if_asked_for
 
     short, whole = one_line(run(*asked)), one_line(run(*asked, "--verbose"))
 
-    assert short == "no answer from 127.0.0.1:1; --verbose tells more (UNAVAILABLE)"
+    assert short == (
+        "no answer from 127.0.0.1:1: failed to connect to all addresses; "
+        "--verbose tells more (UNAVAILABLE)"
+    )
     assert whole.startswith("no answer from 127.0.0.1:1: failed to connect")
     assert whole.endswith("check that a server listens there (UNAVAILABLE)")
 

@@ -1,4 +1,4 @@
-"""Error line: names of flags and files in place of fields, and the first clause of a long message.
+"""Error line: flags and files in place of fields, and of a long message its first sentence.
 
 `--verbose` asks for the whole message.
 """
@@ -14,8 +14,8 @@ from onnxplain_server.plots.elements.labels import clean
 LONGEST_LINE = 120
 """Characters of a place and a message that are told whole."""
 
-LONGEST_CLAUSE = 300
-"""Characters of a first clause that is told whole: it names what is wrong."""
+LONGEST_SENTENCE = 300
+"""Characters of a first sentence that is told whole: it names what is wrong."""
 
 MORE = "; --verbose tells more"
 
@@ -24,7 +24,7 @@ _SPLIT = re.compile(rf"({_QUOTED})")
 # Atomic groups, so that time grows with the length only.
 _LISTED = re.compile(rf" ?\((?=[^()]*['\"“])(?>{_QUOTED}|[^()])*+\)")
 _NAMES = re.compile(rf"(?>{_QUOTED})(?:, (?>{_QUOTED}))+(?: and (?:\d+ more|(?>{_QUOTED})))?")
-_CLAUSE_END = re.compile(rf"((?>{_QUOTED}|\([^()]*\)|.)*?)(?:;|[.:] |, so )")
+_SENTENCE_END = re.compile(rf"((?>{_QUOTED}|\([^()]*\)|.)*?)(?:;|[.] )")
 _METHOD_OPTION = re.compile(r"(?:methods\[\d+\]\.)?([a-z_]+)(?:\.([a-z_.]+).*)?")
 
 
@@ -81,7 +81,7 @@ class Names:
 def error_line(
     message: str, reason: str, path: str = "", names: Names = Names(), *, is_whole: bool = False
 ) -> str:
-    """Format an error in one line that names the place: its first clause, if it is long.
+    """Format an error in one line that names the place: its first sentence, if it is long.
 
     Parameters
     ----------
@@ -116,12 +116,12 @@ def _first_name(names: re.Match[str]) -> str:
 
 
 def shortened(text: str, longest: int = LONGEST_LINE) -> str:
-    """Return a text that fits as it is; of another one, the first clause without its lists."""
+    """Return a text that fits as it is; of another one, the first sentence without its lists."""
     if len(text) <= longest:
         return text
     without_lists = _NAMES.sub(_first_name, _LISTED.sub("", text))
-    clause = _CLAUSE_END.match(without_lists)
-    head = clause[1] if clause else without_lists
-    if len(head) <= LONGEST_CLAUSE:
+    sentence = _SENTENCE_END.match(without_lists)
+    head = sentence[1] if sentence else without_lists
+    if len(head) <= LONGEST_SENTENCE:
         return head
-    return f"{head[: LONGEST_CLAUSE - 2].rsplit(' ', 1)[0]} …"
+    return f"{head[: LONGEST_SENTENCE - 2].rsplit(' ', 1)[0]} …"
