@@ -207,22 +207,25 @@ replica-kills: $(ENV) ## Kill replicas at work, as far as the 120 of the table a
 compatibility: $(ENV) ## Try Pythons and the lowest and newest dependencies, and write docs/compatibility.md; CASES names some
 	$(BIN)/python -m tools.compatibility $(CASES)
 
+# Slow tests, too.
+EVERY := -m 'slow or not slow'
+
 .PHONY: torture
 torture: $(ENV) ## Send a million broken models and random requests, and break all around them; for long nights
 	@# In parts: TEST_MUTANTS so many, from number TEST_MUTANTS_FROM on.
 	TEST_MUTANTS=$${TEST_MUTANTS:-1000000} \
 	TEST_GARBAGE=$${TEST_GARBAGE:-10000} \
 	TEST_REQUESTS=$${TEST_REQUESTS:-10000} \
-		$(BIN)/pytest -s tests/isolation/test_garbage.py tests/isolation/test_mutants.py \
+		$(BIN)/pytest $(EVERY) -s tests/isolation/test_garbage.py tests/isolation/test_mutants.py \
 			tests/isolation/test_requests.py
 	@# Likewise TEST_ODD_TREES tree ensembles, from number TEST_ODD_TREES_FROM on.
 	TEST_PROPERTIES=$${TEST_PROPERTIES:-1250} TEST_ODD_TREES=$${TEST_ODD_TREES:-20000} \
-		$(BIN)/pytest tests/properties
-	TEST_CALLERS=$${TEST_CALLERS:-200} $(BIN)/pytest tests/system/redis/test_two_servers.py
-	TEST_API_CASES=$${TEST_API_CASES:-300} $(BIN)/pytest tests/openapi/test_fuzz.py
+		$(BIN)/pytest $(EVERY) tests/properties
+	TEST_CALLERS=$${TEST_CALLERS:-200} $(BIN)/pytest $(EVERY) tests/system/redis/test_two_servers.py
+	TEST_API_CASES=$${TEST_API_CASES:-300} $(BIN)/pytest $(EVERY) tests/openapi/test_fuzz.py
 	TEST_KILLS=$${TEST_KILLS:-1000} \
 	TEST_SIGTERMS=$${TEST_SIGTERMS:-100} \
-		$(BIN)/pytest tests/isolation/test_processes.py tests/system/test_stopping.py
+		$(BIN)/pytest $(EVERY) tests/isolation/test_processes.py tests/system/test_stopping.py
 	$(MAKE) torture-load
 
 # Of the run: how long, by which seed, how many clients, and where its report goes.

@@ -94,6 +94,7 @@ def failures(schema) -> Iterator[str]:
                     yield f"{label}: {found.failure}\n{found.code_sample[:2000]}"
 
 
+@pytest.mark.slow
 def test_the_server_does_what_the_description_says(api) -> None:
     limits = itertools.count()
 
