@@ -288,6 +288,7 @@ def test_every_field_of_the_request_can_be_given() -> None:
         budget_predicted_row_count=1e6,
         partial=True,
         result_uri="s3://results/a.pb",
+        input_columns={"X": ["age"]},
     )
 
     assert sorted(field.name for field, _ in request.ListFields()) == sorted(

@@ -129,7 +129,7 @@ def test_numbers_of_classes_are_compared_as_classes(ask: Ask) -> None:
     method = loss(loss="SQUARED_ERROR")
     found = ask(model, columns, y, method)
     text = ask(renamed(model, *SPECIES), columns, SPECIES[y], method)
-    numbers = ask(model, columns, y, loss(one_hot_target=False))
+    numbers = ask(model, columns, y, loss(one_hot_target=False, target_columns=["y"] * 3))
 
     assert losses(found) == pytest.approx(((np.eye(3)[y] - predicted) ** 2).mean(axis=0), rel=1e-6)
     assert losses(text) == losses(found)

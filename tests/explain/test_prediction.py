@@ -221,12 +221,6 @@ def test_requests_that_differ_only_in_the_prediction_share_no_number(runner: InP
     name = "sklearn_network_binary"
     model, shared = stored(name), Asked(runner)
     low, high = (f"`{output}`" for output in shared(model, name).model.output_names)
-    loss = {"one_hot_target": False, "repeat_count": 1}
-    methods: tuple[dict[str, Any], ...] = (
-        {"interactions": {}},
-        {"partial_dependence": {"grid_size": 3}},
-        {"permutation_importance": loss},
-    )
     target = np.linspace(0, 1, ROW_COUNT)
     for texts in (
         [f"exp({high})"],
@@ -235,6 +229,13 @@ def test_requests_that_differ_only_in_the_prediction_share_no_number(runner: InP
         [low, high],
         [f"a = {high}"],
     ):
+        columns = ["target"] * len(texts)
+        loss = {"one_hot_target": False, "repeat_count": 1, "target_columns": columns}
+        methods: tuple[dict[str, Any], ...] = (
+            {"interactions": {}},
+            {"partial_dependence": {"grid_size": 3}},
+            {"permutation_importance": loss},
+        )
         request = {"prediction": texts, "target": target}
         alone = Asked(runner)(model, name, *methods, **request)
         first = shared(model, name, *methods, **request)

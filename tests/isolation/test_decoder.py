@@ -110,10 +110,11 @@ def test_a_document_that_needs_too_much_memory_is_refused(own, calls) -> None:
     small = replace(settings, budget=replace(settings.budget, memory_bytes=2**27))
     made = IsolatedDecoder(small)
     made.wait_ready()
-    names = ",".join(f'"{number}": {number}' for number in range(1_000_000))
+    texts = ",".join(f'"{number:050}"' for number in range(1_000_000))
+    columns = f'{{"columns": [{{"name": "a", "strings": [{texts}]}}]}}'
 
     with pytest.raises(ExplainError) as caught:
-        made.decode(body(f'{{"inputs": {{{names}}}}}'.encode()), calls())
+        made.decode(body(f'{{"table": {{"columns": {columns}}}}}'.encode()), calls())
 
     assert caught.value.reason is Reason.OUT_OF_MEMORY
     made.close()

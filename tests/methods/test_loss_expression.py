@@ -84,7 +84,7 @@ def test_a_pinball_loss_worked_by_hand(make) -> None:
         {},
         {"weight_column": "w"},
         {"sum_outputs": True},
-        {"prediction": ("y0 / 3", "exp(p) - 1")},
+        {"prediction": ("y0 / 3", "exp(p) - 1"), "target_columns": ("y", "y")},
     ],
 )
 @pytest.mark.parametrize(

@@ -150,7 +150,6 @@ def test_every_default_is_said(written) -> None:
     options = written.explanations[0].options.interactions
 
     assert list(options.features) == ["x", "t"]
-    assert options.HasField("pairwise_feature_count")
     assert options.HasField("threeway_feature_count")
     assert options.HasField("quantile_bin_count")
     assert options.HasField("knot_count")

@@ -73,7 +73,7 @@ def test_what_is_said_counts() -> None:
 def test_interactions_have_the_defaults_of_the_contract() -> None:
     assert method(InteractionsOptions()) == interactions.Options(
         features=(),
-        pairwise_feature_count=5,
+        pairwise_feature_count=None,
         threeway_feature_count=0,
         quantile_bin_count=0,
         absolute_threshold=None,

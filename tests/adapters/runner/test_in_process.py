@@ -166,9 +166,9 @@ def test_the_answer_and_the_description_are_of_the_same_model(make, runner: InPr
 def test_a_model_is_loaded_once_while_it_is_kept(make, monkeypatch: pytest.MonkeyPatch) -> None:
     loads = []
 
-    def counted(content: bytes, scale: Scale, *limits) -> tuple[OnnxModel, Description]:
+    def counted(content: bytes, scale: Scale, *limits, **rows) -> tuple[OnnxModel, Description]:
         loads.append(scale)
-        return load_described(content, scale, *limits)
+        return load_described(content, scale, *limits, **rows)
 
     monkeypatch.setattr(loaded_models, "load_described", counted)
     runner = InProcess(1, model_count=1)
@@ -207,7 +207,7 @@ def test_predictions_beyond_float32_are_an_error_that_names_the_rows(
 ) -> None:
     table = Table(csv=b"a,b\n1,1\n1e30,1e30\n2,3\n")
 
-    with pytest.raises(ExplainError, match=r"rows 1 \(") as refused:
+    with pytest.raises(ExplainError, match=r"row 1 \(") as refused:
         explain(runner, make.host(), request(table=table))
 
     assert refused.value.reason is Reason.NON_FINITE_PREDICTION

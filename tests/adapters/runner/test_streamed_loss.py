@@ -182,7 +182,7 @@ def test_a_missing_true_value_names_its_row(runner, table_of, tmp_path) -> None:
     table["weight"][1_000] = 1
     table["y"][1_000] = np.nan
 
-    with pytest.raises(ExplainError, match="'y' has no value in rows 1000") as error:
+    with pytest.raises(ExplainError, match="'y' has no value in row 1000") as error:
         answers(runner, asked(NUMBERS, pb2.AverageLossOptions()), table, tmp_path)
 
     assert error.value.reason is Reason.INVALID_TABLE

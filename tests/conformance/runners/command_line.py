@@ -79,7 +79,7 @@ def _explain(root: Path, case: Mapping[str, Any], folder: Path) -> Sequence[str]
         words.append(_table(case["columns"], folder / "table.csv"))
     elif "table" in case:
         words.append(str(root / case["table"]))
-    words += ["--request", str(request)]
+    words += ["--request", str(request), "--verbose"]
     if "timeout_seconds" in case:
         words += ["--timeout", str(case["timeout_seconds"])]
     return words

@@ -22,7 +22,7 @@ ASKED: dict[str, Any] = {"target_column": "y", "feature_columns": FEATURES}
 FEW: dict[str, Any] = {"row_count": 60, "plots": False}
 CURVES = onnxplain.PartialDependence(features=["x1", "x4"])
 LOSS = onnxplain.AverageLoss()
-PAIRS = onnxplain.Interactions()
+PAIRS = onnxplain.Interactions(pairwise_feature_count=5)
 PATIENCE = 60.0
 
 
