@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 # Imports are local (PLC0415) where they load cryptography, 6 MiB that most servers do not need.
 
+_WAITING_LIMIT = 16
+"""Most waiting requests of which half may wait for the keys of a provider."""
+
 
 @dataclass(frozen=True, slots=True)
 class Access:
@@ -102,8 +105,9 @@ def _openid(settings: Settings) -> tuple[TokenVerifier, Callable[[], str]] | Non
 
         algorithms = settings.oidc_algorithms.split(",")
         provider = Provider(settings.oidc_issuer, settings.oidc_jwks_url, algorithms)
-        # Half of the admitted requests, so that a slow provider blocks no others.
-        keys = JwksCache(provider.keys, (settings.running_count + settings.waiting_count + 1) // 2)
+        # At most half of the admitted requests, so that a slow provider blocks no others.
+        waiting_count = min(settings.waiting_count, _WAITING_LIMIT)
+        keys = JwksCache(provider.keys, (settings.running_count + waiting_count + 1) // 2)
         keys.begin()
         verifier = Oidc(
             settings.oidc_issuer,

@@ -451,6 +451,19 @@ def test_few_requests_are_received_at_a_time_and_others_wait_for_that(crowd) -> 
     assert made.start(1) == ["ada"]
 
 
+def test_who_finds_no_place_to_be_received_is_refused_soon(
+    crowd, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("onnxplain_server.transport.admission.scheduler._RECEIVE_SECONDS", 0.0)
+    made = crowd(2, 100, limits=QueueLimits(reading_count=1))
+    with made.scheduler.admit(caller("ada")) as first:
+        asked = made.ask("ada")
+
+        first.check()
+
+    assert asked.refused is Reason.OVERLOADED
+
+
 def test_who_sends_slowly_makes_room_for_a_caller_with_fewer(crowd) -> None:
     made = crowd(2, 100, limits=QueueLimits(reading_count=2))
     with made.scheduler.admit(caller("eve")) as first, made.scheduler.admit(caller("eve")) as late:

@@ -26,6 +26,7 @@ _POLL_SECONDS = 0.25
 _FULL_RATE_COUNT = 64
 """Requests that poll so often; more of them poll less often each."""
 _LATE_SECONDS = 0.01
+_RECEIVE_SECONDS = 2.0  # who holds the places to be received may never send a message
 
 _WAITS = {
     Stage.READING: "while the request waited to be received",
@@ -114,8 +115,8 @@ class Scheduler:
         Raises
         ------
         ExplainError
-            UNAVAILABLE once closed; OVERLOADED when no ticket is left, or when even short
-            work would wait too long; whatever ends the request while it waits.
+            UNAVAILABLE once closed; OVERLOADED when no ticket is left, when even short work
+            would wait too long, or to be received; whatever ends the request while it waits.
         """
         ticket = Ticket(caller, self._lock)
         with self._lock:
@@ -232,11 +233,14 @@ class Scheduler:
         return True
 
     def _wait_to_read(self, ticket: Ticket) -> None:
-        """Wait until few enough are received; from callers with most, a late one is shed."""
+        """Wait a little until few enough are received; a late one of who has most is shed."""
         self._reading.queue.add(ticket)
+        end = time.monotonic() + _RECEIVE_SECONDS
 
         def shed_reader() -> None:
-            self._shed(ticket, self._in_stage(Stage.READING), count_one)
+            is_shed = self._shed(ticket, self._in_stage(Stage.READING), count_one)
+            if not is_shed and time.monotonic() > end:
+                raise self._backlog.refusal(ticket, "the server still receives earlier ones")
 
         self._wait_for_slot(ticket, self._reading, Stage.READING, shed_reader)
 
@@ -261,18 +265,17 @@ class Scheduler:
         poll: Callable[[], object] = lambda: None,
     ) -> None:
         """Wait until a queued ticket is next, and give it the slot."""
-        check = partial(ticket.control.check, _WAITS[stage])
         try:
-            check()
+            if ticket.stage is not Stage.ARRIVED:
+                ticket.control.check(_WAITS[stage])
             while slots.next() is not ticket:
-                # No event reports that a waiting caller has disconnected, or that running work
-                # has turned out to be long.
+                # No event tells that a waiting caller is gone, or that running work is long.
                 seconds = _POLL_SECONDS * (1 + len(self._tickets) // _FULL_RATE_COUNT)
                 left = ticket.control.deadline - time.monotonic()
                 if not ticket.wakeup.wait(min(seconds, max(0.0, left) + _LATE_SECONDS)):
                     poll()
                     self._notify_next()
-                check()
+                ticket.control.check(_WAITS[stage])
         finally:
             slots.remove(ticket)
         self._set_stage(ticket, stage)

@@ -37,10 +37,10 @@ _LISTED = (
 )
 
 _SPARE_THREADS = 4
-_READER_LIMIT = 64
-"""Messages that are received at a time, those of operations included."""
+_HELD_STREAMS = 64
+"""Most streams of a connection for requests that `service` holds."""
 _SPARE_STREAMS = 200
-"""Streams of a connection beyond those that `service` can hold: they are refused with a status.
+"""Streams of a connection beyond those that `service` holds: they are refused with a status.
 
 C-core refuses streams beyond the limit without one. It counts a stream until its call is freed,
 which is after its caller can have begun another: up to twice as many as it has callers.
@@ -106,7 +106,7 @@ class GrpcServer:
             ],
             options=_options(message_bytes, response_bytes, longest_seconds, thread_count),
         )
-        receiver = MessageReceiver(min(thread_count, _READER_LIMIT))
+        receiver = MessageReceiver(thread_count)
         operations = OperationCalls(service)
         parts = (metrics, tracer, receiver, operations)
         explanations = ExplanationServicer(service, *parts, message_bytes=message_bytes)
@@ -151,7 +151,7 @@ def _options(
     message_bytes: int, response_bytes: int, longest_seconds: float, thread_count: int
 ) -> list[tuple[str, int]]:
     options = {
-        "grpc.max_concurrent_streams": thread_count + _SPARE_STREAMS,
+        "grpc.max_concurrent_streams": min(thread_count, _HELD_STREAMS) + _SPARE_STREAMS,
         "grpc.max_receive_message_length": message_bytes,
         "grpc.max_send_message_length": response_bytes + _EVENT_BYTES,
         "grpc.max_metadata_size": 16 * 1024,
