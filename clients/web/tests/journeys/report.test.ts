@@ -22,7 +22,7 @@ async function sheets(page: Page, landscape = false): Promise<string[]> {
 
 /** A chart is whole where its title and the name below its axis are on one sheet. */
 function uncut(printed: readonly string[]): number {
-  const title = /Partial dependence of prediction on (measurement_\d+)/g;
+  const title = /Partial dependence of \w+ on (measurement_\d+)/g;
   let found = 0;
   for (const sheet of printed) {
     for (const [, name] of sheet.matchAll(title)) {
