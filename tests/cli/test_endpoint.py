@@ -74,10 +74,8 @@ def test_a_server_that_is_not_there_is_not_healthy(run: Run) -> None:
     result = run("health", "--endpoint", "127.0.0.1:1")
     assert (result.exit_code, result.stdout) == (1, "")
     last = result.stderr.splitlines()[-1]
-    assert last == (
-        "onnxplain: error: no answer from 127.0.0.1:1: failed to connect to all addresses; "
-        "--verbose tells more (UNAVAILABLE)"
-    )
+    assert last.startswith("onnxplain: error: no answer from 127.0.0.1:1")
+    assert last.endswith("(UNAVAILABLE)")
 
 
 def test_the_timeout_goes_to_the_server(

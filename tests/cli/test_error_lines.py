@@ -1,7 +1,7 @@
 """Error lines: a short last line that names what the user typed."""
 
 import pytest
-from onnxplain_server.cli.output.error_lines import LONGEST_SENTENCE, MORE, Names, error_line
+from onnxplain_server.cli.output.error_lines import LONGEST_LINE, MORE, Names, error_line
 
 NAMES = Names(
     flags={"target_column": "--target-column", "outputs": "--outputs"},
@@ -92,13 +92,13 @@ def test_time_does_not_explode_with_quotes_and_parentheses(text: str) -> None:
     """Each of these has more ways to be split than could be tried."""
     last = error_line(text, "REASON")
 
-    assert len(last) < 2 * LONGEST_SENTENCE
+    assert len(last) < 2 * LONGEST_LINE
 
 
 def test_a_long_clause_is_cut_between_words() -> None:
     last = error_line("word " * 100, "REASON")
 
-    assert len(last) <= LONGEST_SENTENCE + len(f"onnxplain: error: {MORE} (REASON)")
+    assert len(last) <= LONGEST_LINE + len(f"onnxplain: error: {MORE} (REASON)")
     assert last.endswith(f"word …{MORE} (REASON)")
 
 

@@ -11,11 +11,8 @@ from dataclasses import dataclass, field
 
 from onnxplain_server.plots.elements.labels import clean
 
-LONGEST_LINE = 120
+LONGEST_LINE = 300
 """Characters of a place and a message that are told whole."""
-
-LONGEST_SENTENCE = 300
-"""Characters of a first sentence that is told whole: it names what is wrong."""
 
 MORE = "; --verbose tells more"
 
@@ -122,6 +119,6 @@ def shortened(text: str, longest: int = LONGEST_LINE) -> str:
     without_lists = _NAMES.sub(_first_name, _LISTED.sub("", text))
     sentence = _SENTENCE_END.match(without_lists)
     head = sentence[1] if sentence else without_lists
-    if len(head) <= LONGEST_SENTENCE:
+    if len(head) <= LONGEST_LINE:
         return head
-    return f"{head[: LONGEST_SENTENCE - 2].rsplit(' ', 1)[0]} …"
+    return f"{head[: LONGEST_LINE - 2].rsplit(' ', 1)[0]} …"
