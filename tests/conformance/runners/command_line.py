@@ -103,15 +103,14 @@ def _run(words: Sequence[str]) -> dict[str, Any]:
     )
     if done.returncode == 0:
         return {"response": json.loads(done.stdout)}
-    *whole, last = done.stderr.strip().splitlines()
+    last = done.stderr.strip().splitlines()[-1]
     found = _FAILURE.fullmatch(last)
     assert found is not None, done.stderr
-    # A long message stands before the last line, which has its beginning. Where it is about a
-    # file, its name stands in front.
-    message = "\n".join(whole) or found[1]
-    file, colon, text = message.partition(": ")
-    is_of_file = colon and file in {Path(word).name for word in words}
-    return {"error": {"message": text if is_of_file else message, "reason": found[2]}}
+    # The line names the file or the flag that a message is about, unless the message does.
+    place, colon, text = found[1].partition(": ")
+    is_of_place = colon and (place.startswith("--") or "." in place) and " no " not in place
+    message = text if is_of_place and " " not in place.removeprefix("--set ") else found[1]
+    return {"error": {"message": message, "reason": found[2]}}
 
 
 def main() -> None:
