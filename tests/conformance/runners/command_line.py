@@ -106,10 +106,10 @@ def _run(words: Sequence[str]) -> dict[str, Any]:
     last = done.stderr.strip().splitlines()[-1]
     found = _FAILURE.fullmatch(last)
     assert found is not None, done.stderr
-    # The line names the file or the flag that a message is about, unless the message does.
+    # A file or flag stands in front, unless the message names it.
     place, colon, text = found[1].partition(": ")
-    is_of_place = colon and (place.startswith("--") or "." in place) and " no " not in place
-    message = text if is_of_place and " " not in place.removeprefix("--set ") else found[1]
+    is_place = place.startswith("--") or place in {Path(word).name for word in words}
+    message = text if colon and is_place else found[1]
     return {"error": {"message": message, "reason": found[2]}}
 
 
