@@ -22,7 +22,6 @@ from onnxplain_server.trees.streaming.counts import CountSums, Group, TreeCounts
 from onnxplain_server.trees.streaming.memory import (
     PassSize,
     counts_at_once,
-    kept_bytes,
     needed_bytes,
     tasks_at_once,
 )
@@ -37,9 +36,6 @@ from onnxplain_server.trees.streaming.passes import (
     TreeSums,
 )
 from onnxplain_server.trees.streaming.tasks import Tasks, Threads
-
-_PAIR_ROWS = 50_000_000
-"""Most rows times pairs, where a request does not say which pairs."""
 
 
 class StreamedTrees:
@@ -177,10 +173,8 @@ class StreamedTrees:
         return self.outputs.whole(whole)
 
     def pair_allowance(self) -> float:
-        """Return how many pairs take little time and half of the memory."""
-        spare = self._memory_bytes // 2 - kept_bytes(self.trees.ensemble, PassSize())
-        by_memory = spare / (kept_bytes(self.trees.ensemble, PassSize(1, counts=0)) or 1)
-        return max(0.0, min(by_memory, _PAIR_ROWS / self.rows.row_count))
+        """Return 0: effects of pairs are kept for all passes, and the fewest fit any memory."""
+        return 0.0
 
     def release(self, rows: int) -> None:
         """Release a plan of `rows` rows."""
