@@ -95,7 +95,7 @@ def start_parameters() -> list[_Operation]:
     return [
         _query(
             "request_id",
-            "Name of this request: an equal request with the same name returns the same operation.",
+            "Name of the operation's request: an equal one with the same name returns the same operation.",
             {"type": "string", "pattern": "^[A-Za-z0-9._:/+=-]{0,128}$"},
         ),
         {

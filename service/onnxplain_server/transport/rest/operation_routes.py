@@ -23,6 +23,7 @@ from onnxplain_server.wire.kept_parts import join_parts
 from onnxplain_server.wire.media_types import JSON
 
 _ASYNC = "respond-async"
+_NAME = "request_id"
 _LABEL = "label"
 _SECONDS = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,9})?)s?")
 _NUMBER = re.compile(r"-?[0-9]{1,9}")
@@ -34,12 +35,20 @@ def is_async() -> bool:
     return any(each.partition(";")[0].strip().lower() == _ASYNC for each in preferences)
 
 
+def refuse_start_parameters() -> None:
+    """Refuse what a start takes, and all other parameters, where no operation is started."""
+    query.parameters(_NAME, repeated=_LABEL)
+    for name in request.args:
+        text = f"{name} belongs to an operation; to start one send Prefer: {_ASYNC}"
+        raise query.invalid(text, name)
+
+
 def start(service: Service, calls: OperationCalls) -> Response:
     """Start the explanation that the current request asks for: 202 with its location."""
     with service.admit(rest_access.caller()) as ticket:
         calls.check_enabled()
         body = request_body.with_table(ServiceMethod.EXPLAIN)
-        request_id = query.parameters("request_id", repeated=_LABEL).get("request_id", "")
+        request_id = query.parameters(_NAME, repeated=_LABEL).get(_NAME, "")
         operation = calls.start(body, ticket, request_id, _labels())
     response = _json(canonical.encode(operation), 202)
     response.headers["Location"] = f"/v1/{operation.name}"

@@ -30,7 +30,12 @@ from onnxplain_server.transport.rest import (
     server_sent_events,
 )
 from onnxplain_server.transport.rest.openapi_page import create_docs
-from onnxplain_server.transport.rest.operation_routes import is_async, operation_routes, start
+from onnxplain_server.transport.rest.operation_routes import (
+    is_async,
+    operation_routes,
+    refuse_start_parameters,
+    start,
+)
 from onnxplain_server.transport.rest.origin_policy import OWN_ORIGIN, OriginPolicy
 from onnxplain_server.transport.rest.platform_routes import add_probes, platform_routes
 from onnxplain_server.transport.service import Service
@@ -104,7 +109,7 @@ def _explanations(service: Service, calls: OperationCalls) -> Blueprint:
     def explain() -> Response:
         if is_async():
             return start(service, calls)
-        query.refuse()
+        refuse_start_parameters()
         with ExitStack() as stack:
             is_stream = server_sent_events.is_accepted()
             ticket = stack.enter_context(service.admit(rest_access.caller()))
