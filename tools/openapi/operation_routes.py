@@ -95,7 +95,8 @@ def start_parameters() -> list[_Operation]:
     return [
         _query(
             "request_id",
-            "Name of the operation's request: an equal one with the same name returns the same operation.",
+            "Name of the operation's request: an equal one of the same name returns the same "
+            "operation.",
             {"type": "string", "pattern": "^[A-Za-z0-9._:/+=-]{0,128}$"},
         ),
         {

@@ -75,8 +75,8 @@ def _explain(rpc: Callable[[str], str]) -> Operation:
     answer["content"]["text/event-stream"] = {"schema": _EVENTS}
     text = (
         f"{rpc('Explain')}\n\nWith `Accept: text/event-stream`: {rpc('ExplainStream')}\n\n"
-        "With `Prefer: respond-async`: starts an operation, as `POST /v1/explanations:start`, and takes "
-        "its parameters."
+        "With `Prefer: respond-async`: starts an operation, as `POST /v1/explanations:start`, and "
+        "takes its parameters."
     )
     content = _explain_content()
     operation = _call("Explain", "Explanations", text, answer, content, is_stream=True)
