@@ -132,10 +132,10 @@ print(*sys.version_info[:2])"""
 
 def newest_python() -> str:
     """The newest with headers: by its name, or beside this one, as pyenv has it; else this one."""
-    beside = Path(sys.base_prefix).parent.glob("3.*/bin/python3.*")
-    named = (shutil.which(f"python3.{minor}") for minor in range(11, 20))
+    names = [f"python3.{minor}" for minor in range(11, 20)]
+    folders = [None, *map(str, Path(sys.base_prefix).parent.glob("3.*/bin"))]
     found = {sys.version_info[:2]: sys.executable}
-    for path in filter(None, [*named, *map(str, beside)]):
+    for path in filter(None, (shutil.which(n, path=f) for f in folders for n in names)):
         done = subprocess.run([path, "-c", ASK], capture_output=True, text=True, check=False)
         if done.returncode == 0:
             major, minor = map(int, done.stdout.split())
