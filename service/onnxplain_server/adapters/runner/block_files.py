@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import NamedTemporaryFile
+from tempfile import TemporaryDirectory
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -105,9 +105,12 @@ class CsvRows(ArrowRows):
     """CSV file, also a gzipped one; its Arrow file lives as long as this."""
 
     def __init__(self, path: Path) -> None:
-        self._converted = NamedTemporaryFile(suffix=".arrow")  # noqa: SIM115 - closed with this
-        convert_csv(path, Path(self._converted.name))
-        super().__init__(Path(self._converted.name))
+        # A folder, not an open file, which Windows lets nobody open again. Windows also keeps files
+        # that are mapped: such a folder stays until it is emptied by hand.
+        self._folder = TemporaryDirectory(prefix="onnxplain", ignore_cleanup_errors=True)
+        converted = Path(self._folder.name) / "rows.arrow"
+        convert_csv(path, converted)
+        super().__init__(converted)
 
 
 SEEKABLE: dict[bytes, type[ParquetRows] | type[ArrowRows]] = {
