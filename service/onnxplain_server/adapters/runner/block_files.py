@@ -11,8 +11,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from shutil import rmtree
+from tempfile import mkdtemp
 from typing import Any, TypeAlias
+from weakref import finalize
 
 import numpy as np
 import pyarrow as pa
@@ -105,10 +107,11 @@ class CsvRows(ArrowRows):
     """CSV file, also a gzipped one; its Arrow file lives as long as this."""
 
     def __init__(self, path: Path) -> None:
-        # A folder, not an open file, which Windows lets nobody open again. Windows also keeps files
-        # that are mapped: such a folder stays until it is emptied by hand.
-        self._folder = TemporaryDirectory(prefix="onnxplain", ignore_cleanup_errors=True)
-        converted = Path(self._folder.name) / "rows.arrow"
+        # A folder, not an open file, which Windows lets nobody open again. Windows also keeps a file
+        # while it is mapped: then the folder stays.
+        folder = mkdtemp(prefix="onnxplain")
+        finalize(self, rmtree, folder, ignore_errors=True)
+        converted = Path(folder) / "rows.arrow"
         convert_csv(path, converted)
         super().__init__(converted)
 
