@@ -107,8 +107,8 @@ class CsvRows(ArrowRows):
     """CSV file, also a gzipped one; its Arrow file lives as long as this."""
 
     def __init__(self, path: Path) -> None:
-        # A folder, not an open file, which Windows lets nobody open again. Windows also keeps a file
-        # while it is mapped: then the folder stays.
+        # A folder, not an open file, which Windows lets nobody open again. Windows also keeps a
+        # file while it is mapped: then the folder stays.
         folder = mkdtemp(prefix="onnxplain")
         finalize(self, rmtree, folder, ignore_errors=True)
         converted = Path(folder) / "rows.arrow"
