@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.ipc
 
-from onnxplain_server.adapters.runner.csv_blocks import convert_csv, is_gzipped, open_content
+from onnxplain_server.adapters.runner.csv_blocks import convert_csv, open_content, open_text
 from onnxplain_server.adapters.runner.ranged_file import FileInRanges
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.trees.streaming.row_blocks import BLOCK_ROWS
@@ -131,14 +131,13 @@ def form_of(path: TablePath) -> type[ParquetRows] | type[ArrowRows] | None:
         return SEEKABLE[start[:4]]
     if isinstance(path, FileInRanges):
         return None
-    if is_gzipped(path):
-        try:
-            with open_content(path) as unpacked:
-                start = unpacked.read(_SNIFFED_BYTES)
-        except OSError:
-            return None
-        if start[:4] in SEEKABLE:
-            return None
+    try:
+        with open_text(path) as unpacked:
+            start = unpacked.read(_SNIFFED_BYTES)
+    except OSError:
+        return None
+    if start[:4] in SEEKABLE:  # packed
+        return None
     return CsvRows if _CONTROL.isdisjoint(start) else None
 
 
