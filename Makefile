@@ -255,7 +255,7 @@ kernels: $(ENV) ## Compile the loops of this checkout ahead of time, as a wheel 
 
 .PHONY: demo
 demo: $(ENV) $(if $(shell command -v c++),kernels) ## Explain a real model, and write an HTML report
-	examples/miami/demo.sh
+	$(BIN)/onnxplain demo --folder .demo
 
 .PHONY: bench
 bench: $(BENCH_ENV) ## Run the benchmarks, beside what they are compared with
@@ -665,6 +665,8 @@ dist: $(ENV) ## Build wheels and source archives of the packages onnxplain and o
 	rm -rf $(DIST)
 	cd clients/python && $(CURDIR)/$(BIN)/hatchling build --directory $(abspath $(DIST))
 	$(BIN)/hatchling build --directory $(DIST)
+	@# For macOS and Windows: without compiled loops.
+	ONNXPLAIN_WITHOUT_LOOPS=1 $(BIN)/hatchling build --target wheel --directory $(DIST)
 
 .PHONY: rehearsal
 rehearsal: $(ENV) ## Run the steps of the Dockerfile in a folder, and serve from it

@@ -144,6 +144,11 @@ def options(_table: Path) -> None:
         assert run("options", name)
 
 
+def demo(table: Path) -> None:
+    run("demo", "--folder", table.parent / "demo")
+    assert (table.parent / "demo/report.html").read_bytes()
+
+
 def in_blocks(table: Path) -> None:
     from onnxplain_server.adapters.runner.block_files import open_rows
 
@@ -198,6 +203,7 @@ JOBS: dict[str, Job] = {
     "predict": predict,
     "describe": describe,
     "options": options,
+    "demo": demo,
     "in_blocks": in_blocks,
     "local": local,
     "ui": ui,
