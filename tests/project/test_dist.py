@@ -14,6 +14,8 @@ import pytest
 
 import hatch_build
 
+DEMO = "onnxplain_server/cli/demonstration/miami"
+
 
 @pytest.fixture(scope="module")
 def dist(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -32,12 +34,13 @@ def test_both_packages_come_as_wheel_and_as_source(dist: Path) -> None:
         "onnxplain.whl",
         "onnxplain_server.gz",
         "onnxplain_server.whl",
+        "onnxplain_server.whl",  # for all systems
     ]
 
 
 @pytest.mark.slow
 def test_wheel_of_the_server_holds_types_and_licence_but_no_messages(dist: Path) -> None:
-    (path,) = dist.glob("onnxplain_server-*.whl")
+    (path,) = dist.glob("onnxplain_server-*-cp*.whl")
     with ZipFile(path) as wheel:
         files = set(wheel.namelist())
     assert {"onnxplain_server/py.typed", "onnxplain_server/core/interfaces.py"} <= files
@@ -46,6 +49,9 @@ def test_wheel_of_the_server_holds_types_and_licence_but_no_messages(dist: Path)
         for name in ("openapi.json", "docs.html", "docs.js")
     }
     assert page <= files
+    assert {
+        f"{DEMO}/{name}" for name in ("miami.onnx", "miami_housing.csv.gz", "request.json")
+    } <= files
     assert any(name.endswith("/licenses/LICENSE") for name in files)
     assert not any(name.startswith("onnxplain/") for name in files)
 

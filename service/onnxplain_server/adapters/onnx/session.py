@@ -22,8 +22,8 @@ from onnxplain_server.adapters.onnx.faults import prediction_failed
 from onnxplain_server.adapters.onnx.output_columns import OutputColumns
 from onnxplain_server.core.arrays import Array, Indices, Vector
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.memory import release_freed
 from onnxplain_server.core.model import Input, Note
+from onnxplain_server.core.systems.memory import release_freed
 from onnxplain_server.trees.reading.categories import read_categories
 from onnxplain_server.trees.reading.ensemble import Ensemble
 from onnxplain_server.trees.reading.links import LinkedEnsemble
