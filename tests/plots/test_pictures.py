@@ -136,7 +136,7 @@ def test_the_schema_rejects_what_vega_lite_does_not_know(
 
 
 @settings(
-    max_examples=25,
+    max_examples=8,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(st.lists(st.text(max_size=30), min_size=2, max_size=4, unique=True))
