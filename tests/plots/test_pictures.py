@@ -83,8 +83,11 @@ def test_bars_can_be_drawn_and_read(
         check_readable(plot)
 
 
-@pytest.mark.parametrize("outputs", [("price",), ("u", "v", "w")], ids=["one output", "three"])
-@pytest.mark.parametrize("groups", [("",), ("(1,2]", "[0,1]")], ids=["together", "grouped"])
+@pytest.mark.parametrize(
+    ("outputs", "groups"),
+    [(("price",), ("",)), (("u", "v", "w"), ("(1,2]", "[0,1]"))],
+    ids=["one output", "three, grouped"],
+)
 @pytest.mark.parametrize(
     ("first", "second"),
     [
