@@ -64,12 +64,45 @@ def reshape(
     node: NodeProto, operand: FeatureColumns | Scores, inputs: Inputs
 ) -> FeatureColumns | Scores:
     """Accept shapes that keep the rows: (-1, width), or any shape of a single column."""
-    if node.op_type != "Reshape" or width(operand) == 1:
+    if node.op_type != "Reshape":
         return operand
+    if width(operand) == 1:
+        return _stacked(operand, inputs[1:])
     shape = constant(node, inputs, 1).reshape(-1).tolist()
     if len(shape) < 2 or shape[0] not in {-1, 0} or shape[-1] not in {-1, width(operand)}:
         raise RefusedError("the model rearranges its columns into rows")
     return operand
+
+
+def _stacked(
+    operand: FeatureColumns | Scores, shapes: Sequence[Tensor | None]
+) -> FeatureColumns | Scores:
+    """Return a single column in another shape, which may make it a layer."""
+    shape = shapes[0] if shapes else None
+    is_layer = isinstance(shape, np.ndarray) and shape.reshape(-1).tolist() == [1, -1, 1]
+    return replace(operand, is_stack=is_layer) if isinstance(operand, Scores) else operand
+
+
+def on_stacks(node: NodeProto, inputs: Inputs) -> Scores | None:
+    """Join layers, or average them; None where there are none, or a single one is a column."""
+    stacks = [tensor for tensor in inputs if isinstance(tensor, Scores) and tensor.is_stack]
+    attributes = Attributes(node)
+    if not stacks:
+        return None
+    if node.op_type == "Concat":
+        if len(stacks) < len(inputs) or attributes.value("axis", 1) != 0:
+            raise RefusedError("the model stacks rows")
+        return replace(_joined(node, stacks), is_stack=True)
+    if node.op_type == "ReduceMean":
+        axes = constant(node, inputs, 1) if len(inputs) > 1 else attributes.integers("axes")
+        if axes.reshape(-1).tolist() != [0] or attributes.value("keepdims", 1):
+            raise RefusedError("the model averages rows")
+        (stack,) = stacks
+        matrix, offset = stack.matrix.mean(axis=0), stack.offset.mean(keepdims=True)
+        return Scores(matrix[np.newaxis], offset, stack.is_exponential)
+    if any(width(stack) > 1 for stack in stacks):
+        raise RefusedError(f"the model computes {node.op_type} of layers of its trees")
+    return None
 
 
 def concatenate(node: NodeProto, inputs: Inputs) -> FeatureColumns | Scores:
@@ -80,6 +113,10 @@ def concatenate(node: NodeProto, inputs: Inputs) -> FeatureColumns | Scores:
         return FeatureColumns(
             tuple(c for t in inputs if isinstance(t, FeatureColumns) for c in t.columns)
         )
+    return _joined(node, inputs)
+
+
+def _joined(node: NodeProto, inputs: Inputs) -> Scores:
     scores = _as_scores(node, inputs)
     matrix = np.concatenate([score.matrix for score in scores])
     offset = np.concatenate([score.offset for score in scores])
