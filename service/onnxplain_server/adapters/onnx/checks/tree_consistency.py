@@ -80,7 +80,9 @@ class _Forest:
 
     def equalities(self) -> npt.NDArray[np.bool_]:
         """Return which nodes compare for equality."""
-        return self._attributes.codes("nodes_modes", {b"BRANCH_EQ": 1}, 0) == 1
+        is_equal: npt.NDArray[np.bool_]
+        is_equal = self._attributes.codes("nodes_modes", {b"BRANCH_EQ": 1}, 0) == 1
+        return is_equal
 
     def _check_length(self, name: str, size: int, *lengths: int) -> None:
         if size not in lengths:
