@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import pytest
-from onnxplain.v1.explanation_service_pb2 import ExplainRequest, ExplainResponse
+from onnxplain.v1.explanation_service_pb2 import ExplainRequest, ExplainResponse, MethodOptions
 from onnxplain_server.adapters.workers.sandbox import warm_up
 
-REQUESTS = tuple(warm_up.requests())
+REQUESTS = tuple(warm_up.requests())[::3]
+"""Each method, and each model by some method: to a process they are all bytes."""
 
 
 def title(request: bytes) -> str:
     return str(ExplainRequest.FromString(request).methods[0].WhichOneof("method"))
+
+
+def test_every_method_is_asked_for() -> None:
+    assert {title(request) for request in REQUESTS} == {*MethodOptions.DESCRIPTOR.fields_by_name}
 
 
 @pytest.mark.parametrize("request_", REQUESTS, ids=title)

@@ -52,7 +52,7 @@ def placed_texts(
 
 
 def with_few_rows(part: Any) -> Any:
-    """Leave out all but the first rows of data: the schema takes any, and tries many forms of each."""
+    """Leave out all but the first rows of data, of each of which the schema tries many forms."""
     if isinstance(part, list):
         return [with_few_rows(each) for each in part]
     if not isinstance(part, dict):
