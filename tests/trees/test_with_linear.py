@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pytest
-from onnx import helper, numpy_helper
+from onnx import NodeProto, TensorProto, helper, numpy_helper
 from onnxplain_server.adapters.onnx import load
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.rows import Features
@@ -40,8 +41,8 @@ class Drawn:
     def __init__(self, seed: int, collected) -> None:
         self.rng = np.random.default_rng(seed)
         self._collected = collected
-        self.nodes: list = []
-        self.constants: list = []
+        self.nodes: list[NodeProto] = []
+        self.constants: list[TensorProto] = []
 
     def constant(self, values) -> str:
         name = f"c{len(self.constants)}"
@@ -88,8 +89,8 @@ def weighted_vote(g: Drawn) -> str:
 def bags(g: Drawn) -> str:
     layers = []
     for _ in range(3):
-        chosen = g.add("Gather", "X", g.constant(np.array([2, 0, 3])), axis=1)
-        vote = g.add("Mean", g.trees(), g.line(chosen, 3))
+        chosen = g.add("Gather", "X", g.constant(np.array([0, 2, 3, 2])), axis=1)
+        vote = g.add("Mean", g.trees(), g.line(chosen, 4))
         layers.append(g.add("Reshape", vote, g.constant(np.array([1, -1, 1]))))
     joined = g.add("Concat", *layers, axis=0)
     return g.add("ReduceMean", joined, axes=[0], keepdims=0)
@@ -169,7 +170,8 @@ class Case:
     params=[(f, seed) for f in FORMS for seed in range(2)], ids=lambda p: f"{p[0].__name__} {p[1]}"
 )
 def case(request, collected, model, ledger, threads) -> Case:
-    return Case(*request.param, collected, model, ledger, threads)
+    form, seed = request.param
+    return Case(form, seed, collected, model, ledger, threads)
 
 
 def close(actual, expected) -> bool:
@@ -180,7 +182,7 @@ def check_effects(case: Case, weights=None) -> None:
     """Compare effects of single features, pairs and a triple; of replicates, where they weigh."""
     engine, every = case.engine(), range(WIDTH)
     given = [case.background.weights] if weights is None else weights
-    wholes: list[dict] = [{} for _ in given]
+    wholes: list[dict[tuple[int, ...], Any]] = [{} for _ in given]
 
     def replicates(values):
         return [values] if weights is None else values

@@ -16,7 +16,7 @@ LINEAR = frozenset({"LinearRegressor", "Gemm", "MatMul"})
 
 
 class LinearMap(NamedTuple):
-    """What a linear operator makes of a row: matrix · columns + offset.
+    """Linear operator on a row: matrix · columns + offset.
 
     Attributes
     ----------
