@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
-from onnx import NodeProto
+from onnx import NodeProto, TensorProto
 
 from onnxplain_server.core.arrays import Array, Indices
 from onnxplain_server.trees.reading.onnx_nodes import Attributes
+from onnxplain_server.trees.reading.preparation import PREPARING, with_constant
 from onnxplain_server.trees.reading.refusal import RefusedError
 from onnxplain_server.trees.reading.tensors import FeatureColumns, Scores, Tensor
 
@@ -169,8 +170,47 @@ MOVING: Mapping[
 }
 """Functions that select or reshape columns, by operator."""
 
+_FLOATS = frozenset({TensorProto.FLOAT, TensorProto.DOUBLE})
 ADDING = frozenset({"Add", "Sub", "Sum", "Mean"})
 MULTIPLYING = frozenset({"Mul", "Div"})
+
+
+def apply(
+    node: NodeProto, operand: FeatureColumns | Scores, inputs: Inputs
+) -> FeatureColumns | Scores:
+    """Apply an operator to columns or scores."""
+    if node.op_type in MOVING and operand is inputs[0]:
+        return MOVING[node.op_type](node, operand, inputs)
+    if node.op_type in {"Concat", "FeatureVectorizer"}:
+        return concatenate(node, inputs)
+    if isinstance(operand, FeatureColumns):
+        return _prepare(node, operand, inputs)
+    return _combine(node, operand, inputs)
+
+
+def _prepare(node: NodeProto, operand: FeatureColumns, inputs: Inputs) -> FeatureColumns:
+    """Apply an operator to columns before the trees."""
+    if node.op_type in PREPARING:
+        return PREPARING[node.op_type](node, operand)
+    if node.op_type in {"Add", "Sub", "Mul", "Div"}:
+        position = 0 if inputs[1] is operand else 1
+        factor = constant(node, inputs, position)
+        return with_constant(node.op_type, operand, factor, first=position == 0)
+    raise RefusedError(f"the model computes {node.op_type} before its trees")
+
+
+def _combine(node: NodeProto, operand: Scores, inputs: Inputs) -> Scores:
+    """Apply an operator to scores after the trees."""
+    if node.op_type == "Cast" and Attributes(node).value("to", 0) in _FLOATS:
+        return operand
+    if node.op_type == "Neg":
+        return replace(operand, matrix=-operand.matrix, offset=-operand.offset)
+    if node.op_type in ADDING:
+        return add(node, inputs)
+    if node.op_type in MULTIPLYING:
+        return multiply(node, inputs)
+    after = "an exponential of its trees" if operand.is_exponential else "its trees"
+    raise RefusedError(f"the model computes {node.op_type} after {after}, so it is no sum")
 
 
 def constant(node: NodeProto, inputs: Inputs, position: int) -> Array:

@@ -173,10 +173,7 @@ def _expand(bound: BoundOperator) -> _ExpandedOperator:
 
 
 def build_ensemble(graph: TreeGraph) -> Ensemble:
-    """Build the trees of a graph, whose outputs are its scores without `TreeGraph.linear`.
-
-    May raise RefusedError.
-    """
+    """Build trees whose outputs are a graph's scores, not `linear`; may raise RefusedError."""
     operators = [_expand(bound) for bound in graph.trees]
     features = np.concatenate(
         [operator.features[operator.structure.origin] for operator in operators]

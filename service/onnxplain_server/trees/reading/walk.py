@@ -6,23 +6,20 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto
+from onnx import ModelProto, NodeProto, ValueInfoProto
 from onnx.helper import tensor_dtype_to_np_dtype
 from onnx.numpy_helper import to_array
 
 from onnxplain_server.core.arrays import Array
 from onnxplain_server.trees.reading import column_moves
-from onnxplain_server.trees.reading.linear.operators import LINEAR, LinearMap, read_linear
 from onnxplain_server.trees.reading.linear.part import LinearPart
 from onnxplain_server.trees.reading.linear.targets import Targets
 from onnxplain_server.trees.reading.onnx_nodes import (
     STANDARD_DOMAINS,
     TREE_OPERATORS,
-    attribute,
     constant_value,
     required_inputs,
 )
-from onnxplain_server.trees.reading.preparation import PREPARING, with_constant
 from onnxplain_server.trees.reading.refusal import RefusedError
 from onnxplain_server.trees.reading.tensor_columns import Column, DType, FeatureSteps
 from onnxplain_server.trees.reading.tensors import (
@@ -37,8 +34,6 @@ from onnxplain_server.trees.reading.tree_operators import (
     read_operator,
     read_sum_operator,
 )
-
-_FLOATS = frozenset({TensorProto.FLOAT, TensorProto.DOUBLE})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -220,7 +215,7 @@ class _Walker:
             scores, linear = self._targets.separate(scores)
         else:
             exponents, linear = self._targets.separate(exponents)
-        others = frozenset(self._others)
+        others = frozenset(self._others | self._targets.steps())
         trees = tuple(self._trees)
         return TreeGraph(tuple(self._dtypes), trees, scores, linear, exponents, others)
 
@@ -243,46 +238,26 @@ class _Walker:
             return Opaque(f"the model computes constants with {node.op_type}")
         if any(isinstance(tensor, Scores) for tensor in inputs):
             return self._combine(node, inputs)
-        return self._apply(node, operand, inputs)
-
-    def _apply(
-        self, node: NodeProto, operand: FeatureColumns | Scores, inputs: column_moves.Inputs
-    ) -> FeatureColumns | Scores:
-        if node.op_type in LINEAR:
-            return self._linear(operand, read_linear(node, inputs, column_moves.width(operand)))
-        return _apply(node, operand, inputs)
+        return self._targets.apply(node, operand, inputs)
 
     def _combine(self, node: NodeProto, inputs: column_moves.Inputs) -> FeatureColumns | Scores:
         """Interpret an operator on scores, or on scores and feature columns."""
         averaged = column_moves.on_stacks(node, inputs)
         if averaged is not None:
             return averaged
-        mixed = [self._as_scores(t) if isinstance(t, FeatureColumns) else t for t in inputs]
+        mixed = [
+            self._targets.of_columns(t) if isinstance(t, FeatureColumns) else t for t in inputs
+        ]
         mixed = [replace(t, is_stack=False) if isinstance(t, Scores) else t for t in mixed]
         scores = [tensor for tensor in mixed if isinstance(tensor, Scores)]
         try:
             if node.op_type == "Exp" and not scores[0].is_exponential:
                 return self._exponential(scores[0])
-            return self._apply(node, scores[0], mixed)
+            return self._targets.apply(node, scores[0], mixed)
         except RefusedError:
             if not all(map(self._targets.is_linear, scores)):
                 raise
             raise RefusedError(f"the model computes {node.op_type} {BEFORE_TREES}") from None
-
-    def _linear(self, operand: FeatureColumns | Scores, linear: LinearMap) -> Scores:
-        """Apply a linear operator to features or to scores."""
-        matrix, offset = linear
-        if isinstance(operand, Scores):
-            whole = matrix @ operand.offset + offset
-            return replace(operand, matrix=matrix @ operand.matrix, offset=whole)
-        steps = (c for c in operand.columns if isinstance(c, FeatureSteps))
-        self._others.update(column.feature for column in steps)
-        return self._targets.apply(operand, linear)
-
-    def _as_scores(self, operand: FeatureColumns) -> Scores:
-        """Return columns of features as they are, to be added to sums over trees."""
-        count = len(operand.columns)
-        return self._linear(operand, LinearMap(np.eye(count), np.zeros(count)))
 
     def _exponential(self, exponents: Scores) -> Scores:
         """Return new exponentials, of these columns."""
@@ -321,43 +296,3 @@ def _constant(node: NodeProto) -> Array:
     if value is None or value.dtype.kind == "U":
         raise RefusedError("the model has a constant of a kind that is not supported")
     return value
-
-
-def _apply(
-    node: NodeProto, operand: FeatureColumns | Scores, inputs: column_moves.Inputs
-) -> FeatureColumns | Scores:
-    """Apply an operator to columns or scores."""
-    if node.op_type in column_moves.MOVING and operand is inputs[0]:
-        return column_moves.MOVING[node.op_type](node, operand, inputs)
-    if node.op_type in {"Concat", "FeatureVectorizer"}:
-        return column_moves.concatenate(node, inputs)
-    if isinstance(operand, FeatureColumns):
-        return _prepare(node, operand, inputs)
-    return _combine(node, operand, inputs)
-
-
-def _prepare(
-    node: NodeProto, operand: FeatureColumns, inputs: column_moves.Inputs
-) -> FeatureColumns:
-    """Apply an operator to columns before the trees."""
-    if node.op_type in PREPARING:
-        return PREPARING[node.op_type](node, operand)
-    if node.op_type in {"Add", "Sub", "Mul", "Div"}:
-        position = 0 if inputs[1] is operand else 1
-        constant = column_moves.constant(node, inputs, position)
-        return with_constant(node.op_type, operand, constant, first=position == 0)
-    raise RefusedError(f"the model computes {node.op_type} before its trees")
-
-
-def _combine(node: NodeProto, operand: Scores, inputs: column_moves.Inputs) -> Scores:
-    """Apply an operator to scores after the trees."""
-    if node.op_type == "Cast" and attribute(node, "to", 0) in _FLOATS:
-        return operand
-    if node.op_type == "Neg":
-        return replace(operand, matrix=-operand.matrix, offset=-operand.offset)
-    if node.op_type in column_moves.ADDING:
-        return column_moves.add(node, inputs)
-    if node.op_type in column_moves.MULTIPLYING:
-        return column_moves.multiply(node, inputs)
-    after = "an exponential of its trees" if operand.is_exponential else "its trees"
-    raise RefusedError(f"the model computes {node.op_type} after {after}, so it is no sum")

@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from onnx import NodeProto
 
 from onnxplain_server.core.arrays import Indices
-from onnxplain_server.trees.reading.linear.operators import LinearMap
+from onnxplain_server.trees.reading import column_moves
+from onnxplain_server.trees.reading.linear.operators import LINEAR, LinearMap, read_linear
 from onnxplain_server.trees.reading.linear.part import LinearPart
 from onnxplain_server.trees.reading.refusal import RefusedError
-from onnxplain_server.trees.reading.tensor_columns import Column
+from onnxplain_server.trees.reading.tensor_columns import Column, FeatureSteps
 from onnxplain_server.trees.reading.tensors import BEFORE_TREES, FeatureColumns, Scores
 
 
@@ -34,7 +36,29 @@ class Targets:
         self.count += count
         return first
 
-    def apply(self, operand: FeatureColumns, linear: LinearMap) -> Scores:
+    def apply(
+        self, node: NodeProto, operand: FeatureColumns | Scores, inputs: column_moves.Inputs
+    ) -> FeatureColumns | Scores:
+        """Apply an operator, linear or not, to columns or scores."""
+        if node.op_type not in LINEAR:
+            return column_moves.apply(node, operand, inputs)
+        linear = read_linear(node, inputs, column_moves.width(operand))
+        if isinstance(operand, FeatureColumns):
+            return self._spread(operand, linear)
+        matrix, offset = linear
+        whole = matrix @ operand.offset + offset
+        return replace(operand, matrix=matrix @ operand.matrix, offset=whole)
+
+    def of_columns(self, operand: FeatureColumns) -> Scores:
+        """Return columns of features as they are, to be added to sums over trees."""
+        count = len(operand.columns)
+        return self._spread(operand, LinearMap(np.eye(count), np.zeros(count)))
+
+    def steps(self) -> set[int]:
+        """Return the features of which numbers are taken, and not looked up."""
+        return {column.feature for column in self.columns if isinstance(column, FeatureSteps)}
+
+    def _spread(self, operand: FeatureColumns, linear: LinearMap) -> Scores:
         """Return a linear map of columns of features as scores."""
         numbers = [self._number(column) for column in operand.columns]
         spread = np.zeros((len(linear.offset), self.count))
