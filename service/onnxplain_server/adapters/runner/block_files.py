@@ -49,6 +49,10 @@ class BlockFile(ABC):
     def batches(self, start: int, stop: int, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Read the rows from `start` to `stop`, in batches of at most a block."""
 
+    def with_texts(self, names: Sequence[str]) -> BlockFile:  # noqa: ARG002 - types are the file's
+        """Have columns as text, as it stands in the file, where this has no types."""
+        return self
+
 
 class ParquetRows(BlockFile):
     """Parquet file."""
@@ -104,10 +108,15 @@ class ArrowRows(BlockFile):
 class CsvRows(ArrowRows):
     """CSV file, also a gzipped one; its Arrow file lives as long as this."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, texts: Sequence[str] = ()) -> None:
+        self._csv = path
         self._converted = NamedTemporaryFile(suffix=".arrow")  # noqa: SIM115 - closed with this
-        convert_csv(path, Path(self._converted.name))
+        convert_csv(path, Path(self._converted.name), texts)
         super().__init__(Path(self._converted.name))
+
+    def with_texts(self, names: Sequence[str]) -> BlockFile:
+        is_read = all(pa.types.is_string(self.schema.field(name).type) for name in names)
+        return self if is_read else CsvRows(self._csv, names)
 
 
 SEEKABLE: dict[bytes, type[ParquetRows] | type[ArrowRows]] = {
