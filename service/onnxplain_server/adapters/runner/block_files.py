@@ -51,6 +51,10 @@ class BlockFile(ABC):
     def batches(self, start: int, stop: int, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Read the rows from `start` to `stop`, in batches of at most a block."""
 
+    def with_texts(self, names: Sequence[str]) -> BlockFile:  # noqa: ARG002 - types are the file's
+        """Have columns as text, as it stands in the file, where this has no types."""
+        return self
+
 
 class ParquetRows(BlockFile):
     """Parquet file."""
@@ -106,14 +110,19 @@ class ArrowRows(BlockFile):
 class CsvRows(ArrowRows):
     """CSV file, also a gzipped one; its Arrow file lives as long as this."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, texts: Sequence[str] = ()) -> None:
+        self._csv = path
         # A folder, not an open file, which Windows lets nobody open again. Windows also keeps a
         # file while it is mapped: then the folder stays.
         folder = mkdtemp(prefix="onnxplain")
         finalize(self, rmtree, folder, ignore_errors=True)
         converted = Path(folder) / "rows.arrow"
-        convert_csv(path, converted)
+        convert_csv(path, converted, texts)
         super().__init__(converted)
+
+    def with_texts(self, names: Sequence[str]) -> BlockFile:
+        is_read = all(pa.types.is_string(self.schema.field(name).type) for name in names)
+        return self if is_read else CsvRows(self._csv, names)
 
 
 SEEKABLE: dict[bytes, type[ParquetRows] | type[ArrowRows]] = {

@@ -8,7 +8,7 @@ of the whole reader's order, and the file is read again: types are those of the 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -61,8 +61,13 @@ def open_text(path: Path) -> pa.NativeFile:
     return pa.transcoding_input_stream(opened, "utf-16", "utf-8") if is_utf_16 else opened
 
 
-def convert_csv(path: Path, arrow: Path) -> None:
+def convert_csv(path: Path, arrow: Path, texts: Collection[str] = ()) -> None:
     """Write the rows of a CSV file, also a gzipped one, as an Arrow IPC file.
+
+    Parameters
+    ----------
+    texts : collection of str
+        Columns that are text, whatever their values look like.
 
     Raises
     ------
@@ -70,11 +75,12 @@ def convert_csv(path: Path, arrow: Path) -> None:
     ValueError
         As those of `parse_csv`.
     """
-    reader = _CsvReader(path)
+    reader = _CsvReader(path, texts)
     schema = reader.convert(arrow, ".")
     if reader.separator != ";":
         return
-    with_comma = [name for name in schema.names if has_decimal_commas(_column(arrow, name))]
+    others = [name for name in schema.names if name not in texts]
+    with_comma = [name for name in others if has_decimal_commas(_column(arrow, name))]
     if with_comma:
         check_decimal_points(schema, reader.convert(arrow, ","), with_comma[0])
 
@@ -82,8 +88,9 @@ def convert_csv(path: Path, arrow: Path) -> None:
 class _CsvReader:
     """Reader of a file, with the separator of its header."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, texts: Collection[str]) -> None:
         self._path = path
+        self._texts = texts
         with open_text(path) as file:
             start = file.read(_START_BYTES)
         self._skipped = separator_line_size(start)
@@ -104,7 +111,9 @@ class _CsvReader:
         """Return types that fit the first block."""
         with open_text(self._path) as file:
             schema = self._open(file, None, decimal_point).schema
-        return {field.name: field.type for field in schema}
+        return {
+            field.name: pa.string() if field.name in self._texts else field.type for field in schema
+        }
 
     def _write(self, arrow: Path, types: dict[str, pa.DataType], decimal_point: str) -> str | None:
         """Write all rows in these types; return the name of a column that they do not fit."""

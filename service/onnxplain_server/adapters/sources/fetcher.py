@@ -47,6 +47,7 @@ from onnxplain_server.core.sources import (
     ModelCache,
     NoModelCache,
     SourceBlocks,
+    TableNeeds,
 )
 
 LOG = logging.getLogger(__name__)
@@ -116,16 +117,16 @@ class Fetcher:
     def read_table(
         self,
         message: bytes,
-        request: bytes,
-        features: tuple[str, ...],
+        needs: TableNeeds,
         byte_limit: int,
         control: FetchControl,
     ) -> FetchedFile:
         """Fetch a table; see `Sources.read_table`."""
         check_listed(self._sources, table_addresses(message))
         asked = FetchRequest(
-            *(FetchKind.TABLE, message, byte_limit, _seconds(control), request, features),
-            self._table_memory_bytes,
+            *(FetchKind.TABLE, message, byte_limit, _seconds(control)),
+            needs=needs,
+            memory_bytes=self._table_memory_bytes,
         )
         return self._fetch(asked, control)
 

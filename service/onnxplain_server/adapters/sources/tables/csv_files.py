@@ -34,14 +34,15 @@ class CsvTable:
     def column_names(self) -> Sequence[str]:
         return [*self._headers.names, *self._partitions.types]
 
-    def read(self, columns: Sequence[str] | None, sink: BinaryIO) -> int:
-        untyped = plan(self._headers, self._partitions, (), columns)
+    def read(self, columns: Sequence[str] | None, sink: BinaryIO, texts: Sequence[str] = ()) -> int:
+        keys = self._partitions.with_texts(texts)
+        untyped = plan(self._headers, keys, (), columns)
         of_filters = [given.column for given in self._chosen.filters]
         names = dict.fromkeys([*untyped.file_types, *of_filters])
-        tables = self._parse([name for name in names if name in self._headers.names])
+        tables = self._parse([name for name in names if name in self._headers.names], texts)
         schemas = ((file, table.schema) for file, table in tables)
         found = FileSchemas(schemas, are_inferred=True) if tables else self._headers
-        what = plan(found, self._partitions, self._chosen.filters, list(untyped.result_types))
+        what = plan(found, keys, self._chosen.filters, list(untyped.result_types))
         with ResultStream(sink, what.schema, self._chosen.byte_limit, None) as result:
             for file, table in tables:
                 with reading(file, "CSV"):
@@ -49,7 +50,9 @@ class CsvTable:
                 result.write(rows, table.num_rows)
         return result.row_count
 
-    def _parse(self, names: Sequence[str]) -> list[tuple[SourceFile, pa.Table]]:
+    def _parse(
+        self, names: Sequence[str], texts: Sequence[str]
+    ) -> list[tuple[SourceFile, pa.Table]]:
         """Parse columns of all files; the first one, where none is named, tells the rows."""
         limit = self._chosen.byte_limit
         tables: list[tuple[SourceFile, pa.Table]] = []
@@ -60,7 +63,7 @@ class CsvTable:
                     raise too_large(f"{file.uri} has {size(file.byte_count)}", limit)
                 content = bytes(whole_of(fetch, file, limit).read())
                 with reading(file, "CSV"):
-                    table = parse_csv(content, names or self._headers.names[:1])
+                    table = parse_csv(content, names or self._headers.names[:1], texts)
                 byte_count += table.nbytes
                 if byte_count > limit:
                     raise too_large(f"the table has {size(byte_count)} or more", limit)
