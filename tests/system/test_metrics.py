@@ -42,8 +42,8 @@ def test_answers_rows_and_the_cache_are_counted_as_receipts_tell(
     until(lambda: scrape(server)["onnxplain_in_flight_requests", ""] == 0)
     page = scrape(server)
 
-    def grown(*name: str) -> float:
-        return page[name] - before.get(name, 0)
+    def grown(name: str, label: str) -> float:
+        return page[name, label] - before.get((name, label), 0)
 
     assert grown("onnxplain_explain_duration_seconds_count", "interactions") == 2
     predicted = sum(receipt.predicted_row_count for receipt in receipts)
