@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import typer
-from onnxplain.requests.external_data import in_one_piece
 from onnxplain.table_files import from_bytes, is_table
 from onnxplain.uris import ModelUri, is_uri
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest, MethodOptions
@@ -73,7 +72,11 @@ def model_message(path: str) -> Model:
 
 def _whole(path: str, content: bytes) -> bytes:
     """Return a model with the values of the files that lie beside it."""
-    return content if path == STANDARD_INPUT else in_one_piece(content, Path(path).parent)
+    if path == STANDARD_INPUT:
+        return content
+    from onnxplain.requests.external_data import in_one_piece  # noqa: PLC0415 - loads numpy
+
+    return in_one_piece(content, Path(path).parent)
 
 
 def table_message(path: str) -> Table:
