@@ -66,7 +66,8 @@ def test_the_source_gives_the_same_wheel(dist: Path, tmp_path: Path, package: st
     command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
     subprocess.run(command, cwd=source, check=True, capture_output=True)
 
-    (built,), (shipped,) = tmp_path.glob("*.whl"), dist.glob(f"{package}-*.whl")
+    (built,) = tmp_path.glob("*.whl")
+    shipped = dist / built.name
     assert built.read_bytes() == shipped.read_bytes()
     with ZipFile(built) as wheel:
         assert f"{package}/py.typed" in wheel.namelist()
