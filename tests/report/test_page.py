@@ -63,6 +63,17 @@ def test_the_page_shows_warnings_tables_plots_and_receipt(html: str) -> None:
     assert (elements.count("figure"), elements.count("table")) == (3, 4)
 
 
+def test_what_only_tells_how_an_answer_was_made_stands_at_the_end(
+    answer: pb.ExplainResponse,
+) -> None:
+    answer.warnings.add(code="ROWS_DRAWN", message="500 of 900 rows")
+    text = Elements(page.of_response(answer)).text
+
+    before, made = text.split("How these numbers were made")[1:]
+    assert ("LABELS_ONLY" in before, "ROWS_DRAWN" in before) == (True, False)
+    assert "500 of 900 rows" in made
+
+
 def test_the_title_takes_the_name_of_the_model_from_the_answer(answer: pb.ExplainResponse) -> None:
     answer.receipt.model_name = "<houses>"
     assert "<title>What &lt;houses&gt; has learned</title>" in page.of_response(answer, "t.csv")

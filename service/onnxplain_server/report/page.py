@@ -60,6 +60,7 @@ class _TemplateParser:
     key_figures: list[KeyFigure] = field(default_factory=list)
     options: list[str] = field(default_factory=list)
     warnings: list[facts.Caution] = field(default_factory=list)
+    remarks: list[facts.Caution] = field(default_factory=list)
     model: list[facts.Fact] = field(default_factory=list)
     receipt: list[facts.Fact] = field(default_factory=list)
 
@@ -89,7 +90,8 @@ def of_response(answer: ExplainResponse, file_name: str = "") -> str:
             key_figures=key_figures.of_answer(named),
             sections=_sections(named),
             options=[facts.options(explanation) for explanation in answer.explanations],
-            warnings=facts.warnings(answer),
+            warnings=facts.troubles(answer),
+            remarks=facts.remarks(answer),
             model=facts.model(answer.model),
             receipt=facts.receipt(answer.receipt),
         )
