@@ -195,13 +195,14 @@ def test_work_of_a_replica_that_was_killed_is_taken_over_when_its_lease_ends(
 
 
 @pytest.mark.parametrize("value", ["token of nobody", "done", ""])
-def test_a_lease_without_a_time_to_live_is_taken_over_at_once(
-    redis_server, there: Leases, value: str
+@pytest.mark.parametrize("seconds", [None, 365 * 86_400])
+def test_a_lease_without_a_time_to_live_or_with_a_longer_one_is_taken_over_at_once(
+    redis_server, there: Leases, value: str, seconds: int | None
 ) -> None:
     """Nobody renews or releases it, so that all would wait for it as long as they may."""
     with there.single_flight("a", patient):
         (key,) = redis_server.keys("lease")
-    redis_server.admin.set(key, value)
+    redis_server.admin.set(key, value, ex=seconds)
 
     with there.single_flight("a", never) as first:
         assert first
