@@ -48,6 +48,19 @@ def test_an_output_file_gets_what_standard_output_would(
     assert target.stat().st_mode & 0o777 == 0o640
 
 
+@pytest.mark.parametrize("ending", ["html", "HTM"])
+def test_the_ending_of_the_output_file_chooses_its_format(
+    run: Run, model: Path, table: Path, tmp_path: Path, ending: str
+) -> None:
+    target = tmp_path / f"page.{ending}"
+
+    run("explain", model, table, *ASK, "--output-file", target)
+    run("explain", model, table, *ASK, "--output", "json", "--output-file", tmp_path / "json.html")
+
+    assert target.read_text().startswith("<!DOCTYPE html>")
+    assert json.loads((tmp_path / "json.html").read_text())
+
+
 def test_a_new_output_file_has_the_permissions_of_any_new_file(
     run: Run, model: Path, table: Path, tmp_path: Path
 ) -> None:
@@ -244,11 +257,13 @@ def saved(answer: pb.ExplainResponse, tmp_path: Path) -> Path:
 def test_a_plot_is_drawn_in_every_form(
     run: Run, saved: Path, tmp_path: Path, form: str, start: bytes
 ) -> None:
-    target = tmp_path / "plot"
+    by_flag, by_ending = tmp_path / "plot", tmp_path / f"plot.{form}"
 
-    run("plot", saved, "--name", "curve-age", "--format", form, "--output-file", target)
+    run("plot", saved, "--name", "curve-age", "--format", form, "--output-file", by_flag)
+    run("plot", saved, "--name", "curve-age", "--output-file", by_ending)
 
-    assert target.read_bytes().startswith(start)
+    assert by_flag.read_bytes().startswith(start)
+    assert by_ending.read_bytes() == by_flag.read_bytes()
 
 
 def test_a_still_picture_shows_the_chosen_measure(

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from onnxplain_server.core.errors import ExplainError
 from onnxplain_server.methods.average_loss import Options, Result
-from onnxplain_server.methods.comparison import Comparison
+from onnxplain_server.methods.comparison import Comparison, constant_losses
 from onnxplain_server.methods.losses import Loss
 
 NAN = float("nan")
@@ -16,25 +19,27 @@ def identity(x):
     return x
 
 
-def answer(make, columns, function=identity, **given):
+def answer(make, columns, function=identity, **options):
     """Explain a function of the column x; what is no option of the method is one of the question.
 
     Options of the comparison may stand among those of the method.
     """
     question = {
-        name: given.pop(name)
+        name: options.pop(name)
         for name in ("weight_column", "row_count", "seed", "output_indices", "host")
-        if name in given
+        if name in options
     }
-    methods = {name: given.pop(name) for name in ("group_column", "group_count") if name in given}
-    n_outputs = given.pop("n_outputs", 1)
+    methods = {
+        name: options.pop(name) for name in ("group_column", "group_count") if name in options
+    }
+    n_outputs = options.pop("n_outputs", 1)
     model = make.model(function, ("x",), ("double",), n_outputs=n_outputs)
-    options = Options(comparison=Comparison(**given), **methods)
-    return make.answer(model, make.table(columns), options, target_column="y", **question)
+    method = Options(comparison=Comparison(**options), **methods)
+    return make.answer(model, make.table(columns), method, target_column="y", **question)
 
 
-def losses(make, columns, function=identity, **given) -> Result:
-    result = answer(make, columns, function, **given).explanations[0].result
+def losses(make, columns, function=identity, **options) -> Result:
+    result = answer(make, columns, function, **options).explanations[0].result
     assert isinstance(result, Result)
     return result
 
@@ -196,3 +201,60 @@ def test_an_impossible_number_of_groups_is_refused(make, count: int) -> None:
         losses(make, {"x": [1.0, 2], "y": [1.0, 2]}, group_count=count)
 
     assert refused.value.field == "methods[0].average_loss.group_count"
+
+
+@pytest.mark.parametrize(
+    ("loss", "expected"),
+    [
+        # The weighted mean of 0, 4, 9 by 2, 1, 1 is 3.25; squares 10.5625, 0.5625, 33.0625.
+        (Loss.SQUARED_ERROR, (2 * 10.5625 + 0.5625 + 33.0625) / 4),
+        # The median is 0: half of the weight.
+        (Loss.ABSOLUTE_ERROR, (4 + 9) / 4),
+    ],
+)
+def test_the_best_constant_worked_by_hand(make, loss: Loss, expected: float) -> None:
+    """A row of weight 0 counts nothing."""
+    columns = {"x": [1.0, 2, 3, 4], "y": [0.0, 4, 9, 1e6], "w": [2.0, 1, 1, 0]}
+
+    found = losses(make, columns, weight_column="w", loss=loss)
+
+    assert found.constant_losses.tolist() == [pytest.approx(expected)]
+
+
+@given(
+    loss=st.sampled_from(
+        [Loss.SQUARED_ERROR, Loss.ABSOLUTE_ERROR, Loss.PINBALL, Loss.MAPE, Loss.POISSON, Loss.GAMMA]
+    ),
+    actual=arrays(float, (7, 2), elements=st.floats(0.5, 9)),
+    weights=arrays(float, 7, elements=st.sampled_from([0.5, 1.0, 3.0])),
+    constant=st.floats(0.5, 9),
+)
+def test_no_constant_is_better_than_the_best(loss, actual, weights, constant) -> None:
+    comparison = Comparison(loss=loss)
+    other = comparison.average(actual, np.full_like(actual, constant), weights)
+
+    assert (constant_losses(comparison, actual, weights) <= other + 1e-9).all()
+
+
+@pytest.mark.parametrize(
+    ("loss", "expected"),
+    [
+        (Loss.AUC, 0.5),
+        (Loss.ACCURACY, 0.75),
+        (Loss.LOGLOSS, -0.75 * np.log(0.75) - 0.25 * np.log(0.25)),
+    ],
+)
+def test_the_best_constant_of_classes_worked_by_hand(loss: Loss, expected: float) -> None:
+    """Three of four rows are of class 0."""
+    actual = np.array([[1.0, 0], [1, 0], [1, 0], [0, 1]])
+    comparison = Comparison(loss=loss, one_hot_target=True)
+
+    found = constant_losses(comparison, actual, np.ones(4))
+
+    assert found.tolist() == pytest.approx([expected] * len(found))
+
+
+def test_no_constant_is_known_of_an_expression(make) -> None:
+    found = losses(make, {"x": [1.0, 2], "y": [0.0, 4]}, loss_expression="abs(y - p)")
+
+    assert found.constant_losses.size == 0

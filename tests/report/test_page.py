@@ -63,6 +63,17 @@ def test_the_page_shows_warnings_tables_plots_and_receipt(html: str) -> None:
     assert (elements.count("figure"), elements.count("table")) == (3, 4)
 
 
+def test_what_only_tells_how_an_answer_was_made_stands_at_the_end(
+    answer: pb.ExplainResponse,
+) -> None:
+    answer.warnings.add(code="ROWS_DRAWN", message="500 of 900 rows")
+    text = Elements(page.of_response(answer)).text
+
+    before, made = text.split("How these numbers were made")[1:]
+    assert ("LABELS_ONLY" in before, "ROWS_DRAWN" in before) == (True, False)
+    assert "500 of 900 rows" in made
+
+
 def test_the_title_takes_the_name_of_the_model_from_the_answer(answer: pb.ExplainResponse) -> None:
     answer.receipt.model_name = "<houses>"
     assert "<title>What &lt;houses&gt; has learned</title>" in page.of_response(answer, "t.csv")
@@ -72,7 +83,7 @@ def test_every_plot_has_its_description_beside_it(html: str) -> None:
     elements = Elements(html)
 
     labels = [a["aria-label"] for tag, a in elements.found if tag == "figure"]
-    assert labels == ["overall!", "pairwise!", "curve-age!"]
+    assert labels == ["curve-age!", "overall!", "pairwise!"]
     assert elements.text.count("What overall shows.") == 1
 
 
@@ -99,7 +110,46 @@ def test_every_method_says_what_it_answers_and_when_not_to_rely_on_it(
     text = Elements(page.of_response(every_answer)).text
 
     assert text.count("When not to rely on it") == 5
-    assert text.count("How much worse do predictions get") == 2
+    assert text.count("How much worse do predictions get") == 1
+
+
+def all_rows(loss: str, value: float, constant: float) -> pb.Explanation:
+    """The loss of all rows together, with its plot of one bar."""
+    return pb.Explanation(
+        average_loss={
+            "output_names": ["price"],
+            "losses": [{"values": [value], "weight": 9}],
+            "constant_losses": [constant],
+        },
+        options={"average_loss": {"loss": loss}},
+        plots=[{"name": loss, "title": loss, "vega_lite": "{}"}],
+    )
+
+
+def test_losses_of_all_rows_are_key_figures_beside_those_of_the_best_constant(
+    every_answer: pb.ExplainResponse,
+) -> None:
+    every_answer.explanations.insert(0, all_rows("SQUARED_ERROR", 4, 16))
+    every_answer.explanations.insert(1, all_rows("ABSOLUTE_ERROR", 1.5, 3))
+    elements = Elements(page.of_response(every_answer))
+    text = "".join(elements.text.split())
+
+    assert "R²0.751isperfect,0themeanalone" in text
+    assert "Rootmeansquarederror2unitsofpricethebestconstant:4" in text
+    assert "Meanabsoluteerror1.5unitsofpricethebestconstant:3" in text
+    labels = [a["aria-label"] for tag, a in elements.found if tag == "figure"]
+    assert not {"SQUARED_ERROR", "ABSOLUTE_ERROR"} & set(labels)
+    assert elements.text.count("On rows used in training the loss is too small.") == 1
+
+
+def test_tables_are_folded_beside_pictures_and_open_alone(answer: pb.ExplainResponse) -> None:
+    def folds() -> list[bool]:
+        found = Elements(page.of_response(answer)).found
+        return ["open" in attributes for tag, attributes in found if tag == "details"]
+
+    assert folds() == [False, False]
+    del answer.explanations[0].plots[:]
+    assert folds() == [False, True]
 
 
 def test_the_receipt_has_the_options_of_each_method(every_answer: pb.ExplainResponse) -> None:
@@ -168,7 +218,7 @@ def test_names_cannot_break_out_of_their_place(html: str, answer: pb.ExplainResp
     safe = Elements(html)
     attacked = Elements(page.of_response(hostile(answer), HOSTILE))
 
-    assert json.loads(attacked.scripts[0]) == {"mark": "bar", "title": HOSTILE}
+    assert json.loads(attacked.scripts[1]) == {"mark": "bar", "title": HOSTILE}
     assert [tag for tag, _ in attacked.found if tag == "script"] == ["script"] * 5
     assert attacked.scripts[-2:] == safe.scripts[-2:]
     assert not [name for _, a in attacked.found for name in a if name.startswith("on")]

@@ -324,3 +324,36 @@ def test_of_several_outputs_the_one_predicted_worst_is_named(loss: str, sentence
     )
 
     assert sentence in summary.of_answer(pb.ExplainResponse(explanations=[explanation]))
+
+
+@pytest.mark.parametrize(
+    ("loss", "value", "constant", "sentence"),
+    [
+        # 1 - 4 / 16, and the roots.
+        (
+            "SQUARED_ERROR",
+            4,
+            16,
+            "R² is 0.75: the root mean squared error of price is 2, that of its mean 4.",
+        ),
+        (
+            "ABSOLUTE_ERROR",
+            1.5,
+            3,
+            "Mean absolute error of price is 1.5, of the best constant prediction 3.",
+        ),
+    ],
+)
+def test_a_loss_is_told_beside_that_of_the_best_constant(
+    loss: str, value: float, constant: float, sentence: str
+) -> None:
+    explanation = pb.Explanation(
+        average_loss={
+            "output_names": ["price"],
+            "losses": [{"values": [value], "weight": 10}],
+            "constant_losses": [constant],
+        },
+        options={"average_loss": {"loss": loss}},
+    )
+
+    assert sentence in summary.of_answer(pb.ExplainResponse(explanations=[explanation]))

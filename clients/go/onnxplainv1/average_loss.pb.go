@@ -303,9 +303,15 @@ type AverageLossResult struct {
 	// Names of the outputs that `values` are about; one name, "total", where they are summed.
 	OutputNames []string `protobuf:"bytes,1,rep,name=output_names,json=outputNames,proto3" json:"output_names,omitempty"`
 	// One per group, by ascending value of the group column; one where rows are not grouped.
-	Losses        []*AverageLoss `protobuf:"bytes,2,rep,name=losses,proto3" json:"losses,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Losses []*AverageLoss `protobuf:"bytes,2,rep,name=losses,proto3" json:"losses,omitempty"`
+	// The same loss, or score, of the best constant prediction on all rows used, one
+	// per output: what a model without features would give. Of squared errors it is
+	// that of the mean, so that 1 minus the ratio of both is R²; of AUC it is 0.5.
+	// Empty for `loss_expression`, and for losses over all rows of a table that is
+	// read in blocks.
+	ConstantLosses []float64 `protobuf:"fixed64,3,rep,packed,name=constant_losses,json=constantLosses,proto3" json:"constant_losses,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *AverageLossResult) Reset() {
@@ -348,6 +354,13 @@ func (x *AverageLossResult) GetOutputNames() []string {
 func (x *AverageLossResult) GetLosses() []*AverageLoss {
 	if x != nil {
 		return x.Losses
+	}
+	return nil
+}
+
+func (x *AverageLossResult) GetConstantLosses() []float64 {
+	if x != nil {
+		return x.ConstantLosses
 	}
 	return nil
 }
@@ -457,10 +470,11 @@ const file_onnxplain_v1_average_loss_proto_rawDesc = "" +
 	"\t_quantileB\f\n" +
 	"\n" +
 	"_thresholdB\x14\n" +
-	"\x12_probability_floor\"i\n" +
+	"\x12_probability_floor\"\x92\x01\n" +
 	"\x11AverageLossResult\x12!\n" +
 	"\foutput_names\x18\x01 \x03(\tR\voutputNames\x121\n" +
-	"\x06losses\x18\x02 \x03(\v2\x19.onnxplain.v1.AverageLossR\x06losses\"S\n" +
+	"\x06losses\x18\x02 \x03(\v2\x19.onnxplain.v1.AverageLossR\x06losses\x12'\n" +
+	"\x0fconstant_losses\x18\x03 \x03(\x01R\x0econstantLosses\"S\n" +
 	"\vAverageLoss\x12\x14\n" +
 	"\x05group\x18\x01 \x01(\tR\x05group\x12\x16\n" +
 	"\x06values\x18\x02 \x03(\x01R\x06values\x12\x16\n" +

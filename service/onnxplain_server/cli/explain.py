@@ -27,7 +27,12 @@ from onnxplain_server.cli.connection import (
 )
 from onnxplain_server.cli.failure import in_short
 from onnxplain_server.cli.output import formatting, progress
-from onnxplain_server.cli.output.formats import DEFAULT_OUTPUT, Output, is_for_terminal
+from onnxplain_server.cli.output.formats import (
+    DEFAULT_FILE_OUTPUT,
+    Output,
+    is_for_terminal,
+    of_ending,
+)
 from onnxplain_server.cli.output.long_work import warn_of_long_work
 from onnxplain_server.cli.requests import cluster, methods, remote_model, request
 from onnxplain_server.cli.requests.large_table import large_table
@@ -207,7 +212,7 @@ def explain(
     dask_ca_file: cluster.DaskCaFile = None,
     dask_certificate_file: cluster.DaskCertificateFile = None,
     dask_key_file: cluster.DaskKeyFile = None,
-    output: Annotated[Output | None, typer.Option(help=DEFAULT_OUTPUT)] = None,
+    output: Annotated[Output | None, typer.Option(help=DEFAULT_FILE_OUTPUT)] = None,
     output_file: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Output file; default: standard output.")
     ] = None,
@@ -240,6 +245,7 @@ def explain(
     onnxplain explain rows.csv --method feature_vectors --target-column price
     """
     with asked(context) as (chosen, message):
+        output = output or of_ending(Output, output_file)
         if output is Output.HTML:
             renderer.require()  # before the computation, which may take long
         warn_of_long_work(chosen, message)

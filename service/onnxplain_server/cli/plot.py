@@ -10,7 +10,7 @@ from onnxplain.v1.explanation_service_pb2 import ExplainResponse
 
 from onnxplain_server.cli import files
 from onnxplain_server.cli.failure import in_short
-from onnxplain_server.cli.output.formats import PlotFormat
+from onnxplain_server.cli.output.formats import PlotFormat, of_ending
 from onnxplain_server.wire import canonical
 
 
@@ -30,7 +30,12 @@ def plot(
             "[default: size]",
         ),
     ] = None,
-    form: Annotated[PlotFormat, typer.Option("--format", help="Output format.")] = PlotFormat.SVG,
+    form: Annotated[
+        PlotFormat | None,
+        typer.Option(
+            "--format", help="Output format.  [default: by the ending of the file; else svg]"
+        ),
+    ] = None,
     output_file: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Output file; default: standard output.")
     ] = None,
@@ -40,5 +45,6 @@ def plot(
 
     with in_short():
         answer = canonical.decode(files.read(response), ExplainResponse)
+        chosen = form or of_ending(PlotFormat, output_file) or PlotFormat.SVG
         with files.destination(output_file) as write:
-            write(drawn(answer, name, measure, form))
+            write(drawn(answer, name, measure, chosen))

@@ -14,7 +14,11 @@ import numpy as np
 from onnxplain_server.core.arrays import Matrix, Vector
 from onnxplain_server.core.model import Note
 from onnxplain_server.effects.weighted_mean import mean
-from onnxplain_server.methods.comparison import Comparison
+from onnxplain_server.methods.comparison import (
+    Comparison,
+    constant_losses,
+    weighted_quantiles,
+)
 from onnxplain_server.methods.losses import Loss, LossParameters
 from onnxplain_server.methods.scores import score
 
@@ -71,7 +75,7 @@ def _not_better(
     comparison: Comparison, actual: Matrix, weights: Vector, losses: Vector, names: tuple[str, ...]
 ) -> list[str]:
     """Compare losses with those of constants, and return the words for those that are no better."""
-    baselines = _constant_losses(comparison, actual, weights)
+    baselines = constant_losses(comparison, actual, weights)
     if comparison.one_hot_target and len(losses) > 1 and not comparison.is_score:
         # A single class may be rare by chance; the sum shows whether the model tells them apart.
         losses, baselines = losses.sum(keepdims=True), baselines.sum(keepdims=True)
@@ -98,47 +102,6 @@ def _comparison_text(loss: Loss | str, name: str, value: float, baseline: float)
     return f"{label} of {name} {value:.4g}, of the constant {baseline:.4g}{r_squared}"
 
 
-def _constant_losses(comparison: Comparison, actual: Matrix, weights: Vector) -> Vector:
-    """Return the loss or score of the best constant prediction: (n_outputs,), or (1,)."""
-    if not comparison.is_score:
-        constants = _best_constants(comparison, actual, weights)
-        return comparison.average(actual, np.broadcast_to(constants, actual.shape), weights)
-    if comparison.loss is Loss.AUC:
-        return np.full(actual.shape[1], 0.5)
-    # A constant prediction is one class in all rows; for a threshold, the class or not.
-    by_largest = comparison.parameters.threshold is None
-    low, high = (-np.inf, np.inf) if not by_largest else (0.0, 1.0)
-    classes = np.eye(actual.shape[1]) if by_largest else np.array([[0.0], [1.0]])
-    candidates = [np.where(row > 0, high, low) for row in classes]
-    scores = [
-        comparison.average(actual, np.broadcast_to(row, actual.shape), weights)
-        for row in candidates
-    ]
-    best: Vector = np.nanmax(scores, axis=0)
-    return best
-
-
-def _best_constants(comparison: Comparison, actual: Matrix, weights: Vector) -> Vector:
-    """Return the constants of least average loss: (n_outputs,)."""
-    match comparison.loss:
-        case Loss.ABSOLUTE_ERROR:
-            return np.array([_quantile(column, weights, 0.5) for column in actual.T])
-        case Loss.PINBALL:
-            level = comparison.parameters.quantile or 0.5
-            return np.array([_quantile(column, weights, level) for column in actual.T])
-        case Loss.MAPE:
-            pairs = ((column, weights / np.abs(column)) for column in actual.T)
-            return np.array([_quantile(column, shares, 0.5) for column, shares in pairs])
-        case _:
-            return mean(actual, weights)
-
-
-def _quantile(values: Vector, weights: Vector, level: float) -> float:
-    order = np.argsort(values, kind="stable")
-    shares = np.cumsum(weights[order])
-    return float(values[order][np.searchsorted(shares, shares[-1] * level)])
-
-
 def _has_skill(comparison: Comparison, actual: Matrix, predicted: Matrix, weights: Vector) -> bool:
     """Return whether a loss or score of the task is better than the constant's, beyond its error.
 
@@ -162,7 +125,7 @@ def _losses(
     """Yield the losses of each row, by the predictions and by a constant: (n_rows,) each."""
     average = np.broadcast_to(mean(actual, weights), actual.shape)
     if not comparison.one_hot_target:
-        median = np.broadcast_to(_medians(actual, weights), actual.shape)
+        median = np.broadcast_to(weighted_quantiles(actual, weights, 0.5), actual.shape)
         for k in range(actual.shape[1]):
             yield (actual - predicted)[:, k] ** 2, (actual - average)[:, k] ** 2
             yield np.abs(actual - predicted)[:, k], np.abs(actual - median)[:, k]
@@ -196,13 +159,3 @@ def _ranks(actual: Matrix, predicted: Matrix, weights: Vector) -> bool:
     with np.errstate(divide="ignore", invalid="ignore"):
         errors = np.sqrt((effective + 1) / (12 * positive * negative))
     return bool((areas - 0.5 > _AREA_ERRORS * errors).any())
-
-
-def _medians(actual: Matrix, weights: Vector) -> Vector:
-    """Return the weighted medians of columns: (n_outputs,)."""
-    medians = []
-    for column in actual.T:
-        order = np.argsort(column, kind="stable")
-        shares = np.cumsum(weights[order])
-        medians.append(column[order][np.searchsorted(shares, shares[-1] / 2)])
-    return np.array(medians)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
 from onnxplain_server.core.arrays import Matrix, Vector
 from onnxplain_server.core.contract_limits import AverageLossOptions
 from onnxplain_server.core.model import Note
@@ -12,7 +14,7 @@ from onnxplain_server.core.table import Table
 from onnxplain_server.effects.engine import Effects
 from onnxplain_server.methods import target
 from onnxplain_server.methods.classes import Outputs
-from onnxplain_server.methods.comparison import Comparison
+from onnxplain_server.methods.comparison import Comparison, constant_losses
 from onnxplain_server.methods.groups import Group
 from onnxplain_server.methods.loss_expression import LossExpression
 from onnxplain_server.methods.loss_notes import floor_note, floor_notes, undefined_notes
@@ -63,6 +65,8 @@ class Result:
         The loss, or its expression.
     total : (n_outputs,)
         Loss of all rows.
+    constant_losses : (n_outputs,)
+        Of the best constant prediction on all rows; empty where it is not known.
     group_column : str
         Empty if rows are not grouped.
     notes : tuple of Note
@@ -72,6 +76,7 @@ class Result:
     losses: tuple[AverageLoss, ...]
     loss: Loss | str
     total: Vector
+    constant_losses: Vector
     group_column: str = ""
     notes: tuple[Note, ...] = ()
 
@@ -127,7 +132,8 @@ def compute(
         *floor_notes(comparison, actual, predicted, weights),
         *undefined_notes([(group.group, group.values) for group in losses], names),
     )
-    return Result(names, losses, comparison.measure, total, options.group_column, notes)
+    constant = np.zeros(0) if expression else constant_losses(comparison, actual, weights)
+    return Result(names, losses, comparison.measure, total, constant, options.group_column, notes)
 
 
 def streamed_result(
@@ -154,4 +160,6 @@ def streamed_result(
         *undefined_notes([(group.group, group.values) for group in losses], names),
     )
     total = sums.losses.sum(axis=0) / whole
-    return Result(names, losses, comparison.measure, total, options.group_column, notes)
+    # The best constant is one of all rows, which have not been read together.
+    constant = np.zeros(0)
+    return Result(names, losses, comparison.measure, total, constant, options.group_column, notes)

@@ -1,4 +1,4 @@
-"""Comparison of predictions with true values, by a loss, a score or an expression."""
+"""Comparison of predictions, or the best constant one, with true values by loss or expression."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from onnxplain_server.core.arrays import Array, Matrix
+from onnxplain_server.core.arrays import Array, Matrix, Vector
 from onnxplain_server.core.contract_limits import AverageLossOptions
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.effects.weighted_mean import mean
@@ -120,3 +120,63 @@ class Comparison:
             return score(self.loss, actual[rows], predicted[rows], weights[rows], threshold)
         expression = expression and expression.take(rows)
         return mean(self.losses(actual[rows], predicted[rows], expression), weights[rows])
+
+
+def constant_losses(comparison: Comparison, actual: Matrix, weights: Vector) -> Vector:
+    """Return the loss or score of the best constant prediction: (n_outputs,), or (1,).
+
+    Parameters
+    ----------
+    comparison : Comparison
+        Resolved; not an expression, whose best constant is not known.
+    actual : (n_rows, n_outputs)
+    weights : (n_rows,)
+        Not all 0.
+    """
+    actual, weights = actual[weights > 0], weights[weights > 0] / weights.max()
+    if not comparison.is_score:
+        constants = _best_constants(comparison, actual, weights)
+        return comparison.average(actual, np.broadcast_to(constants, actual.shape), weights)
+    if comparison.loss is Loss.AUC:
+        return np.full(actual.shape[1], 0.5)
+    # A constant prediction is one class in all rows; for a threshold, the class or not.
+    by_largest = comparison.parameters.threshold is None
+    low, high = (-np.inf, np.inf) if not by_largest else (0.0, 1.0)
+    classes = np.eye(actual.shape[1]) if by_largest else np.array([[0.0], [1.0]])
+    candidates = [np.where(row > 0, high, low) for row in classes]
+    scores = [
+        comparison.average(actual, np.broadcast_to(row, actual.shape), weights)
+        for row in candidates
+    ]
+    best: Vector = np.nanmax(scores, axis=0)
+    return best
+
+
+def _best_constants(comparison: Comparison, actual: Matrix, weights: Vector) -> Vector:
+    """Return the constants of least average loss: (n_outputs,)."""
+    match comparison.loss:
+        case Loss.ABSOLUTE_ERROR:
+            return weighted_quantiles(actual, weights, 0.5)
+        case Loss.PINBALL:
+            return weighted_quantiles(actual, weights, comparison.parameters.quantile or 0.5)
+        case Loss.MAPE:
+            shares = weights[:, np.newaxis] / np.abs(actual)
+            return weighted_quantiles(actual, shares, 0.5)
+        case _:
+            return mean(actual, weights)
+
+
+def weighted_quantiles(values: Matrix, weights: Array, level: float) -> Vector:
+    """Return the least values that hold a share `level` of the weight: (n_columns,).
+
+    Parameters
+    ----------
+    values : (n_rows, n_columns)
+    weights : (n_rows,) or (n_rows, n_columns)
+    """
+    found = []
+    for column, own in zip(values.T, np.broadcast_to(weights.T, values.T.shape), strict=True):
+        order = np.argsort(column, kind="stable")
+        shares = np.cumsum(own[order])
+        found.append(column[order][np.searchsorted(shares, shares[-1] * level)])
+    return np.array(found)

@@ -24,6 +24,20 @@ from onnxplain_server.report.registry import of_method
 _DIGEST_LENGTH = len("sha256:") + 12
 _OPTIONS_LENGTH = 400
 
+_REMARKS = frozenset({
+    "BUDGET_REDUCED",
+    "COLUMNS_BY_POSITION",
+    "CONTRASTS_SAMPLED",
+    "DURATIONS_IN_SECONDS",
+    "OVERVIEW_REDUCED",
+    "PAIRS_SAMPLED",
+    "ROWS_DRAWN",
+    "ROW_BY_ROW",
+    "SEQUENCES_SAMPLED",
+    "TABLE_STREAMED",
+})  # fmt: skip
+"""Warnings that tell how an answer was made; all others tell what may be wrong with it."""
+
 
 class Caution(NamedTuple):
     """A warning: its stable code, and a message."""
@@ -43,6 +57,16 @@ def warnings(answer: ExplainResponse) -> list[Caution]:
     """Return the warnings of an answer."""
     messages: list[Any] = list(answer.warnings)
     return [Caution(_text(m.code), _text(m.message)) for m in messages]
+
+
+def troubles(answer: ExplainResponse) -> list[Caution]:
+    """Return the warnings that tell what may be wrong with the answer."""
+    return [caution for caution in warnings(answer) if caution.code not in _REMARKS]
+
+
+def remarks(answer: ExplainResponse) -> list[Caution]:
+    """Return the warnings that tell how the answer was made."""
+    return [caution for caution in warnings(answer) if caution.code in _REMARKS]
 
 
 def model(description: ModelDescription) -> list[Fact]:

@@ -66,11 +66,13 @@ def of_average_loss(result: AverageLossResult, options: AverageLossOptions) -> I
     loss = loss_of(options)
     grouped = any(one.group for one in result.losses)
     shown, left_out = truncate(result.losses, len(outputs), "further groups")
-    values = np.array([one.values for one in shown])
+    constants = [] if grouped else list(result.constant_losses)
+    values = np.array([*(one.values for one in shown), *([constants] if constants else [])])
     columns = (
         *([Heading(clean(options.group_column or "group"))] if grouped else []),
         *if_several(outputs, Heading("output")),
         Heading(_column(loss, outputs), is_number=True),
+        *([Heading("of the best constant", is_number=True)] if constants else []),
         Heading("weight", is_number=True),
     )
     rows = [
@@ -78,6 +80,7 @@ def of_average_loss(result: AverageLossResult, options: AverageLossOptions) -> I
             *([clean(one.group)] if grouped else []),
             *if_several(outputs, output),
             spell_beside(one.values[column], values),
+            *([spell_beside(constants[column], values)] if constants else []),
             spell_whole(one.weight),
         )
         for one in shown

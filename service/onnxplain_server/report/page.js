@@ -20,3 +20,8 @@ for (const figure of document.querySelectorAll("figure")) {
     figure.querySelector(".plot").textContent = `This plot cannot be drawn: ${error.message}`;
   });
 }
+
+// Paper cannot be unfolded.
+addEventListener("beforeprint", () => {
+  for (const folded of document.querySelectorAll("details")) folded.open = true;
+});

@@ -6,7 +6,8 @@ import base64
 import hashlib
 import json
 import re
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -18,10 +19,11 @@ from onnxplain.v1.plot_pb2 import Plot
 
 from onnxplain_server.core.errors import ExplainError
 from onnxplain_server.plots.elements.labels import clean, distinguish
-from onnxplain_server.report import facts, renderer, summary
+from onnxplain_server.report import facts, key_figures, renderer, summary
 from onnxplain_server.report.finding import Finding
+from onnxplain_server.report.key_figures import KeyFigure
 from onnxplain_server.report.output_names import with_output_names
-from onnxplain_server.report.registry import of_answer, of_method
+from onnxplain_server.report.registry import of_answer, of_method, place
 from onnxplain_server.wire import canonical
 
 # HTML escapes do not work inside <script>, and "</script>" would end the element, "<!--" change
@@ -48,7 +50,6 @@ class Section:
     rows: str = ""
     limits: tuple[str, ...] = ()
     findings: list[Finding] = field(default_factory=list)
-    options: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,10 @@ class _TemplateParser:
     title: str
     sections: list[Section]
     summary: list[str] = field(default_factory=list)
+    key_figures: list[KeyFigure] = field(default_factory=list)
+    options: list[str] = field(default_factory=list)
     warnings: list[facts.Caution] = field(default_factory=list)
+    remarks: list[facts.Caution] = field(default_factory=list)
     model: list[facts.Fact] = field(default_factory=list)
     receipt: list[facts.Fact] = field(default_factory=list)
 
@@ -83,8 +87,11 @@ def of_response(answer: ExplainResponse, file_name: str = "") -> str:
         _TemplateParser(
             summary=summary.of_answer(named),
             title=_title(answer, answer.receipt.model_name or file_name),
+            key_figures=key_figures.of_answer(named),
             sections=_sections(named),
-            warnings=facts.warnings(answer),
+            options=[facts.options(explanation) for explanation in answer.explanations],
+            warnings=facts.troubles(answer),
+            remarks=facts.remarks(answer),
             model=facts.model(answer.model),
             receipt=facts.receipt(answer.receipt),
         )
@@ -106,13 +113,35 @@ def of_plot(plot: Plot) -> str:
 
 
 def _sections(answer: ExplainResponse) -> list[Section]:
+    """Return the sections in the order of reading; losses of all rows, mere numbers, share one."""
     titles = distinguish(facts.title(explanation) for explanation in answer.explanations)
-    return [
-        _section(explanation, title, findings)
-        for explanation, title, findings in zip(
-            answer.explanations, titles, of_answer(answer), strict=True
+    parts = list(zip(answer.explanations, titles, of_answer(answer), strict=True))
+    plain = [part for part in parts if key_figures.is_of_all_rows(part[0])]
+    others = [part for part in parts if not key_figures.is_of_all_rows(part[0])]
+    others.sort(key=lambda part: place(part[0].WhichOneof("result") or ""))
+    sections = [*(_section(*part) for part in others), *_losses(plain)]
+    told: set[tuple[str, ...]] = set()
+    for k, section in enumerate(sections):
+        # Explanations by one method have the same limits.
+        sections[k] = replace(section, limits=() if section.limits in told else section.limits)
+        told.add(section.limits)
+    return sections
+
+
+def _losses(parts: list[tuple[Explanation, str, list[Finding]]]) -> Iterator[Section]:
+    """Join the losses of all rows; a plot of a single bar would say no more than its number."""
+    made = [_section(*part) for part in parts]
+    if made:
+        several = [
+            explanation for explanation, _, _ in parts if not key_figures.is_single(explanation)
+        ]
+        yield replace(
+            made[0],
+            title=made[0].title if len(made) == 1 else of_method("average_loss").title,
+            rows="; ".join(dict.fromkeys(section.rows for section in made)),
+            figures=[_figure(plot) for explanation in several for plot in explanation.plots],
+            findings=[finding for section in made for finding in section.findings],
         )
-    ]
 
 
 def _section(explanation: Explanation, title: str, findings: list[Finding]) -> Section:
@@ -124,7 +153,6 @@ def _section(explanation: Explanation, title: str, findings: list[Finding]) -> S
         limits=report.limits,
         figures=[_figure(plot) for plot in explanation.plots],
         findings=findings,
-        options=facts.options(explanation),
     )
 
 

@@ -43,6 +43,9 @@ class MethodReport:
     limits: tuple[str, ...] = ()
 
 
+_FIRST = ("permutation_importance", "partial_dependence", "interactions")
+"""What a reader wants first: which features matter, how, and which act together."""
+
 _FINDINGS: dict[str, Callable[[Explanation], Iterable[Finding]]] = {
     "interactions": lambda e: effect_findings.of_interactions(e.interactions),
     "partial_dependence": lambda e: effect_findings.of_partial_dependence(e.partial_dependence),
@@ -74,6 +77,11 @@ def of_method(method: str) -> MethodReport:
     texts = _texts()[method]
     limits = tuple(texts["limits"])
     return MethodReport(_FINDINGS[method], texts["title"], texts["question"], limits)
+
+
+def place(method: str) -> int:
+    """Return the place of a method in a report; those of one place stay as they were asked."""
+    return _FIRST.index(method) if method in _FIRST else len(_FIRST)
 
 
 def of_answer(answer: ExplainResponse) -> list[list[Finding]]:

@@ -12,7 +12,7 @@ from onnxplain_server.adapters.storage.layered_cache import LayeredCache
 from onnxplain_server.adapters.storage.memory_cache import MemoryCache
 from onnxplain_server.adapters.storage.redis_cache import RedisCache
 from onnxplain_server.adapters.storage.redis_connection import TIMEOUT_SECONDS, RedisConnection
-from onnxplain_server.adapters.storage.redis_lease import Leases
+from onnxplain_server.adapters.storage.redis_lease import LEASE_SECONDS, Leases
 from onnxplain_server.adapters.storage.signing import Signer
 from onnxplain_server.core.errors import ExplainError, Reason
 
@@ -23,7 +23,7 @@ LONG_SECONDS = 60.0
 @pytest.fixture(autouse=True)
 def _done_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
     """On such a machine, who waits may sleep longer than a second."""
-    monkeypatch.setattr(redis_lease, "_DONE_MILLISECONDS", 600_000)
+    monkeypatch.setattr(redis_lease, "_DONE_MILLISECONDS", round(1000 * LEASE_SECONDS))
 
 
 def patient() -> bool:
@@ -135,11 +135,11 @@ class OftenRenewed(Leases):
 
 
 def test_a_lease_is_kept_for_as_long_as_the_work_takes(
-    redis_server, link_to: Callable[..., RedisConnection], there: Leases, soon: Callable[..., bool]
+    redis_server, link_to: Callable[..., RedisConnection], soon: Callable[..., bool]
 ) -> None:
     """Whenever half of its time is over, it is renewed."""
-    holder = Holder(OftenRenewed(link_to(redis_server.url), seconds=0.2))
-    asker = Asker(there)
+    here, there = (OftenRenewed(link_to(redis_server.url), seconds=0.2) for _ in range(2))
+    holder, asker = Holder(here), Asker(there)
     (key,) = redis_server.keys("lease")
     for _ in range(3):
         redis_server.admin.pexpire(key, 500_000)
@@ -195,13 +195,14 @@ def test_work_of_a_replica_that_was_killed_is_taken_over_when_its_lease_ends(
 
 
 @pytest.mark.parametrize("value", ["token of nobody", "done", ""])
-def test_a_lease_without_a_time_to_live_is_taken_over_at_once(
-    redis_server, there: Leases, value: str
+@pytest.mark.parametrize("seconds", [None, 365 * 86_400])
+def test_a_lease_without_a_time_to_live_or_with_a_longer_one_is_taken_over_at_once(
+    redis_server, there: Leases, value: str, seconds: int | None
 ) -> None:
     """Nobody renews or releases it, so that all would wait for it as long as they may."""
     with there.single_flight("a", patient):
         (key,) = redis_server.keys("lease")
-    redis_server.admin.set(key, value)
+    redis_server.admin.set(key, value, ex=seconds)
 
     with there.single_flight("a", never) as first:
         assert first

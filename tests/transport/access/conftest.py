@@ -71,7 +71,7 @@ class Provider:
             "/keys": {"keys": [self._public(name, key) for name, key in self.keys.items()]},
         }
 
-    def token(self, name: str = "first", algorithm: str = "RS256", **claims) -> str:
+    def token(self, name: str = "first", algorithm: str = "RS256", headers=None, **claims) -> str:
         """Sign a good token; a claim given as None is left out."""
         now = int(time.time())
         good = {
@@ -82,7 +82,9 @@ class Provider:
             "iat": now,
         }
         given = {claim: value for claim, value in (good | claims).items() if value is not None}
-        return jwt.encode(given, self.keys[name], algorithm, headers={"kid": name})
+        return jwt.encode(
+            given, self.keys[name], algorithm, headers={"kid": name, **(headers or {})}
+        )
 
     @staticmethod
     def _public(name: str, key) -> dict[str, Any]:

@@ -175,6 +175,10 @@ def changed(provider) -> str:
 
 
 REFUSED: dict[str, Callable[[Any], str]] = {
+    "padded": lambda p: p.token() + "==",
+    "an ID token by its claims": lambda p: p.token(at_hash="hash"),
+    "an ID token by its type": lambda p: p.token(typ="ID"),
+    "of another type": lambda p: p.token(headers={"typ": "logout+jwt"}),
     "expired": lambda p: p.token(exp=int(time.time()) - 60),
     "not valid yet": lambda p: p.token(nbf=int(time.time()) + 600),
     "for another audience": lambda p: p.token(aud="another"),

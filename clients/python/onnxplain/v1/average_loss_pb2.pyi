@@ -60,12 +60,14 @@ class AverageLossOptions(_message.Message):
     def __init__(self, loss: _Optional[_Union[AverageLossOptions.Loss, str]] = ..., target_columns: _Optional[_Iterable[str]] = ..., one_hot_target: bool = ..., sum_outputs: bool = ..., group_column: _Optional[str] = ..., group_count: _Optional[int] = ..., loss_expression: _Optional[str] = ..., quantile: _Optional[float] = ..., threshold: _Optional[float] = ..., probability_floor: _Optional[float] = ...) -> None: ...
 
 class AverageLossResult(_message.Message):
-    __slots__ = ("output_names", "losses")
+    __slots__ = ("output_names", "losses", "constant_losses")
     OUTPUT_NAMES_FIELD_NUMBER: _ClassVar[int]
     LOSSES_FIELD_NUMBER: _ClassVar[int]
+    CONSTANT_LOSSES_FIELD_NUMBER: _ClassVar[int]
     output_names: _containers.RepeatedScalarFieldContainer[str]
     losses: _containers.RepeatedCompositeFieldContainer[AverageLoss]
-    def __init__(self, output_names: _Optional[_Iterable[str]] = ..., losses: _Optional[_Iterable[_Union[AverageLoss, _Mapping]]] = ...) -> None: ...
+    constant_losses: _containers.RepeatedScalarFieldContainer[float]
+    def __init__(self, output_names: _Optional[_Iterable[str]] = ..., losses: _Optional[_Iterable[_Union[AverageLoss, _Mapping]]] = ..., constant_losses: _Optional[_Iterable[float]] = ...) -> None: ...
 
 class AverageLoss(_message.Message):
     __slots__ = ("group", "values", "weight")

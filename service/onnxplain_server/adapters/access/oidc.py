@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
@@ -13,6 +14,15 @@ from onnxplain_server.core.errors import ExplainError, Reason
 _LEEWAY_SECONDS = 5.0
 
 _NAME_LIMIT = 256
+
+_COMPACT = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*")
+"""JWS in its compact form (RFC 7515, section 7.1), in which base64url has no padding."""
+
+_TYPES = frozenset({"", "jwt", "at+jwt", "application/at+jwt"})
+"""Types (`typ`) of access tokens; RFC 9068 asks for the last two, and many providers say JWT."""
+
+_OF_ID_TOKENS = ("at_hash", "c_hash")
+"""Claims of ID tokens alone (OpenID Connect Core, section 3.3.2.11)."""
 
 _FAULTS: Mapping[type[jwt.PyJWTError], str] = {
     jwt.ExpiredSignatureError: "the token has expired; get a new one",
@@ -60,6 +70,8 @@ class Oidc:
 
     def verify(self, token: str, wait: bool) -> str | None:
         """Return the caller; None for text that is no JWT, ExplainError for an invalid JWT."""
+        if not _COMPACT.fullmatch(token):
+            return None
         try:
             header = jwt.get_unverified_header(token)
         except jwt.PyJWTError:
@@ -67,8 +79,12 @@ class Oidc:
         algorithm = str(header.get("alg"))
         if algorithm not in self._algorithms:
             raise _refused("the token is signed with an algorithm that this server does not accept")
+        if str(header.get("typ") or "").lower() not in _TYPES:
+            raise _refused("the token's type is none of access tokens")
         key = self._find(header.get("kid"), algorithm, wait=wait)
         claims = self._claims(token, key, algorithm)
+        if claims.get("typ") == "ID" or any(claim in claims for claim in _OF_ID_TOKENS):
+            raise _refused("the token is an ID token; send the access token")
         return f"oidc:{self._issuer}#{self._name(claims)}"
 
     def _claims(self, token: str, key: jwt.PyJWK, algorithm: str) -> Mapping[str, Any]:

@@ -33,10 +33,11 @@ redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
 return 1
 """
 
-# Every lease has a time to live: one without (-1) was overwritten, and nobody renews or releases
-# it. A script, so that one of several waiters takes it over.
+# Every lease has a time to live, the same on all replicas: one without (-1), or with a longer one,
+# was overwritten, and nobody renews or releases it. A script, so that one waiter takes it over.
 _TAKE_OVER = """
-if redis.call('PTTL', KEYS[1]) ~= -1 then return 0 end
+local left = redis.call('PTTL', KEYS[1])
+if left ~= -1 and left <= tonumber(ARGV[2]) then return 0 end
 redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
 return 1
 """
@@ -57,7 +58,7 @@ class Leases:
     A lease only saves work: after the loss of one, or of Redis, the same
     numbers are computed twice, but never missed. The lease of a holder that
     was killed or frozen expires; one that was overwritten without a time to
-    live is taken over at once.
+    live, or with a longer one than leases have, is taken over at once.
 
     Parameters
     ----------

@@ -19,13 +19,18 @@ from onnxplain_server.cli.connection import (
 )
 from onnxplain_server.cli.failure import CommandError, in_short
 from onnxplain_server.cli.output import formatting, progress
-from onnxplain_server.cli.output.formats import DEFAULT_OUTPUT, Output, is_for_terminal
+from onnxplain_server.cli.output.formats import (
+    DEFAULT_FILE_OUTPUT,
+    Output,
+    is_for_terminal,
+    of_ending,
+)
 
 
 # Long: typer makes one flag from each parameter.
 def wait(
     name: Annotated[str, typer.Argument(metavar="OPERATION", help="Name that `start` printed.")],
-    output: Annotated[Output | None, typer.Option(help=DEFAULT_OUTPUT)] = None,
+    output: Annotated[Output | None, typer.Option(help=DEFAULT_FILE_OUTPUT)] = None,
     output_file: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Output file; default: standard output.")
     ] = None,
@@ -60,5 +65,6 @@ def wait(
                 message = f"the operation is {operation.state} after {timeout:g} s; wait again"
                 raise CommandError("OPERATION_NOT_DONE", message)
             answer = operation.result().message
+            output = output or of_ending(Output, output_file)
             to_terminal = is_for_terminal(output_file)
             write(formatting.formatted(answer, output, "", to_terminal=to_terminal))

@@ -15,6 +15,7 @@ from onnxplain_server.plots.elements.labels import clean
 from onnxplain_server.plots.elements.naming import class_phrase
 from onnxplain_server.plots.elements.number_formats import spell_beside
 from onnxplain_server.report.finding import joined
+from onnxplain_server.report.key_figures import r_squared
 from onnxplain_server.report.loss_findings import loss_of
 from onnxplain_server.report.sentences.effects import largest
 from onnxplain_server.report.sentences.words import few_of, for_output
@@ -76,12 +77,32 @@ def of_average_loss(explanation: Explanation) -> Iterator[str]:
     loss = loss_of(explanation.options.average_loss)
     name = loss_names.heading(loss, tuple(outputs))
     is_score = loss_names.is_score(loss)
-    column = int(np.argmin(values.min(axis=0)) if is_score else np.argmax(values.max(axis=0)))
     if len(values) == 1:
-        yield f"{name}{_worst(values[0], outputs, is_score=is_score)}."
+        compared = _beside_constant(explanation, name)
+        yield compared or f"{name}{_worst(values[0], outputs, is_score=is_score)}."
         return
+    column = int(np.argmin(values.min(axis=0)) if is_score else np.argmax(values.max(axis=0)))
     groups = [clean(one.group) for one in result.losses]
     yield f"{name}{for_output(outputs, column)} {_extent(values[:, column], groups)}."
+
+
+def _beside_constant(explanation: Explanation, name: str) -> str:
+    """Compare the only loss with that of the best constant; empty where that is not known."""
+    result = explanation.average_loss
+    if len(result.constant_losses) != 1:
+        return ""
+    pair = np.array([*result.losses[0].values, *result.constant_losses])
+    own, constant = (spell_beside(value, pair) for value in pair)
+    share = r_squared(explanation)
+    if not np.isfinite(share):
+        return f"{name} is {own}, of the best constant prediction {constant}."
+    roots = np.sqrt(pair)
+    own, constant = (spell_beside(value, roots) for value in roots)
+    output = clean(result.output_names[0])
+    return (
+        f"R² is {spell_beside(share, np.ones(1))}: the root mean squared error of {output} is "
+        f"{own}, that of its mean {constant}."
+    )
 
 
 def _worst(values: Vector, outputs: Sequence[str], *, is_score: bool) -> str:

@@ -1,0 +1,77 @@
+"""Key figures of a report: losses and scores of all rows, beside those of the best constant."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from onnxplain.v1.explanation_service_pb2 import ExplainResponse, Explanation
+
+from onnxplain_server.methods.losses import Loss
+from onnxplain_server.plots.elements import loss_names
+from onnxplain_server.plots.elements.labels import clean
+from onnxplain_server.plots.elements.naming import TOTAL, in_units_of
+from onnxplain_server.plots.elements.number_formats import spell_beside
+from onnxplain_server.report.loss_findings import loss_of
+
+_MOST = 8
+"""Key figures of a page; the tables have all losses."""
+
+
+class KeyFigure(NamedTuple):
+    """A number with its name, its unit, and what it compares with, or an empty text."""
+
+    name: str
+    value: str
+    unit: str
+    beside: str
+
+
+def of_answer(answer: ExplainResponse) -> list[KeyFigure]:
+    """Return the key figures of an answer whose outputs have their names for reports."""
+    plain = filter(is_of_all_rows, answer.explanations)
+    return [figure for explanation in plain for figure in _of_losses(explanation)][:_MOST]
+
+
+def is_of_all_rows(explanation: Explanation) -> bool:
+    """Return whether these are losses of all rows together."""
+    losses = explanation.average_loss.losses
+    return explanation.HasField("average_loss") and len(losses) == 1 and not losses[0].group
+
+
+def is_single(explanation: Explanation) -> bool:
+    """Return whether this is a single loss."""
+    return is_of_all_rows(explanation) and len(explanation.average_loss.output_names) == 1
+
+
+def r_squared(explanation: Explanation) -> float:
+    """Return R² of the only output; NaN where the loss is another, or the constant's not known."""
+    options, result = explanation.options.average_loss, explanation.average_loss
+    is_of_numbers = loss_of(options) is Loss.SQUARED_ERROR and not options.one_hot_target
+    if not is_of_numbers or not is_single(explanation) or not any(result.constant_losses):
+        return math.nan
+    return 1 - result.losses[0].values[0] / result.constant_losses[0]
+
+
+def _of_losses(explanation: Explanation) -> Iterator[KeyFigure]:
+    result = explanation.average_loss
+    loss = loss_of(explanation.options.average_loss)
+    outputs = list(result.output_names)
+    unit = in_units_of(loss_names.unit(loss), outputs)
+    values, constants = np.array(result.losses[0].values), np.array(result.constant_losses)
+    name = loss_names.name(loss)
+    if math.isfinite(share := r_squared(explanation)):
+        yield KeyFigure(
+            "R²", spell_beside(share, np.array([1.0])), "", "1 is perfect, 0 the mean alone"
+        )
+        name, unit = f"root {name}", in_units_of(loss_names.unit(Loss.ABSOLUTE_ERROR), outputs)
+        values, constants = np.sqrt(values), np.sqrt(constants)
+    name = name[0].upper() + name[1:]
+    for column, output in enumerate(outputs):
+        if math.isfinite(values[column]):
+            named = name if outputs in ([TOTAL], [output]) else f"{name}, {clean(output)}"
+            constant = spell_beside(constants[column], values) if constants.size else ""
+            beside = constant and f"the best constant: {constant}"
+            yield KeyFigure(named, spell_beside(values[column], values), unit, beside)
