@@ -23,7 +23,10 @@ from onnxplain_server.adapters.onnx.analysis.graph import Graph
 from onnxplain_server.adapters.onnx.column_names import column_names
 from onnxplain_server.adapters.runner.in_process import InProcess
 from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.model import Input
+from onnxplain_server.core.rows import bind
 from onnxplain_server.explain.far_from_target import far_from_target
+from onnxplain_server.explain.rows.position_notes import position_notes
 from onnxplain_server.methods import partial_dependence
 from onnxplain_server.methods.comparison import Comparison
 from onnxplain_server.methods.losses import Loss, LossParameters
@@ -141,7 +144,59 @@ def test_columns_that_are_only_numbered_are_taken_by_position(ask: Ask) -> None:
     answer = ask(named, numbered)
 
     assert loss(answer) == loss(ask(model, columns))
-    assert "1 'f0'" in warning(answer, "COLUMNS_BY_POSITION")
+    told = warning(answer, "COLUMNS_BY_POSITION")
+    assert told.startswith("The names of the model or of the table only count")
+    assert "1 'the " in told
+
+
+def test_columns_of_an_array_have_the_models_names_unless_the_request_counts(ask: Ask) -> None:
+    model, columns = read_case()
+    names = [name for name in columns if name != "y"]
+    numbered = {n if n == "y" else f"f{j}": v for j, (n, v) in enumerate(columns.items())}
+
+    def curve(feature: str) -> tuple[str, list[float]]:
+        method = {"partial_dependence": {"features": [{"names": [feature]}]}}
+        answer = ask(naming(model, names), numbered, methods=[method])
+        [found] = answer.explanations[0].partial_dependence.curves
+        return found.features[0], list(found.values)
+
+    assert curve(names[1]) == (names[1], curve("f1")[1])
+    assert curve("f1")[0] == "f1"
+
+
+@pytest.mark.parametrize(
+    ("carried", "table", "bound", "told"),
+    [
+        pytest.param("aba", "bxa", "", "'a' more than once", id="a name twice"),
+        pytest.param("aba", "abc", "abc", "'a' more than once", id="twice, and the order fits"),
+        pytest.param(["a", "", "b"], "bxa", "axb", "empty name in place 2", id="one is left"),
+        pytest.param(["", "", "b"], "bxa", "", "empty name in place 1", id="two are left"),
+        pytest.param("aab", "xyz", "", "'a' more than once", id="other names"),
+        pytest.param("abcd", "bac", "", "4 names for 3 columns", id="another order"),
+        pytest.param("abcd", "acd", "acd", "4 names for 3 columns", id="the same order"),
+        pytest.param("ab", "xyz", "xyz", "2 names for 3 columns", id="names of something else"),
+    ],
+)
+def test_names_that_do_not_tell_each_column_are_told_and_not_ignored(
+    make, carried, table: str, bound: str, told: str
+) -> None:
+    """Columns are bound where the names that tell leave one way, or agree with the order."""
+    model = load_model(Path(__file__).parents[1] / "models" / "batch_of_one.onnx")
+    named = column_names(Graph(naming(model, [*carried])), 3)
+    matrix = Input("X", "double", 3, *named)
+    rows = make.table({name: np.arange(3.0) for name in table})
+
+    if not bound:
+        with pytest.raises(ExplainError) as refused:
+            bind([matrix], rows, (), ("", ""))
+        assert refused.value.field == "feature_columns"
+        assert told in refused.value.message
+        return
+    features = bind([matrix], rows, (), ("", ""))
+
+    assert "".join(features.names) == bound
+    (note,) = position_notes(features)
+    assert told in note.message
 
 
 @pytest.mark.parametrize("method", ["average_loss", "permutation_importance"])
@@ -233,9 +288,9 @@ def test_a_model_tells_the_names_that_it_carries(
 ) -> None:
     model = load_model(Path(__file__).parents[1] / "models" / "batch_of_one.onnx")
     model.metadata_props.add(key=key, value=value)
-    assert column_names(Graph(model), 3) == names
+    assert column_names(Graph(model), 3).names == names
     model.graph.input[0].doc_string = '["u", "v", "w"]'
-    assert column_names(Graph(model), 3) == (names or ("u", "v", "w"))
+    assert column_names(Graph(model), 3).names == (names or ("u", "v", "w"))
 
 
 def test_a_description_has_the_names(runner: InProcess, make) -> None:

@@ -35,6 +35,8 @@ class Table:
     texts : callable (name) -> (n_sent,) of str objects, or None
         Reads a column as it stands in a file that has no types, of all rows as sent; None for
         tables with types.
+    named_in_order : bool
+        Whether its columns only counted, and have the model's names in their order.
     """
 
     columns: Mapping[str, Array]
@@ -43,6 +45,7 @@ class Table:
     sent_rows: Indices | None = None
     durations: tuple[str, ...] = ()
     texts: Callable[[str], Array] | None = None
+    named_in_order: bool = False
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -107,6 +110,19 @@ class Table:
         columns = NamedColumns({**self.stored, **read})
         unreadable = {name: kind for name, kind in self.unreadable.items() if name not in read}
         return replace(self, columns=columns, unreadable=unreadable)
+
+    def named(self, names: Mapping[str, str]) -> Table:
+        """Give columns other names, as a model has them, in their order."""
+        own = {new: old for old, new in names.items()}
+        texts = self.texts
+        return replace(
+            self,
+            columns=NamedColumns({names.get(n, n): each for n, each in self.stored.items()}),
+            unreadable={names.get(n, n): kind for n, kind in self.unreadable.items()},
+            durations=tuple(names.get(n, n) for n in self.durations),
+            texts=texts and (lambda name: texts(own.get(name, name))),
+            named_in_order=True,
+        )
 
     def as_sent(self, rows: Indices) -> Indices:
         """Return the positions of rows in the table as sent: (n,)."""

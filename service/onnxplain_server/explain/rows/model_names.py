@@ -1,0 +1,51 @@
+"""Names of a model for the columns of a table that only count, as those of an array do."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+from onnxplain_server.core.binding.column_order import is_numbered
+from onnxplain_server.core.model import HasInputs
+from onnxplain_server.core.table import Table
+from onnxplain_server.explain.question import Question
+
+
+def with_model_names(table: Table, question: Question, model: HasInputs | None) -> Table:
+    """Give columns that only count the names that the model has for as many, in their order.
+
+    A request that calls columns by their numbers keeps these.
+    """
+    if model is None or len(model.inputs) != 1 or question.feature_columns:
+        return table
+    [matrix] = model.inputs
+    others = (question.target_column, question.weight_column)
+    present = (*table.columns, *table.unreadable)
+    rest = tuple(name for name in present if name not in others)
+    is_taken = matrix.name in rest or not set(present).isdisjoint(matrix.columns)
+    if question.input_columns or is_taken or len(rest) != len(matrix.columns):
+        return table
+    print("DBG", rest, matrix, is_taken, sorted({w for t in _texts(question) for w in re.findall(r"\w+", t)}), flush=True)
+    if not is_numbered(rest) or is_numbered(matrix.columns) or _mentions(question, rest):
+        return table
+    return table.named(dict(zip(rest, matrix.columns, strict=True)))
+
+
+def _mentions(question: Question, names: tuple[str, ...]) -> bool:
+    words = {word for text in _texts(question) for word in re.findall(r"\w+", text)}
+    return not words.isdisjoint(names)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Yield all texts of a question and its methods."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        yield from _texts((*value, *value.values()))
+    elif isinstance(value, tuple | list):
+        for item in value:
+            yield from _texts(item)
+    elif is_dataclass(value):
+        yield from _texts(tuple(getattr(value, field.name) for field in fields(value)))
