@@ -1,4 +1,4 @@
-"""Names of a model for the columns of a table that only count, as those of an array do."""
+"""Names of a model for the columns of an array, which has none: f0, f1, ..."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
 
-from onnxplain_server.core.binding.column_order import is_numbered
 from onnxplain_server.core.model import HasInputs
 from onnxplain_server.core.table import Table
 from onnxplain_server.explain.question import Question
 
 
 def with_model_names(table: Table, question: Question, model: HasInputs | None) -> Table:
-    """Give columns that only count the names that the model has for as many, in their order.
+    """Give the columns of an array the names that the model has for as many, in their order.
 
     A request that calls columns by their numbers keeps these.
     """
@@ -27,8 +26,7 @@ def with_model_names(table: Table, question: Question, model: HasInputs | None) 
     is_taken = matrix.name in rest or not set(present).isdisjoint(matrix.columns)
     if question.input_columns or is_taken or len(rest) != len(matrix.columns):
         return table
-    print("DBG", rest, matrix, is_taken, sorted({w for t in _texts(question) for w in re.findall(r"\w+", t)}), flush=True)
-    if not is_numbered(rest) or is_numbered(matrix.columns) or _mentions(question, rest):
+    if rest != tuple(f"f{j}" for j in range(len(rest))) or _mentions(question, rest):
         return table
     return table.named(dict(zip(rest, matrix.columns, strict=True)))
 

@@ -23,8 +23,8 @@ def position_notes(features: Features) -> tuple[Note, ...]:
     if len(columns) > _LISTED_COLUMNS:
         columns[_LISTED_COLUMNS - 1 : -1] = ["…"]
     message = (
-        f"{features.order_reason or _UNNAMED}: {', '.join(columns)}. Name them in the model's order "
-        "in feature_columns."
+        f"{features.order_reason or _UNNAMED}: {', '.join(columns)}. Name them in the model's "
+        "order in feature_columns."
     )
     return (Note("COLUMNS_BY_POSITION", message),)
 
