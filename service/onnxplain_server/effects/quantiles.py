@@ -92,7 +92,7 @@ def _binned_around(values: Vector, common: Vector, bin_count: int) -> Vector:
 
 def shared_out(total: int, sizes: Vector | Indices) -> Indices:
     """Share out `total`, at least one to each, in proportion to sizes: (n,)."""
-    ideal = (total - len(sizes)) * sizes / sizes.sum()
+    ideal = (total - len(sizes)) * sizes / (sizes.sum() or 1)
     shares: Indices = 1 + np.floor(ideal).astype(np.intp)
     largest = np.argsort(np.floor(ideal) - ideal, kind="stable")
     shares[largest[: total - shares.sum()]] += 1

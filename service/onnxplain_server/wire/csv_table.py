@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE, getincrementaldecoder
 from collections.abc import Collection, Iterable, Sequence
 
 import numpy as np
@@ -12,6 +13,8 @@ import pyarrow.compute
 import pyarrow.csv
 
 from onnxplain_server.core.arrays import Array
+
+UTF_16_MARKS = (BOM_UTF16_LE, BOM_UTF16_BE)
 
 _QUOTED = re.compile(rb'"[^"]*"')
 _SEPARATOR_LINE = re.compile(rb"\A(?:\xef\xbb\xbf)?sep=[,;\t]\r?\n")
@@ -25,7 +28,7 @@ def parse_csv(
     """Parse CSV; separators are commas, or semicolons or tabs if the header row has no comma.
 
     With semicolons, columns of numbers with decimal commas are numbers. Excel's first line "sep=;"
-    is left out.
+    is left out. UTF-16, as PowerShell writes it, is known by its byte order mark.
 
     Parameters
     ----------
@@ -40,6 +43,7 @@ def parse_csv(
     ValueError
         If some columns have decimal commas and others decimal points.
     """
+    content = as_utf_8(content)
     content = content[separator_line_size(content) :]
     separator = separator_of(content)
     table = _read(content, separator, columns, texts)
@@ -87,11 +91,18 @@ class CsvTexts:
 
 def header_names(start: bytes) -> Sequence[str] | None:
     """Return the names of the columns by the start of a file; None if that ends before they do."""
+    if start.startswith(UTF_16_MARKS):  # possibly cut within a character
+        start = getincrementaldecoder("utf-16")().decode(start).encode()
     content = start[separator_line_size(start) :]
     if (header := _LINE.match(content)) is None:
         return None
     names: Sequence[str] = _read(header[0], separator_of(content), None, ()).column_names
     return names
+
+
+def as_utf_8(content: bytes) -> bytes:
+    """Return text in UTF-8 that may be UTF-16; ValueError where that is broken."""
+    return content.decode("utf-16").encode() if content.startswith(UTF_16_MARKS) else content
 
 
 def separator_line_size(start: bytes) -> int:

@@ -116,6 +116,8 @@ def _parse(source: str, content: bytes | memoryview, path: str) -> pa.Table:
         raise
     except (pa.ArrowException, OSError, ValueError) as error:
         cause = str(error).partition("\n")[0][:200]
+        if isinstance(error, UnicodeDecodeError):
+            cause = "its text is neither UTF-8, nor UTF-16 with a byte order mark; save it as UTF-8"
         raise ExplainError(
             Reason.INVALID_TABLE,
             f"the table cannot be read as {source}: {cause}",

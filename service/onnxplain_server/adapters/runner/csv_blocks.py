@@ -16,6 +16,7 @@ import pyarrow.csv
 import pyarrow.ipc
 
 from onnxplain_server.wire.csv_table import (
+    UTF_16_MARKS,
     check_decimal_points,
     has_decimal_commas,
     separator_line_size,
@@ -52,6 +53,14 @@ def open_content(path: Path) -> pa.NativeFile:
     return pa.input_stream(str(path), compression="gzip" if is_gzipped(path) else None)
 
 
+def open_text(path: Path) -> pa.NativeFile:
+    """Open a file, unpacked, and as UTF-8 where it is UTF-16."""
+    with open_content(path) as file:
+        is_utf_16 = file.read(2) in UTF_16_MARKS
+    opened = open_content(path)
+    return pa.transcoding_input_stream(opened, "utf-16", "utf-8") if is_utf_16 else opened
+
+
 def convert_csv(path: Path, arrow: Path, texts: Collection[str] = ()) -> None:
     """Write the rows of a CSV file, also a gzipped one, as an Arrow IPC file.
 
@@ -82,7 +91,7 @@ class _CsvReader:
     def __init__(self, path: Path, texts: Collection[str]) -> None:
         self._path = path
         self._texts = texts
-        with open_content(path) as file:
+        with open_text(path) as file:
             start = file.read(_START_BYTES)
         self._skipped = separator_line_size(start)
         self.separator = separator_of(start[self._skipped :])
@@ -100,7 +109,7 @@ class _CsvReader:
 
     def _first_types(self, decimal_point: str) -> dict[str, pa.DataType]:
         """Return types that fit the first block."""
-        with open_content(self._path) as file:
+        with open_text(self._path) as file:
             schema = self._open(file, None, decimal_point).schema
         return {
             field.name: pa.string() if field.name in self._texts else field.type for field in schema
@@ -111,7 +120,7 @@ class _CsvReader:
         schema = pa.schema(list(types.items()))
         try:
             with (
-                open_content(self._path) as file,
+                open_text(self._path) as file,
                 pa.ipc.new_file(str(arrow), schema) as writer,
             ):
                 for batch in self._open(file, types, decimal_point):

@@ -15,8 +15,8 @@ from onnxplain.v1.table_pb2 import Table
 
 from onnxplain_server.adapters.sources.cache_lookup import CacheLookup
 from onnxplain_server.adapters.sources.canonical_uri import canonical, canonical_prefix
-from onnxplain_server.adapters.sources.fetcher import LIBRARIES, table_addresses
 from onnxplain_server.adapters.sources.local_endpoints import LocalEndpoints
+from onnxplain_server.adapters.sources.named_addresses import LIBRARIES, table_addresses
 from onnxplain_server.adapters.sources.source_list import (
     ANY_NETWORK,
     SourceEntry,

@@ -15,7 +15,7 @@ from onnxplain_server.adapters.sources.tables.reading_plan import plan
 from onnxplain_server.adapters.sources.tables.result_stream import ResultStream
 from onnxplain_server.adapters.sources.tables.selection import Selection
 from onnxplain_server.adapters.sources.tables.sequential_file import head_of, whole_of
-from onnxplain_server.wire.csv_table import header_names, parse_csv
+from onnxplain_server.wire.csv_table import as_utf_8, header_names, parse_csv
 
 _HEADER_BYTES = 64 << 10
 
@@ -78,5 +78,6 @@ class CsvTable:
             while (names := header_names(content)) is None:
                 # Without a line break, the file is its header row.
                 more = bytes(head.read(max(len(content), _HEADER_BYTES)))
+                content = content if more else as_utf_8(content)
                 content += more or b'"\n'[content.count(b'"') % 2 == 0 :]
             return pa.schema([(name, pa.null()) for name in names])
