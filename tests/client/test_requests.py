@@ -21,6 +21,7 @@ from onnxplain import (
     Swarm,
 )
 from onnxplain.requests import to_request
+from onnxplain.requests.rows import to_describe_request, to_predict_request
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest, MethodOptions
 
 ROWS = {"age": [20.0, 30.0], "bmi": [21.0, 22.0]}
@@ -70,6 +71,37 @@ def test_an_unknown_name_lists_the_methods() -> None:
 def test_something_else_than_a_method_is_refused(method: Any, said: str) -> None:
     with pytest.raises(TypeError, match=said):
         to_request(None, None, method)
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (
+            lambda: to_request(None, None, seed=2**31),
+            "seed is 2147483648; it must be a whole number of at most 2147483647",
+        ),
+        (lambda: to_request(None, None, row_count=2.5), "row_count is 2.5; it must be a whole"),
+        (
+            lambda: to_request(None, None, output_indices=[0, 2**31]),
+            r"output_indices is \[0, 2147483648\]; it must be a list, and each entry a whole",
+        ),
+        (
+            lambda: to_request(None, None, feature_columns=[3]),
+            r"feature_columns is \[3\]; it must be a list, and each entry text",
+        ),
+        (lambda: to_request(None, None, budget_seconds="1 s"), "budget_seconds is '1 s'; it must"),
+        (
+            lambda: PartialDependence(grid_size=2**31).to_message(),
+            "grid_size is 2147483648; it must be a whole number of at most 2147483647",
+        ),
+        (lambda: FirmSequences(column=3).to_message(), "column is 3; it must be text"),
+        (lambda: to_predict_request(MODEL, ROWS, rows=[2**40]), "row_indices is .* whole number"),
+        (lambda: to_describe_request(ROWS, row_count=2**31), "row_count is 2147483648; it must"),
+    ],
+)
+def test_a_value_that_does_not_fit_is_told_by_its_field(make: Any, said: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=said):
+        make()
 
 
 def test_no_method_is_a_request_too() -> None:

@@ -21,6 +21,7 @@ from onnxplain.requests.forms import (
     to_output_names,
 )
 from onnxplain.requests.models import to_model, to_model_name
+from onnxplain.requests.written import written
 from onnxplain.results.explanations import Explanations
 from onnxplain.tables import to_table
 from onnxplain.transport.uploads import File, files_of
@@ -196,7 +197,8 @@ def to_request(
     input_columns: Mapping[str, Sequence[str]] | None = None,
 ) -> ExplainRequest:
     """Write a request; see `Client.explain` for the arguments."""
-    return ExplainRequest(
+    return written(
+        ExplainRequest,
         model=None if model is None else to_model(model),
         table=None
         if table is None

@@ -14,6 +14,7 @@ from onnxplain.requests.forms import (
     to_output_names,
 )
 from onnxplain.requests.models import to_model
+from onnxplain.requests.written import written
 from onnxplain.tables import to_table
 from onnxplain.v1.explanation_service_pb2 import DescribeTableRequest, PredictRequest
 from onnxplain.v1.table_pb2 import Column, Columns
@@ -36,7 +37,8 @@ def to_predict_request(
 ) -> PredictRequest:
     """Write a request for predictions; see `Client.predict` for the arguments."""
     names = to_names(feature_columns, "feature_columns")
-    return PredictRequest(
+    return written(
+        PredictRequest,
         model=to_model(model),
         table=to_table(table, names),
         feature_columns=names,
@@ -66,7 +68,8 @@ def to_describe_request(
 ) -> DescribeTableRequest:
     """Write a request about a table; see `Client.describe_table` for the arguments."""
     names = to_names(feature_columns, "feature_columns")
-    return DescribeTableRequest(
+    return written(
+        DescribeTableRequest,
         model=None if model is None else to_model(model),
         table=to_table(table, names),
         feature_columns=names,
