@@ -160,9 +160,7 @@ def write_network(folder: Path) -> None:
     )
     graph.initializer.append(numpy_helper.from_array(np.array([1]), "axis"))
     opsets = [helper.make_opsetid("", 17), helper.make_opsetid("ai.onnx.ml", 3)]
-    onnx.save(
-        helper.make_model(graph, opset_imports=opsets, ir_version=8), folder / "network.onnx"
-    )
+    onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=8), folder / "network.onnx")
     rows = [f"{('Bern', 'Chur')[k % 2]},{20 + k},{30 + 7 * k % 11},{k % 5}" for k in range(40)]
     (folder / "rents.csv").write_text("\n".join(["city,age,income,dose", *rows]) + "\n")
 

@@ -112,7 +112,9 @@ class Table:
         return replace(self, columns=columns, unreadable=unreadable)
 
     def named(self, names: Mapping[str, str]) -> Table:
-        """Give columns other names, as a model has them, in their order."""
+        """Give columns other names, as a model has them, in their order; with none, keep all."""
+        if not names:
+            return self
         own = {new: old for old, new in names.items()}
         texts = self.texts
         return replace(

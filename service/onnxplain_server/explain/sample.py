@@ -18,7 +18,7 @@ from onnxplain_server.core.rows import Features, bind, bind_without_model
 from onnxplain_server.core.table import Table, listed
 from onnxplain_server.effects.background import Background, merge, unmerged
 from onnxplain_server.explain.question import Question
-from onnxplain_server.explain.rows.model_names import with_model_names
+from onnxplain_server.explain.rows.model_names import model_names
 from onnxplain_server.explain.rows.position_notes import position_notes
 from onnxplain_server.explain.weighted_table import WeightedTable, apply_weights
 from onnxplain_server.methods.groups import Group, split
@@ -232,12 +232,11 @@ class BoundTable:
     """
 
     def __init__(self, table: Table, question: Question, model: HasInputs | None) -> None:
-        self.table = self._named(as_model_reads(table, question, model), question, model)
+        present = (*table.columns, *table.unreadable)
+        own = as_model_reads(table, question, model)
+        self.table = own.named(model_names(present, question, model))
         self._question = question
         self._model = model
-
-    def _named(self, table: Table, question: Question, model: HasInputs | None) -> Table:
-        return with_model_names(table, question, model)
 
     @cached_property
     def weighted(self) -> WeightedTable:

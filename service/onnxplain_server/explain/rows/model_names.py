@@ -3,32 +3,39 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any
 
 from onnxplain_server.core.model import HasInputs
-from onnxplain_server.core.table import Table
 from onnxplain_server.explain.question import Question
 
 
-def with_model_names(table: Table, question: Question, model: HasInputs | None) -> Table:
-    """Give the columns of an array the names that the model has for as many, in their order.
+def model_names(
+    present: Sequence[str], question: Question, model: HasInputs | None
+) -> Mapping[str, str]:
+    """Return the model's names for the columns of an array of as many, by those of the array.
 
-    A request that calls columns by their numbers keeps these.
+    Empty for other tables, and for a request that calls columns by their numbers.
+
+    Parameters
+    ----------
+    present : sequence of str
+        Columns of the table.
+    question : Question
+    model : HasInputs or None
     """
     if model is None or len(model.inputs) != 1 or question.feature_columns:
-        return table
+        return {}
     [matrix] = model.inputs
     others = (question.target_column, question.weight_column)
-    present = (*table.columns, *table.unreadable)
     rest = tuple(name for name in present if name not in others)
     is_taken = matrix.name in rest or not set(present).isdisjoint(matrix.columns)
     if question.input_columns or is_taken or len(rest) != len(matrix.columns):
-        return table
+        return {}
     if rest != tuple(f"f{j}" for j in range(len(rest))) or _mentions(question, rest):
-        return table
-    return table.named(dict(zip(rest, matrix.columns, strict=True)))
+        return {}
+    return dict(zip(rest, matrix.columns, strict=True))
 
 
 def _mentions(question: Question, names: tuple[str, ...]) -> bool:
