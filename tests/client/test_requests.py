@@ -95,7 +95,12 @@ def test_something_else_than_a_method_is_refused(method: Any, said: str) -> None
             "grid_size is 2147483648; it must be a whole number of at most 2147483647",
         ),
         (lambda: FirmSequences(column=3).to_message(), "column is 3; it must be text"),
-        (lambda: to_predict_request(MODEL, ROWS, rows=[2**40]), "row_indices is .* whole number"),
+        (lambda: to_predict_request(MODEL, ROWS, rows=[2**40]), r"^rows is .* a whole number"),
+        (
+            lambda: PartialDependence(features=[["age", 3]]).to_message(),
+            r"features has \['age', 3\]; each entry must be a name, or a list of names",
+        ),
+        (lambda: PartialDependence(features=[3]).to_message(), "features has 3; each entry"),
         (lambda: to_describe_request(ROWS, row_count=2**31), "row_count is 2147483648; it must"),
     ],
 )

@@ -24,12 +24,13 @@ from onnxplain_server.adapters.onnx.column_names import column_names
 from onnxplain_server.adapters.runner.in_process import InProcess
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Input
-from onnxplain_server.core.rows import bind
+from onnxplain_server.core.rows import bind, bind_without_model
 from onnxplain_server.explain.far_from_target import far_from_target
 from onnxplain_server.explain.rows.position_notes import position_notes
 from onnxplain_server.methods import partial_dependence
 from onnxplain_server.methods.comparison import Comparison
 from onnxplain_server.methods.losses import Loss, LossParameters
+from onnxplain_server.wire.table import read_file
 
 CASE = Path(__file__).parents[1] / "golden" / "hstats" / "case_friedman1_gbr"
 ENGINES = ("TREES", "BLACK_BOX")
@@ -197,6 +198,33 @@ def test_names_that_do_not_tell_each_column_are_told_and_not_ignored(
     assert "".join(features.names) == bound
     (note,) = position_notes(features)
     assert told in note.message
+
+
+def test_columns_stand_in_the_tables_order_whatever_can_be_read() -> None:
+    """As text, in a file without types, and numbers that float64 lacks."""
+    csv = b"id,z,when\n9007199254740993,a,12:30\n7,b,12:31\n"
+    matrix = Input("X", "string", 3)
+    table = read_file("csv", csv)
+
+    features = bind([matrix], table.with_texts(table.present), (), ("", ""))
+
+    assert table.unreadable
+    assert features.names == ("id", "z", "when")
+
+
+@pytest.mark.parametrize("others", [("", ""), ("y", "w")])
+def test_a_column_without_a_name_is_an_index_unless_the_model_takes_one_more(make, others) -> None:
+    names = ["", "a", "b", *filter(None, others)]
+    table = make.table({name: np.arange(3.0) for name in names})
+    several = [Input("X", "double", 2), Input("a", "double", 1)]
+
+    assert bind([Input("X", "double", 2)], table, (), others).names == ("a", "b")
+    assert bind_without_model(table, (), others).names == ("a", "b")
+    assert bind([Input("X", "double", 3)], table, ("", "b", "a"), others).names == ("", "b", "a")
+    for taken in ([Input("X", "double", 3)], several):
+        with pytest.raises(ExplainError, match=r"one without, .* give it a name") as refused:
+            bind(taken, table, (), others)
+        assert refused.value.field == "table"
 
 
 @pytest.mark.parametrize("method", ["average_loss", "permutation_importance"])

@@ -34,7 +34,7 @@ class Input:
     doubted : tuple of str
         Names that it carries in their place, but that do not tell each column.
     doubt : str
-        What is wrong with these; empty without any.
+        What is wrong with these, or why there are no columns to tell; else empty.
     """
 
     name: str

@@ -17,7 +17,7 @@ from onnxplain_server.core.binding.column_checks import (
     check_target_named,
     check_width,
 )
-from onnxplain_server.core.binding.column_order import ONLY_COUNT, column_order
+from onnxplain_server.core.binding.column_order import ONLY_COUNT, candidates, column_order
 from onnxplain_server.core.binding.input_columns import (
     columns_of_inputs,
     has_matrices,
@@ -199,8 +199,8 @@ def bind(
     matrix = inputs[0].name if is_matrix else ""
     by_input, reason = bool(input_columns) or has_matrices(inputs), ""
     if matrix:
-        present = (*table.columns, *table.unreadable)
-        names, by_position, reason = column_order(inputs[0], feature_columns, present, non_features)
+        asked = (feature_columns, table.present, non_features)
+        names, by_position, reason = column_order(inputs[0], *asked)
         if not feature_columns and not any(non_features[:1]):
             check_target_named(inputs[0], names, table)
         check_width(inputs[0], names, named=bool(feature_columns))
@@ -248,8 +248,7 @@ def bind_without_model(
     ExplainError
         MISSING_COLUMN, WRONG_TYPE, INVALID_TABLE or INVALID_OPTION.
     """
-    present = (*table.columns, *table.unreadable)
-    names = tuple(feature_columns) or tuple(name for name in present if name not in non_features)
+    names = tuple(feature_columns) or candidates(table.present, non_features, None)
     check_distinct(names)
     if not names:
         raise ExplainError(

@@ -214,9 +214,8 @@ def as_model_reads(table: Table, question: Question, model: HasInputs | None) ->
     """Have the columns as text that inputs of text take, where the table's file has no types."""
     if model is None or table.texts is None:
         return table
-    present = (*table.columns, *table.unreadable)
     others = (question.target_column, question.weight_column)
-    names = (present, question.feature_columns, others, question.input_columns)
+    names = (table.present, question.feature_columns, others, question.input_columns)
     return table.with_texts(text_columns(model.inputs, *names))
 
 
@@ -232,9 +231,8 @@ class BoundTable:
     """
 
     def __init__(self, table: Table, question: Question, model: HasInputs | None) -> None:
-        present = (*table.columns, *table.unreadable)
-        own = as_model_reads(table, question, model)
-        self.table = own.named(model_names(present, question, model))
+        names = model_names(table.present, question, model)
+        self.table = as_model_reads(table, question, model).named(names)
         self._question = question
         self._model = model
 

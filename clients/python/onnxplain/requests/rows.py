@@ -19,6 +19,8 @@ from onnxplain.tables import to_table
 from onnxplain.v1.explanation_service_pb2 import DescribeTableRequest, PredictRequest
 from onnxplain.v1.table_pb2 import Column, Columns
 
+_CALLED = {"row_indices": "rows"}
+
 
 def to_predict_request(
     model: Any,
@@ -39,6 +41,7 @@ def to_predict_request(
     names = to_names(feature_columns, "feature_columns")
     return written(
         PredictRequest,
+        _CALLED,
         model=to_model(model),
         table=to_table(table, names),
         feature_columns=names,
@@ -70,6 +73,7 @@ def to_describe_request(
     names = to_names(feature_columns, "feature_columns")
     return written(
         DescribeTableRequest,
+        _CALLED,
         model=None if model is None else to_model(model),
         table=to_table(table, names),
         feature_columns=names,

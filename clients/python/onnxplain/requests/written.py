@@ -19,8 +19,16 @@ _RULES: Mapping[int, str] = {
 """What a value must be, by the type of the field."""
 
 
-def written(kind: type[_MessageType], **fields: Any) -> _MessageType:
+def written(
+    kind: type[_MessageType], called: Mapping[str, str] | None = None, /, **fields: Any
+) -> _MessageType:
     """Write a message of these fields; None leaves one out.
+
+    Parameters
+    ----------
+    kind : type of message
+    called : mapping of field to str
+        Arguments of other names than their fields.
 
     Raises
     ------
@@ -30,15 +38,19 @@ def written(kind: type[_MessageType], **fields: Any) -> _MessageType:
     try:
         return kind(**fields)
     except (TypeError, ValueError) as error:
-        raise _with_field(kind, fields, error) from None
+        raise _with_field(kind, called or {}, fields, error) from None
 
 
-def _with_field(kind: type[Message], fields: Mapping[str, Any], error: Exception) -> Exception:
+def _with_field(
+    kind: type[Message], called: Mapping[str, str], fields: Mapping[str, Any], error: Exception
+) -> Exception:
     for name, value in fields.items():
         try:
             kind(**{name: value})
         except (TypeError, ValueError) as fault:
-            return type(fault)(f"{name} is {reprlib.repr(value)}; {_rule(kind, name, fault)}")
+            return type(fault)(
+                f"{called.get(name, name)} is {reprlib.repr(value)}; {_rule(kind, name, fault)}"
+            )
     return error
 
 

@@ -38,8 +38,10 @@ def column_names(graph: Graph, width: int | None) -> CarriedNames:
         Declared width of the input; None accepts any length.
     """
     entries = {entry.key.lower(): entry.value for entry in graph.model.metadata_props}
-    found = [(f"metadata {key!r}", _names(entries[key])) for key in _KEYS if key in entries]
-    found.append(("doc_string of the input", _quoted(graph.inputs[0].doc_string)))
+    found = [
+        (f"Metadata {key!r} of the model", _names(entries[key])) for key in _KEYS if key in entries
+    ]
+    found.append(("The doc_string of the input", _quoted(graph.inputs[0].doc_string)))
     doubts = []
     for place, names in found:
         if not names or not _are_text(names):
@@ -47,7 +49,7 @@ def column_names(graph: Graph, width: int | None) -> CarriedNames:
         doubt = _doubt(names, width)
         if not doubt:
             return CarriedNames(names)
-        doubts.append(CarriedNames((), names, f"The model's {place} {doubt}"))
+        doubts.append(CarriedNames((), names, f"{place} {doubt}"))
     # A list of one name for each column says more than one of another length.
     doubts.sort(key=lambda each: len(each.doubted) != width)
     return doubts[0] if doubts else CarriedNames()

@@ -47,7 +47,7 @@ RemoteInputs: TypeAlias = Annotated[
     typer.Option(
         metavar="NAME[:TYPE],...",
         help="Columns that the model takes, with types like float, double, int64, bool, string.  "
-        "[default: what its server tells; double]",
+        "[default: what its server tells, else the table in one matrix; double]",
     ),
 ]
 RemoteMatrix: TypeAlias = Annotated[

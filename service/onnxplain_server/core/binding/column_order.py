@@ -11,11 +11,11 @@ from onnxplain_server.core.model import Input
 from onnxplain_server.core.table import Table, listed
 
 _TARGET_NAMES = {"target", "label", "y", "class", "outcome", "response"}
-IN_ORDER = "so columns were taken in their order"
+_IN_ORDER = "so columns were taken in their order"
 _NUMBERED = re.compile(r"(\D*)(\d{1,9})")
 
 
-ONLY_COUNT = f"The names of the model or of the table only count, {IN_ORDER}"
+ONLY_COUNT = f"The names of the model or of the table only count, {_IN_ORDER}"
 
 
 class ColumnOrder(NamedTuple):
@@ -64,43 +64,72 @@ def column_order(
         _check_requested(matrix.columns, requested)
         return ColumnOrder(tuple(requested), by_position=False)
     if matrix.doubted:
-        return doubted_order(matrix, [name for name in table if name not in non_features])
-    return _matched(matrix.columns, table, non_features)
+        return _doubted_order(matrix, candidates(table, non_features, matrix.width))
+    return _matched(matrix, table, non_features)
 
 
-def _matched(
-    carried: Sequence[str], table: Sequence[str], non_features: Sequence[str]
-) -> ColumnOrder:
+def candidates(
+    table: Sequence[str], non_features: Sequence[str], count: int | None
+) -> tuple[str, ...]:
+    """Return the columns that may be features; one without a name is taken for an index.
+
+    Parameters
+    ----------
+    table, non_features : sequence of str
+        As in `column_order`.
+    count : int or None
+        Of the columns that the model takes; None: any.
+
+    Raises
+    ------
+    ExplainError
+        INVALID_TABLE if the model takes that one, too.
+    """
+    named = tuple(name for name in table if name and name not in non_features)
+    if "" in table and count == len(named) + 1:
+        raise ExplainError(
+            Reason.INVALID_TABLE,
+            f"the model takes {count} columns, and the table, without target and weight, has "
+            f"{len(named)} with a name ({listed(named)}) and one without, as an index has it; if "
+            "the model takes that one, give it a name",
+            "table",
+        )
+    return named
+
+
+def _matched(matrix: Input, table: Sequence[str], non_features: Sequence[str]) -> ColumnOrder:
     """Match the carried names with the table's columns, or take the table's order."""
+    carried = matrix.columns
     missing = tuple(name for name in carried if name not in table)
     if carried and not missing:
-        return ColumnOrder(tuple(carried), by_position=False)
-    rest = tuple(name for name in table if name not in non_features)
+        return ColumnOrder(carried, by_position=False)
+    rest = candidates(table, non_features, matrix.width)
     is_unnamed = is_numbered(rest) and not set(rest) & set(carried)
     if missing and not (is_numbered(carried) or is_unnamed):
         raise _mismatch(missing, tuple(name for name in rest if name not in carried))
-    return ColumnOrder(rest, by_position=True, reason=ONLY_COUNT if carried else "")
+    untold = f"{matrix.doubt}, {_IN_ORDER}" if matrix.doubt else ""
+    return ColumnOrder(rest, by_position=True, reason=ONLY_COUNT if carried else untold)
 
 
-def doubted_order(matrix: Input, rest: Sequence[str]) -> ColumnOrder:
+def _doubted_order(matrix: Input, rest: tuple[str, ...]) -> ColumnOrder:
     """Take the table's order unless the names that tell a column disagree, or leave one only.
 
     Parameters
     ----------
     matrix : Input
         With names that are doubted.
-    rest : sequence of str
+    rest : tuple of str
         Columns of the table that may be features.
     """
     carried = matrix.doubted
     place_of = {name: carried.index(name) for name in carried if name and carried.count(name) == 1}
     places = [place_of[name] for name in rest if name in place_of]
-    in_order = ColumnOrder(tuple(rest), by_position=True, reason=f"{matrix.doubt}, {IN_ORDER}")
+    in_order = ColumnOrder(rest, by_position=True, reason=f"{matrix.doubt}, {_IN_ORDER}")
     if matrix.width not in {None, len(carried)}:
         if places == sorted(places):
             return in_order
         raise _doubted(matrix)
-    if all(rest[place : place + 1] == [name] for name, place in place_of.items() if name in rest):
+    if all(rest[place : place + 1] == (name,) for name, place in place_of.items() if name in rest):
         is_known = len(places) == len(place_of) or is_numbered(rest) or is_numbered([*place_of])
         if is_known:
             return in_order

@@ -50,7 +50,7 @@ def match(model: HasInputs, table: Table, question: Question) -> FeatureMatch:
         As the model reads it; see `as_model_reads`.
     question : Question
     """
-    present = (*table.columns, *table.unreadable)
+    present = table.present
     named = question.feature_columns or _carried(model.inputs)
     try:
         features = bind_features(model, apply_weights(table, question), question)

@@ -194,8 +194,13 @@ def _joined(parts: Sequence[Table]) -> Table:
         if name not in unreadable
     }
     rows = np.concatenate([part.as_sent(np.arange(part.n_rows)) for part in parts])
-    in_order = parts[0].named_in_order
-    return Table(NamedColumns(columns), len(rows), unreadable, rows, named_in_order=in_order)
+    return replace(
+        parts[0],
+        columns=NamedColumns(columns),
+        n_rows=len(rows),
+        unreadable=unreadable,
+        sent_rows=rows,
+    )
 
 
 def _refuse_row_indices(question: Question) -> None:
