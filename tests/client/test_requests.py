@@ -1,5 +1,7 @@
 """Requests made of the arguments of `explain`."""
 
+import re
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -73,40 +75,54 @@ def test_something_else_than_a_method_is_refused(method: Any, said: str) -> None
         to_request(None, None, method)
 
 
+REQUEST: Any = partial(to_request, None, None)
+
+
+def options(kind: Any) -> Any:
+    return lambda **given: kind(**given).to_message()
+
+
+WHOLE = "it must be a whole number of at most 2147483647"
+ENTRIES = "it must be a list, and each entry"
+
+
 @pytest.mark.parametrize(
-    ("make", "said"),
+    ("make", "given", "said"),
     [
+        (REQUEST, {"seed": 2**31}, f"seed is 2147483648; {WHOLE}"),
+        (REQUEST, {"row_count": 2.5}, f"row_count is 2.5; {WHOLE}"),
+        (REQUEST, {"output_indices": [2**31]}, f"output_indices is [2147483648]; {ENTRIES} a"),
+        (REQUEST, {"feature_columns": [3]}, f"feature_columns is [3]; {ENTRIES} text"),
+        (REQUEST, {"budget_seconds": "1 s"}, "budget_seconds is '1 s'; it must be a number"),
+        (options(PartialDependence), {"grid_size": 2**31}, f"grid_size is 2147483648; {WHOLE}"),
         (
-            lambda: to_request(None, None, seed=2**31),
-            "seed is 2147483648; it must be a whole number of at most 2147483647",
-        ),
-        (lambda: to_request(None, None, row_count=2.5), "row_count is 2.5; it must be a whole"),
-        (
-            lambda: to_request(None, None, output_indices=[0, 2**31]),
-            r"output_indices is \[0, 2147483648\]; it must be a list, and each entry a whole",
+            options(PartialDependence),
+            {"features": [["age", 3]]},
+            "features has ['age', 3]; each entry must",
         ),
         (
-            lambda: to_request(None, None, feature_columns=[3]),
-            r"feature_columns is \[3\]; it must be a list, and each entry text",
+            options(PartialDependence),
+            {"features": [3]},
+            "features has 3; each entry must be a name, or a",
         ),
-        (lambda: to_request(None, None, budget_seconds="1 s"), "budget_seconds is '1 s'; it must"),
+        (options(FirmSequences), {"column": 3}, "column is 3; it must be text"),
         (
-            lambda: PartialDependence(grid_size=2**31).to_message(),
-            "grid_size is 2147483648; it must be a whole number of at most 2147483647",
+            partial(to_predict_request, MODEL, ROWS),
+            {"rows": [2**31]},
+            f"rows is [2147483648]; {ENTRIES} a whole number",
         ),
-        (lambda: FirmSequences(column=3).to_message(), "column is 3; it must be text"),
-        (lambda: to_predict_request(MODEL, ROWS, rows=[2**40]), r"^rows is .* a whole number"),
         (
-            lambda: PartialDependence(features=[["age", 3]]).to_message(),
-            r"features has \['age', 3\]; each entry must be a name, or a list of names",
+            partial(to_describe_request, ROWS),
+            {"row_count": 2**31},
+            f"row_count is 2147483648; {WHOLE}",
         ),
-        (lambda: PartialDependence(features=[3]).to_message(), "features has 3; each entry"),
-        (lambda: to_describe_request(ROWS, row_count=2**31), "row_count is 2147483648; it must"),
     ],
 )
-def test_a_value_that_does_not_fit_is_told_by_its_field(make: Any, said: str) -> None:
-    with pytest.raises((TypeError, ValueError), match=said):
-        make()
+def test_a_value_that_does_not_fit_is_told_by_its_field(
+    make: Any, given: dict[str, Any], said: str
+) -> None:
+    with pytest.raises((TypeError, ValueError), match=re.escape(said)):
+        make(**given)
 
 
 def test_no_method_is_a_request_too() -> None:

@@ -57,7 +57,7 @@ def test_an_array_is_named_f0_f1_and_so_on() -> None:
 @pytest.mark.parametrize("kind", [np.int64, np.float32, ">f8", np.bool_, np.str_, object], ids=str)
 def test_what_an_array_masks_is_missing(kind: Any) -> None:
     rows = np.array([[1, 2], [3, 4], [5, 6]]).astype(kind)
-    masked = np.ma.array(rows, mask=[[0, 1], [1, 0], [0, 0]])
+    masked = np.ma.array(rows, mask=np.array([[0, 1], [1, 0], [0, 0]], dtype=bool))
 
     [a, b] = read(to_table(masked)).to_pydict().values()
     [c, d] = read(to_table({"c": masked[:, 0], "d": masked[:, 1]})).to_pydict().values()

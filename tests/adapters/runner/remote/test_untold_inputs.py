@@ -26,7 +26,7 @@ def untold(predict: Any) -> ServedModel:
     """Serve a function of the columns of the only tensor; its server tells no inputs."""
     served = of_function(product, NAMES)
     served.metadata["inputs"] = []
-    served.predict = lambda given: predict(*given.popitem()[1].T)[:, None]
+    served.predict = lambda given: predict(*next(iter(given.values())).T)[:, None]
     return served
 
 
