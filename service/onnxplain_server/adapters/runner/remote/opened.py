@@ -244,8 +244,8 @@ def _told(inputs: tuple[Input, ...]) -> Iterator[None]:
         if UNTOLD not in inputs or error.reason not in _OF_INPUTS:
             raise
         message = (
-            f"{error.message}. {UNTOLD.doubt}, so the columns of the table are sent in one matrix "
-            "of numbers; if the model takes something else, list it there"
+            f"{UNTOLD.doubt}, and the columns of the table in one matrix of numbers do not fit it. "
+            f"List what it takes: {error.message}"
         )
         raise ExplainError(error.reason, message, _INPUTS) from error
 
