@@ -59,6 +59,15 @@ def test_fields_in_a_message_are_flags_and_names_of_columns_stay() -> None:
     )
 
 
+def test_fields_of_a_remote_model_are_flags() -> None:
+    said = "model.remote.inputs lists none, and 'model.remote.name'"
+
+    assert last_line(said, "model.remote.output_names", Names()) == (
+        "--remote-output-names: --remote-inputs lists none, and 'model.remote.name' (REASON)"
+    )
+    assert last_line("no", "model.remote.inputs[0].type") == "--remote-inputs[0].type: no (REASON)"
+
+
 def test_a_place_that_the_message_names_is_not_repeated() -> None:
     assert last_line("target_column is empty", "target_column") == (
         "--target-column is empty (REASON)"

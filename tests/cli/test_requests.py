@@ -211,6 +211,25 @@ def test_flags_become_fields_of_their_names(run: Run, parts, model: Path, table:
     )
 
 
+def test_lists_may_be_json(run: Run, parts, model: Path, table: Path) -> None:
+    names = json.dumps(["a,b", 'c "d"', "2020"])
+
+    result = run(
+        *("explain", model, table, "--feature-columns", names, "--feature-columns", "[e],f"),
+        *("--class-labels", '[0, "1,5", 2.5]', "--output-indices", "[0, 2]"),
+        *("--input-columns", f"x={names}", "--input-columns", "y=g,h"),
+    )
+
+    assert result.exit_code == 0
+    assert parts.request.feature_columns == ["a,b", 'c "d"', "2020", "[e]", "f"]
+    assert parts.request.class_labels == ["0", "1,5", "2.5"]
+    assert parts.request.output_indices == [0, 2]
+    assert [(each.input, [*each.columns]) for each in parts.request.input_columns] == [
+        ("x", ["a,b", 'c "d"', "2020"]),
+        ("y", ["g", "h"]),
+    ]
+
+
 def test_flags_that_are_not_given_leave_the_request_alone(
     run: Run, parts, model: Path, table: Path
 ) -> None:

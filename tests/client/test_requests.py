@@ -1,5 +1,7 @@
 """Requests made of the arguments of `explain`."""
 
+import re
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,7 @@ from onnxplain import (
     Swarm,
 )
 from onnxplain.requests import to_request
+from onnxplain.requests.rows import to_describe_request, to_predict_request
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest, MethodOptions
 
 ROWS = {"age": [20.0, 30.0], "bmi": [21.0, 22.0]}
@@ -70,6 +73,56 @@ def test_an_unknown_name_lists_the_methods() -> None:
 def test_something_else_than_a_method_is_refused(method: Any, said: str) -> None:
     with pytest.raises(TypeError, match=said):
         to_request(None, None, method)
+
+
+REQUEST: Any = partial(to_request, None, None)
+
+
+def options(kind: Any) -> Any:
+    return lambda **given: kind(**given).to_message()
+
+
+WHOLE = "it must be a whole number of at most 2147483647"
+ENTRIES = "it must be a list, and each entry"
+
+
+@pytest.mark.parametrize(
+    ("make", "given", "said"),
+    [
+        (REQUEST, {"seed": 2**31}, f"seed is 2147483648; {WHOLE}"),
+        (REQUEST, {"row_count": 2.5}, f"row_count is 2.5; {WHOLE}"),
+        (REQUEST, {"output_indices": [2**31]}, f"output_indices is [2147483648]; {ENTRIES} a"),
+        (REQUEST, {"feature_columns": [3]}, f"feature_columns is [3]; {ENTRIES} text"),
+        (REQUEST, {"budget_seconds": "1 s"}, "budget_seconds is '1 s'; it must be a number"),
+        (options(PartialDependence), {"grid_size": 2**31}, f"grid_size is 2147483648; {WHOLE}"),
+        (
+            options(PartialDependence),
+            {"features": [["age", 3]]},
+            "features has ['age', 3]; each entry must",
+        ),
+        (
+            options(PartialDependence),
+            {"features": [3]},
+            "features has 3; each entry must be a name, or a",
+        ),
+        (options(FirmSequences), {"column": 3}, "column is 3; it must be text"),
+        (
+            partial(to_predict_request, MODEL, ROWS),
+            {"rows": [2**31]},
+            f"rows is [2147483648]; {ENTRIES} a whole number",
+        ),
+        (
+            partial(to_describe_request, ROWS),
+            {"row_count": 2**31},
+            f"row_count is 2147483648; {WHOLE}",
+        ),
+    ],
+)
+def test_a_value_that_does_not_fit_is_told_by_its_field(
+    make: Any, given: dict[str, Any], said: str
+) -> None:
+    with pytest.raises((TypeError, ValueError), match=re.escape(said)):
+        make(**given)
 
 
 def test_no_method_is_a_request_too() -> None:

@@ -3,6 +3,7 @@
 import gzip
 import io
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -51,6 +52,19 @@ def test_the_index_of_a_pandas_frame_is_no_column() -> None:
 
 def test_an_array_is_named_f0_f1_and_so_on() -> None:
     assert read(to_table(np.eye(2))).to_pydict() == {"f0": [1, 0], "f1": [0, 1]}
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.float32, ">f8", np.bool_, np.str_, object], ids=str)
+def test_what_an_array_masks_is_missing(kind: Any) -> None:
+    rows = np.array([[1, 2], [3, 4], [5, 6]]).astype(kind)
+    masked = np.ma.array(rows, mask=np.array([[0, 1], [1, 0], [0, 0]], dtype=bool))
+
+    [a, b] = read(to_table(masked)).to_pydict().values()
+    [c, d] = read(to_table({"c": masked[:, 0], "d": masked[:, 1]})).to_pydict().values()
+
+    assert a == c == [rows[0, 0], None, rows[2, 0]]
+    assert b == d == [None, rows[1, 1], rows[2, 1]]
+    assert read(to_table(np.ma.array(rows))) == read(to_table(rows))
 
 
 def test_an_array_is_named_by_feature_columns() -> None:

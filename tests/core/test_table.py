@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.table import Table, listed, weights
+from onnxplain_server.core.table import LOSES_DIGITS, Table, listed, weights
 
 TABLE = Table(
     {"x": np.array([1.0, 2.0, 3.0]), "s": np.array(["a", "b", ""], dtype=object)},
     3,
-    {"blob": "binary"},
+    {"blob": "binary", "id": f"int64{LOSES_DIGITS}"},
 )
 
 
@@ -28,6 +28,7 @@ def test_rows_of_a_part_are_numbered_as_in_the_table_that_was_sent() -> None:
     [
         ("y", Reason.MISSING_COLUMN, ["'y'", "'x', 's'"]),
         ("blob", Reason.WRONG_TYPE, ["'blob'", "binary", "numbers or text"]),
+        ("id", Reason.WRONG_TYPE, ["'id'", "give it as floating-point numbers", "or as text if"]),
     ],
 )
 def test_a_column_that_cannot_be_used_is_named(name: str, reason: Reason, words: list[str]) -> None:
@@ -44,7 +45,7 @@ def test_rows_are_taken_in_the_order_asked_for() -> None:
     assert taken.n_rows == 2
     assert taken.columns["x"].tolist() == [3, 1]
     assert taken.columns["s"].tolist() == ["", "a"]
-    assert taken.unreadable == {"blob": "binary"}
+    assert taken.unreadable == TABLE.unreadable
 
 
 def test_long_lists_of_names_are_cut() -> None:

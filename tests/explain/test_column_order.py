@@ -23,10 +23,14 @@ from onnxplain_server.adapters.onnx.analysis.graph import Graph
 from onnxplain_server.adapters.onnx.column_names import column_names
 from onnxplain_server.adapters.runner.in_process import InProcess
 from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.model import Input
+from onnxplain_server.core.rows import bind, bind_without_model
 from onnxplain_server.explain.far_from_target import far_from_target
+from onnxplain_server.explain.rows.position_notes import position_notes
 from onnxplain_server.methods import partial_dependence
 from onnxplain_server.methods.comparison import Comparison
 from onnxplain_server.methods.losses import Loss, LossParameters
+from onnxplain_server.wire.table import read_file
 
 CASE = Path(__file__).parents[1] / "golden" / "hstats" / "case_friedman1_gbr"
 ENGINES = ("TREES", "BLACK_BOX")
@@ -141,7 +145,86 @@ def test_columns_that_are_only_numbered_are_taken_by_position(ask: Ask) -> None:
     answer = ask(named, numbered)
 
     assert loss(answer) == loss(ask(model, columns))
-    assert "1 'f0'" in warning(answer, "COLUMNS_BY_POSITION")
+    told = warning(answer, "COLUMNS_BY_POSITION")
+    assert told.startswith("The names of the model or of the table only count")
+    assert "1 'the " in told
+
+
+def test_columns_of_an_array_have_the_models_names_unless_the_request_counts(ask: Ask) -> None:
+    model, columns = read_case()
+    names = [name for name in columns if name != "y"]
+    numbered = {n if n == "y" else f"f{j}": v for j, (n, v) in enumerate(columns.items())}
+
+    def curve(feature: str) -> tuple[str, list[float]]:
+        method = {"partial_dependence": {"features": [{"names": [feature]}]}}
+        answer = ask(naming(model, names), numbered, methods=[method])
+        [found] = answer.explanations[0].partial_dependence.curves
+        return found.features[0], list(found.values)
+
+    assert curve(names[1]) == (names[1], curve("f1")[1])
+    assert curve("f1")[0] == "f1"
+
+
+@pytest.mark.parametrize(
+    ("carried", "table", "bound", "told"),
+    [
+        pytest.param("aba", "bxa", "", "'a' more than once", id="a name twice"),
+        pytest.param("aba", "abc", "abc", "'a' more than once", id="twice, and the order fits"),
+        pytest.param(["a", "", "b"], "bxa", "axb", "empty name in place 2", id="one is left"),
+        pytest.param(["", "", "b"], "bxa", "", "empty name in place 1", id="two are left"),
+        pytest.param("aab", "xyz", "", "'a' more than once", id="other names"),
+        pytest.param("abcd", "bac", "", "4 names for 3 columns", id="another order"),
+        pytest.param("abcd", "acd", "acd", "4 names for 3 columns", id="the same order"),
+        pytest.param("ab", "xyz", "xyz", "2 names for 3 columns", id="names of something else"),
+    ],
+)
+def test_names_that_do_not_tell_each_column_are_told_and_not_ignored(
+    make, carried, table: str, bound: str, told: str
+) -> None:
+    """Columns are bound where the names that tell leave one way, or agree with the order."""
+    model = load_model(Path(__file__).parents[1] / "models" / "batch_of_one.onnx")
+    named = column_names(Graph(naming(model, [*carried])), 3)
+    matrix = Input("X", "double", 3, *named)
+    rows = make.table({name: np.arange(3.0) for name in table})
+
+    if not bound:
+        with pytest.raises(ExplainError) as refused:
+            bind([matrix], rows, (), ("", ""))
+        assert refused.value.field == "feature_columns"
+        assert told in refused.value.message
+        return
+    features = bind([matrix], rows, (), ("", ""))
+
+    assert "".join(features.names) == bound
+    (note,) = position_notes(features)
+    assert told in note.message
+
+
+def test_columns_stand_in_the_tables_order_whatever_can_be_read() -> None:
+    """As text, in a file without types, and numbers that float64 lacks."""
+    csv = b"id,z,when\n9007199254740993,a,12:30\n7,b,12:31\n"
+    matrix = Input("X", "string", 3)
+    table = read_file("csv", csv)
+
+    features = bind([matrix], table.with_texts(table.present), (), ("", ""))
+
+    assert table.unreadable
+    assert features.names == ("id", "z", "when")
+
+
+@pytest.mark.parametrize("others", [("", ""), ("y", "w")])
+def test_a_column_without_a_name_is_an_index_unless_the_model_takes_one_more(make, others) -> None:
+    names = ["", "a", "b", *filter(None, others)]
+    table = make.table({name: np.arange(3.0) for name in names})
+    several = [Input("X", "double", 2), Input("a", "double", 1)]
+
+    assert bind([Input("X", "double", 2)], table, (), others).names == ("a", "b")
+    assert bind_without_model(table, (), others).names == ("a", "b")
+    assert bind([Input("X", "double", 3)], table, ("", "b", "a"), others).names == ("", "b", "a")
+    for taken in ([Input("X", "double", 3)], several):
+        with pytest.raises(ExplainError, match=r"one without, .* give it a name") as refused:
+            bind(taken, table, (), others)
+        assert refused.value.field == "table"
 
 
 @pytest.mark.parametrize("method", ["average_loss", "permutation_importance"])
@@ -233,9 +316,9 @@ def test_a_model_tells_the_names_that_it_carries(
 ) -> None:
     model = load_model(Path(__file__).parents[1] / "models" / "batch_of_one.onnx")
     model.metadata_props.add(key=key, value=value)
-    assert column_names(Graph(model), 3) == names
+    assert column_names(Graph(model), 3).names == names
     model.graph.input[0].doc_string = '["u", "v", "w"]'
-    assert column_names(Graph(model), 3) == (names or ("u", "v", "w"))
+    assert column_names(Graph(model), 3).names == (names or ("u", "v", "w"))
 
 
 def test_a_description_has_the_names(runner: InProcess, make) -> None:

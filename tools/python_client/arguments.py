@@ -20,6 +20,7 @@ from onnxplain.requests.forms import (
     to_output_names
 )
 from onnxplain.requests.models import to_model, to_model_name
+from onnxplain.requests.written import written
 from onnxplain.results.explanations import Explanations
 from onnxplain.tables import to_table
 from onnxplain.transport.uploads import File, files_of
@@ -87,7 +88,7 @@ def _to_request(taken: list[Field], options: list[Argument]) -> str:
         f"def to_request(model: Any, table: Any, *methods: Method | str, {_parameters(options)}) "
         "-> ExplainRequest:\n"
         '    """Write a request; see `Client.explain` for the arguments."""\n'
-        f"    return ExplainRequest({given})"
+        f"    return written(ExplainRequest, {given})"
     )
 
 

@@ -18,6 +18,7 @@ _IMPORTS = [
     "from dataclasses import dataclass",
     "from typing import Any, Literal, TypeAlias",
     f"from onnxplain.requests.forms import {', '.join(_FORMS)}",
+    "from onnxplain.requests.written import written",
     "from onnxplain.v1.explanation_service_pb2 import MethodOptions",
 ]
 
@@ -51,7 +52,7 @@ def _parts(contract: Contract, method: Any) -> Iterator[str]:
     yield _class(contract, message, text, f"MethodOptions({method.name}={{0}})", "MethodOptions")
 
 
-def _class(contract: Contract, message: Any, text: list[str], written: str, returned: str) -> str:
+def _class(contract: Contract, message: Any, text: list[str], form: str, returned: str) -> str:
     name = class_name(message.name)
     taken = list(fields(contract, message, "self."))
     arguments = [argument for field in taken for argument in field.arguments]
@@ -64,23 +65,13 @@ def _class(contract: Contract, message: Any, text: list[str], written: str, retu
         f"    {a.name}: {a.annotation}" + (f" = {a.default}" if a.default else "")
         for a in arguments
     )
-    given = "".join(
-        f"{field.name}={field.expression},"
-        + ("  # type: ignore[arg-type] # None: left out" if _is_three_valued(field) else "")
-        + "\n"
-        for field in taken
-    )
-    call = written.format(f"pb.{message.name}(\n{given})")
+    given = "".join(f"{field.name}={field.expression},\n" for field in taken)
+    call = form.format(f"written(pb.{message.name},\n{given})")
     return (
         f"{_DATACLASS}\nclass {name}:\n{doc}\n\n{declared}\n\n"
         f"    def to_message(self) -> {returned}:\n"
         f'        """Write the message of the contract."""\n        return {call}'
     )
-
-
-def _is_three_valued(field: Any) -> bool:
-    """Tell whether None is given to a bool, which the types of messages do not allow."""
-    return any(argument.annotation == "bool | None" for argument in field.arguments)
 
 
 def _nested(message: Any) -> Iterator[Any]:

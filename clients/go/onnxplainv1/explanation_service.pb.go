@@ -95,7 +95,10 @@ type ExplainRequest struct {
 	// (`ModelDescription.feature_names`), wherever they stand in the table; a
 	// table that lacks one is refused. Where it carries none, or where names of
 	// one side only count (f0, f1, ...) and are not those of the other: every column except target and
-	// weight, in table order, with the warning COLUMNS_BY_POSITION. Columns may
+	// weight, in table order, with the warning COLUMNS_BY_POSITION. Columns f0, f1, ... take the names
+	// of a model that has as many, in that order. Names of the model that do not tell each column, as
+	// one that is empty or there twice, are used as far as they tell, with the reason in the warning,
+	// and refused where they leave several ways. A column without a name is taken for an index. Columns may
 	// be called otherwise here than in the model, but one that the model names
 	// may not stand in the place of another. For a model with one input per column: a subset is not possible;
 	// leave it out. For a model of several inputs, of which some take several columns: the columns of

@@ -287,8 +287,9 @@ type RemoteModel struct {
 	Name string `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
 	// Optional. Version of the model, where its server has several. Default: the server's choice.
 	Version string `protobuf:"bytes,4,opt,name=version,proto3" json:"version,omitempty"`
-	// Optional. What the model takes, in its order. Default: what the server tells. Required where
-	// it tells nothing: for KSERVE_V1, and for MLFLOW.
+	// Optional. What the model takes, in its order. Default: what the server tells; where it tells
+	// nothing, as for KSERVE_V1 and for MLFLOW, all features of the table in one matrix of double, with
+	// the warning COLUMNS_BY_POSITION.
 	Inputs []*RemoteInput `protobuf:"bytes,5,rep,name=inputs,proto3" json:"inputs,omitempty"`
 	// Optional. Name of the tensor, or of the field of the answer, with the predictions. Default:
 	// the only one.

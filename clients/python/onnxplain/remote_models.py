@@ -52,7 +52,8 @@ class RemoteModel:
     version : str
         Where its server has several; empty: the server's choice.
     inputs : sequence of RemoteInput, or mapping of column to type
-        What it takes, in its order; empty: what its server tells. KSERVE_V1 and MLFLOW need them.
+        What it takes, in its order; empty: what its server tells, else the features of the table
+        in one matrix of double.
     output : str
         Tensor, or field of the answer, with the predictions; empty: the only one.
     output_names : sequence of str

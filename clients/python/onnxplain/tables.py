@@ -25,8 +25,9 @@ def to_table(table: Any, feature_columns: Sequence[str] = ()) -> Table:
         A text that begins like "s3://" is the address of a file or a folder that the server reads.
         A path or the bytes of a CSV, Parquet or Arrow IPC file (detected by
         content; gzipped or not); a pandas or polars frame, Arrow table, or anything else with
-        `__arrow_c_stream__`; a mapping of column name to values; a 2-D array; a TableRef; or a
-        message, which is returned as it is. The index of a pandas frame is left out.
+        `__arrow_c_stream__`; a mapping of column name to values; a 2-D array, of which what
+        numpy.ma masks is missing; a TableRef; or a message, which is returned as it is. The index
+        of a pandas frame is left out.
     feature_columns : sequence of str
         Names for the columns of a 2-D array. Default: "f0", "f1", ...
 
@@ -61,7 +62,9 @@ def _arrow(table: Any, feature_columns: Sequence[str]) -> pa.Table:
     if isinstance(table, Mapping):
         return pa.table({str(name): _column(values) for name, values in table.items()})
     if hasattr(table, "__array__"):
-        return _from_array(np.asarray(table), feature_columns)
+        # A plain array of a masked one has the values that the mask hides.
+        rows = table if np.ma.isMaskedArray(table) else np.asarray(table)
+        return _from_array(rows, feature_columns)
     raise TypeError(
         f"cannot read a table from {type(table).__name__}: give a path, a URI, a pandas or polars "
         "frame, an Arrow table, a mapping of column name to values, or a 2-D array; the model "

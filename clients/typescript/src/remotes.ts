@@ -18,7 +18,7 @@ export interface RemoteModelOptions {
   readonly protocol?: RemoteProtocol;
   /** Default: the server's choice. */
   readonly version?: string;
-  /** What the model takes, in its order. Default: what its server tells. */
+  /** What the model takes, in its order. Default: what its server tells, else the table in one matrix. */
   readonly inputs?: readonly MessageInitShape<typeof RemoteInputSchema>[];
   /** Tensor, or field of the answer, with the predictions. Default: the only one. */
   readonly output?: string;

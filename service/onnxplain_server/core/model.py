@@ -31,12 +31,18 @@ class Input:
         Number of columns; None if the model does not fix it.
     columns : tuple of str
         Names of the columns that the model carries, in its order; empty where it carries none.
+    doubted : tuple of str
+        Names that it carries in their place, but that do not tell each column.
+    doubt : str
+        What is wrong with these, or why there are no columns to tell; else empty.
     """
 
     name: str
     type: str
     width: int | None
     columns: tuple[str, ...] = ()
+    doubted: tuple[str, ...] = ()
+    doubt: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from onnxplain_server.core.binding.column_checks import (
     check_target_named,
     check_width,
 )
-from onnxplain_server.core.binding.column_order import column_order
+from onnxplain_server.core.binding.column_order import ONLY_COUNT, candidates, column_order
 from onnxplain_server.core.binding.input_columns import (
     columns_of_inputs,
     has_matrices,
@@ -71,6 +71,8 @@ class Features:
         an input of its own.
     by_position : bool
         Whether only the order of the table assigns the columns.
+    order_reason : str
+        Why, where the model carries names; empty where it carries none.
     spans : tuple of (str, int)
         Name of each input, and how many of the features it takes, one input after the other;
         empty where `matrix` or the names of features tell.
@@ -82,6 +84,7 @@ class Features:
     matrix: str
     by_position: bool = False
     spans: tuple[tuple[str, int], ...] = ()
+    order_reason: str = ""
 
     @property
     def n_rows(self) -> int:
@@ -194,10 +197,10 @@ def bind(
         feature_columns = in_input_order(inputs, input_columns)
     is_matrix = _takes_matrix(inputs, table) and not (input_columns and inputs[0].width == 1)
     matrix = inputs[0].name if is_matrix else ""
-    by_input = bool(input_columns) or has_matrices(inputs)
+    by_input, reason = bool(input_columns) or has_matrices(inputs), ""
     if matrix:
-        present = (*table.columns, *table.unreadable)
-        names, by_position = column_order(inputs[0].columns, feature_columns, present, non_features)
+        asked = (feature_columns, table.present, non_features)
+        names, by_position, reason = column_order(inputs[0], *asked)
         if not feature_columns and not any(non_features[:1]):
             check_target_named(inputs[0], names, table)
         check_width(inputs[0], names, named=bool(feature_columns))
@@ -218,7 +221,9 @@ def bind(
         _check_none_empty(names, columns)
     dtypes = tuple(np.dtype(_DTYPES[t]) for t in types)
     input_spans = spans(inputs) if by_input and not matrix else ()
-    features = Features(names, columns, dtypes, matrix, by_position, input_spans)
+    if table.named_in_order:
+        by_position, reason = True, ONLY_COUNT
+    features = Features(names, columns, dtypes, matrix, by_position, input_spans, reason)
     features.check_columns(table.as_sent)
     return features
 
@@ -243,8 +248,7 @@ def bind_without_model(
     ExplainError
         MISSING_COLUMN, WRONG_TYPE, INVALID_TABLE or INVALID_OPTION.
     """
-    present = (*table.columns, *table.unreadable)
-    names = tuple(feature_columns) or tuple(name for name in present if name not in non_features)
+    names = tuple(feature_columns) or candidates(table.present, non_features, None)
     check_distinct(names)
     if not names:
         raise ExplainError(

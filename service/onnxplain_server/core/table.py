@@ -13,6 +13,11 @@ from onnxplain_server.core.columns import NamedColumns, stored_columns, widen
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.messages.row_places import row_places
 
+LOSES_DIGITS = " beyond 2^53, which would lose digits"
+"""End of the name of a type of whole numbers, of which some are no float64."""
+
+_READABLE = "give it as numbers or text; dates as the numbers that the model was trained on"
+_ROUNDED = "give it as floating-point numbers, which are rounded, or as text if they are names"
 _LISTED_VALUES = 100
 
 
@@ -35,6 +40,10 @@ class Table:
     texts : callable (name) -> (n_sent,) of str objects, or None
         Reads a column as it stands in a file that has no types, of all rows as sent; None for
         tables with types.
+    named_in_order : bool
+        Whether its columns only counted, and have the model's names in their order.
+    order : tuple of str
+        Names of all columns, as in the table; empty: those of `columns`, then `unreadable`.
     """
 
     columns: Mapping[str, Array]
@@ -43,6 +52,15 @@ class Table:
     sent_rows: Indices | None = None
     durations: tuple[str, ...] = ()
     texts: Callable[[str], Array] | None = None
+    named_in_order: bool = False
+    order: tuple[str, ...] = ()
+
+    @property
+    def present(self) -> tuple[str, ...]:
+        """Names of all columns, also of those that cannot be read, in the table's order."""
+        known = (*self.columns, *self.unreadable)
+        place = {name: position for position, name in enumerate(self.order)}
+        return tuple(sorted(known, key=lambda name: place.get(name, len(place))))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -68,12 +86,10 @@ class Table:
             `path` is the field of the request that named the column.
         """
         if name in self.unreadable:
-            raise ExplainError(
-                Reason.WRONG_TYPE,
-                f"column {name!r} has values of type {self.unreadable[name]}; "
-                "give it as numbers or text; dates as the numbers that the model was trained on",
-                path,
-            )
+            kind = self.unreadable[name]
+            remedy = _ROUNDED if kind.endswith(LOSES_DIGITS) else _READABLE
+            message = f"column {name!r} has values of type {kind}; {remedy}"
+            raise ExplainError(Reason.WRONG_TYPE, message, path)
         if name not in self.columns:
             raise ExplainError(
                 Reason.MISSING_COLUMN,
@@ -107,6 +123,22 @@ class Table:
         columns = NamedColumns({**self.stored, **read})
         unreadable = {name: kind for name, kind in self.unreadable.items() if name not in read}
         return replace(self, columns=columns, unreadable=unreadable)
+
+    def named(self, names: Mapping[str, str]) -> Table:
+        """Give columns other names, as a model has them, in their order; with none, keep all."""
+        if not names:
+            return self
+        own = {new: old for old, new in names.items()}
+        texts = self.texts
+        return replace(
+            self,
+            columns=NamedColumns({names.get(n, n): each for n, each in self.stored.items()}),
+            unreadable={names.get(n, n): kind for n, kind in self.unreadable.items()},
+            durations=tuple(names.get(n, n) for n in self.durations),
+            order=tuple(names.get(n, n) for n in self.order),
+            texts=texts and (lambda name: texts(own.get(name, name))),
+            named_in_order=True,
+        )
 
     def as_sent(self, rows: Indices) -> Indices:
         """Return the positions of rows in the table as sent: (n,)."""

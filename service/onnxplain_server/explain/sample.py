@@ -18,6 +18,7 @@ from onnxplain_server.core.rows import Features, bind, bind_without_model
 from onnxplain_server.core.table import Table, listed
 from onnxplain_server.effects.background import Background, merge, unmerged
 from onnxplain_server.explain.question import Question
+from onnxplain_server.explain.rows.model_names import model_names
 from onnxplain_server.explain.rows.position_notes import position_notes
 from onnxplain_server.explain.weighted_table import WeightedTable, apply_weights
 from onnxplain_server.methods.groups import Group, split
@@ -213,9 +214,8 @@ def as_model_reads(table: Table, question: Question, model: HasInputs | None) ->
     """Have the columns as text that inputs of text take, where the table's file has no types."""
     if model is None or table.texts is None:
         return table
-    present = (*table.columns, *table.unreadable)
     others = (question.target_column, question.weight_column)
-    names = (present, question.feature_columns, others, question.input_columns)
+    names = (table.present, question.feature_columns, others, question.input_columns)
     return table.with_texts(text_columns(model.inputs, *names))
 
 
@@ -231,7 +231,8 @@ class BoundTable:
     """
 
     def __init__(self, table: Table, question: Question, model: HasInputs | None) -> None:
-        self.table = as_model_reads(table, question, model)
+        names = model_names(table.present, question, model)
+        self.table = as_model_reads(table, question, model).named(names)
         self._question = question
         self._model = model
 

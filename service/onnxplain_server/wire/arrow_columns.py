@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from onnxplain_server.core.arrays import Array
+from onnxplain_server.core.table import LOSES_DIGITS
 
 _LARGEST_EXACT = 2**53
 _TICKS = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
@@ -47,8 +48,7 @@ def read_column(chunks: pa.ChunkedArray, singles: Iterator[Array]) -> Array:
         # An unknown time zone, or an encoding nested in another.
         raise UnreadableError(str(chunks.type)) from None
     if values is None:
-        beyond = " beyond 2^53, which would lose digits" if too_large else ""
-        raise UnreadableError(f"{chunks.type}{beyond}")
+        raise UnreadableError(f"{chunks.type}{LOSES_DIGITS * too_large}")
     return values
 
 

@@ -208,7 +208,10 @@ def from_arrow(table: pa.Table) -> Table:
         except UnreadableError as error:
             unreadable[name] = str(error)
     durations = tuple(f.name for f in table.schema if pa.types.is_duration(f.type))
-    return Table(NamedColumns(columns), table.num_rows, unreadable, durations=durations)
+    order = tuple(table.column_names)
+    return Table(
+        NamedColumns(columns), table.num_rows, unreadable, durations=durations, order=order
+    )
 
 
 def _memory_of_singles(table: pa.Table) -> Array:

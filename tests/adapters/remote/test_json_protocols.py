@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Input
+from onnxplain_server.core.remote.models import UNTOLD
 
 ROWS = np.array([[1.5, -2.0], [0.25, np.nan], [3.0, 4.0]])
 MATRIX = (Input("x", "double", 2),)
@@ -108,10 +109,14 @@ def test_a_field_that_is_not_there_is_told(ask: Any) -> None:
         assert (error.reason, error.field) == (Reason.INVALID_REQUEST, "model.remote.output")
 
 
-def test_inputs_must_be_stated(open_model: Any, protocol: str) -> None:
-    error = refusal(open_model(protocol).describe)
+def test_without_inputs_one_matrix_is_sent(models: Any, open_model: Any, protocol: str) -> None:
+    models.answers[f"POST {PATHS[protocol]}"] = {"predictions": [1.0] * 3}
+    model = open_model(protocol)
 
-    assert (error.reason, error.field) == (Reason.INVALID_REQUEST, "model.remote.inputs")
+    assert model.describe().inputs == (UNTOLD,)
+    model.predict({UNTOLD.name: ROWS})
+    (rows,) = json.loads(models.requests[-1].body).values()
+    assert rows == [[1.5, -2.0], [0.25, None], [3.0, 4.0]]
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Input
+from onnxplain_server.core.remote.models import UNTOLD
 
 from tools.stores.faulty_server import Request, of_bytes
 
@@ -111,13 +112,25 @@ def test_columns_by_name_are_one_tensor_each(answers: Any, models: Any, open_mod
     ]
 
 
+def test_one_matrix_is_sent_where_nothing_tells_inputs(
+    models: Any, answers: Any, open_model: Any
+) -> None:
+    answers[f"GET {PATH}"] = METADATA | {"inputs": [], "outputs": []}
+    answers[f"POST {PATH}/infer"] = output([1.0], [1, 1])
+    model = open_model()
+
+    assert model.describe().inputs == (UNTOLD,)
+    model.predict({UNTOLD.name: ROWS[:1]})
+    (sent,) = json.loads(models.requests[-1].body)["inputs"]
+    assert (sent["datatype"], sent["shape"]) == ("FP64", [1, 2])
+
+
 def test_stated_inputs_are_sent_where_metadata_have_none(
     answers: Any, models: Any, open_model: Any
 ) -> None:
     answers[f"GET {PATH}"] = METADATA | {"inputs": [], "outputs": []}
     answers[f"POST {PATH}/infer"] = output([1.0], [1, 1])
 
-    assert refusal(open_model().describe).reason is Reason.INVALID_REQUEST
     stated = (Input("x", "float", None, ("a", "b")),)
     assert open_model(inputs=stated).predict({"x": ROWS[:1].astype(np.float32)}).shape == (1, 1)
     assert json.loads(models.requests[-1].body)["inputs"][0]["datatype"] == "FP32"

@@ -32,7 +32,7 @@ from onnxplain_server.adapters.remote_server.descriptions import (
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Input
 from onnxplain_server.core.remote.counts import CallCounts
-from onnxplain_server.core.remote.models import RemoteDescription
+from onnxplain_server.core.remote.models import UNTOLD, RemoteDescription
 from onnxplain_server.core.rows import INPUT_TYPES
 
 NUMBERS = st.sampled_from(["?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8"])
@@ -148,7 +148,10 @@ def test_predictions_of_another_shape_or_type_are_refused(values: Any) -> None:
 
 
 DESCRIPTION = RemoteDescription(
-    (Input("x", "float", 2, ("a", "b")), Input("s", "string", None)), ("no", "yes"), "3", "sklearn"
+    (Input("x", "float", 2, ("a", "b")), Input("s", "string", None), UNTOLD),
+    ("no", "yes"),
+    "3",
+    "sklearn",
 )
 
 
@@ -162,11 +165,12 @@ def test_a_description_comes_as_it_went() -> None:
         None,
         [],
         [[], [], "", 1],
-        [[["x", "float", -1, []]], [], "", ""],
-        [[["x", "float", True, []]], [], "", ""],
-        [[["x", "float", 1.5, []]], [], "", ""],
-        [[["x", 1, 1, []]], [], "", ""],
-        [[["x", "float", 1, [1]]], [], "", ""],
+        [[["x", "float", -1, [], ""]], [], "", ""],
+        [[["x", "float", True, [], ""]], [], "", ""],
+        [[["x", "float", 1.5, [], ""]], [], "", ""],
+        [[["x", 1, 1, [], ""]], [], "", ""],
+        [[["x", "float", 1, [1], ""]], [], "", ""],
+        [[["x", "float", 1, [], 1]], [], "", ""],
         [[], [1], "", ""],
         [["x"], [], "", ""],
     ],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import numpy as np
+import onnx
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -121,6 +122,26 @@ def test_other_methods_tell_the_sample_that_they_use(runner, rows, request_of, t
     (drawn,) = [warning for warning in answer.warnings if warning.code == "ROWS_DRAWN"]
     assert f"of {used:,} rows were drawn" in drawn.message
     assert "read in blocks" not in answer.receipt.engine_reason
+
+
+def test_columns_of_an_array_have_the_models_names(runner, rows, request_of, tmp_path) -> None:
+    """In methods on all rows and on the sample."""
+    names = [name for name in rows.column_names if name not in {"weight", "y"}]
+    numbers = [f"f{j}" for j in range(len(names))]
+    request = request_of(interactions=INTERACTIONS)
+    request.methods.add().partial_dependence.features.add(names=names[:1])
+    request.methods.add().permutation_importance.features.add(names=names[:1])
+    model = onnx.load_from_string(request.model.content)
+    model.metadata_props.add(key="feature_names", value=json.dumps(names))
+    request.model.content = model.SerializeToString()
+    whole, array = rows, rows.rename_columns([*numbers, "weight", "y"])
+
+    expected = streamed(runner, request, split(tmp_path, whole, [N], N))
+    found = streamed(runner, request, split(tmp_path, array, [N], N))
+
+    assert list(found.explanations) == list(expected.explanations)
+    (told,) = [each.message for each in found.warnings if each.code == "COLUMNS_BY_POSITION"]
+    assert f"1 {names[0]!r}, 2 {names[1]!r}" in told
 
 
 def test_rows_by_number_are_refused(runner, rows, request_of, tmp_path) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.remote.models import UNTOLD
 
 from tools.remote.servers import ModelServer
 
@@ -48,12 +49,16 @@ def test_labels_of_kserve_are_refused(kserve: ModelServer, open_model: Any, read
 
 
 @pytest.mark.parametrize(("protocol", "url"), OIP)
-def test_kserve_tells_no_inputs(
-    kserve: ModelServer, open_model: Any, protocol: str, url: str
+def test_kserve_tells_no_inputs_and_takes_one_matrix(
+    kserve: ModelServer, open_model: Any, read_case: Any, protocol: str, url: str
 ) -> None:
-    error = refusal(open_model(protocol, getattr(kserve, url), "forest").describe)
+    case = read_case(kserve, "forest")
+    model = open_model(protocol, getattr(kserve, url), "forest")
 
-    assert (error.reason, error.field) == (Reason.INVALID_REQUEST, "model.remote.inputs")
+    assert model.describe().inputs == (UNTOLD,)
+    ((_, matrix),) = case.feeds.items()
+    found = model.predict({UNTOLD.name: matrix.astype(np.float64)})
+    np.testing.assert_allclose(found, case.predictions, rtol=0, atol=1e-6)
 
 
 @pytest.mark.parametrize(

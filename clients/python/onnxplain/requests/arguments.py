@@ -21,6 +21,7 @@ from onnxplain.requests.forms import (
     to_output_names,
 )
 from onnxplain.requests.models import to_model, to_model_name
+from onnxplain.requests.written import written
 from onnxplain.results.explanations import Explanations
 from onnxplain.tables import to_table
 from onnxplain.transport.uploads import File, files_of
@@ -55,15 +56,18 @@ class RequestOptions(TypedDict, total=False):
         names that the model carries (`ModelDescription.feature_names`), wherever they stand in the
         table; a table that lacks one is refused. Where it carries none, or where names of one side
         only count (f0, f1, ...) and are not those of the other: every column except target and
-        weight, in table order, with the warning COLUMNS_BY_POSITION. Columns may be called
-        otherwise here than in the model, but one that the model names may not stand in the place of
-        another. For a model with one input per column: a subset is not possible; leave it out. For
-        a model of several inputs, of which some take several columns: the columns of all inputs,
-        input by input; default: an input of one column takes the column of its name, and the
-        columns that are left go, in table order, to the only input of text and the only one of
-        numbers that are left, with the warning COLUMNS_BY_POSITION; anything else is refused.
-        Without a model: the features; default: every column except target and weight. Not together
-        with `input_columns`. For an array: the names of its columns.
+        weight, in table order, with the warning COLUMNS_BY_POSITION. Columns f0, f1, ... take the
+        names of a model that has as many, in that order. Names of the model that do not tell each
+        column, as one that is empty or there twice, are used as far as they tell, with the reason
+        in the warning, and refused where they leave several ways. A column without a name is taken
+        for an index. Columns may be called otherwise here than in the model, but one that the model
+        names may not stand in the place of another. For a model with one input per column: a subset
+        is not possible; leave it out. For a model of several inputs, of which some take several
+        columns: the columns of all inputs, input by input; default: an input of one column takes
+        the column of its name, and the columns that are left go, in table order, to the only input
+        of text and the only one of numbers that are left, with the warning COLUMNS_BY_POSITION;
+        anything else is refused. Without a model: the features; default: every column except target
+        and weight. Not together with `input_columns`. For an array: the names of its columns.
     target_column : str
         Column with the true values.
     weight_column : str
@@ -196,7 +200,8 @@ def to_request(
     input_columns: Mapping[str, Sequence[str]] | None = None,
 ) -> ExplainRequest:
     """Write a request; see `Client.explain` for the arguments."""
-    return ExplainRequest(
+    return written(
+        ExplainRequest,
         model=None if model is None else to_model(model),
         table=None
         if table is None
@@ -274,16 +279,19 @@ class ExplainCall(ABC):
             the names that the model carries (`ModelDescription.feature_names`), wherever they stand
             in the table; a table that lacks one is refused. Where it carries none, or where names
             of one side only count (f0, f1, ...) and are not those of the other: every column except
-            target and weight, in table order, with the warning COLUMNS_BY_POSITION. Columns may be
-            called otherwise here than in the model, but one that the model names may not stand in
-            the place of another. For a model with one input per column: a subset is not possible;
-            leave it out. For a model of several inputs, of which some take several columns: the
-            columns of all inputs, input by input; default: an input of one column takes the column
-            of its name, and the columns that are left go, in table order, to the only input of text
-            and the only one of numbers that are left, with the warning COLUMNS_BY_POSITION;
-            anything else is refused. Without a model: the features; default: every column except
-            target and weight. Not together with `input_columns`. For an array: the names of its
-            columns.
+            target and weight, in table order, with the warning COLUMNS_BY_POSITION. Columns f0, f1,
+            ... take the names of a model that has as many, in that order. Names of the model that
+            do not tell each column, as one that is empty or there twice, are used as far as they
+            tell, with the reason in the warning, and refused where they leave several ways. A
+            column without a name is taken for an index. Columns may be called otherwise here than
+            in the model, but one that the model names may not stand in the place of another. For a
+            model with one input per column: a subset is not possible; leave it out. For a model of
+            several inputs, of which some take several columns: the columns of all inputs, input by
+            input; default: an input of one column takes the column of its name, and the columns
+            that are left go, in table order, to the only input of text and the only one of numbers
+            that are left, with the warning COLUMNS_BY_POSITION; anything else is refused. Without a
+            model: the features; default: every column except target and weight. Not together with
+            `input_columns`. For an array: the names of its columns.
         target_column : str
             Column with the true values.
         weight_column : str

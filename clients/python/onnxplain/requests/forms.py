@@ -143,11 +143,22 @@ def to_output_names(names: str | Sequence[str]) -> list[str]:
 
 
 def to_groups(entries: Sequence[str | Sequence[str]], option: str) -> list[FeatureGroup]:
-    """Write entries of one name, or of several that go together."""
-    return [
-        FeatureGroup(names=[entry] if isinstance(entry, str) else list(entry))
-        for entry in to_names(entries, option)
-    ]
+    """Write entries of one name, or of several that go together.
+
+    Raises
+    ------
+    TypeError
+        Where an entry is neither.
+    """
+    return [_group(entry, option) for entry in to_names(entries, option)]
+
+
+def _group(entry: str | Sequence[str], option: str) -> FeatureGroup:
+    try:
+        return FeatureGroup(names=[entry] if isinstance(entry, str) else [*entry])
+    except TypeError:
+        rule = "each entry must be a name, or a list of names"
+        raise TypeError(f"{option} has {entry!r}; {rule}") from None
 
 
 def to_grids(grids: Sequence[Any], **features: Sequence[str | Sequence[str]]) -> list[Grid]:

@@ -14,9 +14,12 @@ from onnxplain.requests.forms import (
     to_output_names,
 )
 from onnxplain.requests.models import to_model
+from onnxplain.requests.written import written
 from onnxplain.tables import to_table
 from onnxplain.v1.explanation_service_pb2 import DescribeTableRequest, PredictRequest
 from onnxplain.v1.table_pb2 import Column, Columns
+
+_CALLED = {"row_indices": "rows"}
 
 
 def to_predict_request(
@@ -36,7 +39,9 @@ def to_predict_request(
 ) -> PredictRequest:
     """Write a request for predictions; see `Client.predict` for the arguments."""
     names = to_names(feature_columns, "feature_columns")
-    return PredictRequest(
+    return written(
+        PredictRequest,
+        _CALLED,
         model=to_model(model),
         table=to_table(table, names),
         feature_columns=names,
@@ -66,7 +71,9 @@ def to_describe_request(
 ) -> DescribeTableRequest:
     """Write a request about a table; see `Client.describe_table` for the arguments."""
     names = to_names(feature_columns, "feature_columns")
-    return DescribeTableRequest(
+    return written(
+        DescribeTableRequest,
+        _CALLED,
         model=None if model is None else to_model(model),
         table=to_table(table, names),
         feature_columns=names,

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import ast
 import json
+from collections import Counter
+from typing import NamedTuple
 
 from onnxplain_server.adapters.onnx.analysis.graph import Graph
+from onnxplain_server.core.table import listed
 
 _KEYS = (
     *("feature_names", "feature_names_in_", "feature_name", "feature_columns", "feature_list"),
@@ -14,34 +17,56 @@ _KEYS = (
 _TEXT_LIMIT = 1_000_000
 
 
-def column_names(graph: Graph, width: int | None) -> tuple[str, ...]:
+class CarriedNames(NamedTuple):
+    """Names of columns that a model carries: those to use, or those that are doubted, and why."""
+
+    names: tuple[str, ...] = ()
+    doubted: tuple[str, ...] = ()
+    doubt: str = ""
+
+
+def column_names(graph: Graph, width: int | None) -> CarriedNames:
     """Read the names of the columns of a model's only input.
 
     Converters write none; deployment tools add them as metadata. A list counts if it has one
-    distinct name per column of the model; otherwise it names something else, such as the
-    columns before encoding.
+    distinct name per column of the model; otherwise it may name something else, such as the
+    columns before encoding, and is doubted.
 
     Parameters
     ----------
     width : int or None
         Declared width of the input; None accepts any length.
-
-    Returns
-    -------
-    tuple of str
-        In the model's order; empty if it has none.
     """
     entries = {entry.key.lower(): entry.value for entry in graph.model.metadata_props}
-    texts = [entries[key] for key in _KEYS if key in entries]
-    for names in (*map(_names, texts), _quoted(graph.inputs[0].doc_string)):
-        if len(names) == (width or len(names)) and _are_names(names):
-            return names
-    return ()
+    found = [
+        (f"Metadata {key!r} of the model", _names(entries[key])) for key in _KEYS if key in entries
+    ]
+    found.append(("The doc_string of the input", _quoted(graph.inputs[0].doc_string)))
+    doubts = []
+    for place, names in found:
+        if not names or not _are_text(names):
+            continue
+        doubt = _doubt(names, width)
+        if not doubt:
+            return CarriedNames(names)
+        doubts.append(CarriedNames((), names, f"{place} {doubt}"))
+    # A list of one name for each column says more than one of another length.
+    doubts.sort(key=lambda each: len(each.doubted) != width)
+    return doubts[0] if doubts else CarriedNames()
 
 
-def _are_names(names: tuple[str, ...]) -> bool:
-    is_text = not any("\ud800" <= letter <= "\udfff" for name in names for letter in name)
-    return is_text and all(names) and len(set(names)) == len(names)
+def _are_text(names: tuple[str, ...]) -> bool:
+    return not any("\ud800" <= letter <= "\udfff" for name in names for letter in name)
+
+
+def _doubt(names: tuple[str, ...], width: int | None) -> str:
+    """Tell why names do not tell each column; empty where they do."""
+    if len(names) != (width or len(names)):
+        return f"has {len(names)} name{'s' * (len(names) > 1)} for {width} columns"
+    if not all(names):
+        return f"has an empty name in place {names.index('') + 1}"
+    repeated = tuple(name for name, count in Counter(names).items() if count > 1)
+    return f"has {listed(repeated, 3)} more than once" if repeated else ""
 
 
 def _names(text: str) -> tuple[str, ...]:

@@ -53,8 +53,9 @@ def read_inputs(graph: Graph) -> tuple[Feed, ...]:
         raise _unsupported("The model has no inputs")
     if len(feeds) == 1:
         (feed,) = feeds
-        columns = column_names(graph, feed.input.width)
-        return (replace(feed, input=replace(feed.input, columns=columns)),)
+        names, doubted, doubt = column_names(graph, feed.input.width)
+        named = replace(feed.input, columns=names, doubted=doubted, doubt=doubt)
+        return (replace(feed, input=named),)
     return tuple(_column(feed) for feed in feeds)
 
 

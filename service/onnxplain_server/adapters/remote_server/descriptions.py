@@ -13,7 +13,9 @@ from onnxplain_server.core.remote.models import RemoteDescription
 
 def pack_description(description: RemoteDescription) -> bytes:
     """Encode a description."""
-    inputs = [[each.name, each.type, each.width, each.columns] for each in description.inputs]
+    inputs = [
+        [each.name, each.type, each.width, each.columns, each.doubt] for each in description.inputs
+    ]
     parts = [inputs, description.output_names, description.version, description.platform]
     return json.dumps(parts).encode()
 
@@ -30,10 +32,10 @@ def unpack_description(content: Buffer) -> RemoteDescription:
 
 def _input(given: Any) -> Input:
     match given:
-        case [str(name), str(kind), None | int() as width, list(columns)]:
+        case [str(name), str(kind), None | int() as width, list(columns), str(doubt)]:
             is_width = width is None or (type(width) is int and 0 <= width < 2**31)
             if is_width:
-                return Input(name, kind, width, _texts(columns, INPUT_LIMIT))
+                return Input(name, kind, width, _texts(columns, INPUT_LIMIT), doubt=doubt)
     raise BrokenError
 
 

@@ -25,6 +25,14 @@ _SENTENCE_END = re.compile(rf"((?>{_QUOTED}|\([^()]*\)|.)*?)(?:;|[.] )")
 _METHOD_OPTION = re.compile(r"(?:methods\[\d+\]\.)?([a-z_]+)(?:\.([a-z_.]+).*)?")
 
 
+_REMOTE = re.compile(r"\bmodel\.remote\.(name|version|inputs|output_names|output|identity)\b")
+"""Fields of a model behind an address, which have flags of their names."""
+
+
+def _remote_flag(field: re.Match[str]) -> str:
+    return f"--remote-{field[1].replace('_', '-')}"
+
+
 @dataclass(frozen=True, slots=True)
 class Names:
     """Names by which the user of a command knows fields of the contract.
@@ -51,6 +59,8 @@ class Names:
 
     def place(self, path: str) -> str:
         """Name the flag or file of a field: "table.csv" is the path of the table."""
+        if remote := _REMOTE.match(path):
+            return _remote_flag(remote) + path[remote.end() :]
         top = re.split(r"[.\[]", path, maxsplit=1)[0]
         if top in self.files:
             return self.files[top]
@@ -66,13 +76,17 @@ class Names:
 
     def text(self, message: str) -> str:
         """Replace names of fields by flags; except in quotes, and those that may be just words."""
+        parts = _SPLIT.split(message)
+        parts[::2] = [self._with_flags(part) for part in parts[::2]]
+        return "".join(parts)
+
+    def _with_flags(self, text: str) -> str:
+        text = _REMOTE.sub(_remote_flag, text)
         names = "|".join(name for name in self.flags if "_" in name)
         if not names:
-            return message
+            return text
         fields = re.compile(rf"\b(?<![-.])({names})\b(?![-.\w])")
-        parts = _SPLIT.split(message)
-        parts[::2] = [fields.sub(lambda name: self.flags[name[0]], part) for part in parts[::2]]
-        return "".join(parts)
+        return fields.sub(lambda name: self.flags[name[0]], text)
 
 
 def error_line(

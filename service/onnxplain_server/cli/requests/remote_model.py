@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, TypeAlias
 
@@ -10,6 +9,7 @@ import typer
 from onnxplain.v1.model_pb2 import Model, RemoteInput, RemoteModel
 
 from onnxplain_server.cli.failure import UsageFault
+from onnxplain_server.cli.requests.request import split
 
 _PROTOCOLS = {
     name.lower().replace("_", "-"): name for name, number in RemoteModel.Protocol.items() if number
@@ -47,7 +47,7 @@ RemoteInputs: TypeAlias = Annotated[
     typer.Option(
         metavar="NAME[:TYPE],...",
         help="Columns that the model takes, with types like float, double, int64, bool, string.  "
-        "[default: what its server tells; double]",
+        "[default: what its server tells, else the table in one matrix; double]",
     ),
 ]
 RemoteMatrix: TypeAlias = Annotated[
@@ -104,9 +104,9 @@ def remote_model(address: str | None, given: Mapping[str, Any]) -> Model | None:
             protocol=given["remote_protocol"],
             name=given["remote_name"],
             version=given["remote_version"],
-            inputs=_inputs(_split(given["remote_inputs"]), given["remote_matrix"]),
+            inputs=_inputs(split(given["remote_inputs"] or []), given["remote_matrix"]),
             output=given["remote_output"],
-            output_names=_split(given["remote_output_names"]),
+            output_names=split(given["remote_output_names"] or []),
             identity=given["remote_identity"],
         )
     )
@@ -122,7 +122,3 @@ def _inputs(texts: Sequence[str], matrix: str | None) -> list[RemoteInput]:
             "one input has columns, all of one type: --remote-inputs", "--remote-matrix"
         )
     return [RemoteInput(name=matrix, type=kinds.pop(), columns=[name for name, _ in pairs])]
-
-
-def _split(texts: Sequence[str] | None) -> list[str]:
-    return [name for row in csv.reader(texts or []) for name in row]

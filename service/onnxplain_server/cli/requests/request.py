@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -168,8 +169,21 @@ def shown_path(path: str) -> str:
 
 
 def split(values: Sequence[str]) -> list[str]:
-    """Split comma-separated names; double quotes protect a comma inside a name."""
-    return [name for row in csv.reader(values) for name in row]
+    """Split comma-separated names; double quotes protect a comma inside a name.
+
+    A list of texts and numbers in JSON is taken as it is.
+    """
+    return [name for text in values for name in _entries(text)]
+
+
+def _entries(text: str) -> list[str]:
+    try:
+        entries = json.loads(text)
+    except ValueError:
+        entries = None
+    if isinstance(entries, list) and all(type(entry) in {str, int, float} for entry in entries):
+        return [entry if isinstance(entry, str) else json.dumps(entry) for entry in entries]
+    return next(csv.reader([text]), [])
 
 
 def input_columns(values: Sequence[str]) -> list[dict[str, Any]]:

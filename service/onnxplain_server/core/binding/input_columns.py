@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from onnxplain_server.core.binding.column_order import likely_target
+from onnxplain_server.core.binding.column_order import candidates, likely_target
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Input
 from onnxplain_server.core.table import Table, listed
@@ -83,7 +83,7 @@ def columns_of_inputs(
             raise _refused(inputs, fault, is_missing=len(requested) < total)
         _check_places(inputs, requested)
         return tuple(requested), False
-    rest = [name for name in (*table.columns, *table.unreadable) if name not in non_features]
+    rest = candidates(table.present, non_features, total)
     named = {each.name for each in inputs if _width(each) == 1 and each.name in rest}
     left = [name for name in rest if name not in named]
     _check_target_named(inputs, table, left, total - len(named), has_target=any(non_features[:1]))

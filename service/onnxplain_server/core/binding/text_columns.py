@@ -53,7 +53,7 @@ def _of_matrix(
     matrix: Input, present: Sequence[str], requested: Sequence[str], non_features: Sequence[str]
 ) -> Sequence[str]:
     try:
-        return column_order(matrix.columns, requested, present, non_features)[0]
+        return column_order(matrix, requested, present, non_features).names
     except ExplainError:
         return ()  # the binding tells what is wrong
 

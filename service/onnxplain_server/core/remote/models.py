@@ -10,6 +10,14 @@ from onnxplain_server.core.arrays import Array
 from onnxplain_server.core.model import Input
 from onnxplain_server.core.sources import FetchControl
 
+UNTOLD = Input(
+    "predict",
+    "double",
+    None,
+    doubt="The server of the model tells no inputs, and model.remote.inputs lists none",
+)
+"""Input of a model where neither its server nor the request tells any: the table in one matrix."""
+
 
 @dataclass(frozen=True, slots=True)
 class RemoteAddress:
@@ -25,7 +33,7 @@ class RemoteAddress:
     name, version : str
         Of the model at its server; empty: none is sent.
     inputs : tuple of Input
-        What it takes, types as in `Input`; empty: read from the server's metadata.
+        What it takes, types as in `Input`; empty: read from the server's metadata, else `UNTOLD`.
     output : str
         Tensor, or field of the answer, with the predictions; empty: the only one.
     output_names : tuple of str

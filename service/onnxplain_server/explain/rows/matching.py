@@ -12,7 +12,8 @@ from onnxplain_server.core.model import HasInputs, Input, Note
 from onnxplain_server.core.table import Table
 from onnxplain_server.explain.question import Question
 from onnxplain_server.explain.rows.position_notes import position_notes
-from onnxplain_server.explain.sample import BoundTable
+from onnxplain_server.explain.sample import bind_features
+from onnxplain_server.explain.weighted_table import apply_weights
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +41,19 @@ class FeatureMatch:
 
 
 def match(model: HasInputs, table: Table, question: Question) -> FeatureMatch:
-    """Match the columns of a table with a model, as an explanation would."""
-    present = (*table.columns, *table.unreadable)
+    """Match the columns of a table with a model, as an explanation would, by their own names.
+
+    Parameters
+    ----------
+    model : HasInputs
+    table : Table
+        As the model reads it; see `as_model_reads`.
+    question : Question
+    """
+    present = table.present
     named = question.feature_columns or _carried(model.inputs)
     try:
-        features = BoundTable(table, question, model).features
+        features = bind_features(model, apply_weights(table, question), question)
     except ExplainError as error:
         missing = tuple(name for name in named if name not in present)
         found = FeatureMatch(refusal=error.message, missing_columns=missing)

@@ -8,6 +8,7 @@ from onnxplain_server.core.model import Note
 from onnxplain_server.core.rows import Features
 from onnxplain_server.core.table import listed
 
+_UNNAMED = "No names of the model tell which column is which, so they were taken in their order"
 _LISTED_COLUMNS = 12
 """Largest number of columns that a warning lists."""
 
@@ -22,8 +23,8 @@ def position_notes(features: Features) -> tuple[Note, ...]:
     if len(columns) > _LISTED_COLUMNS:
         columns[_LISTED_COLUMNS - 1 : -1] = ["…"]
     message = (
-        "No names of the model tell which column is which, so they were taken in their order: "
-        f"{', '.join(columns)}. Name them in the model's order in feature_columns."
+        f"{features.order_reason or _UNNAMED}: {', '.join(columns)}. Name them in the model's "
+        "order in feature_columns."
     )
     return (Note("COLUMNS_BY_POSITION", message),)
 

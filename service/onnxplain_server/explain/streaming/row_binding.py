@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -35,6 +35,8 @@ class RowBinding:
         Weights are divided by it: see `WeightedTable`.
     input_columns : tuple of (str, tuple of str)
         Of the request.
+    names : tuple of (str, str)
+        Name in the table, and the model's name that stands for it here, for columns of an array.
     """
 
     inputs: tuple[Input, ...]
@@ -44,13 +46,22 @@ class RowBinding:
     columns: tuple[str, ...]
     unit: float = 1.0
     input_columns: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    names: tuple[tuple[str, str], ...] = ()
+
+    def tables(
+        self, table: TableBlocks, first: int, last: int, columns: Sequence[str]
+    ) -> Iterator[tuple[int, Table]]:
+        """Read blocks of some columns; see `TableBlocks.read`."""
+        own = {new: old for old, new in self.names}
+        for row, block in table.read(first, last, [own.get(name, name) for name in columns]):
+            yield row, block.named(dict(self.names))
 
     def read(
         self, table: TableBlocks, first: int, last: int, columns: tuple[str, ...] | None = None
     ) -> Iterator[RowBlock]:
         """Read blocks of features and weights; see `RowBlocks.read`."""
         names = tuple(dict.fromkeys((*self.columns, *(columns or ()))))
-        for _, block in table.read(first, last, names):
+        for _, block in self.tables(table, first, last, names):
             weights = self.weights(block) / self.unit
             used = np.flatnonzero(weights)
             if not len(used):

@@ -20,6 +20,7 @@ from onnxplain_server.core.row_draws import draw
 from onnxplain_server.core.rows import Features, is_missing, no_value
 from onnxplain_server.core.table import Table
 from onnxplain_server.explain.question import Question
+from onnxplain_server.explain.rows.model_names import model_names
 from onnxplain_server.explain.sample import RowsUsed, check_row_count
 from onnxplain_server.explain.streaming.row_binding import RowBinding
 from onnxplain_server.explain.weighted_table import unit_of
@@ -87,13 +88,15 @@ class StreamedRows:
         self.remote = given.remote
         self.table = table
         self._question = question
+        names = model_names(table.names, question, model)
         self.binding = RowBinding(
             tuple(model.inputs),
             question.feature_columns,
             question.target_column,
             question.weight_column,
-            table.names,
+            tuple(names.get(name, name) for name in table.names),
             input_columns=question.input_columns,
+            names=tuple(names.items()),
         )
         self.survey = self._survey()
 
@@ -135,7 +138,8 @@ class StreamedRows:
         drawn = _drawn(self.row_count, self._question.seed)
         tally, parts = _Tally(), []
         binding = self.binding
-        for row, table in self.table.read(0, -(-self.row_count // BLOCK_ROWS), binding.columns):
+        last = -(-self.row_count // BLOCK_ROWS)
+        for row, table in binding.tables(self.table, 0, last, binding.columns):
             tally.add(binding.weights(table), binding.bind(table))
             parts.append(table.take(drawn[(drawn >= row) & (drawn < row + table.n_rows)] - row))
         tally.check(self.row_count)
@@ -190,7 +194,13 @@ def _joined(parts: Sequence[Table]) -> Table:
         if name not in unreadable
     }
     rows = np.concatenate([part.as_sent(np.arange(part.n_rows)) for part in parts])
-    return Table(NamedColumns(columns), len(rows), unreadable, rows)
+    return replace(
+        parts[0],
+        columns=NamedColumns(columns),
+        n_rows=len(rows),
+        unreadable=unreadable,
+        sent_rows=rows,
+    )
 
 
 def _refuse_row_indices(question: Question) -> None:

@@ -45,7 +45,7 @@ def main() -> None:
     form, needs = sys.argv[1:]
     try:
         table = read_file(form, sys.stdin.buffer.read())
-        names = (*table.columns, *table.unreadable)
+        names = table.present
         texts = NeededColumns(TableNeeds.unpack(needs)).texts(names)
         columns = to_columns(table.with_texts(texts))
     except (ExplainError, ValueError) as error:

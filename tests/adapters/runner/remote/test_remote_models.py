@@ -352,7 +352,6 @@ def test_what_needs_the_graph_is_refused(asking, make, given, reason, field) -> 
         ({"uri": "http://host/?q"}, "model.remote.uri"),
         ({"uri": "http://host", "protocol": "OIP_GRPC"}, "model.remote.uri"),
         ({"name": ""}, "model.remote.name"),
-        ({"protocol": "KSERVE_V1"}, "model.remote.inputs"),
         ({"output_names": ["a", "a"]}, "model.remote.output_names"),
         ({"output_names": ["a", "b", "c"]}, "model.remote.output_names"),
         ({"inputs": [{"name": "a", "type": "decimal"}]}, "model.remote.inputs[0].type"),

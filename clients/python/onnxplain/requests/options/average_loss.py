@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from onnxplain.requests.forms import to_choice, to_names
+from onnxplain.requests.written import written
 from onnxplain.v1 import average_loss_pb2 as pb
 from onnxplain.v1.explanation_service_pb2 import MethodOptions
 
@@ -131,10 +132,11 @@ class AverageLoss:
     def to_message(self) -> MethodOptions:
         """Write the message of the contract."""
         return MethodOptions(
-            average_loss=pb.AverageLossOptions(
+            average_loss=written(
+                pb.AverageLossOptions,
                 loss=to_choice(self.loss, "loss", Loss),
                 target_columns=to_names(self.target_columns, "target_columns"),
-                one_hot_target=self.one_hot_target,  # type: ignore[arg-type] # None: left out
+                one_hot_target=self.one_hot_target,
                 sum_outputs=self.sum_outputs,
                 group_column=self.group_column,
                 group_count=self.group_count,

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from onnxplain.requests.forms import to_choice, to_names
+from onnxplain.requests.written import written
 from onnxplain.v1 import feature_vectors_pb2 as pb
 from onnxplain.v1.explanation_service_pb2 import MethodOptions
 
@@ -53,7 +54,8 @@ class Knockoffs:
 
     def to_message(self) -> pb.KnockoffOptions:
         """Write the message of the contract."""
-        return pb.KnockoffOptions(
+        return written(
+            pb.KnockoffOptions,
             permutation_count=self.permutation_count,
             component_count=self.component_count,
         )
@@ -156,7 +158,8 @@ class FeatureVectors:
     def to_message(self) -> MethodOptions:
         """Write the message of the contract."""
         return MethodOptions(
-            feature_vectors=pb.FeatureVectorsOptions(
+            feature_vectors=written(
+                pb.FeatureVectorsOptions,
                 source=to_choice(self.source, "source", Source),
                 features=to_names(self.features, "features"),
                 window=self.window,
@@ -165,7 +168,7 @@ class FeatureVectors:
                 min_split_count=self.min_split_count,
                 sentence_count=self.sentence_count,
                 depth=self.depth,
-                one_hot_target=self.one_hot_target,  # type: ignore[arg-type] # None: left out
+                one_hot_target=self.one_hot_target,
                 dimension_count=self.dimension_count,
                 row_indices=self.row_indices,
                 repeat_count=self.repeat_count,

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from onnxplain.requests.forms import to_choice, to_names, to_weights, unless_empty
+from onnxplain.requests.written import written
 from onnxplain.v1 import firm_pb2 as pb
 from onnxplain.v1.explanation_service_pb2 import MethodOptions
 
@@ -97,7 +98,8 @@ class FirmPairs:
 
     def to_message(self) -> pb.FirmPairs:
         """Write the message of the contract."""
-        return pb.FirmPairs(
+        return written(
+            pb.FirmPairs,
             features=to_names(self.features, "features"),
             combination=to_choice(self.combination, "combination", Combination),
             include_negations=self.include_negations,
@@ -177,7 +179,8 @@ class FirmSequences:
 
     def to_message(self) -> pb.FirmSequences:
         """Write the message of the contract."""
-        return pb.FirmSequences(
+        return written(
+            pb.FirmSequences,
             column=self.column,
             alphabet=self.alphabet,
             length=self.length,
@@ -273,7 +276,8 @@ class Firm:
     def to_message(self) -> MethodOptions:
         """Write the message of the contract."""
         return MethodOptions(
-            firm=pb.FirmOptions(
+            firm=written(
+                pb.FirmOptions,
                 features=to_names(self.features, "features"),
                 pairs=[entry.to_message() for entry in self.pairs],
                 estimator=to_choice(self.estimator, "estimator", Estimator),
@@ -283,7 +287,7 @@ class Firm:
                 keep_bias=self.keep_bias,
                 standardize=self.standardize,
                 contrasts=self.contrasts,
-                one_hot_target=self.one_hot_target,  # type: ignore[arg-type] # None: left out
+                one_hot_target=self.one_hot_target,
                 repeat_count=self.repeat_count,
                 confidence_level=self.confidence_level,
                 sequences=None if self.sequences is None else self.sequences.to_message(),

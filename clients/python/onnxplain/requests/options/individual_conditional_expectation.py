@@ -10,6 +10,7 @@ from typing import Any
 
 from onnxplain.requests.forms import to_choice, to_grids, to_groups, to_names
 from onnxplain.requests.options.partial_dependence import Strategy
+from onnxplain.requests.written import written
 from onnxplain.v1 import individual_conditional_expectation_pb2 as pb
 from onnxplain.v1.explanation_service_pb2 import MethodOptions
 
@@ -89,7 +90,8 @@ class IndividualConditionalExpectation:
     def to_message(self) -> MethodOptions:
         """Write the message of the contract."""
         return MethodOptions(
-            individual_conditional_expectation=pb.IndividualConditionalExpectationOptions(
+            individual_conditional_expectation=written(
+                pb.IndividualConditionalExpectationOptions,
                 features=to_names(self.features, "features"),
                 grid_size=self.grid_size,
                 strategy=to_choice(self.strategy, "strategy", Strategy),

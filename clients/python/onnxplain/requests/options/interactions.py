@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from onnxplain.requests.forms import to_choice, to_names
+from onnxplain.requests.written import written
 from onnxplain.v1 import interactions_pb2 as pb
 from onnxplain.v1.explanation_service_pb2 import MethodOptions
 
@@ -103,7 +104,8 @@ class Interactions:
     def to_message(self) -> MethodOptions:
         """Write the message of the contract."""
         return MethodOptions(
-            interactions=pb.InteractionsOptions(
+            interactions=written(
+                pb.InteractionsOptions,
                 features=to_names(self.features, "features"),
                 pairwise_feature_count=self.pairwise_feature_count,
                 threeway_feature_count=self.threeway_feature_count,

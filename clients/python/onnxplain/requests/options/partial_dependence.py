@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from onnxplain.requests.forms import to_choice, to_grids, to_groups
+from onnxplain.requests.written import written
 from onnxplain.v1 import partial_dependence_pb2 as pb
 from onnxplain.v1.explanation_service_pb2 import MethodOptions
 
@@ -83,7 +84,8 @@ class PartialDependence:
     def to_message(self) -> MethodOptions:
         """Write the message of the contract."""
         return MethodOptions(
-            partial_dependence=pb.PartialDependenceOptions(
+            partial_dependence=written(
+                pb.PartialDependenceOptions,
                 features=to_groups(self.features, "features"),
                 grid_size=self.grid_size,
                 strategy=to_choice(self.strategy, "strategy", Strategy),

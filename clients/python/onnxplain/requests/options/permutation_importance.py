@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from onnxplain.requests.forms import to_choice, to_groups, to_names
 from onnxplain.requests.options.average_loss import Loss
+from onnxplain.requests.written import written
 from onnxplain.v1 import permutation_importance_pb2 as pb
 from onnxplain.v1.explanation_service_pb2 import MethodOptions
 
@@ -70,11 +71,12 @@ class PermutationImportance:
     def to_message(self) -> MethodOptions:
         """Write the message of the contract."""
         return MethodOptions(
-            permutation_importance=pb.PermutationImportanceOptions(
+            permutation_importance=written(
+                pb.PermutationImportanceOptions,
                 features=to_groups(self.features, "features"),
                 loss=to_choice(self.loss, "loss", Loss),
                 target_columns=to_names(self.target_columns, "target_columns"),
-                one_hot_target=self.one_hot_target,  # type: ignore[arg-type] # None: left out
+                one_hot_target=self.one_hot_target,
                 sum_outputs=self.sum_outputs,
                 repeat_count=self.repeat_count,
                 normalize=self.normalize,

@@ -10,6 +10,7 @@ from typing import Literal, TypeAlias
 
 from onnxplain.requests.forms import to_choice, to_names
 from onnxplain.requests.options.average_loss import Loss
+from onnxplain.requests.written import written
 from onnxplain.v1 import swarm_pb2 as pb
 from onnxplain.v1.explanation_service_pb2 import MethodOptions
 
@@ -150,7 +151,8 @@ class Swarm:
     def to_message(self) -> MethodOptions:
         """Write the message of the contract."""
         return MethodOptions(
-            swarm=pb.SwarmOptions(
+            swarm=written(
+                pb.SwarmOptions,
                 features=to_names(self.features, "features"),
                 classes=to_names(self.classes, "classes"),
                 search=to_choice(self.search, "search", Search),

@@ -13,7 +13,7 @@ from onnxplain_server.adapters.remote.protocols.json_predictions import JsonPred
 from onnxplain_server.adapters.remote.protocols.predictions import PredictionColumns
 from onnxplain_server.core.arrays import Array
 from onnxplain_server.core.model import Input
-from onnxplain_server.core.remote.models import RemoteAddress, RemoteDescription
+from onnxplain_server.core.remote.models import UNTOLD, RemoteAddress, RemoteDescription
 
 _LABELS_CURE = (
     "have the server predict probabilities, as by the variable PREDICT_PROBA of KServe's "
@@ -43,30 +43,20 @@ class KserveV1Client:
         self._predictions = JsonPredictions(address.output, self.columns, failures, _LABELS_CURE)
 
     def describe(self) -> RemoteDescription:
-        inputs = stated_inputs(self._address, self._failures)
+        inputs = inputs_of(self._address)
         return RemoteDescription(inputs, self.columns.names, self._address.version)
 
     def predict(self, feeds: Mapping[str, Array], row_count: int) -> Array:
-        inputs = stated_inputs(self._address, self._failures)
         check_finite(feeds)
-        body = encoded({"instances": _instances(feeds, inputs)})
+        body = encoded({"instances": _instances(feeds, inputs_of(self._address))})
         headers = {"Content-Type": "application/json"}
         answer = self._transport.call(self._path, body, headers, row_count)
         return self._predictions.matrix(decoded(answer.body, self._failures), row_count)
 
 
-def stated_inputs(address: RemoteAddress, failures: ModelFailures) -> tuple[Input, ...]:
-    """Return the inputs that a request states, as its protocol tells none.
-
-    Raises
-    ------
-    ExplainError
-        INVALID_REQUEST where it states none.
-    """
-    if not address.inputs:
-        fault = f"is asked by {address.protocol}, which tells no inputs: name them"
-        raise failures.invalid("inputs", fault)
-    return address.inputs
+def inputs_of(address: RemoteAddress) -> tuple[Input, ...]:
+    """Return the inputs that a request states, as its protocol tells none; else `UNTOLD`."""
+    return address.inputs or (UNTOLD,)
 
 
 def _instances(feeds: Mapping[str, Array], inputs: Sequence[Input]) -> Array | list[Any]:

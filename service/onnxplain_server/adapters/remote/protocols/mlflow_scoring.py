@@ -11,7 +11,7 @@ from onnxplain_server.adapters.remote.calls.http_transport import HttpTransport
 from onnxplain_server.adapters.remote.failures import ModelFailures
 from onnxplain_server.adapters.remote.protocols.json_numbers import check_finite, decoded, encoded
 from onnxplain_server.adapters.remote.protocols.json_predictions import JsonPredictions
-from onnxplain_server.adapters.remote.protocols.kserve_v1 import stated_inputs
+from onnxplain_server.adapters.remote.protocols.kserve_v1 import inputs_of
 from onnxplain_server.adapters.remote.protocols.predictions import PredictionColumns
 from onnxplain_server.core.arrays import Array
 from onnxplain_server.core.errors import ExplainError, Reason, printable
@@ -45,15 +45,14 @@ class MlflowClient:
         self._predictions = JsonPredictions(address.output, self.columns, failures, _LABELS_CURE)
 
     def describe(self) -> RemoteDescription:
-        inputs = stated_inputs(self._address, self._failures)
+        inputs = inputs_of(self._address)
         return RemoteDescription(
             inputs, self.columns.names, self._address.version, self._platform()
         )
 
     def predict(self, feeds: Mapping[str, Array], row_count: int) -> Array:
-        inputs = stated_inputs(self._address, self._failures)
         check_finite(feeds)
-        body = encoded(_document(feeds, inputs))
+        body = encoded(_document(feeds, inputs_of(self._address)))
         headers = {"Content-Type": "application/json"}
         answer = self._transport.call("/invocations", body, headers, row_count)
         return self._predictions.matrix(decoded(answer.body, self._failures), row_count)

@@ -10,7 +10,7 @@ from onnxplain_server.adapters.remote.failures import ModelFailures
 from onnxplain_server.adapters.remote.protocols.predictions import COLUMN_LIMIT
 from onnxplain_server.adapters.remote.protocols.tensors import STRINGS, TensorMetadata, input_of
 from onnxplain_server.core.model import Input
-from onnxplain_server.core.remote.models import RemoteAddress
+from onnxplain_server.core.remote.models import UNTOLD, RemoteAddress
 
 _TENSOR_LIMIT = 10_000
 
@@ -36,17 +36,17 @@ class ModelMetadata:
 def inputs_of(
     address: RemoteAddress, metadata: ModelMetadata, failures: ModelFailures
 ) -> tuple[Input, ...]:
-    """Return the inputs: stated ones, else those of the metadata.
+    """Return the inputs: stated ones, else those of the metadata, else `UNTOLD`.
 
     Raises
     ------
     ExplainError
-        INVALID_REQUEST where there are none, or such as take no rows.
+        INVALID_REQUEST for such as take no rows.
     """
     if address.inputs:
         return address.inputs
     if not metadata.inputs:
-        raise failures.invalid("inputs", "tells no inputs: name them")
+        return (UNTOLD,)
     if len({tensor.name for tensor in metadata.inputs}) != len(metadata.inputs):
         raise failures.answer("has metadata with two inputs of one name")
     inputs = [_input(tensor, failures) for tensor in metadata.inputs]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import NoReturn
 
 import numpy as np
@@ -26,12 +28,14 @@ from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import ComputationHost
 from onnxplain_server.core.model import Description, Input, Note, Scale
 from onnxplain_server.core.remote.listing import not_listed
-from onnxplain_server.core.remote.models import RemoteAddress, RemoteModels
+from onnxplain_server.core.remote.models import UNTOLD, RemoteAddress, RemoteModels
 from onnxplain_server.core.rows import feeds
 from onnxplain_server.core.sources import FetchControl
 from onnxplain_server.explain import BoundTable
 
 MARGIN_REFUSAL = "a remote model gives its answers, and no score before them"
+_INPUTS = "model.remote.inputs"
+_OF_INPUTS = {Reason.PREDICTION_FAILED, Reason.WRONG_TYPE}
 _NOT_CACHED = "The numbers hold for this computation only, and none of them were cached."
 
 
@@ -90,10 +94,11 @@ class OpenedRemote:
         Raises
         ------
         ExplainError
-            Those of the table, and of `Probes.ask`.
+            Those of the table, and of `Probes.ask`; INVALID_REQUEST without a table and inputs.
         """
-        self._probes = probes = self._rows_of(table)
-        self._answers = probes.ask(self.model)
+        with _told(self._told.inputs):
+            self._probes = probes = self._rows_of(table)
+            self._answers = probes.ask(self.model)
         names = self._output_names(self._answers.shape[1])
         self.model.named(names, has_class_scores=score_classes(self._answers))
         scope = self._known_scope(probes)
@@ -159,6 +164,7 @@ class OpenedRemote:
 
     def _rows_of(self, table: BoundTable | None) -> Probes:
         if table is None:
+            _check_told(self.model.inputs)
             return made_up(self.model.inputs)
         sample = consistency_sample(table)
         return Probes(feeds(table.features, sample.columns), sample.source)
@@ -229,6 +235,28 @@ class OpenedRemote:
         )
 
 
+@contextmanager
+def _told(inputs: tuple[Input, ...]) -> Iterator[None]:
+    """Add to an error of rows or values that the inputs are assumed, where they are."""
+    try:
+        yield
+    except ExplainError as error:
+        if UNTOLD not in inputs or error.reason not in _OF_INPUTS:
+            raise
+        message = (
+            f"{UNTOLD.doubt}, and the columns of the table in one matrix of numbers do not fit it. "
+            f"List what it takes: {error.message}"
+        )
+        raise ExplainError(error.reason, message, _INPUTS) from error
+
+
+def _check_told(inputs: tuple[Input, ...]) -> None:
+    """Raise INVALID_REQUEST where nothing tells how many columns the model takes."""
+    if UNTOLD in inputs:
+        message = f"{UNTOLD.doubt}: list them, or give a table whose columns it takes"
+        raise ExplainError(Reason.INVALID_REQUEST, message, _INPUTS)
+
+
 def _checked_inputs(inputs: tuple[Input, ...]) -> tuple[Input, ...]:
     """Return inputs; raise REMOTE_MODEL_ANSWER where the server tells none."""
     if inputs:
@@ -236,5 +264,5 @@ def _checked_inputs(inputs: tuple[Input, ...]) -> tuple[Input, ...]:
     raise ExplainError(
         Reason.REMOTE_MODEL_ANSWER,
         "the server of the model does not tell what it takes; list its inputs",
-        "model.remote.inputs",
+        _INPUTS,
     )
