@@ -14,7 +14,6 @@ from onnxplain_server.plots.elements.labels import (
     enumerate_words,
     identifiers,
     shorten,
-    shorten_inside,
     spell_interval,
 )
 from onnxplain_server.plots.elements.number_formats import (
@@ -126,8 +125,8 @@ def test_names_that_look_alike_are_numbered() -> None:
 def test_long_names_are_cut() -> None:
     assert shorten("a" * 50, 10) == "aaaaaaaaa…"
     assert shorten("short", 10) == "short"
-    assert shorten_inside("colour is red", 10) == "colour…red"
-    assert shorten_inside("colour", 10) == "colour"
+    assert shorten("colour is red", 10) == "colour…red"
+    assert shorten("colour", 10) == "colour"
 
 
 def test_words_are_joined_as_in_a_sentence() -> None:
