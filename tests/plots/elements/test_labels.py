@@ -8,12 +8,14 @@ import pytest
 import vl_convert
 from hypothesis import given
 from hypothesis import strategies as st
+from onnxplain_server.plots.elements.bars import labels_of
 from onnxplain_server.plots.elements.labels import (
     clean,
     distinguish,
     enumerate_words,
     identifiers,
     shorten,
+    shorten_apart,
     spell_interval,
 )
 from onnxplain_server.plots.elements.number_formats import (
@@ -123,10 +125,26 @@ def test_names_that_look_alike_are_numbered() -> None:
 
 
 def test_long_names_are_cut() -> None:
-    assert shorten("a" * 50, 10) == "aaaaaaaaa…"
     assert shorten("short", 10) == "short"
     assert shorten("colour is red", 10) == "colour…red"
     assert shorten("colour", 10) == "colour"
+
+
+@pytest.mark.parametrize("place", [0, 5, 30, 45, 60])
+def test_long_names_stay_apart_wherever_they_differ(place: int) -> None:
+    names = tuple(f"{'x' * place}{letter}{'x' * (60 - place)}" for letter in "abc")
+
+    short = shorten_apart(names, 42)
+
+    assert len(set(short)) == 3
+    assert all(letter in text for letter, text in zip("abc", short, strict=True))
+    assert max(map(len, short)) <= 42
+
+
+def test_a_joined_name_is_told_from_names_that_are_joined() -> None:
+    alone, joined = labels_of([("a × b", "c"), ("a", "b × c")])
+
+    assert (alone, joined) == ("“a × b” × c", "a × “b × c”")
 
 
 def test_words_are_joined_as_in_a_sentence() -> None:
