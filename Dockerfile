@@ -28,6 +28,7 @@ RUN /opt/onnxplain/bin/pip install --require-hashes --requirement /src/requireme
 COPY LICENSE README.md pyproject.toml hatch_build.py /src/
 COPY service /src/service
 COPY clients/python /src/clients/python
+COPY examples/miami/miami.onnx examples/miami/miami_housing.csv.gz examples/miami/request.json /src/examples/miami/
 RUN cd /src/clients/python && /opt/build/bin/hatchling build --target wheel --directory /wheels
 RUN cd /src && /opt/build/bin/hatchling build --target wheel --directory /wheels
 RUN /opt/onnxplain/bin/pip install --no-deps --no-index --find-links /wheels onnxplain-server onnxplain

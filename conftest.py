@@ -1,3 +1,3 @@
 """Plugins of all folders of tests."""
 
-pytest_plugins = ["tools.missing_programs"]
+pytest_plugins = ["tools.missing_programs", "tools.testing.frozen"]

@@ -1,4 +1,8 @@
-"""Build hook of hatchling: a wheel brings the kernels compiled, for one platform and one Python."""
+"""Build hook of hatchling: a wheel brings the kernels compiled, for one platform and one Python.
+
+Not on macOS and Windows, nor with ONNXPLAIN_WITHOUT_LOOPS=1: such a wheel is for all systems, takes
+no compiler, and numba compiles each loop at its first use.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +24,7 @@ class CompiledKernels(BuildHookInterface[Any]):
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Compile into a temporary folder, and name the modules as files of the wheel."""
-        if version == "editable":
+        if not self._compiles(version):
             return
         self._folder = tempfile.TemporaryDirectory()
         _compile(Path(self.root) / "service", self._folder.name)
@@ -32,8 +36,13 @@ class CompiledKernels(BuildHookInterface[Any]):
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
         """Remove the temporary folder."""
         del build_data, artifact_path
-        if version != "editable":
+        if self._compiles(version):
             self._folder.cleanup()
+
+    @staticmethod
+    def _compiles(version: str) -> bool:
+        is_asked = os.environ.get("ONNXPLAIN_WITHOUT_LOOPS") != "1"
+        return version != "editable" and sys.platform == "linux" and is_asked
 
 
 def _compile(sources: Path, folder: str) -> None:

@@ -36,6 +36,8 @@ from onnxplain_server.adapters.sources.fetching import Fetching
 from onnxplain_server.adapters.sources.interfaces import TableQuery
 from onnxplain_server.adapters.sources.source_list import read_source_list
 from onnxplain_server.adapters.sources.table_reader import open_table
+from onnxplain_server.core.sources import TableNeeds
+from onnxplain_server.wire.requests.needed_columns import NeededColumns
 
 from bench.speed_table.machine import busy_cores, described
 from bench.speed_table.row import Row, Unit, in_turn, lines, seconds
@@ -102,15 +104,16 @@ def by_pyarrow(folder: Path, columns: Sequence[str] | None) -> None:
 def by_server(fetcher: Fetcher, uri: str, columns: Sequence[str] | None) -> int:
     """Read as a server does; return the size of the Arrow stream."""
     message = Table(uris=TableUris(uris=[uri])).SerializeToString()
-    request = ExplainRequest(feature_columns=columns).SerializeToString()
-    return len(fetcher.read_table(message, request, (), BYTE_LIMIT, NoDeadline()).content)
+    needs = TableNeeds(ExplainRequest(feature_columns=columns).SerializeToString())
+    return len(fetcher.read_table(message, needs, BYTE_LIMIT, NoDeadline()).content)
 
 
 def by_guard(fetching: Fetching, uri: str) -> None:
     """Read all columns through the guard, in this process."""
     with memory() as sink:
         fetching.read_table(
-            *(Table(uris=TableUris(uris=[uri])), ExplainRequest(), (), cast("RawIOBase", sink)),
+            *(Table(uris=TableUris(uris=[uri])), NeededColumns(TableNeeds())),
+            cast("RawIOBase", sink),
             byte_limit=BYTE_LIMIT,
             seconds=3_600.0,
         )

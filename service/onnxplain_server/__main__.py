@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing
@@ -17,6 +16,8 @@ from onnxplain_server.core.model_limits import ModelLimits
 from onnxplain_server.core.operation_store import OperationStore
 from onnxplain_server.core.quotas import QuotaStore
 from onnxplain_server.core.sources import FetchControl, Sources
+from onnxplain_server.core.systems import console
+from onnxplain_server.core.systems.processors import processor_count
 
 if TYPE_CHECKING:
     from prometheus_client.registry import Collector
@@ -43,6 +44,7 @@ _CPU_LIMIT_REQUESTS = 4
 
 def main() -> None:
     """Run the command line."""
+    console.allow_all_symbols()
     cli.app(obj=cli.ServiceParts(_runner, _cache, _serve, _local_sources), prog_name="onnxplain")
 
 
@@ -70,7 +72,7 @@ def local(memory_bytes: int | None = None, executor: object = None) -> LocalMess
 def _runner(workers: PredictionWorkers | None = None) -> InProcess:
     from onnxplain_server.adapters.runner.in_process import InProcess  # noqa: PLC0415
 
-    return InProcess(len(os.sched_getaffinity(0)), remotes=_ask_as_user, workers=workers)
+    return InProcess(processor_count(), remotes=_ask_as_user, workers=workers)
 
 
 def _ask_as_user(address: RemoteAddress, control: FetchControl) -> RemotePredictions:
@@ -263,9 +265,11 @@ def _stores(settings: Settings) -> _Stores:
 def _serve(flags: Mapping[str, object], began: Began) -> None:
     from onnxplain_server import outside, serve, server_process  # noqa: PLC0415
     from onnxplain_server.config.loading import load
+    from onnxplain_server.config.system_check import check_system  # noqa: PLC0415
     from onnxplain_server.telemetry import logs  # noqa: PLC0415
 
     settings = load(flags)
+    check_system(settings)
     logs.configure(settings.log_level, settings.log_format)
     with ExitStack() as stack:
         tracer = outside.build_tracer(stack)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import ctypes
 import gc
 import logging
 import os
-import resource
 import signal
 import socket
 import time
@@ -16,15 +14,12 @@ from typing import Protocol
 
 from onnxplain_server.config.settings import Settings
 from onnxplain_server.core.interfaces import Began
+from onnxplain_server.core.systems.memory import return_large_blocks
+from onnxplain_server.core.systems.sockets import allow_open_files
 
 LOG = logging.getLogger(__name__)
 
 _FILE_COUNT = 65_536
-
-_M_MMAP_THRESHOLD = -3
-"""Of glibc. By default this grows with what is freed, and then memory stays in the heap."""
-
-_MAPPED_BYTES = 2**17
 
 
 class RunningServer(Protocol):
@@ -81,8 +76,8 @@ def _addresses(settings: Settings, server: RunningServer) -> tuple[str | int, ..
 def prepare() -> Callable[[], None]:
     """Prepare this process to serve; return a function that waits for SIGTERM or SIGINT."""
     wait_signal = catch_signals()
-    allow_connections()
-    return_memory()
+    allow_open_files(_FILE_COUNT)  # many are idle connections
+    return_large_blocks()
     return wait_signal
 
 
@@ -105,18 +100,3 @@ def catch_signals() -> Callable[[], None]:
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, begin)
     return wait
-
-
-def allow_connections() -> None:
-    """Raise the limit of open files for many idle connections, as far as the system allows."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    limit = _FILE_COUNT if hard == resource.RLIM_INFINITY else min(_FILE_COUNT, hard)
-    if soft != resource.RLIM_INFINITY and soft < limit:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
-
-
-def return_memory() -> None:
-    """Have glibc return the memory of large requests and replies as soon as they are done."""
-    libc = ctypes.CDLL(None)
-    if hasattr(libc, "mallopt"):
-        libc.mallopt(_M_MMAP_THRESHOLD, _MAPPED_BYTES)

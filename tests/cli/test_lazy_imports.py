@@ -31,11 +31,20 @@ LIBRARIES = {
 }
 """Those that a method may import beside the computing ones, whatever the model."""
 ARGUMENTS = {
-    "feature_vectors": ("--set", "source=SURROGATE", "--set", "sentence_count=100"),
+    "feature_vectors": (
+        "--set",
+        "source=SURROGATE",
+        "--set",
+        "sentence_count=100",
+        "--set",
+        "depth=2",
+    ),
     "firm": ("--set", "source=MODEL"),
 }
 SETTING_FLAGS = {"explainer", "serve", "settings"}
 """Commands whose flags are made from the settings."""
+LIGHT = ("interactions", "partial_dependence", "permutation_importance", "average_loss")
+"""Methods that import computing libraries only, and nothing of others."""
 METHODS = [field.name for field in MethodOptions.DESCRIPTOR.fields]
 ROOMS = ("methods", "explain.methods", "plots")
 
@@ -45,6 +54,15 @@ import atexit, sys
 atexit.register(lambda: print("{MARK}", *sys.modules, file=sys.stderr))
 from onnxplain_server.__main__ import main
 main()
+"""
+HELP = f"""
+import contextlib, sys
+from onnxplain_server.__main__ import main
+for name in sys.argv[1:]:
+    sys.argv[1:] = [name, "--help"]
+    with contextlib.suppress(SystemExit):
+        main()
+print("{MARK}", *sys.modules, file=sys.stderr)
 """
 
 
@@ -60,10 +78,10 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def imported(*words: object, exit_code: int = 0, **variables: str) -> set[str]:
+def imported(*words: object, exit_code: int = 0, code: str = CODE, **variables: str) -> set[str]:
     """Modules that a command imports."""
     done = subprocess.run(
-        [sys.executable, "-c", CODE, *map(str, words)],
+        [sys.executable, "-c", code, *map(str, words)],
         capture_output=True,
         text=True,
         check=False,
@@ -105,10 +123,12 @@ def test_completion_of_a_command_imports_none_of_them() -> None:
     assert packages(modules) & (COMPUTING | ALWAYS_NEEDLESS | SCIENTIFIC | {"google"}) == set()
 
 
-@pytest.mark.parametrize("name", [name for name in SUMMARIES if name not in SETTING_FLAGS])
-def test_help_of_a_command_imports_nothing_that_computes(name: str) -> None:
-    modules = imported(name, "--help")
+def test_help_of_commands_imports_nothing_that_computes() -> None:
+    names = [name for name in SUMMARIES if name not in SETTING_FLAGS]
 
+    modules = imported(*names, code=HELP)
+
+    assert {f"onnxplain_server.cli.{name}" for name in ("explain", "plot", "token")} <= modules
     needless = COMPUTING | ALWAYS_NEEDLESS | SCIENTIFIC | {"pydantic_settings"}
     assert packages(modules) & needless == set()
 
@@ -126,14 +146,19 @@ def test_describe_imports_neither_tables_nor_methods() -> None:
     assert {f"onnxplain_server.methods.{name}" for name in METHODS} & modules == set()
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_a_method_imports_its_own_modules_and_libraries(method: str, table: Path) -> None:
-    modules = explain(NETWORK, table, "--method", method, *ARGUMENTS.get(method, ()))
+@pytest.mark.parametrize("methods", [LIGHT, *((name,) for name in LIBRARIES)], ids="+".join)
+def test_a_method_imports_its_own_modules_and_libraries(
+    methods: tuple[str, ...], table: Path
+) -> None:
+    words = [word for name in methods for word in ("--method", name, *ARGUMENTS.get(name, ()))]
 
-    assert packages(modules) & (ALWAYS_NEEDLESS | SCIENTIFIC) <= LIBRARIES.get(method, set())
+    modules = explain(NETWORK, table, *words)
+
+    allowed = set().union(*(LIBRARIES.get(name, set()) for name in methods))
+    assert packages(modules) & (ALWAYS_NEEDLESS | SCIENTIFIC) <= allowed
     for room in ROOMS:
-        assert f"onnxplain_server.{room}.{method}" in modules
-    others = {"feature_vectors", "firm", "sequences", "swarm"} - {method}
+        assert {f"onnxplain_server.{room}.{name}" for name in methods} <= modules
+    others = {"feature_vectors", "firm", "sequences", "swarm"} - set(methods)
     assert {f"onnxplain_server.{room}.{n}" for room in ROOMS for n in others} & modules == set()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import timedelta
@@ -145,12 +146,12 @@ def test_a_cancelled_operation_says_so(client: onnxplain.Client) -> None:
 
 
 def long_rows() -> dict[str, list[float]]:
-    """Return so many rows that interactions take minutes."""
+    """Return so many rows that interactions take a minute."""
     random = np.random.default_rng(1)
-    return {name: random.uniform(0, 7, 3_000).tolist() for name in ASKED["feature_columns"]}
+    return {name: random.uniform(0, 7, 1_500).tolist() for name in ASKED["feature_columns"]}
 
 
-LONG: dict[str, Any] = {"row_count": 3_000, "engine": "BLACK_BOX", "partial": True}
+LONG: dict[str, Any] = {"row_count": 1_500, "engine": "BLACK_BOX", "partial": True}
 CURVE = onnxplain.PartialDependence(features=["petal_width"])
 PAIRS = onnxplain.Interactions(pairwise_feature_count=4, threeway_feature_count=4)
 
@@ -160,6 +161,7 @@ def test_an_operation_gives_what_it_has_so_far(client: onnxplain.Client) -> None
     operation = client.start(MODEL, rows, CURVE, PAIRS, **LONG)
     while not any(part.is_final for part in operation.partials()):
         assert not operation.refresh().is_done
+        time.sleep(0.02)
     [curve, *samples] = operation.partials()
     operation.cancel()
     operation.wait(timeout=PATIENCE, progress=False)
@@ -208,6 +210,7 @@ def test_coroutines_give_parts_too(server: Server) -> None:
             operation = await client.start(MODEL, long_rows(), CURVE, PAIRS, **LONG)
             parts = await operation.partials()
             while not any(part.is_final for part in parts):
+                await asyncio.sleep(0.02)
                 parts = await operation.partials()
             await operation.delete()
             return [part.index for part in parts if part.is_final]
@@ -220,6 +223,7 @@ def test_parts_over_rest_are_those_of_grpc(server: Server) -> None:
         operation = client.start(MODEL, long_rows(), CURVE, PAIRS, **LONG)
         while not operation.partial_count:
             operation.refresh()
+            time.sleep(0.02)
         operation.cancel()
         operation.wait(timeout=PATIENCE, progress=False)
         connection = HTTPConnection("127.0.0.1", server.rest_port)

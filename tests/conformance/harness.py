@@ -44,9 +44,11 @@ COMMAND_LINE = Runner(
     (sys.executable, str(HERE / "runners" / "command_line.py")),
     frozenset(
         {
+            "codes",
             "error-blob-not-found",
             "error-cancelled",
             "error-describe-table-no-column",
+            "error-external-data",
             "error-predict-no-such-row",
             "stream",
             "upload",

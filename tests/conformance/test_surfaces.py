@@ -24,7 +24,7 @@ from harness import (
 from onnxplain.v1.explanation_service_pb2 import MethodOptions
 
 RUNNERS = (PYTHON, CURL, COMMAND_LINE)
-FEW = ("interactions", "swarm", "table-parquet", "error-unknown-feature")
+FEW = ("interactions", "swarm", "table-parquet", "predict-codes", "error-unknown-feature")
 """Cases of the command line that every change needs."""
 
 Answers = Callable[..., Mapping[str, Any]]

@@ -18,10 +18,6 @@ TARGET = 'job="onnxplain", instance="a"'
 SCRAPES = {
     "static": TARGET,
     "annotations": (
-        'job="kubernetes-pods", instance="10.0.0.1:8082", namespace="ml", pod="onnxplain-1", '
-        'app_kubernetes_io_name="onnxplain", app_kubernetes_io_instance="release"'
-    ),
-    "annotations-without-pod-labels": (
         'job="kubernetes-pods", instance="10.0.0.1:8082", namespace="ml", pod="onnxplain-1"'
     ),
     "service-monitor": (
@@ -30,6 +26,7 @@ SCRAPES = {
     ),
 }
 """Labels of a target by scrape configuration."""
+ONCE = [pytest.param(name, marks=() if name == "static" else pytest.mark.slow) for name in SCRAPES]
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +48,7 @@ def test_the_alerts_are_rules_of_prometheus(promtool: str) -> None:
     run(promtool, "check", "rules", ALERTS)
 
 
-@pytest.mark.parametrize("scrape", SCRAPES)
+@pytest.mark.parametrize("scrape", ONCE)
 def test_each_alert_fires_on_its_trouble_alone(promtool: str, tmp_path: Path, scrape: str) -> None:
     labels = dict(re.findall(r'(\w+)="(.*?)"', SCRAPES[scrape]))
     text = (ALERTS.parent / "alerts_test.yaml").read_text(encoding="utf-8")

@@ -22,7 +22,7 @@ import numpy as np
 import onnx
 import pytest
 from harness import Server, serving
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper, parser
 from onnxplain_server.config.loading import load
 from pyarrow import csv, parquet
 
@@ -145,6 +145,24 @@ def write_files(folder: Path) -> None:
     (folder / "rows.csv.gz").write_bytes(gzip.compress(text.encode()))
     parquet.write_table(csv.read_csv(folder / "rows.csv"), folder / "rows.parquet")
     write_classifier(folder)
+    write_network(folder)
+
+
+def write_network(folder: Path) -> None:
+    """Write network.onnx, which takes a column of text and a matrix of three, and rents.csv."""
+    graph = parser.parse_graph(
+        """network (string[N, 1] city, float[N, 3] num) => (float[N, 1] rent) {
+            level = ai.onnx.ml.LabelEncoder <keys_strings=["Bern","Chur"], values_floats=[2.0,1.0]>
+                (city)
+            total = ReduceSum <keepdims=1> (num, axis)
+            rent = Add (level, total)
+        }"""
+    )
+    graph.initializer.append(numpy_helper.from_array(np.array([1]), "axis"))
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("ai.onnx.ml", 3)]
+    onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=8), folder / "network.onnx")
+    rows = [f"{('Bern', 'Chur')[k % 2]},{20 + k},{30 + 7 * k % 11},{k % 5}" for k in range(40)]
+    (folder / "rents.csv").write_text("\n".join(["city,age,income,dose", *rows]) + "\n")
 
 
 def write_classifier(folder: Path) -> None:

@@ -11,6 +11,7 @@ from onnxplain_server.effects.quantiles import inverse_ecdf, to_bin_midpoints
 
 NAN = float("nan")
 SAMPLES = st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=40).map(np.array)
+COMMON = st.lists(st.integers(-9, 9), min_size=1).map(lambda values: np.array(values) // 2 * 2.0)
 
 
 @pytest.mark.parametrize(
@@ -83,29 +84,43 @@ def test_missing_counts_as_a_distinct_value() -> None:
     assert binned[:3].tolist() != [1, 2, 3]
 
 
-def test_edges_that_coincide_are_one_edge() -> None:
-    """Thirds of these are 0, 0, 1/3, 3: two bins, [0, 1/3) and [1/3, 3]."""
-    binned = to_bin_midpoints(np.array([0.0] * 6 + [1, 2, 3]), 3)
-
-    np.testing.assert_allclose(binned, [1 / 6] * 6 + [5 / 3] * 3)
+@pytest.mark.parametrize(
+    ("values", "bin_count", "expected"),
+    [
+        # Thirds are 0, 0, 1/3, 3. The halves of 1, 2, 3 are 1, 2, 3.
+        pytest.param([0.0] * 6 + [1, 2, 3], 3, [0] * 6 + [1.5, 2.5, 2.5], id="below"),
+        pytest.param([-1.0, 1, 3] + [9] * 6, 3, [0, 2, 2] + [9] * 6, id="above"),
+        # One bin for the two below, two for the four above.
+        pytest.param(
+            [-4.0, -2] + [0] * 10 + [1, 2, 3, 9], 4, [-3, -3] + [0] * 10 + [1.75, 1.75, 5.75, 5.75]
+        ),
+        # Among the others, most have one value, too.
+        pytest.param([0.0] * 90 + [5] * 8 + [6, 8], 3, [0] * 90 + [5] * 8 + [7, 7]),
+    ],
+)
+def test_a_value_at_which_edges_coincide_is_left_alone_and_others_share_the_other_bins(
+    values: list[float], bin_count: int, expected: list[float]
+) -> None:
+    assert to_bin_midpoints(np.array(values), bin_count).tolist() == expected
 
 
 @given(SAMPLES, st.integers(2, 10))
 def test_binning_agrees_with_numpys_quantiles_and_histogram_bins(
     values: npt.NDArray[np.float64], bin_count: int
 ) -> None:
-    edges = np.unique(np.quantile(values, np.linspace(0, 1, bin_count + 1), method="linear"))
+    edges = np.quantile(values, np.linspace(0, 1, bin_count + 1), method="linear")
     binned = to_bin_midpoints(values, bin_count)
 
-    assert len(np.unique(binned)) <= max(bin_count, 1)
-    if len(np.unique(values)) > bin_count:
+    assert len(np.unique(binned)) <= bin_count
+    if len(np.unique(values)) > bin_count and len(np.unique(edges)) == len(edges):
         expected, _ = np.histogram(values, edges)
         counted, _ = np.histogram(binned, edges)
         assert counted.tolist() == expected.tolist()
 
 
-@given(SAMPLES, st.integers(2, 10))
+@given(st.one_of(SAMPLES, COMMON), st.integers(2, 10))
 def test_binning_keeps_the_order_of_values(values: npt.NDArray[np.float64], bin_count: int) -> None:
+    assert len(np.unique(to_bin_midpoints(values, bin_count))) <= bin_count
     binned = to_bin_midpoints(np.sort(values), bin_count)
 
     assert (np.diff(binned) >= 0).all()

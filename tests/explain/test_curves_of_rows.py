@@ -78,6 +78,18 @@ def test_a_row_of_weight_zero_gets_its_curve_on_the_grid_of_the_others(ask: Ask,
     assert (answer["rows"]["drawnRowCount"], answer["rows"]["usedRowCount"]) == (2, 2)
 
 
+def test_the_group_of_a_row_of_weight_zero_is_that_of_its_own_value(ask: Ask) -> None:
+    """The column of the groups is 5 in one of the two, and 0 in all others of any weight."""
+    together, weights = np.vstack(tables()), [1.0] * 30 + [0.0] * 2
+    together[:, 0] = 0
+    together[31, 0] = 5
+
+    answer = ask(together, weights, "BLACK_BOX", rowIndices=[30, 31], groupColumns=["x0"])
+
+    curves = answer["individualConditionalExpectation"]["curves"]
+    assert curves[0]["groups"] == ["0", "5"]
+
+
 @pytest.mark.parametrize("rows", [[32], [-1], [3, 3]])
 def test_rows_that_the_table_does_not_have_and_rows_named_twice_are_refused(ask: Ask, rows):
     background, more = tables()

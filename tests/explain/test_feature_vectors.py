@@ -16,6 +16,9 @@ from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.table_pb2 import Column, Columns, Table
 from onnxplain_server.adapters.runner.in_process import InProcess
 from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.methods.feature_vectors import forest_counts
+
+pytestmark = pytest.mark.usefixtures("few_trees")
 
 FOREST = Path(__file__).parents[1] / "golden/featurevectors/diabetes_rf/model.onnx"
 BOOSTED = Path(__file__).parents[1] / "models/sklearn_gradient_boosting.onnx"
@@ -311,8 +314,11 @@ def test_similarity_is_the_cosine_between_vectors(ask: Ask) -> None:
     assert np.array(found.similarity).reshape(10, 10) == pytest.approx(unit @ unit.T)
 
 
-def test_a_copy_is_told_and_independent_columns_are_not(ask: Ask) -> None:
+def test_a_copy_is_told_and_independent_columns_are_not(
+    ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The target follows five of ten columns; the last is a noisy copy of the third."""
+    monkeypatch.setattr(forest_counts, "_COMPARED_TREES", 320)
     random = np.random.default_rng(1)
     values = random.normal(size=(1_000, 10))
     values[:, 9] = values[:, 2] + 0.01 * random.normal(size=1_000)
@@ -492,7 +498,8 @@ def test_what_the_table_lacks_is_named(ask: Ask, given: dict[str, Any], part: st
 def test_columns_without_knockoffs_are_named(ask: Ask) -> None:
     table = rows(NAMES[1:], age=[7.0] * 60)
 
-    error = refusal(ask, FOREST, table, feature_columns=NAMES, source="SURROGATE", knockoffs={})
+    asked = {"source": "SURROGATE", "knockoffs": {}, **SMALL}
+    error = refusal(ask, FOREST, table, feature_columns=NAMES, **asked)
 
     assert "leave 'age' out of features" in error.message
 
@@ -508,7 +515,7 @@ def test_other_methods_need_a_table(runner: InProcess, make) -> None:
 
 
 def test_a_caller_who_leaves_ends_the_growth(runner: InProcess, make) -> None:
-    options = FeatureVectorsOptions(source="SURROGATE", sentence_count=10_000_000)
+    options = FeatureVectorsOptions(source="SURROGATE", sentence_count=100_000, depth=3)
     request = ExplainRequest(
         model=Model(content=FOREST.read_bytes()),
         table=rows(),
@@ -516,6 +523,6 @@ def test_a_caller_who_leaves_ends_the_growth(runner: InProcess, make) -> None:
     )
 
     with pytest.raises(ExplainError) as caught:
-        runner.explain(request.SerializeToString(), {}, make.host(steps=30))
+        runner.explain(request.SerializeToString(), {}, make.host(steps=10))
 
     assert caught.value.reason is Reason.CANCELLED

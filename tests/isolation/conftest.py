@@ -240,11 +240,23 @@ class Own:
         return bool(found)
 
 
+def rests(runner: Isolated) -> bool:
+    """Whether a runner starts no worker and ends none."""
+    pools = [runner._pool, *([runner._learning[0]] if runner._learning else ())]
+    return all(len(each._spares) == each._spare_count and not each._killed for each in pools)
+
+
+@pytest.fixture
+def shared(isolated: Isolated) -> Own:
+    """What tests do with runners, for the one that all share: its workers remain."""
+    assert Own.soon(lambda: rests(isolated))
+    return Own()
+
+
 @pytest.fixture
 def own(reference: Ask, isolated: Isolated) -> Iterator[Own]:
     """Make runners, and see that nothing of them remains."""
-    pool = isolated._pool  # at rest, what it has is not taken for theirs
-    assert Own.soon(lambda: len(pool._spares) == pool._spare_count and not pool._killed)
+    assert Own.soon(lambda: rests(isolated))  # then what it has is not taken for theirs
     files, processes = file_count(), family(os.getpid())
     threads = threading.active_count()
     made = Own()

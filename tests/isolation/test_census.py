@@ -31,14 +31,15 @@ def test_workers_are_counted_where_they_are(own) -> None:
     assert held["warm"][0] > 0
     assert own.soon(lambda: runner.counts().start_count == 2)
     assert ends(runner) == {}
+    check_one_at_work(own, runner)
 
 
-def test_one_at_work_is_busy_and_one_killed_then_was_killed(own) -> None:
-    runner = own()
+def check_one_at_work(own, runner: Isolated) -> None:
+    """One at work is busy; one that is killed then was killed."""
 
     def work() -> None:
         with pytest.raises(ExplainError):
-            runner.explain(own.request(ENDLESS), {}, own.call())
+            runner.explain(own.request(ENDLESS), {}, own.call(model_key="endless"))
 
     thread, victim = own.worker_of(runner, work)
     assert len(runner.counts().own_bytes["busy"]) == 1

@@ -22,7 +22,7 @@ CACHE_BYTES = 64 * 2**20
 """Of the cache, which may be full besides what the parent holds for a worker."""
 
 HELD_BYTES = 100 * 2**20
-LOOK_COUNT = 200
+LOOK_COUNT = 60
 """Looks at the clock after which the caller disconnects."""
 
 SILENT = "a frame that stops halfway"

@@ -18,9 +18,12 @@ COMPILERS = {
 """A program of its own; and what kernels need where none are compiled ahead of time."""
 OF_THE_SERVER = {
     f"onnxplain_server.core.{name}"
-    for name in ("operation_store", "operations", "quotas", "remote.sessions", "sources")
+    for name in (
+        *("operation_store", "operations", "quotas", "remote.sessions", "sources"),
+        *("systems.console", "systems.processors", "systems.sockets"),
+    )
 }
-"""Only the serving process uses them."""
+"""Only the serving process uses them, or the head of a worker's program imports them."""
 PRELOADED = f"""
 import importlib, json, pkgutil, sys
 sys.path[:0] = {[entry for entry in sys.path if entry]!r}

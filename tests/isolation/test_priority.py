@@ -73,8 +73,10 @@ def test_who_works_longer_steps_back_further() -> None:
     assert niceness(4.0) - niceness(0.0) >= 10
 
 
-def test_a_worker_steps_back_the_longer_it_works(own, monkeypatch: pytest.MonkeyPatch) -> None:
-    runner, actual = own(), []
+def test_a_worker_steps_back_the_longer_it_works(
+    shared, isolated: Isolated, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    actual: list[set[int]] = []
     end = Priorities.end
 
     def watched(priorities: Priorities, share, caller_key) -> None:
@@ -82,7 +84,7 @@ def test_a_worker_steps_back_the_longer_it_works(own, monkeypatch: pytest.Monkey
         end(priorities, share, caller_key)
 
     monkeypatch.setattr(Priorities, "end", watched)
-    work_long(own, runner, "eve")
+    work_long(shared, isolated, "eve")
 
     (after,) = actual
     assert len(after) == 1

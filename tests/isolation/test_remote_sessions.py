@@ -55,17 +55,13 @@ class Silent:
             yield theirs
 
 
-def test_a_refused_session_costs_no_worker(own: Any) -> None:
+def test_neither_a_refused_session_nor_one_of_garbage_costs_a_worker(own: Any) -> None:
     runner = own()
     with pytest.raises(ExplainError) as refused:
         runner.describe(DESCRIBE, BLOBS, own.call())
 
     assert refused.value.reason is Reason.REMOTE_MODEL_NOT_LISTED
     assert not any(runner.counts().ends.values())
-
-
-def test_a_worker_that_is_told_garbage_refuses_its_request_only(own: Any) -> None:
-    runner = own()
     for answer in (b"", b"garbage", bytes(64)):
         runner._remote_sessions = Silent(answer)
         with pytest.raises(ExplainError) as failed:

@@ -15,7 +15,7 @@ from onnxplain.v1.explanation_service_pb2 import ExplainRequest, ExplainResponse
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.wire import canonical
 
-COUNT = int(os.environ.get("TEST_REQUESTS", "15"))
+COUNT = int(os.environ.get("TEST_REQUESTS", "8"))
 """Requests per method; `make torture` sends more, each time others."""
 
 SECONDS = 2.0

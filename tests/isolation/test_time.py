@@ -24,10 +24,10 @@ ENDLESS = [
 
 
 @pytest.fixture
-def runner(own) -> Isolated:
-    made: Isolated = own()
-    made.explain(own.request(GOOD), {}, own.call())
-    return made
+def runner(shared, isolated: Isolated) -> Isolated:
+    """The workers that all tests share."""
+    isolated.explain(shared.request(GOOD), {}, shared.call())
+    return isolated
 
 
 def reason_of(function: Callable[[], object]) -> Reason:
@@ -48,11 +48,11 @@ def wants_processor(pid: int) -> bool:
 
 @pytest.mark.parametrize("hostile", ENDLESS)
 def test_a_call_that_never_ends_is_over_at_its_deadline(
-    runner: Isolated, own, hostile: Hostile
+    runner: Isolated, shared, hostile: Hostile
 ) -> None:
     """Delay afterwards: bench/server/isolation.py."""
     reason = reason_of(
-        lambda: runner.explain(own.request(hostile.content), {}, own.call(1, model_key="bad"))
+        lambda: runner.explain(shared.request(hostile.content), {}, shared.call(1, model_key="bad"))
     )
 
     assert reason in {Reason.DEADLINE_EXCEEDED, *hostile.reasons}
@@ -67,42 +67,42 @@ def test_a_model_that_loads_too_long_is_refused_by_the_limit_for_loading(own) ->
 
 
 @pytest.mark.parametrize("content", [LOOP, KERNEL], ids=["loop", "kernel"])
-def test_a_caller_that_leaves_frees_the_processor(runner: Isolated, own, content: bytes) -> None:
-    call = own.call(model_key="bad")
+def test_a_caller_that_leaves_frees_the_processor(runner: Isolated, shared, content: bytes) -> None:
+    call = shared.call(model_key="bad")
     reasons: list[Reason] = []
 
     def work() -> None:
-        reasons.append(reason_of(lambda: runner.explain(own.request(content), {}, call)))
+        reasons.append(reason_of(lambda: runner.explain(shared.request(content), {}, call)))
 
-    thread, worker = own.worker_of(runner, work)
+    thread, worker = shared.worker_of(runner, work)
     call.control.cancel()
-    thread.join(own.long_seconds)
+    thread.join(shared.long_seconds)
 
     def rests() -> bool:
-        before = own.processor_seconds({worker})
+        before = shared.processor_seconds({worker})
         looks = [wants_processor(worker) for _ in range(100)]
-        return not any(looks) and own.processor_seconds({worker}) in {0, before}
+        return not any(looks) and shared.processor_seconds({worker}) in {0, before}
 
     assert reasons == [Reason.CANCELLED]
-    assert own.soon(rests)
+    assert shared.soon(rests)
 
 
 def test_a_worker_that_stops_when_told_is_kept(
-    runner: Isolated, own, monkeypatch: pytest.MonkeyPatch
+    runner: Isolated, shared, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nothing of it is slow, so it needs no killing."""
-    monkeypatch.setattr(worker_module, "_GRACE_SECONDS", own.long_seconds)
-    call = own.call(model_key="kept")
-    runner.explain(own.request(GOOD), {}, call)
+    monkeypatch.setattr(worker_module, "_GRACE_SECONDS", shared.long_seconds)
+    call = shared.call(model_key="kept")
+    runner.explain(shared.request(GOOD), {}, call)
     workers = {worker.pid for worker in runner._pool._warm}
     call.control.cancel()
     with pytest.raises(ExplainError, match="gone"):
-        runner.explain(own.request(GOOD), {}, call)
+        runner.explain(shared.request(GOOD), {}, call)
 
     assert {worker.pid for worker in runner._pool._warm} == workers
 
 
-def test_no_deadline_and_an_absurd_one_end_at_the_limit_of_the_server(own) -> None:
+def test_no_deadline_and_an_absurd_one_end_at_the_limit_of_the_server(runner: Isolated) -> None:
     from onnxplain_server.adapters.runner.local_decoder import LocalDecoder  # noqa: PLC0415 - this test is about admission
     from onnxplain_server.adapters.storage.memory_blobs import MemoryBlobs  # noqa: PLC0415
     from onnxplain_server.adapters.storage.memory_cache import MemoryCache  # noqa: PLC0415
@@ -113,7 +113,7 @@ def test_no_deadline_and_an_absurd_one_end_at_the_limit_of_the_server(own) -> No
     from onnxplain_server.transport.service import Service  # noqa: PLC0415
 
     service = Service(
-        own(),
+        runner,
         MemoryCache(0, Signer(b"")),
         MemoryBlobs(0, 1),
         decoder=LocalDecoder(),
@@ -131,35 +131,34 @@ def test_no_deadline_and_an_absurd_one_end_at_the_limit_of_the_server(own) -> No
 
 
 def test_too_many_planned_rows_are_refused_before_they_start_with_the_number(
-    runner: Isolated, own
+    runner: Isolated, shared
 ) -> None:
     told: list[tuple[float, float]] = []
-    call = own.call(
+    call = shared.call(
         row_limit=10, follower=Follower(lambda done, planned: told.append((done, planned)))
     )
 
     with pytest.raises(ExplainError, match=r"up to 18 rows; this server allows 10\.") as refused:
-        runner.explain(own.request(GOOD), {}, call)
+        runner.explain(shared.request(GOOD), {}, call)
 
     assert refused.value.reason is Reason.TOO_MANY_ROWS
     assert all(done == 0 for done, _ in told)
 
 
-def test_others_are_answered_while_hostile_work_runs(own) -> None:
-    runner = own(spare_count=2)
-    hostile = [own.call(model_key=f"bad {i}") for i in range(2)]
+def test_others_are_answered_while_hostile_work_runs(runner: Isolated, shared) -> None:
+    hostile = [shared.call(model_key=f"bad {i}") for i in range(2)]
     reasons: list[Reason] = []
 
     def work(call) -> Callable[[], None]:
         return lambda: reasons.append(
-            reason_of(lambda: runner.explain(own.request(LOOP), {}, call))
+            reason_of(lambda: runner.explain(shared.request(LOOP), {}, call))
         )
 
-    threads = [own.worker_of(runner, work(call))[0] for call in hostile]
-    runner.explain(own.request(GOOD), {}, own.call())
+    threads = [shared.worker_of(runner, work(call))[0] for call in hostile]
+    runner.explain(shared.request(GOOD), {}, shared.call())
     assert reasons == []
     for call, thread in zip(hostile, threads, strict=True):
         call.control.cancel()
-        thread.join(own.long_seconds)
+        thread.join(shared.long_seconds)
 
     assert reasons == [Reason.CANCELLED] * 2

@@ -40,7 +40,7 @@ def test_the_word_missing_is_no_missing_value() -> None:
 
 def test_zero_has_no_sign_in_a_label() -> None:
     """Sums of values may end at -0 in one engine and at 0 in another."""
-    assert interval_names(np.array([-0.67, -0.0, 1])) == ["[-0.67,0]", "(0,1]"]
+    assert interval_names(np.array([-0.67, -0.0, 1]), np.zeros(3, bool)) == ["[-0.67,0]", "(0,1]"]
     assert list(groups(np.array([-0.0, 1, 1]))) == ["0", "1"]
 
 
@@ -72,18 +72,53 @@ def test_missing_numbers_are_a_group_of_their_own_and_count_as_a_value() -> None
 
     # Five distinct values with the missing one, hence cut; quartiles 1, 1, 2, 3, 4.
     assert list(found.items()) == [
-        ("[1,2]", [2, 3]),
+        ("1", [2]),
+        ("(1,2]", [3]),
         ("(2,3]", [4]),
         ("(3,4]", [0]),
         ("missing", [1, 5]),
     ]
 
 
-def test_quantiles_that_coincide_give_fewer_groups() -> None:
-    """Quartiles 0, 0, 0, 2, 5."""
-    found = groups(np.array([0.0] * 6 + [1, 2, 2, 3, 4, 5]))
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        pytest.param(
+            [0.0] * 6 + [1, 2, 2, 3, 4, 5],
+            {"0": [0, 1, 2, 3, 4, 5], "(0,2]": [6, 7, 8], "(2,5]": [9, 10, 11]},
+            id="quartiles 0, 0, 0, 2, 5",
+        ),
+        pytest.param(
+            [1.0, 2, 3, 4, 5, 7, 7, 7, 7, 7, 8, 9],
+            {"[1,3]": [0, 1, 2], "(3,7)": [3, 4], "7": [5, 6, 7, 8, 9], "(7,9]": [10, 11]},
+            id="quartiles 1, 3, 7, 7, 9",
+        ),
+        pytest.param(
+            [1.0, 2, 3, 4, 5, 9, 9, 9, 9, 9, 9, 9],
+            {"[1,3]": [0, 1, 2], "(3,9)": [3, 4], "9": [*range(5, 12)]},
+            id="quartiles 1, 3, 9, 9, 9",
+        ),
+        pytest.param(
+            [0.0] * 995 + [1, 2, 3, 4, 7],
+            {"0": [*range(995)], "(0,7]": [*range(995, 1000)]},
+            id="all but the last quartile 0",
+        ),
+    ],
+)
+def test_a_value_at_which_quantiles_coincide_is_a_group_of_its_own(values, expected) -> None:
+    assert groups(np.array(values)) == expected
 
-    assert found == {"[0,2]": list(range(9)), "(2,5]": [9, 10, 11]}
+
+@given(st.lists(st.integers(-3, 3), min_size=1, max_size=40), st.integers(1, 6))
+def test_a_value_of_two_groups_rows_is_in_no_other_group(
+    values: list[int], group_count: int
+) -> None:
+    column = np.array(values, float)
+    found = split(column, group_count)
+    levels, counts = np.unique(column, return_counts=True)
+
+    for value in levels[counts * group_count > 2 * len(column)]:
+        assert [len(set(column[g.rows])) for g in found if value in column[g.rows]] == [1]
 
 
 def test_one_group_holds_all_numbers() -> None:
@@ -101,12 +136,11 @@ def test_a_column_without_a_value_is_one_group() -> None:
         ([-0.00123456, 0.00123456], ["[-0.00123,0.00123]"]),
         ([1234567.0, 2345678.0], ["[1.23e+06,2.35e+06]"]),
         ([100.01, 100.02, 200], ["[100.01,100.02]", "(100.02,200]"]),
-        ([7.0], ["[7,7]"]),
     ],
 )
 def test_intervals_are_named_as_r_names_them(edges: list[float], names: list[str]) -> None:
     """With three digits, or as many more as tell the edges apart: `cut(dig.lab = 3)`."""
-    assert interval_names(np.array(edges)) == names
+    assert interval_names(np.array(edges), np.zeros(len(edges), bool)) == names
 
 
 @given(

@@ -51,6 +51,18 @@ def placed_texts(
         yield from placed_texts(child, x, y, role, axis)
 
 
+def with_few_rows(part: Any) -> Any:
+    """Leave out all but the first rows of data, of each of which the schema tries many forms."""
+    if isinstance(part, list):
+        return [with_few_rows(each) for each in part]
+    if not isinstance(part, dict):
+        return part
+    return {
+        name: value[:3] if name == "values" and isinstance(value, list) else with_few_rows(value)
+        for name, value in part.items()
+    }
+
+
 @pytest.fixture(scope="session")
 def schema() -> jsonschema.Draft7Validator:
     """Vega-Lite's JSON schema, as altair ships it."""
@@ -64,8 +76,7 @@ def draw(schema: jsonschema.Draft7Validator) -> Callable[[Plot], list[Text]]:
 
     def drawn(plot: Plot) -> list[Text]:
         text = json.dumps(plot.vega_lite, allow_nan=False)
-        schema.validate(json.loads(text))
-        vl_convert.vegalite_to_vega(text, vl_version=VEGA_LITE)
+        schema.validate(with_few_rows(json.loads(text)))
         svg = vl_convert.vegalite_to_svg(text, vl_version=VEGA_LITE)
         return list(placed_texts(ET.fromstring(svg)))  # noqa: S314 (what vl-convert wrote)
 

@@ -152,7 +152,7 @@ def test_a_group_called_as_the_average_stays_apart() -> None:
         pytest.param([f"a group of a long name indeed, {i}" for i in range(40)], id="many"),
     ],
 )
-@pytest.mark.parametrize("size", [0.0, 1e-7, 0.12, 1e10])
+@pytest.mark.parametrize("size", [0.0, 1e10])
 def test_losses_can_be_drawn_and_read(
     check_readable: Check, outputs: tuple[str, ...], groups: list[str], size: float
 ) -> None:

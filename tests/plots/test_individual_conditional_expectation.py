@@ -249,14 +249,13 @@ NUMBERS = np.linspace(-3, 1234.5, 49)
 
 
 @pytest.mark.parametrize(
-    "groups",
+    ("outputs", "groups"),
     [
-        pytest.param({}, id="together"),
-        pytest.param({"row": ["(1,2]", "[0,1]", "missing"] * 4}, id="coloured"),
-        pytest.param({"sex": ["f", "m"] * 6, "year": ["1", "2", "3"] * 4}, id="panels"),
+        pytest.param(("price",), {}, id="together"),
+        pytest.param(("u", "v", "w"), {"row": ["(1,2]", "[0,1]", "missing"] * 4}, id="coloured"),
+        pytest.param(("u",), {"sex": ["f", "m"] * 6, "year": ["1", "2", "3"] * 4}, id="panels"),
     ],
 )
-@pytest.mark.parametrize("outputs", [("price",), ("u", "v", "w")], ids=["one output", "three"])
 @pytest.mark.parametrize(
     "grid",
     [

@@ -339,7 +339,7 @@ def test_it_can_be_drawn_and_read(
     assert [row["name"] for row in rows(panels(plot)[0])[0]]
 
 
-@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.text(max_size=30), min_size=3, max_size=5, unique=True), st.floats(0, 1e150))
 def test_any_names_and_sizes_can_be_drawn(
     draw: Callable[[Plot], list[Any]], names: list[str], size: float

@@ -166,9 +166,10 @@ def test_nothing_shuffled_has_no_plot() -> None:
 
 
 @pytest.mark.parametrize("outputs", [("price",), ("setosa", "versicolor", "virginica")])
-@pytest.mark.parametrize("count", [1, 5, 30])
-@pytest.mark.parametrize("error", [0.05, np.nan], ids=["lines", "no lines"])
-@pytest.mark.parametrize("size", [1e-7, 0.12, 1e10])
+@pytest.mark.parametrize("count", [1, 30])
+@pytest.mark.parametrize(
+    ("error", "size"), [(0.05, 1e-7), (np.nan, 0.12), (0.05, 0.12), (np.nan, 1e10)]
+)
 def test_importances_can_be_drawn_and_read(
     check_readable: Check, outputs: tuple[str, ...], count: int, error: float, size: float
 ) -> None:

@@ -83,8 +83,11 @@ def test_bars_can_be_drawn_and_read(
         check_readable(plot)
 
 
-@pytest.mark.parametrize("outputs", [("price",), ("u", "v", "w")], ids=["one output", "three"])
-@pytest.mark.parametrize("groups", [("",), ("(1,2]", "[0,1]")], ids=["together", "grouped"])
+@pytest.mark.parametrize(
+    ("outputs", "groups"),
+    [(("price",), ("",)), (("u", "v", "w"), ("(1,2]", "[0,1]"))],
+    ids=["one output", "three, grouped"],
+)
 @pytest.mark.parametrize(
     ("first", "second"),
     [
@@ -136,7 +139,7 @@ def test_the_schema_rejects_what_vega_lite_does_not_know(
 
 
 @settings(
-    max_examples=25,
+    max_examples=8,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(st.lists(st.text(max_size=30), min_size=2, max_size=4, unique=True))

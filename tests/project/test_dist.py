@@ -14,6 +14,8 @@ import pytest
 
 import hatch_build
 
+DEMO = "onnxplain_server/cli/demonstration/miami"
+
 
 @pytest.fixture(scope="module")
 def dist(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -32,12 +34,13 @@ def test_both_packages_come_as_wheel_and_as_source(dist: Path) -> None:
         "onnxplain.whl",
         "onnxplain_server.gz",
         "onnxplain_server.whl",
+        "onnxplain_server.whl",  # for all systems
     ]
 
 
 @pytest.mark.slow
 def test_wheel_of_the_server_holds_types_and_licence_but_no_messages(dist: Path) -> None:
-    (path,) = dist.glob("onnxplain_server-*.whl")
+    (path,) = dist.glob("onnxplain_server-*-cp*.whl")
     with ZipFile(path) as wheel:
         files = set(wheel.namelist())
     assert {"onnxplain_server/py.typed", "onnxplain_server/core/interfaces.py"} <= files
@@ -46,6 +49,9 @@ def test_wheel_of_the_server_holds_types_and_licence_but_no_messages(dist: Path)
         for name in ("openapi.json", "docs.html", "docs.js")
     }
     assert page <= files
+    assert {
+        f"{DEMO}/{name}" for name in ("miami.onnx", "miami_housing.csv.gz", "request.json")
+    } <= files
     assert any(name.endswith("/licenses/LICENSE") for name in files)
     assert not any(name.startswith("onnxplain/") for name in files)
 
@@ -60,7 +66,8 @@ def test_the_source_gives_the_same_wheel(dist: Path, tmp_path: Path, package: st
     command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
     subprocess.run(command, cwd=source, check=True, capture_output=True)
 
-    (built,), (shipped,) = tmp_path.glob("*.whl"), dist.glob(f"{package}-*.whl")
+    (built,) = tmp_path.glob("*.whl")
+    shipped = dist / built.name
     assert built.read_bytes() == shipped.read_bytes()
     with ZipFile(built) as wheel:
         assert f"{package}/py.typed" in wheel.namelist()
@@ -132,10 +139,10 @@ print(*sys.version_info[:2])"""
 
 def newest_python() -> str:
     """The newest with headers: by its name, or beside this one, as pyenv has it; else this one."""
-    beside = Path(sys.base_prefix).parent.glob("3.*/bin/python3.*")
-    named = (shutil.which(f"python3.{minor}") for minor in range(11, 20))
+    names = [f"python3.{minor}" for minor in range(11, 20)]
+    folders = [None, *map(str, Path(sys.base_prefix).parent.glob("3.*/bin"))]
     found = {sys.version_info[:2]: sys.executable}
-    for path in filter(None, [*named, *map(str, beside)]):
+    for path in filter(None, (shutil.which(n, path=f) for f in folders for n in names)):
         done = subprocess.run([path, "-c", ASK], capture_output=True, text=True, check=False)
         if done.returncode == 0:
             major, minor = map(int, done.stdout.split())

@@ -79,6 +79,8 @@ def test_lock_satisfies_both_packages(
         for text in package["project"]["dependencies"]
         if not text.startswith("onnxplain==")
     ]
+    # Locks are of Linux.
+    wanted = [need for need in wanted if need.marker is None or need.marker.evaluate()]
     versions = locked(root / "requirements" / f"{lock}.txt")
     unmet = [str(need) for need in wanted if versions.get(need.name, "") not in need.specifier]
     assert unmet == []

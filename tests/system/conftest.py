@@ -130,10 +130,11 @@ def lasting_serve() -> Iterator[Callable[..., Server]]:
         yield lambda **settings: running.enter_context(_running(settings))
 
 
-@pytest.fixture(scope="module")
-def lasting_server(lasting_serve: Callable[..., Server]) -> Server:
-    """A server with its default settings, for all tests of a file."""
-    return lasting_serve()
+@pytest.fixture(scope="session")
+def lasting_server() -> Iterator[Server]:
+    """A server with its default settings, for all tests that leave it as it was."""
+    with _running({}) as running:
+        yield running
 
 
 @pytest.fixture

@@ -58,8 +58,9 @@ def dashboard():
 
 
 @pytest.fixture
-def page(server, network: bytes, rows: Mapping[str, Any]) -> Sequence[Metric]:
+def page(lasting_server, network: bytes, rows: Mapping[str, Any]) -> Sequence[Metric]:
     """The metrics after every kind of event that a caller can bring about."""
+    server = lasting_server
     few = {name: values[:60] for name, values in rows.items()}
     few["y"] = np.asarray(few["x0"]).tolist()
     names = [f"x{j}" for j in range(20)]

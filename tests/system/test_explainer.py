@@ -292,3 +292,25 @@ def test_without_its_settings_there_is_no_explainer(lasting_server: Any) -> None
         assert plain.post(path, {"instances": ROWS})[0] in {404, 405}
     for path in ("/health", "/v2/models/boosted", "/v2"):
         assert plain.ask("GET", path)[0] == 404
+
+
+def test_a_background_in_csv_has_text_as_it_stands_where_the_model_takes_text(
+    lasting_serve: Callable[..., Any], tmp_path: Path
+) -> None:
+    path = tmp_path / "codes.csv"
+    path.write_text("code,z\n" + "007,0\n7,1\n1e3,2\n1000,3\n" * 3)
+    model = MODELS.parent / "conformance" / "files" / "codes.onnx"
+    server = lasting_serve(explainer_name="codes", explainer_model=model, explainer_background=path)
+    asked = Http(server.rest_port)
+    while asked.ask("GET", "/v1/models/codes")[0] != 200:
+        assert server.process.poll() is None
+    for body, media_type in [
+        (b'{"instances": [{"code": "007", "z": 0.5}]}', "application/json"),
+        (b"code,z\n007,0.5\n", "text/csv"),
+    ]:
+        status, answer = asked.ask("POST", "/v1/models/codes:explain", body, media_type)
+        assert status == 200, answer
+        (_, curves), *_ = results(answer)
+        grid = curves["curves"][0]["grid"][0]["strings"]
+        moved = dict(zip(grid, curves["curves"][0]["values"], strict=True))
+        assert moved == {"007": 1.5, "1000": 20.5, "1e3": 10.5, "7": 5.5}

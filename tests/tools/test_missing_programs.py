@@ -28,6 +28,7 @@ def run(tmp_path: Path):
         }
         environment.pop(DEMAND, None)
         environment |= {"PATH": str(tmp_path), "PYTHONPATH": str(ROOT), **variables}
+        environment["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
         command = [sys.executable, "-m", "pytest", "-ra", "-p", "tools.missing_programs"]
         return subprocess.run(
             [*command, "-c", os.devnull, "--rootdir", str(tmp_path), str(tmp_path)],

@@ -417,6 +417,24 @@ def test_excels_line_of_the_separator_is_no_header(mark: str) -> None:
     assert read.columns["a"].tolist() == [1.5]
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-be"])
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+def test_text_of_windows_is_the_same_table(encoding: str, line_end: str) -> None:
+    """UTF-16 as PowerShell 5 writes it, with a byte order mark in either order."""
+    text = "größe;ort\n1,5;Köln\n2,5;\n".replace("\n", line_end)
+    mark = "\ufeff" if encoding == "utf-16-be" else ""
+
+    read = of_csv((mark + text).encode(encoding))
+
+    assert read.columns["größe"].tolist() == [1.5, 2.5]
+    assert read.columns["ort"].tolist() == ["Köln", ""]
+
+
+@pytest.mark.parametrize("content", ["größe\n1\n".encode("cp1252"), "a\n1".encode("utf-16")[:-1]])
+def test_text_of_another_encoding_is_told_what_to_do(content: bytes) -> None:
+    assert "save it as UTF-8" in refusal(of_csv, content).message
+
+
 def test_decimal_commas_beside_decimal_points_are_refused() -> None:
     refused = refusal(of_csv, "a;b\n1,5;2.5\n")
 

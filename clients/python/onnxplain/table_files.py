@@ -11,6 +11,8 @@ _ARROW_FILE = b"ARROW1"
 _ARROW_STREAM = b"\xff\xff\xff\xff"
 _PARQUET = b"PAR1"
 _GZIP = b"\x1f\x8b"
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+"""Byte order marks, with which PowerShell's text begins."""
 _CONTROL = frozenset(range(32)).difference(b"\t\n\r\f")
 """Bytes that no text has; every ONNX file has some at its beginning."""
 _SNIFFED_BYTES = 1000
@@ -38,7 +40,7 @@ def from_bytes(content: bytes) -> Table:
 
 def is_table(content: bytes) -> bool:
     """Tell whether a file begins like a table: Arrow IPC, Parquet, gzip or text; ONNX does not."""
-    if content.startswith((_ARROW_FILE, _ARROW_STREAM, _PARQUET, _GZIP)):
+    if content.startswith((_ARROW_FILE, _ARROW_STREAM, _PARQUET, _GZIP, *_UTF_16)):
         return True
     return _CONTROL.isdisjoint(content[:_SNIFFED_BYTES])
 

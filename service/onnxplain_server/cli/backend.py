@@ -34,12 +34,12 @@ from onnxplain_server.core.request import (
     RequestParts,
     ServiceMethod,
 )
-from onnxplain_server.core.sources import NoModelCache
+from onnxplain_server.core.sources import ModelColumns, NoModelCache
 from onnxplain_server.transport.admission.admission import NO_LIMITS
 from onnxplain_server.transport.admission.follower import Follower
 from onnxplain_server.transport.admission.request_context import RequestContext
 from onnxplain_server.transport.admission.request_control import RequestControl
-from onnxplain_server.transport.fetched_files import NO_SOURCES, FetchedFiles, feature_names
+from onnxplain_server.transport.fetched_files import NO_SOURCES, FetchedFiles, model_columns
 from onnxplain_server.transport.uploads import name_inline
 from onnxplain_server.transport.written_results import WrittenResults
 from onnxplain_server.wire.protobuf_split import split
@@ -196,11 +196,11 @@ class LocalBackend:
             parts = split(content, method)
             fetched = FetchedFiles(self._parts.sources(), NO_LIMITS, NoModelCache())
 
-            def features(model: RequestFile) -> tuple[str, ...]:
+            def columns(model: RequestFile) -> ModelColumns:
                 named = name_inline(ServiceMethod.DESCRIBE, RequestParts(b"", model))
-                return feature_names(runner.describe(named.message, named.blobs, call))
+                return model_columns(runner.describe(named.message, named.blobs, call))
 
-            named = name_inline(method, fetched.resolve(method, parts, call.control, features))
+            named = name_inline(method, fetched.resolve(method, parts, call.control, columns))
             return named.message, named.blobs
         return content, NO_BLOBS
 

@@ -21,6 +21,7 @@ SUMMARIES: Mapping[str, str] = MappingProxyType(
         "predict": "Predict rows of TABLE by MODEL.",
         "describe": "Describe the inputs and outputs of MODEL, or the columns and rows of TABLE.",
         "plot": "Render a plot of an answer; as HTML and without a name, the whole answer.",
+        "demo": "Explain a model of house prices in Miami, and write an HTML report.",
         "ui": "Open the page for MODEL and TABLE in a browser, at a server of its own.",
         "health": "Check the health of a server; exit code 0 only if it is serving.",
         "start": "Start explaining MODEL on TABLE at a server; print the operation's name.",
@@ -39,6 +40,7 @@ SUMMARIES: Mapping[str, str] = MappingProxyType(
 _FOLDERS = {
     **dict.fromkeys(("start", "wait", "operations"), "long_running."),
     "predict": "rows.",
+    "demo": "demonstration.",
 }
 
 _WITHOUT_VERBOSE = ("serve", "explainer")

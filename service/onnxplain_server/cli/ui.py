@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import tempfile
 import webbrowser
 from functools import partial
@@ -13,6 +14,7 @@ import onnxplain
 import typer
 
 from onnxplain_server.cli.failure import CommandError, in_short
+from onnxplain_server.core.systems.confinement import UNCONFINED, can_confine
 
 _HOST = "127.0.0.1"
 _CALLER = "ui"
@@ -56,7 +58,7 @@ def ui(
 
 def _flags(port: int, tokens_file: Path) -> dict[str, object]:
     """Return the settings of a server that only this machine reaches."""
-    return {
+    flags: dict[str, object] = {
         "host": _HOST,
         "rest_host": _HOST,
         "rest_port": port,
@@ -66,6 +68,8 @@ def _flags(port: int, tokens_file: Path) -> dict[str, object]:
         "page": True,
         "log_level": "warning",
     }
+    # The user's own files, as of the other commands.
+    return flags if can_confine() else flags | {"isolation": "none"}
 
 
 def _file(path: str | None) -> Path | None:
@@ -81,7 +85,7 @@ def _new_token(folder: Path) -> tuple[str, Path]:
     from onnxplain_server.adapters.access.tokens import new_token, token_line  # noqa: PLC0415
 
     token, file = new_token(), folder / "tokens"
-    file.write_text(token_line(_CALLER, token) + "\n")
+    file.write_text(token_line(_CALLER, token) + "\n", encoding="utf-8")
     return token, file
 
 
@@ -95,6 +99,8 @@ def _open(
     opens_browser: bool,
 ) -> None:
     """Upload the files, print the address of the page, and open it."""
+    if not can_confine():
+        print(UNCONFINED, file=sys.stderr)  # noqa: T201 - for people
     query: dict[str, str] = {}
     with onnxplain.connect(f"{_HOST}:{grpc_port}", token=token) as client:
         if model is not None:

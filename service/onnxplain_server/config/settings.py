@@ -6,7 +6,6 @@ Each is also a flag of `onnxplain serve`; docs and the Helm chart's schema are g
 from __future__ import annotations
 
 import math
-import os
 from pathlib import Path
 from typing import Literal
 
@@ -19,14 +18,15 @@ from onnxplain_server.config.setting_types import (
     RedisUrl,
     Text,
 )
+from onnxplain_server.core.systems.processors import processor_count
 
 
 def core_count(quota_file: Path = Path("/sys/fs/cgroup/cpu.max")) -> int:
     """Return the number of usable cores: the smaller of CPU affinity and the cgroup's quota."""
-    affinity = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    share, _, period = (quota_file.read_text() if quota_file.exists() else "max").partition(" ")
-    quota = math.inf if share.strip() == "max" else math.ceil(int(share) / int(period))
-    return int(min(affinity or 1, quota))
+    quota = quota_file.read_text(encoding="utf-8") if quota_file.exists() else "max"
+    share, _, period = quota.partition(" ")
+    cores = math.inf if share.strip() == "max" else math.ceil(int(share) / int(period))
+    return int(min(processor_count(), cores))
 
 
 class Settings(ClusterSettings):

@@ -1,22 +1,8 @@
-"""Memory of the process and of the machine."""
+"""Memory of computations: what a table takes, and what it may take."""
 
 from __future__ import annotations
 
-import contextlib
-import ctypes
-import os
-
-
-def release_freed() -> None:
-    """Return freed memory to the system, which the allocator would keep for later."""
-    with contextlib.suppress(AttributeError):  # only glibc has it
-        ctypes.CDLL(None).malloc_trim(0)
-
-
-def machine_bytes() -> int:
-    """Return the memory of the machine."""
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-
+from onnxplain_server.core.systems.memory import machine_bytes
 
 _COPIES = 6
 """Of a table in memory: columns as sent and in the model's type, cells, effects and their terms."""

@@ -6,7 +6,7 @@ import json
 import socket
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 
 class FetchControl(Protocol):
@@ -18,6 +18,59 @@ class FetchControl(Protocol):
 
     def check(self, when: str) -> None:
         """Raise ExplainError if the request is cancelled or late; `when` ends the message."""
+
+
+class InputShape(NamedTuple):
+    """Input of a model: its element type as ONNX names it, and its columns; 0 where they vary."""
+
+    name: str
+    type: str
+    width: int
+
+
+@dataclass(frozen=True, slots=True)
+class ModelColumns:
+    """Columns that a model takes, as far as it tells.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Features that it names; empty where it names none.
+    inputs : tuple of InputShape
+    """
+
+    names: tuple[str, ...] = ()
+    inputs: tuple[InputShape, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TableNeeds:
+    """Needs of a request for a table by URIs.
+
+    Attributes
+    ----------
+    request : bytes
+        Serialised ExplainRequest, whose model and table are not looked at.
+    model : ModelColumns
+    is_whole : bool
+        Whether all columns are read, and the request is a DescribeTableRequest.
+    """
+
+    request: bytes = b""
+    model: ModelColumns = ModelColumns()
+    is_whole: bool = False
+
+    def pack(self) -> str:
+        """Encode it."""
+        model = self.model
+        return json.dumps([self.request.hex(), model.names, model.inputs, self.is_whole])
+
+    @classmethod
+    def unpack(cls, text: str) -> TableNeeds:
+        """Decode the output of `pack`, which is trusted."""
+        request, names, inputs, is_whole = json.loads(text)
+        model = ModelColumns(tuple(names), tuple(InputShape(*each) for each in inputs))
+        return cls(bytes.fromhex(request), model, is_whole)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -167,8 +220,7 @@ class Sources(Protocol):
     def read_table(
         self,
         message: bytes,
-        request: bytes,
-        features: tuple[str, ...],
+        needs: TableNeeds,
         byte_limit: int,
         control: FetchControl,
     ) -> FetchedFile:
@@ -177,10 +229,7 @@ class Sources(Protocol):
         Parameters
         ----------
         message : bytes
-        request : bytes
-            Serialised ExplainRequest, whose model and table are not looked at.
-        features : tuple of str
-            Features that the model names.
+        needs : TableNeeds
         byte_limit : int
             Largest size of what is read.
         control : FetchControl

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -32,6 +32,9 @@ class Table:
         Position of each row in the table as sent; None if no row was removed.
     durations : tuple of str
         Columns of durations, which are in seconds.
+    texts : callable (name) -> (n_sent,) of str objects, or None
+        Reads a column as it stands in a file that has no types, of all rows as sent; None for
+        tables with types.
     """
 
     columns: Mapping[str, Array]
@@ -39,6 +42,7 @@ class Table:
     unreadable: Mapping[str, str] = field(default_factory=dict)
     sent_rows: Indices | None = None
     durations: tuple[str, ...] = ()
+    texts: Callable[[str], Array] | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -88,7 +92,21 @@ class Table:
         """Keep these rows, in this order."""
         columns = {name: values[rows] for name, values in self.stored.items()}
         sent_rows = self.as_sent(rows)
-        return Table(NamedColumns(columns), len(rows), self.unreadable, sent_rows, self.durations)
+        return replace(self, columns=NamedColumns(columns), n_rows=len(rows), sent_rows=sent_rows)
+
+    def with_texts(self, names: Sequence[str]) -> Table:
+        """Have columns as text, as it stands in the file; columns with types are left alone."""
+        numbers = [
+            name for name in names if name in self.unreadable or self.stored[name].dtype != object
+        ]
+        if self.texts is None or not numbers:
+            return self
+        read = {name: self.texts(name) for name in numbers}
+        if self.sent_rows is not None:
+            read = {name: column[self.sent_rows] for name, column in read.items()}
+        columns = NamedColumns({**self.stored, **read})
+        unreadable = {name: kind for name, kind in self.unreadable.items() if name not in read}
+        return replace(self, columns=columns, unreadable=unreadable)
 
     def as_sent(self, rows: Indices) -> Indices:
         """Return the positions of rows in the table as sent: (n,)."""

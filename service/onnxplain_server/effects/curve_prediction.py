@@ -18,7 +18,7 @@ from onnxplain_server.effects.background import (
 )
 from onnxplain_server.effects.effect_cache import CacheKey, EffectCache
 from onnxplain_server.effects.predictor import Predictor
-from onnxplain_server.effects.row_predictions import check_finite, not_finite
+from onnxplain_server.effects.row_predictions import check_finite, not_finite, not_finite_at
 from onnxplain_server.effects.sweep import Averages, Shares, Sweep, Sweeper, run_sweeps
 
 _BLOCK_ROWS = 16_384
@@ -270,13 +270,7 @@ class CurvePredictor:
         def describe(positions: Indices) -> str:
             own = self._predictor.predict_rows(background.features, background.columns)
             check_finite(own, lambda rows: not_finite(background, rows))
-            where = " and ".join(
-                f"{names[j]} = {v[positions[0]]}" for j, v in zip(features, grid, strict=True)
-            )
-            return (
-                f"the model's prediction is not finite for some rows when {where}; "
-                "restrict the grid, or mend the model"
-            )
+            return not_finite_at(names, features, grid, positions[0])
 
         by_point = np.moveaxis(averages, -2, 0).reshape(len(grid[0]), -1)
         check_finite(by_point, describe)

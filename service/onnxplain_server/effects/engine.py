@@ -194,10 +194,12 @@ class CategoryEngine(Protocol):
 
 @runtime_checkable
 class PiecewiseConstant(Protocol):
-    """An engine of models that are piecewise constant in each feature, with known breakpoints."""
+    """An engine of models that are piecewise constant in features, with known breakpoints."""
 
-    def breakpoints(self, feature: int) -> Vector:
+    def breakpoints(self, feature: int) -> Vector | None:
         """Return the values of a feature at which a prediction may change: (n,), ascending.
+
+        None for a feature that a prediction does not depend on in steps, or in steps not known.
 
         Predictions are constant from each breakpoint up to, but not including, the next one,
         whatever the other features are. The values are exact in the type in which the model

@@ -48,9 +48,11 @@ def quantile_places(count: int, probabilities: Vector) -> Indices:
 def to_bin_midpoints(values: Vector, bin_count: int) -> Vector:
     """Replace values by the midpoints of their quantile bins.
 
-    The edges are quantiles of type 7; bins include their lower edge, and the last
-    bin its upper edge too. Values with at most `bin_count` distinct ones (missing counts
-    as one) are returned unchanged; missing and infinite ones stay as they are.
+    The edges are quantiles of type 7; bins include their lower edge, and the last bin its upper
+    edge too. Values with at most `bin_count` distinct ones (missing counts as one) are returned
+    unchanged; missing and infinite ones stay as they are. So does a value at which quantiles
+    coincide, as that of most rows does: the values below and above it share the other bins by
+    their numbers.
 
     Parameters
     ----------
@@ -63,16 +65,46 @@ def to_bin_midpoints(values: Vector, bin_count: int) -> Vector:
     known = np.isfinite(values)
     if not known.any():
         return values
-    # A quarter: differences of numbers at the ends of float64 exceed it.
+    # A quarter: sums and differences of numbers at the ends of float64 exceed it.
     unit = 4.0 if np.abs(values[known]).max() > _LARGE else 1.0
-    edges = np.unique(unit * np.quantile(values[known] / unit, np.linspace(0, 1, bin_count + 1)))
-    if len(edges) < 2:
-        return values
-    midpoints = edges[1:] / 2 + edges[:-1] / 2 if unit > 1 else (edges[1:] + edges[:-1]) / 2
     binned = values.copy()
-    bins = np.searchsorted(edges, values[known], side="right") - 1
-    binned[known] = midpoints[np.clip(bins, 0, len(midpoints) - 1)]
+    binned[known] = unit * _binned(values[known] / unit, bin_count)
     return binned
+
+
+def _binned(values: Vector, bin_count: int) -> Vector:
+    """Replace values, none of them missing, as `to_bin_midpoints` does; also by a single bin."""
+    quantiles = np.quantile(values, np.linspace(0, 1, bin_count + 1))
+    edges, counts = np.unique(quantiles, return_counts=True)
+    if (counts > 1).any():
+        return _binned_around(values, edges[counts > 1], bin_count)
+    midpoints = (edges[1:] + edges[:-1]) / 2
+    bins = np.searchsorted(edges, values, side="right") - 1
+    binned: Vector = midpoints[np.clip(bins, 0, len(midpoints) - 1)]
+    return binned
+
+
+def _binned_around(values: Vector, common: Vector, bin_count: int) -> Vector:
+    """Bin the values between common ones, which stay as they are: (n_common,), ascending."""
+    gaps = np.searchsorted(common, values)
+    is_common = common[np.minimum(gaps, len(common) - 1)] == values
+    binned = values.copy()
+    present, rows = np.unique(gaps[~is_common], return_counts=True)
+    shares = shared_out(bin_count - len(common), rows)
+    for gap, count in zip(present.tolist(), shares.tolist(), strict=True):
+        own = ~is_common & (gaps == gap)
+        if len(np.unique(values[own])) > count:
+            binned[own] = _binned(values[own], count)
+    return binned
+
+
+def shared_out(total: int, sizes: Vector | Indices) -> Indices:
+    """Share out `total`, at least one to each, in proportion to sizes: (n,)."""
+    ideal = (total - len(sizes)) * sizes / (sizes.sum() or 1)
+    shares: Indices = 1 + np.floor(ideal).astype(np.intp)
+    largest = np.argsort(np.floor(ideal) - ideal, kind="stable")
+    shares[largest[: total - shares.sum()]] += 1
+    return shares
 
 
 def even_steps(low: float, high: float, size: int) -> Vector:

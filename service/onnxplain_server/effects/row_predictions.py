@@ -5,7 +5,7 @@ An error names the rows whose predictions are not finite, and what is odd in the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
@@ -122,6 +122,19 @@ def not_finite(background: Background, rows: Indices) -> str:
     return (
         f"the model's prediction is not finite for {places}: {' and '.join(odd[:_MAX_FEATURES])}; "
         f"{remedy}, or use a model that takes such values"
+    )
+
+
+def not_finite_at(
+    names: Sequence[str], features: Sequence[int], grid: Sequence[Array], point: int
+) -> str:
+    """Tell at which point of a grid predictions are not finite, and the remedy."""
+    where = " and ".join(
+        f"{names[j]} = {values[point]}" for j, values in zip(features, grid, strict=True)
+    )
+    return (
+        f"the model's prediction is not finite for some rows when {where}; "
+        "restrict the grid, or mend the model"
     )
 
 

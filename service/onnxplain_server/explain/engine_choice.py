@@ -25,17 +25,19 @@ from onnxplain_server.explain.prediction.trees import PredictionTrees, put_behin
 from onnxplain_server.explain.question import Engine, Question
 from onnxplain_server.explain.resources import Resources
 from onnxplain_server.explain.row_counts import LINKED_PAIR_ROWS, QUADRATIC_ROWS
-from onnxplain_server.trees.cached import CachedTrees
+from onnxplain_server.trees.cached import CachedTrees, TreeEngine
 from onnxplain_server.trees.exact import Exact
 from onnxplain_server.trees.kernels.block_pool import BlockPool
 from onnxplain_server.trees.linked import JointRows, Linked
-from onnxplain_server.trees.model_check import check_trees
+from onnxplain_server.trees.model_check import check_trees, refuse_missing
 from onnxplain_server.trees.reading.ensemble import Ensemble
-from onnxplain_server.trees.reading.links import LinkedEnsemble, linked_sums
+from onnxplain_server.trees.reading.linear.with_trees import SUMS_WITH_LINEAR, EnsembleWithLinear
+from onnxplain_server.trees.reading.links import LinkedEnsemble, Trees, linked_sums
 from onnxplain_server.trees.reading.refusal import Refusal
 from onnxplain_server.trees.streaming.block_effects import AffineOutputs
 from onnxplain_server.trees.streaming.blocks import RowBlocks
 from onnxplain_server.trees.streaming.engine import StreamedTrees
+from onnxplain_server.trees.with_linear import ExactWithLinear
 
 _CHECKED_ROWS = 200
 
@@ -91,7 +93,7 @@ def choose_engine(  # noqa: PLR0917 - the choice depends on all of these
     trees = resources.trees()
     if isinstance(trees, Refusal):
         return _black_box(predictor, question, resources, _why_no_trees(question, trees.reason))
-    explained = _explained_trees(trees, model)
+    explained = _explained_trees(trees, model, features)
     if isinstance(explained, Refusal):
         return _black_box(predictor, question, resources, _why_no_trees(question, explained.reason))
 
@@ -113,12 +115,12 @@ def choose_engine(  # noqa: PLR0917 - the choice depends on all of these
 
 
 def _streaming(
-    trees: Ensemble | LinkedEnsemble,
+    trees: Trees,
     names: tuple[str, ...],
     outputs: Indices,
     resources: Resources,
 ) -> Callable[[RowBlocks, BlockPool, int], StreamedTrees] | None:
-    """Return the engine for these trees and tables in blocks; None for trees behind a link."""
+    """Return the engine for these trees and tables in blocks; None unless outputs are sums."""
     if not isinstance(trees, Ensemble):
         return None
     leaves = resources.memo.leaves(trees)
@@ -133,33 +135,48 @@ def _source(model: Model) -> Model:
     return model.source if isinstance(model, PredictionModel) else model
 
 
-def _explained_trees(trees: Ensemble | LinkedEnsemble, model: Model) -> PredictionTrees | Refusal:
+def _explained_trees(trees: Trees, model: Model, features: Features) -> PredictionTrees | Refusal:
     """Return the trees of what is explained, with the reason for the receipt."""
+    if isinstance(trees, EnsembleWithLinear):
+        refusal = refuse_missing(trees.linear, features)
+        if refusal is not None:
+            return refusal
     if isinstance(model, PredictionModel):
         return put_behind(model.predictions, trees)
     if isinstance(trees, Ensemble):
         reason = "the model's outputs are sums over trees, so effects are exact without predicting"
         return PredictionTrees(trees, reason)
+    if isinstance(trees, EnsembleWithLinear):
+        what = f"the model's outputs are {SUMS_WITH_LINEAR}"
+        return PredictionTrees(trees, f"{what}, so effects are exact without predicting")
     reason = f"the model's outputs are {linked_sums(trees)}, so nothing is predicted"
     return PredictionTrees(trees, reason)
 
 
 def _tree_engine(  # noqa: PLR0917 - arguments of the engine
-    trees: Ensemble | LinkedEnsemble,
+    trees: Trees,
     model: Model,
     outputs: Indices,
     question: Question,
     resources: Resources,
     ledger: Ledger,
-) -> Callable[[Background], Exact | Linked]:
+) -> Callable[[Background], TreeEngine]:
     """Return the engine for these trees."""
     names, threads = model.output_names, resources.threads
     if isinstance(trees, LinkedEnsemble):
         row_count = question.row_count
         limits = JointRows(row_count or LINKED_PAIR_ROWS, row_count or QUADRATIC_ROWS)
         return lambda rows: Linked(trees, rows, names, outputs, ledger, threads, limits)
-    leaves = resources.memo.leaves(trees)
-    return lambda background: Exact(trees, leaves, background, names, outputs, ledger, threads)
+    sums = trees if isinstance(trees, Ensemble) else trees.ensemble
+    leaves = resources.memo.leaves(sums)
+
+    def exact(background: Background) -> Exact:
+        return Exact(sums, leaves, background, names, outputs, ledger, threads)
+
+    if isinstance(trees, Ensemble):
+        return exact
+    linear = trees.linear.select(outputs)
+    return lambda background: ExactWithLinear(exact(background), linear)
 
 
 class _SilentHost:
@@ -208,7 +225,7 @@ def _why_no_trees(question: Question, reason: str) -> str:
 
 
 def _check_predictions(
-    trees: Ensemble | LinkedEnsemble,
+    trees: Trees,
     model: Model,
     features: Features,
     resources: Resources,

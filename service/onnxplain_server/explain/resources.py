@@ -15,7 +15,7 @@ from onnxplain_server.effects.black_box import BlackBox
 from onnxplain_server.effects.predictor import Predictor
 from onnxplain_server.trees.reading.ensemble import Ensemble
 from onnxplain_server.trees.reading.forest import Forest
-from onnxplain_server.trees.reading.links import LinkedEnsemble
+from onnxplain_server.trees.reading.links import Trees
 from onnxplain_server.trees.reading.refusal import Refusal
 from onnxplain_server.trees.tree_memo import TreeMemo
 
@@ -66,7 +66,7 @@ class Resources:
     threads : ThreadPoolExecutor
     call_threads : ThreadPoolExecutor or None
         Threads for calls of the model, where these run elsewhere; by default, `threads`.
-    trees : callable () -> Ensemble, LinkedEnsemble or Refusal
+    trees : callable () -> Ensemble, EnsembleWithLinear, LinkedEnsemble or Refusal
         Reads the trees of the model, or says why they cannot be read.
     forest : callable (int or None) -> Forest or Refusal
         Reads the trees alone, whatever the model computes from their sums; takes the number of
@@ -91,7 +91,7 @@ class Resources:
     host: ComputationHost
     batch_size: BatchSize
     threads: ThreadPoolExecutor
-    trees: Callable[[], Ensemble | LinkedEnsemble | Refusal]
+    trees: Callable[[], Trees | Refusal]
     forest: Callable[[int | None], Forest | Refusal] = _no_trees
     margin: Callable[[], ClassMargin | Refusal] = _no_margin
     memo: TreeMemo = field(default_factory=TreeMemo)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
 
 import numpy as np
 
 from onnxplain_server.core.arrays import Array, Indices, Vector
+from onnxplain_server.core.binding.text_columns import text_columns
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.messages.row_places import row_places
 from onnxplain_server.core.model import HasInputs, Note
@@ -18,12 +18,11 @@ from onnxplain_server.core.rows import Features, bind, bind_without_model
 from onnxplain_server.core.table import Table, listed
 from onnxplain_server.effects.background import Background, merge, unmerged
 from onnxplain_server.explain.question import Question
+from onnxplain_server.explain.rows.position_notes import position_notes
 from onnxplain_server.explain.weighted_table import WeightedTable, apply_weights
 from onnxplain_server.methods.groups import Group, split
 from onnxplain_server.plots.elements.labels import enumerate_words
 
-_LISTED_COLUMNS = 12
-"""Largest number of columns that a warning lists."""
 _LISTED_INFINITE = 5
 _FIRST_ROWS = 1_000
 
@@ -210,33 +209,14 @@ def check_row_count(used: int, sent: int) -> None:
         )
 
 
-def position_notes(features: Features) -> tuple[Note, ...]:
-    """Warn that columns were bound by their order, as the model has no names for them."""
-    if not features.by_position or len(features.names) == 1:
-        return ()
-    if features.spans:
-        return (Note("COLUMNS_BY_POSITION", _mapping(features)),)
-    columns = [f"{j} {name!r}" for j, name in enumerate(features.names, 1)]
-    if len(columns) > _LISTED_COLUMNS:
-        columns[_LISTED_COLUMNS - 1 : -1] = ["…"]
-    message = (
-        "No names of the model tell which column is which, so they were taken in their order: "
-        f"{', '.join(columns)}. Name them in the model's order in feature_columns."
-    )
-    return (Note("COLUMNS_BY_POSITION", message),)
-
-
-def _mapping(features: Features) -> str:
-    """Tell which columns each of several inputs takes."""
-    names = iter(features.names)
-    parts = [
-        f"{input_name!r} takes {listed(tuple(islice(names, count)))}"
-        for input_name, count in features.spans
-    ]
-    return (
-        "Columns were given to the model's inputs by their names, and the others in table order: "
-        f"{'; '.join(parts)}. Name the columns of each input in input_columns."
-    )
+def as_model_reads(table: Table, question: Question, model: HasInputs | None) -> Table:
+    """Have the columns as text that inputs of text take, where the table's file has no types."""
+    if model is None or table.texts is None:
+        return table
+    present = (*table.columns, *table.unreadable)
+    others = (question.target_column, question.weight_column)
+    names = (present, question.feature_columns, others, question.input_columns)
+    return table.with_texts(text_columns(model.inputs, *names))
 
 
 class BoundTable:
@@ -251,7 +231,7 @@ class BoundTable:
     """
 
     def __init__(self, table: Table, question: Question, model: HasInputs | None) -> None:
-        self.table = table
+        self.table = as_model_reads(table, question, model)
         self._question = question
         self._model = model
 

@@ -179,6 +179,14 @@ class _Axes:
                 self._path,
             )
         breakpoints = self._effects.breakpoints(feature)
+        if breakpoints is None:
+            raise ExplainError(
+                Reason.INVALID_OPTION,
+                "the strategy STEPS needs a model that is constant between thresholds, but a "
+                f"linear function of {self._features.names[feature]!r} is added to the trees; use "
+                "UNIFORM or QUANTILE for this feature",
+                self._path,
+            )
         return step_grid_of(self._columns.inputs(feature), breakpoints, self._layout)
 
 

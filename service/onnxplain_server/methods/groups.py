@@ -39,10 +39,11 @@ class Grouping:
         By ascending value, missing values last.
     levels : (n,)
         Distinct values, ascending; empty where groups are intervals.
-    places : (n,)
-        Group of each level.
-    edges : (n_groups + 1,)
-        Of intervals closed at the upper end, the first one at both; empty where groups are values.
+    places : (n,) or (2 n_edges + 1,)
+        Group of each level; or of the values below the first edge, at it, between it and the
+        second one, at that one, and so on to those above the last edge.
+    edges : (n_edges,)
+        Of intervals, ascending; empty where groups are values.
     """
 
     labels: tuple[str, ...]
@@ -54,8 +55,9 @@ class Grouping:
         """Return the group of each row: (n_rows,)."""
         values, inverse = np.unique(column, return_inverse=True)
         if len(self.edges):
-            last = max(len(self.edges) - 2, 0)
-            own = np.clip(np.searchsorted(self.edges, values, side="left") - 1, 0, last)
+            below = np.searchsorted(self.edges, values, side="left")
+            at_or_below = np.searchsorted(self.edges, values, side="right")
+            own = self.places[below + at_or_below]
         else:
             found = np.searchsorted(self.levels, values)
             own = np.append(self.places, len(self.labels) - 1)[found]
@@ -71,7 +73,8 @@ def grouping_of(column: ColumnDistribution, group_count: int) -> Grouping:
     ----------
     column : ColumnDistribution
         Text or numbers. More than `group_count` distinct numbers are cut at their quantiles
-        into intervals closed at the upper end. Missing values form a group of their own, and
+        into intervals closed at the upper end; a value at which quantiles coincide, as that of
+        most rows does, is a group of its own. Missing values form a group of their own, and
         count as one distinct value.
     """
     levels, missing = column.levels(group_count), [_MISSING] * len(column.missing)
@@ -83,9 +86,32 @@ def grouping_of(column: ColumnDistribution, group_count: int) -> Grouping:
         names = list(dict.fromkeys(texts))
         places = np.array([names.index(text) for text in texts], dtype=np.intp)
         return Grouping((*names, *missing), levels, places, np.zeros(0))
-    edges = np.unique(column.quantiles(group_ranks(group_count)))
-    nothing = np.zeros(0, np.intp)
-    return Grouping((*interval_names(edges), *missing), np.zeros(0), nothing, edges)
+    quantiles = column.quantiles(group_ranks(group_count))
+    edges, counts = np.unique(quantiles, return_counts=True)
+    is_group = counts > 1
+    names = interval_names(edges, is_group)
+    return Grouping((*names, *missing), np.zeros(0), _interval_places(is_group), edges)
+
+
+def _interval_places(is_group: Array) -> Indices:
+    """Return the groups below, at and between edges, which may be groups of their own.
+
+    Parameters
+    ----------
+    is_group : (n_edges,)
+        Whether each edge is; otherwise, it belongs to the interval that it ends.
+
+    Returns
+    -------
+    (2 n_edges + 1,)
+        `places` of a `Grouping`.
+    """
+    starts = np.zeros(2 * len(is_group) + 1, dtype=np.intp)
+    starts[2:-1:2] = 1
+    starts[3::2] = is_group[1:]
+    if len(is_group) > 1:
+        starts[2] = is_group[0]
+    return np.cumsum(starts)
 
 
 def free_label(label: str, meaning: str, taken: Collection[str]) -> str:
@@ -123,16 +149,23 @@ def split(column: Array, group_count: int) -> tuple[Group, ...]:
     return tuple(group for group in groups if len(group.rows))
 
 
-def interval_names(edges: Vector) -> list[str]:
+def interval_names(edges: Vector, is_group: Array) -> list[str]:
     """Name the intervals between edges with the fewest digits, at least 3, that distinguish them.
 
-    Format of R's `cut(include.lowest = TRUE)`: "[0,1.5]", "(1.5,3]".
+    Format of R's `cut(include.lowest = TRUE)`: "[0,1.5]", "(1.5,3]". An edge that is a group of its
+    own is named by its value, between "[0,1.5)" and "(1.5,3]".
+
+    Parameters
+    ----------
+    edges, is_group : (n_edges,)
     """
     for digits in range(3, 18):
         texts = [f"{edge + 0.0:.{digits}g}" for edge in edges]  # no minus in front of 0
         if len(set(texts)) == len(texts):
             break
-    if len(texts) == 1:
-        return [f"[{texts[0]},{texts[0]}]"]
-    pairs = enumerate(pairwise(texts))
-    return [f"{'(' if i else '['}{low},{high}]" for i, (low, high) in pairs]
+    own = [f"{edge + 0.0:.{max(digits, 15)}g}" for edge in edges]
+    names = own[:1] if is_group[0] else []
+    for i, (low, high) in enumerate(pairwise(texts)):
+        starts, ends = "(" if i or is_group[0] else "[", ")" if is_group[i + 1] else "]"
+        names += [f"{starts}{low},{high}{ends}", *([own[i + 1]] if is_group[i + 1] else [])]
+    return names

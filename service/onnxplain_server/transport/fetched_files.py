@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from typing import NoReturn
 
@@ -21,7 +22,14 @@ from onnxplain_server.core.request import (
     RequestParts,
     ServiceMethod,
 )
-from onnxplain_server.core.sources import FetchControl, ModelCache, Sources
+from onnxplain_server.core.sources import (
+    FetchControl,
+    InputShape,
+    ModelCache,
+    ModelColumns,
+    Sources,
+    TableNeeds,
+)
 from onnxplain_server.transport.admission.admission import RequestLimits
 from onnxplain_server.transport.admission.request_control import RequestControl
 from onnxplain_server.wire.blobs import identify
@@ -83,7 +91,7 @@ class FetchedFiles:
         method: ServiceMethod,
         parts: RequestParts,
         control: RequestControl,
-        feature_names: Callable[[RequestFile], tuple[str, ...]],
+        model_columns: Callable[[RequestFile], ModelColumns],
     ) -> RequestParts:
         """Return a request whose files are all there; while one is fetched, others compute.
 
@@ -93,8 +101,8 @@ class FetchedFiles:
             What describes a table gets all its columns, others those that they need.
         parts : RequestParts
         control : RequestControl
-        feature_names : callable (model) -> tuple of str
-            Tells the features that a model names.
+        model_columns : callable (model) -> ModelColumns
+            Tells the columns that a model takes.
 
         Raises
         ------
@@ -110,12 +118,14 @@ class FetchedFiles:
             parts = self.with_model(parts, control)
         if parts.table is None or not parts.table.is_elsewhere:
             return parts
-        whole = method is ServiceMethod.DESCRIBE_TABLE
-        features = feature_names(parts.model) if parts.model is not None and not whole else ()
-        asked = replace(parts, envelope=b"") if whole else parts
+        is_whole = method is ServiceMethod.DESCRIBE_TABLE
+        columns = ModelColumns()
+        if parts.model is not None:
+            # A description of a table tells by itself what is wrong with its model.
+            with suppress(*([ExplainError] if is_whole else [])):
+                columns = model_columns(parts.model)
         with control.release_slot():
-            fetched = self.with_table(asked, features, control)
-        return replace(fetched, envelope=parts.envelope)
+            return self.with_table(parts, TableNeeds(parts.envelope, columns, is_whole), control)
 
     @staticmethod
     def is_needed(parts: RequestParts) -> bool:
@@ -153,7 +163,7 @@ class FetchedFiles:
         return replace(parts, model=model)
 
     def with_table(
-        self, parts: RequestParts, features: tuple[str, ...], control: FetchControl
+        self, parts: RequestParts, needs: TableNeeds, control: FetchControl
     ) -> RequestParts:
         """Return a request with what is needed of its table fetched.
 
@@ -165,15 +175,17 @@ class FetchedFiles:
         if parts.table is None or not parts.table.is_elsewhere:
             return parts
         message, limit = _small(parts.table, "table"), self._limits.table_bytes
-        fetched = self._sources.read_table(message, parts.envelope, features, limit, control)
+        fetched = self._sources.read_table(message, needs, limit, control)
         form = BLOCKS_FORM if fetched.is_in_blocks else "arrow"
         table = RequestFile(form, fetched.content, receipt=fetched.receipt)
         return replace(parts, table=table)
 
 
-def feature_names(reply: Reply) -> tuple[str, ...]:
-    """Return the features that the model of an encoded DescribeModelResponse names."""
-    return tuple(DescribeModelResponse.FromString(reply.content).model.feature_names)
+def model_columns(reply: Reply) -> ModelColumns:
+    """Return the columns that the model of an encoded DescribeModelResponse takes."""
+    model = DescribeModelResponse.FromString(reply.content).model
+    inputs = tuple(InputShape(each.name, each.type, each.width) for each in model.inputs)
+    return ModelColumns(tuple(model.feature_names), inputs)
 
 
 def _small(file: RequestFile, kind: str) -> bytes:

@@ -7,10 +7,11 @@ from functools import partial
 
 from onnxplain_server.core.interfaces import Decoder, Runner
 from onnxplain_server.core.request import Body, RequestFile, RequestParts, ServiceMethod
+from onnxplain_server.core.sources import ModelColumns
 from onnxplain_server.transport.admission.admission import RequestIds
 from onnxplain_server.transport.admission.request_context import RequestContext
 from onnxplain_server.transport.admission.ticket import Ticket
-from onnxplain_server.transport.fetched_files import FetchedFiles, feature_names
+from onnxplain_server.transport.fetched_files import FetchedFiles, model_columns
 from onnxplain_server.transport.uploads import NamedRequest, Uploads
 
 
@@ -48,13 +49,13 @@ class RequestNaming:
         if isinstance(request, Body):
             # Without ids, it shares neither a process nor cached numbers with a computation.
             request = self._decoder.decode(request, self._context(RequestIds(), ticket))
-        features = partial(self._feature_names, ticket)
-        request = self._fetched.resolve(method, request, ticket.control, features)
+        columns = partial(self._model_columns, ticket)
+        request = self._fetched.resolve(method, request, ticket.control, columns)
         return self._uploads.name(method, request, ticket.caller)
 
-    def _feature_names(self, ticket: Ticket, model: RequestFile) -> tuple[str, ...]:
-        """Return the features that a model names, of which a worker tells."""
+    def _model_columns(self, ticket: Ticket, model: RequestFile) -> ModelColumns:
+        """Return the columns that a model takes, of which a worker tells."""
         parts = RequestParts(b"", model)
         named = self._uploads.name(ServiceMethod.DESCRIBE, parts, ticket.caller)
         host = self._context(named.ids, ticket)
-        return feature_names(self._runner.describe(named.message, named.blobs, host))
+        return model_columns(self._runner.describe(named.message, named.blobs, host))

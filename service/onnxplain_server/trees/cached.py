@@ -6,7 +6,7 @@ import hashlib
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 
@@ -17,8 +17,11 @@ from onnxplain_server.effects.engine import Joint, Single
 from onnxplain_server.effects.ledger import Ledger
 from onnxplain_server.trees.exact import Exact
 from onnxplain_server.trees.linked import Linked
+from onnxplain_server.trees.with_linear import ExactWithLinear
 
 _T = TypeVar("_T")
+
+TreeEngine: TypeAlias = Exact | ExactWithLinear | Linked
 
 _MAX_LENGTH = 2**15
 """Rows or points of the largest effect that is cached; the engine is quick beside moving more."""
@@ -29,7 +32,7 @@ class CachedTrees:
 
     Parameters
     ----------
-    engine : Exact or Linked
+    engine : Exact, ExactWithLinear or Linked
     ledger : Ledger
     identity : str
         All that the outputs depend on beside model, rows, weights and selection.
@@ -37,9 +40,7 @@ class CachedTrees:
         Positions of the outputs explained.
     """
 
-    def __init__(
-        self, engine: Exact | Linked, ledger: Ledger, identity: str, outputs: Indices
-    ) -> None:
+    def __init__(self, engine: TreeEngine, ledger: Ledger, identity: str, outputs: Indices) -> None:
         self._engine = engine
         self._ledger = ledger
         self._identity = identity
@@ -68,7 +69,7 @@ class CachedTrees:
         engine = self._engine.for_joint(order)
         return self if engine is self._engine else self._with(engine)
 
-    def _with(self, engine: Exact | Linked) -> CachedTrees:
+    def _with(self, engine: TreeEngine) -> CachedTrees:
         return CachedTrees(engine, self._ledger, self._identity, self._selected)
 
     def cost(self, features: Sequence[int], n_points: int | None = None) -> int:
@@ -93,7 +94,7 @@ class CachedTrees:
     def categories(self) -> frozenset[int]:
         return self._engine.categories
 
-    def breakpoints(self, feature: int) -> Vector:
+    def breakpoints(self, feature: int) -> Vector | None:
         return self._engine.breakpoints(feature)
 
     def individual(self, features: Sequence[int], points: Sequence[Array]) -> Cube:

@@ -18,9 +18,17 @@ from onnxplain_server.effects.background import Background
 from onnxplain_server.trees.kernels.block_pool import BlockPool
 from onnxplain_server.trees.kernels.summing import sum_leaves
 from onnxplain_server.trees.reading.axes import MISSING, Axis, value_of
-from onnxplain_server.trees.reading.check import RELATIVE, disagreement, rounding
+from onnxplain_server.trees.reading.check import (
+    RELATIVE,
+    disagreement,
+    first_difference,
+    linear_rounding,
+    rounding,
+)
 from onnxplain_server.trees.reading.ensemble import Ensemble
-from onnxplain_server.trees.reading.links import LinkedEnsemble, LinkFunction
+from onnxplain_server.trees.reading.linear.part import LinearPart
+from onnxplain_server.trees.reading.linear.with_trees import EnsembleWithLinear
+from onnxplain_server.trees.reading.links import LinkedEnsemble, LinkFunction, Trees
 from onnxplain_server.trees.reading.refusal import Refusal
 
 _PROBABILITY_ROUNDING = 1e-5
@@ -29,7 +37,7 @@ _EDGE_SHARE = 0.5
 
 
 def check_trees(
-    trees: Ensemble | LinkedEnsemble, model: Model, background: Background, pool: BlockPool
+    trees: Trees, model: Model, background: Background, pool: BlockPool
 ) -> Refusal | None:
     """Compare trees with the model's predictions.
 
@@ -56,12 +64,12 @@ def check_trees(
         return None  # the model takes only some combinations of these values
 
 
-def _sums(trees: Ensemble | LinkedEnsemble) -> Ensemble:
-    return trees.ensemble if isinstance(trees, LinkedEnsemble) else trees
+def _sums(trees: Trees) -> Ensemble:
+    return trees if isinstance(trees, Ensemble) else trees.ensemble
 
 
 def _disagreement(
-    trees: Ensemble | LinkedEnsemble,
+    trees: Trees,
     model: Model,
     features: Features,
     columns: Sequence[Array],
@@ -74,7 +82,14 @@ def _disagreement(
     sums = sum_leaves(ensemble, codes, pool)
     if isinstance(trees, LinkedEnsemble):
         return link_disagreement(trees, sums, predicted)
-    return disagreement(trees, sums @ trees.matrix.T + trees.offset, predicted)
+    outputs = sums @ ensemble.matrix.T + ensemble.offset
+    if isinstance(trees, EnsembleWithLinear):
+        linear = trees.linear
+        whole = outputs + sum(linear.at(j, columns[j]) for j in linear.features)
+        allowed = RELATIVE * np.abs(predicted) + rounding(ensemble)
+        allowed += linear_rounding(linear, columns)
+        return first_difference(whole, predicted, allowed, "its trees and linear part add up to")
+    return disagreement(ensemble, outputs, predicted)
 
 
 def link_disagreement(linked: LinkedEnsemble, sums: Matrix, predicted: Matrix) -> Refusal | None:
@@ -99,13 +114,24 @@ def link_disagreement(linked: LinkedEnsemble, sums: Matrix, predicted: Matrix) -
         allowed = linked.combine_errors(relative * linked.to_linked(sums)) + RELATIVE * np.abs(
             predicted
         )
-    wrong = ~(np.abs(computed - predicted) <= allowed)
-    if not wrong.any():
+    return first_difference(computed, predicted, allowed, "its trees and their link give")
+
+
+def refuse_missing(linear: LinearPart, features: Features) -> Refusal | None:
+    """Refuse rows for which a linear function is no number.
+
+    Whatever its coefficient is: 0 times a value that is missing or infinite is no number.
+    """
+    columns = [
+        features.cast(j, column) if j in linear.features else column
+        for j, column in enumerate(features.columns)
+    ]
+    missing = next(linear.not_finite(columns), None)
+    if missing is None:
         return None
-    row, output = (int(place) for place in np.argwhere(wrong)[0])
     return Refusal(
-        f"its trees and their link give {computed[row, output]:.9g} where the runtime "
-        f"predicts {predicted[row, output]:.9g}"
+        f"a linear function beside its trees takes {features.names[missing]!r}, which has missing "
+        "or infinite values"
     )
 
 

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterable, Sequence
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE, getincrementaldecoder
+from collections.abc import Collection, Iterable, Sequence
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute
 import pyarrow.csv
+
+from onnxplain_server.core.arrays import Array
+
+UTF_16_MARKS = (BOM_UTF16_LE, BOM_UTF16_BE)
 
 _QUOTED = re.compile(rb'"[^"]*"')
 _SEPARATOR_LINE = re.compile(rb"\A(?:\xef\xbb\xbf)?sep=[,;\t]\r?\n")
@@ -16,16 +22,20 @@ _LINE = re.compile(rb'(?:[^"\n]|"[^"]*")*\n')
 _DECIMAL_COMMA = r"^[+-]?\d*,\d+([eE][+-]?\d+)?$"
 
 
-def parse_csv(content: bytes, columns: Sequence[str] | None = None) -> pa.Table:
+def parse_csv(
+    content: bytes, columns: Sequence[str] | None = None, texts: Collection[str] = ()
+) -> pa.Table:
     """Parse CSV; separators are commas, or semicolons or tabs if the header row has no comma.
 
     With semicolons, columns of numbers with decimal commas are numbers. Excel's first line "sep=;"
-    is left out.
+    is left out. UTF-16, as PowerShell writes it, is known by its byte order mark.
 
     Parameters
     ----------
     columns : sequence of str or None
         Columns to convert, in this order; None: all.
+    texts : collection of str
+        Columns that are text, whatever their values look like.
 
     Raises
     ------
@@ -33,28 +43,66 @@ def parse_csv(content: bytes, columns: Sequence[str] | None = None) -> pa.Table:
     ValueError
         If some columns have decimal commas and others decimal points.
     """
+    content = as_utf_8(content)
     content = content[separator_line_size(content) :]
     separator = separator_of(content)
-    table = _read(content, separator, columns)
+    table = _read(content, separator, columns, texts)
     with_comma = [
         name
         for name, column in zip(table.column_names, table.columns, strict=True)
-        if has_decimal_commas([column])
+        if name not in texts and has_decimal_commas([column])
     ]
     if separator != ";" or not with_comma:
         return table
-    again = _read(content, separator, columns, decimal_point=",")
+    again = _read(content, separator, columns, texts, decimal_point=",")
     check_decimal_points(table.schema, again.schema, with_comma[0])
     return again
 
 
+class CsvTexts:
+    """Columns of CSV as text, as they stand in the file; each is read once.
+
+    Parameters
+    ----------
+    content : bytes or memoryview
+        A table that can be parsed.
+    """
+
+    def __init__(self, content: bytes | memoryview) -> None:
+        self._content = content
+        self._columns: dict[str, Array] = {}
+
+    def __call__(self, name: str) -> Array:
+        """Read a column: (n_rows,), str objects."""
+        if name not in self._columns:
+            [column] = parse_csv(bytes(self._content), [name], [name]).columns
+            self._columns[name] = np.array(column.to_pylist(), dtype=object)
+        return self._columns[name]
+
+    @property
+    def size(self) -> int:
+        """Bytes of the file."""
+        return len(self._content)
+
+    def copy(self) -> CsvTexts:
+        """Return one that needs no other memory than its own."""
+        return CsvTexts(bytes(self._content))
+
+
 def header_names(start: bytes) -> Sequence[str] | None:
     """Return the names of the columns by the start of a file; None if that ends before they do."""
+    if start.startswith(UTF_16_MARKS):  # possibly cut within a character
+        start = getincrementaldecoder("utf-16")().decode(start).encode()
     content = start[separator_line_size(start) :]
     if (header := _LINE.match(content)) is None:
         return None
-    names: Sequence[str] = _read(header[0], separator_of(content), None).column_names
+    names: Sequence[str] = _read(header[0], separator_of(content), None, ()).column_names
     return names
+
+
+def as_utf_8(content: bytes) -> bytes:
+    """Return text in UTF-8 that may be UTF-16; ValueError where that is broken."""
+    return content.decode("utf-16").encode() if content.startswith(UTF_16_MARKS) else content
 
 
 def separator_line_size(start: bytes) -> int:
@@ -70,19 +118,25 @@ def separator_of(content: bytes) -> str:
 
 
 def _read(
-    content: bytes, separator: str, columns: Sequence[str] | None, decimal_point: str = "."
+    content: bytes,
+    separator: str,
+    columns: Sequence[str] | None,
+    texts: Collection[str],
+    decimal_point: str = ".",
 ) -> pa.Table:
     # Without newlines_in_values, Arrow splits quoted values with line breaks at ends of blocks.
     lines = pyarrow.csv.ParseOptions(delimiter=separator, newlines_in_values=True)
     options = pyarrow.csv.ConvertOptions(
-        decimal_point=decimal_point, include_columns=None if columns is None else list(columns)
+        decimal_point=decimal_point,
+        include_columns=None if columns is None else list(columns),
+        column_types=dict.fromkeys(texts, pa.string()),
     )
     table = pyarrow.csv.read_csv(io.BytesIO(content), parse_options=lines, convert_options=options)
     times = {f.name: pa.string() for f in table.schema if pa.types.is_temporal(f.type)}
     if not times:
         return table
     # Times are read as text, as in the file: "12:30" would turn into "12:30:00".
-    options.column_types = times
+    options.column_types = times | dict.fromkeys(texts, pa.string())
     return pyarrow.csv.read_csv(io.BytesIO(content), parse_options=lines, convert_options=options)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -20,7 +21,7 @@ from onnxplain_server.core.messages.file_kinds import ARROW, CSV, ONNX, PARQUET,
 from onnxplain_server.core.table import Table, listed
 from onnxplain_server.wire.arrow_columns import UnreadableError, read_column
 from onnxplain_server.wire.blobs import find
-from onnxplain_server.wire.csv_table import parse_csv
+from onnxplain_server.wire.csv_table import CsvTexts, parse_csv
 
 
 def read(message: table_pb2.Table, blobs: Blobs = NO_BLOBS) -> Table:
@@ -39,7 +40,7 @@ def read(message: table_pb2.Table, blobs: Blobs = NO_BLOBS) -> Table:
 def read_file(form: str, content: bytes | memoryview) -> Table:
     """Read a file of a table, "arrow", "parquet" or "csv"; errors are those of `read`."""
     with _within_memory():
-        return from_arrow(_parse(form, content, f"table.{form}"))
+        return _from_file(form, content, f"table.{form}")
 
 
 @contextmanager
@@ -70,9 +71,14 @@ def _read(message: table_pb2.Table, blobs: Blobs) -> Table:
             blob = find(blobs, "table", message.id)
             if blob.form == "columns":
                 return _from_columns(_columns(blob.content))
-            return from_arrow(_parse(blob.form, bytes(blob.content), blob.field or "table.id"))
+            return _from_file(blob.form, memoryview(blob.content), blob.field or "table.id")
         case _:
-            return from_arrow(_parse(source, getattr(message, source), f"table.{source}"))
+            return _from_file(source, getattr(message, source), f"table.{source}")
+
+
+def _from_file(form: str, content: bytes | memoryview, path: str) -> Table:
+    table = from_arrow(_parse(form, content, path))
+    return replace(table, texts=CsvTexts(content)) if form == "csv" else table
 
 
 def content(message: table_pb2.Table) -> bytes:
@@ -110,6 +116,8 @@ def _parse(source: str, content: bytes | memoryview, path: str) -> pa.Table:
         raise
     except (pa.ArrowException, OSError, ValueError) as error:
         cause = str(error).partition("\n")[0][:200]
+        if isinstance(error, UnicodeDecodeError):
+            cause = "its text is neither UTF-8, nor UTF-16 with a byte order mark; save it as UTF-8"
         raise ExplainError(
             Reason.INVALID_TABLE,
             f"the table cannot be read as {source}: {cause}",

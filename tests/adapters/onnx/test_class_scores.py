@@ -20,6 +20,7 @@ REGRESSORS = {
     "lightgbm_categorical_regressor",
     *("network_double", "network_float", "sklearn_gradient_boosting", "sklearn_linear"),
     *("sklearn_random_forest_two_targets", "sklearn_tree_int64"),
+    *("sklearn_bagged_votes", "sklearn_votes_of_columns"),
 }
 
 

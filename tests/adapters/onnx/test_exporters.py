@@ -44,6 +44,7 @@ WITHOUT_MARGIN = {
     "lightgbm_regressor": "already additive",
     "network_double": "computes Relu",
     "network_float": "computes Relu",
+    "sklearn_bagged_votes": "computes ReduceMean",
     "sklearn_gradient_boosting": "already additive",
     "sklearn_linear": "already additive",
     "sklearn_linear_svc": "already additive",
@@ -54,6 +55,7 @@ WITHOUT_MARGIN = {
     "sklearn_random_forest_binary": "averages the probabilities",
     "sklearn_random_forest_two_targets": "already additive",
     "sklearn_tree_int64": "already additive",
+    "sklearn_votes_of_columns": "already additive",
     "two_outputs": "computes ReduceSum",
     "xgboost_regressor": "already additive",
 }

@@ -21,10 +21,10 @@ ANY = settings(
 )
 
 
-def converted(folder: Path, content: bytes) -> pa.Table:
+def converted(folder: Path, content: bytes, texts=()) -> pa.Table:
     path, arrow = folder / "rows.csv", folder / "rows.arrow"
     path.write_bytes(content)
-    convert_csv(path, arrow)
+    convert_csv(path, arrow, texts)
     with pa.memory_map(str(arrow)) as source:
         return pa.ipc.open_file(source).read_all()
 
@@ -45,19 +45,25 @@ def outcome(read):
     separator=st.sampled_from(",;\t"),
     block=st.sampled_from([40, 70, 1_000]),
     start=st.sampled_from(["", "sep=;\n", "\ufeff"]),
+    texts=st.sampled_from([(), ("first",), ("first", "second")]),
 )
-@example(["1"] * 20 + ["x"], "1", ",", 40, "")
-@example([""] * 20 + ["2020-01-01"], "1", ",", 40, "")
-@example(["1"] * 20 + ["1,5"], "2.5", ";", 40, "")
+@example(["1"] * 20 + ["x"], "1", ",", 40, "", ())
+@example([""] * 20 + ["2020-01-01"], "1", ",", 40, "", ())
+@example(["1"] * 20 + ["1,5"], "2.5", ";", 40, "", ())
 def test_types_and_values_are_those_of_the_whole_file(
-    tmp_path, monkeypatch, columns, others, separator, block, start
+    tmp_path, monkeypatch, columns, others, separator, block, start, texts
 ) -> None:
     monkeypatch.setattr(csv_blocks, "BLOCK_BYTES", block)
     lines = [f"first{separator}second"]
     lines += [f"{value}{separator}{others}" for value in columns]
     content = (start + "\n".join(lines) + "\n").encode()
 
-    assert outcome(lambda: converted(tmp_path, content)) == outcome(lambda: parse_csv(content))
+    own, whole = (
+        outcome(lambda: converted(tmp_path, content, texts)),
+        outcome(lambda: parse_csv(content, None, texts)),
+    )
+
+    assert own == whole
 
 
 def test_a_column_that_turns_into_text_late_is_text(tmp_path, monkeypatch) -> None:

@@ -198,7 +198,7 @@ def possible(asked: Asked) -> Asked:
 
 
 @pytest.mark.parametrize("field", CHOICES)
-@settings(max_examples=8, suppress_health_check=list(HealthCheck), deadline=None)
+@settings(max_examples=3, suppress_health_check=list(HealthCheck), deadline=None)
 @given(data=st.data())
 def test_no_answer_depends_on_what_was_asked_before(used: Answers, field: str, data) -> None:
     """Before it, a request is asked that differs in one field, and the same request."""

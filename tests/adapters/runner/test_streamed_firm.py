@@ -79,6 +79,24 @@ def test_importances_and_curves_are_those_of_the_table_in_memory(
     assert not different
 
 
+def test_values_that_most_rows_have_get_bins_of_their_own_as_in_memory(
+    runner, tmp_path, blocks
+) -> None:
+    """Of 10 bins, 0 has one, 4 are for the 100 rows below, 5 for those above: 2 and four."""
+    table = table_of(NUMBERS)
+    others = np.random.default_rng(3).uniform(1, 2, 100)
+    z = np.concatenate([np.zeros(740), np.full(60, 2), others, -others])
+    table["z"] = np.random.default_rng(4).permutation(z)
+    table["bmi"] = (table["z"] / 50).astype(np.float32)
+    request = asked(NUMBERS, pb2.FirmOptions(features=["z", "bmi * 2"], bin_count=10))
+
+    different, found = compared(runner, table, tmp_path, request)
+
+    assert not different
+    shares = found.explanations[0].firm.importances[0].curve.shares
+    assert shares == pytest.approx([*[0.025] * 4, 0.74, *[0.025] * 4, 0.06])
+
+
 def test_weights_count_where_all_values_are_known(runner, tmp_path, monkeypatch) -> None:
     cut_blocks(monkeypatch, 128)
     options = pb2.FirmOptions(features=[*FEATURES, "holed", "kind"], bin_count=7)

@@ -58,6 +58,7 @@ def table_of():
             "z": rng.normal(size=N),
             "weight": rng.integers(0, 3, N).astype(np.float64),
             "kind": rng.choice(np.array(["a", "b", ""]), N),
+            "mostly": rng.normal(size=N) * (rng.random(N) < 0.1),
         }
 
     return make
@@ -99,7 +100,7 @@ def test_losses_of_numbers_are_those_of_the_table_in_memory(
     assert not compared(runner, table_of(NUMBERS), tmp_path, request)[0]
 
 
-@pytest.mark.parametrize("column", ["kind", "z", "bmi"])
+@pytest.mark.parametrize("column", ["kind", "z", "bmi", "mostly"])
 def test_groups_are_those_of_the_table_in_memory(runner, table_of, tmp_path, column) -> None:
     request = asked(NUMBERS, pb2.AverageLossOptions(group_column=column))
 

@@ -40,6 +40,7 @@ def table():
         "weight": rng.integers(0, 3, N).astype(np.float64),
         "kind": rng.choice(np.array(["a", "b", ""]), N),
         "years": np.where(rng.random(N) < 0.1, np.nan, rng.normal(size=N)),
+        "mostly": rng.normal(size=N) * (rng.random(N) < 0.1),
     }
 
 
@@ -76,6 +77,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "groups by value": {"group_column": "weight"},
     "groups by interval": {"group_column": "years", "group_count": 3},
     "groups by a feature": {"group_column": "bmi"},
+    "groups by a value that most rows have": {"group_column": "mostly"},
 }
 
 

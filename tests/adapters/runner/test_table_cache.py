@@ -102,12 +102,12 @@ def test_large_tables_are_read_each_time(reads: Mock, content: bytes) -> None:
 
 
 def test_the_least_recently_used_goes_first(reads: Mock, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(table_cache, "_BYTE_LIMIT", 40)
+    monkeypatch.setattr(table_cache, "_BYTE_LIMIT", 56)
     tables = TableCache()
     for name in ("one", "two", "one", "three", "one", "two"):
         tables.read(*named(b"age\n1\n2\n", name=name))
 
-    # Two of 16 bytes each find room: one is used again and again, two goes for three.
+    # Two of 24 bytes with their files find room: one is used again and again, two goes for three.
     assert reads.call_count == 4
 
 

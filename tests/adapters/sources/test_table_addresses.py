@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from onnxplain.v1.table_pb2 import Table, TableUris
-from onnxplain_server.adapters.sources.fetcher import table_addresses
+from onnxplain_server.adapters.sources.named_addresses import table_addresses
 from onnxplain_server.core.errors import ExplainError, Reason
 
 

@@ -57,6 +57,19 @@ _OPERATORS = {
     "TreeEnsembleClassifier": CLASSIFIER,
     "TreeEnsemble": FIFTH,
 }
+_UNREAD: Mapping[str, Any] = {
+    "nodes_modes": ["BRANCH_EQ", "BRANCH_EQ", "LEAF", "LEAF", "LEAF"],
+    "nodes_featureids": [0, 0, 0, 0, 0],
+    "nodes_values": [3.0, 2.0, 0.0, 0.0, 0.0],
+    "nodes_truenodeids": [2, 3, 0, 0, 0],
+    "nodes_falsenodeids": [1, 4, 0, 0, 0],
+    "target_treeids": [0],
+    "target_nodeids": [2],
+    "target_ids": [0],
+    "target_weights": [1.0],
+}
+"""Two equalities on a feature, of which the second has leaves behind the only weight."""
+
 _EMPTY = {
     **dict.fromkeys(("nodes_values", "nodes_hitrates"), AttributeProto.FLOATS),
     **dict.fromkeys(("target_weights", "class_weights", "base_values"), AttributeProto.FLOATS),
@@ -64,6 +77,7 @@ _EMPTY = {
 }
 """Types of lists that are written empty, where they are not whole numbers."""
 
+_UNSUPPORTED = frozenset({Reason.UNSUPPORTED_MODEL})
 _MAY_BE_EMPTY = {"nodes_hitrates", "nodes_missing_value_tracks_true"}
 
 
@@ -117,6 +131,8 @@ def hostiles() -> Iterator[Hostile]:
                 spoiled = forest(operator, {**attributes, name: changed})
                 yield hostile(f"g-{operator}-{name}-{how}", spoiled, _reasons(how))
     yield from _special()
+    unread = forest("TreeEnsembleRegressor", {**REGRESSOR, **_UNREAD})
+    yield hostile("g-equalities-behind-all-weights", unread, _UNSUPPORTED)
     for depth in (1_025, 5_000, 20_000):
         yield hostile(f"g-chain-{depth}", chain(depth), COMPLEX)
 

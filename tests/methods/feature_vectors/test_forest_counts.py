@@ -16,6 +16,8 @@ from onnxplain_server.methods.feature_vectors import (
 )
 from onnxplain_server.methods.feature_vectors.options import Knockoffs, PathSource
 
+pytestmark = pytest.mark.usefixtures("few_trees")
+
 VALUES = np.random.default_rng(0).normal(size=(120, 3))
 OPTIONS = Options(
     PathSource.LABELS, ("a", "b", "c"), growth=Growth(200, depth=3), repeat_count=2,

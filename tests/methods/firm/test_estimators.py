@@ -117,6 +117,39 @@ def test_equal_values_stay_together_and_first_bins_are_larger() -> None:
     assert cut(tied, np.ones(10), 3).codes.tolist() == [0, 0, 1, 1, 1, 1, 1, 1, 2, 2]
 
 
+@pytest.mark.parametrize(
+    ("values", "count", "sizes"),
+    [
+        # 9 bins are left for the others: 1 + 7/5 below, 1 + 28/5 above, where the last one goes.
+        (
+            [*np.linspace(-2, -1, 20), *[0] * 900, *np.linspace(1, 2, 80)],
+            10,
+            [10, 10, 900, 12, 12, 12, 11, 11, 11, 11],
+        ),
+        # Of the others, most are 7.
+        ([*[0] * 900, *range(1, 6), *[7] * 90, *range(10, 15)], 4, [900, 5, 90, 5]),
+        # Two bins cannot hold what is below 0, 0, and what is above.
+        ([-2, -1, *[0] * 96, 1, 2], 2, [98, 2]),
+    ],
+)
+def test_a_value_with_more_weight_than_a_bin_has_one_of_its_own(values, count, sizes) -> None:
+    bins = cut(np.array(values, float), np.ones(len(values)), count)
+
+    assert np.bincount(bins.codes).tolist() == sizes
+
+
+@pytest.mark.parametrize("estimator", [Estimator.BINNED, Estimator.SMOOTH])
+def test_an_effect_among_few_values_beside_a_common_one_is_found(firm: Firm, estimator) -> None:
+    """The score is a function of the feature: the importance is its deviation."""
+    x = np.zeros(ROWS)
+    x[: ROWS // 10] = np.random.default_rng(0).uniform(0, 100, ROWS // 10)
+    scores = 10 * np.sin(x / 10)
+
+    found = firm({"x": x}, scores, ["x"], estimator=estimator)
+
+    assert value(found) == pytest.approx(scores.std(), rel=0.02)
+
+
 @given(st.lists(st.integers(-50, 50), min_size=3, max_size=60), st.integers(2, 8))
 def test_bins_do_not_change_when_every_row_is_doubled(values: list[int], count: int) -> None:
     once = np.array(values, dtype=float)

@@ -16,11 +16,13 @@ from skl2onnx.helpers.onnx_helper import select_model_inputs_outputs
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.ensemble import (
+    BaggingRegressor,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
     HistGradientBoostingClassifier,
     RandomForestClassifier,
     RandomForestRegressor,
+    VotingRegressor,
 )
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LinearRegression, LogisticRegression
@@ -41,6 +43,7 @@ def fixtures() -> Iterator[Fixture]:
     yield from classifiers()
     yield from labels()
     yield from pipelines()
+    yield from votes()
 
 
 def regressors() -> Iterator[Fixture]:
@@ -114,6 +117,30 @@ def pipelines() -> Iterator[Fixture]:
         rows = pd.concat([sample(features, 30), features[features.isna().any(axis=1)]])
         exported = to_onnx(model, initial_types=types)
         yield f"sklearn_columns_{unknown}", exported, rows, answers_of(model, rows)
+
+
+def votes() -> Iterator[Fixture]:
+    """Trees and linear models that vote: bagged on parts of the features, and with categories."""
+    features, y = diabetes()
+    forest = RandomForestRegressor(n_estimators=2, max_depth=3, random_state=1)
+    line = make_pipeline(StandardScaler(), LinearRegression())
+    vote = VotingRegressor([("forest", forest), ("line", line)], weights=np.array([0.7, 0.3]))
+    bags = BaggingRegressor(vote, 3, max_features=6, random_state=1)
+    yield regressor("sklearn_bagged_votes", bags, features, y)
+
+    table = pd.read_csv(LIVER).astype({"Gender": object}).dropna()
+    words, numbers = ["Gender"], ["Age", "Albumin", "Total_Protiens"]
+    table = table[words + numbers].astype(dict.fromkeys(numbers, np.float32))
+    encoder = make_column_transformer(
+        (StandardScaler(), numbers), (OneHotEncoder(handle_unknown="ignore"), words)
+    )
+    both = VotingRegressor([("forest", forest), ("line", LinearRegression())])
+    y = np.array(table["Albumin"] * np.where(table["Gender"] == "Male", 1.0, 0.5))
+    model = make_pipeline(encoder, both).fit(table, y)
+    types = [(name, TYPES[table[name].dtype.kind]([None, 1])) for name in table]
+    rows = sample(table)
+    answers = {"output_names": ["variable"], "response": model.predict(rows), "margin": None}
+    yield "sklearn_votes_of_columns", to_onnx(model, initial_types=types), rows, answers
 
 
 def regressor(name: str, model, features: pd.DataFrame, y, output: str = "variable") -> Fixture:

@@ -6,13 +6,14 @@ import re
 import subprocess
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError, URLError
 from urllib.parse import urljoin
 from urllib.request import Request, urlopen
 
 import pytest
+
+from tools import ports
 
 PATIENCE = 300.0
 CONFIGURATION = """
@@ -32,18 +33,15 @@ backend replica
 """
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def page(
-    serve: Callable[..., Any],
-    free_ports: Callable[[int], list[int]],
-    program: Callable[[str], str],
-    tmp_path: Path,
+    lasting_server: Any, program: Callable[[str], str], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[str]:
     """Return the address of the page, below a path."""
     haproxy = program("haproxy")
-    (port,) = free_ports(1)
-    file = tmp_path / "haproxy.cfg"
-    file.write_text(CONFIGURATION.format(port=port, rest_port=serve().rest_port))
+    (port,) = ports.free_ports(1)
+    file = tmp_path_factory.mktemp("proxy") / "haproxy.cfg"
+    file.write_text(CONFIGURATION.format(port=port, rest_port=lasting_server.rest_port))
     with subprocess.Popen([haproxy, "-db", "-f", file], stderr=subprocess.DEVNULL) as proxy:
         url = f"http://127.0.0.1:{port}/models"
         _wait(url)

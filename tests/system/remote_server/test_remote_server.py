@@ -166,9 +166,9 @@ def test_what_is_not_listed_is_refused(
     assert forged.value.reason == "INVALID_REQUEST"
 
 
-def test_a_server_without_a_list_names_the_setting(server: Any, case: Any) -> None:
+def test_a_server_without_a_list_names_the_setting(lasting_server: Any, case: Any) -> None:
     model = onnxplain.RemoteModel("http://models.example.com", "model")
-    with onnxplain.connect(server.endpoint) as client:
+    with onnxplain.connect(lasting_server.endpoint) as client:
         for ask in (
             lambda: client.describe(model),
             lambda: client.explain(model, case[1], LOSS, **ASKED),

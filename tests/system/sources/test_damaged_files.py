@@ -17,6 +17,8 @@ import pytest
 from tools.stores.faults import Fault
 from tools.stores.faulty_server import FaultyServer
 
+pytestmark = pytest.mark.slow
+
 DAMAGED = Path(__file__).with_name("damaged_footer.parquet")
 """Mutant of a good file, one byte of whose footer makes pyarrow 26 call abort()."""
 

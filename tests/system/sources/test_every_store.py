@@ -58,6 +58,7 @@ def explained(serve: Any, folder: Path, listed: str, model: Any, table: Any) -> 
         return client.explain(model, table, LOSS, **COLUMNS)
 
 
+@pytest.mark.slow
 def test_googles_store(serve: Any, tmp_path: Path, google: Any, case: Any, expected: Any) -> None:
     google.put("lake", "churn/model.onnx", case[0])
     google.put("lake", "churn/rows/part.csv", case[1])

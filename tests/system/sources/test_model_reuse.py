@@ -21,6 +21,8 @@ from tools.stores.faults import Fault
 from tools.stores.faulty_server import FaultyServer
 from tools.waiting import until
 
+pytestmark = pytest.mark.slow
+
 OTHER = Path(__file__).parents[2] / "models" / "sklearn_linear.onnx"
 LOSS = onnxplain.AverageLoss()
 CALLS = 4

@@ -12,6 +12,8 @@ import pytest
 from tools.ports import free_port
 from tools.stores.process import running
 
+pytestmark = pytest.mark.slow
+
 KEY = "0123456789abcdef"
 FEATURES = [f"x{index}" for index in range(1, 7)]
 

@@ -13,6 +13,8 @@ import pytest
 from tools.stores.faults import Fault
 from tools.stores.faulty_server import FaultyServer
 
+pytestmark = pytest.mark.slow
+
 MODEL, ROWS = "s3://models/model.onnx", "s3://rows/parquet/year=2026/rows.parquet"
 LOSS = onnxplain.AverageLoss()
 COLUMNS: Any = {"target_column": "y", "feature_columns": [f"x{index}" for index in range(1, 7)]}

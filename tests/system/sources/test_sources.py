@@ -106,9 +106,9 @@ def check_confinement(server: Any) -> None:
     assert "pyarrow" not in maps
 
 
-def test_a_server_without_a_list_names_the_setting(server: Any) -> None:
+def test_a_server_without_a_list_names_the_setting(lasting_server: Any) -> None:
     with (
-        onnxplain.connect(server.endpoint) as client,
+        onnxplain.connect(lasting_server.endpoint) as client,
         pytest.raises(onnxplain.ExplainError) as refused,
     ):
         client.describe("s3://models/model.onnx")

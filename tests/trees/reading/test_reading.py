@@ -77,7 +77,7 @@ def test_exported_models_are_read_with_the_predictions_of_the_runtime(name, scal
     view = view_of(name, scale)
     if isinstance(view, Refusal):
         assert scale is Scale.RESPONSE
-        assert any(word in view.reason for word in ("LOGISTIC", "SOFTMAX", "Exp"))
+        assert any(word in view.reason for word in ("LOGISTIC", "SOFTMAX", "Exp", "linear"))
         return
     model = load((MODELS / f"{name}.onnx").read_bytes(), scale)
     fixture = json.loads((MODELS / f"{name}.json").read_text())
@@ -471,18 +471,24 @@ def test_other_operators_are_refused_by_name(regressor, model, before, after, re
 
 
 @pytest.mark.parametrize(
-    ("adds", "reason"),
-    [("y line", "computes LinearRegressor beside its trees"), ("line trees", "before its trees")],
+    ("bends", "feeds", "reason"),
+    [
+        (False, False, "adds linear functions of features to its trees"),
+        (True, False, "computes Relu beside its trees"),
+        (False, True, "computes linear functions of features before its trees"),
+        (True, True, "computes Relu before its trees"),
+    ],
 )
 def test_what_stands_beside_trees_is_not_said_to_come_before(
-    regressor, model, adds, reason
+    regressor, model, bends: bool, feeds: bool, reason: str
 ) -> None:
-    """A linear model and trees vote; or the trees take what the linear model says."""
+    """A linear model, or a network, votes with trees; or the trees take what it says."""
     (tree,) = regressor([STUMP], 1).graph.node
     line = helper.make_node(
         "LinearRegressor", ["X"], ["line"], domain=ML, coefficients=[2.0], intercepts=[1.0]
     )
-    nodes = [line, tree, helper.make_node("Add", ["y", "line"], ["z"])]
-    if adds == "line trees":
-        tree.input[0] = "line"
+    bent = helper.make_node("Relu" if bends else "Identity", ["line"], ["other"])
+    nodes = [line, bent, tree, helper.make_node("Add", ["y", "other"], ["z"])]
+    if feeds:
+        tree.input[0] = "other"
     assert reason in reason_of(model(nodes, 1, ["z"]))

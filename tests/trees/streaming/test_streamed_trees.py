@@ -32,7 +32,7 @@ NAMES = tuple(f"x{j}" for j in range(WIDTH))
 SINGLES = [(j,) for j in range(WIDTH)]
 ALL_OF = [*combinations(range(WIDTH), 2), *combinations(range(WIDTH), 3)]
 ANY_FIXTURE = settings(
-    max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
+    max_examples=5, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
 )
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from onnxplain.remote_models import RemoteModel
+from onnxplain.requests.external_data import read_model
 from onnxplain.transport.uploads import ModelRef
 from onnxplain.uris import ModelUri, is_uri
 from onnxplain.v1.model_pb2 import Model
@@ -19,12 +20,14 @@ def to_model(model: Any) -> Model:
     ----------
     model : path, URI, bytes, onnx.ModelProto, ModelUri, RemoteModel, ModelRef or Model
         A text that begins like "s3://" is an address, which the server reads. A message is
-        returned as it is.
+        returned as it is. Files that the model names beside it become part of it.
 
     Raises
     ------
     OSError
         Where the file cannot be read.
+    ExplainError
+        EXTERNAL_DATA where a file beside the model is missing, or does not fit.
     TypeError
         Where `model` is none of the above.
     """
@@ -37,7 +40,7 @@ def to_model(model: Any) -> Model:
     if isinstance(model, ModelRef):
         return Model(id=model.id)
     if isinstance(model, str | os.PathLike):
-        return Model(content=Path(model).read_bytes())
+        return Model(content=read_model(Path(model)))
     serialize = getattr(model, "SerializeToString", None)
     if serialize or isinstance(model, bytes | bytearray | memoryview):
         return Model(content=serialize() if serialize else bytes(model))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
@@ -27,11 +28,14 @@ from onnxplain_server.adapters.workers.worker_client import WorkerClient
 from onnxplain_server.adapters.workers.worker_process import WorkerRequest
 from onnxplain_server.adapters.workers.zygote_start import StartError
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.memory import machine_bytes
 from onnxplain_server.core.model_limits import ModelLimits
 from onnxplain_server.core.sources import FileRanges
+from onnxplain_server.core.systems.memory import machine_bytes
 from onnxplain_server.trees.streaming.blocks import Range
 from onnxplain_server.trees.streaming.workers import SharedFile
+
+if sys.platform != "linux":
+    raise ImportError("of Linux alone")
 
 _ARENA_SHARE = 4
 """Share of a process's memory that a task and its sums may take: one in four."""

@@ -5,7 +5,6 @@ They compute in the process that the executor runs them in, which nothing confin
 
 from __future__ import annotations
 
-import os
 import queue
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, wait
@@ -19,6 +18,7 @@ from onnxplain_server.adapters.runner.on_workers.prediction_task import Predicti
 from onnxplain_server.adapters.runner.on_workers.worker_batch_size import MOST_CALLS
 from onnxplain_server.adapters.runner.shared_files import check
 from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.systems.processors import processor_count
 from onnxplain_server.effects.ledger import Ledger
 from onnxplain_server.explain.streaming.remote_tasks import TaskComputer
 from onnxplain_server.trees.streaming.blocks import Range
@@ -42,7 +42,7 @@ class ExecutorWorkers:
 
     def __init__(self, executor: Executor, width: int | None = None) -> None:
         self._executor = executor
-        self._width = width or len(os.sched_getaffinity(0))
+        self._width = width or processor_count()
 
     @contextmanager
     def open(

@@ -17,8 +17,8 @@ from onnxplain.v1.table_pb2 import Table, TableUris
 from onnxplain_server.adapters.listed.list_file import ListError
 from onnxplain_server.adapters.sources.fetcher import Fetcher
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.memory import machine_bytes
 from onnxplain_server.core.sources import FileRanges, SourceBlocks
+from onnxplain_server.core.systems.memory import machine_bytes
 from onnxplain_server.trees.streaming.workers import SharedFile
 
 SETTING = "onnxplain.sources-file"

@@ -18,8 +18,12 @@ from onnxplain_server.adapters.listed.network_process import READY
 from onnxplain_server.adapters.workers.sandbox.landlock import Exceptions
 from onnxplain_server.adapters.workers.sandbox.resource_limits import Budget, confine
 
-HTTP_PORT, HTTPS_PORT = 80, 443
-DNS_PORT = 53
+if sys.platform != "linux":
+    raise ImportError("of Linux alone")
+
+HTTP_PORT: int = 80
+HTTPS_PORT: int = 443
+DNS_PORT: int = 53
 
 _NO_LIMIT_SECONDS = 2**31
 _RESOLVER_FILES = (

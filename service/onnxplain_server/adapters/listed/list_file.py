@@ -51,7 +51,7 @@ def read_entries(
         Also for a file without a table, and for a prefix that is listed twice.
     """
     try:
-        document = tomllib.loads(path.read_text())
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ListError(f"{path} cannot be read as TOML: {error}") from None
     tables = document.get(name, [])

@@ -19,12 +19,15 @@ from pathlib import Path
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.sources import FetchControl
 
+if sys.platform != "linux":
+    raise ImportError("of Linux alone")
+
 LOG = logging.getLogger(__name__)
 
 READY = b"ready "
 """Begins the message of a process that is confined; the protections that it lacks follow."""
 
-WITHOUT_THREADS = {
+WITHOUT_THREADS: Mapping[str, str] = {
     # Threads that start with a library, before the process is confined, would not be confined.
     "OPENBLAS_NUM_THREADS": "1",
     "JE_ARROW_MALLOC_CONF": "background_thread:false",

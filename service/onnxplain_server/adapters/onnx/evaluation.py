@@ -18,7 +18,7 @@ from onnxplain_server.adapters.onnx.batch_run import BatchRun
 from onnxplain_server.adapters.onnx.inputs import Feed
 from onnxplain_server.adapters.onnx.packing import serialize
 from onnxplain_server.core.arrays import Array
-from onnxplain_server.core.memory import release_freed
+from onnxplain_server.core.systems.memory import release_freed
 
 Run: TypeAlias = Callable[[Mapping[str, Array]], list[Array]]
 """Inputs by name, each (n_rows, width), to one array per output."""

@@ -22,11 +22,11 @@ from onnxplain_server.adapters.onnx.faults import prediction_failed
 from onnxplain_server.adapters.onnx.output_columns import OutputColumns
 from onnxplain_server.core.arrays import Array, Indices, Vector
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.memory import release_freed
 from onnxplain_server.core.model import Input, Note
+from onnxplain_server.core.systems.memory import release_freed
 from onnxplain_server.trees.reading.categories import read_categories
 from onnxplain_server.trees.reading.ensemble import Ensemble
-from onnxplain_server.trees.reading.links import LinkedEnsemble
+from onnxplain_server.trees.reading.links import Trees
 from onnxplain_server.trees.reading.refusal import Refusal
 
 _T = TypeVar("_T")
@@ -124,8 +124,8 @@ class OnnxModel:
         return model
 
     @cached_property
-    def trees(self) -> Ensemble | LinkedEnsemble | Refusal:
-        """Trees of which its columns are sums, or links of sums; else the refusal."""
+    def trees(self) -> Trees | Refusal:
+        """Trees of which its columns are sums, also with linear functions, or links of sums."""
         width = self.inputs[0].width if len(self.inputs) == 1 else None
         try:
             trees = read_trees(self._proto, self._columns.parts, self._columns.counts, width)
@@ -139,10 +139,10 @@ class OnnxModel:
     def categories(self) -> frozenset[int]:
         """Features whose numbers are categories, as `core.model.category_features`."""
         trees = self.trees
-        if isinstance(trees, LinkedEnsemble):
-            return trees.ensemble.categories
         if isinstance(trees, Ensemble):
             return trees.categories
+        if not isinstance(trees, Refusal):
+            return trees.ensemble.categories
         width = self.inputs[0].width if len(self.inputs) == 1 else None
         try:
             return read_categories(self._proto, width)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import select
 import socket
 import threading
 from collections.abc import Mapping, Sequence
@@ -26,6 +25,7 @@ from onnxplain_server.core.arrays import Array
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.remote.models import RemoteDescription
 from onnxplain_server.core.sources import FetchControl
+from onnxplain_server.core.systems.sockets import ReadableSocket
 
 _TICK_SECONDS = 0.05
 _WAITING = "while the remote model was asked"
@@ -147,12 +147,11 @@ class SocketPredictions:
 
     def _receive(self) -> None:
         """Receive answers until the end; closes the socket."""
-        poll = select.poll()
-        poll.register(self._end, select.POLLIN)
+        readable = ReadableSocket(self._end)
         with self._end, contextlib.suppress(BrokenError, OSError):
             while not self._is_broken:
                 # Confined workers may not shut a socket down, which would end a read.
-                if not poll.poll(_TICK_SECONDS * 1_000):
+                if not readable.wait(_TICK_SECONDS):
                     continue
                 frame = frames.receive_frame(self._end, ANSWERED)
                 with self._changed:

@@ -11,14 +11,16 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import NamedTemporaryFile
+from shutil import rmtree
+from tempfile import mkdtemp
 from typing import Any, TypeAlias
+from weakref import finalize
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.ipc
 
-from onnxplain_server.adapters.runner.csv_blocks import convert_csv, is_gzipped, open_content
+from onnxplain_server.adapters.runner.csv_blocks import convert_csv, open_content, open_text
 from onnxplain_server.adapters.runner.ranged_file import FileInRanges
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.trees.streaming.row_blocks import BLOCK_ROWS
@@ -48,6 +50,10 @@ class BlockFile(ABC):
     @abstractmethod
     def batches(self, start: int, stop: int, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Read the rows from `start` to `stop`, in batches of at most a block."""
+
+    def with_texts(self, names: Sequence[str]) -> BlockFile:  # noqa: ARG002 - types are the file's
+        """Have columns as text, as it stands in the file, where this has no types."""
+        return self
 
 
 class ParquetRows(BlockFile):
@@ -104,10 +110,19 @@ class ArrowRows(BlockFile):
 class CsvRows(ArrowRows):
     """CSV file, also a gzipped one; its Arrow file lives as long as this."""
 
-    def __init__(self, path: Path) -> None:
-        self._converted = NamedTemporaryFile(suffix=".arrow")  # noqa: SIM115 - closed with this
-        convert_csv(path, Path(self._converted.name))
-        super().__init__(Path(self._converted.name))
+    def __init__(self, path: Path, texts: Sequence[str] = ()) -> None:
+        self._csv = path
+        # A folder, not an open file, which Windows lets nobody open again. Windows also keeps a
+        # file while it is mapped: then the folder stays.
+        folder = mkdtemp(prefix="onnxplain")
+        finalize(self, rmtree, folder, ignore_errors=True)
+        converted = Path(folder) / "rows.arrow"
+        convert_csv(path, converted, texts)
+        super().__init__(converted)
+
+    def with_texts(self, names: Sequence[str]) -> BlockFile:
+        is_read = all(pa.types.is_string(self.schema.field(name).type) for name in names)
+        return self if is_read else CsvRows(self._csv, names)
 
 
 SEEKABLE: dict[bytes, type[ParquetRows] | type[ArrowRows]] = {
@@ -125,14 +140,13 @@ def form_of(path: TablePath) -> type[ParquetRows] | type[ArrowRows] | None:
         return SEEKABLE[start[:4]]
     if isinstance(path, FileInRanges):
         return None
-    if is_gzipped(path):
-        try:
-            with open_content(path) as unpacked:
-                start = unpacked.read(_SNIFFED_BYTES)
-        except OSError:
-            return None
-        if start[:4] in SEEKABLE:
-            return None
+    try:
+        with open_text(path) as unpacked:
+            start = unpacked.read(_SNIFFED_BYTES)
+    except OSError:
+        return None
+    if start[:4] in SEEKABLE:  # packed
+        return None
     return CsvRows if _CONTROL.isdisjoint(start) else None
 
 

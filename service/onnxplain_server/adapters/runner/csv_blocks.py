@@ -8,7 +8,7 @@ of the whole reader's order, and the file is read again: types are those of the 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -16,6 +16,7 @@ import pyarrow.csv
 import pyarrow.ipc
 
 from onnxplain_server.wire.csv_table import (
+    UTF_16_MARKS,
     check_decimal_points,
     has_decimal_commas,
     separator_line_size,
@@ -52,8 +53,21 @@ def open_content(path: Path) -> pa.NativeFile:
     return pa.input_stream(str(path), compression="gzip" if is_gzipped(path) else None)
 
 
-def convert_csv(path: Path, arrow: Path) -> None:
+def open_text(path: Path) -> pa.NativeFile:
+    """Open a file, unpacked, and as UTF-8 where it is UTF-16."""
+    with open_content(path) as file:
+        is_utf_16 = file.read(2) in UTF_16_MARKS
+    opened = open_content(path)
+    return pa.transcoding_input_stream(opened, "utf-16", "utf-8") if is_utf_16 else opened
+
+
+def convert_csv(path: Path, arrow: Path, texts: Collection[str] = ()) -> None:
     """Write the rows of a CSV file, also a gzipped one, as an Arrow IPC file.
+
+    Parameters
+    ----------
+    texts : collection of str
+        Columns that are text, whatever their values look like.
 
     Raises
     ------
@@ -61,11 +75,12 @@ def convert_csv(path: Path, arrow: Path) -> None:
     ValueError
         As those of `parse_csv`.
     """
-    reader = _CsvReader(path)
+    reader = _CsvReader(path, texts)
     schema = reader.convert(arrow, ".")
     if reader.separator != ";":
         return
-    with_comma = [name for name in schema.names if has_decimal_commas(_column(arrow, name))]
+    others = [name for name in schema.names if name not in texts]
+    with_comma = [name for name in others if has_decimal_commas(_column(arrow, name))]
     if with_comma:
         check_decimal_points(schema, reader.convert(arrow, ","), with_comma[0])
 
@@ -73,9 +88,10 @@ def convert_csv(path: Path, arrow: Path) -> None:
 class _CsvReader:
     """Reader of a file, with the separator of its header."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, texts: Collection[str]) -> None:
         self._path = path
-        with open_content(path) as file:
+        self._texts = texts
+        with open_text(path) as file:
             start = file.read(_START_BYTES)
         self._skipped = separator_line_size(start)
         self.separator = separator_of(start[self._skipped :])
@@ -93,16 +109,18 @@ class _CsvReader:
 
     def _first_types(self, decimal_point: str) -> dict[str, pa.DataType]:
         """Return types that fit the first block."""
-        with open_content(self._path) as file:
+        with open_text(self._path) as file:
             schema = self._open(file, None, decimal_point).schema
-        return {field.name: field.type for field in schema}
+        return {
+            field.name: pa.string() if field.name in self._texts else field.type for field in schema
+        }
 
     def _write(self, arrow: Path, types: dict[str, pa.DataType], decimal_point: str) -> str | None:
         """Write all rows in these types; return the name of a column that they do not fit."""
         schema = pa.schema(list(types.items()))
         try:
             with (
-                open_content(self._path) as file,
+                open_text(self._path) as file,
                 pa.ipc.new_file(str(arrow), schema) as writer,
             ):
                 for batch in self._open(file, types, decimal_point):

@@ -15,7 +15,7 @@ from onnxplain_server.trees.reading.ensemble import Ensemble
 from onnxplain_server.trees.reading.forest import Forest, read_forest
 from onnxplain_server.trees.reading.refusal import Refusal
 
-NO_MARGIN = Refusal("what the model predicts is decided by neither trees nor linear scores")
+NO_MARGIN = Refusal("what the model predicts is decided by neither trees nor linear scores alone")
 
 
 def as_margin(model: OnnxModel, *, is_answer: bool) -> ClassMargin | None:

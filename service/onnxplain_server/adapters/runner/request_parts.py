@@ -17,6 +17,7 @@ from onnxplain_server.adapters.runner.timed_model import TimedModel
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import Blobs, ComputationHost
 from onnxplain_server.core.model import Model
+from onnxplain_server.core.systems.confinement import UNCONFINED, can_confine
 from onnxplain_server.effects.batch_size import BatchSize
 from onnxplain_server.explain import BoundTable, PartialExplanation, Question, Resources
 from onnxplain_server.explain.streaming.streamed_rows import StreamedRows
@@ -137,7 +138,7 @@ class Asked:
         return self.model
 
     def write_provenance(self, response: service_pb2.ExplainResponse, start: float) -> None:
-        """Write the model's description and the receipt of an answer."""
+        """Write the model's description and the receipt of an answer, and a missing confinement."""
         made = response.receipt
         identity = ""
         if self.remote:
@@ -147,6 +148,8 @@ class Asked:
         elif self.loaded:
             response.model.CopyFrom(answer.write_description(self.loaded.description))
             identity = self.loaded.file.identity
+            if not can_confine():
+                response.warnings.add(code="UNCONFINED", message=UNCONFINED)
         made.MergeFrom(receipt(self.message, identity, self.table_digest(), start))
         made.sources.extend(sources(self.blobs))
 

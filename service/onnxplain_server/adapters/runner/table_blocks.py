@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from onnxplain_server.adapters.runner.block_files import (
     SEEKABLE,
+    BlockFile,
     CsvRows,
     TablePath,
     form_of,
@@ -81,6 +82,8 @@ class FileBlocks:
     ----------
     paths : sequence of Path or FileInRanges
         In the order of the rows.
+    files : sequence of BlockFile, optional
+        The same, opened; by default, they are opened.
 
     Raises
     ------
@@ -88,9 +91,10 @@ class FileBlocks:
         INVALID_TABLE where a file cannot be read, or has other columns than the first.
     """
 
-    def __init__(self, paths: Sequence[TablePath]) -> None:
+    def __init__(self, paths: Sequence[TablePath], files: Sequence[BlockFile] = ()) -> None:
         self._paths = paths
-        self._files = [open_rows(path) for path in paths]
+        self._with_texts: dict[tuple[str, ...], FileBlocks] = {}
+        self._files = list(files) or [open_rows(path) for path in paths]
         schema = self._files[0].schema
         for path, file in zip(paths, self._files, strict=True):
             if not file.schema.equals(schema):
@@ -102,6 +106,17 @@ class FileBlocks:
         from_arrow(schema.empty_table())  # refuses names that repeat
         self.names: tuple[str, ...] = tuple(schema.names)
         self.row_count = sum(file.row_count for file in self._files)
+
+    def with_texts(self, names: Sequence[str]) -> FileBlocks:
+        """Have columns as text; see `TableBlocks.with_texts`."""
+        asked = tuple(names)
+        if asked not in self._with_texts:
+            with readable(self._paths[0]):
+                files = [file.with_texts(names) for file in self._files]
+            if files == self._files:
+                return self
+            self._with_texts[asked] = FileBlocks(self._paths, files)
+        return self._with_texts[asked]
 
     def digest(self) -> str:
         """Return the SHA-256 of the files' bytes, one after another, as that of an upload."""

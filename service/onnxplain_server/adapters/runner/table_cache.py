@@ -6,6 +6,7 @@ import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 from cachetools import LRUCache
 from onnxplain.v1 import explanation_service_pb2 as service_pb2
@@ -16,6 +17,7 @@ from onnxplain_server.core.interfaces import Blobs
 from onnxplain_server.core.table import Table
 from onnxplain_server.wire import table
 from onnxplain_server.wire.blobs import identify
+from onnxplain_server.wire.csv_table import CsvTexts
 from onnxplain_server.wire.protobuf_split import TableFile
 
 _BYTE_LIMIT = 4 * 2**20
@@ -79,12 +81,15 @@ class TableCache:
             return
         for column in parsed.stored.values():
             column.flags.writeable = False
+        if isinstance(parsed.texts, CsvTexts):  # the content is the request's
+            parsed = replace(parsed, texts=parsed.texts.copy())
         with self._lock:
             self._tables[key] = parsed
 
 
 def _table_bytes(parsed: Table) -> int:
-    return sum(map(_column_bytes, parsed.stored.values()))
+    file_bytes = parsed.texts.size if isinstance(parsed.texts, CsvTexts) else 0
+    return file_bytes + sum(map(_column_bytes, parsed.stored.values()))
 
 
 def _column_bytes(column: Array) -> int:

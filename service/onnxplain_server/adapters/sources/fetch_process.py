@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-from onnxplain.v1.explanation_service_pb2 import ExplainRequest
 from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.table_pb2 import Table
 
@@ -44,6 +43,7 @@ from onnxplain_server.adapters.sources.source_list import (
 from onnxplain_server.adapters.sources.stores import tls_context
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.sources import SourceBlocks
+from onnxplain_server.wire.requests.needed_columns import NeededColumns
 
 LOG = logging.getLogger(__name__)
 
@@ -101,7 +101,7 @@ def _answer(end: socket.socket, request: FetchRequest, fetching: Fetching) -> tu
 def _fetch(end: socket.socket, request: FetchRequest, fetching: Fetching) -> bytes:
     match request.kind:
         case FetchKind.WRITE:
-            fetching.write(request.message.decode(), request.envelope, request.seconds)
+            fetching.write(request.message.decode(), request.content, request.seconds)
             return b""
         case FetchKind.MODEL:
             model = Model.FromString(request.message)
@@ -111,10 +111,9 @@ def _fetch(end: socket.socket, request: FetchRequest, fetching: Fetching) -> byt
             if content is not None:
                 Sink(end).write(content)
         case FetchKind.TABLE:
-            envelope = ExplainRequest.FromString(request.envelope)
             table = Table.FromString(request.message)
             receipt = fetching.read_table(
-                *(table, envelope, request.features, Sink(end)),
+                *(table, NeededColumns(request.needs), Sink(end)),
                 byte_limit=request.byte_limit,
                 seconds=request.seconds,
                 memory_bytes=request.memory_bytes,

@@ -13,7 +13,7 @@ import json
 import socket
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
@@ -22,7 +22,7 @@ from onnxplain.v1.explanation_service_pb2 import Receipt
 
 from onnxplain_server.adapters.listed.network_process import WITHOUT_THREADS
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.sources import SourceBlocks
+from onnxplain_server.core.sources import SourceBlocks, TableNeeds
 
 PART_BYTES = 2**20
 _HEADER = struct.Struct("<cI")
@@ -69,10 +69,10 @@ class FetchRequest:
     byte_limit : int
     seconds : float
         Time for the fetch.
-    envelope : bytes
-        Of a table: the serialised ExplainRequest without it. What is written, of a result.
-    features : tuple of str
-        Of a table: names of features that the model carries.
+    content : bytes
+        What is written, of a result.
+    needs : TableNeeds
+        Of a table.
     memory_bytes : int
         Of a table: where it would need more memory, it is read in blocks; 0: it is not.
     """
@@ -81,8 +81,8 @@ class FetchRequest:
     message: bytes
     byte_limit: int
     seconds: float
-    envelope: bytes = b""
-    features: tuple[str, ...] = ()
+    content: bytes = b""
+    needs: TableNeeds = field(default_factory=TableNeeds)
     memory_bytes: int = 0
 
 
@@ -90,27 +90,27 @@ def send_request(end: socket.socket, request: FetchRequest) -> None:
     """Send a request."""
     header = json.dumps(
         [
-            *(request.kind.value, request.byte_limit, request.seconds, request.features),
-            *(len(request.message), len(request.envelope), request.memory_bytes),
+            *(request.kind.value, request.byte_limit, request.seconds, request.needs.pack()),
+            *(len(request.message), len(request.content), request.memory_bytes),
         ]
     ).encode()
     end.sendall(_REQUEST.pack(len(header)) + header)
     end.sendall(request.message)
-    end.sendall(request.envelope)
+    end.sendall(request.content)
 
 
 def receive_request(end: socket.socket) -> FetchRequest:
     """Receive a request; its sender is trusted."""
     (length,) = _REQUEST.unpack(_exactly(end, _REQUEST.size))
     fields = json.loads(_exactly(end, length))
-    kind, byte_limit, seconds, features, message, envelope, memory_bytes = fields
+    kind, byte_limit, seconds, needs, message, content, memory_bytes = fields
     return FetchRequest(
         FetchKind(kind),
         bytes(_exactly(end, message)),
         byte_limit,
         seconds,
-        bytes(_exactly(end, envelope)),
-        tuple(features),
+        bytes(_exactly(end, content)),
+        TableNeeds.unpack(needs),
         memory_bytes,
     )
 

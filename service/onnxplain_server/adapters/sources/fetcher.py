@@ -18,9 +18,7 @@ from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from google.protobuf.message import DecodeError
 from onnxplain.v1.model_pb2 import Model
-from onnxplain.v1.table_pb2 import Table
 
 from onnxplain_server.adapters.listed.list_file import ListError
 from onnxplain_server.adapters.listed.network_process import (
@@ -36,12 +34,12 @@ from onnxplain_server.adapters.sources.fetch_protocol import (
     FetchKind,
     FetchRequest,
 )
+from onnxplain_server.adapters.sources.named_addresses import LIBRARIES, table_addresses
 from onnxplain_server.adapters.sources.range_session import RangeSession
 from onnxplain_server.adapters.sources.source_list import (
     SourceList,
     read_source_list,
 )
-from onnxplain_server.core.contract_limits import TableUris
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.sources import (
     FetchControl,
@@ -49,12 +47,10 @@ from onnxplain_server.core.sources import (
     ModelCache,
     NoModelCache,
     SourceBlocks,
+    TableNeeds,
 )
 
 LOG = logging.getLogger(__name__)
-
-LIBRARIES = ("obstore", "yaml")
-"""What the extra `sources` brings."""
 
 _SECONDS_LIMIT = 86_400.0
 _WAIT_SECONDS = 0.05
@@ -121,16 +117,16 @@ class Fetcher:
     def read_table(
         self,
         message: bytes,
-        request: bytes,
-        features: tuple[str, ...],
+        needs: TableNeeds,
         byte_limit: int,
         control: FetchControl,
     ) -> FetchedFile:
         """Fetch a table; see `Sources.read_table`."""
         check_listed(self._sources, table_addresses(message))
         asked = FetchRequest(
-            *(FetchKind.TABLE, message, byte_limit, _seconds(control), request, features),
-            self._table_memory_bytes,
+            *(FetchKind.TABLE, message, byte_limit, _seconds(control)),
+            needs=needs,
+            memory_bytes=self._table_memory_bytes,
         )
         return self._fetch(asked, control)
 
@@ -209,24 +205,6 @@ def check_listed(sources: SourceList, addresses: list[tuple[str, str]]) -> None:
     """Raise where an address is malformed or not listed, before any process is asked."""
     for uri, field in addresses:
         sources.find(canonical(uri, field), field)
-
-
-def table_addresses(message: bytes) -> list[tuple[str, str]]:
-    """Return the addresses of a serialised Table with their fields.
-
-    INVALID_REQUEST without any, or with too many.
-    """
-    try:
-        uris = Table.FromString(message).uris.uris
-    except DecodeError:
-        uris = None
-    if not uris:
-        fault = "table.uris must name at least one address"
-        raise ExplainError(Reason.INVALID_REQUEST, fault, "table.uris.uris")
-    if len(uris) > TableUris.uris.max_items:
-        fault = f"table.uris names {len(uris):,} addresses, of at most {TableUris.uris.max_items:,}"
-        raise ExplainError(Reason.INVALID_REQUEST, f"{fault}: name their folder", "table.uris.uris")
-    return [(uri, f"table.uris.uris[{index}]") for index, uri in enumerate(uris)]
 
 
 def _served(

@@ -9,7 +9,7 @@ from io import RawIOBase
 from typing import BinaryIO, TypeAlias, cast
 from urllib.parse import quote
 
-from onnxplain.v1.explanation_service_pb2 import ExplainRequest, Receipt, Source
+from onnxplain.v1.explanation_service_pb2 import Receipt, Source
 from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.table_pb2 import Table
 from onnxplain.v1.table_pb2 import TableFilter as FilterMessage
@@ -26,7 +26,6 @@ from onnxplain_server.adapters.sources.interfaces import (
 )
 from onnxplain_server.adapters.sources.local_files import LocalFiles
 from onnxplain_server.adapters.sources.mlflow_registry import RegisteredModel, Registry
-from onnxplain_server.adapters.sources.needed_columns import needed_columns
 from onnxplain_server.adapters.sources.objects import Objects, ObjectVersion
 from onnxplain_server.adapters.sources.source_files import FoundFile, SourceFiles
 from onnxplain_server.adapters.sources.source_list import SourceEntry, SourceList
@@ -35,6 +34,7 @@ from onnxplain_server.adapters.sources.table_reader import open_table
 from onnxplain_server.adapters.sources.tables.block_choice import columns_in_blocks
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.sources import SourceBlocks
+from onnxplain_server.wire.requests.needed_columns import NeededColumns
 
 IsCached: TypeAlias = Callable[[str], bool]
 """Tells whether the file of a version (see `ModelCache`) need not be downloaded."""
@@ -79,8 +79,7 @@ class Fetching:
     def read_table(
         self,
         message: Table,
-        request: ExplainRequest,
-        features: Sequence[str],
+        needed: NeededColumns,
         sink: RawIOBase,
         *,
         byte_limit: int,
@@ -98,13 +97,13 @@ class Fetching:
             files = SourceFiles(found)
             stack.callback(files.close)
             table = open_table(files, _query(message, byte_limit))
-            columns = needed_columns(request, features, table.column_names)
+            columns = needed.of(table.column_names)
             names = columns_in_blocks(table, columns, memory_bytes)
             if names is not None:
                 in_blocks(SourceBlocks(message.SerializeToString(), names, _versions(found)))
             else:
                 # RawIOBase has the methods of BinaryIO that are used: write and close.
-                table.read(columns, cast("BinaryIO", sink))
+                table.read(columns, cast("BinaryIO", sink), needed.texts(table.column_names))
             sources = [
                 _source(file.found, count)
                 for file, count in zip(found, files.read_byte_counts, strict=True)

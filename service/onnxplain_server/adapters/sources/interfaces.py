@@ -131,7 +131,7 @@ class SourceTable(Protocol):
     def column_names(self) -> Sequence[str]:
         """Names of all columns in their order, keys of partitions last."""
 
-    def read(self, columns: Sequence[str] | None, sink: BinaryIO) -> int:
+    def read(self, columns: Sequence[str] | None, sink: BinaryIO, texts: Sequence[str] = ()) -> int:
         """Write the rows that meet the filters as an Arrow IPC stream; return their number.
 
         Parameters
@@ -140,6 +140,8 @@ class SourceTable(Protocol):
             Columns to read, of `column_names`; written in the order of `column_names`. None: all.
         sink : file
             Opened for writing.
+        texts : sequence of str
+            Columns that are text as it stands in CSV, or in the names of folders.
 
         Raises
         ------

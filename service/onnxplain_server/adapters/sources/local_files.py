@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -31,12 +30,8 @@ class LocalFiles:
     def read_range(self, found: ObjectVersion, start: int, length: int) -> bytes:
         """Read a part of a file, of the version that was found."""
         with self._translated(found.uri), _path(found.uri).open("rb") as file:
-            content = os.pread(file.fileno(), length, start)
-            while 0 < len(content) < length:
-                more = os.pread(file.fileno(), length - len(content), start + len(content))
-                if not more:
-                    break
-                content += more
+            file.seek(start)
+            content = file.read(length)
         if len(content) != length or self.find(found.uri) != found:
             fault = "changed while it was read; repeat the request"
             raise self._error(Reason.SOURCE_CHANGED, found.uri, fault)

@@ -10,14 +10,13 @@ import io
 import time
 from typing import TYPE_CHECKING
 
-from onnxplain.v1.explanation_service_pb2 import ExplainRequest
 from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.table_pb2 import Table
 
 from onnxplain_server.adapters.sources.cache_lookup import CacheLookup
 from onnxplain_server.adapters.sources.canonical_uri import canonical, canonical_prefix
-from onnxplain_server.adapters.sources.fetcher import LIBRARIES, table_addresses
 from onnxplain_server.adapters.sources.local_endpoints import LocalEndpoints
+from onnxplain_server.adapters.sources.named_addresses import LIBRARIES, table_addresses
 from onnxplain_server.adapters.sources.source_list import (
     ANY_NETWORK,
     SourceEntry,
@@ -25,7 +24,8 @@ from onnxplain_server.adapters.sources.source_list import (
     checked_endpoint,
 )
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.sources import FetchControl, FetchedFile, ModelCache
+from onnxplain_server.core.sources import FetchControl, FetchedFile, ModelCache, TableNeeds
+from onnxplain_server.wire.requests.needed_columns import NeededColumns
 
 if TYPE_CHECKING:
     from onnxplain_server.adapters.sources.fetching import Fetching
@@ -57,8 +57,7 @@ class LocalSources:
     def read_table(
         self,
         message: bytes,
-        request: bytes,
-        features: tuple[str, ...],
+        needs: TableNeeds,
         byte_limit: int,
         control: FetchControl,
     ) -> FetchedFile:
@@ -66,7 +65,7 @@ class LocalSources:
         table_addresses(message)
         sink = _Sink()
         receipt = self._fetching().read_table(
-            *(Table.FromString(message), ExplainRequest.FromString(request), features, sink),
+            *(Table.FromString(message), NeededColumns(needs), sink),
             byte_limit=byte_limit,
             seconds=_seconds(control),
         )

@@ -65,7 +65,7 @@ def _authorization(entry: SourceEntry) -> str:
     """Return the header Authorization of web servers: the content of the credentials' file."""
     if not entry.credentials_file or entry.prefix.scheme not in {"https", "models"}:
         return ""
-    text = Path(entry.credentials_file).read_text().strip()
+    text = Path(entry.credentials_file).read_text(encoding="utf-8").strip()
     if not text.startswith(_AUTHORIZATION) or not text.isprintable():
         raise ExplainError(
             Reason.SOURCE_FORBIDDEN,
@@ -125,7 +125,7 @@ def _s3_keys(entry: SourceEntry) -> Mapping[str, Any]:
         return {"skip_signature": True}
     parser = configparser.ConfigParser(interpolation=None)
     try:
-        parser.read_string(Path(entry.credentials_file).read_text())
+        parser.read_string(Path(entry.credentials_file).read_text(encoding="utf-8"))
         section = parser["default"]
         keys = {
             "access_key_id": section["aws_access_key_id"],
@@ -146,4 +146,4 @@ def _google_keys(entry: SourceEntry) -> Mapping[str, Any]:
         return {}
     if not entry.credentials_file:
         return {"skip_signature": True}
-    return {"service_account_key": Path(entry.credentials_file).read_text()}
+    return {"service_account_key": Path(entry.credentials_file).read_text(encoding="utf-8")}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import signal
+import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 
@@ -19,6 +20,9 @@ from onnxplain_server.adapters.workers.worker_process import Worker
 from onnxplain_server.adapters.workers.zygote_process import Zygote
 from onnxplain_server.adapters.workers.zygote_start import StartError
 from onnxplain_server.core.errors import ExplainError, Reason
+
+if sys.platform != "linux":
+    raise ImportError("of Linux alone")
 
 LOG = logging.getLogger(__name__)
 
@@ -64,7 +68,7 @@ class WorkerPool:
         self._zygote: Zygote | None = None
         self._closed = False
         self.census = WorkerCensus()
-        self.ready = False
+        self.ready: bool = False
         self.missing: tuple[str, ...] = ()
         self._failure = ""
         self._seconds = 0.0

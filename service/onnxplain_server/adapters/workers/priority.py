@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 import time
 from collections.abc import Hashable
 from contextlib import suppress
@@ -21,6 +22,9 @@ from cachetools import LRUCache
 from onnxplain_server.adapters.workers.ipc.zygote_protocol import WORKER_NICENESS
 from onnxplain_server.adapters.workers.process_status import processor_seconds
 from onnxplain_server.adapters.workers.worker_process import Worker
+
+if sys.platform != "linux":
+    raise ImportError("of Linux alone")
 
 _SHORT_SECONDS = 0.25
 _LEVELS = 4

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import time
 from pathlib import Path
+
+if sys.platform != "linux":
+    raise ImportError("of Linux alone")
 
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 _TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
@@ -18,7 +22,7 @@ _TIMES_WITH_CHILDREN = slice(11, 15)
 def private_bytes(pid: int) -> int:
     """Return the anonymous memory of a process, shared with its parent or not; 0 if it is gone."""
     try:
-        _, resident, shared, *_ = Path(f"/proc/{pid}/statm").read_text().split()
+        _, resident, shared, *_ = Path(f"/proc/{pid}/statm").read_text(encoding="utf-8").split()
     except (OSError, ValueError):
         return 0
     return (int(resident) - int(shared)) * _PAGE_BYTES
@@ -47,7 +51,7 @@ def family_seconds(pid: int) -> float:
 
 def _seconds(pid: int, times: slice) -> float:
     try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
     except OSError:
         return 0.0
     return sum(map(int, fields[times])) / _TICKS_PER_SECOND

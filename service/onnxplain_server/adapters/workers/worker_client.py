@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import signal
+import sys
 from collections.abc import Callable
 
 from onnxplain_server.adapters.workers.ipc.channel import ClosedError, MalformedError, UnableError
@@ -15,6 +16,9 @@ from onnxplain_server.adapters.workers.worker_metrics import WorkerCounts
 from onnxplain_server.adapters.workers.worker_process import Answer, Worker, WorkerRequest
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import RequestHost
+
+if sys.platform != "linux":
+    raise ImportError("of Linux alone")
 
 LOG = logging.getLogger(__name__)
 

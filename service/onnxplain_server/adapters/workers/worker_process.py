@@ -7,6 +7,7 @@ import os
 import select
 import signal
 import socket
+import sys
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -29,6 +30,9 @@ from onnxplain_server.adapters.workers.process_status import private_bytes
 from onnxplain_server.adapters.workers.request_monitor import RequestMonitor
 from onnxplain_server.core.errors import ExplainError
 from onnxplain_server.core.sources import FileRanges
+
+if sys.platform != "linux":
+    raise ImportError("of Linux alone")
 
 Answer = TypeVar("Answer")
 

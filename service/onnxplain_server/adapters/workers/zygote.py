@@ -24,7 +24,10 @@ from onnxplain_server.adapters.workers.ipc.zygote_protocol import (
 )
 from onnxplain_server.adapters.workers.sandbox.resource_limits import die_with_parent
 from onnxplain_server.adapters.workers.worker_loop import Program
-from onnxplain_server.core.memory import release_freed
+from onnxplain_server.core.systems.memory import release_freed
+
+if sys.platform != "linux":
+    raise ImportError("of Linux alone")
 
 _PROGRAMS = {
     WorkerKind.COMPUTE: "onnxplain_server.adapters.workers.programs.compute_worker",

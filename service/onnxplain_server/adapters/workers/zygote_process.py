@@ -24,6 +24,9 @@ from onnxplain_server.adapters.workers.process_status import (
 from onnxplain_server.adapters.workers.worker_process import Worker
 from onnxplain_server.adapters.workers.zygote_start import StartError, StartMonitor
 
+if sys.platform != "linux":
+    raise ImportError("of Linux alone")
+
 _POLL_MILLISECONDS = 250
 _ANSWER_SECONDS = 60.0
 """Time limit for a fork or a reap; milliseconds suffice on an idle machine."""

@@ -67,7 +67,16 @@ def build(
 
 def model_message(path: str) -> Model:
     """Return the model at a path or an address."""
-    return Model(uri=path) if is_uri(path) else Model(content=files.read(path))
+    return Model(uri=path) if is_uri(path) else Model(content=_whole(path, files.read(path)))
+
+
+def _whole(path: str, content: bytes) -> bytes:
+    """Return a model with the values of the files that lie beside it."""
+    if path == STANDARD_INPUT:
+        return content
+    from onnxplain.requests.external_data import in_one_piece  # noqa: PLC0415 - loads numpy
+
+    return in_one_piece(content, Path(path).parent)
 
 
 def table_message(path: str) -> Table:
@@ -90,7 +99,7 @@ def _attach(request: ExplainRequest, model: str | Model | None, table: str | Non
         if table is None and not model.endswith(".onnx") and is_table(content):
             request.table.CopyFrom(_table(model, content))
         else:
-            request.model.CopyFrom(Model(content=content))
+            request.model.CopyFrom(Model(content=_whole(model, content)))
             if not request.model_name and model != "-":
                 request.model_name = Path(model).name
     if table is not None:

@@ -42,7 +42,8 @@ def prepare(task: Task, options: Options) -> Job[Result]:
 
     def labels(column: str) -> tuple[str, ...]:
         values = sample.table.column(column, f"{path}.group_columns")
-        whole = columns[column] if columns else SortedColumn(values[sample.rows])
+        grouped = np.union1d(sample.rows, rows)  # rows of weight 0 have curves and groups, too
+        whole = columns[column] if columns else SortedColumn(values[grouped])
         grouping = grouping_of(whole, options.group_count)
         return tuple(grouping.labels[code] for code in grouping.codes(values[rows]))
 

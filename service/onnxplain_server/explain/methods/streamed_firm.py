@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import cast
@@ -16,10 +16,11 @@ from onnxplain_server.explain.task import Job, Task
 from onnxplain_server.language import ColumnValues, Expression
 from onnxplain_server.methods import firm
 from onnxplain_server.methods.firm import Estimator, Options, Result, ScoredRows, ScoreSource
-from onnxplain_server.methods.firm.cuts import Cuts, cut_ranks, cut_streamed
+from onnxplain_server.methods.firm.cuts import Cuts, cut_ranks, cut_streamed, missing_places
 from onnxplain_server.methods.firm.result import PairGrid
 from onnxplain_server.methods.firm.streamed import FirmPass, FirmSums
 from onnxplain_server.trees.streaming.blocks import Sums
+from onnxplain_server.trees.streaming.column_summary import ColumnSummary, find_places
 from onnxplain_server.trees.streaming.computed_columns import (
     ComputedPass,
     NamedPass,
@@ -95,8 +96,20 @@ def _cuts(computed: _Computed, rows: StreamedRows, bin_count: int) -> tuple[Cuts
         return None
     if not is_even and not all(each.sums.is_complete for each in summaries.values()):
         return None
+    _complete_places(computed, known, summaries, bin_count)
     cut = partial(cut_streamed, bin_count=bin_count, is_even=is_even)
     return tuple(cut(summaries[name]) for name in computed.names)
+
+
+def _complete_places(
+    computed: _Computed, known: Table, summaries: Mapping[str, ColumnSummary], bin_count: int
+) -> None:
+    """Find the places of bins between values that have more rows than a bin, one in the other."""
+    while True:
+        missing = {name: missing_places(each, bin_count) for name, each in summaries.items()}
+        if not any(missing.values()):
+            return
+        find_places(computed, known, summaries, {n: each for n, each in missing.items() if each})
 
 
 def _scored_sample(task: Task) -> ScoredRows:

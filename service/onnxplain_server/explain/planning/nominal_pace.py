@@ -8,7 +8,7 @@ from __future__ import annotations
 from onnxplain_server.explain.bound_request import BoundRequest
 from onnxplain_server.explain.planning.pace import TimeGrowth
 from onnxplain_server.methods.interactions import usual_pair_effects
-from onnxplain_server.trees.reading.links import LinkedEnsemble
+from onnxplain_server.trees.reading.ensemble import Ensemble
 from onnxplain_server.trees.reading.refusal import Refusal
 
 _UNKNOWN_PACE = 20_000.0
@@ -30,7 +30,7 @@ def nominal_tree_rows(request: BoundRequest, seconds: float) -> int:
     """Return the rows on which interactions on trees are expected to take some seconds."""
     trees = request.resources.trees()
     assert not isinstance(trees, Refusal)  # noqa: S101 - the engine was chosen
-    ensemble = trees.ensemble if isinstance(trees, LinkedEnsemble) else trees
+    ensemble = trees if isinstance(trees, Ensemble) else trees.ensemble
     linear = _LEAF_SECONDS * max(len(ensemble.leaf), 1)
     feature_count = len(request.sample.features.names)
     square = 0.0

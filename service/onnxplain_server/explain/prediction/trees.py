@@ -10,9 +10,11 @@ import numpy as np
 from onnxplain_server.explain.prediction.expressions import Predictions
 from onnxplain_server.language import Exponentials, Expression, Linear, exponentials_of, form_of
 from onnxplain_server.trees.reading.ensemble import Ensemble
+from onnxplain_server.trees.reading.linear.with_trees import SUMS_WITH_LINEAR, EnsembleWithLinear
 from onnxplain_server.trees.reading.links import (
     AffineMap,
     LinkedEnsemble,
+    Trees,
     exponential_of,
     linked_sums,
 )
@@ -25,18 +27,16 @@ class PredictionTrees:
 
     Attributes
     ----------
-    trees : Ensemble or LinkedEnsemble
+    trees : Ensemble, EnsembleWithLinear or LinkedEnsemble
     reason : str
         Why the trees engine applies.
     """
 
-    trees: Ensemble | LinkedEnsemble
+    trees: Trees
     reason: str
 
 
-def put_behind(
-    predictions: Predictions, trees: Ensemble | LinkedEnsemble
-) -> PredictionTrees | Refusal:
+def put_behind(predictions: Predictions, trees: Trees) -> PredictionTrees | Refusal:
     """Return the trees of predictions, given those of the model's outputs.
 
     Exact where all predictions are affine in the outputs, and where all are affine in exponentials
@@ -45,6 +45,8 @@ def put_behind(
     sums, result = "sums over trees", "effects are exact without predicting"
     if isinstance(trees, LinkedEnsemble):
         sums, result = linked_sums(trees), "nothing is predicted"
+    elif isinstance(trees, EnsembleWithLinear):
+        sums = SUMS_WITH_LINEAR
     affine = _affine(predictions)
     if affine is not None:
         return PredictionTrees(
@@ -53,7 +55,7 @@ def put_behind(
         )
     forms = [exponentials_of(expression) for expression in predictions.expressions]
     known = [form for form in forms if form is not None]
-    if isinstance(trees, LinkedEnsemble) or len(known) < len(forms):
+    if not isinstance(trees, Ensemble) or len(known) < len(forms):
         return Refusal(_not_affine(predictions, sums))
     return _exponential(predictions, known, trees)
 
@@ -73,10 +75,18 @@ def _map(forms: Sequence[Linear], positions: Mapping[str, int]) -> AffineMap:
     return AffineMap(matrix, np.array([form.constant for form in forms]))
 
 
-def _combined(trees: Ensemble | LinkedEnsemble, affine: AffineMap) -> Ensemble | LinkedEnsemble:
+def _combined(trees: Trees, affine: AffineMap) -> Trees:
     if isinstance(trees, LinkedEnsemble):
         own = trees.combination
         return replace(trees, combination=affine if own is None else affine.after(own))
+    if isinstance(trees, EnsembleWithLinear):
+        linear = trees.linear
+        combined = replace(linear, coefficients=affine.matrix @ linear.coefficients)
+        return EnsembleWithLinear(_of_sums(trees.ensemble, affine), combined)
+    return _of_sums(trees, affine)
+
+
+def _of_sums(trees: Ensemble, affine: AffineMap) -> Ensemble:
     matrix, offset = affine.after(AffineMap(trees.matrix, trees.offset))
     return replace(trees, matrix=np.ascontiguousarray(matrix), offset=offset)
 
@@ -86,8 +96,7 @@ def _exponential(
 ) -> PredictionTrees | Refusal:
     """Put exponentials behind sums over trees, and the predictions behind the exponentials."""
     arguments = [argument for form in forms for argument in form.arguments]
-    scores = _combined(trees, _map(arguments, predictions.positions))
-    assert isinstance(scores, Ensemble)  # noqa: S101 - as `trees`
+    scores = _of_sums(trees, _map(arguments, predictions.positions))
     matrix = np.zeros((len(forms), len(arguments)))
     start = 0
     for row, form in zip(matrix, forms, strict=True):

@@ -11,7 +11,8 @@ from onnxplain_server.core.errors import ExplainError
 from onnxplain_server.core.model import HasInputs, Input, Note
 from onnxplain_server.core.table import Table
 from onnxplain_server.explain.question import Question
-from onnxplain_server.explain.sample import BoundTable, position_notes
+from onnxplain_server.explain.rows.position_notes import position_notes
+from onnxplain_server.explain.sample import BoundTable
 
 
 @dataclass(frozen=True, slots=True)

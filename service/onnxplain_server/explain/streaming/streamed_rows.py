@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from onnxplain_server.core.arrays import Indices, Vector
+from onnxplain_server.core.binding.text_columns import text_columns
 from onnxplain_server.core.columns import NamedColumns
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import HasInputs, Note
@@ -78,7 +79,9 @@ class StreamedRows:
 
     def __init__(self, given: LargeTable, model: HasInputs, question: Question) -> None:
         _refuse_row_indices(question)
-        table = given.blocks
+        others = (question.target_column, question.weight_column)
+        asked = (given.blocks.names, question.feature_columns, others, question.input_columns)
+        table = given.blocks.with_texts(text_columns(model.inputs, *asked))
         self.row_count = table.row_count
         self.memory_bytes = given.memory_bytes
         self.remote = given.remote

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import chain, pairwise
 
 import numpy as np
 
 from onnxplain_server.core.arrays import Array, Indices, Vector, unit_of_squares
+from onnxplain_server.effects.quantiles import shared_out
 from onnxplain_server.methods.groups import free_label
 from onnxplain_server.trees.kernels.binning import average, find_bins, sum_weights
 
@@ -52,8 +54,10 @@ def cut(values: Array, weights: Vector, bin_count: int) -> Bins:
     A feature of at most `bin_count` distinct values gets one bin per value. Otherwise the
     distinct values are split, in order, into `bin_count` groups. With equal weights, groups hold
     equal numbers of values, the first ones one more if there is a remainder; otherwise, a value
-    belongs to the group that contains the midpoint of its weight. Rows of one value share a bin,
-    so repeating every row changes nothing. Missing values have a bin of their own.
+    belongs to the group that contains the midpoint of its weight. A value with more weight than
+    a bin has one of its own; the values below and above it share the other bins by their weight.
+    Rows of one value share a bin, so repeating every row changes nothing. Missing values have a
+    bin of their own.
 
     Parameters
     ----------
@@ -108,19 +112,66 @@ def first_rows(
         Weight before each row; None for equal weights.
     """
 
+    def before(value: int) -> float:
+        """Return the weight of the rows before a value."""
+        row = starts[value] if value < len(starts) else row_count
+        return float(row if cumulated is None else cumulated[row])
+
+    firsts = _first_values(before, range(len(starts)), bin_count)
+    return np.array([starts[first] for first in firsts])
+
+
+def _first_values(before: Callable[[int], float], values: range, bin_count: int) -> list[int]:
+    """Return the first value of each bin of a range of distinct values.
+
+    Parameters
+    ----------
+    before : callable (int) -> float
+        Weight of the rows before a value, which may be the one behind the last.
+    """
+    if len(values) <= bin_count:
+        return list(values)
+    heavy = _heavy_values(before, values, bin_count)
+    if not heavy:
+        return _evenly(before, values, bin_count)
+    gaps = _gaps(heavy, values)
+    weights = np.array([before(gap.stop) - before(gap.start) for gap in gaps])
+    counts = shared_out(bin_count - len(heavy), weights).tolist()
+    firsts = [_first_values(before, gap, n) for gap, n in zip(gaps, counts, strict=True)]
+    return sorted(chain(heavy, *firsts))
+
+
+def _heavy_values(before: Callable[[int], float], values: range, bin_count: int) -> list[int]:
+    """Return the values that fill a bin each, as far as bins are left for those between them."""
+    low, whole = before(values.start), before(values.stop) - before(values.start)
+    places = (low + whole * i / bin_count for i in range(1, bin_count))
+    found = {values[bisect_right(values, place, key=before) - 1] for place in places}
+    weights = {value: before(value + 1) - before(value) for value in sorted(found)}
+    heavy = [value for value, weight in weights.items() if weight * bin_count > whole]
+    while len(heavy) + len(_gaps(heavy, values)) > bin_count:
+        heavy.remove(min(heavy, key=weights.__getitem__))
+    return heavy
+
+
+def _gaps(heavy: Sequence[int], values: range) -> list[range]:
+    """Return the ranges of the values between some of them."""
+    ends = pairwise([values.start - 1, *heavy, values.stop])
+    return [range(low + 1, high) for low, high in ends if high > low + 1]
+
+
+def _evenly(before: Callable[[int], float], values: range, bin_count: int) -> list[int]:
+    """Return the first value of each of `bin_count` bins of about equal numbers of values."""
+    low, whole = before(values.start), before(values.stop) - before(values.start)
+
     def midpoint(value: int) -> float:
         """Return the weight share up to the midpoint of a value."""
-        ends = starts[value], starts[value + 1] if value + 1 < len(starts) else row_count
-        if cumulated is None:
-            return float(sum(ends) / (2 * row_count))
-        return float(sum(cumulated[list(ends)]) / (2 * cumulated[-1]))
+        return (before(value) + before(value + 1) - 2 * low) / (2 * whole)
 
-    sizes = np.full(bin_count, len(starts) // bin_count)
-    sizes[: len(starts) % bin_count] += 1
-    borders = np.cumsum(sizes)[:-1] / len(starts)
-    values = range(len(starts))
-    firsts = [0, *(bisect_left(values, border, key=midpoint) for border in borders)]
-    return np.unique([starts[first] for first in firsts if first < len(starts)])
+    sizes = np.full(bin_count, len(values) // bin_count)
+    sizes[: len(values) % bin_count] += 1
+    borders = np.cumsum(sizes)[:-1] / len(values)
+    places = [0, *(bisect_left(values, border, key=midpoint) for border in borders)]
+    return sorted({values[place] for place in places if place < len(values)})
 
 
 def _codes(values: Vector, firsts: Vector) -> Array:

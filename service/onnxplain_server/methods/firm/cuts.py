@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from onnxplain_server.core.arrays import Array, Vector
 from onnxplain_server.core.rows import is_missing
+from onnxplain_server.effects.quantiles import quantile_places, shared_out
 from onnxplain_server.methods.firm.bins import first_rows, for_kernel, others_label, own_bins
 from onnxplain_server.trees.kernels.binning import find_bins
-from onnxplain_server.trees.streaming.column_summary import ColumnSummary
+from onnxplain_server.trees.streaming.column_summary import ColumnSummary, Found
 from onnxplain_server.trees.streaming.column_sums import LevelSums
 
 
@@ -64,6 +67,7 @@ def cut_ranks(bin_count: int) -> Vector:
 def cut_streamed(column: ColumnSummary, bin_count: int, *, is_even: bool) -> Cuts:
     """Divide values as `bins.cut` does; `is_even` for rows of equal weight.
 
+    The column must lack no places: see `missing_places`.
     Of numbers with more distinct values than are kept, bins begin at equal shares of the rows, and
     not of the distinct values: the two differ by less than one value.
     """
@@ -77,7 +81,7 @@ def cut_streamed(column: ColumnSummary, bin_count: int, *, is_even: bool) -> Cut
     if sums.is_complete:
         firsts = _first_levels(sums, bin_count, is_even=is_even)
     else:
-        firsts = _quantiles(column, bin_count)
+        firsts = np.array(_first_values(column.places, _all_rows(column), bin_count, set()))
     return _of_numbers(firsts, np.zeros(0), len(firsts), missing)
 
 
@@ -100,16 +104,81 @@ def _first_levels(sums: LevelSums, bin_count: int, *, is_even: bool) -> Vector:
     return firsts
 
 
-def _quantiles(column: ColumnSummary, bin_count: int) -> Vector:
-    """Return the first value of each bin: the first whose middle row is not before its share."""
-    count, firsts = int(column.sums.known_rows), [float(column.sums.levels[0])]
-    shares = cut_ranks(bin_count)
-    for share, place in zip(shares.tolist(), column.places_of(shares).tolist(), strict=True):
-        at = column.places[place]
-        is_first = (at.start + at.end) / (2 * count) >= share
-        firsts.append(at.value if is_first else at.following)
-    found: Vector = np.unique([first for first in firsts if np.isfinite(first)])
-    return found
+def missing_places(column: ColumnSummary, bin_count: int) -> list[int]:
+    """Return the places whose values `cut_streamed` needs and the column lacks, ascending.
+
+    Where a value has more rows than a bin, the others have bins of their own shares of the rows.
+    """
+    if column.is_text or column.sums.is_complete:
+        return []
+    missing: set[int] = set()
+    _first_values(column.places, _all_rows(column), bin_count, missing)
+    return sorted(missing)
+
+
+class _SortedRows(NamedTuple):
+    """Rows in the order of their values: from `start` to before `end`, with the least value."""
+
+    start: int
+    end: int
+    least: float
+
+
+def _all_rows(column: ColumnSummary) -> _SortedRows:
+    return _SortedRows(0, int(column.sums.known_rows), float(column.sums.levels[0]))
+
+
+def _first_values(
+    places: Mapping[int, Found], rows: _SortedRows, bin_count: int, missing: set[int]
+) -> list[float]:
+    """Return the first value of each bin: the first whose middle row is not before its share.
+
+    Where values at places are not known, these are added to `missing`.
+    """
+    count = rows.end - rows.start
+    wanted = (rows.start + quantile_places(count, cut_ranks(bin_count))).tolist()
+    if unknown := set(wanted) - places.keys():
+        missing |= unknown
+        return []
+    found = [places[place] for place in wanted]
+    heavy = _heavy(sorted(set(found)), rows, bin_count)
+    if not heavy:
+        return _evenly(found, rows)
+    gaps = _gaps(heavy, rows)
+    counts = shared_out(bin_count - len(heavy), np.array([gap.end - gap.start for gap in gaps]))
+    firsts = [at.value for at in heavy]
+    for gap, own in zip(gaps, counts.tolist(), strict=True):
+        firsts += _first_values(places, gap, own, missing)
+    return sorted(firsts)
+
+
+def _heavy(found: Sequence[Found], rows: _SortedRows, bin_count: int) -> list[Found]:
+    """Return the values that fill a bin each, as far as bins are left for those between them."""
+    heavy = [at for at in found if (at.end - at.start) * bin_count > rows.end - rows.start]
+    while len(heavy) + len(_gaps(heavy, rows)) > bin_count:
+        heavy.remove(min(heavy, key=lambda at: at.end - at.start))
+    return heavy
+
+
+def _gaps(heavy: Sequence[Found], rows: _SortedRows) -> list[_SortedRows]:
+    """Return the rows between some values."""
+    starts = [(rows.start, rows.least), *((at.end, at.following) for at in heavy)]
+    ends = [*(at.start for at in heavy), rows.end]
+    gaps = [
+        _SortedRows(start, end, least) for (start, least), end in zip(starts, ends, strict=True)
+    ]
+    return [gap for gap in gaps if gap.end > gap.start]
+
+
+def _evenly(found: Sequence[Found], rows: _SortedRows) -> list[float]:
+    """Return the first value of each bin, given the values at their shares of the rows."""
+    firsts = {rows.least}
+    for share, at in zip(cut_ranks(len(found) + 1).tolist(), found, strict=True):
+        if (at.start + at.end - 2 * rows.start) / (2 * (rows.end - rows.start)) >= share:
+            firsts.add(at.value)
+        elif at.end < rows.end:
+            firsts.add(at.following)
+    return sorted(firsts)
 
 
 def _cut_texts(column: ColumnSummary, bin_count: int) -> Cuts:

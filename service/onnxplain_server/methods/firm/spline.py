@@ -1,6 +1,7 @@
 """Cubic regression spline: a smooth estimate of the conditional expectation.
 
-Knots are quantiles of the feature, so that each interval holds as many rows.
+Knots are quantiles of the feature, so that each interval holds as many rows; or where these
+coincide, quantiles of its distinct values, since one value of most rows would leave no others.
 """
 
 from __future__ import annotations
@@ -31,7 +32,10 @@ class Spline:
         scaled = values / self._unit
         self._low, self._span = float(scaled.min()), float(np.ptp(scaled))
         places = (scaled - self._low) / self._span
-        inner = np.unique(np.quantile(places, np.linspace(0, 1, _INTERVALS + 1)))
+        shares = np.linspace(0, 1, _INTERVALS + 1)
+        inner = np.unique(np.quantile(places, shares))
+        if len(inner) < len(shares):
+            inner = np.unique(np.quantile(np.unique(places), shares))
         self._knots: Vector = np.concatenate([np.zeros(_DEGREE), inner, np.ones(_DEGREE)])
         self.basis = self.at(values)
 

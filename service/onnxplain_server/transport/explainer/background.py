@@ -14,9 +14,10 @@ from pathlib import Path
 from onnxplain.v1.table_pb2 import Table, TableUris
 
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.sources import FetchControl, Sources
+from onnxplain_server.core.sources import FetchControl, Sources, TableNeeds
 from onnxplain_server.wire.media_types import table_form
 
+WHOLE = TableNeeds(is_whole=True)
 _READER = "onnxplain_server.wire.explained.background_columns"
 
 
@@ -38,8 +39,14 @@ class BackgroundTable:
     sources: Sources
     byte_limit: int
 
-    def read(self, control: FetchControl) -> bytes:
+    def read(self, control: FetchControl, needs: TableNeeds = WHOLE) -> bytes:
         """Return a serialised Columns.
+
+        Parameters
+        ----------
+        control : FetchControl
+        needs : TableNeeds
+            Of the whole table; its model tells which columns of files without types are text.
 
         Raises
         ------
@@ -48,10 +55,11 @@ class BackgroundTable:
         """
         if is_uri(self.address):
             message = Table(uris=TableUris(uris=[self.address])).SerializeToString()
-            fetched = self.sources.read_table(message, b"", (), self.byte_limit, control)
-            columns = _columns("arrow", bytes(fetched.content))
+            fetched = self.sources.read_table(message, needs, self.byte_limit, control)
+            columns = _columns("arrow", bytes(fetched.content), needs)
         else:
-            columns = _columns(table_form("", self.address), file_content(self.address, "table"))
+            content = file_content(self.address, "table")
+            columns = _columns(table_form("", self.address), content, needs)
         if len(columns) > self.byte_limit:
             raise ExplainError(
                 Reason.TABLE_TOO_LARGE,
@@ -82,8 +90,8 @@ def file_content(path: str, kind: str) -> bytes:
         raise ExplainError(Reason.INVALID_REQUEST, message, kind) from None
 
 
-def _columns(form: str, content: bytes) -> bytes:
-    command = [sys.executable, "-m", _READER, form]
+def _columns(form: str, content: bytes, needs: TableNeeds) -> bytes:
+    command = [sys.executable, "-m", _READER, form, needs.pack()]
     done = subprocess.run(command, input=content, capture_output=True, check=False)  # noqa: S603
     if done.returncode != 0:
         lines = done.stderr.decode(errors="replace").splitlines() or ["it cannot be read"]

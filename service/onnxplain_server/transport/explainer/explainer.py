@@ -10,11 +10,15 @@ import logging
 import math
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TypeVar
 
-from onnxplain.v1.explanation_service_pb2 import ExplainRequest, MethodOptions
+from onnxplain.v1.explanation_service_pb2 import (
+    DescribeTableRequest,
+    ExplainRequest,
+    MethodOptions,
+)
 from onnxplain.v1.feature_vectors_pb2 import FeatureVectorsOptions
 from onnxplain.v1.individual_conditional_expectation_pb2 import (
     IndividualConditionalExpectationOptions,
@@ -32,16 +36,17 @@ from onnxplain_server.core.request import (
     RequestParts,
     ServiceMethod,
 )
+from onnxplain_server.core.sources import ModelColumns, TableNeeds
 from onnxplain_server.transport.admission.admission import Caller
 from onnxplain_server.transport.admission.authentication import ANONYMOUS
 from onnxplain_server.transport.admission.ticket import Ticket
-from onnxplain_server.transport.explainer.background import BackgroundTable
+from onnxplain_server.transport.explainer.background import WHOLE, BackgroundTable
 from onnxplain_server.transport.explainer.kept_interactions import (
     KeptInteractions,
     separate_fields,
 )
 from onnxplain_server.transport.explainer.row_service import RowService
-from onnxplain_server.transport.fetched_files import feature_names
+from onnxplain_server.transport.fetched_files import model_columns
 from onnxplain_server.wire.kept_parts import join_parts
 
 LOG = logging.getLogger(__name__)
@@ -145,9 +150,13 @@ class Explainer:
 
     def _run(self) -> None:
         try:
-            request = self._request(self._persist(self._read))
+            request = self._request()
+            self._read(request, WHOLE)
             self._model = self._explained.model(_features(request))
-            request.feature_columns[:] = self._feature_names(request)
+            columns = self._model_columns()
+            if any(each.type == "string" for each in columns.inputs):
+                self._read(request, replace(WHOLE, request=_roles(request), model=columns))
+            request.feature_columns[:] = self._feature_names(request, columns)
             methods = self._methods(request)
             request.methods.extend(methods)
             self._template = request.SerializeToString()
@@ -162,33 +171,37 @@ class Explainer:
             self._kept = KeptInteractions(problem=self._problem)
             LOG.exception("the explainer of %s failed unexpectedly", self.name)
 
-    def _read(self, ticket: Ticket) -> bytes:
-        return self._explained.background.read(ticket.control)
+    def _read(self, request: ExplainRequest, needs: TableNeeds) -> None:
+        """Read the background into a request."""
+        read = self._explained.background.read
+        columns = self._persist(lambda ticket: read(ticket.control, needs))
+        request.table.columns.CopyFrom(Columns.FromString(columns))
 
-    def _request(self, columns: bytes) -> ExplainRequest:
-        """Make the request that all explanations begin with."""
-        request = ExplainRequest(
+    def _request(self) -> ExplainRequest:
+        """Make the request that all explanations begin with, without its table."""
+        return ExplainRequest(
             target_column=self._explained.target_column,
             weight_column=self._explained.weight_column,
             feature_columns=self._explained.feature_columns,
             model_name=self.name,
             plots=False,
         )
-        request.table.columns.CopyFrom(Columns.FromString(columns))
-        return request
 
-    def _feature_names(self, request: ExplainRequest) -> Sequence[str]:
-        """Return the feature columns of the settings, or those that the model itself names."""
-        if request.feature_columns or self._model.form == REMOTE_FORM:
-            return list(request.feature_columns)
+    def _model_columns(self) -> ModelColumns:
         parts = RequestParts(b"", self._model)
         reply = self._persist(
             lambda ticket: self._service.answer(
                 ServiceMethod.DESCRIBE, parts, ticket, ReplyFormat.PROTOBUF
             )
         )
-        names, present = feature_names(reply), {c.name for c in request.table.columns.columns}
-        return names if present.issuperset(names) else ()
+        return model_columns(reply)
+
+    def _feature_names(self, request: ExplainRequest, columns: ModelColumns) -> Sequence[str]:
+        """Return the feature columns of the settings, or those that the model itself names."""
+        if request.feature_columns or self._model.form == REMOTE_FORM:
+            return list(request.feature_columns)
+        present = {column.name for column in request.table.columns.columns}
+        return columns.names if present.issuperset(columns.names) else ()
 
     def _methods(self, request: ExplainRequest) -> list[MethodOptions]:
         """Try the default methods on the first row; local vectors need trees that can be read."""
@@ -257,6 +270,15 @@ class Explainer:
 
     def _is_stopped(self) -> bool:
         return self._stop.is_set() or self._service.is_stopping
+
+
+def _roles(request: ExplainRequest) -> bytes:
+    """Return what tells the features of the background, as of any table."""
+    return DescribeTableRequest(
+        feature_columns=request.feature_columns,
+        target_column=request.target_column,
+        weight_column=request.weight_column,
+    ).SerializeToString()
 
 
 def _features(request: ExplainRequest) -> list[Column]:

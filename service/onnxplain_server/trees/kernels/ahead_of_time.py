@@ -73,7 +73,7 @@ def _start(folder: Path, level: Level) -> subprocess.Popen[str]:
         [*command, "--level", level.name],
         env=os.environ | processor | _REPRODUCIBLE,
         stderr=subprocess.PIPE,
-        text=True,
+        encoding="utf-8",
         errors="replace",
     )
 

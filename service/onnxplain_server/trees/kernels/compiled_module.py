@@ -101,5 +101,5 @@ def _source_digest() -> str:
     digest = hashlib.sha256()
     for file in (root / "core" / "arrays.py", *sorted((root / "trees").rglob("*.py"))):
         content = file.read_bytes()
-        digest.update(f"{file.relative_to(root)} {len(content)}\n".encode() + content)
+        digest.update(f"{file.relative_to(root).as_posix()} {len(content)}\n".encode() + content)
     return digest.hexdigest()[:16]

@@ -24,7 +24,8 @@ def read_categories(model: ModelProto, width: int | None = None) -> frozenset[in
 
 def tested_categories(graph: TreeGraph) -> frozenset[int]:
     """Return the features that are only looked up, or tested for equality or membership."""
-    looked_up, others = set[int](), set(graph.others)
+    others = set(graph.others)
+    looked_up = {c.feature for c in graph.linear.columns if isinstance(c, Lookup)}
     for bound in graph.trees:
         nodes = bound.operator.nodes
         is_order = nodes.modes < Mode.EQ

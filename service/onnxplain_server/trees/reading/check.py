@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from onnxplain_server.core.arrays import Matrix, Vector
+from onnxplain_server.core.arrays import Array, Matrix, Vector
 from onnxplain_server.trees.reading.ensemble import Ensemble
+from onnxplain_server.trees.reading.linear.part import LinearPart
 from onnxplain_server.trees.reading.refusal import Refusal
 
 RELATIVE = 1e-5
@@ -27,14 +30,40 @@ def disagreement(ensemble: Ensemble, sums: Matrix, predicted: Matrix) -> Refusal
         None where they agree within the rounding of float32 sums.
     """
     allowed = RELATIVE * np.abs(predicted) + rounding(ensemble)
-    wrong = ~(np.abs(sums - predicted) <= allowed)
+    return first_difference(sums, predicted, allowed, "its trees add up to")
+
+
+def first_difference(
+    computed: Matrix, predicted: Matrix, allowed: Array, what: str
+) -> Refusal | None:
+    """Return the first difference of numbers, (n_rows, n_outputs), that is not allowed, or None.
+
+    Parameters
+    ----------
+    allowed : (n_rows, n_outputs), or (n_outputs,)
+    what : str
+        Subject and verb of the refusal, in front of what is computed.
+    """
+    wrong = ~(np.abs(computed - predicted) <= allowed)
     if not wrong.any():
         return None
     row, output = (int(place) for place in np.argwhere(wrong)[0])
     return Refusal(
-        f"its trees add up to {sums[row, output]:.9g} where the runtime "
+        f"{what} {computed[row, output]:.9g} where the runtime "
         f"predicts {predicted[row, output]:.9g}"
     )
+
+
+def linear_rounding(linear: LinearPart, columns: Sequence[Array]) -> Vector:
+    """Bound the rounding error of the runtime's float32 linear functions: (n_outputs,).
+
+    Parameters
+    ----------
+    columns : sequence of (n_rows,)
+        Rows, by feature, in the model's types.
+    """
+    bound: Vector = _ROUNDING * max(4.0, np.sqrt(len(linear.columns))) * linear.size(columns)
+    return bound
 
 
 def rounding(ensemble: Ensemble) -> Matrix:

@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
-from onnx import NodeProto
+from onnx import NodeProto, TensorProto
 
 from onnxplain_server.core.arrays import Array, Indices
 from onnxplain_server.trees.reading.onnx_nodes import Attributes
+from onnxplain_server.trees.reading.preparation import PREPARING, with_constant
 from onnxplain_server.trees.reading.refusal import RefusedError
 from onnxplain_server.trees.reading.tensors import FeatureColumns, Scores, Tensor
 
@@ -64,12 +65,45 @@ def reshape(
     node: NodeProto, operand: FeatureColumns | Scores, inputs: Inputs
 ) -> FeatureColumns | Scores:
     """Accept shapes that keep the rows: (-1, width), or any shape of a single column."""
-    if node.op_type != "Reshape" or width(operand) == 1:
+    if node.op_type != "Reshape":
         return operand
+    if width(operand) == 1:
+        return _stacked(operand, inputs[1:])
     shape = constant(node, inputs, 1).reshape(-1).tolist()
     if len(shape) < 2 or shape[0] not in {-1, 0} or shape[-1] not in {-1, width(operand)}:
         raise RefusedError("the model rearranges its columns into rows")
     return operand
+
+
+def _stacked(
+    operand: FeatureColumns | Scores, shapes: Sequence[Tensor | None]
+) -> FeatureColumns | Scores:
+    """Return a single column in another shape, which may make it a layer."""
+    shape = shapes[0] if shapes else None
+    is_layer = isinstance(shape, np.ndarray) and shape.reshape(-1).tolist() == [1, -1, 1]
+    return replace(operand, is_stack=is_layer) if isinstance(operand, Scores) else operand
+
+
+def on_stacks(node: NodeProto, inputs: Inputs) -> Scores | None:
+    """Join layers, or average them; None where there are none, or a single one is a column."""
+    stacks = [tensor for tensor in inputs if isinstance(tensor, Scores) and tensor.is_stack]
+    attributes = Attributes(node)
+    if not stacks:
+        return None
+    if node.op_type == "Concat":
+        if len(stacks) < len(inputs) or attributes.value("axis", 1) != 0:
+            raise RefusedError("the model stacks rows")
+        return replace(_joined(node, stacks), is_stack=True)
+    if node.op_type == "ReduceMean":
+        axes = constant(node, inputs, 1) if len(inputs) > 1 else attributes.integers("axes")
+        if axes.reshape(-1).tolist() != [0] or attributes.value("keepdims", 1):
+            raise RefusedError("the model averages rows")
+        (stack,) = stacks
+        matrix, offset = stack.matrix.mean(axis=0), stack.offset.mean(keepdims=True)
+        return Scores(matrix[np.newaxis], offset, stack.is_exponential)
+    if any(width(stack) > 1 for stack in stacks):
+        raise RefusedError(f"the model computes {node.op_type} of layers of its trees")
+    return None
 
 
 def concatenate(node: NodeProto, inputs: Inputs) -> FeatureColumns | Scores:
@@ -80,6 +114,10 @@ def concatenate(node: NodeProto, inputs: Inputs) -> FeatureColumns | Scores:
         return FeatureColumns(
             tuple(c for t in inputs if isinstance(t, FeatureColumns) for c in t.columns)
         )
+    return _joined(node, inputs)
+
+
+def _joined(node: NodeProto, inputs: Inputs) -> Scores:
     scores = _as_scores(node, inputs)
     matrix = np.concatenate([score.matrix for score in scores])
     offset = np.concatenate([score.offset for score in scores])
@@ -132,8 +170,47 @@ MOVING: Mapping[
 }
 """Functions that select or reshape columns, by operator."""
 
+_FLOATS = frozenset({TensorProto.FLOAT, TensorProto.DOUBLE})
 ADDING = frozenset({"Add", "Sub", "Sum", "Mean"})
 MULTIPLYING = frozenset({"Mul", "Div"})
+
+
+def apply(
+    node: NodeProto, operand: FeatureColumns | Scores, inputs: Inputs
+) -> FeatureColumns | Scores:
+    """Apply an operator to columns or scores."""
+    if node.op_type in MOVING and operand is inputs[0]:
+        return MOVING[node.op_type](node, operand, inputs)
+    if node.op_type in {"Concat", "FeatureVectorizer"}:
+        return concatenate(node, inputs)
+    if isinstance(operand, FeatureColumns):
+        return _prepare(node, operand, inputs)
+    return _combine(node, operand, inputs)
+
+
+def _prepare(node: NodeProto, operand: FeatureColumns, inputs: Inputs) -> FeatureColumns:
+    """Apply an operator to columns before the trees."""
+    if node.op_type in PREPARING:
+        return PREPARING[node.op_type](node, operand)
+    if node.op_type in {"Add", "Sub", "Mul", "Div"}:
+        position = 0 if inputs[1] is operand else 1
+        factor = constant(node, inputs, position)
+        return with_constant(node.op_type, operand, factor, first=position == 0)
+    raise RefusedError(f"the model computes {node.op_type} before its trees")
+
+
+def _combine(node: NodeProto, operand: Scores, inputs: Inputs) -> Scores:
+    """Apply an operator to scores after the trees."""
+    if node.op_type == "Cast" and Attributes(node).value("to", 0) in _FLOATS:
+        return operand
+    if node.op_type == "Neg":
+        return replace(operand, matrix=-operand.matrix, offset=-operand.offset)
+    if node.op_type in ADDING:
+        return add(node, inputs)
+    if node.op_type in MULTIPLYING:
+        return multiply(node, inputs)
+    after = "an exponential of its trees" if operand.is_exponential else "its trees"
+    raise RefusedError(f"the model computes {node.op_type} after {after}, so it is no sum")
 
 
 def constant(node: NodeProto, inputs: Inputs, position: int) -> Array:

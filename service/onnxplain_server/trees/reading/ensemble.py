@@ -20,7 +20,7 @@ from onnxplain_server.trees.reading.shared_nodes import TreeStructure, expand_sh
 from onnxplain_server.trees.reading.special_cases.merging import refuse_merged_tests
 from onnxplain_server.trees.reading.splits import KeyRuns, merge_runs, true_runs
 from onnxplain_server.trees.reading.structure import link_nodes
-from onnxplain_server.trees.reading.walk import BoundOperator, TreeGraph, walk_graph, walk_to_trees
+from onnxplain_server.trees.reading.walk import BoundOperator, TreeGraph, walk_sums, walk_to_trees
 
 Int32Array = npt.NDArray[np.int32]
 """Any shape."""
@@ -113,9 +113,9 @@ def read_ensemble(model: ModelProto, width: int | None = None) -> Ensemble | Ref
         features.
     """
     try:
-        graph = walk_graph(model, width)
-        if graph.exponents is not None:
-            return Refusal("the model computes Exp after its trees, so it is no sum")
+        graph = walk_sums(model, width)
+        if graph.linear.columns:
+            return Refusal("the model adds linear functions of features to its trees")
         return build_ensemble(graph)
     except RefusedError as refused:
         return Refusal(refused.reason)
@@ -173,7 +173,7 @@ def _expand(bound: BoundOperator) -> _ExpandedOperator:
 
 
 def build_ensemble(graph: TreeGraph) -> Ensemble:
-    """Build the trees of a graph, whose outputs are its scores; may raise RefusedError."""
+    """Build trees whose outputs are a graph's scores, not `linear`; may raise RefusedError."""
     operators = [_expand(bound) for bound in graph.trees]
     features = np.concatenate(
         [operator.features[operator.structure.origin] for operator in operators]

@@ -31,10 +31,8 @@ def _cuts(parts: Sequence[KeyRuns]) -> Keys:
 
 
 def _lookups(graph: TreeGraph) -> Iterator[Lookup]:
-    for operator in graph.trees:
-        for column in operator.columns:
-            if isinstance(column, Lookup):
-                yield column
+    for columns in (*(operator.columns for operator in graph.trees), graph.linear.columns):
+        yield from (column for column in columns if isinstance(column, Lookup))
 
 
 def text_categories(graph: TreeGraph) -> list[Array | None]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from onnx import ModelProto
@@ -12,8 +12,12 @@ from onnx import ModelProto
 from onnxplain_server.core.arrays import Array, Matrix, Vector
 from onnxplain_server.trees.reading.check import magnitude
 from onnxplain_server.trees.reading.ensemble import Ensemble, build_ensemble
+from onnxplain_server.trees.reading.linear.with_trees import EnsembleWithLinear
 from onnxplain_server.trees.reading.refusal import Refusal, RefusedError
 from onnxplain_server.trees.reading.walk import walk_graph
+
+Trees: TypeAlias = "Ensemble | EnsembleWithLinear | LinkedEnsemble"
+"""All forms in which the trees of a model are known."""
 
 _MAX_EXPONENT = 700.0
 """Largest score whose exponential is certainly in the range of float64."""

@@ -109,6 +109,17 @@ class Lookup:
         """True for text."""
         return self.values.dtype == object
 
+    def __call__(self, values: Array) -> Array:
+        """Compute the column from values of the feature, none of which is refused: (n,) to (n,)."""
+        looked_up, count = self.chain(values), len(self.keys)
+        place = np.searchsorted(self.keys, looked_up).clip(max=max(count - 1, 0))
+        is_known = self.keys[place] == looked_up if count else np.zeros(len(values), dtype=bool)
+        place = np.where(is_known, place, count)
+        if values.dtype.kind == "f":
+            place[np.isnan(values)] = count + 1
+        column: Array = self.values[place]
+        return column
+
     def then(self, step: Step) -> Lookup:
         """Append a step, by applying it to the values."""
         with np.errstate(all="ignore"):

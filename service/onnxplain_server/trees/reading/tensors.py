@@ -20,20 +20,24 @@ class FeatureColumns:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scores:
-    """Tensor after the trees: (n_rows, n_columns), affine in the sums of leaves or in exponentials.
+    """Tensor after the trees: (n_rows, n_columns), affine in targets or in exponentials.
 
     Attributes
     ----------
     matrix : (n_columns, n_targets)
-        Targets of all tree operators visited so far, in their order; or exponentials likewise.
+        Targets visited so far: sums of leaves of tree operators, and feature columns that linear
+        functions take; or exponentials likewise.
     offset : (n_columns,)
     is_exponential : bool
         Whether the columns are affine in exponentials of sums, and not in the sums.
+    is_stack : bool
+        Whether each column is a layer of the tensor, (n_columns, n_rows, 1).
     """
 
     matrix: Matrix
     offset: Vector
     is_exponential: bool = False
+    is_stack: bool = False
 
     def wide(self, target_count: int) -> Scores:
         """Return the same scores over `target_count` targets."""

@@ -6,30 +6,34 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto
+from onnx import ModelProto, NodeProto, ValueInfoProto
 from onnx.helper import tensor_dtype_to_np_dtype
 from onnx.numpy_helper import to_array
 
 from onnxplain_server.core.arrays import Array
 from onnxplain_server.trees.reading import column_moves
+from onnxplain_server.trees.reading.linear.part import LinearPart
+from onnxplain_server.trees.reading.linear.targets import Targets
 from onnxplain_server.trees.reading.onnx_nodes import (
     STANDARD_DOMAINS,
     TREE_OPERATORS,
-    attribute,
     constant_value,
     required_inputs,
 )
-from onnxplain_server.trees.reading.preparation import PREPARING, with_constant
 from onnxplain_server.trees.reading.refusal import RefusedError
 from onnxplain_server.trees.reading.tensor_columns import Column, DType, FeatureSteps
-from onnxplain_server.trees.reading.tensors import FeatureColumns, Opaque, Scores, Tensor
+from onnxplain_server.trees.reading.tensors import (
+    BEFORE_TREES,
+    FeatureColumns,
+    Opaque,
+    Scores,
+    Tensor,
+)
 from onnxplain_server.trees.reading.tree_operators import (
     TreeOperator,
     read_operator,
     read_sum_operator,
 )
-
-_FLOATS = frozenset({TensorProto.FLOAT, TensorProto.DOUBLE})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,7 +53,7 @@ class BoundOperator:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TreeGraph:
-    """Features, tree operators and scores of a model.
+    """Features, tree operators, scores and linear functions of a model.
 
     Attributes
     ----------
@@ -58,6 +62,8 @@ class TreeGraph:
     trees : tuple of BoundOperator
     scores : Scores
         Concatenated columns of the outputs, over the targets of all trees or the exponents.
+    linear : LinearPart
+        What is added to the scores, or to the exponents; without columns where nothing is.
     exponents : Scores or None
         Sums of which the outputs are affine in the exponentials; None where they are sums.
     others : frozenset of int
@@ -67,6 +73,7 @@ class TreeGraph:
     dtypes: tuple[DType, ...]
     trees: tuple[BoundOperator, ...]
     scores: Scores
+    linear: LinearPart
     exponents: Scores | None
     others: frozenset[int]
 
@@ -83,13 +90,22 @@ def walk_graph(model: ModelProto, width: int | None) -> TreeGraph:
     Raises
     ------
     RefusedError
-        Where an output is no affine function of sums over trees, or of exponentials of sums.
+        Where an output is no affine function of sums over trees and of feature columns, and none
+        of exponentials of sums over trees.
     """
     if not any(node.op_type in TREE_OPERATORS for node in model.graph.node):
         raise RefusedError("the model has no trees")
     walker = _Walker(model, width)
     walker.go()
     return walker.result()
+
+
+def walk_sums(model: ModelProto, width: int | None) -> TreeGraph:
+    """Walk as `walk_graph`; refuse exponentials."""
+    graph = walk_graph(model, width)
+    if graph.exponents is not None:
+        raise RefusedError("the model computes Exp after its trees, so it is no sum")
+    return graph
 
 
 def walk_to_trees(model: ModelProto, width: int | None) -> TreeGraph:
@@ -117,7 +133,7 @@ class _Walker:
         self._read = read
         self._refused: list[str] = []
         self._trees: list[BoundOperator] = []
-        self._target_count = 0
+        self._targets = Targets()
         self._exponents: list[Scores] = []
         self._others: set[int] = set()
         self._dtypes: list[DType] = []
@@ -146,7 +162,7 @@ class _Walker:
             try:
                 tensor = self._interpret(node, inputs)
             except RefusedError as refused:
-                tensor = Opaque(refused.reason)
+                tensor = Opaque(refused.reason, feeds_trees=node.op_type in TREE_OPERATORS)
             if isinstance(tensor, Opaque):
                 self._note_opaque(node, tensor, inputs)
             for position, name in enumerate(node.output):
@@ -167,13 +183,15 @@ class _Walker:
             if isinstance(tensor, Opaque):
                 raise RefusedError(tensor.beside_trees().reason)
         scores = [t for t in outputs if isinstance(t, Scores)]
-        if len(scores) < len(outputs) or not scores:
+        if len(scores) < len(outputs) or not scores or not self._trees:
             raise RefusedError("not all of the model's outputs come from trees")
+        if any(score.is_stack and len(score.offset) > 1 for score in scores):
+            raise RefusedError("the model stacks rows")
         if len({score.is_exponential for score in scores}) > 1:
             raise RefusedError("some of its outputs are sums over trees, others exponentials")
         if not scores[0].is_exponential:
-            return self._graph_of(self._joined(scores, self._target_count), None)
-        exponents = self._joined(self._exponents, self._target_count)
+            return self._graph_of(self._joined(scores, self._targets.count), None)
+        exponents = self._joined(self._exponents, self._targets.count)
         return self._graph_of(self._joined(scores, len(exponents.offset)), exponents)
 
     @staticmethod
@@ -188,12 +206,18 @@ class _Walker:
         """Return the trees, all of which must be readable, without the operators after them."""
         if self._refused:
             raise RefusedError(self._refused[0])
-        scores = Scores(np.eye(self._target_count), np.zeros(self._target_count))
+        own = self._targets.trees()
+        scores = Scores(np.eye(self._targets.count)[own], np.zeros(len(own)))
         return self._graph_of(scores, None)
 
     def _graph_of(self, scores: Scores, exponents: Scores | None) -> TreeGraph:
-        others = frozenset(self._others)
-        return TreeGraph(tuple(self._dtypes), tuple(self._trees), scores, exponents, others)
+        if exponents is None:
+            scores, linear = self._targets.separate(scores)
+        else:
+            exponents, linear = self._targets.separate(exponents)
+        others = frozenset(self._others | self._targets.steps())
+        trees = tuple(self._trees)
+        return TreeGraph(tuple(self._dtypes), trees, scores, linear, exponents, others)
 
     def _interpret(self, node: NodeProto, inputs: column_moves.Inputs) -> Tensor:
         opaque = next((tensor for tensor in inputs if isinstance(tensor, Opaque)), None)
@@ -212,12 +236,33 @@ class _Walker:
         operand = next((t for t in inputs if isinstance(t, FeatureColumns | Scores)), None)
         if operand is None:
             return Opaque(f"the model computes constants with {node.op_type}")
-        if node.op_type == "Exp" and isinstance(operand, Scores) and not operand.is_exponential:
-            return self._exponential(operand)
-        return _apply(node, operand, inputs)
+        if any(isinstance(tensor, Scores) for tensor in inputs):
+            return self._combine(node, inputs)
+        return self._targets.apply(node, operand, inputs)
+
+    def _combine(self, node: NodeProto, inputs: column_moves.Inputs) -> FeatureColumns | Scores:
+        """Interpret an operator on scores, or on scores and feature columns."""
+        averaged = column_moves.on_stacks(node, inputs)
+        if averaged is not None:
+            return averaged
+        mixed = [
+            self._targets.of_columns(t) if isinstance(t, FeatureColumns) else t for t in inputs
+        ]
+        mixed = [replace(t, is_stack=False) if isinstance(t, Scores) else t for t in mixed]
+        scores = [tensor for tensor in mixed if isinstance(tensor, Scores)]
+        try:
+            if node.op_type == "Exp" and not scores[0].is_exponential:
+                return self._exponential(scores[0])
+            return self._targets.apply(node, scores[0], mixed)
+        except RefusedError:
+            if not all(map(self._targets.is_linear, scores)):
+                raise
+            raise RefusedError(f"the model computes {node.op_type} {BEFORE_TREES}") from None
 
     def _exponential(self, exponents: Scores) -> Scores:
         """Return new exponentials, of these columns."""
+        if self._targets.has_columns(exponents):
+            raise RefusedError("the model computes Exp after linear functions and its trees")
         first = sum(len(known.offset) for known in self._exponents)
         self._exponents.append(exponents)
         count = len(exponents.offset)
@@ -226,13 +271,14 @@ class _Walker:
     def _bind(self, node: NodeProto, inputs: column_moves.Inputs) -> Scores:
         """Read a tree operator and bind it to its columns."""
         operand = inputs[0]
+        if isinstance(operand, Scores) and self._targets.is_linear(operand):
+            raise RefusedError(f"the model computes linear functions of features {BEFORE_TREES}")
         if not isinstance(operand, FeatureColumns):
             raise RefusedError(f"its {node.op_type} takes an input that is no table of features")
         operator = self._read(node)
         self._trees.append(BoundOperator(operator, operand.columns))
-        first = self._target_count
-        self._target_count += operator.target_count
-        matrix = np.zeros((len(operator.offset), self._target_count))
+        first = self._targets.sums(operator.target_count)
+        matrix = np.zeros((len(operator.offset), self._targets.count))
         matrix[:, first:] = operator.matrix
         return Scores(matrix, operator.offset)
 
@@ -250,43 +296,3 @@ def _constant(node: NodeProto) -> Array:
     if value is None or value.dtype.kind == "U":
         raise RefusedError("the model has a constant of a kind that is not supported")
     return value
-
-
-def _apply(
-    node: NodeProto, operand: FeatureColumns | Scores, inputs: column_moves.Inputs
-) -> FeatureColumns | Scores:
-    """Apply an operator to columns or scores."""
-    if node.op_type in column_moves.MOVING and operand is inputs[0]:
-        return column_moves.MOVING[node.op_type](node, operand, inputs)
-    if node.op_type in {"Concat", "FeatureVectorizer"}:
-        return column_moves.concatenate(node, inputs)
-    if isinstance(operand, FeatureColumns):
-        return _prepare(node, operand, inputs)
-    return _combine(node, operand, inputs)
-
-
-def _prepare(
-    node: NodeProto, operand: FeatureColumns, inputs: column_moves.Inputs
-) -> FeatureColumns:
-    """Apply an operator to columns before the trees."""
-    if node.op_type in PREPARING:
-        return PREPARING[node.op_type](node, operand)
-    if node.op_type in {"Add", "Sub", "Mul", "Div"}:
-        position = 0 if inputs[1] is operand else 1
-        constant = column_moves.constant(node, inputs, position)
-        return with_constant(node.op_type, operand, constant, first=position == 0)
-    raise RefusedError(f"the model computes {node.op_type} before its trees")
-
-
-def _combine(node: NodeProto, operand: Scores, inputs: column_moves.Inputs) -> Scores:
-    """Apply an operator to scores after the trees."""
-    if node.op_type == "Cast" and attribute(node, "to", 0) in _FLOATS:
-        return operand
-    if node.op_type == "Neg":
-        return replace(operand, matrix=-operand.matrix, offset=-operand.offset)
-    if node.op_type in column_moves.ADDING:
-        return column_moves.add(node, inputs)
-    if node.op_type in column_moves.MULTIPLYING:
-        return column_moves.multiply(node, inputs)
-    after = "an exponential of its trees" if operand.is_exponential else "its trees"
-    raise RefusedError(f"the model computes {node.op_type} after {after}, so it is no sum")

@@ -111,9 +111,33 @@ def summarize(
     names = tuple(wanted)
     levels = cast("Sequence[LevelSums]", cast("Several", trees.sum(LevelPass(names))).parts)
     found = {name: ColumnSummary(sums) for name, sums in zip(names, levels, strict=True)}
+    find_places(
+        trees,
+        sample,
+        found,
+        {name: np.unique(found[name].places_of(ranks)).tolist() for name, ranks in wanted.items()},
+    )
+    return found
+
+
+def find_places(
+    trees: Summing,
+    sample: Table,
+    summaries: Mapping[str, ColumnSummary],
+    wanted: Mapping[str, Sequence[int]],
+) -> None:
+    """Find the values at places among the ascending ones of columns of numbers, and keep them.
+
+    Parameters
+    ----------
+    sample : Table
+        As of `summarize`.
+    wanted : mapping of str to sequence of int
+        Names of columns, and the places, ascending.
+    """
     ranges = []
-    for name, summary in found.items():
-        places = np.unique(summary.places_of(wanted[name])).tolist()
+    for name, places in wanted.items():
+        summary = summaries[name]
         if summary.is_text or not summary.sums.known_rows:
             continue
         if summary.sums.is_complete:
@@ -121,8 +145,7 @@ def summarize(
         else:
             edges = _sampled(sample, name)
             ranges.append(_Range(name, -np.inf, np.inf, 0, np.inf, edges, tuple(places)))
-    _search(trees, ranges, found)
-    return found
+    _search(trees, ranges, summaries)
 
 
 def _at(sums: LevelSums, place: int) -> Found:

@@ -48,6 +48,9 @@ class TableBlocks(Protocol):
             INVALID_TABLE.
         """
 
+    def with_texts(self, names: Sequence[str]) -> TableBlocks:
+        """Have columns as text, as it stands in files that have no types; of others, itself."""
+
     def digest(self) -> str:
         """Return the digest of the table's files, as an upload of them has it."""
 

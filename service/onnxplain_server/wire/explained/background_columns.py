@@ -7,7 +7,9 @@ import sys
 from onnxplain.v1.table_pb2 import Column, Columns
 
 from onnxplain_server.core.errors import ExplainError
+from onnxplain_server.core.sources import TableNeeds
 from onnxplain_server.core.table import Table
+from onnxplain_server.wire.requests.needed_columns import NeededColumns
 from onnxplain_server.wire.table import read_file
 
 _LEAST_ROWS = 2
@@ -39,9 +41,13 @@ def to_columns(table: Table) -> Columns:
 
 
 def main() -> None:
-    """Read the format from the arguments."""
+    """Read the format, and a packed `TableNeeds`, from the arguments."""
+    form, needs = sys.argv[1:]
     try:
-        columns = to_columns(read_file(sys.argv[1], sys.stdin.buffer.read()))
+        table = read_file(form, sys.stdin.buffer.read())
+        names = (*table.columns, *table.unreadable)
+        texts = NeededColumns(TableNeeds.unpack(needs)).texts(names)
+        columns = to_columns(table.with_texts(texts))
     except (ExplainError, ValueError) as error:
         sys.exit(str(error))
     sys.stdout.buffer.write(columns.SerializeToString())

@@ -55,7 +55,9 @@ def test_few_exported_models_depend_on_the_size_of_calls(cases) -> None:
     told = {name: load(cases[name].content).size_dependent_operators for name in MODELS}
 
     assert {name: operators for name, operators in told.items() if operators} == {
+        "sklearn_bagged_votes": ("Sum",),
         "sklearn_logistic_3class": ("ai.onnx.ml:LinearClassifier",),
+        "sklearn_votes_of_columns": ("Sum",),
     }
 
 

@@ -52,6 +52,7 @@ def read_of(
     *,
     table_format: TableFormat | None = None,
     byte_limit: int = 1 << 30,
+    texts: Sequence[str] = (),
 ) -> pa.Table:
     """Read a table; each filter is (column, comparison, values that commas separate)."""
     given = tuple(
@@ -59,7 +60,7 @@ def read_of(
     )
     opened = open_table(reader, TableQuery(table_format, given, byte_limit))
     sink = io.BytesIO()
-    row_count = opened.read(columns, sink)
+    row_count = opened.read(columns, sink, texts)
     table = pyarrow.ipc.open_stream(sink.getvalue()).read_all()
     assert table.num_rows == row_count or not table.num_columns
     return table

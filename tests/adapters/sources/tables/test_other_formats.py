@@ -33,6 +33,17 @@ def test_keys_alone_have_the_rows_of_their_files(files, write, ending) -> None:
     assert files.read(contents, ["k"]).to_pydict() == {"k": [1, 1, 1, 2, 2, 2]}
 
 
+@pytest.mark.parametrize("ending", ["parquet", "csv"])
+def test_text_to_the_model_stands_as_in_csv_and_in_folders_names(files, write, ending) -> None:
+    table = pa.table({"a": ["007", "1e3"] if ending == "csv" else [7, 1_000], "c": [0.5, 1.5]})
+    contents = {f"k={k}/x.{ending}": write[ending](table) for k in ("07", "8")}
+
+    found = files.read(contents, None, [("c", ">", "1")], texts=["a", "k"])
+
+    a = "1e3" if ending == "csv" else 1_000
+    assert found.to_pydict() == {"a": [a, a], "c": [1.5, 1.5], "k": ["07", "8"]}
+
+
 def test_a_stream_and_a_file_of_arrow_are_one_table(files) -> None:
     contents = {"1.arrow": files.arrow(TABLE), "2.ipc": files.arrow(TABLE, stream=True)}
 

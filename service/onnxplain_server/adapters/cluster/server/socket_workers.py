@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import select
 import socket
 import threading
 import time
@@ -19,6 +18,7 @@ from onnxplain_server.adapters.cluster.server.task_frames import (
     TaskKind,
 )
 from onnxplain_server.core.errors import ExplainError
+from onnxplain_server.core.systems.sockets import ReadableSocket
 from onnxplain_server.trees.streaming.blocks import Range
 from onnxplain_server.trees.streaming.workers import SharedFile
 
@@ -69,8 +69,7 @@ class _SocketQueue(Generic[_Task]):
         self._pack = pack
         self._width = 0
         self._lock = threading.Lock()
-        self._poll = select.poll()
-        self._poll.register(end, select.POLLIN)
+        self._readable = ReadableSocket(end)
         self._send(opening)
 
     def width(self) -> int:
@@ -96,7 +95,7 @@ class _SocketQueue(Generic[_Task]):
                 pass
 
     def _is_readable(self, seconds: float) -> bool:
-        return bool(self._poll.poll(max(0.0, seconds) * 1_000))
+        return self._readable.wait(seconds)
 
     def _received(self) -> list[tuple[int, bytes]]:
         try:

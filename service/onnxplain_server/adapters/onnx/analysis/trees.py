@@ -1,4 +1,4 @@
-"""Trees behind a model's prediction columns: sums over trees, and the link function after them."""
+"""Trees behind a model's prediction columns: sums over trees, with linear functions or a link."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from onnxplain_server.adapters.onnx.analysis.graph import Graph
 from onnxplain_server.adapters.onnx.analysis.margin import read_margin
 from onnxplain_server.adapters.onnx.outputs import OutputTensor
 from onnxplain_server.core.errors import ExplainError
-from onnxplain_server.trees.reading.ensemble import Ensemble, read_ensemble
+from onnxplain_server.trees.reading.linear.with_trees import EnsembleWithLinear, read_sums
 from onnxplain_server.trees.reading.links import (
     LinkedEnsemble,
     LinkFunction,
+    Trees,
     read_exponentials,
 )
 from onnxplain_server.trees.reading.refusal import Refusal, RefusedError
@@ -21,8 +22,8 @@ from onnxplain_server.trees.reading.refusal import Refusal, RefusedError
 
 def read_trees(
     proto: ModelProto, parts: Sequence[OutputTensor], counts: tuple[int, ...], width: int | None
-) -> Ensemble | LinkedEnsemble | Refusal:
-    """Read a model as sums over trees, or as a link of such sums.
+) -> Trees | Refusal:
+    """Read a model as sums over trees and linear functions, or as a link of sums over trees.
 
     Parameters
     ----------
@@ -37,17 +38,18 @@ def read_trees(
 
     Returns
     -------
-    Ensemble, LinkedEnsemble or Refusal
+    Ensemble, EnsembleWithLinear, LinkedEnsemble or Refusal
         The refusal says why the outputs are no sums. A link is read from the graph, without
         a check against the runtime.
     """
-    sums: Ensemble | LinkedEnsemble | Refusal = read_ensemble(proto, width)
-    if isinstance(sums, Ensemble):
+    sums = read_sums(proto, width)
+    if not isinstance(sums, Refusal):
         return sums
     if any(node.op_type == "Exp" for node in proto.graph.node):
-        sums = read_exponentials(proto, width)
-        if isinstance(sums, LinkedEnsemble):
-            return sums
+        exponentials = read_exponentials(proto, width)
+        if isinstance(exponentials, LinkedEnsemble):
+            return exponentials
+        sums = exponentials
     return _before_link(proto, parts, counts, width) or sums
 
 
@@ -63,9 +65,11 @@ def _before_link(
     except ExplainError as unavailable:
         refused = unavailable.__cause__
         return Refusal(refused.reason) if isinstance(refused, RefusedError) else None
-    scores = read_ensemble(graph.cut(part.tensor for part in margin.parts), width)
+    scores = read_sums(graph.cut(part.tensor for part in margin.parts), width)
     if isinstance(scores, Refusal):
         return scores
+    if isinstance(scores, EnsembleWithLinear):
+        return Refusal("a link function follows a sum of its trees and linear functions")
     if len(parts) > 1 and set(margin.links) != {"LOGISTIC"}:
         return Refusal("each of the outputs is a softmax by itself; its MARGIN is a sum")
     return LinkedEnsemble(scores, LinkFunction(margin.links[0]))

@@ -27,8 +27,9 @@ def refuse_external_data(model: ModelProto) -> None:
         if tensor.data_location == TensorProto.EXTERNAL or tensor.external_data:
             raise ExplainError(
                 Reason.EXTERNAL_DATA,
-                f"The tensor {quote_name(tensor.name)} keeps its values in another file. Save the "
-                "model in one piece (onnx.save with save_as_external_data=False) and send that.",
+                f"The tensor {quote_name(tensor.name)} keeps its values in another file. Commands "
+                "and the Python client read it beside the model's path; otherwise save the model "
+                "in one piece (onnx.save with save_as_external_data=False) and send that.",
                 "model",
             )
 

@@ -78,6 +78,12 @@ class _Forest:
         self._check_length("nodes_modes", len(modes), length)
         return modes
 
+    def equalities(self) -> npt.NDArray[np.bool_]:
+        """Return which nodes compare for equality."""
+        is_equal: npt.NDArray[np.bool_]
+        is_equal = self._attributes.codes("nodes_modes", {b"BRANCH_EQ": 1}, 0) == 1
+        return is_equal
+
     def _check_length(self, name: str, size: int, *lengths: int) -> None:
         if size not in lengths:
             expected = " or ".join(f"{length:,}" for length in lengths)
@@ -130,12 +136,13 @@ def _check_named(forest: _Forest) -> Indices:
         ids = forest.indices(name, n, _ID_LIMIT, inner)
         child_keys = (keys[inner] & ~(_ID_LIMIT - 1)) | ids
         children[inner, side] = _find(forest, child_keys, index, name, inner)
-    _check_leaves(forest, index, leaf)
+    last = _check_leaves(forest, index, leaf)
+    _refuse_unread_leaves(forest, children, leaf & (keys > last))
     return children
 
 
-def _check_leaves(forest: _Forest, index: KeyIndex, leaf: Array) -> None:
-    """Check that weights belong to existing leaves and output columns."""
+def _check_leaves(forest: _Forest, index: KeyIndex, leaf: Array) -> int:
+    """Check that weights belong to existing leaves and output columns; return the last such key."""
     stem = "class" if forest.node.op_type == "TreeEnsembleClassifier" else "target"
     owners = _keys(forest, f"{stem}_treeids", f"{stem}_nodeids")
     positions = _find(forest, owners, index, f"{stem}_nodeids")
@@ -144,6 +151,28 @@ def _check_leaves(forest: _Forest, index: KeyIndex, leaf: Array) -> None:
     forest.indices(f"{stem}_ids", len(owners), max(1, forest.target_count()))
     forest.either(f"{stem}_weights", len(owners))
     forest.either("base_values", 0, 1, max(1, forest.target_count()))
+    return int(owners.max())
+
+
+def _refuse_unread_leaves(forest: _Forest, children: Indices, beyond: Array) -> None:
+    """Refuse equalities on one feature, one after the other, with a leaf behind all weights.
+
+    To join such equalities the runtime compares the weights of their leaves, and for a leaf whose
+    number is beyond that of the last weight it reads memory behind the weights, and may die.
+    """
+    equal = forest.equalities()
+    first = np.flatnonzero(equal & (children[:, 1] >= 0))
+    second = children[first, 1]
+    features = forest.list("nodes_featureids")
+    joined = equal[second] & (features[first] == features[second])
+    leaves = children[np.concatenate([first[joined], second[joined]]), 0]
+    if beyond[leaves].any():
+        message = (
+            "The model has BRANCH_EQ nodes on one feature in a row, and a leaf of theirs behind "
+            "the last one that has a weight, with which onnxruntime may end the process. Give "
+            "each leaf a weight, which may be 0."
+        )
+        raise ExplainError(Reason.UNSUPPORTED_MODEL, message, "model")
 
 
 def _keys(forest: _Forest, trees: str, numbers: str) -> Indices:

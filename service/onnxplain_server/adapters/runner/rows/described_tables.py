@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 
 from onnxplain.v1 import explanation_service_pb2 as service_pb2
 
@@ -15,10 +16,10 @@ from onnxplain_server.adapters.runner.table_cache import TableCache
 from onnxplain_server.core.interfaces import Blobs, ComputationHost
 from onnxplain_server.core.model import HasInputs
 from onnxplain_server.core.remote.models import RemoteModels
-from onnxplain_server.core.table import Table
 from onnxplain_server.explain import Question
 from onnxplain_server.explain.rows.describe_table import describe_table
-from onnxplain_server.explain.rows.matching import FeatureMatch, match
+from onnxplain_server.explain.rows.matching import match
+from onnxplain_server.explain.sample import as_model_reads
 from onnxplain_server.telemetry.spans import span
 from onnxplain_server.wire import question
 from onnxplain_server.wire.requests import table_descriptions
@@ -49,27 +50,29 @@ class DescribedTables:
             question.parse(request, message)
             columns, choice = table_descriptions.read(message)
             table = self._tables.read(message.table, blobs)
-        summary = describe_table(table, choice, host)
-        matching = self._matching(message, blobs, host, table, columns)
+        with self._model(message, blobs, host, columns) as model:
+            table = as_model_reads(table, columns, model)
+            summary = describe_table(table, choice, host)
+            matching = match(model, table, columns) if model else None
         return table_descriptions.write(summary, matching)
 
-    def _matching(
+    @contextmanager
+    def _model(
         self,
         message: service_pb2.DescribeTableRequest,
         blobs: Blobs,
         host: ComputationHost,
-        table: Table,
         columns: Question,
-    ) -> FeatureMatch | None:
-        """Match the table with the model of a request; None where it has none."""
+    ) -> Iterator[HasInputs | None]:
+        """Open the model of a request; None where it has none."""
         if named := remote_model(message.model, blobs):
             with closing(OpenedRemote(named, self._remotes, host, columns.scale)) as remote:
-                return match(remote.model, table, columns)
+                yield remote.model
+            return
         file = model_file(message, blobs)
-        if file is None:
-            return None
         try:
-            model: HasInputs = self._models.load(file, columns.scale, host).model
+            model = self._models.load(file, columns.scale, host).model if file else None
         except UntriedModelError as untried:
-            model = untried  # its inputs are known, and its answers are not asked for
-        return match(model, table, columns)
+            yield untried  # its inputs are known, and its answers are not asked for
+        else:
+            yield model

@@ -15,7 +15,7 @@ from onnxplain_server.adapters.sources.tables.reading_plan import plan
 from onnxplain_server.adapters.sources.tables.result_stream import ResultStream
 from onnxplain_server.adapters.sources.tables.selection import Selection
 from onnxplain_server.adapters.sources.tables.sequential_file import head_of, whole_of
-from onnxplain_server.wire.csv_table import header_names, parse_csv
+from onnxplain_server.wire.csv_table import as_utf_8, header_names, parse_csv
 
 _HEADER_BYTES = 64 << 10
 
@@ -34,14 +34,15 @@ class CsvTable:
     def column_names(self) -> Sequence[str]:
         return [*self._headers.names, *self._partitions.types]
 
-    def read(self, columns: Sequence[str] | None, sink: BinaryIO) -> int:
-        untyped = plan(self._headers, self._partitions, (), columns)
+    def read(self, columns: Sequence[str] | None, sink: BinaryIO, texts: Sequence[str] = ()) -> int:
+        keys = self._partitions.with_texts(texts)
+        untyped = plan(self._headers, keys, (), columns)
         of_filters = [given.column for given in self._chosen.filters]
         names = dict.fromkeys([*untyped.file_types, *of_filters])
-        tables = self._parse([name for name in names if name in self._headers.names])
+        tables = self._parse([name for name in names if name in self._headers.names], texts)
         schemas = ((file, table.schema) for file, table in tables)
         found = FileSchemas(schemas, are_inferred=True) if tables else self._headers
-        what = plan(found, self._partitions, self._chosen.filters, list(untyped.result_types))
+        what = plan(found, keys, self._chosen.filters, list(untyped.result_types))
         with ResultStream(sink, what.schema, self._chosen.byte_limit, None) as result:
             for file, table in tables:
                 with reading(file, "CSV"):
@@ -49,7 +50,9 @@ class CsvTable:
                 result.write(rows, table.num_rows)
         return result.row_count
 
-    def _parse(self, names: Sequence[str]) -> list[tuple[SourceFile, pa.Table]]:
+    def _parse(
+        self, names: Sequence[str], texts: Sequence[str]
+    ) -> list[tuple[SourceFile, pa.Table]]:
         """Parse columns of all files; the first one, where none is named, tells the rows."""
         limit = self._chosen.byte_limit
         tables: list[tuple[SourceFile, pa.Table]] = []
@@ -60,7 +63,7 @@ class CsvTable:
                     raise too_large(f"{file.uri} has {size(file.byte_count)}", limit)
                 content = bytes(whole_of(fetch, file, limit).read())
                 with reading(file, "CSV"):
-                    table = parse_csv(content, names or self._headers.names[:1])
+                    table = parse_csv(content, names or self._headers.names[:1], texts)
                 byte_count += table.nbytes
                 if byte_count > limit:
                     raise too_large(f"the table has {size(byte_count)} or more", limit)
@@ -75,5 +78,6 @@ class CsvTable:
             while (names := header_names(content)) is None:
                 # Without a line break, the file is its header row.
                 more = bytes(head.read(max(len(content), _HEADER_BYTES)))
+                content = content if more else as_utf_8(content)
                 content += more or b'"\n'[content.count(b'"') % 2 == 0 :]
             return pa.schema([(name, pa.null()) for name in names])

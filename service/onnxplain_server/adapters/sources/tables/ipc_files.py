@@ -38,8 +38,9 @@ class IpcTable:
     def column_names(self) -> Sequence[str]:
         return [*self._schemas.names, *self._partitions.types]
 
-    def read(self, columns: Sequence[str] | None, sink: BinaryIO) -> int:
-        what = plan(self._schemas, self._partitions, self._chosen.filters, columns)
+    def read(self, columns: Sequence[str] | None, sink: BinaryIO, texts: Sequence[str] = ()) -> int:
+        keys = self._partitions.with_texts(texts)
+        what = plan(self._schemas, keys, self._chosen.filters, columns)
         with (
             Prefetch(self._chosen.reader) as fetch,
             ResultStream(sink, what.schema, self._chosen.byte_limit, None) as result,

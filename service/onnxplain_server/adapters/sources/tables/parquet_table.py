@@ -66,8 +66,9 @@ class ParquetTable:
         has_one_schema = len({str(footer.schema) for footer in self._footers}) == 1
         return has_one_schema and not self._chosen.filters and not self._partitions.types
 
-    def read(self, columns: Sequence[str] | None, sink: BinaryIO) -> int:
-        what = plan(self._schemas, self._partitions, self._chosen.filters, columns)
+    def read(self, columns: Sequence[str] | None, sink: BinaryIO, texts: Sequence[str] = ()) -> int:
+        keys = self._partitions.with_texts(texts)
+        what = plan(self._schemas, keys, self._chosen.filters, columns)
         blocks = [block for footer in self._footers for block in self._blocks(footer, what)]
         row_count = sum(block.row_count for block in blocks)
         self._check(blocks, what, row_count)

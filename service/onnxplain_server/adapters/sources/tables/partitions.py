@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import unquote
 
 import pyarrow as pa
@@ -30,10 +30,13 @@ class Partitions:
         int64 where all values are whole numbers, otherwise text; in the order of the folders.
     values : mapping of int to mapping
         Value of each key, None if missing, by the index of the file.
+    texts : mapping of int to mapping
+        The same as text, as it stands in the folders' names.
     """
 
     types: Mapping[str, pa.DataType]
     values: Mapping[int, Mapping[str, int | str | None]]
+    texts: Mapping[int, Mapping[str, str | None]]
 
     def scalar(self, file: SourceFile, key: str) -> pa.Scalar:
         return pa.scalar(self.values[file.index][key], self.types[key])
@@ -41,7 +44,17 @@ class Partitions:
     def without(self, names: Sequence[str]) -> Partitions:
         """Leave out keys, which the files hold as columns."""
         types = {key: kind for key, kind in self.types.items() if key not in names}
-        return Partitions(types, self.values)
+        return replace(self, types=types)
+
+    def with_texts(self, names: Sequence[str]) -> Partitions:
+        """Have keys as text, as it stands in the folders' names."""
+        keys = [key for key in self.types if key in names]
+        types = {**self.types, **dict.fromkeys(keys, pa.string())}
+        values = {
+            index: {**row, **{key: self.texts[index][key] for key in keys}}
+            for index, row in self.values.items()
+        }
+        return replace(self, types=types, values=values)
 
 
 def partitions(files: Sequence[SourceFile]) -> Partitions:
@@ -65,7 +78,7 @@ def partitions(files: Sequence[SourceFile]) -> Partitions:
         index: {key: _value(text, types[key]) for key, text in row.items()}
         for index, row in texts.items()
     }
-    return Partitions(types, values)
+    return Partitions(types, values, texts)
 
 
 def _keys(file: SourceFile) -> dict[str, str | None]:

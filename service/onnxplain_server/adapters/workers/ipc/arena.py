@@ -5,7 +5,11 @@ from __future__ import annotations
 import fcntl
 import mmap
 import os
+import sys
 from collections.abc import Iterable, Iterator
+
+if sys.platform != "linux":
+    raise ImportError("of Linux alone")
 
 _SEALS = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
 _PART_BYTES = 2**20
@@ -34,7 +38,7 @@ class Arena:
     """
 
     def __init__(self, file: int, byte_count: int) -> None:
-        self.byte_count = byte_count
+        self.byte_count: int = byte_count
         self.filled_bytes = 0
         self._memory = mmap.mmap(file, byte_count)
 

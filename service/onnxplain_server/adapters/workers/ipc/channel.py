@@ -5,12 +5,16 @@ from __future__ import annotations
 import select
 import socket
 import struct
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 from itertools import groupby
 
 from onnxplain_server.adapters.workers.ipc import frame_limits as limits
+
+if sys.platform != "linux":
+    raise ImportError("of Linux alone")
 
 _HEADER = struct.Struct("<4sHxxIQ")
 _MAGIC = b"ONXW"
@@ -121,7 +125,7 @@ class FrameChannel:
 
     def __init__(self, end: socket.socket, accepted: Mapping[FrameKind, int]) -> None:
         end.setblocking(False)
-        self.read_count = 0
+        self.read_count: int = 0
         self._socket = end
         self._accepted = accepted
         self._queued: list[bytes] = []

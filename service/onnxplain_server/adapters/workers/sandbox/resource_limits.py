@@ -7,12 +7,16 @@ import gc
 import os
 import resource
 import signal
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from onnxplain_server.adapters.workers.sandbox import landlock, seccomp
+
+if sys.platform != "linux":
+    raise ImportError("of Linux alone")
 
 _PR_SET_PDEATHSIG, _PR_SET_NO_NEW_PRIVS = 1, 38
 _PAGE_BYTES = resource.getpagesize()
@@ -91,4 +95,4 @@ def die_with_parent(parent: int) -> None:
 
 def mapped_bytes() -> int:
     """Return the current size of this process's address space."""
-    return int(Path("/proc/self/statm").read_text().split()[0]) * _PAGE_BYTES
+    return int(Path("/proc/self/statm").read_text(encoding="utf-8").split()[0]) * _PAGE_BYTES

@@ -10,7 +10,11 @@ import errno
 import os
 import platform
 import struct
+import sys
 from collections.abc import Iterator
+
+if sys.platform != "linux":
+    raise ImportError("of Linux alone")
 
 _NUMBERS: dict[str, tuple[int, int]] = {
     # name: (x86-64, arm64)

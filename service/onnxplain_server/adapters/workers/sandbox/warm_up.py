@@ -40,8 +40,12 @@ _OPTIONS: Mapping[str, Sequence[Mapping[str, Any]]] = {
 _ONCE: Mapping[str, Sequence[Mapping[str, Any]]] = {
     "feature_vectors": (
         {"source": "MODEL", "rowIndices": [0], "repeatCount": 2},
-        {"source": "SURROGATE", "sentenceCount": 100, "depth": 3},
-        {"source": "LABELS", "sentenceCount": 100, "depth": 3, "knockoffs": {"componentCount": 2}},
+        {
+            "source": "SURROGATE",
+            "sentenceCount": 100,
+            "depth": 3,
+            "knockoffs": {"componentCount": 2},
+        },
     ),
     "swarm": (
         {"loss": "SQUARED_ERROR", "pointCount": 10},

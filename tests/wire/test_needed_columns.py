@@ -5,10 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from onnxplain.v1.explanation_service_pb2 import ExplainRequest
-from onnxplain_server.adapters.sources.needed_columns import needed_columns
+from onnxplain.v1.explanation_service_pb2 import DescribeTableRequest, ExplainRequest
+from onnxplain_server.core.sources import ModelColumns, TableNeeds
+from onnxplain_server.wire.requests.needed_columns import NeededColumns
 
 COLUMNS = ("id", "age", "income", "age_group", "region", "target", "weight", "x`y", "a b")
+
+
+def needed_of(request: ExplainRequest, names: tuple[str, ...] = ()) -> NeededColumns:
+    return NeededColumns(TableNeeds(request.SerializeToString(), ModelColumns(names)))
 
 
 @pytest.mark.parametrize(
@@ -44,7 +49,7 @@ COLUMNS = ("id", "age", "income", "age_group", "region", "target", "weight", "x`
     ],
 )
 def test_columns_that_are_needed(request_: Any, features: Any, expected: Any) -> None:
-    needed = needed_columns(ExplainRequest(**request_), features, COLUMNS)
+    needed = needed_of(ExplainRequest(**request_), features).of(COLUMNS)
 
     assert needed == (expected and [name for name in COLUMNS if name in expected])
 
@@ -52,4 +57,10 @@ def test_columns_that_are_needed(request_: Any, features: Any, expected: Any) ->
 def test_a_column_that_is_not_mentioned_is_not_read() -> None:
     request = ExplainRequest(feature_columns=["x1"], target_column="y")
 
-    assert needed_columns(request, (), [f"x{i}" for i in range(500)] + ["y"]) == ["x1", "y"]
+    assert needed_of(request).of([f"x{i}" for i in range(500)] + ["y"]) == ["x1", "y"]
+
+
+def test_all_columns_of_a_table_that_is_described_are_read() -> None:
+    request = DescribeTableRequest(feature_columns=["age"]).SerializeToString()
+
+    assert NeededColumns(TableNeeds(request, is_whole=True)).of(COLUMNS) is None

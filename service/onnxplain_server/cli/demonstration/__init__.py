@@ -1,0 +1,1 @@
+"""Demonstration: explains a real model, which the package brings."""

@@ -1,0 +1,1 @@
+"""Linear functions of features beside trees; start with `with_trees`."""

@@ -1,0 +1,238 @@
+"""Uses the package as on a laptop of another system; writes, per job, how it failed.
+
+Run as `python -X warn_default_encoding jobs.py SYSTEM FOLDER`, in a process of its own.
+"""
+
+# ruff: noqa: PLC0415 - imported once this process lacks something
+from __future__ import annotations
+
+import contextlib
+import importlib
+import io
+import json
+import pkgutil
+import signal
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+MODELS = Path(__file__).parents[1] / "models"
+FOREST = MODELS / "sklearn_random_forest_binary.onnx"
+NETWORK = MODELS / "sklearn_network_binary.onnx"
+FEATURES = [f"c{j}" for j in range(8)]
+
+METHODS = {
+    "interactions": (),
+    "permutation_importance": (),
+    "partial_dependence": (),
+    "individual_conditional_expectation": (),
+    "average_loss": (),
+    "feature_vectors": ("--set", "source=SURROGATE", "--set", "sentence_count=100"),
+    "firm": (),
+    "swarm": (),
+}
+WITHOUT_MODEL = {"firm"}
+
+PACKAGE = "onnxplain_server.adapters."
+OF_LINUX = (
+    *("workers.", "listed.", "remote_server.", "cluster."),
+    *("sources.fetch", "sources.range_session", "sources.source_list"),
+)
+"""Beginnings of modules that confine, or ask, processes of Linux."""
+
+FOREIGN = (
+    *("cryptography.x509", "flask", "google.protobuf.json_format", "grpc", "grpc_health.v1.health"),
+    *("grpc_reflection.v1alpha.reflection", "jinja2", "jwt", "llvmlite.binding", "numba", "numpy"),
+    *("onnx", "onnxruntime", "orjson", "pandas", "prometheus_client", "pyarrow.parquet"),
+    *("pyarrow.csv", "pydantic_settings", "redis", "rich.console", "rich.table", "scipy.linalg"),
+    *("scipy.optimize", "scipy.sparse", "scipy.stats", "sklearn.decomposition"),
+    *("sklearn.ensemble", "typer", "typer.testing", "urllib3", "vl_convert", "waitress"),
+    *(
+        "dask",
+        "distributed",
+        "multiprocessing",
+        "webbrowser",
+        "grpc_status.rpc_status",
+        "flask_swagger_ui",
+        "sqlite3",
+    ),
+)
+
+Job = Callable[[Path], object]
+
+
+def table_of(folder: Path) -> Path:
+    """Write the table that the jobs explain on."""
+    rows = [[str((7 * i + j * i * i) % 23) for j in range(8)] + [str(i % 2)] for i in range(60)]
+    path = folder / "rows of today, größer.csv"
+    lines = [",".join([*FEATURES, "label"]), *map(",".join, rows)]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def run(*words: object) -> bytes:
+    """Run a command of the command line in this process, with a console of Windows."""
+    from onnxplain_server.__main__ import main
+
+    written = io.BytesIO()
+    console = io.TextIOWrapper(written, encoding="cp1252", errors="strict")
+    arguments, sys.argv = sys.argv, ["onnxplain", *map(str, words)]
+    try:
+        with contextlib.redirect_stdout(console):
+            main()
+    except SystemExit as ended:
+        if ended.code:
+            raise RuntimeError(f"{words[0]} ended with {ended.code}") from None
+    finally:
+        sys.argv = arguments
+        console.flush()
+    return written.getvalue()
+
+
+ASKED = ("--feature-columns", ",".join(FEATURES), "--target-column", "label")
+
+
+def imports(_table: Path) -> None:
+    """Import all modules but those that say that they are of Linux."""
+    import onnxplain
+    import onnxplain_server
+
+    for package in (onnxplain, onnxplain_server):
+        for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            try:
+                importlib.import_module(found.name)
+            except ImportError:
+                if not found.name.removeprefix(PACKAGE).startswith(OF_LINUX):
+                    raise
+
+
+def overview(table: Path) -> None:
+    answer = json.loads(run("explain", FOREST, table, *ASKED))
+    assert answer["explanations"]
+    assert [warning["code"] for warning in answer["warnings"]].count("UNCONFINED") == 1
+    assert run("explain", NETWORK, table, *ASKED, "--output", "table")
+
+
+def method(name: str, table: Path) -> None:
+    model = () if name in WITHOUT_MODEL else (NETWORK,)
+    answer = run("explain", *model, table, *ASKED, "--method", name, *METHODS[name])
+    (table.parent / "answer.json").write_bytes(answer)
+    assert len(json.loads(answer)["explanations"]) == 1
+
+
+def plot(table: Path) -> None:
+    page = table.parent / "report.html"
+    run("plot", table.parent / "answer.json", "--format", "html", "--output-file", page)
+    assert page.read_bytes().lower().startswith(b"<!doctype html>")
+
+
+def predict(table: Path) -> None:
+    found = run("predict", FOREST, table, *ASKED[:2], "--output", "csv")
+    assert len(found.splitlines()) > 1
+
+
+def describe(table: Path) -> None:
+    assert json.loads(run("describe", FOREST))
+    assert json.loads(run("describe", table))
+
+
+def options(_table: Path) -> None:
+    for name in METHODS:
+        assert run("options", name)
+
+
+def demo(table: Path) -> None:
+    run("demo", "--folder", table.parent / "demo")
+    assert (table.parent / "demo/report.html").read_bytes()
+
+
+def in_blocks(table: Path) -> None:
+    from onnxplain_server.adapters.runner.block_files import open_rows
+
+    rows = open_rows(table)
+    batches = list(rows.batches(0, 5, ["c1"]))
+    del rows
+    assert sum(len(batch) for batch in batches) == 5
+
+
+def local(table: Path) -> None:
+    import onnxplain
+
+    with onnxplain.local() as client:
+        asked = onnxplain.PartialDependence(features=["c0"])
+        found = client.explain(NETWORK, table, asked, feature_columns=FEATURES)
+        assert found._repr_html_()
+
+
+PORTS = ("--rest-port", 0, "--grpc-port", 0, "--metrics-port", 0)
+
+
+def ui(table: Path) -> None:
+    from onnxplain_server.cli import ui as command
+    from onnxplain_server.cli.commands import command as imported
+
+    imported("ui")
+    opened = command._open
+
+    def open_and_end(*arguments: Any, **named: Any) -> None:
+        opened(*arguments, **named)
+        signal.raise_signal(signal.SIGINT)
+
+    command._open = open_and_end
+    assert b"onnxplain is at http://127.0.0.1:" in run("ui", FOREST, table, "--no-browser")
+
+
+def serve(_table: Path) -> None:
+    """Serve nobody without confinement, unless told to."""
+    told = io.StringIO()
+    with contextlib.redirect_stderr(told), contextlib.suppress(RuntimeError):
+        run("serve", *PORTS)
+        raise AssertionError("it does not refuse")
+    assert "this system cannot confine models" in told.getvalue()
+    assert "WSL 2" in told.getvalue()
+
+
+JOBS: dict[str, Job] = {
+    "imports": imports,
+    "overview": overview,
+    **{name: partial(method, name) for name in METHODS},
+    "plot": plot,
+    "predict": predict,
+    "describe": describe,
+    "options": options,
+    "demo": demo,
+    "in_blocks": in_blocks,
+    "local": local,
+    "ui": ui,
+    "serve": serve,
+}
+
+
+def faults(folder: Path) -> Iterator[tuple[str, str]]:
+    """Do all jobs; yield each with its traceback, empty where it went well."""
+    table = table_of(folder)
+    for name, job in JOBS.items():
+        try:
+            job(table)
+        except Exception:  # noqa: BLE001 - the test names it
+            yield name, traceback.format_exc()
+        else:
+            yield name, ""
+
+
+def main() -> None:
+    """Lose what the system lacks, and do all jobs."""
+    system, folder = sys.argv[1], Path(sys.argv[2])
+    for name in FOREIGN:
+        importlib.import_module(name)
+    take_away: Any = importlib.import_module("guard").take_away
+    take_away(system)
+    found = dict(faults(folder))
+    (folder / "faults.json").write_text(json.dumps(found), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
