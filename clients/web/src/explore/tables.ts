@@ -71,12 +71,12 @@ function table(title: string, columns: readonly string[], rows: readonly Row[], 
   };
 }
 
-/** One row per output, whose name is told only where there are several. */
 /** A name, in quotation marks where it holds the sign that joins names. */
 function quoted(name: string): string {
   return name.includes("×") ? `“${name}”` : name;
 }
 
+/** One row per output, whose name is told only where there are several. */
 function perOutput(
   names: readonly string[],
   features: readonly string[],
