@@ -259,7 +259,7 @@ def test_numbers_that_are_not_finite_are_dropped_and_said(curve: Build) -> None:
     (plot,) = drawn(curve(("x",), ([1.0, 2.0, 3.0],), [1.0, np.inf, 2.0]))
 
     assert [row["x"] for row in values(plot)] == [1, 3]
-    assert "Not shown, because not finite: 1 of 3 values" in subtitle(plot)
+    assert "Not shown, because not finite or beyond ±1e300: 1 of 3 values" in subtitle(plot)
 
 
 def test_the_same_features_asked_twice_are_two_plots_of_two_names(curve: Build) -> None:

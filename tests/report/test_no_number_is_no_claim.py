@@ -38,13 +38,9 @@ def curve(*values: float) -> pb.Explanation:
 
 def shuffled(value: float) -> pb.Explanation:
     one = {"features": ["a"], "values": [value], "standard_errors": [NAN]}
-    return pb.Explanation(
-        permutation_importance={
-            "output_names": ["y"],
-            "baseline_losses": [1.0],
-            "importances": [one],
-        }
-    )
+    result = {"output_names": ["y"], "baseline_losses": [1.0], "importances": [one]}
+    options = {"permutation_importance": {"loss": "SQUARED_ERROR"}}
+    return pb.Explanation(permutation_importance=result, options=options)
 
 
 def moved(importance: float) -> pb.Explanation:

@@ -91,7 +91,8 @@ def test_sentences_round_to_a_hundredth_of_the_span() -> None:
 def test_what_others_dwarf_is_almost_nothing_but_zero_is_zero() -> None:
     assert spell_beside(1e-9, np.array([1e-9, 0.1])) == "almost 0"
     assert spell_beside(0.0, np.array([0.0, 0.1])) == "0"
-    assert spell_beside(np.inf, np.array([np.inf, 0.1])) == "no number"
+    assert spell_beside(np.inf, np.array([np.inf, 0.1])) == "infinite"
+    assert spell_beside(np.nan, np.array([np.nan, 0.1])) == "no number"
 
 
 def test_rounding_noise_of_float32_is_flat_and_a_step_is_not() -> None:
@@ -183,7 +184,7 @@ def test_any_names_become_distinct_identifiers(stems: list[str]) -> None:
         (0.0, "0"),
         (-2e6, "−2,000,000"),
         (1e300, "1e+300"),
-        (np.inf, "no number"),
+        (np.inf, "infinite"),
     ],
 )
 def test_weights_are_written_in_full(value: float, text: str) -> None:
