@@ -58,7 +58,8 @@ class NumberLine:
             return np.append(self.values, self.values[-1])
         middle: Vector = (self.values[1:] + self.values[:-1]) / 2
         if not middle.size:
-            return self.values[0] + _half_width(self.values[0]) * np.array([-1.0, 1.0])
+            alone: Vector = self.values[0] + _half_width(self.values[0]) * np.array([-1.0, 1.0])
+            return alone
         first, last = 2 * self.values[0] - middle[0], 2 * self.values[-1] - middle[-1]
         return np.concatenate([[first], middle, [last]])
 
