@@ -433,7 +433,7 @@ def test_importances_follow_the_scale_up_to_the_ends_of_float64(
     usual, found = measured(1.0), measured(scale)
 
     assert value(found) == scale * value(usual) != 0
-    spreads = [one.importances[0].spread for one in (found, usual)]
+    spreads: list[Any] = [one.importances[0].spread for one in (found, usual)]
     assert spreads[0].standard_errors == scale * spreads[1].standard_errors
     curves = [one.importances[0].curve for one in (found, usual)]
     assert curves[0].expected == pytest.approx(scale * curves[1].expected, rel=1e-12)

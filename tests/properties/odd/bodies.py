@@ -94,7 +94,7 @@ class _Graph:
         numbers = np.zeros(1) if truth.dtype == object else truth[np.isfinite(truth)]
         chosen = float(self.rng.choice(numbers)) if numbers.size else 0.0
         with np.errstate(over="ignore"):
-            return chosen if np.isfinite(self.dtype(chosen)) else 0.0
+            return chosen if np.isfinite(np.array(chosen, self.dtype)) else 0.0
 
     def same(self) -> str:
         """Return 7 for all rows."""
@@ -146,8 +146,10 @@ _NODES = (
     "truenodeids", "falsenodeids", "missing_value_tracks_true",
 )  # fmt: skip
 _MOST = float(np.finfo(np.float32).max)
-_KINDS = ("linear", "linear", "product", "clipped", "huge", "steps", "same", "classes", "trees")
-_KINDS = (*_KINDS, "steps", "trees", "trees", "two")
+_KINDS = (
+    "linear", "linear", "product", "clipped", "huge", "steps", "same", "classes", "trees",
+    "steps", "trees", "trees", "two",
+)  # fmt: skip
 
 
 def draw_body(rng: Rng, columns: Mapping[str, Column]) -> Body:

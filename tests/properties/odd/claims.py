@@ -269,7 +269,8 @@ def _faults_of_warnings(question: Question, answer: ExplainResponse) -> Iterator
     if "weight" in question.columns:
         rows = np.flatnonzero(question.columns["weight"].truth > 0)
     constant = constant_features(question, rows)
-    for warning in answer.warnings:
+    warnings: list[Any] = list(answer.warnings)
+    for warning in warnings:
         if warning.code in _BLIND:
             named = {name for name in constant if f"'{name}'" in warning.message}
             if named:

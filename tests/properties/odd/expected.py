@@ -306,7 +306,7 @@ def _firm(oracle: Oracle, explanation: Explanation) -> Iterator[str]:
     for importance in result.importances:
         is_exact = importance.estimator in {FirmOptions.TWO_VALUED, FirmOptions.BINNED}
         column = oracle.question.columns.get(importance.feature) if is_exact else None
-        levels = list(importance.curve.texts) or list(importance.curve.numbers)
+        levels: list[Any] = [*(importance.curve.texts or importance.curve.numbers)]
         if column is None or column.kind == "date" or not np.isfinite(own).all():
             continue
         keys = [*map(_key, column.truth[oracle.rows].tolist())]

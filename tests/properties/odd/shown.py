@@ -38,8 +38,8 @@ def faults_of_labels(answer: ExplainResponse) -> Iterator[str]:
             if not heading.is_number and heading.title not in measured
         ]
         named = Counter(tuple(row[k] for k in columns) for row in finding.rows)
-        if again := [row for row, count in named.items() if count > 1]:
-            yield f"the table {finding.title!r} has rows twice: {again[:2]}"
+        if twice := [row for row, count in named.items() if count > 1]:
+            yield f"the table {finding.title!r} has rows twice: {twice[:2]}"
     for explanation in answer.explanations:
         names = Counter(plot.name for plot in explanation.plots)
         if max(names.values(), default=1) > 1:
@@ -84,11 +84,11 @@ def _faults_of_channel(channel: str, own: Any) -> Iterator[str]:
         return
     sort, scale = own.get("sort"), own.get("scale")
     domain = scale.get("domain") if isinstance(scale, dict) else None
-    is_nominal, is_pair = own.get("type") == "nominal", isinstance(domain, list)
+    is_nominal = own.get("type") == "nominal"
     for labels in (sort, domain):
         if is_nominal and isinstance(labels, list) and len({*labels}) < len(labels):
             yield f"labels of {channel} twice: {labels}"
-    if not is_nominal and is_pair and len(domain) == 2 and not domain[0] < domain[1]:
+    if isinstance(domain, list) and not is_nominal and len(domain) == 2 and domain[0] >= domain[1]:
         yield f"the scale of {channel} is {domain}"
     ticks = own.get("axis", {}).get("values") if isinstance(own.get("axis"), dict) else None
     if isinstance(ticks, list) and (not ticks or len({*map(str, ticks)}) < len(ticks)):
