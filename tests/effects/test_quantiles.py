@@ -105,7 +105,7 @@ def test_a_value_at_which_edges_coincide_is_left_alone_and_others_share_the_othe
 
 
 @pytest.mark.parametrize(
-    "values", [np.arange(-8.0, 9.0), np.repeat([0.0, 1, 3, 7, 8], [9, 1, 1, 1, 1])]
+    "values", [np.arange(-15.0, 16.0), np.repeat([0.0, 9, 11, 13, 15], [9, 1, 1, 1, 1])]
 )
 def test_bins_follow_the_scale_up_to_the_end_of_float64(values: npt.NDArray[np.float64]) -> None:
     """The sum of the two largest edges exceeds it."""
