@@ -26,7 +26,6 @@ from onnxplain_server.effects.predictor import Predictor
 from onnxplain_server.explain import Answer, BoundTable, Question, Resources, explain
 from onnxplain_server.methods.feature_vectors import forest_counts, growing
 from onnxplain_server.trees.reading.refusal import Refusal
-from werkzeug.routing import Rule
 
 # The same examples in every run, however slow: a failure in CI is a failure here.
 settings.register_profile(
@@ -278,21 +277,4 @@ def few_trees() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(growing, "_VALIDATION_TREES", 6)
         patch.setattr(forest_counts, "_COMPARED_TREES", 32)
-        yield
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _routes_compiled_once() -> Iterator[None]:
-    """A server's routes are compiled into functions once per process, not at each start."""
-    compile_builder = Rule._compile_builder
-    known: dict[tuple[Any, ...], Callable[..., tuple[str, str]]] = {}
-
-    def compiled(rule: Rule, append_unknown: bool = True) -> Callable[..., tuple[str, str]]:
-        key = (rule.rule, rule.host, rule.subdomain, repr(rule.defaults), append_unknown)
-        if key not in known:
-            known[key] = compile_builder(rule, append_unknown)
-        return known[key]
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Rule, "_compile_builder", compiled)
         yield

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-import time
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import timedelta
@@ -24,6 +23,8 @@ from onnxplain_server.config.loading import load
 from onnxplain_server.local import LocalMessages
 from onnxplain_server.serve import Server
 from onnxplain_server.wire import canonical
+
+from tools.waiting import until
 
 IRIS = Path(__file__).parents[2] / "examples/iris"
 MODEL, ROWS = IRIS / "lightgbm.onnx", IRIS / "iris.csv"
@@ -159,10 +160,9 @@ PAIRS = onnxplain.Interactions(pairwise_feature_count=4, threeway_feature_count=
 def test_an_operation_gives_what_it_has_so_far(client: onnxplain.Client) -> None:
     rows = long_rows()
     operation = client.start(MODEL, rows, CURVE, PAIRS, **LONG)
-    while not any(part.is_final for part in operation.partials()):
-        assert not operation.refresh().is_done
-        time.sleep(0.02)
+    until(lambda: any(part.is_final for part in operation.partials()))
     [curve, *samples] = operation.partials()
+    assert not operation.refresh().is_done
     operation.cancel()
     operation.wait(timeout=PATIENCE, progress=False)
     kept = operation.partials()
@@ -221,9 +221,7 @@ def test_coroutines_give_parts_too(server: Server) -> None:
 def test_parts_over_rest_are_those_of_grpc(server: Server) -> None:
     with onnxplain.connect(f"127.0.0.1:{server.grpc_port}") as client:
         operation = client.start(MODEL, long_rows(), CURVE, PAIRS, **LONG)
-        while not operation.partial_count:
-            operation.refresh()
-            time.sleep(0.02)
+        until(lambda: operation.refresh().partial_count)
         operation.cancel()
         operation.wait(timeout=PATIENCE, progress=False)
         connection = HTTPConnection("127.0.0.1", server.rest_port)

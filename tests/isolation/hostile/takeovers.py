@@ -1,4 +1,4 @@
-"""What workers do that were taken over: behaviours that keep their parent busy, and their program.
+"""Workers that were taken over: behaviours that keep their parent busy, and their program.
 
 Each behaviour is known by its group, the name of what it does to the parent, and goes on until
 the parent hangs up. The program is one of them: `python takeovers.py DESCRIPTOR NAME`. It starts
