@@ -218,8 +218,9 @@ torture: $(ENV) ## Send a million broken models and random requests, and break a
 	TEST_REQUESTS=$${TEST_REQUESTS:-10000} \
 		$(BIN)/pytest $(EVERY) -s tests/isolation/test_garbage.py tests/isolation/test_mutants.py \
 			tests/isolation/test_requests.py
-	@# Likewise TEST_ODD_TREES tree ensembles, from number TEST_ODD_TREES_FROM on.
+	@# Likewise TEST_ODD_TREES tree ensembles, and TEST_ODD_TABLES tables, from number TEST_..._FROM on.
 	TEST_PROPERTIES=$${TEST_PROPERTIES:-1250} TEST_ODD_TREES=$${TEST_ODD_TREES:-20000} \
+	TEST_ODD_TABLES=$${TEST_ODD_TABLES:-5000} \
 		$(BIN)/pytest $(EVERY) tests/properties
 	TEST_CALLERS=$${TEST_CALLERS:-200} $(BIN)/pytest $(EVERY) tests/system/redis/test_two_servers.py
 	TEST_API_CASES=$${TEST_API_CASES:-300} $(BIN)/pytest $(EVERY) tests/openapi/test_fuzz.py

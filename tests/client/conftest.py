@@ -239,6 +239,7 @@ def individual() -> pb.Explanation:
                     grid=[column(name="age", numbers=[20, 30, 40])],
                     row_indices=[4, 1],
                     groups=["f / old", "m / old"],
+                    group_labels=["f", "old", "m", "old"],
                     values=range(12),
                 ),
                 curves(

@@ -51,10 +51,14 @@ def test_statistics_become_one_row_each_per_output(found: Explanations) -> None:
     rows = found.interactions.to_arrow().to_pylist()
 
     assert len(rows) == 2 * (1 + 2 + 1 + 2)
-    assert list(rows[0].values())[:6] == ["total", "", "low", 1.0, 4.0, 0.25]
+    assert list(rows[0].values())[:4] == ["total", "", None, None]
+    assert list(rows[0].values())[5:9] == ["low", 1.0, 4.0, 0.25]
     assert rows[7] == {
         "statistic": "pairwise",
         "features": "age × bmi",
+        "feature_1": "age",
+        "feature_2": "bmi",
+        "feature_3": None,
         "output": "high",
         "numerator": 0.5,
         "denominator": 2.0,
@@ -184,17 +188,26 @@ def test_curves_of_rows_become_one_row_per_row_point_and_output(every: Explanati
     assert table["row_index"].to_pylist() == [4] * 6 + [1] * 6
     assert table["value"].to_pylist() == list(range(12))
     assert table.slice(9, 1).to_pylist() == [
-        {"age": 30.0, "row_index": 1, "group": "m / old", "output": "high", "value": 9.0}
+        {
+            "age": 30.0,
+            "row_index": 1,
+            "group": "m / old",
+            "group_1": "m",
+            "group_2": "old",
+            "output": "high",
+            "value": 9.0,
+        }
     ]
 
 
 def test_curves_of_all_features_stand_under_each_other(every: Explanations) -> None:
     table = every.individual_conditional_expectation.to_arrow()
 
-    names = ["curve", "age", "group (feature)", "row_index", "group", "output", "value"]
+    of_rows = ["row_index", "group", "group_1", "group_2"]
+    names = ["curve", "age", "group (feature)", *of_rows, "output", "value"]
     assert table.column_names == names
     assert table.slice(12, 1).to_pylist() == [
-        dict(zip(names, [1, None, "a", 4, "f / old", "low", 0.0], strict=True))
+        dict(zip(names, [1, None, "a", 4, "f / old", None, None, "low", 0.0], strict=True))
     ]
 
 
@@ -205,6 +218,8 @@ def test_importances_have_their_errors_and_the_loss_to_compare_with(every: Expla
     assert found.importances[1].features == ("age", "bmi")
     assert found.to_arrow().to_pylist()[1] == {
         "features": "age",
+        "feature_1": "age",
+        "feature_2": None,
         "output": "high",
         "value": 2.0,
         "standard_error": 0.25,

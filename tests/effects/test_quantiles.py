@@ -7,7 +7,7 @@ import numpy.typing as npt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from onnxplain_server.effects.quantiles import inverse_ecdf, to_bin_midpoints
+from onnxplain_server.effects.quantiles import even_histogram, inverse_ecdf, to_bin_midpoints
 
 NAN = float("nan")
 SAMPLES = st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=40).map(np.array)
@@ -102,6 +102,36 @@ def test_a_value_at_which_edges_coincide_is_left_alone_and_others_share_the_othe
     values: list[float], bin_count: int, expected: list[float]
 ) -> None:
     assert to_bin_midpoints(np.array(values), bin_count).tolist() == expected
+
+
+@pytest.mark.parametrize(
+    "values", [np.arange(-15.0, 16.0), np.repeat([0.0, 9, 11, 13, 15], [9, 1, 1, 1, 1])]
+)
+def test_bins_follow_the_scale_up_to_the_end_of_float64(values: npt.NDArray[np.float64]) -> None:
+    """The sum of the two largest edges exceeds it."""
+    scale = 2.0**1020
+
+    assert (
+        to_bin_midpoints(scale * values, 4).tolist()
+        == (scale * to_bin_midpoints(values, 4)).tolist()
+    )
+
+
+def test_infinite_values_stay_infinite_and_move_no_edge() -> None:
+    binned = to_bin_midpoints(np.array([-np.inf, *range(9), np.inf]), 4)
+
+    assert binned.tolist() == [-np.inf, *to_bin_midpoints(np.arange(9.0), 4).tolist(), np.inf]
+
+
+@pytest.mark.parametrize(
+    "values", [[-1.7e308, 0, 1.7e308], [1.7e308], [0.0, 5e-324], [1.0, 1 + 2**-52], [3.0, 3.0]]
+)
+def test_histograms_count_each_number_between_borders_that_rise(values: list[float]) -> None:
+    counts, borders = even_histogram(np.array(values), 8)
+
+    assert counts.sum() == len(values)
+    assert (borders[1:] > borders[:-1]).all()
+    assert np.isfinite(borders).all()
 
 
 @given(SAMPLES, st.integers(2, 10))

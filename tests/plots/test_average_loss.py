@@ -132,7 +132,7 @@ def test_an_infinite_loss_is_the_worst_and_has_no_bar() -> None:
     plot = drawn(("", [np.inf, *np.ones(15)], 1), outputs=tuple("abcdefghijklmnop"))
 
     assert len(rows(plot)) == 14
-    assert "Not shown, because not finite: 1 of 15 values" in subtitle(plot)
+    assert "Not shown, because not finite or beyond ±1e300: 1 of 15 values" in subtitle(plot)
     assert "Smallest" not in subtitle(plot)
 
 

@@ -179,7 +179,7 @@ def test_what_is_not_finite_is_dropped_and_said(named: Named, statistic: Build) 
     )["pairwise"]
 
     assert rows(drawn) == [("a × b", 0.5), ("a × c", 0.2)]
-    assert "Not shown, because not finite: 2 of 4 values" in subtitle(drawn)
+    assert "Not shown, because not finite or beyond ±1e300: 2 of 4 values" in subtitle(drawn)
 
 
 def test_nothing_finite_still_makes_a_plot_that_says_so(
@@ -187,7 +187,7 @@ def test_nothing_finite_still_makes_a_plot_that_says_so(
 ) -> None:
     drawn = named(overall=(statistic("a", np.nan),))["overall"]
 
-    assert "Not shown, because not finite: 1 of 1 values" in subtitle(drawn)
+    assert "Not shown, because not finite or beyond ±1e300: 1 of 1 values" in subtitle(drawn)
     assert draw(drawn)
 
 

@@ -240,7 +240,7 @@ def test_what_is_not_finite_is_left_out_and_said(check_readable: Check) -> None:
     plot = drawn([[1, np.inf, 3], [1, 2, 3]], [1, 2, 3])
 
     assert rows(plot, mean=False)[0]["values"] == [1, None, 3]
-    assert "Not shown, because not finite: 1 of 6 values" in subtitle(plot)
+    assert "Not shown, because not finite or beyond ±1e300: 1 of 6 values" in subtitle(plot)
     check_readable(plot)
 
 

@@ -273,13 +273,17 @@ type IndividualConditionalExpectationCurves struct {
 	// The rows that the curves belong to, counted from 0 in the table.
 	RowIndices []int32 `protobuf:"varint,3,rep,packed,name=row_indices,json=rowIndices,proto3" json:"row_indices,omitempty"`
 	// For each of these rows the groups that it belongs to, joined by " / "; empty
-	// where there are no group columns.
+	// where there are no group columns. Of two columns, a group that holds " / "
+	// itself is in quotation marks.
 	Groups []string `protobuf:"bytes,4,rep,name=groups,proto3" json:"groups,omitempty"`
 	// Predictions, or their difference from the middle point of the grid where
 	// centred, in the unit of the output: row-major, rows × grid points × outputs.
 	Values []float64 `protobuf:"fixed64,5,rep,packed,name=values,proto3" json:"values,omitempty"`
 	// The features varied: one, or those varied together.
-	Features      []string `protobuf:"bytes,6,rep,name=features,proto3" json:"features,omitempty"`
+	Features []string `protobuf:"bytes,6,rep,name=features,proto3" json:"features,omitempty"`
+	// For each of these rows its group by each group column, one by one: row-major,
+	// rows × group columns.
+	GroupLabels   []string `protobuf:"bytes,7,rep,name=group_labels,json=groupLabels,proto3" json:"group_labels,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -356,6 +360,13 @@ func (x *IndividualConditionalExpectationCurves) GetFeatures() []string {
 	return nil
 }
 
+func (x *IndividualConditionalExpectationCurves) GetGroupLabels() []string {
+	if x != nil {
+		return x.GroupLabels
+	}
+	return nil
+}
+
 var File_onnxplain_v1_individual_conditional_expectation_proto protoreflect.FileDescriptor
 
 const file_onnxplain_v1_individual_conditional_expectation_proto_rawDesc = "" +
@@ -389,7 +400,7 @@ const file_onnxplain_v1_individual_conditional_expectation_proto_rawDesc = "" +
 	"\f_group_count\"\x99\x01\n" +
 	"&IndividualConditionalExpectationResult\x12!\n" +
 	"\foutput_names\x18\x01 \x03(\tR\voutputNames\x12L\n" +
-	"\x06curves\x18\x02 \x03(\v24.onnxplain.v1.IndividualConditionalExpectationCurvesR\x06curves\"\xd9\x01\n" +
+	"\x06curves\x18\x02 \x03(\v24.onnxplain.v1.IndividualConditionalExpectationCurvesR\x06curves\"\xfc\x01\n" +
 	"&IndividualConditionalExpectationCurves\x12\x18\n" +
 	"\afeature\x18\x01 \x01(\tR\afeature\x12(\n" +
 	"\x04grid\x18\x02 \x03(\v2\x14.onnxplain.v1.ColumnR\x04grid\x12\x1f\n" +
@@ -397,7 +408,8 @@ const file_onnxplain_v1_individual_conditional_expectation_proto_rawDesc = "" +
 	"rowIndices\x12\x16\n" +
 	"\x06groups\x18\x04 \x03(\tR\x06groups\x12\x16\n" +
 	"\x06values\x18\x05 \x03(\x01R\x06values\x12\x1a\n" +
-	"\bfeatures\x18\x06 \x03(\tR\bfeaturesB\xcd\x01\n" +
+	"\bfeatures\x18\x06 \x03(\tR\bfeatures\x12!\n" +
+	"\fgroup_labels\x18\a \x03(\tR\vgroupLabelsB\xcd\x01\n" +
 	"\x10com.onnxplain.v1B%IndividualConditionalExpectationProtoP\x01ZAgithub.com/onnxplain/onnxplain/clients/go/onnxplainv1;onnxplainv1\xa2\x02\x03OXX\xaa\x02\fOnnxplain.V1\xca\x02\fOnnxplain\\V1\xe2\x02\x18Onnxplain\\V1\\GPBMetadata\xea\x02\rOnnxplain::V1b\x06proto3"
 
 var (

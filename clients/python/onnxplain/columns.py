@@ -76,6 +76,12 @@ def _is_numeric(kind: pa.DataType) -> bool:
     )
 
 
-def feature_column(feature: str, own: Sequence[str]) -> str:
-    """Name the column of a feature in a table that has columns of its own."""
-    return f"{feature} (feature)" if feature in own else feature
+def feature_columns(features: Sequence[str], own: Sequence[str]) -> list[str]:
+    """Name the columns of features in a table that has columns of its own, none twice."""
+    names: list[str] = []
+    for feature in features:
+        name = feature
+        while name in own or name in names:
+            name = f"{name} (feature)"
+        names.append(name)
+    return names

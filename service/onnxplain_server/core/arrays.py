@@ -52,6 +52,22 @@ def sorted_distinct(values: Array) -> Array:
     return distinct
 
 
+def unit_of_squares(values: Array) -> Vector:
+    """Return the power of two by which each column, (n, n_columns), is divided for its squares.
+
+    Sums of squares of what is left neither exceed float64 nor vanish. It is 1 but for numbers near
+    the ends of float64, and no division by it rounds a number that is not tiny beside the others.
+    """
+    largest = np.abs(np.where(np.isfinite(values), values, 0.0)).max(axis=0, initial=0.0)
+    exponents = np.frexp(largest)[1] - 1
+    is_usual = (np.abs(exponents) < _USUAL_EXPONENT) | (largest == 0)
+    unit: Vector = np.ldexp(1.0, np.where(is_usual, 0, exponents))
+    return unit
+
+
+_USUAL_EXPONENT = 400
+"""Of numbers up to 1e120, whose squares times the number of rows of any table are finite."""
+
 _HEADER = struct.Struct("<4sBB")
 _MAGIC = b"ONXP"
 _VERSION = 1

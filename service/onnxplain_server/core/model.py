@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
@@ -104,6 +104,17 @@ class Note:
 
     code: str
     message: str
+
+
+def distinct_names(names: Iterable[str]) -> tuple[str, ...]:
+    """Number names that are equal: "a" and "a (2)"."""
+    unique: dict[str, None] = {}
+    for name in names:
+        number, candidate = 1, name
+        while candidate in unique:
+            number, candidate = number + 1, f"{name} ({number + 1})"
+        unique[candidate] = None
+    return tuple(unique)
 
 
 def unremembered(model: Model) -> Model:

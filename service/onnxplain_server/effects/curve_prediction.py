@@ -242,8 +242,8 @@ class CurvePredictor:
             return self._predictor.predict_rows(self._background.features, columns)
 
         predictions = np.concatenate(self._predictor.in_parallel(predict_block, spans))
-        sums = predictions.reshape(n, n_points, -1).sum(axis=0)
-        self.check(sums, features, points)
+        finite = np.isfinite(predictions).reshape(n, n_points, -1).all(axis=0)
+        self.check(np.where(finite, 0.0, np.nan), features, points)
         return predictions
 
     def permuted(self, features: Sequence[int], permutations: Sequence[Indices]) -> list[Matrix]:

@@ -13,6 +13,7 @@ import numpy as np
 
 from onnxplain_server.core.arrays import Array, Vector
 from onnxplain_server.effects.column_values import ColumnDistribution, SortedColumn
+from onnxplain_server.effects.quantiles import even_steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,15 +138,8 @@ def _dense(column: ColumnDistribution, layout: GridLayout, size: int) -> Vector:
     low, high = _ends(column, layout)
     [common] = column.quantiles(np.array([layout.trim_lower])).tolist()
     if common in {low, high}:
-        return _even(low, high, size)
-    return np.unique([*_even(low, high, max(size - 1, 2)), common])
-
-
-def _even(low: float, high: float, size: int) -> Vector:
-    """Return distinct points at even steps; of a range beyond float64, by its half."""
-    if math.isfinite(high - low):
-        return np.unique(np.linspace(low, high, size))
-    return np.unique(2 * np.linspace(low / 2, high / 2, size))
+        return even_steps(low, high, size)
+    return np.unique([*even_steps(low, high, max(size - 1, 2)), common])
 
 
 def _ends(column: ColumnDistribution, layout: GridLayout) -> tuple[float, float]:

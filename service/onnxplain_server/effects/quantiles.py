@@ -1,4 +1,4 @@
-"""Quantiles of types 1 and 7 (R), and binning by quantiles.
+"""Quantiles of types 1 and 7 (R), binning by quantiles, and even steps between numbers.
 
 Hyndman and Fan (1996), "Sample Quantiles in Statistical Packages",
 The American Statistician 50(4), 361-365.
@@ -6,10 +6,13 @@ The American Statistician 50(4), 361-365.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from onnxplain_server.core.arrays import Indices, Vector
 
+_LARGE, _LARGEST = 1e307, float(np.finfo(np.float64).max)
 _FUZZ = 4 * float(np.finfo(np.float64).eps)
 """Tolerance of R's `quantile(type = 1)`; without it, 0.01 · 100 may miss its rank."""
 
@@ -47,8 +50,9 @@ def to_bin_midpoints(values: Vector, bin_count: int) -> Vector:
 
     The edges are quantiles of type 7; bins include their lower edge, and the last bin its upper
     edge too. Values with at most `bin_count` distinct ones (missing counts as one) are returned
-    unchanged, and missing ones stay missing. So does a value at which quantiles coincide, as that
-    of most rows does: the values below and above it share the other bins by their numbers.
+    unchanged; missing and infinite ones stay as they are. So does a value at which quantiles
+    coincide, as that of most rows does: the values below and above it share the other bins by
+    their numbers.
 
     Parameters
     ----------
@@ -58,9 +62,13 @@ def to_bin_midpoints(values: Vector, bin_count: int) -> Vector:
     """
     if len(np.unique(values)) <= bin_count:
         return values
-    known = ~np.isnan(values)
+    known = np.isfinite(values)
+    if not known.any():
+        return values
+    # A quarter: sums and differences of numbers at the ends of float64 exceed it.
+    unit = 4.0 if np.abs(values[known]).max() > _LARGE else 1.0
     binned = values.copy()
-    binned[known] = _binned(values[known], bin_count)
+    binned[known] = unit * _binned(values[known] / unit, bin_count)
     return binned
 
 
@@ -97,3 +105,26 @@ def shared_out(total: int, sizes: Vector | Indices) -> Indices:
     largest = np.argsort(np.floor(ideal) - ideal, kind="stable")
     shares[largest[: total - shares.sum()]] += 1
     return shares
+
+
+def even_steps(low: float, high: float, size: int) -> Vector:
+    """Return distinct numbers at even steps; of a range beyond float64, by its half."""
+    if math.isfinite(high - low):
+        return np.unique(np.linspace(low, high, size))
+    return np.unique(2 * np.linspace(low / 2, high / 2, size))
+
+
+def even_histogram(
+    values: Vector, bin_count: int, weights: Vector | None = None
+) -> tuple[Vector, Vector]:
+    """Count finite values in bins of one width: counts, (n_bins,), and borders, (n_bins + 1,).
+
+    There are fewer bins where so many have no width.
+    """
+    low, high = float(values.min()), float(values.max())
+    borders = even_steps(low, high, bin_count + 1)
+    if len(borders) < 2:
+        half = max(0.5, 1e-3 * abs(low))
+        borders = even_steps(max(low - half, -_LARGEST), min(low + half, _LARGEST), bin_count + 1)
+    counts, _ = np.histogram(values, borders, weights=weights)
+    return counts.astype(np.float64), borders

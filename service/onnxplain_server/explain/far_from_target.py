@@ -115,8 +115,9 @@ def _has_skill(comparison: Comparison, actual: Matrix, predicted: Matrix, weight
     """
     if comparison.one_hot_target and _ranks(actual, predicted, weights):
         return True
-    losses = _losses(comparison, actual, predicted, weights)
-    return any(_is_better(own, of_constant, weights) for own, of_constant in losses)
+    with np.errstate(over="ignore", invalid="ignore"):  # a loss beyond float64 shows no skill
+        losses = _losses(comparison, actual, predicted, weights)
+        return any(_is_better(own, of_constant, weights) for own, of_constant in losses)
 
 
 def _losses(

@@ -169,8 +169,8 @@ class Sample:
             message = (
                 f"Infinite values: {'; '.join(found[:_LISTED_INFINITE])}"
                 f"{' and other features' * (len(found) > _LISTED_INFINITE)}. The model is asked "
-                "about them as they are, and grids are laid over the others. If they stand for "
-                "something else, replace them or leave these rows out."
+                "about them as they are, and grids are laid over the others, if any. If they stand "
+                "for something else, replace them or leave these rows out."
             )
             yield Note("INFINITE_VALUES", message)
 

@@ -15,11 +15,11 @@ from onnxplain_server.plots.elements.labels import (
     clean,
     distinguish,
     shorten,
-    shorten_inside,
+    shorten_apart,
     spell_interval,
 )
 from onnxplain_server.plots.elements.naming import in_units_of, spoken
-from onnxplain_server.plots.elements.number_formats import spell_beside
+from onnxplain_server.plots.elements.number_formats import NOT_SHOWN, drawable, spell_beside
 from onnxplain_server.plots.elements.ranking import MOST_BARS, each
 from onnxplain_server.plots.elements.style import MOST_SERIES
 
@@ -73,10 +73,10 @@ def _worst(result: Result, values: Vector, limit: int) -> list[int]:
 def _bars(
     names: Sequence[str], outputs: Sequence[str], columns: Sequence[int], values: Matrix
 ) -> Bars:
-    full_names = distinguish(names)
+    full_names, values = distinguish(names), drawable(values)
     return Bars(
         names=full_names,
-        labels=distinguish(shorten_inside(name, _LABEL_LENGTH) for name in full_names),
+        labels=shorten_apart(full_names, _LABEL_LENGTH),
         outputs=tuple(outputs),
         columns=tuple(columns),
         values=values,
@@ -114,5 +114,5 @@ def _left_out(result: Result, bars: Bars, grouped: bool) -> list[str]:
     if outputs < len(result.output_names):
         remarks.append(f"{outputs} worst of {len(result.output_names)} outputs")
     if bars.broken:
-        remarks.append(f"Not shown, because not finite: {bars.broken} of {bars.values.size} values")
+        remarks.append(f"{NOT_SHOWN}: {bars.broken} of {bars.values.size} values")
     return remarks

@@ -18,11 +18,10 @@ from onnxplain_server.plots import knockoffs
 from onnxplain_server.plots.elements.bars import BarTitles, ErrorBars, draw
 from onnxplain_server.plots.elements.chart import Plot, finish, tooltip
 from onnxplain_server.plots.elements.labels import (
-    clean,
     distinguish,
     enumerate_words,
-    shorten,
-    shorten_inside,
+    short_names,
+    shorten_apart,
 )
 from onnxplain_server.plots.elements.number_formats import data_number
 from onnxplain_server.plots.elements.plane import circles, extent_of, labels, spokes
@@ -80,7 +79,7 @@ def _plane(result: Result) -> Plot:
     plane = extent_of(points)
     rows = _dots(result, chosen, points, names)
     colour = _colour(result.angles[chosen])
-    short = [shorten_inside(name, 42) for name in names]
+    short = shorten_apart(names, 42)
     dots = {
         "data": {"values": rows},
         "params": [{"name": "zoom", "select": "interval", "bind": "scales"}],
@@ -153,7 +152,8 @@ def _colour(angles: Matrix) -> Spec:
 
 
 def _finding(result: Result) -> str:
-    first, *others = (shorten(clean(result.features[j]), 24) for j in _longest(result, 3))
+    longest = [result.features[j] for j in _longest(result, 3)]
+    first, *others = short_names(longest, 24).values()
     return f"{first} is longest, then {enumerate_words(others)}"
 
 
@@ -175,8 +175,9 @@ def _trust(result: Result) -> str:
     embedding, spread = result.embedding, result.stability
     parts = [
         ("explained variance", f"{embedding.variance_ratio:.0%}", is_coarse(embedding)),
-        ("singular gap", f"{embedding.gap:.2f}", is_ill_determined(embedding)),
     ]
+    if np.isfinite(embedding.gap):
+        parts.append(("singular gap", f"{embedding.gap:.2f}", is_ill_determined(embedding)))
     if result.fit is not None:
         fidelity = result.fit.fidelity
         parts.append(("fidelity of the forest", f"{fidelity:.2f}", fidelity < FAITHFUL))
@@ -216,7 +217,7 @@ def _heat_map(result: Result) -> Plot:
     places = np.sort(longest)
     places = places[similarity_order(interchange.similarity[np.ix_(places, places)])]
     order = interchange.features[places]
-    names = distinguish(shorten_inside(clean(result.features[j]), 42) for j in order)
+    names = tuple(short_names((result.features[j] for j in order), 42).values())
     cells = interchange.similarity[np.ix_(places, places)]
     interchangeable = {(pair.first, pair.second) for pair in result.interchangeable}
     rows = [
@@ -291,9 +292,7 @@ def _interchangeable(result: Result) -> str:
     pairs = result.interchangeable
     if not pairs:
         return "No two features are shown to stand in for each other"
-    texts = [
-        " and ".join(shorten(clean(result.features[j]), 24) for j in (pair.first, pair.second))
-        for pair in pairs[:_MAX_PAIRS]
-    ]
+    names = [(result.features[pair.first], result.features[pair.second]) for pair in pairs]
+    texts = [" and ".join(short_names(both, 24).values()) for both in names[:_MAX_PAIRS]]
     more = f"; and {len(pairs) - _MAX_PAIRS} more" if len(pairs) > _MAX_PAIRS else ""
     return f"Could stand in for each other (dots): {'; '.join(texts)}{more}"

@@ -9,8 +9,9 @@ import numpy as np
 
 from onnxplain_server.core.arrays import Array, Cube, Indices, Matrix
 from onnxplain_server.methods.individual_conditional_expectation import Curves, Result, center_index
+from onnxplain_server.plots.axes.layout import Axis, lay_axis
+from onnxplain_server.plots.axes.number_line import NumberLine
 from onnxplain_server.plots.elements import bundles
-from onnxplain_server.plots.elements.axes import Axis, NumberLine, lay_axis
 from onnxplain_server.plots.elements.bundles import Bundle
 from onnxplain_server.plots.elements.chart import Plot, finish
 from onnxplain_server.plots.elements.curves import Legend
@@ -21,7 +22,12 @@ from onnxplain_server.plots.elements.labels import (
     shorten,
 )
 from onnxplain_server.plots.elements.naming import spoken
-from onnxplain_server.plots.elements.number_formats import is_flat, spell_on_scale
+from onnxplain_server.plots.elements.number_formats import (
+    NOT_SHOWN,
+    drawable,
+    is_flat,
+    spell_on_scale,
+)
 from onnxplain_server.plots.elements.selection import comparable, most_moved
 from onnxplain_server.plots.elements.splits import Split, no_split, split
 from onnxplain_server.plots.elements.style import MOST_SERIES
@@ -94,7 +100,7 @@ def _draw(curves: Curves, result: Result) -> Plot:
 def _axis(curves: Curves, view: _View) -> tuple[Axis, list[str]]:
     (feature,), (grid,) = curves.features, curves.grid
     means = view.values.mean(axis=0)
-    effects = means[:, int(np.argmax(np.ptp(means, axis=0)))]
+    effects = means[:, _widest(means)]
     limit = _MAX_STEPS if curves.is_stepped else _MAX_POINTS
     limit = _MAX_CATEGORIES if grid.dtype.kind in "OU" else limit
     return lay_axis(
@@ -104,7 +110,7 @@ def _axis(curves: Curves, view: _View) -> tuple[Axis, list[str]]:
 
 def _view(curves: Curves, result: Result) -> _View:
     """Choose outputs and groups, and the rows of these groups."""
-    columns = most_moved(curves.values.reshape(-1, len(result.output_names)))
+    columns = most_moved(drawable(curves.values.reshape(-1, len(result.output_names))))
     colours = _split(result, 0, MOST_SERIES)
     panels = _split(result, 1, max(1, _MAX_PANELS // len(columns)))
     shown = np.flatnonzero((colours.codes >= 0) & (panels.codes >= 0))
@@ -112,7 +118,7 @@ def _view(curves: Curves, result: Result) -> _View:
         outputs=tuple(distinguish(result.output_names)[column] for column in columns),
         grid=curves.grid[0],
         rows=result.row_indices[shown],
-        values=curves.values[shown][:, :, columns],
+        values=drawable(curves.values[shown][:, :, columns]),
         colours=replace(colours, codes=colours.codes[shown]),
         panels=replace(panels, codes=panels.codes[shown]),
     )
@@ -167,21 +173,29 @@ def _zero(view: _View, axis: Axis, centered: bool) -> str:
 def _finding(view: _View, axis: Axis) -> Iterator[str]:
     """Return sentences on the extremes of the mean, and on the agreement of single curves."""
     means = view.values.mean(axis=0)
-    column = int(np.argmax(np.ptp(means, axis=0)))
+    column = _widest(means)
     mean, curves = means[:, column], view.values[:, :, column]
     subject = f"{shorten(view.outputs[column])} moves most, on" if len(view.outputs) > 1 else "On"
+    if not np.isfinite(mean).all():
+        yield "Some predictions are not finite, or too large for this picture"
+        return
     if is_flat(curves):
         yield "The predictions stay the same"
     elif is_flat(mean):
         yield f"{subject} average the prediction stays the same"
     else:
         low, high = (
-            f"{spell_on_scale(mean[at], mean)} at {shorten(axis.text(view.grid[at]))}"
+            f"{spell_on_scale(mean[at], mean)} at {axis.text(view.grid[at])}"
             for at in (int(np.argmin(mean)), int(np.argmax(mean)))
         )
         yield f"{subject} average: lowest {low}; highest {high}"
     if isinstance(axis, NumberLine):
         yield from _agreement(view.grid, curves)
+
+
+def _widest(means: Matrix) -> int:
+    """Return the output whose mean curve has the widest range: (n_points, n_outputs)."""
+    return int(np.argmax(np.nan_to_num(np.ptp(means, axis=0))))
 
 
 def _agreement(grid: Array, curves: Matrix) -> Iterator[str]:
@@ -218,4 +232,4 @@ def _left_out(view: _View, result: Result) -> Iterator[str]:
         yield f"{count} outputs, those that move most"
     broken = int((~np.isfinite(view.values)).sum())
     if broken:
-        yield f"Not shown, because not finite: {broken} of {view.values.size} values"
+        yield f"{NOT_SHOWN}: {broken} of {view.values.size} values"

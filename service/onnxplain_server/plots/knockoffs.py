@@ -8,7 +8,7 @@ import numpy as np
 
 from onnxplain_server.methods.feature_vectors.knockoff_test import KnockoffCheck
 from onnxplain_server.plots.elements.chart import Plot, finish, tooltip
-from onnxplain_server.plots.elements.labels import distinguish, shorten_inside
+from onnxplain_server.plots.elements.labels import distinguish, shorten_apart
 from onnxplain_server.plots.elements.number_formats import data_number
 from onnxplain_server.plots.elements.plane import PlaneExtent, circles, extent_of, labels
 from onnxplain_server.plots.elements.style import (
@@ -47,7 +47,7 @@ def _pairs(check: KnockoffCheck, features: Sequence[str]) -> Plot:
         }
         for place, point in enumerate(points)
     ]
-    short = [shorten_inside(name, 42) for name in names]
+    short = shorten_apart(names, 42)
     layers = [
         circles(plane, (0.25, 0.5, 0.75, 1.0)),
         _links(rows, plane),

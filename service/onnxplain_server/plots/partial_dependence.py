@@ -14,21 +14,17 @@ import numpy as np
 from onnxplain_server.core.arrays import Array, Vector
 from onnxplain_server.methods.partial_dependence import Result
 from onnxplain_server.plots import shared_curves
+from onnxplain_server.plots.axes.layout import Axis, Categories
+from onnxplain_server.plots.axes.missing_values import distinct, key
+from onnxplain_server.plots.axes.number_line import NumberLine
+from onnxplain_server.plots.axes.view_axes import axis_of, span
 from onnxplain_server.plots.elements import curves, surfaces
-from onnxplain_server.plots.elements.axes import (
-    Axis,
-    Categories,
-    NumberLine,
-    distinct,
-    key,
-)
 from onnxplain_server.plots.elements.chart import Plot, finish
 from onnxplain_server.plots.elements.labels import distinguish, identifiers, shorten
 from onnxplain_server.plots.elements.naming import spoken
 from onnxplain_server.plots.elements.number_formats import is_flat, spell_on_scale
 from onnxplain_server.plots.elements.selection import Piece, View, views
 from onnxplain_server.plots.elements.style import Spec
-from onnxplain_server.plots.elements.view_axes import axis_of, span
 
 _MAX_PANELS = 12
 _MAX_POINTS, _MAX_CATEGORIES, _MAX_CELLS = 400, 40, 50  # along one axis
@@ -180,11 +176,12 @@ def _finish(stem: str, title: str, remarks: list[str], body: Spec) -> Plot:
 
 def _finding(view: View, axes: tuple[Axis, ...]) -> str:
     """Return a sentence on the extremes of the curve or surface that moves most."""
-    if not any(np.isfinite(piece.values).any() for piece in view.pieces):
-        return "No average prediction is finite"
-    if all(is_flat(piece.values) for piece in view.pieces):
+    pieces = [piece for piece in view.pieces if np.isfinite(piece.values).any()]
+    if not pieces:
+        return "No average prediction is finite, or small enough for this picture"
+    if all(is_flat(piece.values) for piece in pieces):
         return "The average prediction stays the same"
-    widest = view.pieces[int(np.argmax([span(piece.values) for piece in view.pieces]))]
+    widest = pieces[int(np.argmax([span(piece.values) for piece in pieces]))]
     low, high = (
         f"{spell_on_scale(widest.values[at], widest.values)} at {_point_text(widest, axes, at)}"
         for at in (_finite_argmax(-widest.values), _finite_argmax(widest.values))
@@ -199,7 +196,7 @@ def _finite_argmax(values: Vector) -> int:
 
 
 def _point_text(piece: Piece, axes: tuple[Axis, ...], at: int) -> str:
-    places = [shorten(axis.text(grid[at])) for axis, grid in zip(axes, piece.grid, strict=True)]
+    places = [axis.text(grid[at]) for axis, grid in zip(axes, piece.grid, strict=True)]
     if len(axes) == 1:
         return places[0]
     titles = [shorten(axis.title, 30) for axis in axes]

@@ -7,15 +7,16 @@ from collections.abc import Sequence
 import numpy as np
 
 from onnxplain_server.core.arrays import Array, Vector
+from onnxplain_server.plots.axes.layout import Axis, Categories
+from onnxplain_server.plots.axes.missing_values import is_missing
+from onnxplain_server.plots.axes.view_axes import axis_of
 from onnxplain_server.plots.claims.leaders import leaders
-from onnxplain_server.plots.elements.axes import Axis, Categories, is_missing
 from onnxplain_server.plots.elements.chart import Plot, finish, tooltip
 from onnxplain_server.plots.elements.curves import Legend, colour_channel, joining
-from onnxplain_server.plots.elements.labels import enumerate_words, shorten
-from onnxplain_server.plots.elements.number_formats import data_number, scale_format
+from onnxplain_server.plots.elements.labels import enumerate_words, short_names, shorten
+from onnxplain_server.plots.elements.number_formats import data_number, is_flat, scale_format
 from onnxplain_server.plots.elements.selection import View
 from onnxplain_server.plots.elements.style import PLAIN_COLOUR, Spec
-from onnxplain_server.plots.elements.view_axes import axis_of
 
 _MAX_PANELS = 9
 _MAX_POINTS, _MAX_CATEGORIES = 200, 12
@@ -51,7 +52,7 @@ def plots(views: Sequence[View], samples: dict[str, Array]) -> tuple[Plot, ...]:
 def _panel(view: View, axis: Axis, values: Vector, legend: Legend) -> Spec:
     number_format = scale_format(values)
     low, high = np.nanmin(values), np.nanmax(values)
-    margin = _MARGIN * (high - low) or abs(low) or 1.0
+    margin = (abs(low) or 1.0) if is_flat(values) else _MARGIN * (high - low)
     scale = {"domain": [data_number(low - margin), data_number(high + margin)], "nice": False}
     value = {
         "field": "value",
@@ -109,7 +110,10 @@ def _of_output(views: Sequence[View]) -> str:
 
 def _finding(views: Sequence[View]) -> str:
     """Name the curves with the widest ranges, which also come first."""
-    names = [shorten(view.features[0], 30) for view in views[:3]]
+    moved = [view for view in views if not all(is_flat(piece.values) for piece in view.pieces)]
+    if not moved:
+        return "The average prediction stays the same over each of them"
+    names = [*short_names((view.features[0] for view in moved[:3]), 30).values()]
     widest = np.array([max(_spans(view)) for view in views])
     if len(leaders(widest)) > 1:
         return "No range is wider than all others"

@@ -13,10 +13,17 @@ from onnxplain.v1.individual_conditional_expectation_pb2 import (
 from onnxplain.v1.interactions_pb2 import InteractionsResult, InteractionStatistic
 from onnxplain.v1.partial_dependence_pb2 import PartialDependenceCurve, PartialDependenceResult
 
-from onnxplain_server.core.arrays import Matrix
+from onnxplain_server.core.arrays import Matrix, Vector
+from onnxplain_server.methods.groups import free_label
 from onnxplain_server.plots.claims.pair_coverage import pair_coverage
 from onnxplain_server.plots.elements.labels import clean, distinguish
-from onnxplain_server.plots.elements.number_formats import spell, spell_beside
+from onnxplain_server.plots.elements.number_formats import (
+    not_finite,
+    scale_format,
+    spell,
+    spell_apart,
+    spell_beside,
+)
 from onnxplain_server.plots.elements.selection import ascending
 from onnxplain_server.report.finding import (
     Finding,
@@ -120,7 +127,9 @@ def of_individual(result: IndividualConditionalExpectationResult) -> Iterator[Fi
         Heading("largest change", is_number=True),
         Heading("in row", is_number=True),
     )
-    ranked = sorted(result.curves, key=lambda c: -float(row_changes(c, outputs).sum(axis=1).mean()))
+    with np.errstate(over="ignore"):
+        sizes = [-float(row_changes(c, outputs).sum(axis=1).mean()) for c in result.curves]
+    ranked = [result.curves[place] for place in np.argsort(sizes, kind="stable")]
     rows = [row for curves in ranked for row in _individual(curves, outputs)]
     shown, left_out = truncate(rows, 1, "further rows")
     yield Finding(
@@ -209,11 +218,24 @@ def grid_point(curve: PartialDependenceCurve, index: int, *, with_name: bool = F
     texts = []
     for column in curve.grid:
         if column.strings:
-            text = clean(column.strings[index]) if column.strings[index] else "missing"
+            text = _grid_text(column.strings[index], column.strings)
         else:
-            text = number(column.numbers[index], np.array(column.numbers), "missing")
+            text = _grid_number(column.numbers[index], np.array(column.numbers))
         texts.append(f"{clean(column.name)} = {text}" if with_name or len(curve.grid) > 1 else text)
     return (" and " if with_name else "; ").join(texts)
+
+
+def _grid_text(text: str, grid: Sequence[str]) -> str:
+    """Write a text of a grid, or what stands for a missing one."""
+    return clean(text) if text else free_label("missing", "no value", set(grid))
+
+
+def _grid_number(value: float, grid: Vector) -> str:
+    """Write a number of a grid, no two of them alike."""
+    if not np.isfinite(value):
+        return "missing" if np.isnan(value) else not_finite(value)
+    others = np.unique(grid[np.isfinite(grid)])
+    return spell_apart(value, others, scale_format(others))
 
 
 def _individual(
@@ -227,18 +249,24 @@ def _individual(
             group_changes = changes[rows, column]
             largest = int(np.argmax(group_changes))
             yield (
-                clean(" and ".join(curves.features or [curves.feature])),
+                joined(curves.features or [curves.feature], " and "),
                 *([clean(group)] if group else []),
                 *if_several(outputs, output),
                 f"{len(rows):,}",
-                spell_beside(float(np.median(group_changes)), changes),
+                spell_beside(_median(group_changes), changes),
                 spell_beside(float(group_changes[largest]), changes),
                 f"{curves.row_indices[rows[largest]]:,}",
             )
 
 
+def _median(values: Vector) -> float:
+    with np.errstate(over="ignore"):
+        return float(np.median(values))
+
+
 def row_changes(curves: IndividualConditionalExpectationCurves, outputs: Sequence[str]) -> Matrix:
     """Return highest minus lowest value of each curve: (n_rows, n_outputs)."""
     shape = (len(curves.row_indices), -1, len(outputs))
-    changes: Matrix = np.ptp(np.array(curves.values).reshape(shape), axis=1)
+    with np.errstate(over="ignore"):
+        changes: Matrix = np.ptp(np.array(curves.values).reshape(shape), axis=1)
     return changes

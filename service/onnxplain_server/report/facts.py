@@ -16,7 +16,7 @@ from onnxplain.v1.explanation_service_pb2 import (
 from onnxplain.v1.model_pb2 import ModelDescription, ModelInput
 
 from onnxplain_server.plots.elements import loss_names
-from onnxplain_server.plots.elements.labels import clean, enumerate_words, shorten
+from onnxplain_server.plots.elements.labels import clean, cut_end, enumerate_words
 from onnxplain_server.plots.elements.number_formats import spell_whole
 from onnxplain_server.report.loss_findings import loss_of
 from onnxplain_server.report.registry import of_method
@@ -106,7 +106,7 @@ def receipt(message: Receipt) -> list[Fact]:
         Fact("may round by call size", _operators(message.size_dependent_operators)),
         Fact("time", f"{message.elapsed.ToTimedelta().total_seconds():.1f} s"),
         Fact("model", _asked_model(message)),
-        Fact("table", shorten(_text(message.table_digest), _DIGEST_LENGTH)),
+        Fact("table", cut_end(_text(message.table_digest), _DIGEST_LENGTH)),
         Fact("onnxplain", _text(message.server_version)),
         *(Fact(_text(name), _text(v)) for name, v in sorted(message.library_versions.items())),
     ]
@@ -116,10 +116,10 @@ def receipt(message: Receipt) -> list[Fact]:
 def _asked_model(message: Receipt) -> str:
     """Name a model by its digest, or a remote one by its address."""
     if not message.HasField("remote_model"):
-        return shorten(_text(message.model_digest), _DIGEST_LENGTH) or "none"
+        return cut_end(_text(message.model_digest), _DIGEST_LENGTH) or "none"
     remote = message.remote_model
     words = [remote.name, remote.version and f"version {remote.version}", f"at {remote.uri}"]
-    digest = shorten(remote.probe_digest, _DIGEST_LENGTH)
+    digest = cut_end(remote.probe_digest, _DIGEST_LENGTH)
     return _text(f"{' '.join(filter(None, words))}, whose answers to probe rows are {digest}")
 
 
@@ -157,7 +157,7 @@ def rows(explanation: Explanation) -> str:
 def options(explanation: Explanation) -> str:
     """Write the options of a method, defaults filled in, as JSON in one line; long ones cut."""
     document = json_format.MessageToDict(explanation.options)
-    return shorten(_text(json.dumps(document, ensure_ascii=False)), _OPTIONS_LENGTH)
+    return cut_end(_text(json.dumps(document, ensure_ascii=False)), _OPTIONS_LENGTH)
 
 
 def group_columns(explanation: Explanation) -> list[str]:

@@ -9,8 +9,8 @@ from typing import TypeVar
 import numpy as np
 
 from onnxplain_server.core.arrays import Vector
-from onnxplain_server.plots.elements.labels import clean
-from onnxplain_server.plots.elements.number_formats import scale_format, spell
+from onnxplain_server.plots.elements.labels import clean, quoted
+from onnxplain_server.plots.elements.number_formats import not_finite, scale_format, spell
 
 MAX_ROWS = 30
 """Largest number of rows of a table; the JSON has all."""
@@ -70,8 +70,8 @@ def truncate(entries: Sequence[_Entry], width: int, kind: str) -> tuple[Sequence
 
 
 def joined(features: Sequence[str], sign: str = " × ") -> str:
-    """Join the names of features."""
-    return sign.join(clean(name) for name in features)
+    """Join the names of features; those that hold the sign are in quotation marks."""
+    return sign.join(quoted(clean(name), sign) for name in features)
 
 
 def if_several(outputs: Sequence[str], cell: _Entry) -> tuple[_Entry, ...]:
@@ -79,9 +79,9 @@ def if_several(outputs: Sequence[str], cell: _Entry) -> tuple[_Entry, ...]:
     return (cell,) if len(outputs) > 1 else ()
 
 
-def number(value: float, others: Vector, absent: str = "no number") -> str:
+def number(value: float, others: Vector) -> str:
     """Format a number with the precision of the others' scale."""
-    return spell(value, scale_format(others)) if np.isfinite(value) else absent
+    return spell(value, scale_format(others)) if np.isfinite(value) else not_finite(value)
 
 
 def unit(outputs: Sequence[str]) -> str:

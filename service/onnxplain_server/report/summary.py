@@ -22,6 +22,7 @@ _FORBIDDEN: Mapping[str, frozenset[str]] = MappingProxyType({
     "INFINITE_LOSS": _LOSSES | {"swarm"},
     "ZERO_BASELINE": frozenset({"permutation_importance"}),
     "KNOTS_TOO_FEW": frozenset({"interactions", "partial_dependence"}),
+    "SQUARES_OUT_OF_RANGE": frozenset({"interactions"}),
     "TARGET_AS_NUMBERS": frozenset({"feature_vectors", "firm"}),
     "SLOPE_BLIND": frozenset({"firm"}),
     "TAYLOR_BLIND": frozenset({"firm"}),

@@ -109,8 +109,9 @@ def _basis(result: FeatureVectorsResult) -> Finding:
         ("paths", f"{result.sentence_count:,} of {result.tree_count:,} trees"),
         ("explained variance", f"{result.explained_variance_ratio:.1%}"),
         ("explained energy", f"{result.explained_energy_ratio:.1%}"),
-        ("last singular value over the next", f"{result.singular_gap:.2f}"),
     ]
+    if np.isfinite(result.singular_gap):
+        facts.append(("last singular value over the next", f"{result.singular_gap:.2f}"))
     if result.HasField("forest"):
         fidelity = f"{result.forest.fidelity:.3f} at depth {result.forest.depth}"
         facts.append(("fidelity of the forest grown", fidelity))

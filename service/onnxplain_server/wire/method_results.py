@@ -9,6 +9,7 @@ from onnxplain.v1 import firm_pb2
 
 from onnxplain_server.core.arrays import Array
 from onnxplain_server.methods.registry import SEQUENCES, Result, method_of
+from onnxplain_server.plots.elements.labels import quoted
 from onnxplain_server.wire import message_fields
 from onnxplain_server.wire.message_fields import Values, WriteExceptions
 from onnxplain_server.wire.table import to_columns
@@ -38,7 +39,7 @@ def _interval(spread: object, *names: str) -> Values:
 
 
 def _individual(result: ice.Result) -> Values:
-    groups = [" / ".join(labels) for labels in zip(*result.groups, strict=True)]
+    labels = [*zip(*result.groups, strict=True)]
     return {
         "curves": [
             {
@@ -46,12 +47,19 @@ def _individual(result: ice.Result) -> Values:
                 "features": curves.features,
                 "grid": to_columns(curves.features, curves.grid),
                 "row_indices": result.row_indices,
-                "groups": groups or [""] * len(result.row_indices),
+                "groups": [*map(_joined, labels)] or [""] * len(result.row_indices),
+                "group_labels": [label for own in labels for label in own],
                 "values": curves.values,
             }
             for curves in result.curves
         ]
     }
+
+
+def _joined(labels: tuple[str, ...]) -> str:
+    """Join the groups of a row by several columns; no two rows of other groups are alike."""
+    sign = " / "
+    return sign.join(quoted(label, sign) if len(labels) > 1 else label for label in labels)
 
 
 def _firm(result: Any) -> Values:

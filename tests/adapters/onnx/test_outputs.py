@@ -136,6 +136,14 @@ def test_outputs_without_a_declared_type_are_taken_by_what_they_are(build) -> No
     assert load(model.SerializeToString()).output_names == ("y_0", "y_1", "y_2")
 
 
+def test_columns_of_an_output_are_told_from_an_output_of_their_name(build) -> None:
+    """An expression over `y_0` took the last one in silence."""
+    nodes = [build.node("Neg", "X", "y"), build.node("ReduceMax", "X", "y_0", axes=[1])]
+    model = build(nodes, {"y": None, "y_0": None})
+
+    assert load(model.SerializeToString()).output_names == ("y[0]", "y[1]", "y[2]", "y_0")
+
+
 def test_a_declared_shape_that_lies_is_not_believed(build) -> None:
     model = build([build.node("Neg", "X", "y")])
     for size in (1, 9):

@@ -110,6 +110,16 @@ def test_rare_words_share_the_absence_of_all_others() -> None:
     assert rows.values.sum() == 60 * 2 + 4
 
 
+@pytest.mark.parametrize(
+    "numbers", [1e160 * np.arange(6.0), 2.0**60 + np.arange(6) * 2.0**10, 1e-60 * np.arange(6.0)]
+)
+def test_numbers_that_float32_holds_for_one_are_told_apart(numbers) -> None:
+    rows = encode((np.append(numbers, np.nan),))
+
+    assert (np.diff(rows.values[:-1, 0]) > 0).all()
+    assert np.isnan(rows.values[-1, 0])
+
+
 def test_missing_and_infinite_numbers_can_be_learned_from(run) -> None:
     values = np.random.default_rng(0).normal(size=200)
     values[:50], values[50:60] = np.nan, np.inf

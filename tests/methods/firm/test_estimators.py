@@ -8,10 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from onnxplain_server.core.errors import ExplainError
-from onnxplain_server.methods.firm import Covariance, Estimator, Moments, Result
+from onnxplain_server.language import ColumnValues, parse
+from onnxplain_server.methods.firm import Covariance, Estimator, Moments, Options, Result
+from onnxplain_server.methods.firm.binding import bind
 from onnxplain_server.methods.firm.bins import cut, weight_totals
+from onnxplain_server.methods.firm.checks import unmeasured_notes
 from onnxplain_server.methods.firm.covariance import covariance, shrunk
 from onnxplain_server.methods.firm.scores import BinStatistics, bin_statistics, sum_of_squares
+from onnxplain_server.methods.firm.weighted_scores import WeightedScores
 from sklearn.covariance import ledoit_wolf
 
 Firm = Callable[..., Result]
@@ -412,21 +416,57 @@ def test_a_spline_without_residuals_says_so_and_not_that_bins_hold_a_single_row(
     assert np.isfinite(value(kept)), "the cure that the note names"
 
 
-@pytest.mark.filterwarnings("ignore::RuntimeWarning")
-@pytest.mark.parametrize("estimator", [Estimator.BINNED, Estimator.GAUSSIAN])
-def test_an_importance_lost_to_overflow_is_not_blamed_on_few_rows(
-    firm: Firm, estimator: Estimator
+@pytest.mark.parametrize("estimator", list(Estimator))
+@pytest.mark.parametrize("scale", [2.0**1000, 2.0**-1000])
+def test_importances_follow_the_scale_up_to_the_ends_of_float64(
+    firm: Firm, normal, estimator: Estimator, scale: float
 ) -> None:
-    """The columns' squares, or the scores', exceed float64."""
-    x = np.repeat(np.arange(4.0), 25)
-    large = 1e200 * x
-    moments = Moments(("x",), large[:, None], np.ones((1, 1)), Covariance.EMPIRICAL)
+    """Squares of scores and columns would exceed float64, or vanish; a power of two rounds none."""
+    x = np.sign(normal["x"]) if estimator is Estimator.TWO_VALUED else normal["x"]
+    score = np.tanh(x) + normal["u"] / 4
 
-    found = firm({"x": large}, large, ["x"], moments=moments, estimator=estimator)
+    def measured(unit: float) -> Result:
+        moments = Moments(("x",), unit * x[:, None], np.ones((1, 1)), Covariance.EMPIRICAL)
+        asked: dict[str, Any] = {"moments": moments, "estimator": estimator, "repeats": 5}
+        return firm({"x": unit * x}, unit * score, ["x"], **asked)
 
-    assert np.isnan(value(found))
-    assert [note.code for note in found.notes] == ["FIRM_OVERFLOW"]
-    assert "'x'" in found.notes[0].message
+    usual, found = measured(1.0), measured(scale)
+
+    assert value(found) == scale * value(usual) != 0
+    spreads: list[Any] = [one.importances[0].spread for one in (found, usual)]
+    assert spreads[0].standard_errors == scale * spreads[1].standard_errors
+    curves = [one.importances[0].curve for one in (found, usual)]
+    assert curves[0].expected == pytest.approx(scale * curves[1].expected, rel=1e-12)
+    assert found.notes == usual.notes
+    assert found.deviations == scale * usual.deviations
+
+
+@pytest.mark.parametrize("estimator", list(Estimator))
+def test_a_constant_column_has_the_importance_0_and_no_warning_but_that(
+    firm: Firm, normal, estimator: Estimator
+) -> None:
+    """A tenth of rounding is in the mean of 0.1, and the score is not linear in anything."""
+    columns = {"x": np.full(ROWS, 0.1), "z": normal["z"]}
+    rows = np.stack([*columns.values()], axis=1)
+    moments = Moments(("x", "z"), rows, np.array([[3.0], [1.0]]), Covariance.EMPIRICAL)
+
+    found = firm(columns, normal["z"] ** 2, ["x"], moments=moments, estimator=estimator, repeats=3)
+
+    assert value(found) == 0
+    assert [note.code for note in found.notes] == ["CONSTANT_FIRM_FEATURE"]
+
+
+def test_an_importance_lost_to_overflow_is_not_blamed_on_few_rows(normal) -> None:
+    """Sums over blocks are not scaled."""
+    large = 1e200 * normal["x"]
+    columns = ColumnValues({"x": normal["x"]})
+    bound = bind(parse("x", columns.kinds, ""), columns, np.ones(ROWS), Options(), None)
+    with np.errstate(over="ignore", invalid="ignore"):
+        scores = WeightedScores(large[:, None], np.ones(ROWS), None)
+        (note,) = unmeasured_notes([bound], np.array([[np.nan]]), scores)
+
+    assert note.code == "FIRM_OVERFLOW"
+    assert "'x'" in note.message
 
 
 @pytest.mark.parametrize("weights", [[1.0], [1.0, 1e-14], [0.0, 5.0, 0.0]])

@@ -8,13 +8,14 @@ import pytest
 import vl_convert
 from hypothesis import given
 from hypothesis import strategies as st
+from onnxplain_server.plots.elements.bars import labels_of
 from onnxplain_server.plots.elements.labels import (
     clean,
     distinguish,
     enumerate_words,
     identifiers,
     shorten,
-    shorten_inside,
+    shorten_apart,
     spell_interval,
 )
 from onnxplain_server.plots.elements.number_formats import (
@@ -90,7 +91,8 @@ def test_sentences_round_to_a_hundredth_of_the_span() -> None:
 def test_what_others_dwarf_is_almost_nothing_but_zero_is_zero() -> None:
     assert spell_beside(1e-9, np.array([1e-9, 0.1])) == "almost 0"
     assert spell_beside(0.0, np.array([0.0, 0.1])) == "0"
-    assert spell_beside(np.inf, np.array([np.inf, 0.1])) == "no number"
+    assert spell_beside(np.inf, np.array([np.inf, 0.1])) == "infinite"
+    assert spell_beside(np.nan, np.array([np.nan, 0.1])) == "no number"
 
 
 def test_rounding_noise_of_float32_is_flat_and_a_step_is_not() -> None:
@@ -124,10 +126,26 @@ def test_names_that_look_alike_are_numbered() -> None:
 
 
 def test_long_names_are_cut() -> None:
-    assert shorten("a" * 50, 10) == "aaaaaaaaa…"
     assert shorten("short", 10) == "short"
-    assert shorten_inside("colour is red", 10) == "colour…red"
-    assert shorten_inside("colour", 10) == "colour"
+    assert shorten("colour is red", 10) == "colour…red"
+    assert shorten("colour", 10) == "colour"
+
+
+@pytest.mark.parametrize("place", [0, 5, 30, 45, 60])
+def test_long_names_stay_apart_wherever_they_differ(place: int) -> None:
+    names = tuple(f"{'x' * place}{letter}{'x' * (60 - place)}" for letter in "abc")
+
+    short = shorten_apart(names, 42)
+
+    assert len(set(short)) == 3
+    assert all(letter in text for letter, text in zip("abc", short, strict=True))
+    assert max(map(len, short)) <= 42
+
+
+def test_a_joined_name_is_told_from_names_that_are_joined() -> None:
+    alone, joined = labels_of([("a × b", "c"), ("a", "b × c")])
+
+    assert (alone, joined) == ("“a × b” × c", "a × “b × c”")
 
 
 def test_words_are_joined_as_in_a_sentence() -> None:
@@ -166,7 +184,7 @@ def test_any_names_become_distinct_identifiers(stems: list[str]) -> None:
         (0.0, "0"),
         (-2e6, "−2,000,000"),
         (1e300, "1e+300"),
-        (np.inf, "no number"),
+        (np.inf, "infinite"),
     ],
 )
 def test_weights_are_written_in_full(value: float, text: str) -> None:

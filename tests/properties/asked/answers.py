@@ -31,6 +31,12 @@ NAN_BY_CONTRACT = {
 """Fields whose comment in the contract says when they are NaN, without a warning."""
 
 NAN_BY_WARNING = {
+    **{
+        f"interactions.{order}.{part}": {"SQUARES_OUT_OF_RANGE"}
+        for order in ("total", "overall", "pairwise", "threeway", "importance")
+        for part in ("values", "numerators", "denominators")
+    },
+    "interactions.mean_squares": {"SQUARES_OUT_OF_RANGE"},
     "permutation_importance.importances.values": {"INFINITE_LOSS", "ZERO_BASELINE"},
     "firm.importances.values": {"FEW_ROWS"},
     "firm.importances.standard_errors": {"FEW_ROWS"},

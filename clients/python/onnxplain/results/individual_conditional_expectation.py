@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from onnxplain.columns import Values, feature_column, from_column, stack
+from onnxplain.columns import Values, feature_columns, from_column, stack
 from onnxplain.results.plots import Plot
 from onnxplain.results.provenance import RowsUsed
 from onnxplain.results.reading import read
@@ -22,7 +23,8 @@ from onnxplain.v1.individual_conditional_expectation_pb2 import (
 if TYPE_CHECKING:
     import pandas as pd
 
-_OWN_COLUMNS = ("curve", "row_index", "group", "output", "value")
+_OWN_COLUMNS = ("curve", "row_index", "group", "group_1", "group_2", "output", "value")
+_MOST_GROUP_COLUMNS = 2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,7 +41,10 @@ class IndividualConditionalExpectationCurves(Tabular):
     row_indices : (n_rows,)
         Rows that the curves belong to, counted from 0 in the table.
     groups : tuple of n_rows str
-        The groups of each row, joined by " / "; empty where there are no group columns.
+        The groups of each row, joined by " / "; empty where there are no group columns. Of two
+        columns, a group that holds " / " itself is in quotation marks.
+    group_labels : tuple of n_rows tuples of str
+        The groups of each row, one for each group column.
     values : (n_rows, n_points, n_outputs)
         Unit of the output; relative to the middle of the grid where centred.
     output_names : tuple of str
@@ -51,6 +56,7 @@ class IndividualConditionalExpectationCurves(Tabular):
     grid: tuple[Values, ...]
     row_indices: npt.NDArray[np.int32]
     groups: tuple[str, ...]
+    group_labels: tuple[tuple[str, ...], ...]
     values: npt.NDArray[np.float64]
     output_names: tuple[str, ...]
     message: individual_conditional_expectation_pb2.IndividualConditionalExpectationCurves = field(
@@ -72,6 +78,7 @@ class IndividualConditionalExpectationCurves(Tabular):
             features=tuple(message.features) or (message.feature,),
             grid=grid,
             row_indices=np.array(message.row_indices, dtype=np.int32),
+            group_labels=_by_row(message.group_labels, len(message.row_indices)),
             values=np.array(message.values).reshape(shape),
             output_names=output_names,
             message=message,
@@ -83,25 +90,39 @@ class IndividualConditionalExpectationCurves(Tabular):
         Returns
         -------
         pyarrow.Table
-            A column for each feature, then `row_index`, `group`, `output`, `value`. A feature
+            A column for each feature, then `row_index`, `group`, the same by each group column as
+            `group_1` and `group_2`, `output`, `value`. A feature
             that is itself called like one of these, or "curve", gets " (feature)" after its
             name.
         """
         n_rows, n_points, n_outputs = self.values.shape
-        groups = np.array(self.groups, dtype=object)
+        columns = feature_columns(self.features, _OWN_COLUMNS)
         varied = {
-            feature_column(feature, _OWN_COLUMNS): np.tile(np.repeat(values, n_outputs), n_rows)
-            for feature, values in zip(self.features, self.grid, strict=True)
+            name: np.tile(np.repeat(values, n_outputs), n_rows)
+            for name, values in zip(columns, self.grid, strict=True)
         }
+
+        def of_rows(texts: Sequence[str | None]) -> pa.Array:
+            own = np.array([*texts], dtype=object)
+            return pa.array(np.repeat(own, n_points * n_outputs), pa.string())
+
+        parts = [*zip(*self.group_labels, strict=True)]
+        parts += [(None,) * n_rows] * (_MOST_GROUP_COLUMNS - len(parts))
         return pa.table(
             {
                 **varied,
                 "row_index": np.repeat(self.row_indices, n_points * n_outputs),
-                "group": pa.array(np.repeat(groups, n_points * n_outputs), pa.string()),
+                "group": of_rows(self.groups),
+                **{f"group_{k}": of_rows(part) for k, part in enumerate(parts, 1)},
                 "output": pa.array(list(self.output_names) * (n_rows * n_points), pa.string()),
                 "value": self.values.reshape(-1),
             }
         )
+
+
+def _by_row(labels: Sequence[str], n_rows: int) -> tuple[tuple[str, ...], ...]:
+    count = len(labels) // n_rows if n_rows else 0
+    return tuple(tuple(labels[row * count : (row + 1) * count]) for row in range(n_rows))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

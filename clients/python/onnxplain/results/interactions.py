@@ -13,7 +13,7 @@ import pyarrow as pa
 from onnxplain.results.plots import Plot
 from onnxplain.results.provenance import ClassPairing, RowsUsed
 from onnxplain.results.reading import nan_if_empty, read
-from onnxplain.results.tabular import Tabular, joined, read_result, to_rows
+from onnxplain.results.tabular import Tabular, joined, parts, read_result, to_rows
 from onnxplain.v1 import explanation_service_pb2, interactions_pb2
 from onnxplain.v1.interactions_pb2 import InteractionsOptions
 
@@ -21,6 +21,9 @@ _SCHEMA = pa.schema(
     [
         ("statistic", pa.string()),
         ("features", pa.string()),
+        ("feature_1", pa.string()),
+        ("feature_2", pa.string()),
+        ("feature_3", pa.string()),
         ("output", pa.string()),
         ("numerator", pa.float64()),
         ("denominator", pa.float64()),
@@ -33,6 +36,7 @@ _SCHEMA = pa.schema(
         ("numerator_error", pa.float64()),
     ]
 )
+_MOST_FEATURES = 3
 _NUMBERS = (
     "numerators", "denominators", "values",
     "standard_errors", "lower", "upper", "biases", "p_values", "numerator_errors",
@@ -153,8 +157,9 @@ class InteractionsResult(Tabular):
         -------
         pyarrow.Table
             Columns `statistic` ("total", "overall", ...), `features` ("age × bmi"; empty for the
-            total), `output`, `numerator`, `denominator`, `value`, `standard_error`, `lower`,
-            `upper`, `bias`, `p_value`, `numerator_error`.
+            total), the same one by one as `feature_1` to `feature_3`, `output`, `numerator`,
+            `denominator`, `value`, `standard_error`, `lower`, `upper`, `bias`, `p_value`,
+            `numerator_error`.
         """
         return to_rows(self._rows(), _SCHEMA)
 
@@ -164,7 +169,8 @@ class InteractionsResult(Tabular):
             for statistic in statistics:
                 numbers = (getattr(statistic, number) for number in _NUMBERS)
                 for output, *row in zip(self.output_names, *numbers, strict=True):
-                    yield (name, joined(statistic.features), output, *row)
+                    own = statistic.features
+                    yield (name, joined(own), *parts(own, _MOST_FEATURES), output, *row)
 
 
 def _statistics(

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from onnxplain.columns import Values, feature_column, from_column, stack
+from onnxplain.columns import Values, feature_columns, from_column, stack
 from onnxplain.results.plots import Plot
 from onnxplain.results.provenance import RowsUsed
 from onnxplain.results.reading import read
@@ -84,9 +84,10 @@ class PartialDependenceCurve(Tabular):
             one of these names, or "curve", gets " (feature)" after its name.
         """
         n_points, n_outputs = self.values.shape
+        names = feature_columns(self.features, _OWN_COLUMNS)
         columns = {
-            feature_column(feature, _OWN_COLUMNS): pa.array(np.repeat(values, n_outputs))
-            for feature, values in zip(self.features, self.grid, strict=True)
+            name: pa.array(np.repeat(values, n_outputs))
+            for name, values in zip(names, self.grid, strict=True)
         }
         columns["group"] = pa.array([self.group] * self.values.size, pa.string())
         columns["output"] = pa.array(list(self.output_names) * n_points, pa.string())

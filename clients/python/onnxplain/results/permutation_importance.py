@@ -11,19 +11,16 @@ import pyarrow as pa
 from onnxplain.results.plots import Plot
 from onnxplain.results.provenance import ClassPairing, RowsUsed
 from onnxplain.results.reading import read
-from onnxplain.results.tabular import Tabular, joined, read_result, to_rows
+from onnxplain.results.tabular import Tabular, joined, parts, read_result, to_rows
 from onnxplain.v1 import explanation_service_pb2, permutation_importance_pb2
 from onnxplain.v1.permutation_importance_pb2 import PermutationImportanceOptions
 
-_SCHEMA = pa.schema(
-    [
-        ("features", pa.string()),
-        ("output", pa.string()),
-        ("value", pa.float64()),
-        ("standard_error", pa.float64()),
-        ("baseline_loss", pa.float64()),
-    ]
-)
+_NUMBERS = [
+    ("output", pa.string()),
+    ("value", pa.float64()),
+    ("standard_error", pa.float64()),
+    ("baseline_loss", pa.float64()),
+]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -112,11 +109,14 @@ class PermutationImportanceResult(Tabular):
         Returns
         -------
         pyarrow.Table
-            Columns `features` ("age × bmi"), `output`, `value`, `standard_error`,
-            `baseline_loss`.
+            Columns `features` ("age × bmi"), the same one by one as `feature_1`, `feature_2` and so
+            on, `output`, `value`, `standard_error`, `baseline_loss`.
         """
+        count = max((len(importance.features) for importance in self.importances), default=1)
+        names = ["features", *(f"feature_{k}" for k in range(1, count + 1))]
+        schema = pa.schema([*((name, pa.string()) for name in names), *_NUMBERS])
         rows = [
-            (joined(importance.features), *numbers)
+            (joined(importance.features), *parts(importance.features, count), *numbers)
             for importance in self.importances
             for numbers in zip(
                 self.output_names,
@@ -126,4 +126,4 @@ class PermutationImportanceResult(Tabular):
                 strict=True,
             )
         ]
-        return to_rows(rows, _SCHEMA)
+        return to_rows(rows, schema)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 import pyarrow as pa
 from google.protobuf.message import Message
 
-from onnxplain.columns import feature_column, stack
+from onnxplain.columns import feature_columns, stack
 from onnxplain.display.tables import to_html
 from onnxplain.results.canonical_json import to_json
 from onnxplain.results.plots import Plot
@@ -22,8 +22,12 @@ if TYPE_CHECKING:
 
 _Result = TypeVar("_Result")
 
-_OPTIONAL = ("standard_error", "lower", "upper", "bias", "p_value", "numerator_error")
-"""Columns that are empty unless rows were resampled, permuted or interpolated."""
+_OPTIONAL = (
+    "standard_error", "lower", "upper", "bias", "p_value", "numerator_error",
+    "feature_1", "feature_2", "feature_3", "group_1", "group_2",
+)  # fmt: skip
+"""Columns that are empty unless rows were resampled, permuted or interpolated; of features that act
+together, and of groups by columns, those of the others."""
 
 
 class Tabular(ABC):
@@ -88,6 +92,11 @@ def joined(features: Iterable[str]) -> str:
     return " × ".join(features)
 
 
+def parts(features: Sequence[str], count: int) -> tuple[str | None, ...]:
+    """Return the names of features one by one, None in the place of further ones."""
+    return (*features, *[None] * (count - len(features)))
+
+
 class OfFeatures(Protocol):
     """Curves of some features."""
 
@@ -117,7 +126,7 @@ def curves_frame(curves: Sequence[OfFeatures], own: Sequence[str]) -> pd.DataFra
     texts: list[str] = []
     at: list[Any] = []
     for curve, table in zip(curves, tables, strict=True):
-        columns = [table[feature_column(name, own)].to_pylist() for name in curve.features]
+        columns = [table[name].to_pylist() for name in feature_columns(curve.features, own)]
         at += columns[0] if len(columns) == 1 else zip(*columns, strict=True)
         texts += [joined(curve.features)] * table.num_rows
     frame: pd.DataFrame = stack(tables, own).select(list(own)).to_pandas()

@@ -47,17 +47,19 @@ class IndividualConditionalExpectationResult(_message.Message):
     def __init__(self, output_names: _Optional[_Iterable[str]] = ..., curves: _Optional[_Iterable[_Union[IndividualConditionalExpectationCurves, _Mapping]]] = ...) -> None: ...
 
 class IndividualConditionalExpectationCurves(_message.Message):
-    __slots__ = ("feature", "grid", "row_indices", "groups", "values", "features")
+    __slots__ = ("feature", "grid", "row_indices", "groups", "values", "features", "group_labels")
     FEATURE_FIELD_NUMBER: _ClassVar[int]
     GRID_FIELD_NUMBER: _ClassVar[int]
     ROW_INDICES_FIELD_NUMBER: _ClassVar[int]
     GROUPS_FIELD_NUMBER: _ClassVar[int]
     VALUES_FIELD_NUMBER: _ClassVar[int]
     FEATURES_FIELD_NUMBER: _ClassVar[int]
+    GROUP_LABELS_FIELD_NUMBER: _ClassVar[int]
     feature: str
     grid: _containers.RepeatedCompositeFieldContainer[_table_pb2.Column]
     row_indices: _containers.RepeatedScalarFieldContainer[int]
     groups: _containers.RepeatedScalarFieldContainer[str]
     values: _containers.RepeatedScalarFieldContainer[float]
     features: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, feature: _Optional[str] = ..., grid: _Optional[_Iterable[_Union[_table_pb2.Column, _Mapping]]] = ..., row_indices: _Optional[_Iterable[int]] = ..., groups: _Optional[_Iterable[str]] = ..., values: _Optional[_Iterable[float]] = ..., features: _Optional[_Iterable[str]] = ...) -> None: ...
+    group_labels: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, feature: _Optional[str] = ..., grid: _Optional[_Iterable[_Union[_table_pb2.Column, _Mapping]]] = ..., row_indices: _Optional[_Iterable[int]] = ..., groups: _Optional[_Iterable[str]] = ..., values: _Optional[_Iterable[float]] = ..., features: _Optional[_Iterable[str]] = ..., group_labels: _Optional[_Iterable[str]] = ...) -> None: ...

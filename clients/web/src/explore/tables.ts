@@ -71,6 +71,11 @@ function table(title: string, columns: readonly string[], rows: readonly Row[], 
   };
 }
 
+/** A name, in quotation marks where it holds the sign that joins names. */
+function quoted(name: string): string {
+  return name.includes("×") ? `“${name}”` : name;
+}
+
 /** One row per output, whose name is told only where there are several. */
 function perOutput(
   names: readonly string[],
@@ -79,7 +84,7 @@ function perOutput(
 ): Row[] {
   return names.map((name, index) => ({
     features,
-    cells: [features.join(" × "), names.length > 1 ? name : undefined, ...cells(index)],
+    cells: [features.map(quoted).join(" × "), names.length > 1 ? name : undefined, ...cells(index)],
   }));
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from operator import itemgetter
 from typing import TypeAlias
@@ -12,6 +13,7 @@ from onnxplain_server.adapters.onnx.analysis.graph import quote_name
 from onnxplain_server.adapters.onnx.outputs import OutputTensor
 from onnxplain_server.core.arrays import Array
 from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.model import distinct_names
 
 Shape: TypeAlias = Callable[[Array], Array]
 """One output -> (n_rows, n_columns)."""
@@ -31,7 +33,7 @@ class OutputColumns:
     ----------
     parts : sequence of OutputTensor
     names : tuple of str
-        Column names, output by output.
+        Column names, output by output; none twice.
     counts : tuple of int
         Number of columns per output.
     arrange : callable
@@ -48,12 +50,26 @@ class OutputColumns:
         empty = [shape(answer[:0]) for shape, answer in zip(shapes, trial, strict=True)]
         self.parts = parts
         self.counts = tuple(columns.shape[1] for columns in empty)
-        self.names = tuple(
-            name
-            for part, count in zip(parts, self.counts, strict=True)
-            for name in part.names(count, alone=len(parts) == 1)
-        )
+        self.names = _names(parts, self.counts)
         self.arrange = _side_by_side(shapes)
+
+
+def _names(parts: Sequence[OutputTensor], counts: Sequence[int]) -> tuple[str, ...]:
+    """Name the columns, none twice.
+
+    Columns of an output are called like `y_0` and `y_1`, or like `y[0]` and `y[1]` where the model
+    has an output of one of these names.
+    """
+    pairs = list(zip(parts, counts, strict=True))
+    usual = [part.names(count, alone=len(parts) == 1) for part, count in pairs]
+    taken = Counter(name for names in usual for name in names)
+    chosen = [
+        tuple(f"{part.output}[{k}]" for k in range(count))
+        if count > 1 and any(taken[name] > 1 for name in names)
+        else names
+        for (part, count), names in zip(pairs, usual, strict=True)
+    ]
+    return distinct_names([name for names in chosen for name in names])
 
 
 def _side_by_side(shapes: Sequence[Shape]) -> Callable[[list[Array]], Array]:

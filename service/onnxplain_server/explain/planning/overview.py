@@ -286,4 +286,4 @@ def most_important(results: Sequence[Result], names: Sequence[str]) -> tuple[str
 
 
 def _sum(values: Vector) -> float:
-    return float(np.nan_to_num(values).sum())
+    return float(np.where(np.isnan(values), 0.0, values).sum())

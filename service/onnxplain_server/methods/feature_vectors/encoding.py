@@ -10,6 +10,9 @@ import numpy.typing as npt
 
 from onnxplain_server.core.arrays import Array, Indices
 
+_LARGEST = 1e30
+"""Sums of numbers up to here stay within float32, as scikit-learn needs them."""
+_MOST_TOLD = 0.99
 _MAX_LEVELS = 64
 """Largest number of indicator columns of a text column, for its most frequent values."""
 
@@ -21,7 +24,8 @@ class Encoded:
     Attributes
     ----------
     values : (n_rows, n_columns) float32
-        NaN for missing numbers; an indicator column per value of text.
+        NaN for missing numbers; an indicator column per value of text. Numbers that float32
+        cannot tell apart are given by their ranks, which lead to the same splits.
     column_of : (n_columns,)
         Feature of each column.
     """
@@ -39,17 +43,24 @@ def encode(columns: Sequence[Array]) -> Encoded:
     parts: list[Array] = []
     features: list[int] = []
     for position, column in enumerate(columns):
-        encoded = _indicators(column) if column.dtype == object else [_finite(column)]
+        encoded = _indicators(column) if column.dtype == object else [_single(column)]
         parts += encoded
         features += [position] * len(encoded)
     values = np.ascontiguousarray(np.stack(parts, axis=1), dtype=np.float32)
     return Encoded(values, np.array(features, dtype=np.intp))
 
 
-def _finite(column: Array) -> Array:
-    """Clip numbers to the range of float32; NaN is kept."""
-    largest = np.finfo(np.float32).max
-    return np.clip(column.astype(np.float64), -largest, largest)
+def _single(column: Array) -> Array:
+    """Return numbers, or their ranks where many of them are no longer distinct in float32."""
+    numbers = column.astype(np.float64)
+    known = ~np.isnan(numbers)
+    levels, codes = np.unique(numbers[known], return_inverse=True)
+    clipped = np.clip(levels, -_LARGEST, _LARGEST).astype(np.float32)
+    if len(np.unique(clipped)) < _MOST_TOLD * len(levels):
+        clipped = np.arange(len(levels), dtype=np.float32)
+    single = np.full(len(numbers), np.nan, dtype=np.float32)
+    single[known] = clipped[codes]
+    return single
 
 
 def _indicators(column: Array) -> list[Array]:

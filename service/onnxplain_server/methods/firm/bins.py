@@ -9,7 +9,7 @@ from itertools import chain, pairwise
 
 import numpy as np
 
-from onnxplain_server.core.arrays import Array, Indices, Vector
+from onnxplain_server.core.arrays import Array, Indices, Vector, unit_of_squares
 from onnxplain_server.effects.quantiles import shared_out
 from onnxplain_server.methods.groups import free_label
 from onnxplain_server.trees.kernels.binning import average, find_bins, sum_weights
@@ -94,7 +94,9 @@ def _cut_numbers(values: Array, weights: Vector, bin_count: int) -> Bins:
     firsts = first_rows(starts, len(values), cumulated, bin_count)
     codes = _codes(numbers, ascending[firsts].astype(np.float64))
     totals = weight_totals(codes, len(firsts), weights)
-    return Bins(codes, _means(codes, numbers, weights, totals[0], is_even=is_even), False, totals)
+    unit = float(unit_of_squares(numbers))
+    means = unit * _means(codes, numbers / unit, weights, totals[0], is_even=is_even)
+    return Bins(codes, means, False, totals)
 
 
 def first_rows(

@@ -62,7 +62,9 @@ def notes(bounds: Sequence[BoundFeature], scores: WeightedScores) -> Iterator[No
         wrong = tuple(
             bound.expression.text
             for bound in bounds
-            if bound.measure.estimator is estimator and _disagrees(bound, scores)
+            if bound.measure.estimator is estimator
+            and bound.bins.count > 1
+            and _disagrees(bound, scores)
         )
         if wrong:
             yield Note(note.code, f"{note.message}{listed(wrong)}.")

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from onnxplain_server.core.arrays import Array, Indices, Matrix, Vector
+from onnxplain_server.core.arrays import Array, Indices, Matrix, Vector, unit_of_squares
 from onnxplain_server.core.model import Note
 from onnxplain_server.language import ColumnValues, Expression, evaluate
 from onnxplain_server.methods.firm import checks
@@ -24,6 +24,7 @@ from onnxplain_server.methods.firm.result import (
     Result,
     ScatterSample,
 )
+from onnxplain_server.methods.firm.scaled import in_units, scaled_moments
 from onnxplain_server.methods.firm.streamed import FirmPass, FirmSums, scores_and_bins
 from onnxplain_server.methods.firm.weighted_scores import ROUNDING, Moments, WeightedScores
 from onnxplain_server.methods.resampling import (
@@ -86,6 +87,21 @@ def compute(  # noqa: PLR0917 - all inputs of the numbers, and the parallel map
 
     `moments` are required by the estimators GAUSSIAN and TAYLOR.
     """
+    units = unit_of_squares(rows.scores)
+    scaled = replace(rows, scores=rows.scores / units)
+    moments = moments and scaled_moments(moments, units)
+    return in_units(_computed(expressions, scaled, options, moments, seed, run), units)
+
+
+def _computed(  # noqa: PLR0917 - as `compute`
+    expressions: Sequence[Expression],
+    rows: ScoredRows,
+    options: Options,
+    moments: Moments | None,
+    seed: int,
+    run: Run,
+) -> Result:
+    """Measure features in the units of the scores and columns that are given."""
     means = np.average(rows.scores, axis=0, weights=rows.weights)
     scores = WeightedScores(_centered(rows.scores, means), rows.weights, moments)
 
@@ -189,6 +205,8 @@ def _centered(scores: Matrix, means: Vector) -> Matrix:
 
 def _raw(bound: BoundFeature, scores: WeightedScores, options: Options) -> Vector:
     """Measure in units of the score or of its standard deviation; squared if unsigned."""
+    if bound.bins.count == 1:
+        return np.zeros(scores.centered.shape[1])
     raw = bound.measure.raw(scores)
     if not options.standardize:
         return raw

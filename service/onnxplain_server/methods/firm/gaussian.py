@@ -6,13 +6,14 @@ from statistics import NormalDist
 
 import numpy as np
 
-from onnxplain_server.core.arrays import Matrix, Vector
+from onnxplain_server.core.arrays import Matrix, Vector, unit_of_squares
 
 _NORMAL = NormalDist()
 
 
 def of_sum(coefficients: Vector, covariance: Matrix, gradient: Matrix) -> Vector:
     """Return the signed importance of a linear combination of columns: (n_outputs,)."""
+    coefficients = coefficients / unit_of_squares(coefficients)
     variance = float(coefficients @ covariance @ coefficients)
     if variance <= 0:
         return np.zeros(gradient.shape[1])
@@ -20,11 +21,18 @@ def of_sum(coefficients: Vector, covariance: Matrix, gradient: Matrix) -> Vector
     return rise
 
 
+def deviation_of(coefficients: Vector, covariance: Matrix) -> float:
+    """Return the standard deviation of a linear combination of columns."""
+    unit = unit_of_squares(coefficients)
+    coefficients = coefficients / unit
+    return float(unit * np.sqrt(coefficients @ covariance @ coefficients))
+
+
 def of_threshold(
     coefficients: Vector, constant: float, mean: Vector, covariance: Matrix, gradient: Matrix
 ) -> Vector:
     """Return the signed importance of the condition "sum + constant > 0": (n_outputs,)."""
-    deviation = float(np.sqrt(coefficients @ covariance @ coefficients))
+    deviation = deviation_of(coefficients, covariance)
     if deviation <= 0:
         return np.zeros(gradient.shape[1])
     reach = -(float(coefficients @ mean) + constant) / deviation

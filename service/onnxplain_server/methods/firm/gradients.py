@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from onnxplain_server.core.arrays import Array, Matrix, Vector
+from onnxplain_server.core.arrays import Array, Matrix, Vector, unit_of_squares
 from onnxplain_server.core.columns import Columns
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.table import listed
@@ -50,12 +50,14 @@ def check_smooth(effects: Effects, option: str, path: str) -> None:
 def moments_of(effects: Effects) -> tuple[Vector, Vector]:
     """Return the means and standard deviations of the model's columns: (n_features,) each."""
     weights, columns = effects.background.weights, effects.background.features.columns
-    means = np.array([np.average(column, weights=weights) for column in columns])
+    units = [float(unit_of_squares(column)) for column in columns]
+    scaled = [column / unit for column, unit in zip(columns, units, strict=True)]
+    means = np.array([np.average(column, weights=weights) for column in scaled])
     deviations = [
         np.sqrt(np.average((column - mean) ** 2, weights=weights))
-        for column, mean in zip(columns, means, strict=True)
+        for column, mean in zip(scaled, means, strict=True)
     ]
-    return means, np.array(deviations)
+    return means * units, np.array(deviations) * units
 
 
 def gradient_cost(effects: Effects) -> int:
@@ -93,7 +95,8 @@ def weights(effects: Effects, path: str) -> Matrix:
     rows = np.stack(effects.background.columns, axis=1).astype(np.float64)
     residuals = scores - rows @ slopes
     residual = np.abs(residuals - shares @ residuals).max(axis=0)
-    spread = np.sqrt(shares @ (scores - shares @ scores) ** 2)
+    unit = unit_of_squares(scores)
+    spread = unit * np.sqrt(shares @ ((scores - shares @ scores) / unit) ** 2)
     rounding = 4 * _epsilons(effects).max() * np.abs(scores).max(axis=0)
     if (residual > np.maximum(_LINEAR_TOLERANCE * spread, rounding)).any():
         raise ExplainError(
@@ -125,22 +128,29 @@ def _moved(effects: Effects, feature: int, step: float) -> tuple[Vector, Matrix]
     """Predict the rows with a feature moved: its values in the model's precision, and outputs."""
     features = effects.background.features
     columns = list(features.stored)
-    columns[feature] = features.columns[feature] + step
+    largest = float(np.finfo(effects.background.columns[feature].dtype).max)
+    with np.errstate(over="ignore"):
+        moved = features.columns[feature] + step
+    columns[feature] = np.clip(moved, -largest, largest)
     return _predict(effects, columns, feature)
 
 
 def _differences(effects: Effects, means: Vector, steps: Vector) -> Matrix:
     """Return central differences at a point, per feature: (n_features, n_outputs)."""
     count = len(means)
-    points = np.concatenate([means + np.diag(steps), means - np.diag(steps)])
+    with np.errstate(over="ignore"):
+        points = np.concatenate([means + np.diag(steps), means - np.diag(steps)])
+    largest = [np.finfo(column.dtype).max for column in effects.background.columns]
+    points = np.clip(points, np.negative(largest), largest)
     features = replace(effects.background.features, columns=tuple(points.T))
     background = unmerged(features, np.ones(2 * count), np.arange(2 * count))
     outputs = effects.restrict(background).outputs()
     diagonal = np.arange(count)
     # The model's type may have fewer digits than the points.
     rounded = np.stack(background.columns, axis=1).astype(np.float64)
-    distances = rounded[diagonal, diagonal] - rounded[count + diagonal, diagonal]
-    differences: Matrix = (outputs[:count] - outputs[count:]) / distances[:, None]
+    # Halves: a difference of numbers at the ends of float64 exceeds it.
+    distances = rounded[diagonal, diagonal] / 2 - rounded[count + diagonal, diagonal] / 2
+    differences: Matrix = (outputs[:count] / 2 - outputs[count:] / 2) / distances[:, None]
     return differences
 
 

@@ -154,7 +154,7 @@ class ClosedForm:
         """Evaluate the line, or the two means beside a threshold."""
         linear = self.form.linear if isinstance(self.form, Threshold) else self.form
         coefficients = self.moments.coefficients(dict(linear.coefficients))
-        deviation = float(np.sqrt(coefficients @ scores.covariance @ coefficients))
+        deviation = gaussian.deviation_of(coefficients, scores.covariance)
         mean = float(coefficients @ scores.mean) + linear.constant
         if isinstance(self.form, Linear):
             return _line(levels, mean, deviation, self._signed(scores))

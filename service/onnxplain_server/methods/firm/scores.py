@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from onnxplain_server.core.arrays import Array, Matrix, Vector
+from onnxplain_server.core.arrays import Array, Matrix, Vector, unit_of_squares
 from onnxplain_server.methods.firm.bins import for_kernel
 from onnxplain_server.trees.kernels.binning import sum_scores
 
@@ -91,6 +91,7 @@ def sum_of_squares(scores: Matrix, weights: Vector) -> Vector:
 def slope(values: Vector, scores: Matrix, weights: Vector) -> Vector:
     """Return the regression line's rise per standard deviation of the feature: (n_outputs,)."""
     shares = weights / weights.sum()
+    values = values / unit_of_squares(values)
     centered = np.where(shares > 0, values - shares @ values, 0.0)
     largest = np.abs(centered).max()
     if not largest:

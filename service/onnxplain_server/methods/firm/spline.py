@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.interpolate import BSpline
 
-from onnxplain_server.core.arrays import Matrix, Vector
+from onnxplain_server.core.arrays import Matrix, Vector, unit_of_squares
 from onnxplain_server.methods.firm.scores import BinStatistics
 
 _INTERVALS = 6
@@ -28,8 +28,10 @@ class Spline:
     """
 
     def __init__(self, values: Vector) -> None:
-        self._low, self._span = float(values.min()), float(np.ptp(values))
-        places = (values - self._low) / self._span
+        self._unit = float(unit_of_squares(values))
+        scaled = values / self._unit
+        self._low, self._span = float(scaled.min()), float(np.ptp(scaled))
+        places = (scaled - self._low) / self._span
         shares = np.linspace(0, 1, _INTERVALS + 1)
         inner = np.unique(np.quantile(places, shares))
         if len(inner) < len(shares):
@@ -39,7 +41,7 @@ class Spline:
 
     def at(self, values: Vector) -> Matrix:
         """Evaluate the basis: (n, n_basis)."""
-        places = np.clip((values - self._low) / self._span, 0.0, 1.0)
+        places = np.clip((values / self._unit - self._low) / self._span, 0.0, 1.0)
         design: Matrix = BSpline.design_matrix(places, self._knots, _DEGREE).toarray()
         return design
 

@@ -33,16 +33,20 @@ class Moments:
     gradient : (n_columns, n_outputs)
         Gradient of the score; 0 for columns the model does not take.
     kind : Covariance
+    units : (n_columns,) or None
+        What the columns were divided by; None: nothing.
     """
 
     names: tuple[str, ...]
     rows: Matrix
     gradient: Matrix
     kind: Covariance
+    units: Vector | None = None
 
     def coefficients(self, by_name: dict[str, float]) -> Vector:
-        """Arrange coefficients in column order: (n_columns,)."""
-        return np.array([by_name.get(name, 0.0) for name in self.names])
+        """Arrange coefficients of the rows in column order: (n_columns,)."""
+        coefficients = np.array([by_name.get(name, 0.0) for name in self.names])
+        return coefficients if self.units is None else coefficients * self.units
 
 
 @dataclass(frozen=True, eq=False)

@@ -35,7 +35,7 @@ from onnxplain_server.methods.interactions.streamed_measurement import (
     joint_passes,
 )
 from onnxplain_server.methods.interactions.weighted_measurement import WeightedMeasurement
-from onnxplain_server.methods.resampling import effective_row_count, replicate
+from onnxplain_server.methods.resampling import Replicates, effective_row_count, replicate
 from onnxplain_server.trees.streaming.engine import StreamedTrees
 
 
@@ -78,18 +78,33 @@ def compute(effects: Effects, options: Options, seed: int, actual: Matrix | None
     """
     test = None if actual is None else _test(effects, options, seed, actual)
     batch_count = effects.batch_count(options.resampling.repeat_count)
-    measure = WeightedMeasurement(effects, _plan(effects, options), test, batch_count)
     weights, replicates = effects.background.weights, None
     if options.resampling.repeat_count:
         replicates = replicate(options.resampling, weights, effects.background.source, seed)
         weights = np.concatenate([weights[None], replicates.weights])
-    for batch in effects.batches(weights):
-        measure.run(batch)
-    rows = effects.background
-    row_count = effective_row_count(rows.weights)
-    names, outputs = rows.features.names, effects.output_names
-    presented = Presentation(names, outputs, options, measure, row_count, replicates=replicates)
-    return presented.result()
+    with np.errstate(over="ignore", invalid="ignore"):  # told by SQUARES_OUT_OF_RANGE
+        measure = WeightedMeasurement(effects, _plan(effects, options), test, batch_count)
+        for batch in effects.batches(weights):
+            measure.run(batch)
+        return _presented(effects, options, measure, replicates)
+
+
+def _presented(
+    effects: Effects,
+    options: Options,
+    measure: WeightedMeasurement,
+    replicates: Replicates | None,
+) -> Result:
+    rows, outputs = effects.background, effects.outputs()
+    return Presentation(
+        rows.features.names,
+        effects.output_names,
+        options,
+        measure,
+        effective_row_count(rows.weights),
+        spans=np.ptp(outputs, axis=0),
+        replicates=replicates,
+    ).result()
 
 
 def streamed_cost(trees: StreamedTrees, names: Sequence[str], options: Options) -> int:
@@ -109,7 +124,11 @@ def compute_streamed(trees: StreamedTrees, names: Sequence[str], options: Option
     """
     measure = StreamedMeasurement(trees, _streamed_plan(trees, names, options))
     measure.run()
-    return Presentation(names, trees.outputs.names, options, measure, measure.row_count).result()
+    spans = np.zeros(len(trees.outputs.names))
+    presented = Presentation(
+        names, trees.outputs.names, options, measure, measure.row_count, spans=spans
+    )
+    return presented.result()
 
 
 def _plan(effects: Effects, options: Options) -> Plan:

@@ -10,6 +10,7 @@ import numpy as np
 from onnxplain_server.core.arrays import Matrix, Vector
 from onnxplain_server.core.model import Note
 from onnxplain_server.methods.interactions.options import Options
+from onnxplain_server.methods.interactions.out_of_range import out_of_range_note
 from onnxplain_server.methods.interactions.result import Result, Statistic, ratio
 from onnxplain_server.methods.interactions.strength import RatioParts
 from onnxplain_server.methods.interactions.weak_effects import weak_effects_note
@@ -52,6 +53,8 @@ class Presentation:
     measure : Measurement
     row_count : float
         Effective number of rows, for the spread of replicates.
+    spans : (n_outputs,)
+        Largest less smallest prediction; 0 where it is not known.
     replicates : Replicates, optional
         Which the measurement has beside the sample.
     """
@@ -64,6 +67,7 @@ class Presentation:
         measure: Measurement,
         row_count: float,
         *,
+        spans: Vector,
         replicates: Replicates | None = None,
     ) -> None:
         self._names = names
@@ -73,6 +77,7 @@ class Presentation:
         self._resampling = options.resampling
         self._replicates = replicates
         self._row_count = row_count
+        self._spans = spans
         self._is_tested = options.permutation_count > 0
         self._measure = measure
         self._chance: dict[tuple[str, ...], float] = {}
@@ -81,7 +86,12 @@ class Presentation:
         """Return the statistics of all orders."""
         total = self.statistic("total", ())
         overall, pairwise, threeway, importance = (self.statistics(order) for order in _ORDERS)
-        notes = self.below_threshold(self._options.absolute_threshold)
+        every = (total, *overall, *pairwise, *threeway, *importance)
+        parts = np.array([part for one in every for part in (one.numerators, one.denominators)])
+        notes = (
+            *out_of_range_note(self._output_names, total.denominators, self._spans, parts),
+            *self.below_threshold(self._options.absolute_threshold),
+        )
         return Result(
             self._output_names,
             total.denominators,

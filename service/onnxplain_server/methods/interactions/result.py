@@ -71,4 +71,5 @@ class Result:
 def ratio(numerators: Array, denominators: Array) -> Array:
     """Divide; 0 for a denominator of 0, even if interpolation leaves a numerator. NaN is kept."""
     is_defined = (denominators != 0) | np.isnan(numerators)
-    return np.divide(numerators, denominators, out=np.zeros_like(numerators), where=is_defined)
+    with np.errstate(invalid="ignore"):  # infinite parts, told by SQUARES_OUT_OF_RANGE
+        return np.divide(numerators, denominators, out=np.zeros_like(numerators), where=is_defined)

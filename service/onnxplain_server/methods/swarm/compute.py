@@ -162,7 +162,8 @@ def _check_finite(problem: Problem, predicted: Matrix) -> None:
     losses = losses.sum(axis=1, keepdims=True)
     # A single row counts whatever its weight.
     counted = np.flatnonzero(weights if not len(problem.single_rows) else weights + 1)
-    total = losses[counted].sum(axis=0)
+    with np.errstate(over="ignore"):
+        total = losses[counted].sum(axis=0)
     background = problem.background.take(counted)
     check_finite_baseline(comparison.measure, losses[counted], total, ("total",), background)
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from onnxplain_server.core.arrays import Matrix, Vector
 from onnxplain_server.core.model import Note
+from onnxplain_server.effects.quantiles import even_histogram
 from onnxplain_server.methods.losses import Loss
 from onnxplain_server.methods.swarm.options import Motion, Resolution, Score, Search
 from onnxplain_server.methods.swarm.reach import Reach
@@ -98,6 +99,6 @@ def histogram(values: Vector, weights: Vector, unit: float) -> Histogram:
     if not len(values):
         return Histogram(np.zeros(0), np.zeros(0))
     count = min(20, max(1, int(np.ceil(np.sqrt(len(values))))))
-    counts, borders = np.histogram(values, count, weights=weights)
+    counts, borders = even_histogram(values, count, weights)
     with np.errstate(over="ignore"):
-        return Histogram(borders, counts.astype(np.float64) * unit)
+        return Histogram(borders, counts * unit)

@@ -1,4 +1,4 @@
-"""Plot elements that several methods share: bars, curves, heat maps, axes, labels, style.
+"""Plot elements that several methods share: bars, curves, heat maps, labels, style.
 
-Read `chart`, `labels` and `axes` first. Nothing here knows of a particular plot.
+Read `chart` and `labels` first. Nothing here knows of a particular plot.
 """

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from onnxplain_server.core.arrays import Indices, Matrix
 from onnxplain_server.plots.elements.chart import tooltip
-from onnxplain_server.plots.elements.labels import clean, shorten_inside
+from onnxplain_server.plots.elements.labels import distinguish, quoted, short_names
 from onnxplain_server.plots.elements.number_formats import data_number, share_format, spell_among
 from onnxplain_server.plots.elements.style import (
     BAR_STEP,
@@ -93,12 +94,16 @@ class BarTitles:
     series: str = "output"
 
 
-def label(features: tuple[str, ...], joint: str = JOINT) -> str:
-    """Join feature names, each shortened if it is too long; of many, the first."""
-    names = [shorten_inside(clean(feature), LABEL_LENGTH) for feature in features]
-    if len(names) > _MAX_ENTRIES:
-        names = [*names[: _MAX_ENTRIES - 1], f"{len(names) - _MAX_ENTRIES + 1} more"]
-    return joint.join(names)
+def labels_of(rows: Sequence[tuple[str, ...]], joint: str = JOINT) -> tuple[str, ...]:
+    """Join the feature names of each row, shortened where they are too long; of many, the first."""
+    short = short_names((name for features in rows for name in features), LABEL_LENGTH)
+    joined = []
+    for features in rows:
+        names = [quoted(short[name], joint) for name in features]
+        if len(names) > _MAX_ENTRIES:
+            names = [*names[: _MAX_ENTRIES - 1], f"{len(names) - _MAX_ENTRIES + 1} more"]
+        joined.append(joint.join(names))
+    return distinguish(joined)
 
 
 def in_lines(text: str, joint: str = JOINT) -> str:

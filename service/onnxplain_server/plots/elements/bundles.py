@@ -10,7 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from onnxplain_server.core.arrays import Array, Matrix, Vector
-from onnxplain_server.plots.elements.axes import Axis, Categories, in_panel, is_missing
+from onnxplain_server.plots.axes.layout import Axis, Categories, in_panel
+from onnxplain_server.plots.axes.missing_values import is_missing
 from onnxplain_server.plots.elements.chart import in_panels, tooltip
 from onnxplain_server.plots.elements.curves import (
     Legend,

@@ -8,17 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from onnxplain_server.core.arrays import Array, Vector
-from onnxplain_server.plots.elements.axes import (
-    MISSING,
-    PANEL_TITLE_LENGTH,
-    Axis,
-    Categories,
-    NumberLine,
-    in_panel,
-    is_missing,
-)
+from onnxplain_server.plots.axes.layout import PANEL_TITLE_LENGTH, Axis, Categories, in_panel
+from onnxplain_server.plots.axes.missing_values import MISSING, is_missing
+from onnxplain_server.plots.axes.number_line import NumberLine
 from onnxplain_server.plots.elements.chart import in_panels, tooltip
-from onnxplain_server.plots.elements.labels import shorten_inside
+from onnxplain_server.plots.elements.labels import shorten
 from onnxplain_server.plots.elements.number_formats import data_number, is_flat, scale_format
 from onnxplain_server.plots.elements.style import (
     MISSING_COLOUR,
@@ -98,7 +92,7 @@ def draw(
 def value_channel(values: Vector, legend: Legend, title: str) -> Spec:
     """Return scale and axis of the values."""
     if len(legend.panels) > 1:
-        title = shorten_inside(title, PANEL_TITLE_LENGTH)
+        title = shorten(title, PANEL_TITLE_LENGTH)
     value: Spec = {
         "field": "value",
         "type": "quantitative",

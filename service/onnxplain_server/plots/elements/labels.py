@@ -6,9 +6,13 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 
+from onnxplain_server.core.model import distinct_names
+
 _NUMBER = r"-?\d+\.?\d*(?:e[-+]\d+)?"
 _INTERVAL = re.compile(rf"[\[(]{_NUMBER},{_NUMBER}[\])]")
 _IDENTIFIER_LENGTH = 60
+_BEFORE = 3
+"""Letters that are shown before the first one in which names differ."""
 
 # Vega 6 fails on texts and sort keys that are exactly these, as it takes them for its own code.
 _VEGA_RESERVED = frozenset(
@@ -43,13 +47,7 @@ def clean(name: str) -> str:
 
 def distinguish(names: Iterable[str]) -> tuple[str, ...]:
     """Clean names, and number those that are then equal."""
-    unique: dict[str, None] = {}
-    for name in map(clean, names):
-        number, candidate = 1, name
-        while candidate in unique:
-            number, candidate = number + 1, f"{name} ({number + 1})"
-        unique[candidate] = None
-    return tuple(unique)
+    return distinct_names(map(clean, names))
 
 
 def spell_interval(name: str) -> str:
@@ -59,17 +57,55 @@ def spell_interval(name: str) -> str:
     return re.sub(r"[^\[\](),]*e\+0\d", lambda number: f"{float(number[0]):.0f}", name)
 
 
+def cut_end(text: str, limit: int) -> str:
+    """Cut a text, such as a digest, at its end."""
+    return text if len(text) <= limit else f"{text[: limit - 1].rstrip()}…"
+
+
 def shorten(name: str, limit: int = 40) -> str:
-    """Cut a clean name for titles and sentences."""
-    return name if len(name) <= limit else f"{name[: limit - 1].rstrip()}…"
-
-
-def shorten_inside(name: str, limit: int) -> str:
     """Cut a clean name in its middle: names of encoded columns differ at their ends."""
     if len(name) <= limit:
         return name
     tail = limit // 3
     return f"{name[: limit - tail - 1].rstrip()}…{name[len(name) - tail :].lstrip()}"
+
+
+def shorten_apart(names: Sequence[str], limit: int) -> tuple[str, ...]:
+    """Cut distinct names to distinct ones: in their middle, or around where they differ."""
+    short = [shorten(name, limit) for name in names]
+    alike: dict[str, list[int]] = {}
+    for place, text in enumerate(short):
+        alike.setdefault(text, []).append(place)
+    for places in (places for places in alike.values() if len(places) > 1):
+        begin = _first_difference([names[place] for place in places])
+        for place in places:
+            short[place] = _around(names[place], begin, limit)
+    return distinct_names(short)
+
+
+def short_names(names: Iterable[str], limit: int) -> dict[str, str]:
+    """Return a clean, short and distinct label for each name."""
+    distinct = list(dict.fromkeys(names))
+    return dict(zip(distinct, shorten_apart(distinguish(distinct), limit), strict=True))
+
+
+def quoted(name: str, sign: str) -> str:
+    """Put a clean name in quotation marks where it holds the sign that joins names."""
+    return f"“{name}”" if sign.strip() in name else name
+
+
+def _first_difference(names: Sequence[str]) -> int:
+    """Return the place of the first letter that is not the same in all names."""
+    letters = enumerate(zip(*names, strict=False))
+    return next((k for k, own in letters if len(set(own)) > 1), min(map(len, names)))
+
+
+def _around(name: str, place: int, limit: int) -> str:
+    """Cut a name to its start, and what begins shortly before a place in it."""
+    head = limit // 3
+    begin = max(place - _BEFORE, head)
+    tail = name[begin : begin + limit - head - 2]
+    return f"{name[:head]}…{tail}{'…' if begin + len(tail) < len(name) else ''}"
 
 
 def identifiers(stems: Iterable[str]) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from onnxplain_server.methods.classes import ClassPairing, parse_number
 from onnxplain_server.plots.elements.chart import TITLE_WIDTH, Plot, wrapped
-from onnxplain_server.plots.elements.labels import clean, enumerate_words, shorten, shorten_inside
+from onnxplain_server.plots.elements.labels import clean, enumerate_words, shorten
 
 TOTAL = "total"
 """Name of the only output of a loss that all outputs share."""
@@ -86,7 +86,7 @@ def spoken(shown: Sequence[str], count: int) -> str:
     """Return "a and b" for a title: the outputs that a plot shows, of `count` in all."""
     if len(shown) > _MAX_NAMED:
         return f"{len(shown)} outputs" + (f" of {count}" if len(shown) < count else "")
-    return enumerate_words([shorten_inside(clean(name), _MAX_LETTERS) for name in shown])
+    return enumerate_words([shorten(clean(name), _MAX_LETTERS) for name in shown])
 
 
 def class_phrase(name: str) -> str:
@@ -110,7 +110,7 @@ def with_model(plot: Plot, model_name: str) -> Plot:
     """Add the name of the model to the title; nothing if it has none."""
     if not model_name:
         return plot
-    name = shorten_inside(clean(model_name), 40)
+    name = shorten(clean(model_name), 40)
     title = f"{plot.title} · {name}"
     description = title + plot.description.removeprefix(plot.title)
     lines = [title] if len(title) <= TITLE_WIDTH else [*wrapped([plot.title], TITLE_WIDTH), name]

@@ -9,12 +9,21 @@ import numpy as np
 
 from onnxplain_server.core.arrays import Array
 
-_DATA_DIGITS = 9
+_LARGEST = 1e300
+NOT_SHOWN = f"Not shown, because not finite or beyond ±{_LARGEST:g}".replace("+", "")
+"""Start of a remark that counts such numbers."""
+_DATA_DIGITS, _MOST_DIGITS = 9, 17
 
 
-def data_number(value: float) -> float:
-    """Round to nine digits, more than any plot shows; keeps specifications short."""
-    return float(f"{value:.{_DATA_DIGITS}g}")
+def data_number(value: float, more: int = 0) -> float:
+    """Round to nine digits, more than any plot shows, or to `more`; keeps specifications short."""
+    return float(f"{value:.{min(_DATA_DIGITS + more, _MOST_DIGITS)}g}")
+
+
+def drawable(values: Array) -> Array:
+    """Replace numbers that no scale of a picture can hold by NaN, as it shows none of them."""
+    is_large = np.abs(values) > _LARGEST
+    return np.where(is_large, np.nan, values) if is_large.any() else values
 
 
 def share_format(values: Array) -> str:
@@ -52,11 +61,36 @@ def spell(value: float, d3_format: str) -> str:
     return text.replace("-", "−") if text != "-0" else "0"
 
 
+def spell_apart(value: float, others: Array, d3_format: str) -> str:
+    """Format a number, with more digits where one of `others` beside it would be written alike.
+
+    Parameters
+    ----------
+    others : (n,)
+        Finite and ascending.
+    """
+    place = int(np.searchsorted(others, value))
+    beside = [other for other in others[max(place - 1, 0) : place + 2].tolist() if other != value]
+    text = spell(value, d3_format)
+    if text not in {spell(other, d3_format) for other in beside}:
+        return text
+    for digits in range(4, _MOST_DIGITS + 1):
+        text = f"{value:.{digits}g}"
+        if text not in {f"{other:.{digits}g}" for other in beside}:
+            break
+    return text.replace("-", "−")
+
+
 def spell_on_scale(value: float, values: Array) -> str:
     """Format a number of a scale, rounded to a hundredth of the span of its values."""
     span = float(np.ptp(values[np.isfinite(values)]))
     decimals = 2 - math.floor(math.log10(span)) if span else 6
     return spell(round(value, decimals), scale_format(values))
+
+
+def not_finite(value: float) -> str:
+    """Return words for a number that is not finite."""
+    return "no number" if math.isnan(value) else "infinite" if value > 0 else "minus infinite"
 
 
 def is_flat(values: Array) -> bool:
@@ -68,7 +102,7 @@ def is_flat(values: Array) -> bool:
 def spell_beside(value: float, others: Array) -> str:
     """Format a number with three digits, or "almost 0" if it is tiny relative to the others."""
     if not math.isfinite(value):
-        return "no number"
+        return not_finite(value)
     if 0 < abs(value) < 1e-4 * _largest(others):
         return "almost 0"
     return spell_among(value, others)
@@ -84,7 +118,7 @@ def spell_among(value: float, others: Array) -> str:
 def spell_whole(value: float) -> str:
     """Format a count or a weight to whole units, or to six digits if that is finer."""
     if not math.isfinite(value):
-        return "no number"
+        return not_finite(value)
     is_whole = abs(value) >= 1e5 or value == round(value)
     text = f"{value:,.0f}" if is_whole and abs(value) < 1e15 else f"{value:,.6g}"
     return text.replace("-", "−")

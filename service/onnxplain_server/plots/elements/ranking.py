@@ -9,9 +9,15 @@ import numpy as np
 
 from onnxplain_server.core.arrays import Array, Indices, Matrix, Vector
 from onnxplain_server.plots.claims.leaders import leaders
-from onnxplain_server.plots.elements.bars import JOINT, Bars, ErrorBars, in_lines, label
-from onnxplain_server.plots.elements.labels import clean, distinguish, enumerate_words, shorten
-from onnxplain_server.plots.elements.number_formats import spell_beside
+from onnxplain_server.plots.elements.bars import JOINT, Bars, ErrorBars, in_lines, labels_of
+from onnxplain_server.plots.elements.labels import (
+    clean,
+    distinguish,
+    enumerate_words,
+    quoted,
+    shorten,
+)
+from onnxplain_server.plots.elements.number_formats import NOT_SHOWN, drawable, spell_beside
 from onnxplain_server.plots.elements.style import MOST_SERIES
 
 MOST_BARS = 15
@@ -39,17 +45,15 @@ def strongest(
     errors : ErrorBars or None
     p_values : (n_rows, n_outputs), or None
     """
+    values = drawable(values)
     finite = np.where(np.isfinite(values), values, 0.0)
     is_nonzero = ~(values == 0).all(axis=1)
     order = np.argsort(-finite.sum(axis=1), kind="stable")
     rows = (order[is_nonzero[order]] if is_nonzero.any() else order)[:MOST_BARS]
     columns = strongest_outputs(values)
     return Bars(
-        names=tuple(joint.join(map(clean, features[row])) for row in rows),
-        labels=tuple(
-            in_lines(text, joint)
-            for text in distinguish(label(features[row], joint) for row in rows)
-        ),
+        names=tuple(_joined(features[row], joint) for row in rows),
+        labels=tuple(in_lines(t, joint) for t in labels_of([features[r] for r in rows], joint)),
         outputs=tuple(distinguish(output_names)[column] for column in columns),
         columns=tuple(columns.tolist()),
         values=values[np.ix_(rows, columns)],
@@ -59,6 +63,10 @@ def strongest(
         errors=None if errors is None else errors.take(rows, columns),
         p_values=None if p_values is None else p_values[np.ix_(rows, columns)],
     )
+
+
+def _joined(features: tuple[str, ...], joint: str) -> str:
+    return joint.join(quoted(clean(name), joint) for name in features)
 
 
 def strongest_outputs(values: Matrix) -> Indices:
@@ -71,6 +79,8 @@ def finding(bars: Bars, *, by_magnitude: bool = False) -> str:
     """Name the strongest row with its value, and the next two; or those that lead together."""
     if bars.nonzero == 0:
         return "none found"
+    if not np.isfinite(bars.values).any():
+        return "no value is finite"
     sums = np.where(np.isfinite(bars.values), bars.values, 0.0).sum(axis=1)
     leading = leaders(np.abs(sums) if by_magnitude else sums, _standard_errors(bars))
     if not leading:
@@ -81,7 +91,8 @@ def finding(bars: Bars, *, by_magnitude: bool = False) -> str:
         told = [f"{names[at]} at {numbers[at]}" for at in leading[:3]]
         more = [f"{len(leading) - 3} more"] if len(leading) > 3 else []
         return f"no one stands out: {enumerate_words([*told, *more])}"
-    first, others = leading[0], [at for at in range(min(3, len(names))) if at != leading[0]]
+    first, finite = leading[0], np.flatnonzero(np.isfinite(bars.values).all(axis=1)).tolist()
+    others = [at for at in finite if at != first][:2]
     told = [
         f"{names[at]} at {numbers[at]}" if len(bars.outputs) == 1 else names[at] for at in others
     ]
@@ -133,5 +144,5 @@ def counts(noun: str, bars: Bars, output_count: int) -> list[str]:
         remarks.append(f"{len(bars.outputs)} strongest of {output_count} outputs")
     if bars.broken:
         value_count = bars.total * len(bars.outputs)
-        remarks.append(f"Not shown, because not finite: {bars.broken} of {value_count} values")
+        remarks.append(f"{NOT_SHOWN}: {bars.broken} of {value_count} values")
     return remarks

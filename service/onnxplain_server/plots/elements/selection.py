@@ -11,6 +11,7 @@ import numpy as np
 from onnxplain_server.core.arrays import Array, Matrix, Vector
 from onnxplain_server.methods.partial_dependence import PartialDependenceCurve, Result
 from onnxplain_server.plots.elements.labels import clean, distinguish, spell_interval
+from onnxplain_server.plots.elements.number_formats import NOT_SHOWN, drawable
 from onnxplain_server.plots.elements.style import MOST_SERIES
 
 
@@ -62,7 +63,7 @@ def views(result: Result) -> Iterator[View]:
     output_names = distinguish(result.output_names)
     for requested in _requests(result.curves):
         shown = _heaviest(requested)
-        columns = most_moved(np.concatenate([curve.values for curve in shown]))
+        columns = most_moved(_values(shown))
         groups = distinguish(spell_interval(curve.group) for curve in shown)
         outputs = tuple(output_names[column] for column in columns)
         yield View(
@@ -71,11 +72,11 @@ def views(result: Result) -> Iterator[View]:
             groups=groups if any(curve.group for curve in requested) else (),
             group_column=clean(result.group_column) if result.group_column else "",
             pieces=tuple(
-                Piece(output, group, curve.grid, curve.values[:, column])
+                Piece(output, group, curve.grid, drawable(curve.values[:, column]))
                 for output, column in zip(outputs, columns, strict=True)
                 for group, curve in zip(groups, shown, strict=True)
             ),
-            common_scale=comparable(np.concatenate([curve.values for curve in shown])[:, columns]),
+            common_scale=comparable(_values(shown, columns)),
             remarks=tuple(_left_out(requested, shown, columns)),
             is_stepped=requested[0].is_stepped,
             output_count=len(output_names),
@@ -144,6 +145,14 @@ def _spans(values: Matrix) -> Vector:
     return np.where(high >= low, high - low, 0.0)
 
 
+def _values(
+    curves: Sequence[PartialDependenceCurve], columns: Sequence[int] | None = None
+) -> Matrix:
+    """Return what can be drawn of all points of curves: (n_points, n_outputs)."""
+    values = drawable(np.concatenate([curve.values for curve in curves]))
+    return values if columns is None else values[:, columns]
+
+
 def _left_out(
     requested: list[PartialDependenceCurve], shown: list[PartialDependenceCurve], columns: list[int]
 ) -> Iterator[str]:
@@ -152,7 +161,7 @@ def _left_out(
         yield f"{len(shown)} largest of {len(requested)} groups"
     if len(columns) < output_count:
         yield f"{len(columns)} of {output_count} outputs, those that move most"
-    values = np.concatenate([curve.values[:, columns] for curve in shown])
+    values = _values(shown, columns)
     broken = int((~np.isfinite(values)).sum())
     if broken:
-        yield f"Not shown, because not finite: {broken} of {values.size} values"
+        yield f"{NOT_SHOWN}: {broken} of {values.size} values"

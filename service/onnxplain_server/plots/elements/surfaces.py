@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from onnxplain_server.core.arrays import Array, Vector
-from onnxplain_server.plots.elements.axes import Axis, Categories, in_panel
+from onnxplain_server.plots.axes.layout import Axis, Categories, in_panel
 from onnxplain_server.plots.elements.chart import in_panels, tooltip
 from onnxplain_server.plots.elements.number_formats import data_number, scale_format
 from onnxplain_server.plots.elements.style import AREA_SCHEME, Spec

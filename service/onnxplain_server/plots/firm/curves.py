@@ -7,9 +7,12 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from onnxplain_server.core.arrays import Array, Vector
+from onnxplain_server.effects.quantiles import even_histogram
 from onnxplain_server.methods.firm import Result
 from onnxplain_server.methods.firm.result import ConditionalExpectation, FirmImportance
-from onnxplain_server.plots.elements.axes import Axis, NumberLine, in_panel, is_missing, lay_axis
+from onnxplain_server.plots.axes.layout import Axis, in_panel, lay_axis
+from onnxplain_server.plots.axes.missing_values import is_missing
+from onnxplain_server.plots.axes.number_line import NumberLine, fits_line
 from onnxplain_server.plots.elements.chart import Plot, finish, tooltip
 from onnxplain_server.plots.elements.labels import clean, distinguish, shorten
 from onnxplain_server.plots.elements.naming import spoken
@@ -88,7 +91,11 @@ def _panel(
 
 def _axis_values(levels: Array, sample: Array) -> Array:
     """Return the values that the axis must hold: levels of text, or numbers of curve and rows."""
-    return levels if levels.dtype == object else np.unique(np.concatenate([levels, sample]))
+    if levels.dtype == object:
+        return levels
+    values = np.unique(np.concatenate([levels, sample]))
+    finite = values[np.isfinite(values)]
+    return values if not finite.size or fits_line(finite) else levels
 
 
 def _scatter(result: Result, sample: Array, axis: Axis, outputs: Sequence[int], x: Spec) -> Spec:
@@ -202,7 +209,7 @@ def _histogram(importance: FirmImportance, sample: Array, axis: Axis, x: Spec) -
 
 
 def _bins(values: Vector) -> list[Spec]:
-    counts, edges = np.histogram(values, _BIN_COUNT)
+    counts, edges = even_histogram(values, _BIN_COUNT)
     return [
         {"start": data_number(low), "end": data_number(high), "share": data_number(count)}
         for low, high, count in zip(edges[:-1], edges[1:], counts / len(values), strict=True)

@@ -8,10 +8,11 @@ import numpy as np
 
 from onnxplain_server.core.arrays import Indices, Matrix
 from onnxplain_server.methods.firm import Result
-from onnxplain_server.plots.elements.bars import Bars, BarTitles, ErrorBars, draw, label
+from onnxplain_server.plots.elements.bars import Bars, BarTitles, ErrorBars, draw, labels_of
 from onnxplain_server.plots.elements.chart import Plot, finish
 from onnxplain_server.plots.elements.labels import clean, distinguish
 from onnxplain_server.plots.elements.naming import spoken, unit_of
+from onnxplain_server.plots.elements.number_formats import drawable
 from onnxplain_server.plots.elements.ranking import MOST_BARS, counts, finding
 from onnxplain_server.plots.elements.style import MOST_SERIES
 from onnxplain_server.plots.firm import curves, squares
@@ -31,7 +32,7 @@ def _plots(result: Result) -> Iterator[Plot]:
 
 
 def _ranking(result: Result) -> Plot:
-    values = np.array([importance.values for importance in result.importances])
+    values = drawable(np.array([importance.values for importance in result.importances]))
     bars = _bars(result, values)
     remarks = _remarks(result, bars)
     title = f"{_TITLE} for {spoken(bars.outputs, len(result.output_names))}"
@@ -51,7 +52,7 @@ def _bars(result: Result, values: Matrix) -> Bars:
     features = [(result.importances[row].feature,) for row in rows]
     return Bars(
         names=tuple(clean(name) for (name,) in features),
-        labels=distinguish(label(feature) for feature in features),
+        labels=labels_of(features),
         outputs=tuple(distinguish(result.output_names)[column] for column in columns),
         columns=tuple(columns.tolist()),
         values=values[np.ix_(rows, columns)],

@@ -10,13 +10,7 @@ from onnxplain_server.methods.firm import Result
 from onnxplain_server.methods.firm.result import PairGrid
 from onnxplain_server.plots.claims.leaders import leaders
 from onnxplain_server.plots.elements.chart import Plot, finish, tooltip
-from onnxplain_server.plots.elements.labels import (
-    clean,
-    distinguish,
-    identifiers,
-    shorten,
-    shorten_inside,
-)
+from onnxplain_server.plots.elements.labels import clean, identifiers, short_names, shorten
 from onnxplain_server.plots.elements.naming import spoken
 from onnxplain_server.plots.elements.number_formats import data_number, share_format
 from onnxplain_server.plots.elements.style import PLOT_WIDTH, Spec
@@ -43,7 +37,7 @@ def plots(result: Result) -> Iterator[Plot]:
 def _square(result: Result, literals: PairGrid, name: str) -> Plot:
     outputs = range(min(_MAX_OUTPUTS, len(result.output_names)))
     kept = _strongest(result, literals)
-    labels = distinguish(shorten_inside(clean(literals.names[i]), 42) for i in kept)
+    labels = tuple(short_names((literals.names[i] for i in kept), 42).values())
     reach = _reach(result, literals)
     blocks = [_block(result, literals, kept, labels, output, reach) for output in outputs]
     names = [result.output_names[k] for k in outputs]

@@ -10,7 +10,7 @@ from onnxplain_server.methods.losses import Loss
 from onnxplain_server.plots.claims.leaders import leaders
 from onnxplain_server.plots.elements.bars import BarTitles, draw
 from onnxplain_server.plots.elements.chart import Plot, finish
-from onnxplain_server.plots.elements.labels import clean, shorten
+from onnxplain_server.plots.elements.labels import short_names
 from onnxplain_server.plots.elements.naming import spoken
 from onnxplain_server.plots.elements.ranking import counts, strongest
 
@@ -82,8 +82,9 @@ def _errors(
 
 
 def _finding(features: list[tuple[str, ...]], values: Matrix, errors: Vector) -> str:
+    short = short_names((own[0] for own in features), 40)
     first, second = (
-        {shorten(clean(features[place][0])) for place in leaders(own, spread)}
+        {short[features[place][0]] for place in leaders(own, spread)}
         for own, spread in zip(values.T, (None, errors), strict=True)
     )
     if len(first) != 1 or len(second) != 1:

@@ -16,11 +16,11 @@ from math import comb
 import numpy as np
 
 from onnxplain_server.core.arrays import Indices, Matrix
-from onnxplain_server.methods.interactions import Result
+from onnxplain_server.methods.interactions import Result, Statistic
 from onnxplain_server.plots.claims.pair_coverage import pair_coverage
 from onnxplain_server.plots.elements.bars import Bars
 from onnxplain_server.plots.elements.chart import Plot, finish
-from onnxplain_server.plots.elements.labels import clean, distinguish, shorten_inside
+from onnxplain_server.plots.elements.labels import short_names
 from onnxplain_server.plots.elements.naming import spoken, unit_of
 from onnxplain_server.plots.elements.ranking import finding, strongest
 from onnxplain_server.plots.elements.seriation import seriate
@@ -46,7 +46,7 @@ def _plot(result: Result, paired: set[str]) -> Plot:
     place = {name: at for at, name in enumerate(features)}
     importances = {s.features[0]: s for s in result.importance}
     content = Content(
-        labels=distinguish(shorten_inside(clean(name), _LABEL_LENGTH) for name in features),
+        labels=tuple(short_names(features, _LABEL_LENGTH).values()),
         importances=tuple(importances[name] for name in features),
         pairs=tuple(s for s in result.pairwise if set(s.features) <= place.keys()),
         places=place,
@@ -75,8 +75,7 @@ def _arrange(result: Result, paired: set[str], columns: tuple[int, ...]) -> list
     Ties are broken by importance and name, so that the order of the table does not matter.
     """
     importances = {
-        statistic.features[0]: np.nan_to_num(np.sqrt(statistic.numerators))[list(columns)].sum()
-        for statistic in result.importance
+        statistic.features[0]: _size(statistic, columns) for statistic in result.importance
     }
     names = sorted(paired, key=lambda name: (-importances[name], name))
     similarities = _similarities(result, names, columns)
@@ -92,9 +91,14 @@ def _similarities(result: Result, names: list[str], columns: tuple[int, ...]) ->
     similarities = np.zeros((len(names), len(names)))
     for statistic in result.pairwise:
         i, j = (place[name] for name in statistic.features)
-        size = np.nan_to_num(np.sqrt(statistic.numerators), posinf=0.0)[list(columns)].sum()
-        similarities[i, j] = similarities[j, i] = size
+        similarities[i, j] = similarities[j, i] = _size(statistic, columns)
     return similarities
+
+
+def _size(statistic: Statistic, columns: tuple[int, ...]) -> float:
+    """Return the size of a statistic, summed over outputs; without those that are not finite."""
+    sizes = np.nan_to_num(np.sqrt(statistic.numerators), posinf=0.0)
+    return float(sizes[list(columns)].sum())
 
 
 def _remarks(result: Result, bars: Bars, paired_count: int, content: Content) -> Iterator[str]:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from onnxplain_server.methods.swarm import Effect, Perturbation, Result, Score
+from onnxplain_server.plots.axes.number_line import round_numbers
 from onnxplain_server.plots.elements import loss_names
-from onnxplain_server.plots.elements.axes import round_numbers
 from onnxplain_server.plots.elements.number_formats import data_number
 from onnxplain_server.plots.elements.style import AREA_SCHEME, Spec
 
@@ -31,7 +31,7 @@ def score_scale(result: Result, chosen: Sequence[Effect]) -> Spec:
         scores = np.concatenate([effect.search_result.curve.scores for effect in chosen])
         finite = scores[np.isfinite(scores)]
         low, high = (finite.min(), finite.max()) if len(finite) else (0.0, 1.0)
-        domain = [data_number(low), data_number(max(high, low + 1e-9))]
+        domain = [data_number(low), data_number(max(high, low + 1e-6 * (abs(low) or 1.0)))]
     reverse = result.score is None
     return {
         "type": "quantitative",

@@ -9,7 +9,7 @@ import numpy as np
 from onnxplain_server.methods.swarm import Effect, Perturbation, Result
 from onnxplain_server.plots.claims.leaders import leaders
 from onnxplain_server.plots.elements.chart import Plot, finish
-from onnxplain_server.plots.elements.labels import clean, distinguish, shorten, shorten_inside
+from onnxplain_server.plots.elements.labels import clean, distinguish, shorten, shorten_apart
 from onnxplain_server.plots.elements.naming import class_phrase
 from onnxplain_server.plots.elements.ranking import MOST_BARS
 from onnxplain_server.plots.elements.style import Spec
@@ -22,8 +22,7 @@ _HINT = "Click the right end of a feature's row to see it in detail, or to hide 
 def plot(result: Result, effects: Sequence[Effect], name: str) -> Plot:
     """Draw one class, its most important features first."""
     shown = sorted(effects, key=lambda effect: -effect.importance)[:MOST_BARS]
-    labels = [shorten_inside(label, 42) for label in distinguish(e.feature for e in shown)]
-    labels = list(distinguish(labels))
+    labels = shorten_apart(distinguish(e.feature for e in shown), 42)
     scale = score_scale(result, shown)
     below = [panels.draw(result, shown, labels, scale), panels.histograms(shown, labels)]
     above = summary.draw(result, shown, labels, scale)

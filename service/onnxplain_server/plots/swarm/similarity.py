@@ -10,7 +10,7 @@ import numpy as np
 from onnxplain_server.core.arrays import Indices
 from onnxplain_server.methods.swarm import Result
 from onnxplain_server.plots.elements.chart import Plot, finish, tooltip
-from onnxplain_server.plots.elements.labels import distinguish, shorten_inside
+from onnxplain_server.plots.elements.labels import distinguish, shorten_apart
 from onnxplain_server.plots.elements.naming import class_phrase
 from onnxplain_server.plots.elements.number_formats import data_number
 from onnxplain_server.plots.elements.style import MOST_SERIES, SERIES_COLOURS, Spec
@@ -39,7 +39,7 @@ def _most_confused(result: Result) -> Indices:
 
 def _plot(result: Result, chosen: Indices) -> Plot:
     full_names = distinguish(result.class_names[k] for k in chosen)
-    names = list(distinguish(shorten_inside(name, 42) for name in full_names))
+    names = list(shorten_apart(full_names, 42))
     pairs = list(combinations(range(len(chosen)), 2))
     rows = [
         _segment(result, chosen, names, pair, column, k)

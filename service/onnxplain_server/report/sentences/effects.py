@@ -14,7 +14,7 @@ from onnxplain_server.plots.claims.leaders import leaders
 from onnxplain_server.plots.claims.pair_coverage import pair_coverage
 from onnxplain_server.plots.elements.labels import clean
 from onnxplain_server.plots.elements.naming import unit_of
-from onnxplain_server.plots.elements.number_formats import spell_beside
+from onnxplain_server.plots.elements.number_formats import is_flat, spell_beside
 from onnxplain_server.report.effect_findings import grid_point, row_changes
 from onnxplain_server.report.finding import number
 from onnxplain_server.report.sentences.words import feature_names, few_of, for_output, of_output
@@ -54,9 +54,11 @@ def of_interactions(explanation: Explanation) -> Iterator[str]:
     )
     if strongest:
         yield strongest
+    elif not np.isfinite(_sizes(result.pairwise)).all():
+        return
     elif largest(_sizes(result.pairwise)) is None:
         yield f"None of {among}, interacts." if among else "No pair of features interacts."
-    elif np.isfinite(_sizes(result.pairwise)).all():
+    else:
         yield f"No interaction of {among or 'a pair'} is above 0 beyond its error."
 
 
@@ -132,7 +134,12 @@ def of_partial_dependence(explanation: Explanation, most_important: str = "") ->
     curves = [np.array(curve.values).reshape(-1, len(outputs)) for curve in result.curves]
     if not curves or any(not np.isfinite(values).all() for values in curves):
         return
-    ranges = np.array([np.ptp(values, axis=0) for values in curves])
+    with np.errstate(over="ignore"):
+        ranges = np.array([
+            [0.0 if is_flat(column) else np.ptp(column) for column in values.T] for values in curves
+        ])  # fmt: skip
+    if not np.isfinite(ranges).all():
+        return
     if largest(ranges) is None:
         yield "No feature asked about moves the average prediction."
         return
@@ -159,10 +166,9 @@ def of_individual(explanation: Explanation) -> Iterator[str]:
     result = explanation.individual_conditional_expectation
     outputs = list(result.output_names)
     changes = [row_changes(curves, outputs) for curves in result.curves]
-    if not changes or any(not np.isfinite(change).all() for change in changes):
-        return
-    medians = np.array([np.median(change, axis=0) for change in changes])
-    place = largest(medians)
+    with np.errstate(over="ignore"):
+        medians = np.array([np.median(change, axis=0) for change in changes])
+    place = largest(medians) if medians.size and np.isfinite(medians).all() else None
     if place is None:
         return
     row, column = place

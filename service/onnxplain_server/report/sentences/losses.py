@@ -34,7 +34,8 @@ def of_permutation_importance(explanation: Explanation) -> Iterator[str]:
     errors = np.array([importance.standard_errors for importance in result.importances])
     place = largest(values)
     if place is None:
-        yield f"Shuffling no feature makes the {loss_names.name(loss)} worse."
+        if np.isfinite(values).all():
+            yield f"Shuffling no feature makes the {loss_names.name(loss)} worse."
         return
     column = place[1]
     rows = leaders(values[:, column], errors[:, column])
@@ -134,7 +135,8 @@ def of_swarm(explanation: Explanation) -> Iterator[str]:
     effects = [effect for effect in result.effects if np.isfinite(effect.importance)]
     worst = max(effects, key=lambda effect: effect.importance, default=None)
     if worst is None or worst.importance <= 0:
-        yield "No move of a feature makes predictions worse."
+        if len(effects) == len(result.effects):
+            yield "No move of a feature makes predictions worse."
         return
     measured = "score" if options.score else "average loss"
     if options.score:

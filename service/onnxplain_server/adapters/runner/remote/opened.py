@@ -26,7 +26,7 @@ from onnxplain_server.adapters.runner.remote.probes import Probes, made_up
 from onnxplain_server.core.arrays import Array, pack, unpack
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import ComputationHost
-from onnxplain_server.core.model import Description, Input, Note, Scale
+from onnxplain_server.core.model import Description, Input, Note, Scale, distinct_names
 from onnxplain_server.core.remote.listing import not_listed
 from onnxplain_server.core.remote.models import UNTOLD, RemoteAddress, RemoteModels
 from onnxplain_server.core.rows import feeds
@@ -184,7 +184,7 @@ class OpenedRemote:
                 f"output_names has {len(given)} names, and the model answers {count} columns",
                 "model.remote.output_names",
             )
-        told = self._told.output_names
+        told = distinct_names(self._told.output_names)
         return given or (told if len(told) == count else tuple(map(str, range(count))))
 
     def _known_scope(self, probes: Probes) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from onnxplain_server.core.arrays import Array, Vector
-from onnxplain_server.plots.elements.axes import Axis, lay_axis
+from onnxplain_server.plots.axes.layout import Axis, lay_axis
 from onnxplain_server.plots.elements.selection import View
 
 

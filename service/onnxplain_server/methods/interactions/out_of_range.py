@@ -1,0 +1,40 @@
+"""Warning about squares of predictions that float64 cannot hold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from onnxplain_server.core.arrays import Matrix, Vector
+from onnxplain_server.core.model import Note
+from onnxplain_server.core.table import listed
+
+_LEAST_SQUARE = 1e-290
+"""A mean square below it loses digits to rounding near the least number of float64."""
+
+
+def out_of_range_note(
+    output_names: Sequence[str], squares: Vector, spans: Vector, parts: Matrix
+) -> tuple[Note, ...]:
+    """Warn of outputs whose squares float64 cannot hold: too large, or rounded to 0.
+
+    Parameters
+    ----------
+    squares : (n_outputs,)
+        Mean squares of the centred predictions.
+    spans : (n_outputs,)
+        Largest less smallest prediction, which are finite.
+    parts : (n, n_outputs)
+        Numerators and denominators of all statistics.
+    """
+    wrong = ~np.isfinite(parts).all(axis=0) | ((spans > 0) & (squares < _LEAST_SQUARE))
+    if not wrong.any():
+        return ()
+    names = tuple(name for name, is_wrong in zip(output_names, wrong, strict=True) if is_wrong)
+    message = (
+        f"Squares of the predictions, or of their effects, are beyond the range of float64 for "
+        f"{listed(names)}, so that interactions are infinite, NaN or 0 there. Explain predictions "
+        "in another unit, by an expression in prediction that divides or multiplies them."
+    )
+    return (Note("SQUARES_OUT_OF_RANGE", message),)
