@@ -43,7 +43,7 @@ def answers(
     """Ask a case by a runner, once; a runner that is quick to answer is asked all cases at once."""
 
     @cache
-    def all_of(runner: Runner) -> Mapping[str, Any]:
+    def all_of(runner: Runner) -> dict[str, Any]:
         if runner is CURL:
             program("curl")
         return ask(runner, server, tmp_path_factory.mktemp("answers"), [*CASES])
@@ -51,8 +51,11 @@ def answers(
     @cache
     def of(runner: Runner, name: str) -> Mapping[str, Any]:
         if runner is COMMAND_LINE:
-            return ask(runner, server, tmp_path_factory.mktemp("answer"), [name])[name]
-        return all_of(runner)[name]
+            found = ask(runner, server, tmp_path_factory.mktemp("answer"), [name])
+        else:
+            found = all_of(runner)
+        answer: Mapping[str, Any] = found[name]
+        return answer
 
     return of
 

@@ -65,20 +65,21 @@ class Result:
         The loss, or its expression.
     total : (n_outputs,)
         Loss of all rows.
-    constant_losses : (n_outputs,)
-        Of the best constant prediction on all rows; empty where it is not known.
     group_column : str
         Empty if rows are not grouped.
     notes : tuple of Note
+    constant_losses : (n_outputs,)
+        Of the best constant prediction on all rows; empty where it is not known, as of rows that
+        are never read together.
     """
 
     output_names: tuple[str, ...]
     losses: tuple[AverageLoss, ...]
     loss: Loss | str
     total: Vector
-    constant_losses: Vector
     group_column: str = ""
     notes: tuple[Note, ...] = ()
+    constant_losses: Vector = field(default_factory=lambda: np.zeros(0))
 
 
 def check(options: Options, path: str) -> None:
@@ -132,8 +133,10 @@ def compute(
         *floor_notes(comparison, actual, predicted, weights),
         *undefined_notes([(group.group, group.values) for group in losses], names),
     )
-    constant = np.zeros(0) if expression else constant_losses(comparison, actual, weights)
-    return Result(names, losses, comparison.measure, total, constant, options.group_column, notes)
+    result = Result(names, losses, comparison.measure, total, options.group_column, notes)
+    if expression:
+        return result
+    return replace(result, constant_losses=constant_losses(comparison, actual, weights))
 
 
 def streamed_result(
@@ -160,6 +163,4 @@ def streamed_result(
         *undefined_notes([(group.group, group.values) for group in losses], names),
     )
     total = sums.losses.sum(axis=0) / whole
-    # The best constant is one of all rows, which have not been read together.
-    constant = np.zeros(0)
-    return Result(names, losses, comparison.measure, total, constant, options.group_column, notes)
+    return Result(names, losses, comparison.measure, total, options.group_column, notes)
