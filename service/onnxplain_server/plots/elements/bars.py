@@ -10,7 +10,12 @@ import numpy as np
 from onnxplain_server.core.arrays import Indices, Matrix
 from onnxplain_server.plots.elements.chart import tooltip
 from onnxplain_server.plots.elements.labels import distinguish, quoted, short_names
-from onnxplain_server.plots.elements.number_formats import data_number, share_format, spell_among
+from onnxplain_server.plots.elements.number_formats import (
+    data_number,
+    drawable,
+    share_format,
+    spell_among,
+)
 from onnxplain_server.plots.elements.style import (
     BAR_STEP,
     GROUPED_BAR_STEP,
@@ -48,9 +53,10 @@ class ErrorBars:
     confidence: float = 0.0
 
     def take(self, rows: Indices, columns: Indices) -> ErrorBars:
-        """Keep these rows and outputs."""
+        """Keep these rows and outputs, without ends that no scale can hold."""
         selection = np.ix_(rows, columns)
-        return ErrorBars(self.low[selection], self.high[selection], self.confidence)
+        low, high = drawable(self.low[selection]), drawable(self.high[selection])
+        return ErrorBars(low, high, self.confidence)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -84,7 +84,7 @@ def finding(bars: Bars, *, by_magnitude: bool = False) -> str:
     sums = np.where(np.isfinite(bars.values), bars.values, 0.0).sum(axis=1)
     leading = leaders(np.abs(sums) if by_magnitude else sums, _standard_errors(bars))
     if not leading:
-        return "none is above 0 beyond its error"
+        return "some values are not finite" if bars.broken else "none is above 0 beyond its error"
     names = [" ".join(text.split("\n")) for text in bars.labels]
     numbers = [each(bars.outputs, row, bars.values) for row in bars.values]
     if len(leading) > 1:

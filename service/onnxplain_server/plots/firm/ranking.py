@@ -71,7 +71,8 @@ def _errors(result: Result, rows: Indices, columns: Indices) -> ErrorBars:
     spreads = [result.importances[row].spread for row in rows]
     low = np.array([spread.lower if spread else np.nan for spread in spreads])
     high = np.array([spread.upper if spread else np.nan for spread in spreads])
-    return ErrorBars(low[:, columns], high[:, columns], result.confidence_level)
+    low, high = drawable(low[:, columns]), drawable(high[:, columns])
+    return ErrorBars(low, high, result.confidence_level)
 
 
 def _axis_title(result: Result) -> str:
