@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from onnxplain_server.core.arrays import Array, Indices, Vector
+if TYPE_CHECKING:  # the serving process reads names without numpy
+    from onnxplain_server.core.arrays import Array, Indices, Vector
 
 
 class Scale(Enum):

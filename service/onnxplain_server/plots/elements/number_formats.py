@@ -12,7 +12,9 @@ from onnxplain_server.core.arrays import Array
 _LARGEST = 1e300
 NOT_SHOWN = f"Not shown, because not finite or beyond ±{_LARGEST:g}".replace("+", "")
 """Start of a remark that counts such numbers."""
-_DATA_DIGITS, _MOST_DIGITS = 9, 17
+_DATA_DIGITS = 9
+_MOST_DIGITS = 17
+"""That tell any two numbers of float64 apart."""
 
 
 def data_number(value: float, more: int = 0) -> float:
