@@ -337,6 +337,12 @@ def test_of_several_outputs_the_one_predicted_worst_is_named(loss: str, sentence
             "R² is 0.75: the root mean squared error of price is 2, that of its mean 4.",
         ),
         (
+            "SQUARED_ERROR",
+            1,
+            4e6,
+            "R² is almost 1: the root mean squared error of price is 1, that of its mean 2,000.",
+        ),
+        (
             "ABSOLUTE_ERROR",
             1.5,
             3,

@@ -133,10 +133,8 @@ def compute(
         *floor_notes(comparison, actual, predicted, weights),
         *undefined_notes([(group.group, group.values) for group in losses], names),
     )
-    result = Result(names, losses, comparison.measure, total, options.group_column, notes)
-    if expression:
-        return result
-    return replace(result, constant_losses=constant_losses(comparison, actual, weights))
+    constant = np.zeros(0) if expression else constant_losses(comparison, actual, weights)
+    return Result(names, losses, comparison.measure, total, options.group_column, notes, constant)
 
 
 def streamed_result(

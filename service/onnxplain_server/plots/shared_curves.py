@@ -117,7 +117,8 @@ def _finding(views: Sequence[View]) -> str:
     widest = np.array([max(_spans(view)) for view in views])
     if len(leaders(widest)) > 1:
         return "No range is wider than all others"
-    return f"From lowest to highest, the widest ranges are those over {enumerate_words(names)}"
+    widest_ones = "range is that" if len(names) == 1 else "ranges are those"
+    return f"From lowest to highest, the widest {widest_ones} over {enumerate_words(names)}"
 
 
 def _spans(view: View) -> list[float]:

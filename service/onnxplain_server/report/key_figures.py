@@ -55,6 +55,12 @@ def r_squared(explanation: Explanation) -> float:
     return 1 - result.losses[0].values[0] / result.constant_losses[0]
 
 
+def spell_r_squared(share: float) -> str:
+    """Write R² with three digits; 1 is written of a perfect fit alone."""
+    text = spell_beside(share, np.ones(1))
+    return "almost 1" if text == "1" and share < 1 else text
+
+
 def _of_losses(explanation: Explanation) -> Iterator[KeyFigure]:
     result = explanation.average_loss
     loss = loss_of(explanation.options.average_loss)
