@@ -15,7 +15,7 @@ _LEEWAY_SECONDS = 5.0
 
 _NAME_LIMIT = 256
 
-_COMPACT = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*")
+_COMPACT = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*\.[A-Za-z0-9_-]*")
 """JWS in its compact form (RFC 7515, section 7.1), in which base64url has no padding."""
 
 _TYPES = frozenset({"", "jwt", "at+jwt", "application/at+jwt"})

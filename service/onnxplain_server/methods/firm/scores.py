@@ -78,7 +78,7 @@ def statistics_of(score_sums: Matrix, totals: Array, square: Vector) -> BinStati
     # Otherwise each bin has a single row, up to rounding.
     has_spread = freedom > 1e-9 * total
     within = residual / freedom if has_spread else np.full(len(square), np.nan)
-    noise = within * max(ratio.sum() / total - squares.sum() / total**2, 0.0)
+    noise = within * max((ratio.sum() - squares.sum() / total) / total, 0.0)
     return BinStatistics(shares, means - mean, between, noise, within)
 
 
