@@ -99,6 +99,10 @@ def answers(runner, request, table, folder, memory_bytes=1 << 30):
     return read(found.content), read(expected.content)
 
 
+NOT_TOLD = {"constant_losses"}
+"""Fields that are empty of rows that were not read together."""
+
+
 def against_memory(runner, request, table, folder, scale):
     """Answer in blocks and in memory; all rows are used by both.
 
@@ -117,10 +121,6 @@ def against_memory(runner, request, table, folder, scale):
     assert f"all {count:,} rows were read in blocks" in found.receipt.engine_reason
     assert found.explanations[0].rows == expected.explanations[0].rows
     own, other = found.explanations[0], expected.explanations[0]
-    # The best constant is one of rows that were read together.
-    assert not own.average_loss.constant_losses
-    if other.HasField("average_loss"):
-        other.average_loss.ClearField("constant_losses")
     return difference(own, other, scale(other)), found, expected
 
 
@@ -129,6 +129,8 @@ def difference(found, expected, scale: float, path: str = "") -> str:
     if found.DESCRIPTOR is not expected.DESCRIPTOR:
         return path
     for field in found.DESCRIPTOR.fields:
+        if field.name in NOT_TOLD:
+            continue
         own, other = getattr(found, field.name), getattr(expected, field.name)
         pairs = zip(own, other, strict=True) if field.is_repeated else [(own, other)]
         if field.is_repeated and len(own) != len(other):

@@ -59,6 +59,8 @@ class AverageLossResult(Tabular):
         summed over outputs.
     losses : tuple of GroupLoss
         One per group, by ascending value of the group column; one where rows are not grouped.
+    constant_losses : (n_outputs,)
+        Of the best constant prediction on all rows used; empty where it is not known.
     plots : tuple of Plot
     options : AverageLossOptions
         The message with every default filled in.
@@ -77,6 +79,7 @@ class AverageLossResult(Tabular):
 
     output_names: tuple[str, ...]
     losses: tuple[GroupLoss, ...]
+    constant_losses: npt.NDArray[np.float64]
     plots: tuple[Plot, ...]
     options: AverageLossOptions
     rows: RowsUsed | None
