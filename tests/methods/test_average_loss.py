@@ -254,6 +254,41 @@ def test_the_best_constant_of_classes_worked_by_hand(loss: Loss, expected: float
     assert found.tolist() == pytest.approx([expected] * len(found))
 
 
+@given(
+    loss=st.sampled_from([Loss.ACCURACY, Loss.BALANCED_ACCURACY, Loss.F1]),
+    classes=arrays(int, 9, elements=st.integers(0, 3)),
+    weights=arrays(float, 9, elements=st.sampled_from([0.5, 1.0, 3.0])),
+)
+def test_the_best_constant_of_a_score_is_the_best_single_class(loss, classes, weights) -> None:
+    actual = np.eye(4)[classes]
+    comparison = Comparison(loss=loss, one_hot_target=True)
+    with np.errstate(invalid="ignore"):
+        scores = [
+            comparison.average(actual, np.broadcast_to(row, actual.shape), weights)
+            for row in np.eye(4)
+        ]
+    best = np.nanmax(scores, axis=0)
+
+    np.testing.assert_allclose(constant_losses(comparison, actual, weights), best, rtol=1e-12)
+
+
+def test_the_best_constant_of_a_constant_has_no_loss() -> None:
+    """The mean of ten times 0.1 is not 0.1 in binary, if it is added up."""
+    found = constant_losses(Comparison(loss=Loss.SQUARED_ERROR), np.full((10, 1), 0.1), np.ones(10))
+
+    assert found.tolist() == [0.0]
+
+
+def test_the_best_constant_of_some_classes_is_one_of_their_rows() -> None:
+    """Half of the rows are of no class explained; of the others 2 in 5 are of the first."""
+    actual = np.array([[1.0, 0]] * 2 + [[0, 1]] * 3 + [[0, 0]] * 5)
+    comparison = Comparison(loss=Loss.MLOGLOSS, one_hot_target=True)
+
+    found = constant_losses(comparison, actual, np.ones(10))
+
+    assert found.tolist() == pytest.approx([-(2 * np.log(0.4) + 3 * np.log(0.6)) / 10])
+
+
 def test_no_constant_is_known_of_an_expression(make) -> None:
     found = losses(make, {"x": [1.0, 2], "y": [0.0, 4]}, loss_expression="abs(y - p)")
 

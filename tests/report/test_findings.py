@@ -5,7 +5,7 @@ import math
 import pytest
 from onnxplain.v1 import explanation_service_pb2 as pb
 from onnxplain_server.report.finding import Finding
-from onnxplain_server.report.registry import of_answer, of_explanation, of_method
+from onnxplain_server.report.registry import of_explanation, of_explanations, of_method
 
 
 def tables(answer: pb.ExplainResponse, index: int) -> dict[str, Finding]:
@@ -229,7 +229,7 @@ def test_classes_stand_beside_the_outputs_that_score_them(every_answer: pb.Expla
 def test_a_table_that_was_shown_is_not_shown_again(every_answer: pb.ExplainResponse) -> None:
     every_answer.explanations.append(every_answer.explanations[4])
 
-    *_, last = of_answer(every_answer)
+    *_, last = of_explanations(every_answer.explanations)
 
     assert last == []
-    assert all(of_answer(every_answer)[:-1])
+    assert all(of_explanations(every_answer.explanations)[:-1])

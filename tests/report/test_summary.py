@@ -363,3 +363,19 @@ def test_a_loss_is_told_beside_that_of_the_best_constant(
     )
 
     assert sentence in summary.of_answer(pb.ExplainResponse(explanations=[explanation]))
+
+
+@pytest.mark.parametrize("constant", [0.0, float("inf")])
+def test_a_constant_that_is_no_measure_gives_no_share(constant: float) -> None:
+    explanation = pb.Explanation(
+        average_loss={
+            "output_names": ["price"],
+            "losses": [{"values": [0.01], "weight": 10}],
+            "constant_losses": [constant],
+        },
+        options={"average_loss": {"loss": "SQUARED_ERROR"}},
+    )
+
+    [sentence] = summary.of_answer(pb.ExplainResponse(explanations=[explanation]))
+
+    assert "R²" not in sentence

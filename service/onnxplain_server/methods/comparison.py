@@ -139,17 +139,27 @@ def constant_losses(comparison: Comparison, actual: Matrix, weights: Vector) -> 
         return comparison.average(actual, np.broadcast_to(constants, actual.shape), weights)
     if comparison.loss is Loss.AUC:
         return np.full(actual.shape[1], 0.5)
-    # A constant prediction is one class in all rows; for a threshold, the class or not.
-    by_largest = comparison.parameters.threshold is None
-    low, high = (-np.inf, np.inf) if not by_largest else (0.0, 1.0)
-    classes = np.eye(actual.shape[1]) if by_largest else np.array([[0.0], [1.0]])
-    candidates = [np.where(row > 0, high, low) for row in classes]
+    if comparison.parameters.threshold is None:
+        return _best_single_class(comparison.loss, weights @ (actual > 0.5), weights.sum())
+    # For a threshold, a constant prediction is the class or not.
     scores = [
-        comparison.average(actual, np.broadcast_to(row, actual.shape), weights)
-        for row in candidates
+        comparison.average(actual, np.full(actual.shape, side), weights)
+        for side in (-np.inf, np.inf)
     ]
     best: Vector = np.nanmax(scores, axis=0)
     return best
+
+
+def _best_single_class(loss: Loss | None, true: Vector, total: float) -> Vector:
+    """Return the best score of one class in all rows, by the weights of classes and of rows."""
+    match loss:
+        case Loss.F1:
+            return 2 * true / (true + total)
+        case Loss.ACCURACY:
+            return np.array([true.max() / total])
+        case _:
+            occurring = np.count_nonzero(true)
+            return np.array([1 / occurring if occurring else np.nan])
 
 
 def _best_constants(comparison: Comparison, actual: Matrix, weights: Vector) -> Vector:
@@ -162,8 +172,14 @@ def _best_constants(comparison: Comparison, actual: Matrix, weights: Vector) -> 
         case Loss.MAPE:
             shares = weights[:, np.newaxis] / np.abs(actual)
             return weighted_quantiles(actual, shares, 0.5)
+        case Loss.MLOGLOSS:
+            # Of rows of the classes that are explained.
+            shares = mean(actual, weights)
+            return shares / shares.sum() if shares.any() else shares
         case _:
-            return mean(actual, weights)
+            # Exactly the value where all rows have one.
+            means: Vector = actual[0] + mean(actual - actual[0], weights)
+            return means
 
 
 def weighted_quantiles(values: Matrix, weights: Array, level: float) -> Vector:

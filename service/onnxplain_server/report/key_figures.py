@@ -12,12 +12,12 @@ from onnxplain.v1.explanation_service_pb2 import ExplainResponse, Explanation
 from onnxplain_server.methods.losses import Loss
 from onnxplain_server.plots.elements import loss_names
 from onnxplain_server.plots.elements.labels import clean
-from onnxplain_server.plots.elements.naming import TOTAL, in_units_of
+from onnxplain_server.plots.elements.naming import in_units_of
 from onnxplain_server.plots.elements.number_formats import spell_beside
 from onnxplain_server.report.loss_findings import loss_of
 
-_MOST = 8
-"""Key figures of a page; the tables have all losses."""
+MOST = 8
+"""Key figures of a page."""
 
 
 class KeyFigure(NamedTuple):
@@ -32,7 +32,7 @@ class KeyFigure(NamedTuple):
 def of_answer(answer: ExplainResponse) -> list[KeyFigure]:
     """Return the key figures of an answer whose outputs have their names for reports."""
     plain = filter(is_of_all_rows, answer.explanations)
-    return [figure for explanation in plain for figure in _of_losses(explanation)][:_MOST]
+    return [figure for explanation in plain for figure in _of_losses(explanation)]
 
 
 def is_of_all_rows(explanation: Explanation) -> bool:
@@ -47,18 +47,24 @@ def is_single(explanation: Explanation) -> bool:
 
 
 def r_squared(explanation: Explanation) -> float:
-    """Return R² of the only output; NaN where the loss is another, or the constant's not known."""
+    """Return R² of the only output; NaN where the loss is another, or the constant's no measure."""
     options, result = explanation.options.average_loss, explanation.average_loss
+    is_one_output = is_single(explanation) and not options.sum_outputs
     is_of_numbers = loss_of(options) is Loss.SQUARED_ERROR and not options.one_hot_target
-    if not is_of_numbers or not is_single(explanation) or not any(result.constant_losses):
+    if not is_of_numbers or not is_one_output or not result.constant_losses:
         return math.nan
-    return 1 - result.losses[0].values[0] / result.constant_losses[0]
+    constant = result.constant_losses[0]
+    is_measure = math.isfinite(constant) and constant > 0
+    return 1 - result.losses[0].values[0] / constant if is_measure else math.nan
 
 
-def spell_r_squared(share: float) -> str:
-    """Write R² with three digits; 1 is written of a perfect fit alone."""
+def r_squared_text(explanation: Explanation) -> str:
+    """Write R² with three digits, and 1 of a perfect fit alone; empty where it is not known."""
+    share = r_squared(explanation)
+    if not math.isfinite(share):
+        return ""
     text = spell_beside(share, np.ones(1))
-    return "almost 1" if text == "1" and share < 1 else text
+    return "almost 1" if text == "1" and explanation.average_loss.losses[0].values[0] else text
 
 
 def _of_losses(explanation: Explanation) -> Iterator[KeyFigure]:
@@ -68,16 +74,15 @@ def _of_losses(explanation: Explanation) -> Iterator[KeyFigure]:
     unit = in_units_of(loss_names.unit(loss), outputs)
     values, constants = np.array(result.losses[0].values), np.array(result.constant_losses)
     name = loss_names.name(loss)
-    if math.isfinite(share := r_squared(explanation)):
-        yield KeyFigure(
-            "R²", spell_beside(share, np.array([1.0])), "", "1 is perfect, 0 the mean alone"
-        )
+    if share := r_squared_text(explanation):
+        yield KeyFigure("R²", share, "", "1 is perfect, 0 the mean alone")
         name, unit = f"root {name}", in_units_of(loss_names.unit(Loss.ABSOLUTE_ERROR), outputs)
         values, constants = np.sqrt(values), np.sqrt(constants)
     name = name[0].upper() + name[1:]
+    all_values = np.concatenate([values, constants])
     for column, output in enumerate(outputs):
         if math.isfinite(values[column]):
-            named = name if outputs in ([TOTAL], [output]) else f"{name}, {clean(output)}"
-            constant = spell_beside(constants[column], values) if constants.size else ""
+            named = name if len(outputs) == 1 else f"{name}, {clean(output)}"
+            constant = spell_beside(constants[column], all_values) if constants.size else ""
             beside = constant and f"the best constant: {constant}"
-            yield KeyFigure(named, spell_beside(values[column], values), unit, beside)
+            yield KeyFigure(named, spell_beside(values[column], all_values), unit, beside)

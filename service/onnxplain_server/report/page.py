@@ -23,7 +23,7 @@ from onnxplain_server.report import facts, key_figures, renderer, summary
 from onnxplain_server.report.finding import Finding
 from onnxplain_server.report.key_figures import KeyFigure
 from onnxplain_server.report.output_names import with_output_names
-from onnxplain_server.report.registry import of_answer, of_method, place
+from onnxplain_server.report.registry import of_explanations, of_method, place
 from onnxplain_server.wire import canonical
 
 # HTML escapes do not work inside <script>, and "</script>" would end the element, "<!--" change
@@ -58,6 +58,7 @@ class _TemplateParser:
     sections: list[Section]
     summary: list[str] = field(default_factory=list)
     key_figures: list[KeyFigure] = field(default_factory=list)
+    key_figure_count: int = 0
     options: list[str] = field(default_factory=list)
     warnings: list[facts.Caution] = field(default_factory=list)
     remarks: list[facts.Caution] = field(default_factory=list)
@@ -88,6 +89,7 @@ def of_response(answer: ExplainResponse, file_name: str = "") -> str:
             summary=summary.of_answer(named),
             title=_title(answer, answer.receipt.model_name or file_name),
             key_figures=key_figures.of_answer(named),
+            key_figure_count=key_figures.MOST,
             sections=_sections(named),
             options=[facts.options(explanation) for explanation in answer.explanations],
             warnings=facts.troubles(answer),
@@ -115,10 +117,11 @@ def of_plot(plot: Plot) -> str:
 def _sections(answer: ExplainResponse) -> list[Section]:
     """Return the sections in the order of reading; losses of all rows, mere numbers, share one."""
     titles = distinguish(facts.title(explanation) for explanation in answer.explanations)
-    parts = list(zip(answer.explanations, titles, of_answer(answer), strict=True))
+    pairs = sorted(zip(answer.explanations, titles, strict=True), key=lambda pair: _place(pair[0]))
+    tables = of_explanations([explanation for explanation, _ in pairs])
+    parts = [(*pair, findings) for pair, findings in zip(pairs, tables, strict=True)]
     plain = [part for part in parts if key_figures.is_of_all_rows(part[0])]
     others = [part for part in parts if not key_figures.is_of_all_rows(part[0])]
-    others.sort(key=lambda part: place(part[0].WhichOneof("result") or ""))
     sections = [*(_section(*part) for part in others), *_losses(plain)]
     told: set[tuple[str, ...]] = set()
     for k, section in enumerate(sections):
@@ -126,6 +129,12 @@ def _sections(answer: ExplainResponse) -> list[Section]:
         sections[k] = replace(section, limits=() if section.limits in told else section.limits)
         told.add(section.limits)
     return sections
+
+
+def _place(explanation: Explanation) -> tuple[bool, int]:
+    """Return the place in the order of reading."""
+    method = explanation.WhichOneof("result") or ""
+    return key_figures.is_of_all_rows(explanation), place(method)
 
 
 def _losses(parts: list[tuple[Explanation, str, list[Finding]]]) -> Iterator[Section]:

@@ -9,7 +9,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from onnxplain.v1.explanation_service_pb2 import ExplainResponse, Explanation
+from onnxplain.v1.explanation_service_pb2 import Explanation
 
 from onnxplain_server.report import (
     effect_findings,
@@ -84,11 +84,11 @@ def place(method: str) -> int:
     return _FIRST.index(method) if method in _FIRST else len(_FIRST)
 
 
-def of_answer(answer: ExplainResponse) -> list[list[Finding]]:
+def of_explanations(explanations: Iterable[Explanation]) -> list[list[Finding]]:
     """Return the tables of each explanation, without those that an earlier one has too."""
     shown: list[Finding] = []
     tables = []
-    for explanation in answer.explanations:
+    for explanation in explanations:
         new = [finding for finding in of_explanation(explanation) if finding not in shown]
         shown += new
         tables.append(new)

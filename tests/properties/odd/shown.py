@@ -9,7 +9,7 @@ from typing import Any
 
 import onnxplain
 from onnxplain.v1.explanation_service_pb2 import ExplainResponse
-from onnxplain_server.report.registry import of_answer
+from onnxplain_server.report.registry import of_explanations
 
 _MEASURED = {
     "value", "standard_error", "lower", "upper", "bias", "p_value", "numerator", "denominator",
@@ -29,7 +29,7 @@ def faults_of_labels(answer: ExplainResponse) -> Iterator[str]:
         rows = Counter(map(str, frame[keys].astype(object).itertuples(index=False)))
         if again := [row for row, count in rows.items() if count > 1]:
             yield f"{type(result).__name__} has rows twice: {again[:2]}"
-    for finding in (finding for found in of_answer(answer) for finding in found):
+    for finding in (finding for found in of_explanations(answer.explanations) for finding in found):
         # Where an end of a curve lies is no name of it.
         measured = {"at"} if finding.title == "Average predictions" else set()
         columns = [

@@ -18,8 +18,8 @@ _NAME_LIMIT = 256
 _COMPACT = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*\.[A-Za-z0-9_-]*")
 """JWS in its compact form (RFC 7515, section 7.1), in which base64url has no padding."""
 
-_TYPES = frozenset({"", "jwt", "at+jwt", "application/at+jwt"})
-"""Types (`typ`) of access tokens; RFC 9068 asks for the last two, and many providers say JWT."""
+_TYPES = frozenset({"", "jwt", "at+jwt"})
+"""Types (`typ`) of access tokens; RFC 9068 asks for the last one, and many providers say JWT."""
 
 _OF_ID_TOKENS = ("at_hash", "c_hash")
 """Claims of ID tokens alone (OpenID Connect Core, section 3.3.2.11)."""
@@ -79,7 +79,8 @@ class Oidc:
         algorithm = str(header.get("alg"))
         if algorithm not in self._algorithms:
             raise _refused("the token is signed with an algorithm that this server does not accept")
-        if str(header.get("typ") or "").lower() not in _TYPES:
+        # A type may be written with or without its "application/" (RFC 7515, section 4.1.9).
+        if str(header.get("typ") or "").lower().removeprefix("application/") not in _TYPES:
             raise _refused("the token's type is none of access tokens")
         key = self._find(header.get("kid"), algorithm, wait=wait)
         claims = self._claims(token, key, algorithm)

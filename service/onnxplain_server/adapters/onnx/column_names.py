@@ -71,7 +71,7 @@ def _doubt(names: tuple[str, ...], width: int | None) -> str:
 
 def _names(text: str) -> tuple[str, ...]:
     """Parse a list in JSON or Python syntax, or names separated by commas or lines."""
-    if len(text) > _TEXT_LIMIT:
+    if len(text) > _TEXT_LIMIT or not text.strip():
         return ()
     if text.strip()[:1] in {"[", "(", "{"}:
         return _quoted(text)

@@ -33,7 +33,9 @@ def of_response(answer: ExplainResponse, *, to_terminal: bool) -> str:
     parts += [
         Text(f"Warning: {clean(w.message)} ({w.code})", "yellow") for w in facts.warnings(answer)
     ]
-    for explanation, findings in zip(answer.explanations, registry.of_answer(answer), strict=True):
+    for explanation, findings in zip(
+        answer.explanations, registry.of_explanations(answer.explanations), strict=True
+    ):
         rows = facts.rows(explanation)
         if rows:
             parts.append(Text(f"{facts.title(explanation)}: {rows}", "dim"))

@@ -178,11 +178,11 @@ def split(values: Sequence[str]) -> list[str]:
 
 def _entries(text: str) -> list[str]:
     try:
-        entries = json.loads(text)
+        entries = json.loads(text, parse_int=str, parse_float=str, parse_constant=str)
     except ValueError:
         entries = None
-    if isinstance(entries, list) and all(type(entry) in {str, int, float} for entry in entries):
-        return [entry if isinstance(entry, str) else json.dumps(entry) for entry in entries]
+    if isinstance(entries, list) and all(isinstance(entry, str) for entry in entries):
+        return entries
     return next(csv.reader([text]), [])
 
 

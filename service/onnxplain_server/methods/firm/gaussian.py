@@ -25,7 +25,9 @@ def deviation_of(coefficients: Vector, covariance: Matrix) -> float:
     """Return the standard deviation of a linear combination of columns."""
     unit = unit_of_squares(coefficients)
     coefficients = coefficients / unit
-    return float(unit * np.sqrt(coefficients @ covariance @ coefficients))
+    # Of columns that depend on each other it may be less than 0, by rounding.
+    variance = max(float(coefficients @ covariance @ coefficients), 0.0)
+    return float(unit * np.sqrt(variance))
 
 
 def of_threshold(

@@ -91,7 +91,7 @@ def short_names(names: Iterable[str], limit: int) -> dict[str, str]:
 
 def quoted(name: str, sign: str) -> str:
     """Put a clean name in quotation marks where it holds the sign that joins names."""
-    return f"“{name}”" if sign.strip() in name else name
+    return f"“{name}”" if sign in f" {name} " else name
 
 
 def _first_difference(names: Sequence[str]) -> int:

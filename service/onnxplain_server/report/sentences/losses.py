@@ -15,7 +15,7 @@ from onnxplain_server.plots.elements.labels import clean
 from onnxplain_server.plots.elements.naming import class_phrase
 from onnxplain_server.plots.elements.number_formats import spell_beside
 from onnxplain_server.report.finding import joined
-from onnxplain_server.report.key_figures import r_squared, spell_r_squared
+from onnxplain_server.report.key_figures import r_squared_text
 from onnxplain_server.report.loss_findings import loss_of
 from onnxplain_server.report.sentences.effects import largest
 from onnxplain_server.report.sentences.words import few_of, for_output
@@ -94,14 +94,14 @@ def _beside_constant(explanation: Explanation, name: str) -> str:
         return ""
     pair = np.array([*result.losses[0].values, *result.constant_losses])
     own, constant = (spell_beside(value, pair) for value in pair)
-    share = r_squared(explanation)
-    if not np.isfinite(share):
+    share = r_squared_text(explanation)
+    if not share:
         return f"{name} is {own}, of the best constant prediction {constant}."
     roots = np.sqrt(pair)
     own, constant = (spell_beside(value, roots) for value in roots)
     output = clean(result.output_names[0])
     return (
-        f"R² is {spell_r_squared(share)}: the root mean squared error of {output} is "
+        f"R² is {share}: the root mean squared error of {output} is "
         f"{own}, that of its mean {constant}."
     )
 

@@ -188,6 +188,9 @@ class Explainer:
         )
 
     def _model_columns(self) -> ModelColumns:
+        """Return the columns of a model file; a remote model has those of the background."""
+        if self._model.form == REMOTE_FORM:
+            return ModelColumns()
         parts = RequestParts(b"", self._model)
         reply = self._persist(
             lambda ticket: self._service.answer(
