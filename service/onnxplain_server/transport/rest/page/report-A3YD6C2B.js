@@ -1,4 +1,4 @@
-import{C as g,J as m,K as c,t as f,u as d}from"./chunk-3PZZG6PB.js";import"./chunk-COGIFV5U.js";var u=`:root {
+import{C as g,J as m,K as c,t as f,u as d}from"./chunk-RPHI5ALT.js";import"./chunk-COGIFV5U.js";var u=`:root {
   color-scheme: light dark;
   --paper: #f6f7f9;
   --card: #ffffff;
@@ -62,13 +62,15 @@ h3 { margin: 1.25rem 0 0.5rem; font-size: 1rem; line-height: 1.3; }
 
 a { color: var(--accent); text-underline-offset: 0.2em; }
 .found { margin: 0 0 1rem; max-width: 60rem; font-size: 1.05rem; }
-.summary { display: flex; flex-wrap: wrap; gap: 0.25rem 1.5rem; margin: 0; color: var(--quiet); }
-.summary b { color: var(--ink); font-weight: 600; }
+.key-figures { grid-template-columns: repeat(auto-fill, minmax(13rem, 1fr)); gap: 0.75rem; }
+.key-figures div { padding: 0.6rem 0.9rem; border: 1px solid var(--line); border-radius: 10px; background: var(--card); }
+.key-figures dd { color: var(--quiet); font-size: 0.85rem; }
+.key-figures b { color: var(--ink); font-size: 1.3rem; font-weight: 600; }
 
 nav { margin: 1.25rem 0 0; }
-nav ol { display: grid; gap: 0.3rem; margin: 0; padding: 0; list-style: none; }
+nav ol { display: flex; flex-wrap: wrap; gap: 0.3rem 1.5rem; margin: 0; padding: 0; list-style: none; }
 nav a { font-weight: 600; }
-nav span, .question, .rows { color: var(--quiet); }
+.question, .rows { color: var(--quiet); }
 .question { margin: -0.75rem 0 1rem; }
 .rows { margin: -0.75rem 0 1rem; font-size: 0.875rem; }
 
@@ -107,11 +109,9 @@ figcaption { padding: 0 1rem 0.75rem; max-width: 40rem; color: #5f6368; font-siz
 /* The drawing says the same in its title; who cannot see it still hears the caption. */
 figure.drawn figcaption { position: absolute; width: 1px; height: 1px; padding: 0; overflow: hidden; clip-path: inset(50%); }
 
-.tables { margin-top: 1.25rem; columns: 2 35rem; column-gap: 1.25rem; }
-/* One picture with its table beside it. */
-.beside { display: grid; align-items: start; grid-template-columns: repeat(auto-fill, minmax(min(100%, 35rem), 1fr)); gap: 1.25rem; }
-.beside > .figures { display: contents; }
-.beside > .tables { margin-top: 0; columns: auto; }
+details { margin-top: 1.25rem; }
+summary { cursor: pointer; color: var(--accent); }
+.tables { margin-top: 0.75rem; columns: 2 35rem; column-gap: 1.25rem; }
 .broad { column-span: all; }
 .table { margin-bottom: 1.25rem; padding: 1rem 1.25rem; break-inside: avoid; border: 1px solid var(--line); border-radius: 10px; background: var(--card); overflow-x: auto; }
 table { width: 100%; border-collapse: collapse; font-variant-numeric: tabular-nums; overflow-wrap: break-word; }
@@ -129,7 +129,7 @@ td.number { white-space: nowrap; }
 
 .limits { margin-top: 1.25rem; padding: 0.75rem 1.25rem; border-left: 4px solid var(--line); color: var(--quiet); font-size: 0.9rem; }
 .limits h3 { margin: 0 0 0.25rem; color: var(--ink); font-size: 0.9rem; }
-.limits ul, .options { margin: 0; padding-left: 1.2rem; }
+.limits ul, .remarks, .options { margin: 0; padding-left: 1.2rem; }
 
 #receipt { margin-top: 3rem; border-top: 1px solid var(--line); }
 
@@ -147,11 +147,11 @@ footer { margin-top: 3rem; color: var(--quiet); font-size: 0.85rem; }
   a { color: inherit; text-decoration: none; }
   .vega-embed details, .vega-bindings, .hint { display: none; }
 }
-`;var x="default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'",$=2e6;function R(e){return $-new TextEncoder().encode(k(e)).length}function k({title:e,notes:t,warnings:a,sections:i,receipt:n}){return`<!DOCTYPE html>
+`;var y="default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'",k=2e6;function R(e){return k-new TextEncoder().encode($(e)).length}function $({title:e,notes:t,warnings:a,sections:i,receipt:o}){return`<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="${x}">
+<meta http-equiv="Content-Security-Policy" content="${y}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta name="generator" content="onnxplain">
@@ -167,22 +167,22 @@ ${u}${h}
 <main>
 ${t===""?"":`<section><h2>Notes</h2><p class="notes">${r(t)}</p></section>`}
 ${a.length===0?"":`<aside aria-label="Warnings"><h2>Before you trust the numbers</h2>${p(a)}</aside>`}
-${i.map(q).join(`
+${i.map(z).join(`
 `)}
-<section id="receipt"><h2>How these numbers were made</h2>${p(n)}</section>
+<section id="receipt"><h2>How these numbers were made</h2>${p(o)}</section>
 </main>
 <footer>Made by onnxplain. This page is complete in itself and loads nothing.</footer>
 </body>
 </html>
-`}function q(e){let{title:t,question:a,pictures:i,leftOut:n,tables:o,limits:l}=e,s=n>0?`<p class="note">${n} more charts are left out.</p>`:"";return`<section>
+`}function z(e){let{title:t,question:a,pictures:i,leftOut:o,tables:n,limits:l}=e,s=o>0?`<p class="note">${o} more charts are left out.</p>`:"";return`<section>
 <h2>${r(t)}</h2>
 <p class="question">${r(a)}</p>
-<div class="figures">${i.map(z).join("")}</div>
+<div class="figures">${i.map(q).join("")}</div>
 ${s}
-<div class="tables">${o.map(S).join("")}</div>
+<div class="tables">${n.map(S).join("")}</div>
 <div class="limits"><h3>When not to rely on it</h3>${p(l)}</div>
-</section>`}function z({description:e,svg:t}){let a=new TextEncoder().encode(t),i="";for(let o of a)i+=String.fromCharCode(o);return`<figure><div class="plot"><img src="${`data:image/svg+xml;base64,${btoa(i)}`}" alt="${r(e)}"></div></figure>`}function S({title:e,note:t="",columns:a,rows:i}){let n=a.map((s,b)=>`<th scope="col"${i.some(v=>typeof v[b]=="number")?' class="number"':""}>${r(d(s,c))}</th>`).join(""),o=i.slice(0,m).map(s=>`<tr>${s.map(C).join("")}</tr>`).join(`
+</section>`}function q({description:e,svg:t}){let a=new TextEncoder().encode(t),i="";for(let n of a)i+=String.fromCharCode(n);return`<figure><div class="plot"><img src="${`data:image/svg+xml;base64,${btoa(i)}`}" alt="${r(e)}"></div></figure>`}function S({title:e,note:t="",columns:a,rows:i}){let o=a.map((s,b)=>`<th scope="col"${i.some(v=>typeof v[b]=="number")?' class="number"':""}>${r(d(s,c))}</th>`).join(""),n=i.slice(0,m).map(s=>`<tr>${s.map(C).join("")}</tr>`).join(`
 `),l=i.length>m?`<p class="note">${i.length-m} more rows are left out.</p>`:"";return`<div class="table"><table><caption><b>${r(e)}</b> <span class="note">${r(t)}</span></caption>
-<thead><tr>${n}</tr></thead><tbody>${o}</tbody></table>${l}</div>`}function C(e){return typeof e=="string"?`<td><bdi>${r(d(e,c))}</bdi></td>`:`<td class="number">${g(e)}</td>`}function p(e){return`<ul>${e.map(t=>`<li><bdi>${r(t)}</bdi></li>`).join("")}</ul>`}var O={"&":"&amp;","<":"&lt;",">":"&gt;",'"':"&quot;","'":"&#39;"};function r(e){return e.split(`
+<thead><tr>${o}</tr></thead><tbody>${n}</tbody></table>${l}</div>`}function C(e){return typeof e=="string"?`<td><bdi>${r(d(e,c))}</bdi></td>`:`<td class="number">${g(e)}</td>`}function p(e){return`<ul>${e.map(t=>`<li><bdi>${r(t)}</bdi></li>`).join("")}</ul>`}var O={"&":"&amp;","<":"&lt;",">":"&gt;",'"':"&quot;","'":"&#39;"};function r(e){return e.split(`
 `).map(t=>f(t).replace(/[&<>"']/g,a=>O[a]??"")).join(`
-`)}export{$ as LARGEST,k as reportOf,R as roomOf};
+`)}export{k as LARGEST,$ as reportOf,R as roomOf};
