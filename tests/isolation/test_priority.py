@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import itertools
 import os
+from contextlib import suppress
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -25,7 +26,7 @@ _numbers = itertools.count()
 
 
 def work_long(own, runner: Isolated, caller_key: str) -> None:
-    """Have a new worker compute for a caller until it has used its processor time."""
+    """Have a new worker compute for a caller until it has stepped back for the time it used."""
     call = own.call(model_key=f"long {next(_numbers)}", caller_key=caller_key)
 
     def work() -> None:
@@ -33,8 +34,11 @@ def work_long(own, runner: Isolated, caller_key: str) -> None:
             runner.explain(own.request(ENDLESS), {}, call)
 
     def has_worked() -> bool:
-        busy = {worker.pid for worker in runner._pool._busy}
-        return bool(own.processor_seconds(busy) > LONG_WORK_SECONDS)
+        busy = [*runner._pool._busy]
+        used = own.processor_seconds({worker.pid for worker in busy})
+        with suppress(ProcessLookupError):  # of a thread that has ended since it was listed
+            return bool(used > LONG_WORK_SECONDS and all(min(levels(w)) > 0 for w in busy))
+        return False
 
     thread = Thread(target=work)
     thread.start()
