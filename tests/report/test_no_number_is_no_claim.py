@@ -1,4 +1,4 @@
-"""What is NaN or infinite is not summed up as nothing."""
+"""Numbers that are NaN or infinite are not summed up as nothing."""
 
 import math
 
