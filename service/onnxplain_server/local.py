@@ -187,12 +187,13 @@ class LocalMessages:
 
     def upload(self, file: File, *, timeout: float | None = None) -> str:
         """Store a file for later calls, and return its id."""
-        parts = [content_of(file)]
+        content = content_of(file)
         with self._admitted(timeout) as ticket:
             if isinstance(file, Model):
-                return self._service.upload_model(parts, ticket).id
+                beside = [(each.name, each.content) for each in file.files]
+                return self._service.upload_model([("", content), *beside], ticket).id
             form = str(file.WhichOneof("source"))
-            return self._service.upload_table(form, parts, ticket).id
+            return self._service.upload_table(form, [content], ticket).id
 
     def health(self, service: str = "", *, timeout: float | None = None) -> str:  # noqa: ARG002 - of servers
         """Return "SERVING" until closed."""

@@ -9,7 +9,8 @@ import onnx
 import onnxplain
 import pytest
 from onnx import TensorProto, helper, numpy_helper
-from onnxplain.requests.external_data import read_model
+from onnxplain.external_data.folder import read_model
+from onnxplain.external_data.given_files import with_files
 from onnxplain_server.__main__ import _cache, _runner
 from onnxplain_server.cli import ServiceParts, app
 from typer.testing import CliRunner
@@ -165,11 +166,11 @@ def test_a_missing_file_is_named_with_the_place_where_it_was_looked_for(tmp_path
     assert str(tmp_path) in refused.value.message
 
 
-def test_a_file_that_many_tensors_share_counts_for_each(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr("onnxplain.requests.external_data.MOST_BYTES", 24)
+def test_a_file_that_many_tensors_share_counts_for_each(tmp_path: Path) -> None:
+    content, values = edited(tmp_path).read_bytes(), (tmp_path / "model.onnx.data").read_bytes()
 
     with pytest.raises(onnxplain.ExplainError) as refused:
-        read_model(cut(tmp_path))
+        with_files(content, [("model.onnx.data", values)], most_bytes=len(values) - 1)
 
     assert refused.value.reason == "MODEL_TOO_LARGE"
 

@@ -326,7 +326,7 @@ def test_leaving_during_an_upload_gives_its_place_back(start, make_runner, caplo
 def test_no_caller_finds_what_another_uploaded() -> None:
     uploads = Uploads(MemoryBlobs(1_000, 60), RequestLimits(100, 100, 1.0))
     ada, bob = (Caller(name, math.inf, lambda: False) for name in ("ada", "bob"))
-    model = uploads.put_model([b"model"], ada)
+    model = uploads.put_model(b"model", ada)
 
     parts = RequestParts(b"", RequestFile(blob_id=model))
 

@@ -24,6 +24,15 @@ Operation = dict[str, Any]
 
 _SERVICE = "onnxplain.v1.ExplanationService"
 _BINARY: Schema = {"type": "string", "format": "binary", "minLength": 1}
+_MODEL_FORM: dict[str, Schema] = {
+    "model": {**_BINARY, "description": "The ONNX file."},
+    "model_files": {
+        "type": "array",
+        "items": _BINARY,
+        "description": "Files that the ONNX file names for values of its tensors (external data), "
+        "as `Model.files`: a part each, whose file name is the name that the model has.",
+    },
+}
 _MODEL = ("application/octet-stream", "application/onnx")
 _PARAMETERS = ("X-Request-Timeout-Ms", "X-Request-Id")
 _PROBES = {
@@ -57,9 +66,9 @@ def paths(comments: Mapping[str, str]) -> dict[str, dict[str, Operation]]:
         "/v1/models:describe": {"post": _describe(rpc)},
         "/v1/tables:describe": {"post": _describe_table(rpc)},
         "/v1/predictions": {"post": _predict(rpc)},
-        "/v1/models": {"put": _upload(rpc("UploadModel"), "UploadModel", _MODEL)},
+        "/v1/models": {"put": _upload(rpc("UploadModel"), "UploadModel", _model_content())},
         "/v1/models/{model_id}": {"get": _describe_uploaded(rpc)},
-        "/v1/tables": {"put": _upload(rpc("UploadTable"), "UploadTable", TABLE_TYPES)},
+        "/v1/tables": {"put": _upload(rpc("UploadTable"), "UploadTable", _table_content())},
         **{path: {"get": _probe(path, name)} for path, name in _PROBES.items()},
         "/version": {"get": _version()},
         "/openapi.json": {"get": _document("openapi", "This description.", "application/json")},
@@ -120,7 +129,7 @@ def _content_with_table(
     form: Schema = {
         "type": "object",
         "properties": {
-            "model": {**_BINARY, "description": "The ONNX file."},
+            **_MODEL_FORM,
             "table": {
                 **_BINARY,
                 "description": "CSV, Parquet or Arrow IPC, told by content type or file name.",
@@ -144,23 +153,30 @@ def _content_with_table(
 
 
 def _describe(rpc: Callable[[str], str]) -> Operation:
-    form = {
-        "type": "object",
-        "properties": {"model": {**_BINARY, "description": "The ONNX file."}},
-        "required": ["model"],
-        "additionalProperties": False,
-    }
-    content: dict[str, Any] = {kind: {"schema": _BINARY} for kind in _MODEL}
+    content = _model_content()
     content["application/json"] = {
         "schema": reference("DescribeModelRequest"),
         "examples": DESCRIBE,
     }
-    content["multipart/form-data"] = {
-        "schema": form,
-        "encoding": {"model": {"contentType": _MODEL[0]}},
-    }
     answer = _answer("DescribeModelResponse", "The description.")
     return _call("DescribeModel", "Models and tables", rpc("DescribeModel"), answer, content)
+
+
+def _model_content() -> dict[str, Any]:
+    """Describe the bodies that are a model: its bytes, and a form with its files."""
+    form = {
+        "type": "object",
+        "properties": _MODEL_FORM,
+        "required": ["model"],
+        "additionalProperties": False,
+    }
+    return {
+        **{kind: {"schema": _BINARY} for kind in _MODEL},
+        "multipart/form-data": {
+            "schema": form,
+            "encoding": {"model": {"contentType": _MODEL[0]}},
+        },
+    }
 
 
 def _describe_uploaded(rpc: Callable[[str], str]) -> Operation:
@@ -177,8 +193,11 @@ def _describe_uploaded(rpc: Callable[[str], str]) -> Operation:
     return {**operation, "parameters": [parameter, *operation["parameters"]]}
 
 
-def _upload(text: str, name: str, kinds: tuple[str, ...]) -> Operation:
-    content = {kind: {"schema": _BINARY} for kind in kinds}
+def _table_content() -> dict[str, Any]:
+    return {kind: {"schema": _BINARY} for kind in TABLE_TYPES}
+
+
+def _upload(text: str, name: str, content: dict[str, Any]) -> Operation:
     answer = _answer(f"{name}Response", "The file is kept.")
     return _call(name, "Models and tables", text, answer, content)
 

@@ -1355,8 +1355,9 @@ type Source struct {
 	// Version of the content as its store names it: the ETag, or without one the time of its last
 	// change; of a registry the number of the model version; of files of this machine time and size.
 	Version string `protobuf:"bytes,2,opt,name=version,proto3" json:"version,omitempty"`
-	// "sha256:" and the hexadecimal digest of the file; empty for a file of a table, which
-	// is not read as a whole: `Receipt.table_digest` is the digest of the rows that were read.
+	// "sha256:" and the hexadecimal digest of the model: of a model in several files in one piece, and
+	// empty for all but the first. Empty for a file of a table, which is not read as a whole:
+	// `Receipt.table_digest` is the digest of the rows that were read.
 	Digest string `protobuf:"bytes,3,opt,name=digest,proto3" json:"digest,omitempty"`
 	// Bytes that were read of it; a whole number. 0 for a model that the server had fetched before,
 	// by the same ETag.

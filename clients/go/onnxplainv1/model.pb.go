@@ -79,7 +79,7 @@ func (x RemoteModel_Protocol) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use RemoteModel_Protocol.Descriptor instead.
 func (RemoteModel_Protocol) EnumDescriptor() ([]byte, []int) {
-	return file_onnxplain_v1_model_proto_rawDescGZIP(), []int{1, 0}
+	return file_onnxplain_v1_model_proto_rawDescGZIP(), []int{2, 0}
 }
 
 // Scale of the predictions.
@@ -133,7 +133,7 @@ func (x ModelDescription_Scale) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ModelDescription_Scale.Descriptor instead.
 func (ModelDescription_Scale) EnumDescriptor() ([]byte, []int) {
-	return file_onnxplain_v1_model_proto_rawDescGZIP(), []int{3, 0}
+	return file_onnxplain_v1_model_proto_rawDescGZIP(), []int{4, 0}
 }
 
 // The model to explain.
@@ -148,9 +148,14 @@ type Model struct {
 	//	*Model_Uri
 	//	*Model_Remote
 	Source isModel_Source `protobuf_oneof:"source"`
-	// Optional. With `uri` only: the SHA-256 of the file as 64 hexadecimal digits. A file of
+	// Optional. With `uri` only: the SHA-256 of the model, in one piece, as 64 hexadecimal digits. A model of
 	// other content is refused with SOURCE_CHANGED. Default: any content.
-	Sha256        string `protobuf:"bytes,4,opt,name=sha256,proto3" json:"sha256,omitempty"`
+	Sha256 string `protobuf:"bytes,4,opt,name=sha256,proto3" json:"sha256,omitempty"`
+	// Optional. With `content` only: the files that it names, each once. The model is then the same as one
+	// that was saved in one piece, with the same digest. A file that it does not name is refused. Models by `uri`
+	// need none: the server reads the files beside them.
+	// At most 1000 entries.
+	Files         []*ModelFile `protobuf:"bytes,6,rep,name=files,proto3" json:"files,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -235,12 +240,20 @@ func (x *Model) GetSha256() string {
 	return ""
 }
 
+func (x *Model) GetFiles() []*ModelFile {
+	if x != nil {
+		return x.Files
+	}
+	return nil
+}
+
 type isModel_Source interface {
 	isModel_Source()
 }
 
 type Model_Content struct {
-	// The ONNX file, self-contained: external data is refused.
+	// The ONNX file. Where it names other files for the values of its tensors (external data), these
+	// are `files`.
 	Content []byte `protobuf:"bytes,1,opt,name=content,proto3,oneof"`
 }
 
@@ -272,6 +285,61 @@ func (*Model_Id) isModel_Source() {}
 func (*Model_Uri) isModel_Source() {}
 
 func (*Model_Remote) isModel_Source() {}
+
+// A file beside a model, with values of its tensors.
+type ModelFile struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Required. Name as the model has it: a path below the folder of the model, like "model.onnx.data".
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Required. The file.
+	Content       []byte `protobuf:"bytes,2,opt,name=content,proto3" json:"content,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ModelFile) Reset() {
+	*x = ModelFile{}
+	mi := &file_onnxplain_v1_model_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ModelFile) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ModelFile) ProtoMessage() {}
+
+func (x *ModelFile) ProtoReflect() protoreflect.Message {
+	mi := &file_onnxplain_v1_model_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ModelFile.ProtoReflect.Descriptor instead.
+func (*ModelFile) Descriptor() ([]byte, []int) {
+	return file_onnxplain_v1_model_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *ModelFile) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *ModelFile) GetContent() []byte {
+	if x != nil {
+		return x.Content
+	}
+	return nil
+}
 
 // A model behind an address. Nothing of it runs at the server, which asks it for predictions.
 type RemoteModel struct {
@@ -307,7 +375,7 @@ type RemoteModel struct {
 
 func (x *RemoteModel) Reset() {
 	*x = RemoteModel{}
-	mi := &file_onnxplain_v1_model_proto_msgTypes[1]
+	mi := &file_onnxplain_v1_model_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -319,7 +387,7 @@ func (x *RemoteModel) String() string {
 func (*RemoteModel) ProtoMessage() {}
 
 func (x *RemoteModel) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_model_proto_msgTypes[1]
+	mi := &file_onnxplain_v1_model_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -332,7 +400,7 @@ func (x *RemoteModel) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoteModel.ProtoReflect.Descriptor instead.
 func (*RemoteModel) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_model_proto_rawDescGZIP(), []int{1}
+	return file_onnxplain_v1_model_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *RemoteModel) GetUri() string {
@@ -406,7 +474,7 @@ type RemoteInput struct {
 
 func (x *RemoteInput) Reset() {
 	*x = RemoteInput{}
-	mi := &file_onnxplain_v1_model_proto_msgTypes[2]
+	mi := &file_onnxplain_v1_model_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -418,7 +486,7 @@ func (x *RemoteInput) String() string {
 func (*RemoteInput) ProtoMessage() {}
 
 func (x *RemoteInput) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_model_proto_msgTypes[2]
+	mi := &file_onnxplain_v1_model_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -431,7 +499,7 @@ func (x *RemoteInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoteInput.ProtoReflect.Descriptor instead.
 func (*RemoteInput) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_model_proto_rawDescGZIP(), []int{2}
+	return file_onnxplain_v1_model_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *RemoteInput) GetName() string {
@@ -500,7 +568,7 @@ type ModelDescription struct {
 
 func (x *ModelDescription) Reset() {
 	*x = ModelDescription{}
-	mi := &file_onnxplain_v1_model_proto_msgTypes[3]
+	mi := &file_onnxplain_v1_model_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -512,7 +580,7 @@ func (x *ModelDescription) String() string {
 func (*ModelDescription) ProtoMessage() {}
 
 func (x *ModelDescription) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_model_proto_msgTypes[3]
+	mi := &file_onnxplain_v1_model_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -525,7 +593,7 @@ func (x *ModelDescription) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ModelDescription.ProtoReflect.Descriptor instead.
 func (*ModelDescription) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_model_proto_rawDescGZIP(), []int{3}
+	return file_onnxplain_v1_model_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *ModelDescription) GetDigest() string {
@@ -613,7 +681,7 @@ type ModelInput struct {
 
 func (x *ModelInput) Reset() {
 	*x = ModelInput{}
-	mi := &file_onnxplain_v1_model_proto_msgTypes[4]
+	mi := &file_onnxplain_v1_model_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -625,7 +693,7 @@ func (x *ModelInput) String() string {
 func (*ModelInput) ProtoMessage() {}
 
 func (x *ModelInput) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_model_proto_msgTypes[4]
+	mi := &file_onnxplain_v1_model_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -638,7 +706,7 @@ func (x *ModelInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ModelInput.ProtoReflect.Descriptor instead.
 func (*ModelInput) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_model_proto_rawDescGZIP(), []int{4}
+	return file_onnxplain_v1_model_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *ModelInput) GetName() string {
@@ -666,14 +734,18 @@ var File_onnxplain_v1_model_proto protoreflect.FileDescriptor
 
 const file_onnxplain_v1_model_proto_rawDesc = "" +
 	"\n" +
-	"\x18onnxplain/v1/model.proto\x12\fonnxplain.v1\"\xa0\x01\n" +
+	"\x18onnxplain/v1/model.proto\x12\fonnxplain.v1\"\xcf\x01\n" +
 	"\x05Model\x12\x1a\n" +
 	"\acontent\x18\x01 \x01(\fH\x00R\acontent\x12\x10\n" +
 	"\x02id\x18\x02 \x01(\tH\x00R\x02id\x12\x12\n" +
 	"\x03uri\x18\x03 \x01(\tH\x00R\x03uri\x123\n" +
 	"\x06remote\x18\x05 \x01(\v2\x19.onnxplain.v1.RemoteModelH\x00R\x06remote\x12\x16\n" +
-	"\x06sha256\x18\x04 \x01(\tR\x06sha256B\b\n" +
-	"\x06source\"\xf4\x02\n" +
+	"\x06sha256\x18\x04 \x01(\tR\x06sha256\x12-\n" +
+	"\x05files\x18\x06 \x03(\v2\x17.onnxplain.v1.ModelFileR\x05filesB\b\n" +
+	"\x06source\"9\n" +
+	"\tModelFile\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
+	"\acontent\x18\x02 \x01(\fR\acontent\"\xf4\x02\n" +
 	"\vRemoteModel\x12\x10\n" +
 	"\x03uri\x18\x01 \x01(\tR\x03uri\x12>\n" +
 	"\bprotocol\x18\x02 \x01(\x0e2\".onnxplain.v1.RemoteModel.ProtocolR\bprotocol\x12\x12\n" +
@@ -731,27 +803,29 @@ func file_onnxplain_v1_model_proto_rawDescGZIP() []byte {
 }
 
 var file_onnxplain_v1_model_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_onnxplain_v1_model_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
+var file_onnxplain_v1_model_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
 var file_onnxplain_v1_model_proto_goTypes = []any{
 	(RemoteModel_Protocol)(0),   // 0: onnxplain.v1.RemoteModel.Protocol
 	(ModelDescription_Scale)(0), // 1: onnxplain.v1.ModelDescription.Scale
 	(*Model)(nil),               // 2: onnxplain.v1.Model
-	(*RemoteModel)(nil),         // 3: onnxplain.v1.RemoteModel
-	(*RemoteInput)(nil),         // 4: onnxplain.v1.RemoteInput
-	(*ModelDescription)(nil),    // 5: onnxplain.v1.ModelDescription
-	(*ModelInput)(nil),          // 6: onnxplain.v1.ModelInput
+	(*ModelFile)(nil),           // 3: onnxplain.v1.ModelFile
+	(*RemoteModel)(nil),         // 4: onnxplain.v1.RemoteModel
+	(*RemoteInput)(nil),         // 5: onnxplain.v1.RemoteInput
+	(*ModelDescription)(nil),    // 6: onnxplain.v1.ModelDescription
+	(*ModelInput)(nil),          // 7: onnxplain.v1.ModelInput
 }
 var file_onnxplain_v1_model_proto_depIdxs = []int32{
-	3, // 0: onnxplain.v1.Model.remote:type_name -> onnxplain.v1.RemoteModel
-	0, // 1: onnxplain.v1.RemoteModel.protocol:type_name -> onnxplain.v1.RemoteModel.Protocol
-	4, // 2: onnxplain.v1.RemoteModel.inputs:type_name -> onnxplain.v1.RemoteInput
-	6, // 3: onnxplain.v1.ModelDescription.inputs:type_name -> onnxplain.v1.ModelInput
-	1, // 4: onnxplain.v1.ModelDescription.scales:type_name -> onnxplain.v1.ModelDescription.Scale
-	5, // [5:5] is the sub-list for method output_type
-	5, // [5:5] is the sub-list for method input_type
-	5, // [5:5] is the sub-list for extension type_name
-	5, // [5:5] is the sub-list for extension extendee
-	0, // [0:5] is the sub-list for field type_name
+	4, // 0: onnxplain.v1.Model.remote:type_name -> onnxplain.v1.RemoteModel
+	3, // 1: onnxplain.v1.Model.files:type_name -> onnxplain.v1.ModelFile
+	0, // 2: onnxplain.v1.RemoteModel.protocol:type_name -> onnxplain.v1.RemoteModel.Protocol
+	5, // 3: onnxplain.v1.RemoteModel.inputs:type_name -> onnxplain.v1.RemoteInput
+	7, // 4: onnxplain.v1.ModelDescription.inputs:type_name -> onnxplain.v1.ModelInput
+	1, // 5: onnxplain.v1.ModelDescription.scales:type_name -> onnxplain.v1.ModelDescription.Scale
+	6, // [6:6] is the sub-list for method output_type
+	6, // [6:6] is the sub-list for method input_type
+	6, // [6:6] is the sub-list for extension type_name
+	6, // [6:6] is the sub-list for extension extendee
+	0, // [0:6] is the sub-list for field type_name
 }
 
 func init() { file_onnxplain_v1_model_proto_init() }
@@ -771,7 +845,7 @@ func file_onnxplain_v1_model_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_onnxplain_v1_model_proto_rawDesc), len(file_onnxplain_v1_model_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   5,
+			NumMessages:   6,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -81,8 +81,12 @@ func (UploadTableRequest_Format) EnumDescriptor() ([]byte, []int) {
 // A part of a model.
 type UploadModelRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Required. The next bytes of the ONNX file, at most 1 MiB.
-	Content       []byte `protobuf:"bytes,1,opt,name=content,proto3" json:"content,omitempty"`
+	// Required. The next bytes of the ONNX file, or of the file that `file` names, at most 1 MiB.
+	Content []byte `protobuf:"bytes,1,opt,name=content,proto3" json:"content,omitempty"`
+	// Optional. Name of the file that the bytes belong to, as `ModelFile.name`. All bytes of a file follow each other, those
+	// of the ONNX file first. Default: the ONNX file.
+	// Default: the ONNX file.
+	File          string `protobuf:"bytes,2,opt,name=file,proto3" json:"file,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -124,10 +128,17 @@ func (x *UploadModelRequest) GetContent() []byte {
 	return nil
 }
 
+func (x *UploadModelRequest) GetFile() string {
+	if x != nil {
+		return x.File
+	}
+	return ""
+}
+
 // The model is kept.
 type UploadModelResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What `Model.id` takes: "sha256:" and the hexadecimal digest of the file. It
+	// What `Model.id` takes: "sha256:" and the hexadecimal digest of the model in one piece. It
 	// is valid for the same caller until the server's time for uploads is over, or
 	// its room for them is needed. Uploading again begins that time anew.
 	Id            string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
@@ -277,9 +288,10 @@ var File_onnxplain_v1_upload_proto protoreflect.FileDescriptor
 
 const file_onnxplain_v1_upload_proto_rawDesc = "" +
 	"\n" +
-	"\x19onnxplain/v1/upload.proto\x12\fonnxplain.v1\".\n" +
+	"\x19onnxplain/v1/upload.proto\x12\fonnxplain.v1\"B\n" +
 	"\x12UploadModelRequest\x12\x18\n" +
-	"\acontent\x18\x01 \x01(\fR\acontent\"%\n" +
+	"\acontent\x18\x01 \x01(\fR\acontent\x12\x12\n" +
+	"\x04file\x18\x02 \x01(\tR\x04file\"%\n" +
 	"\x13UploadModelResponse\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\"\xb2\x01\n" +
 	"\x12UploadTableRequest\x12?\n" +

@@ -148,6 +148,12 @@ class KnockoffOptions:
     component_count = Limits(default=None, min=1, max=20)
 
 
+class Model:
+    """Limits of `Model`."""
+
+    files = Limits(default=None, max_items=1_000)
+
+
 class PartialDependenceOptions:
     """Limits of `PartialDependenceOptions`."""
 

@@ -11,7 +11,8 @@ from typing import TypeAlias
 class ServiceMethod(Enum):
     """Method of the service that computes, by the name of the runner's method.
 
-    ANSWER and PARTS decode answers that are kept; ROWS decodes rows that an explainer explains.
+    ANSWER and PARTS decode answers that are kept; ROWS decodes rows that an explainer explains;
+    MODEL puts a model in several files together.
     """
 
     EXPLAIN = "explain"
@@ -21,6 +22,7 @@ class ServiceMethod(Enum):
     ANSWER = "answer"
     PARTS = "parts"
     ROWS = "rows"
+    MODEL = "model"
 
 
 class ReplyFormat(Enum):
@@ -83,6 +85,10 @@ REMOTE_FORM = "remote"
 """Form of a serialised RemoteModel, which transports name like a file: it has no bytes to load."""
 
 
+FILES_FORM = "files"
+"""Form of a serialised Model in several files, which a decoder puts together."""
+
+
 BLOCKS_FORM = "blocks"
 """Form of a `core.sources.SourceBlocks`: files by URI that are read in blocks while it computes."""
 
@@ -99,9 +105,10 @@ class RequestFile:
     ----------
     form : str
         "onnx", or the name of a table's format in the contract, like "csv"; one of `URI_FORMS`
-        where the file lies elsewhere; empty with `blob_id`.
+        where the file lies elsewhere; `FILES_FORM`; empty with `blob_id`.
     content : bytes or bytearray
-        The file; the serialised Model or Table that names its URI; empty with `blob_id`.
+        The file; the serialised Model or Table that names its URI, or has several files; empty
+        with `blob_id`.
     blob_id : str or None
         Id of an uploaded file; None where the request holds the file itself.
     receipt : bytes

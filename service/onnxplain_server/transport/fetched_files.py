@@ -150,8 +150,7 @@ class FetchedFiles:
             fetched = self._sources.read_model(message, limit, control, self._models)
         identity = identify(fetched.content)
         receipt = Receipt.FromString(fetched.receipt)
-        for source in receipt.sources:
-            source.digest = identity
+        receipt.sources[0].digest = identity
         if pin and identity != f"sha256:{pin}":
             raise ExplainError(
                 Reason.SOURCE_CHANGED,

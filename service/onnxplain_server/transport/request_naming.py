@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 from onnxplain_server.core.interfaces import Decoder, Runner
-from onnxplain_server.core.request import Body, RequestFile, RequestParts, ServiceMethod
+from onnxplain_server.core.request import (
+    FILES_FORM,
+    Body,
+    RequestFile,
+    RequestParts,
+    ServiceMethod,
+)
 from onnxplain_server.core.sources import ModelColumns
 from onnxplain_server.transport.admission.admission import RequestIds
 from onnxplain_server.transport.admission.request_context import RequestContext
@@ -45,13 +52,23 @@ class RequestNaming:
     def name(
         self, method: ServiceMethod, request: RequestParts | Body, ticket: Ticket
     ) -> NamedRequest:
-        """Decode a body, fetch what lies at URIs, and name the files of the request by id."""
+        """Name the files of a request by id: decoded, of a model put together, at URIs fetched."""
         if isinstance(request, Body):
             # Without ids, it shares neither a process nor cached numbers with a computation.
             request = self._decoder.decode(request, self._context(RequestIds(), ticket))
+        if request.model is not None and request.model.form == FILES_FORM:
+            request = replace(request, model=self.model(request.model, ticket))
         columns = partial(self._model_columns, ticket)
         request = self._fetched.resolve(method, request, ticket.control, columns)
         return self._uploads.name(method, request, ticket.caller)
+
+    def model(self, given: RequestFile | Body, ticket: Ticket) -> RequestFile:
+        """Return the ONNX file of a form, or of a model in several files, as one piece."""
+        if isinstance(given, RequestFile):
+            content = bytes(given.content)
+            given = Body(ServiceMethod.MODEL, "", lambda: [content])
+        decoded = self._decoder.decode(given, self._context(RequestIds(), ticket))
+        return decoded.model or RequestFile()
 
     def _model_columns(self, ticket: Ticket, model: RequestFile) -> ModelColumns:
         """Return the columns that a model takes, of which a worker tells."""

@@ -18,7 +18,14 @@ from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import BlobStore, Cache, Decoder, Runner
 from onnxplain_server.core.operation_store import OperationStore
 from onnxplain_server.core.remote.sessions import NO_REMOTE_SESSIONS, RemoteSessions
-from onnxplain_server.core.request import AnyRequest, Body, Reply, ReplyFormat, ServiceMethod
+from onnxplain_server.core.request import (
+    FILES_FORM,
+    AnyRequest,
+    Body,
+    Reply,
+    ReplyFormat,
+    ServiceMethod,
+)
 from onnxplain_server.core.sources import Sources
 from onnxplain_server.telemetry.spans import span
 from onnxplain_server.transport.admission.admission import (
@@ -42,7 +49,7 @@ from onnxplain_server.transport.operations.attempt_plan import least_seconds, pl
 from onnxplain_server.transport.request_log import OK
 from onnxplain_server.transport.request_naming import RequestNaming
 from onnxplain_server.transport.request_work import known_work
-from onnxplain_server.transport.uploads import NamedRequest, Uploads
+from onnxplain_server.transport.uploads import NamedRequest, UploadedPart, Uploads
 from onnxplain_server.transport.written_results import WrittenResults
 from onnxplain_server.wire.reply import with_remaining_quota
 
@@ -211,9 +218,15 @@ class Service:
         with self._slot(ticket, kind.value, body):
             return self._decoder.decode(body, self._context(RequestIds(), ticket)).envelope
 
-    def upload_model(self, parts: Iterable[bytes], ticket: Ticket) -> UploadModelResponse:
-        """Store a model for later requests."""
-        return UploadModelResponse(id=self._uploads.put_model(parts, ticket.caller))
+    def upload_model(
+        self, given: Iterable[UploadedPart] | Body, ticket: Ticket
+    ) -> UploadModelResponse:
+        """Store a model for later requests: its parts, or a form with its files."""
+        read = given if isinstance(given, Body) else self._uploads.read_model(given)
+        if isinstance(read, Body) or read.form == FILES_FORM:
+            with self._slot(ticket):
+                read = self._naming.model(read, ticket)
+        return UploadModelResponse(id=self._uploads.put_model(read.content, ticket.caller))
 
     def upload_table(
         self, form: str, parts: Iterable[bytes], ticket: Ticket

@@ -7,15 +7,23 @@ from __future__ import annotations
 
 import hashlib
 import io
+import itertools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
-from onnxplain.v1.model_pb2 import Model
+from onnxplain.v1.model_pb2 import Model, ModelFile
 from onnxplain.v1.table_pb2 import Table
 
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import Blob, Blobs, BlobStore
-from onnxplain_server.core.request import REMOTE_FORM, RequestFile, RequestParts, ServiceMethod
+from onnxplain_server.core.request import (
+    FILES_FORM,
+    REMOTE_FORM,
+    RequestFile,
+    RequestParts,
+    ServiceMethod,
+)
 from onnxplain_server.transport.admission.admission import Caller, RequestIds, RequestLimits
 from onnxplain_server.transport.admission.size_limits import SizeLimit
 from onnxplain_server.transport.audit.usage import Usage
@@ -26,6 +34,9 @@ from onnxplain_server.wire.requests.request_messages import REQUESTS
 _MODEL_FORM = "onnx"
 _FILE_FIELDS = {_MODEL_FORM: "content"}
 """Fields of files whose name is not that of their format."""
+
+UploadedPart: TypeAlias = tuple[str, bytes]
+"""Name of a file beside the model, empty for the ONNX file, and the next bytes of it."""
 
 _FETCHED_FIELDS = {"model": "model.uri", "table": "table.uris"}
 
@@ -80,7 +91,18 @@ class Uploads:
             for part, limit in limits.sizes.items()
         }
 
-    def put_model(self, parts: Iterable[bytes], caller: Caller) -> str:
+    def read_model(self, parts: Iterable[UploadedPart]) -> RequestFile:
+        """Read a model, in one file or in several; raises MODEL_TOO_LARGE."""
+        files = _by_file(_limited(parts, self.limits["model"]))
+        content = files.pop("", b"")
+        if not files:
+            return RequestFile(_MODEL_FORM, content)
+        message = Model(content=content)
+        for name in list(files):  # each is let go once it is copied
+            message.files.append(ModelFile(name=name, content=files.pop(name)))
+        return RequestFile(FILES_FORM, message.SerializeToString())
+
+    def put_model(self, content: bytes | bytearray, caller: Caller) -> str:
         """Store an ONNX file and return its id.
 
         Raises
@@ -88,13 +110,15 @@ class Uploads:
         ExplainError
             INVALID_REQUEST if it is empty; MODEL_TOO_LARGE.
         """
-        content = _joined(_limited(parts, self.limits["model"]))
+        limit = self.limits["model"]
+        if len(content) > limit.byte_count:
+            raise limit.upload_refusal()
         return self._put("model", Blob(_MODEL_FORM, content), caller)
 
     def put_table(self, form: str, parts: Iterable[bytes], caller: Caller) -> str:
         """Store a table in this format and return its id; may raise TABLE_TOO_LARGE."""
-        content = _joined(_limited(parts, self.limits["table"]))
-        return self._put("table", Blob(form, content), caller)
+        files = _by_file(_limited((("", part) for part in parts), self.limits["table"]))
+        return self._put("table", Blob(form, files.get("", b"")), caller)
 
     def name(self, method: ServiceMethod, parts: RequestParts, caller: Caller) -> NamedRequest:
         """Name a request's files by id: hash those that it holds, and find uploaded ones.
@@ -161,19 +185,31 @@ def _inline(kind: str, part: RequestFile) -> tuple[str, Blob]:
     return identity, Blob(part.form, part.content, field, part.receipt)
 
 
-def _joined(parts: Iterable[bytes]) -> bytes:
-    """Join parts as they arrive; joining a list would need memory for the file twice."""
-    file = io.BytesIO()
-    for part in parts:
-        file.write(part)
-    return file.getvalue()
+def _by_file(parts: Iterable[UploadedPart]) -> dict[str, bytes]:
+    """Join the parts of each file as they arrive: a list would need memory for it twice.
+
+    Raises
+    ------
+    ExplainError
+        INVALID_REQUEST where the parts of a file do not follow each other.
+    """
+    files: dict[str, bytes] = {}
+    for name, group in itertools.groupby(parts, key=lambda part: part[0]):
+        if name in files or (name and "" not in files):
+            message = "parts of a file follow each other, those of the ONNX file first"
+            raise ExplainError(Reason.INVALID_REQUEST, message, "file")
+        file = io.BytesIO()
+        for _, part in group:
+            file.write(part)
+        files[name] = file.getvalue()
+    return files
 
 
-def _limited(parts: Iterable[bytes], limit: SizeLimit) -> Iterator[bytes]:
+def _limited(parts: Iterable[UploadedPart], limit: SizeLimit) -> Iterator[UploadedPart]:
     """Yield parts, and raise as soon as their total size exceeds the limit."""
     size = 0
     for part in parts:
-        size += len(part)
+        size += len(part[0]) + len(part[1])
         if size > limit.byte_count:
             raise limit.upload_refusal()
         yield part

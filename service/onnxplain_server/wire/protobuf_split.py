@@ -24,6 +24,7 @@ from onnxplain.v1.table_pb2 import Table
 
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.request import (
+    FILES_FORM,
     URI_FORMS,
     RequestFile,
     RequestParts,
@@ -199,23 +200,42 @@ def _part(content: bytes, field: _Field, name: str) -> RequestFile | None:
     if len(sources) > 1:
         raise _invalid(f"the {name} has several sources; send one", name)
     if not sources:
+        if name == "model" and _has(content, field, "files"):
+            raise files_beside(None)
         return None
     source = known[sources[0].number]
     value = content[sources[0].value_start : sources[0].end]
     if source in URI_FORMS:
+        if name == "model" and _has(content, field, "files"):
+            raise files_beside(source)
         return RequestFile(source, content[field.value_start : field.end])
     if name == "model":
         _check_unpinned(content, field)
+        if _has(content, field, "files"):
+            if source != "content":
+                raise files_beside(source)
+            return RequestFile(FILES_FORM, content[field.value_start : field.end])
     if source == "id":
         return RequestFile(blob_id=value.decode(errors="replace"))
     return RequestFile(_FORMS.get(source, source), value) if value else None
 
 
+def files_beside(source: str | None) -> ExplainError:
+    """Return the error for `Model.files` beside another source than `Model.content`, or none."""
+    remedy = f"leave them out beside model.{source}" if source else "send the ONNX file, too"
+    return _invalid(f"model.files belong to model.content; {remedy}", "model.files")
+
+
 def _check_unpinned(content: bytes, field: _Field) -> None:
     """Refuse a digest beside a model that is not fetched: it would pin nothing."""
-    number = Model.DESCRIPTOR.fields_by_name["sha256"].number
-    if any(_fields(content, field.value_start, field.end, "Model", {number})):
+    if _has(content, field, "sha256"):
         raise pin_without_uri()
+
+
+def _has(content: bytes, model: _Field, name: str) -> bool:
+    """Return whether a model within a message has a field."""
+    number = Model.DESCRIPTOR.fields_by_name[name].number
+    return any(_fields(content, model.value_start, model.end, "Model", {number}))
 
 
 def pin_without_uri() -> ExplainError:

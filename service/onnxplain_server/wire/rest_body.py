@@ -16,32 +16,35 @@ from onnxplain.v1.explanation_service_pb2 import (
     ExplainResponse,
     PartialExplanation,
 )
-from onnxplain.v1.model_pb2 import Model
+from onnxplain.v1.model_pb2 import Model, ModelFile
 from onnxplain.v1.table_pb2 import Table
 from werkzeug.datastructures import FileStorage, MultiDict
 from werkzeug.exceptions import RequestEntityTooLarge
 from werkzeug.formparser import MultiPartParser
 from werkzeug.http import parse_options_header
 
+from onnxplain_server.core.contract_limits import Model as ModelLimits
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.request import REMOTE_FORM, RequestFile, RequestParts, ServiceMethod
-from onnxplain_server.wire import canonical, rest_request
+from onnxplain_server.wire import canonical, model_files, rest_request
 from onnxplain_server.wire.canonical import AnyMessage
 from onnxplain_server.wire.explained import explained_rows
 from onnxplain_server.wire.kept_parts import separate_parts
 from onnxplain_server.wire.media_types import CHARSETS, FORM
-from onnxplain_server.wire.protobuf_split import pin_without_uri
+from onnxplain_server.wire.protobuf_split import files_beside, pin_without_uri
 from onnxplain_server.wire.requests.request_messages import REQUESTS, FileRequest
 from onnxplain_server.wire.rest_request import File
 
-_PART_LIMIT = 1_000
-"""Parts of a form; known are three."""
+_PART_LIMIT = ModelLimits.files.max_items + 3
+"""Parts of a form: model, its files, table and request."""
 
 _Part = TypeVar("_Part")
 
 
 def decode(method: ServiceMethod, media_type: str, content: bytes) -> RequestParts:
     """Decode a body and split it; what operations keep becomes JSON, in the envelope.
+
+    A serialised Model with `files` becomes the ONNX file in one piece.
 
     Parameters
     ----------
@@ -56,10 +59,8 @@ def decode(method: ServiceMethod, media_type: str, content: bytes) -> RequestPar
     ExplainError
         INVALID_REQUEST, INVALID_TABLE, WRONG_TYPE or INVALID_MODEL.
     """
-    if method is ServiceMethod.ANSWER:
-        return RequestParts(canonical.encode(_kept(content, ExplainResponse)).encode())
-    if method is ServiceMethod.PARTS:
-        return RequestParts(_partials(content))
+    if method in _SERIALISED:
+        return _SERIALISED[method](content)
     if method is ServiceMethod.ROWS:
         request, takes_interactions = explained_rows.read(media_type, content)
         return replace(_split(request), takes_interactions=takes_interactions)
@@ -74,13 +75,28 @@ def decode(method: ServiceMethod, media_type: str, content: bytes) -> RequestPar
     return _split(rest_request.from_json(content, request))
 
 
-def _partials(content: bytes) -> bytes:
+def _answer(content: bytes) -> RequestParts:
+    return RequestParts(canonical.encode(_kept(content, ExplainResponse)).encode())
+
+
+def _model(content: bytes) -> RequestParts:
+    return RequestParts(b"", RequestFile("onnx", model_files.from_message(content)))
+
+
+def _partials(content: bytes) -> RequestParts:
     try:
         separated = list(separate_parts(content))
     except ValueError:
         raise _damaged() from None
     parts = [canonical.encode(_kept(part, PartialExplanation)) for part in separated]
-    return f'{{"partials": [{", ".join(parts)}]}}'.encode()
+    return RequestParts(f'{{"partials": [{", ".join(parts)}]}}'.encode())
+
+
+_SERIALISED = {
+    ServiceMethod.ANSWER: _answer,
+    ServiceMethod.PARTS: _partials,
+    ServiceMethod.MODEL: _model,
+}
 
 
 def _kept(content: bytes, kind: type[AnyMessage]) -> AnyMessage:
@@ -129,6 +145,18 @@ class _Form:
         _check_charset(file.mimetype_params)
         return File(file.read(), file.filename or "", file.mimetype)
 
+    def model_files(self) -> list[ModelFile]:
+        """Return the files beside the model, each by the name of its part's file."""
+        if "model_files" in self._fields:
+            message = (
+                "a part model_files is a form field; send files, with the names that the model has"
+            )
+            raise _invalid(message, "model_files")
+        return [
+            ModelFile(name=file.filename or "", content=file.read())
+            for file in self._files.getlist("model_files")
+        ]
+
     def text(self) -> bytes:
         """Return the part `request`, a form field or a file; without it, an empty object."""
         files = [file.read() for file in self._files.getlist("request")]
@@ -142,16 +170,18 @@ def _in_memory(*_facts: object, **_named_facts: object) -> io.BytesIO:
 
 
 def _form_with_rows(form: _Form, kind: type[rest_request.Rows]) -> rest_request.Rows:
-    form.check_names({"model", "table", "request"})
-    return rest_request.from_files(form.file("model"), form.file("table"), form.text(), kind)
+    form.check_names({"model", "model_files", "table", "request"})
+    request = rest_request.from_files(form.file("model"), form.file("table"), form.text(), kind)
+    request.model.files.extend(form.model_files())
+    return request
 
 
 def _describe_form(form: _Form) -> DescribeModelRequest:
-    form.check_names({"model"})
+    form.check_names({"model", "model_files"})
     if (file := form.file("model")) is None:
         message = "the part model is missing; send the ONNX file under that name"
         raise _invalid(message, "model")
-    return DescribeModelRequest(model=Model(content=file.content))
+    return DescribeModelRequest(model=Model(content=file.content, files=form.model_files()))
 
 
 def _split(message: FileRequest) -> RequestParts:
@@ -166,14 +196,19 @@ def _split(message: FileRequest) -> RequestParts:
 
 
 def _model_part(model: Model) -> RequestFile | None:
-    if model.WhichOneof("source") == "uri":
+    source = model.WhichOneof("source")
+    if model.files and source != "content":
+        raise files_beside(source)
+    if source == "uri":
         return RequestFile("uri", model.SerializeToString())
     if model.sha256:
         raise pin_without_uri()
-    if model.WhichOneof("source") == REMOTE_FORM:
+    if source == REMOTE_FORM:
         return RequestFile(REMOTE_FORM, model.remote.SerializeToString(deterministic=True))
-    if model.WhichOneof("source") == "id":
+    if source == "id":
         return RequestFile(blob_id=model.id)
+    if model.files:
+        return RequestFile("onnx", model_files.in_one_piece(model))
     return RequestFile("onnx", model.content) if model.content else None
 
 

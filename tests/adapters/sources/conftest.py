@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from authority import Authority
+from onnxplain_server.adapters.sources.connections.guard import Guard
+from onnxplain_server.adapters.sources.fetching import Fetching
+from onnxplain_server.adapters.sources.source_list import read_source_list
 
 from tools.stores import google_storage, mlflow_server, s3_storage
 from tools.stores.faulty_server import FaultyServer
 from tools.stores.https_server import Site, https_server
 from tools.stores.proxy import proxy
+from tools.stores.s3_storage import KEY, SECRET
 
 
 @pytest.fixture(scope="session")
@@ -67,3 +72,38 @@ def https(site: Site, authority: Authority) -> Iterator[FaultyServer]:
     """HTTPS server with a private certificate and faults."""
     with https_server(site, *authority.issue("store")) as server:
         yield server
+
+
+MakeFetching = Callable[..., Fetching]
+
+
+@pytest.fixture(scope="module")
+def guard() -> Iterator[Guard]:
+    made = Guard()
+    made.start()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def fetching(guard: Guard, tmp_path: Path) -> MakeFetching:
+    """Makes fetches from prefixes, each a dict of the operator's list."""
+
+    def make(*sources: dict[str, object]) -> Fetching:
+        tables = [
+            "[[source]]\n"
+            + "".join(f"{key} = {json.dumps(value)}\n" for key, value in each.items())
+            for each in sources
+        ]
+        path = tmp_path / "sources.toml"
+        path.write_text("\n".join(tables))
+        return Fetching(read_source_list(path), guard)
+
+    return make
+
+
+@pytest.fixture
+def keys(tmp_path: Path) -> str:
+    path = tmp_path / "keys"
+    path.write_text(f"[default]\naws_access_key_id = {KEY}\naws_secret_access_key = {SECRET}\n")
+    return str(path)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import socket
 import threading
 from collections.abc import Callable, Iterator
@@ -14,9 +13,7 @@ from typing import Any
 import pytest
 from onnxplain.v1.explanation_service_pb2 import Source
 from onnxplain.v1.model_pb2 import Model
-from onnxplain_server.adapters.sources.connections.guard import Guard
 from onnxplain_server.adapters.sources.fetching import Fetching
-from onnxplain_server.adapters.sources.source_list import read_source_list
 from onnxplain_server.core.errors import ExplainError, Reason
 
 from tools.stores.faults import Fault
@@ -26,40 +23,6 @@ from tools.stores.s3_storage import KEY, SECRET
 CONTENT = bytes(range(256)) * 400
 LIMIT = 2**20
 SECONDS = 5.0
-
-MakeFetching = Callable[..., Fetching]
-
-
-@pytest.fixture(scope="module")
-def guard() -> Iterator[Guard]:
-    made = Guard()
-    made.start()
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def fetching(guard: Guard, tmp_path: Path) -> MakeFetching:
-    """Makes fetches from prefixes, each a dict of the operator's list."""
-
-    def make(*sources: dict[str, object]) -> Fetching:
-        tables = [
-            "[[source]]\n"
-            + "".join(f"{key} = {json.dumps(value)}\n" for key, value in each.items())
-            for each in sources
-        ]
-        path = tmp_path / "sources.toml"
-        path.write_text("\n".join(tables))
-        return Fetching(read_source_list(path), guard)
-
-    return make
-
-
-@pytest.fixture
-def keys(tmp_path: Path) -> str:
-    path = tmp_path / "keys"
-    path.write_text(f"[default]\naws_access_key_id = {KEY}\naws_secret_access_key = {SECRET}\n")
-    return str(path)
 
 
 @pytest.fixture

@@ -36,7 +36,7 @@ def cache() -> MemoryCache:
 def uploads() -> Uploads:
     made = Uploads(MemoryBlobs(1_000, 60.0), LIMITS)
     ada = Caller("ada", math.inf, lambda: False)
-    made.put_model([bytes(MODEL.content)], ada)
+    made.put_model(bytes(MODEL.content), ada)
     made.put_table("csv", [bytes(TABLE.content)], ada)
     return made
 

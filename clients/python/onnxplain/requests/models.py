@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 from typing import Any
 
+from onnxplain.external_data.folder import read_model
 from onnxplain.remote_models import RemoteModel
-from onnxplain.requests.external_data import read_model
 from onnxplain.transport.uploads import ModelRef
 from onnxplain.uris import ModelUri, is_uri
 from onnxplain.v1.model_pb2 import Model

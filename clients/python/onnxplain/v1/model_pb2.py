@@ -24,25 +24,27 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x18onnxplain/v1/model.proto\x12\x0connxplain.v1\"~\n\x05Model\x12\x11\n\x07\x63ontent\x18\x01 \x01(\x0cH\x00\x12\x0c\n\x02id\x18\x02 \x01(\tH\x00\x12\r\n\x03uri\x18\x03 \x01(\tH\x00\x12+\n\x06remote\x18\x05 \x01(\x0b\x32\x19.onnxplain.v1.RemoteModelH\x00\x12\x0e\n\x06sha256\x18\x04 \x01(\tB\x08\n\x06source\"\xaf\x02\n\x0bRemoteModel\x12\x0b\n\x03uri\x18\x01 \x01(\t\x12\x34\n\x08protocol\x18\x02 \x01(\x0e\x32\".onnxplain.v1.RemoteModel.Protocol\x12\x0c\n\x04name\x18\x03 \x01(\t\x12\x0f\n\x07version\x18\x04 \x01(\t\x12)\n\x06inputs\x18\x05 \x03(\x0b\x32\x19.onnxplain.v1.RemoteInput\x12\x0e\n\x06output\x18\x06 \x01(\t\x12\x14\n\x0coutput_names\x18\x07 \x03(\t\x12\x10\n\x08identity\x18\x08 \x01(\t\"[\n\x08Protocol\x12\x18\n\x14PROTOCOL_UNSPECIFIED\x10\x00\x12\x0c\n\x08OIP_REST\x10\x01\x12\x0c\n\x08OIP_GRPC\x10\x02\x12\r\n\tKSERVE_V1\x10\x03\x12\n\n\x06MLFLOW\x10\x04\":\n\x0bRemoteInput\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0c\n\x04type\x18\x02 \x01(\t\x12\x0f\n\x07\x63olumns\x18\x03 \x03(\t\"\xe0\x02\n\x10ModelDescription\x12\x0e\n\x06\x64igest\x18\x01 \x01(\t\x12(\n\x06inputs\x18\x02 \x03(\x0b\x32\x18.onnxplain.v1.ModelInput\x12\x14\n\x0coutput_names\x18\x03 \x03(\t\x12\x34\n\x06scales\x18\x04 \x03(\x0e\x32$.onnxplain.v1.ModelDescription.Scale\x12\x16\n\x0emargin_refusal\x18\x05 \x01(\t\x12\x11\n\toperators\x18\x06 \x03(\t\x12\x10\n\x08producer\x18\x07 \x01(\t\x12\x18\n\x10has_class_scores\x18\x0c \x01(\x08\x12\x15\n\rfeature_names\x18\r \x03(\t\x12\x1e\n\x16\x64\x65\x66\x61ult_output_indices\x18\x0e \x03(\x05\"8\n\x05Scale\x12\x15\n\x11SCALE_UNSPECIFIED\x10\x00\x12\x0c\n\x08RESPONSE\x10\x01\x12\n\n\x06MARGIN\x10\x02\"7\n\nModelInput\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0c\n\x04type\x18\x02 \x01(\t\x12\r\n\x05width\x18\x03 \x01(\x05\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x18onnxplain/v1/model.proto\x12\x0connxplain.v1\"\xa6\x01\n\x05Model\x12\x11\n\x07\x63ontent\x18\x01 \x01(\x0cH\x00\x12\x0c\n\x02id\x18\x02 \x01(\tH\x00\x12\r\n\x03uri\x18\x03 \x01(\tH\x00\x12+\n\x06remote\x18\x05 \x01(\x0b\x32\x19.onnxplain.v1.RemoteModelH\x00\x12\x0e\n\x06sha256\x18\x04 \x01(\t\x12&\n\x05\x66iles\x18\x06 \x03(\x0b\x32\x17.onnxplain.v1.ModelFileB\x08\n\x06source\"*\n\tModelFile\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0f\n\x07\x63ontent\x18\x02 \x01(\x0c\"\xaf\x02\n\x0bRemoteModel\x12\x0b\n\x03uri\x18\x01 \x01(\t\x12\x34\n\x08protocol\x18\x02 \x01(\x0e\x32\".onnxplain.v1.RemoteModel.Protocol\x12\x0c\n\x04name\x18\x03 \x01(\t\x12\x0f\n\x07version\x18\x04 \x01(\t\x12)\n\x06inputs\x18\x05 \x03(\x0b\x32\x19.onnxplain.v1.RemoteInput\x12\x0e\n\x06output\x18\x06 \x01(\t\x12\x14\n\x0coutput_names\x18\x07 \x03(\t\x12\x10\n\x08identity\x18\x08 \x01(\t\"[\n\x08Protocol\x12\x18\n\x14PROTOCOL_UNSPECIFIED\x10\x00\x12\x0c\n\x08OIP_REST\x10\x01\x12\x0c\n\x08OIP_GRPC\x10\x02\x12\r\n\tKSERVE_V1\x10\x03\x12\n\n\x06MLFLOW\x10\x04\":\n\x0bRemoteInput\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0c\n\x04type\x18\x02 \x01(\t\x12\x0f\n\x07\x63olumns\x18\x03 \x03(\t\"\xe0\x02\n\x10ModelDescription\x12\x0e\n\x06\x64igest\x18\x01 \x01(\t\x12(\n\x06inputs\x18\x02 \x03(\x0b\x32\x18.onnxplain.v1.ModelInput\x12\x14\n\x0coutput_names\x18\x03 \x03(\t\x12\x34\n\x06scales\x18\x04 \x03(\x0e\x32$.onnxplain.v1.ModelDescription.Scale\x12\x16\n\x0emargin_refusal\x18\x05 \x01(\t\x12\x11\n\toperators\x18\x06 \x03(\t\x12\x10\n\x08producer\x18\x07 \x01(\t\x12\x18\n\x10has_class_scores\x18\x0c \x01(\x08\x12\x15\n\rfeature_names\x18\r \x03(\t\x12\x1e\n\x16\x64\x65\x66\x61ult_output_indices\x18\x0e \x03(\x05\"8\n\x05Scale\x12\x15\n\x11SCALE_UNSPECIFIED\x10\x00\x12\x0c\n\x08RESPONSE\x10\x01\x12\n\n\x06MARGIN\x10\x02\"7\n\nModelInput\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0c\n\x04type\x18\x02 \x01(\t\x12\r\n\x05width\x18\x03 \x01(\x05\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'onnxplain.v1.model_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_MODEL']._serialized_start=42
-  _globals['_MODEL']._serialized_end=168
-  _globals['_REMOTEMODEL']._serialized_start=171
-  _globals['_REMOTEMODEL']._serialized_end=474
-  _globals['_REMOTEMODEL_PROTOCOL']._serialized_start=383
-  _globals['_REMOTEMODEL_PROTOCOL']._serialized_end=474
-  _globals['_REMOTEINPUT']._serialized_start=476
-  _globals['_REMOTEINPUT']._serialized_end=534
-  _globals['_MODELDESCRIPTION']._serialized_start=537
-  _globals['_MODELDESCRIPTION']._serialized_end=889
-  _globals['_MODELDESCRIPTION_SCALE']._serialized_start=833
-  _globals['_MODELDESCRIPTION_SCALE']._serialized_end=889
-  _globals['_MODELINPUT']._serialized_start=891
-  _globals['_MODELINPUT']._serialized_end=946
+  _globals['_MODEL']._serialized_start=43
+  _globals['_MODEL']._serialized_end=209
+  _globals['_MODELFILE']._serialized_start=211
+  _globals['_MODELFILE']._serialized_end=253
+  _globals['_REMOTEMODEL']._serialized_start=256
+  _globals['_REMOTEMODEL']._serialized_end=559
+  _globals['_REMOTEMODEL_PROTOCOL']._serialized_start=468
+  _globals['_REMOTEMODEL_PROTOCOL']._serialized_end=559
+  _globals['_REMOTEINPUT']._serialized_start=561
+  _globals['_REMOTEINPUT']._serialized_end=619
+  _globals['_MODELDESCRIPTION']._serialized_start=622
+  _globals['_MODELDESCRIPTION']._serialized_end=974
+  _globals['_MODELDESCRIPTION_SCALE']._serialized_start=918
+  _globals['_MODELDESCRIPTION_SCALE']._serialized_end=974
+  _globals['_MODELINPUT']._serialized_start=976
+  _globals['_MODELINPUT']._serialized_end=1031
 # @@protoc_insertion_point(module_scope)

@@ -8,18 +8,28 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class Model(_message.Message):
-    __slots__ = ("content", "id", "uri", "remote", "sha256")
+    __slots__ = ("content", "id", "uri", "remote", "sha256", "files")
     CONTENT_FIELD_NUMBER: _ClassVar[int]
     ID_FIELD_NUMBER: _ClassVar[int]
     URI_FIELD_NUMBER: _ClassVar[int]
     REMOTE_FIELD_NUMBER: _ClassVar[int]
     SHA256_FIELD_NUMBER: _ClassVar[int]
+    FILES_FIELD_NUMBER: _ClassVar[int]
     content: bytes
     id: str
     uri: str
     remote: RemoteModel
     sha256: str
-    def __init__(self, content: _Optional[bytes] = ..., id: _Optional[str] = ..., uri: _Optional[str] = ..., remote: _Optional[_Union[RemoteModel, _Mapping]] = ..., sha256: _Optional[str] = ...) -> None: ...
+    files: _containers.RepeatedCompositeFieldContainer[ModelFile]
+    def __init__(self, content: _Optional[bytes] = ..., id: _Optional[str] = ..., uri: _Optional[str] = ..., remote: _Optional[_Union[RemoteModel, _Mapping]] = ..., sha256: _Optional[str] = ..., files: _Optional[_Iterable[_Union[ModelFile, _Mapping]]] = ...) -> None: ...
+
+class ModelFile(_message.Message):
+    __slots__ = ("name", "content")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    CONTENT_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    content: bytes
+    def __init__(self, name: _Optional[str] = ..., content: _Optional[bytes] = ...) -> None: ...
 
 class RemoteModel(_message.Message):
     __slots__ = ("uri", "protocol", "name", "version", "inputs", "output", "output_names", "identity")

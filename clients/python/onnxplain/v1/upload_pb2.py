@@ -24,7 +24,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x19onnxplain/v1/upload.proto\x12\x0connxplain.v1\"%\n\x12UploadModelRequest\x12\x0f\n\x07\x63ontent\x18\x01 \x01(\x0c\"!\n\x13UploadModelResponse\x12\n\n\x02id\x18\x01 \x01(\t\"\xa1\x01\n\x12UploadTableRequest\x12\x37\n\x06\x66ormat\x18\x01 \x01(\x0e\x32\'.onnxplain.v1.UploadTableRequest.Format\x12\x0f\n\x07\x63ontent\x18\x02 \x01(\x0c\"A\n\x06\x46ormat\x12\x16\n\x12\x46ORMAT_UNSPECIFIED\x10\x00\x12\t\n\x05\x41RROW\x10\x01\x12\x0b\n\x07PARQUET\x10\x02\x12\x07\n\x03\x43SV\x10\x03\"!\n\x13UploadTableResponse\x12\n\n\x02id\x18\x01 \x01(\tb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x19onnxplain/v1/upload.proto\x12\x0connxplain.v1\"3\n\x12UploadModelRequest\x12\x0f\n\x07\x63ontent\x18\x01 \x01(\x0c\x12\x0c\n\x04\x66ile\x18\x02 \x01(\t\"!\n\x13UploadModelResponse\x12\n\n\x02id\x18\x01 \x01(\t\"\xa1\x01\n\x12UploadTableRequest\x12\x37\n\x06\x66ormat\x18\x01 \x01(\x0e\x32\'.onnxplain.v1.UploadTableRequest.Format\x12\x0f\n\x07\x63ontent\x18\x02 \x01(\x0c\"A\n\x06\x46ormat\x12\x16\n\x12\x46ORMAT_UNSPECIFIED\x10\x00\x12\t\n\x05\x41RROW\x10\x01\x12\x0b\n\x07PARQUET\x10\x02\x12\x07\n\x03\x43SV\x10\x03\"!\n\x13UploadTableResponse\x12\n\n\x02id\x18\x01 \x01(\tb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -32,13 +32,13 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'onnxplain.v1.upload_pb2', _
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_UPLOADMODELREQUEST']._serialized_start=43
-  _globals['_UPLOADMODELREQUEST']._serialized_end=80
-  _globals['_UPLOADMODELRESPONSE']._serialized_start=82
-  _globals['_UPLOADMODELRESPONSE']._serialized_end=115
-  _globals['_UPLOADTABLEREQUEST']._serialized_start=118
-  _globals['_UPLOADTABLEREQUEST']._serialized_end=279
-  _globals['_UPLOADTABLEREQUEST_FORMAT']._serialized_start=214
-  _globals['_UPLOADTABLEREQUEST_FORMAT']._serialized_end=279
-  _globals['_UPLOADTABLERESPONSE']._serialized_start=281
-  _globals['_UPLOADTABLERESPONSE']._serialized_end=314
+  _globals['_UPLOADMODELREQUEST']._serialized_end=94
+  _globals['_UPLOADMODELRESPONSE']._serialized_start=96
+  _globals['_UPLOADMODELRESPONSE']._serialized_end=129
+  _globals['_UPLOADTABLEREQUEST']._serialized_start=132
+  _globals['_UPLOADTABLEREQUEST']._serialized_end=293
+  _globals['_UPLOADTABLEREQUEST_FORMAT']._serialized_start=228
+  _globals['_UPLOADTABLEREQUEST_FORMAT']._serialized_end=293
+  _globals['_UPLOADTABLERESPONSE']._serialized_start=295
+  _globals['_UPLOADTABLERESPONSE']._serialized_end=328
 # @@protoc_insertion_point(module_scope)

@@ -6,10 +6,12 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class UploadModelRequest(_message.Message):
-    __slots__ = ("content",)
+    __slots__ = ("content", "file")
     CONTENT_FIELD_NUMBER: _ClassVar[int]
+    FILE_FIELD_NUMBER: _ClassVar[int]
     content: bytes
-    def __init__(self, content: _Optional[bytes] = ...) -> None: ...
+    file: str
+    def __init__(self, content: _Optional[bytes] = ..., file: _Optional[str] = ...) -> None: ...
 
 class UploadModelResponse(_message.Message):
     __slots__ = ("id",)

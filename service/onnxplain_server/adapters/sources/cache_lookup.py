@@ -8,6 +8,8 @@ from onnxplain_server.core.sources import ModelCache
 class CacheLookup:
     """Lookup of the model of one fetch: called with its version once its store has told it.
 
+    It may be called again, with the version of a model that has several files; the last one counts.
+
     Parameters
     ----------
     cache : ModelCache
@@ -19,9 +21,9 @@ class CacheLookup:
         self._cached: bytes | bytearray | None = None
 
     def __call__(self, version: str) -> bool:
-        """Return whether the cache has the file of this version."""
+        """Return whether the cache has the model of this version; an empty one is not cached."""
         self._version = version
-        self._cached = self._cache.get(version)
+        self._cached = self._cache.get(version) if version else None
         return self._cached is not None
 
     def completed(self, content: bytes | bytearray | None) -> bytes | bytearray:

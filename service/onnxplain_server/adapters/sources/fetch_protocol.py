@@ -38,7 +38,7 @@ REASONS = frozenset(
         *(Reason.SOURCE_CHANGED, Reason.SOURCE_UNAVAILABLE, Reason.INVALID_REQUEST),
         *(Reason.MODEL_TOO_LARGE, Reason.TABLE_TOO_LARGE, Reason.INVALID_TABLE),
         *(Reason.MISSING_COLUMN, Reason.EMPTY_TABLE, Reason.OUT_OF_MEMORY, Reason.WRONG_TYPE),
-        *(Reason.INVALID_OPTION, Reason.INTERNAL),
+        *(Reason.INVALID_OPTION, Reason.EXTERNAL_DATA, Reason.INTERNAL),
     }
 )
 """Reasons that a fetch may fail by."""

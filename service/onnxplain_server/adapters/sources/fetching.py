@@ -6,9 +6,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from io import RawIOBase
+from pathlib import Path, PurePosixPath
 from typing import BinaryIO, TypeAlias, cast
 from urllib.parse import quote
 
+from onnxplain.external_data.folder import find_in
 from onnxplain.v1.explanation_service_pb2 import Receipt, Source
 from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.table_pb2 import Table
@@ -18,6 +20,7 @@ from onnxplain.v1.upload_pb2 import UploadTableRequest
 from onnxplain_server.adapters.sources.canonical_uri import CanonicalUri, canonical
 from onnxplain_server.adapters.sources.connections.guard import Guard
 from onnxplain_server.adapters.sources.connections.web import WebServer
+from onnxplain_server.adapters.sources.fetched_model import Found, IsCached, read_model
 from onnxplain_server.adapters.sources.interfaces import (
     FilterComparison,
     TableFilter,
@@ -36,14 +39,10 @@ from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.sources import SourceBlocks
 from onnxplain_server.wire.requests.needed_columns import NeededColumns
 
-IsCached: TypeAlias = Callable[[str], bool]
-"""Tells whether the file of a version (see `ModelCache`) need not be downloaded."""
-
 ReadRange: TypeAlias = Callable[[int, int, int], bytes | memoryview]
 """Reads a range of a file: its number, start and length."""
 
 _Store: TypeAlias = Objects | LocalFiles
-_ReadFile: TypeAlias = Callable[[CanonicalUri, int], tuple[bytes | None, ObjectVersion]]
 
 _DESCRIPTION_BYTES = 2**20
 _MODEL_FIELD = "model.uri"
@@ -65,16 +64,23 @@ class Fetching:
     def read_model(
         self, message: Model, byte_limit: int, seconds: float, is_cached: IsCached
     ) -> tuple[bytes | None, Receipt]:
-        """Return the file of a model, and a receipt with its source, without the digest.
+        """Return a model in one piece, and a receipt with its sources, without the digest.
 
-        None in place of a file that is cached.
+        None in place of a model that is cached.
         """
         uri = canonical(message.uri, _MODEL_FIELD)
         entry = self._sources.find(uri, _MODEL_FIELD)
         if uri.scheme == "models":
             return self._read_registered(uri, entry, byte_limit, seconds, is_cached)
-        content, found = self._read_file(uri, byte_limit, seconds, is_cached)
-        return content, Receipt(sources=[_source(found, len(content or b""))])
+        if uri.is_folder:
+            fault = f'model.uri "{uri}" is a folder; name the ONNX file'
+            raise ExplainError(Reason.INVALID_REQUEST, fault, _MODEL_FIELD)
+        limit = min(byte_limit, entry.byte_limit or byte_limit)
+        with ExitStack() as stack:
+            find = partial(self._find_beside, uri, seconds, stack)
+            name = uri.segments[-1] if uri.segments else ""
+            content, sources = read_model(name, limit, find, is_cached, _MODEL_FIELD)
+        return content, Receipt(sources=sources)
 
     def read_table(
         self,
@@ -160,21 +166,31 @@ class Fetching:
                 path = "/".join(found.uri.segments[depth:])
                 yield FoundFile(found, path, partial(store.read_range, found))
 
-    def _read_file(
-        self, uri: CanonicalUri, byte_limit: int, seconds: float, is_cached: IsCached
-    ) -> tuple[bytes | None, ObjectVersion]:
-        if uri.is_folder:
-            fault = f'model.uri "{uri}" is a folder; name the ONNX file'
-            raise ExplainError(Reason.INVALID_REQUEST, fault, _MODEL_FIELD)
+    def _find_beside(
+        self, uri: CanonicalUri, seconds: float, stack: ExitStack, name: str, byte_limit: int
+    ) -> Found:
+        """Find a file by its path beside an address; its store stays open in `stack`."""
+        folder = uri.segments[:-1]
+        if uri.scheme == "file":
+            find_in(Path("/", *folder), name)
+        beside = CanonicalUri(uri.scheme, uri.authority, (*folder, *name.split("/")))
+        return self._find_file(canonical(str(beside), _MODEL_FIELD), seconds, stack, byte_limit)
+
+    def _find_file(
+        self, uri: CanonicalUri, seconds: float, stack: ExitStack, byte_limit: int
+    ) -> Found:
         entry = self._sources.find(uri, _MODEL_FIELD)
-        limit = min(byte_limit, entry.byte_limit or byte_limit)
-        with self._store(entry, _MODEL_FIELD, seconds) as store:
-            found = store.find(uri)
-            if found.byte_count > limit:
-                raise _model_too_large(uri, found.byte_count, limit)
-            if found.etag and is_cached(f"{entry.endpoint} {uri} {found.byte_count} {found.etag}"):
-                return None, found
-            return bytes(store.read_range(found, 0, found.byte_count)), found
+        store = stack.enter_context(self._store(entry, _MODEL_FIELD, seconds))
+        found = store.find(uri)
+        if found.byte_count > byte_limit:
+            raise _model_too_large(uri, found.byte_count, byte_limit)
+        version = f"{entry.endpoint} {uri} {found.byte_count} {found.etag}" if found.etag else ""
+        return Found(
+            _source(found, 0),
+            found.byte_count,
+            version,
+            lambda: bytes(store.read_range(found, 0, found.byte_count)),
+        )
 
     def _read_registered(
         self,
@@ -186,23 +202,25 @@ class Fetching:
     ) -> tuple[bytes | None, Receipt]:
         """Read a model of a registry: its description MLmodel, then its ONNX file."""
         limit = min(byte_limit, entry.byte_limit or byte_limit)
-        with guarded(self._guard, entry) as session:
+        with ExitStack() as stack:
+            session = stack.enter_context(guarded(self._guard, entry))
             (upstream, *_) = session.upstreams.values()
             server = WebServer(self._guard, upstream, seconds, _MODEL_FIELD)
             registry = Registry(server, entry.base_path, _MODEL_FIELD)
             model = registry.find(uri)
-            read = partial(_read_artifact, registry, model)
-            read_file = partial(self._read_file, seconds=seconds, is_cached=_is_not_cached)
-            description, _ = read("MLmodel", _DESCRIPTION_BYTES, read_file)
-            name = registry.onnx_file(model, description or b"")
-            content, resolved = read(name, limit, partial(read_file, is_cached=is_cached))
-        source = Source(
-            uri=str(uri),
-            version=model.version,
-            read_byte_count=len(description or b"") + len(content or b""),
-            resolved_uri=resolved,
-        )
-        return content, Receipt(sources=[source])
+            find_file = partial(self._find_file, seconds=seconds, stack=stack)
+            find = partial(_find_artifact, registry, model, find_file)
+            description = find("MLmodel", _DESCRIPTION_BYTES).read()
+            name = PurePosixPath(registry.onnx_file(model, description))
+            content, sources = read_model(
+                name.name,
+                limit,
+                lambda beside, left: find(str(name.parent / beside), left),
+                is_cached,
+                _MODEL_FIELD,
+            )
+        sources[0].read_byte_count += len(description)
+        return content, Receipt(sources=sources)
 
     @contextmanager
     def _store(self, entry: SourceEntry, field: str, seconds: float) -> Iterator[_Store]:
@@ -213,21 +231,26 @@ class Fetching:
             yield Objects(entry, session, seconds, field)
 
 
-def _read_artifact(
-    registry: Registry, model: RegisteredModel, name: str, byte_limit: int, read_file: _ReadFile
-) -> tuple[bytes | None, str]:
-    """Read a file of a model version: from the registry's proxy, or below a listed prefix."""
+def _find_artifact(
+    registry: Registry,
+    model: RegisteredModel,
+    find_file: Callable[..., Found],
+    name: str,
+    byte_limit: int,
+) -> Found:
+    """Find a file of a model version: at the registry's proxy, or below a listed prefix."""
     path = registry.proxied(model, name)
+    source = Source(uri=str(model.uri), version=model.version)
     if path is not None:
-        return registry.read_proxied(model, path, byte_limit), f"{model.location}/{name}"
+        source.resolved_uri = f"{model.location}/{name}"
+        # The proxy tells no version; the size is known once it is read.
+        content = registry.read_proxied(model, path, byte_limit)
+        return Found(source, len(content), "", lambda: content)
     location = model.location.rstrip("/")
     uri = canonical(f"{location}/{quote(name) if location.startswith('https') else name}")
-    content, _ = read_file(uri, byte_limit)
-    return content, str(uri)
-
-
-def _is_not_cached(_version: str) -> bool:
-    return False
+    found = find_file(uri, byte_limit=byte_limit)
+    source.resolved_uri = str(uri)
+    return found._replace(source=source)
 
 
 def _versions(found: Sequence[FoundFile]) -> tuple[tuple[str, int, str], ...]:

@@ -75,9 +75,9 @@ def _whole(path: str, content: bytes) -> bytes:
     """Return a model with the values of the files that lie beside it."""
     if path == STANDARD_INPUT:
         return content
-    from onnxplain.requests.external_data import in_one_piece  # noqa: PLC0415 - loads numpy
+    from onnxplain.external_data.folder import beside  # noqa: PLC0415 - is rarely needed
 
-    return in_one_piece(content, Path(path).parent)
+    return beside(content, Path(path).parent)
 
 
 def table_message(path: str) -> Table:

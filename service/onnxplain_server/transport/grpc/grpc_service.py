@@ -152,7 +152,7 @@ class ExplanationServicer(ExplanationServiceServicer):
         """Serve this method of the contract."""
         with self._admitted(context, "UploadModel") as ticket:
             messages = map(parser(UploadModelRequest), self._parts(requests, ticket))
-            reply = self._service.upload_model(grpc_uploads.parts(messages), ticket)
+            reply = self._service.upload_model(grpc_uploads.model(messages), ticket)
             return reply.SerializeToString()
 
     def UploadTable(  # noqa: N802 - the contract's name

@@ -34,6 +34,13 @@ def parts(requests: Iterable[_Request]) -> Iterator[bytes]:
         yield request.content
 
 
+def model(requests: Iterable[UploadModelRequest]) -> Iterator[tuple[str, bytes]]:
+    """Yield the file of each part of a model, empty for the ONNX file, and the part."""
+    for request in requests:
+        (content,) = parts([request])
+        yield request.file, content
+
+
 def table(requests: Iterator[UploadTableRequest]) -> tuple[str, Iterator[bytes]]:
     """Return a table's format, read from its first part, and the parts."""
     first = next(requests, UploadTableRequest())

@@ -47,11 +47,18 @@ def description() -> Body | RequestParts:
     return _body(ServiceMethod.DESCRIBE)
 
 
-def model_parts() -> Iterator[bytes]:
-    """Read the current request's body: a model's bytes, in parts."""
-    if _media_type() not in MODEL_TYPES:
-        raise UnsupportedMediaType(f"send the model's bytes as {' or '.join(MODEL_TYPES)}")
-    return _parts()
+def uploaded_model() -> Iterator[tuple[str, bytes]] | Body:
+    """Return the current request's body: a model's bytes in parts, or a form with its files."""
+    kind = _media_type()
+    if kind == FORM:
+        return _body(ServiceMethod.DESCRIBE)
+    if kind not in MODEL_TYPES:
+        kinds = " or ".join(MODEL_TYPES)
+        raise UnsupportedMediaType(
+            f"send the model's bytes as {kinds}; with its external data {FORM} with the files "
+            "model and model_files"
+        )
+    return (("", part) for part in _parts())
 
 
 def table_parts() -> tuple[str, Iterator[bytes]]:

@@ -187,7 +187,7 @@ def _uploads(service: Service) -> Blueprint:
     def upload_model() -> Response:
         _lift_body_limit()
         with service.admit(rest_access.caller()) as ticket:
-            return _json(service.upload_model(request_body.model_parts(), ticket))
+            return _json(service.upload_model(request_body.uploaded_model(), ticket))
 
     @routes.put("/v1/tables")
     def upload_table() -> Response:

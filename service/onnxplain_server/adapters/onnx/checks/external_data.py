@@ -27,11 +27,17 @@ def refuse_external_data(model: ModelProto) -> None:
         if tensor.data_location == TensorProto.EXTERNAL or tensor.external_data:
             raise ExplainError(
                 Reason.EXTERNAL_DATA,
-                f"The tensor {quote_name(tensor.name)} keeps its values in another file. Commands "
-                "and the Python client read it beside the model's path; otherwise save the model "
-                "in one piece (onnx.save with save_as_external_data=False) and send that.",
+                f"The tensor {quote_name(tensor.name)} keeps its values in another file"
+                f"{_named(tensor)}. Commands and clients read it beside the model's path, and the "
+                "server beside the model's URI; otherwise send it as one of model.files, or save "
+                "the model in one piece (onnx.save with save_as_external_data=False).",
                 "model",
             )
+
+
+def _named(tensor: TensorProto) -> str:
+    names = [each.value for each in tensor.external_data if each.key == "location"]
+    return f", {quote_name(names[0])}" if names else ""
 
 
 def _tensors(message: Message) -> Iterator[TensorProto]:

@@ -46,6 +46,7 @@ def load() -> None:
     rest_body.decode(ServiceMethod.EXPLAIN, "multipart/form-data; boundary=b", _FORM)
     rest_body.decode(ServiceMethod.ANSWER, "", b"")
     rest_body.decode(ServiceMethod.PARTS, "", bytes(4))
+    rest_body.decode(ServiceMethod.MODEL, "", b"")
     for media_type, rows in _ROWS:
         content = b"".join(join_parts([_TEMPLATE, rows]))
         rest_body.decode(ServiceMethod.ROWS, media_type, content)

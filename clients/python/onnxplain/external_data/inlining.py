@@ -8,12 +8,18 @@ from __future__ import annotations
 
 import math
 import re
-import stat
-from collections.abc import Iterator, Mapping
-from pathlib import Path, PurePosixPath, PureWindowsPath
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import PurePosixPath, PureWindowsPath
+from typing import NamedTuple, TypeAlias
 
 from onnxplain.errors import ExplainError
-from onnxplain.requests.wire_fields import Field, MalformedError, fields, length_field, varint_of
+from onnxplain.external_data.wire_fields import (
+    Field,
+    MalformedError,
+    fields,
+    length_field,
+    varint_of,
+)
 
 MOST_BYTES = 2**31 - 1
 """Of a model: protobuf takes no larger message."""
@@ -32,6 +38,9 @@ _CHILDREN: Mapping[str, Mapping[int, str]] = {
 
 _DIMS, _TYPE, _NAME, _RAW, _EXTERNAL, _LOCATION = 1, 2, 8, 9, 13, 14
 _IS_EXTERNAL = 1
+_MOST_FIELDS = 3_000_000
+"""Of the model, which are some seconds of reading."""
+
 _NUMBER = re.compile(r"[0-9]{1,18}")
 _MOST_DEPTH = 100
 
@@ -46,28 +55,37 @@ _BITS: Mapping[int, int] = {
 """Of a value, by its data type; the others cannot lie outside, or are not known here."""
 
 
-def read_model(path: Path) -> bytes:
-    """Read a model, and the files beside it that it names, as one piece.
+class ValueFile(NamedTuple):
+    """File with values of tensors.
+
+    Attributes
+    ----------
+    byte_count : int
+    read : callable (start, length) -> bytes
+    """
+
+    byte_count: int
+    read: Callable[[int, int], bytes]
+
+
+FindFile: TypeAlias = Callable[[str], ValueFile]
+"""Finds a file by its name, a path below the model's folder; raises ExplainError without it."""
+
+
+def in_one_piece(content: bytes, find: FindFile, most_bytes: int = MOST_BYTES) -> bytes:
+    """Put the values that lie in other files into the model that names them.
+
+    What is no ONNX model, or names no file, is returned as it is.
 
     Raises
     ------
-    OSError
-        Where the model's own file cannot be read.
     ExplainError
-        EXTERNAL_DATA where another file is missing, lies outside of the model's folder, or does
-        not fit; MODEL_TOO_LARGE for more than 2 GB in all.
-    """
-    return in_one_piece(path.read_bytes(), path.parent)
-
-
-def in_one_piece(content: bytes, folder: Path) -> bytes:
-    """Put the values of files in a folder into the model that names them; see `read_model`.
-
-    What is no ONNX model, or names no file, is returned as it is.
+        EXTERNAL_DATA where a file is missing, lies outside of the model's folder, or does not fit;
+        MODEL_TOO_LARGE where all values have more than `most_bytes`.
     """
     if b"location" not in content:
         return content
-    inliner = _Inliner(folder)
+    inliner = _Inliner(find, most_bytes)
     try:
         parts = list(inliner.rewritten(content, "model", 0))
     except MalformedError:
@@ -75,17 +93,24 @@ def in_one_piece(content: bytes, folder: Path) -> bytes:
     return b"".join(parts) if inliner.byte_count else content
 
 
+def refusal(message: str) -> ExplainError:
+    """Return the error EXTERNAL_DATA."""
+    return ExplainError("EXTERNAL_DATA", message, "model", "INVALID_ARGUMENT")
+
+
 class _Inliner:
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, find: FindFile, most_bytes: int) -> None:
+        self._find = find
+        self._most_bytes = most_bytes
         self.byte_count = 0
+        self._field_count = 0
 
     def rewritten(self, content: bytes | memoryview, kind: str, depth: int) -> Iterator[bytes]:
         """Yield a message's bytes, with tensors that hold their values."""
         if depth > _MOST_DEPTH:
             raise MalformedError
         children = _CHILDREN[kind]
-        for field in fields(content):
+        for field in self._fields(content):
             child = children.get(field.number)
             if child is None or field.payload is None:
                 yield bytes(field.whole)
@@ -95,8 +120,18 @@ class _Inliner:
                 inner = b"".join(self.rewritten(field.payload, child, depth + 1))
                 yield length_field(field.number, inner)
 
+    def _fields(self, content: bytes | memoryview) -> Iterator[Field]:
+        for field in fields(content):
+            self._field_count += 1
+            if self._field_count > _MOST_FIELDS:
+                raise refusal(
+                    f"the model has more than {_MOST_FIELDS:,} parts, too many to find the values "
+                    "that lie in other files; save it in one piece"
+                )
+            yield field
+
     def _tensor(self, content: memoryview) -> bytes:
-        parts = list(fields(content))
+        parts = list(self._fields(content))
         external = [part for part in parts if part.number == _EXTERNAL]
         location = [varint_of(part) for part in parts if part.number == _LOCATION]
         if not external or (location or [0])[-1] != _IS_EXTERNAL:
@@ -109,29 +144,27 @@ class _Inliner:
 
     def _values(self, parts: list[Field], entries: Mapping[str, str]) -> bytes:
         name = _text_of(parts, _NAME)
-        file = _checked_path(self._folder, entries.get("location", ""), name)
-        size = file.stat().st_size
+        location = _checked(entries.get("location", ""), name)
+        size, read = self._find(location)
         start = _whole_number(entries.get("offset", "0"), name)
         expected = _byte_count(parts)
         length = size - start if expected is None else expected
         if "length" in entries:
             length = _whole_number(entries["length"], name)
         if expected not in {None, length}:
-            raise _refusal(
-                f'tensor "{name}" has {length:,} bytes in "{file.name}", not {expected:,}'
-            )
+            raise refusal(f'tensor "{name}" has {length:,} bytes in "{location}", not {expected:,}')
         if length < 0 or start + length > size:
-            raise _refusal(
-                f'tensor "{name}" ends after "{file.name}", which has {size:,} bytes: the file is '
+            raise refusal(
+                f'tensor "{name}" ends after "{location}", which has {size:,} bytes: the file is '
                 "cut short, or of another model"
             )
         self.byte_count += max(1, length)
-        if self.byte_count > MOST_BYTES:
-            fault = "the model and the files that it names have more than 2 GB"
+        if self.byte_count > self._most_bytes:
+            fault = (
+                f"the files of the model hold more than {self._most_bytes:,} bytes of its values"
+            )
             raise ExplainError("MODEL_TOO_LARGE", fault, "model", "INVALID_ARGUMENT")
-        with file.open("rb") as opened:
-            opened.seek(start)
-            return opened.read(length)
+        return read(start, length)
 
 
 def _entries(external: list[Field]) -> Mapping[str, str]:
@@ -139,31 +172,20 @@ def _entries(external: list[Field]) -> Mapping[str, str]:
     pairs = [list(fields(entry.payload or memoryview(b""))) for entry in external]
     found = {_text_of(pair, 1): _text_of(pair, 2) for pair in pairs}
     if len(found) < len(pairs):
-        raise _refusal("a tensor names its file in two ways")
+        raise refusal("a tensor names its file in two ways")
     return found
 
 
-def _checked_path(folder: Path, location: str, name: str) -> Path:
-    """Return the path of a file in the folder of the model, or below it."""
+def _checked(location: str, tensor: str) -> str:
+    """Return the name of a file in the folder of the model or below it, without `./`."""
     posix, windows = PurePosixPath(location), PureWindowsPath(location)
     is_below = not (posix.is_absolute() or windows.drive or windows.root or ".." in windows.parts)
-    if not location or not location.isprintable() or not is_below or ":" in location:
-        raise _refusal(
-            f'tensor "{name}" names the file {location[:200]!r}; it must lie in the folder of the '
-            "model, or below it"
+    if not posix.name or not location.isprintable() or not is_below or ":" in location:
+        raise refusal(
+            f'tensor "{tensor}" names the file {location[:200]!r}; it must lie in the folder of '
+            "the model, or below it"
         )
-    path = folder / location
-    try:
-        real, root = path.resolve(strict=True), folder.resolve(strict=True)
-        is_file = stat.S_ISREG(real.stat().st_mode)
-    except OSError:
-        raise _refusal(
-            f'the model has values in the file "{location[:200]}", which cannot be read in '
-            f"{folder.absolute()}; put it there, under this name"
-        ) from None
-    if not real.is_relative_to(root) or not is_file:
-        raise _refusal(f'"{location[:200]}" leads out of the folder of the model, or is no file')
-    return real
+    return str(posix)
 
 
 def _byte_count(parts: list[Field]) -> int | None:
@@ -192,14 +214,10 @@ def _packed(content: bytes) -> Iterator[bytes]:
 
 def _whole_number(text: str, name: str) -> int:
     if not _NUMBER.fullmatch(text):
-        raise _refusal(f'tensor "{name}" has {text[:50]!r} in place of a whole number')
+        raise refusal(f'tensor "{name}" has {text[:50]!r} in place of a whole number')
     return int(text)
 
 
 def _text_of(parts: list[Field], number: int) -> str:
     payload = next((part.payload for part in parts if part.number == number), None)
     return bytes(payload or b"").decode(errors="replace")
-
-
-def _refusal(message: str) -> ExplainError:
-    return ExplainError("EXTERNAL_DATA", message, "model", "INVALID_ARGUMENT")
