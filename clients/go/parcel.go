@@ -117,7 +117,7 @@ func (p *parcel) nameLargest() bool {
 	switch {
 	case model == nil && table == nil:
 		return false
-	case table == nil, model != nil && len(model.content) >= len(table.content):
+	case table == nil, model != nil && model.size() >= table.size():
 		p.model = model
 		p.request.Model = &onnxplainv1.Model{Source: &onnxplainv1.Model_Id{Id: model.id()}}
 	default:
@@ -143,7 +143,11 @@ func (p *parcel) missing(err error) (found *file) {
 	return found
 }
 
-// id is what the server calls the file.
+// id is what the server calls the file. What a model in several files is in one
+// piece is the server's to know, so that it is uploaded: no server has this id.
 func (f *file) id() string {
+	if len(f.beside) > 0 {
+		return "sha256:" + strings.Repeat("0", 2*sha256.Size)
+	}
 	return fmt.Sprintf("sha256:%x", sha256.Sum256(f.content))
 }

@@ -7,6 +7,8 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/onnxplain/onnxplain/clients/go/onnxplainv1"
 )
 
 const (
@@ -103,8 +105,12 @@ func deliver[Answer any](
 		if file == nil {
 			return answer, err
 		}
-		if _, err := c.upload(ctx, file, attempts); err != nil {
+		id, err := c.upload(ctx, file, attempts)
+		if err != nil {
 			return answer, err
+		}
+		if len(file.beside) > 0 {
+			parcel.request.Model = &onnxplainv1.Model{Source: &onnxplainv1.Model_Id{Id: id}}
 		}
 	}
 }

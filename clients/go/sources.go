@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 
 	"github.com/onnxplain/onnxplain/clients/go/onnxplainv1"
 )
@@ -30,9 +31,17 @@ type (
 func (s modelSource) model() (*onnxplainv1.Model, error) { return s() }
 func (s tableSource) table() (*onnxplainv1.Table, error) { return s() }
 
-// ModelFile is a model in an ONNX file, read at each call.
+// ModelFile is a model in an ONNX file, read at each call, with the files that it
+// names for values of its tensors, in its folder or below.
 func ModelFile(path string) Model {
-	return modelOf(func() ([]byte, error) { return os.ReadFile(path) })
+	return modelSource(func() (*onnxplainv1.Model, error) {
+		content, err := os.ReadFile(path)
+		if err != nil {
+			return nil, fmt.Errorf("onnxplain: the model: %w", err)
+		}
+		files, err := beside(content, filepath.Dir(path))
+		return &onnxplainv1.Model{Source: &onnxplainv1.Model_Content{Content: content}, Files: files}, err
+	})
 }
 
 // ModelBytes is a model whose file is in memory.

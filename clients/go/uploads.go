@@ -17,7 +17,7 @@ const partBytes = 1 << 20
 // It holds the bytes of the file: where the server has it no longer, the call
 // uploads it again.
 type ModelRef struct {
-	// ID is "sha256:" and the hexadecimal digest of the file.
+	// ID is "sha256:" and the hexadecimal digest of the model in one piece.
 	ID   string
 	file *file
 }
@@ -70,12 +70,22 @@ func (c *Client) UploadTable(ctx context.Context, table Table) (*TableRef, error
 type file struct {
 	content []byte
 	format  onnxplainv1.UploadTableRequest_Format // of a table; 0 for a model
+	beside  []*onnxplainv1.ModelFile              // files that a model names
+}
+
+// size is the number of its bytes.
+func (f *file) size() int {
+	size := len(f.content)
+	for _, beside := range f.beside {
+		size += len(beside.GetContent())
+	}
+	return size
 }
 
 // modelFile returns the file that a model is sent as; nil where it is not.
 func modelFile(model *onnxplainv1.Model) *file {
 	if source, ok := model.GetSource().(*onnxplainv1.Model_Content); ok {
-		return &file{content: source.Content}
+		return &file{content: source.Content, beside: model.GetFiles()}
 	}
 	return nil
 }
@@ -84,11 +94,11 @@ func modelFile(model *onnxplainv1.Model) *file {
 func tableFile(table *onnxplainv1.Table) *file {
 	switch source := table.GetSource().(type) {
 	case *onnxplainv1.Table_Arrow:
-		return &file{source.Arrow, onnxplainv1.UploadTableRequest_ARROW}
+		return &file{content: source.Arrow, format: onnxplainv1.UploadTableRequest_ARROW}
 	case *onnxplainv1.Table_Parquet:
-		return &file{source.Parquet, onnxplainv1.UploadTableRequest_PARQUET}
+		return &file{content: source.Parquet, format: onnxplainv1.UploadTableRequest_PARQUET}
 	case *onnxplainv1.Table_Csv:
-		return &file{source.Csv, onnxplainv1.UploadTableRequest_CSV}
+		return &file{content: source.Csv, format: onnxplainv1.UploadTableRequest_CSV}
 	}
 	return nil
 }
@@ -110,9 +120,14 @@ func (c *Client) uploadModel(ctx context.Context, file *file) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	answer, err := send(stream, c.parts(file), func(part []byte) *onnxplainv1.UploadModelRequest {
-		return &onnxplainv1.UploadModelRequest{Content: part}
-	})
+	messages := []*onnxplainv1.UploadModelRequest{}
+	files := append([]*onnxplainv1.ModelFile{{Content: file.content}}, file.beside...)
+	for _, each := range files {
+		for _, part := range c.parts(each.GetContent()) {
+			messages = append(messages, &onnxplainv1.UploadModelRequest{Content: part, File: each.GetName()})
+		}
+	}
+	answer, err := send(stream, messages)
 	return answer.GetId(), err
 }
 
@@ -121,17 +136,19 @@ func (c *Client) uploadTable(ctx context.Context, file *file) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	answer, err := send(stream, c.parts(file), func(part []byte) *onnxplainv1.UploadTableRequest {
-		return &onnxplainv1.UploadTableRequest{Format: file.format, Content: part}
-	})
+	messages := []*onnxplainv1.UploadTableRequest{}
+	for _, part := range c.parts(file.content) {
+		messages = append(messages, &onnxplainv1.UploadTableRequest{Format: file.format, Content: part})
+	}
+	answer, err := send(stream, messages)
 	return answer.GetId(), err
 }
 
 // parts cuts a file; an empty one has a part too.
-func (c *Client) parts(file *file) [][]byte {
+func (c *Client) parts(content []byte) [][]byte {
 	size := max(1, min(partBytes, c.settings.messageLimit/2))
 	parts := [][]byte{}
-	for rest := file.content; ; rest = rest[size:] {
+	for rest := content; ; rest = rest[size:] {
 		if len(rest) <= size {
 			return append(parts, rest)
 		}
@@ -142,12 +159,10 @@ func (c *Client) parts(file *file) [][]byte {
 // send makes an upload. A server that refuses in the middle ends the sending:
 // why, is told when the stream is closed.
 func send[Request, Answer any](
-	stream grpc.ClientStreamingClient[Request, Answer],
-	parts [][]byte,
-	wrap func([]byte) *Request,
+	stream grpc.ClientStreamingClient[Request, Answer], messages []*Request,
 ) (*Answer, error) {
-	for _, part := range parts {
-		if err := stream.Send(wrap(part)); errors.Is(err, io.EOF) {
+	for _, message := range messages {
+		if err := stream.Send(message); errors.Is(err, io.EOF) {
 			break
 		} else if err != nil {
 			return nil, err

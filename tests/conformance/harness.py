@@ -51,6 +51,7 @@ COMMAND_LINE = Runner(
             "error-external-data",
             "error-predict-no-such-row",
             "stream",
+            "two-files-uploaded",
             "upload",
         }
     ),

@@ -3,6 +3,7 @@
 export type { Client, ExplainOptions, StartOptions } from "./client.js";
 export { ExplainError } from "./errors.js";
 export type { Explanation, Explanations, Plot } from "./explanations.js";
+export { ModelFiles } from "./external_data.js";
 export * as v1 from "./gen/v1.js";
 export type { ModelInput, TableInput } from "./inputs.js";
 export type { Method, MethodName, ResultOf } from "./methods.js";

@@ -22,6 +22,12 @@ interface Files {
   table?: Table | undefined;
 }
 
+/** A file beside a model. */
+interface Beside {
+  readonly name: string;
+  readonly content: Uint8Array;
+}
+
 const JSON_TYPE = "application/json";
 const MODEL_TYPE = "application/octet-stream";
 const TABLE_TYPES: Record<Format, string> = {
@@ -40,7 +46,7 @@ export function bodyWithTable<Schema extends DescMessage>(
   let fileCount = 0;
   const model = contentOf(request.model);
   if (model !== undefined) {
-    form.set("model", fileOf(model, MODEL_TYPE), "model");
+    addModel(form, model, request.model?.files ?? []);
     delete plain.model;
     fileCount += 1;
   }
@@ -61,12 +67,22 @@ export function describeBody(request: DescribeModelRequest): Content {
   const content = contentOf(request.model);
   return content === undefined
     ? { body: toJsonString(DescribeModelRequestSchema, request), type: JSON_TYPE }
-    : modelBody(content);
+    : modelBody(content, request.model?.files ?? []);
 }
 
-/** Write a model to be kept. */
-export function modelBody(content: Uint8Array): Content {
-  return { body: content as BodyInit, type: MODEL_TYPE };
+/** Write a model, with the files beside it: as a form where there are any. */
+export function modelBody(content: Uint8Array, beside: readonly Beside[]): Content {
+  if (beside.length === 0) return { body: content as BodyInit, type: MODEL_TYPE };
+  const form = new FormData();
+  addModel(form, content, beside);
+  return { body: form };
+}
+
+function addModel(form: FormData, content: Uint8Array, beside: readonly Beside[]): void {
+  form.set("model", fileOf(content, MODEL_TYPE), "model");
+  for (const file of beside) {
+    form.append("model_files", fileOf(file.content, MODEL_TYPE), file.name);
+  }
 }
 
 /** Write a table to be kept. */

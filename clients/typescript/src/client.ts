@@ -3,6 +3,7 @@
 import { create } from "@bufbuild/protobuf";
 import { Delivery, leftOf } from "./delivery.js";
 import { Explanations } from "./explanations.js";
+import { openModel } from "./external_data.js";
 import {
   type DescribeModelRequest,
   DescribeModelRequestSchema,
@@ -35,7 +36,7 @@ import {
   toPredictRequest,
   toRequest,
 } from "./requests.js";
-import { type Opener, sourceOf } from "./sources.js";
+import type { Opener } from "./sources.js";
 import type { CallOptions, Terms } from "./terms.js";
 import type { Health, Wire } from "./wire.js";
 
@@ -302,7 +303,7 @@ export class Client<Path = never> {
    */
   async uploadModel(model: ModelInput<Path>, options: CallOptions = {}): Promise<ModelRef> {
     if (model instanceof ModelRef) return model;
-    const source = sourceOf(model, this.opener);
+    const source = openModel(model, this.opener);
     const id = await this.delivery.during(options, (each) =>
       this.delivery.upload("model", source, each),
     );

@@ -1,6 +1,7 @@
 /** How calls are made until they are answered: again, and with the files that a server lacks. */
 
 import { ExplainError } from "./errors.js";
+import { filesOf } from "./external_data.js";
 import { fitted, type Kind, missing, type Request, rename, type Sources } from "./parcel.js";
 import type { Attempts } from "./retry.js";
 import { linked } from "./signals.js";
@@ -68,11 +69,17 @@ export class Delivery {
     // What cannot be read is known before anything is sent.
     const send = async (left: CallOptions) =>
       kind === "model"
-        ? this.wire.uploadModel((await peek(source.open(), 1)).all, left)
+        ? this.wire.uploadModel(filesOf(await peeked(source)), left)
         : this.wire.uploadTable(await opened(source), left);
     // What can be read only once cannot be sent twice.
     return source.repeatable ? persist(attempts, send) : send(leftOf(attempts));
   }
+}
+
+/** A file that is opened once, of which the first byte has been read. */
+async function peeked(source: Source): Promise<Source> {
+  const { all } = await peek(source.open(), 1);
+  return { ...source, open: () => all };
 }
 
 /** Make a call until it is answered or there is no use in it. */

@@ -4,6 +4,7 @@ import { create } from "@bufbuild/protobuf";
 import type { Client as Calls } from "@connectrpc/connect";
 import { Own } from "./border.js";
 import { Connection, type GrpcOptions } from "./connection.js";
+import type { NamedFile } from "./external_data.js";
 import type { Operation } from "./gen/google/longrunning/operations_pb.js";
 import {
   HealthCheckResponse_ServingStatus,
@@ -23,6 +24,7 @@ import {
 } from "./gen/onnxplain/v1/explanation_service_pb.js";
 import type { ExplanationPlan } from "./gen/onnxplain/v1/plan_pb.js";
 import {
+  type UploadModelRequest,
   UploadModelRequestSchema,
   UploadTableRequest_Format,
   UploadTableRequestSchema,
@@ -89,10 +91,8 @@ export class GrpcWire implements Wire {
     return this.connection.unary(call, (options) => this.calls.predict(request, options));
   }
 
-  async uploadModel(content: AsyncIterable<Uint8Array>, call: CallOptions): Promise<string> {
-    const parts = messages(content, this.partBytes, (part) =>
-      create(UploadModelRequestSchema, { content: part }),
-    );
+  async uploadModel(files: AsyncIterable<NamedFile>, call: CallOptions): Promise<string> {
+    const parts = modelMessages(files, this.partBytes);
     const send = this.connection.unary(call, (options) => this.calls.uploadModel(parts, options));
     return (await send).id;
   }
@@ -113,6 +113,22 @@ export class GrpcWire implements Wire {
 
   close(): void {
     this.connection.close();
+  }
+}
+
+/** Cut the files of a model into messages. */
+async function* modelMessages(
+  files: AsyncIterable<NamedFile>,
+  size: number,
+): AsyncGenerator<UploadModelRequest> {
+  try {
+    for await (const { name, content } of files) {
+      yield* messages(content, size, (part) =>
+        create(UploadModelRequestSchema, { content: part, file: name }),
+      );
+    }
+  } catch (error) {
+    throw error instanceof Own ? error : new Own(error);
   }
 }
 

@@ -3,6 +3,7 @@
 import { create, fromJsonString } from "@bufbuild/protobuf";
 import { bodyWithTable, type Content, describeBody, modelBody, tableBody } from "./bodies.js";
 import type { ServerEvent } from "./events.js";
+import type { NamedFile } from "./external_data.js";
 import { type Fetching, LENIENT, type Sent } from "./fetching.js";
 import { type Operation, OperationSchema } from "./gen/google/longrunning/operations_pb.js";
 import {
@@ -93,8 +94,15 @@ export class RestWire implements Wire {
     return this.calls.message(sent, PredictResponseSchema, call);
   }
 
-  async uploadModel(content: AsyncIterable<Uint8Array>, call: CallOptions): Promise<string> {
-    const sent = put("v1/models", modelBody(await collect(content)));
+  async uploadModel(files: AsyncIterable<NamedFile>, call: CallOptions): Promise<string> {
+    let model: Uint8Array | undefined;
+    const beside: { name: string; content: Uint8Array }[] = [];
+    for await (const { name, content } of files) {
+      const collected = await collect(content);
+      if (model === undefined) model = collected;
+      else beside.push({ name, content: collected });
+    }
+    const sent = put("v1/models", modelBody(model ?? new Uint8Array(), beside));
     return (await this.calls.message(sent, UploadModelResponseSchema, call)).id;
   }
 

@@ -1,6 +1,7 @@
 /** What callers give -> messages, and the files that messages name by their ids. */
 
 import { create } from "@bufbuild/protobuf";
+import { type ModelFiles, openModel, readBeside } from "./external_data.js";
 import { type Model, ModelSchema } from "./gen/onnxplain/v1/model_pb.js";
 import { type Table, TableSchema } from "./gen/onnxplain/v1/table_pb.js";
 import { ModelRef, TableRef } from "./references.js";
@@ -10,10 +11,17 @@ import { type Columns, fromColumns, fromRows, opened, type Rows } from "./tables
 import { ModelUri, TableUris } from "./uris.js";
 
 /**
- * An ONNX file, its address, a model behind an address, or what `uploadModel` returned. `Path` is
- * what the platform opens by name.
+ * An ONNX file, a model in several files, its address, a model behind an address, or what
+ * `uploadModel` returned. `Path` is what the platform opens by name: files that the model names for
+ * values of its tensors are read beside it.
  */
-export type ModelInput<Path = never> = Path | Bytes | ModelRef | ModelUri | RemoteModel;
+export type ModelInput<Path = never> =
+  | Path
+  | Bytes
+  | ModelFiles
+  | ModelRef
+  | ModelUri
+  | RemoteModel;
 
 /**
  * A CSV, Parquet or Arrow file, told apart by what is in it, packed by gzip or not; rows or
@@ -36,9 +44,11 @@ export async function toModel(input: unknown, opener: Opener): Promise<Input<Mod
   if (input instanceof ModelUri || input instanceof RemoteModel) {
     return { message: input.toMessage(), source: undefined };
   }
-  const value = await collect(sourceOf(input, opener).open());
+  const file = openModel(input, opener);
+  const value = await collect(file.open());
+  const files = await readBeside(file, value);
   const source = { case: "content", value } as const;
-  return { message: create(ModelSchema, { source }), source: undefined };
+  return { message: create(ModelSchema, { source, files }), source: undefined };
 }
 
 /** Read a table into a message. */

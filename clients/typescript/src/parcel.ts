@@ -2,6 +2,7 @@
 
 import { create, toBinary } from "@bufbuild/protobuf";
 import type { ExplainError } from "./errors.js";
+import { sourceInside } from "./external_data.js";
 import {
   type DescribeModelRequest,
   DescribeModelRequestSchema,
@@ -12,7 +13,7 @@ import {
   type PredictRequest,
   PredictRequestSchema,
 } from "./gen/onnxplain/v1/explanation_service_pb.js";
-import { type Model, ModelSchema } from "./gen/onnxplain/v1/model_pb.js";
+import { type Model, type ModelFile, ModelSchema } from "./gen/onnxplain/v1/model_pb.js";
 import { type Table, TableSchema } from "./gen/onnxplain/v1/table_pb.js";
 import type { Source } from "./sources.js";
 
@@ -24,6 +25,9 @@ export type Request = ExplainRequest | DescribeModelRequest | DescribeTableReque
 
 /** The files that a request names by id, as far as they are known. */
 export type Sources = Partial<Record<Kind, Source | undefined>>;
+
+/** An id that no server has. */
+const UNKNOWN = `sha256:${"0".repeat(64)}`;
 
 // Tags and lengths around files, and what a form needs in their place.
 const FRAME_BYTES = 2_048;
@@ -40,17 +44,19 @@ export async function fitted<R extends Request>(
   sources: Sources,
   limit: number,
 ): Promise<R> {
-  const files = { model: contentOf(request.model), table: contentOf(tableOf(request)) };
-  const kinds = (["model", "table"] as const).filter((kind) => files[kind] !== undefined);
-  kinds.sort((first, second) => length(files[second]) - length(files[first]));
+  const files = { model: request.model, table: tableOf(request) };
+  const kinds = (["model", "table"] as const).filter((kind) => contentOf(files[kind]));
+  kinds.sort((first, second) => sizeOf(files[second]) - sizeOf(files[first]));
   const fit = { ...request };
-  let size = sizeWithout(request) + length(files.model) + length(files.table);
+  let size = sizeWithout(request) + sizeOf(files.model) + sizeOf(files.table);
   for (const kind of kinds) {
-    const content = files[kind];
+    const content = contentOf(files[kind]);
     if (size <= limit || content === undefined) break;
-    sources[kind] = { repeatable: true, open: () => once(content) };
-    rename(fit, kind, await digest(content));
-    size -= content.length;
+    const beside = besideOf(files[kind]);
+    sources[kind] = sourceInside(content, beside);
+    // What a model in several files is in one piece is the server's to know: it is uploaded.
+    rename(fit, kind, beside.length > 0 ? UNKNOWN : await digest(content));
+    size -= sizeOf(files[kind]);
   }
   return fit;
 }
@@ -68,6 +74,16 @@ export function missing(error: ExplainError, sources: Sources): [Kind, Source] |
 export function contentOf(file: Model | Table | undefined): Uint8Array | undefined {
   const value = file?.source.value;
   return value instanceof Uint8Array ? value : undefined;
+}
+
+function besideOf(file: Model | Table | undefined): readonly ModelFile[] {
+  return file !== undefined && "files" in file ? file.files : [];
+}
+
+/** The bytes of a file and of those beside it. */
+function sizeOf(file: Model | Table | undefined): number {
+  const beside = besideOf(file).map((each) => each.content.length);
+  return beside.reduce((size, more) => size + more, contentOf(file)?.length ?? 0);
 }
 
 /** The table of a request that can have one. */
@@ -106,15 +122,7 @@ export function rename(request: Request, kind: Kind, id: string): void {
  */
 async function digest(content: Uint8Array): Promise<string> {
   const subtle = globalThis.crypto?.subtle as SubtleCrypto | undefined;
-  if (subtle === undefined) return `sha256:${"0".repeat(64)}`;
+  if (subtle === undefined) return UNKNOWN;
   const hash = new Uint8Array(await subtle.digest("SHA-256", content as BufferSource));
   return `sha256:${Array.from(hash, (byte) => byte.toString(16).padStart(2, "0")).join("")}`;
-}
-
-async function* once(content: Uint8Array): AsyncGenerator<Uint8Array> {
-  yield content;
-}
-
-function length(content: Uint8Array | undefined): number {
-  return content?.length ?? 0;
 }

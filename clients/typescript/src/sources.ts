@@ -1,5 +1,7 @@
 /** Files in all the forms in which callers have them. */
 
+import type { NamedFile } from "./external_data.js";
+
 /** Bytes of a file: in memory, in a browser's file, or as they come. */
 export type Bytes = Uint8Array | ArrayBuffer | Blob | AsyncIterable<Uint8Array>;
 
@@ -9,6 +11,9 @@ export interface Source {
   readonly repeatable: boolean;
 
   open(): AsyncIterable<Uint8Array>;
+
+  /** Of a model: open the files beside it that it names; those that it may not name are left out. */
+  beside?(names: readonly string[]): Promise<readonly NamedFile[]>;
 }
 
 /** Opens what only one platform has, like paths; throws TypeError for what it does not know. */

@@ -1,5 +1,6 @@
 /** One attempt at each call of the service; every failure is an ExplainError. */
 
+import type { NamedFile } from "./external_data.js";
 import type { Operation } from "./gen/google/longrunning/operations_pb.js";
 import type {
   DescribeModelRequest,
@@ -49,8 +50,8 @@ export interface Wire {
 
   predict(request: PredictRequest, call: CallOptions): Promise<PredictResponse>;
 
-  /** Send a file, and return its id. */
-  uploadModel(content: AsyncIterable<Uint8Array>, call: CallOptions): Promise<string>;
+  /** Send a model, in one file or in several, and return its id. */
+  uploadModel(files: AsyncIterable<NamedFile>, call: CallOptions): Promise<string>;
 
   /** Send a file, and return its id. */
   uploadTable(file: TableFile, call: CallOptions): Promise<string>;

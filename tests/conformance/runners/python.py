@@ -22,7 +22,7 @@ from onnxplain.v1.explanation_service_pb2 import (
     ExplainRequest,
     PredictRequest,
 )
-from onnxplain.v1.model_pb2 import Model
+from onnxplain.v1.model_pb2 import Model, ModelFile
 
 _Asked = TypeVar("_Asked", ExplainRequest, DescribeTableRequest, PredictRequest)
 
@@ -112,7 +112,12 @@ def _with_files(root: Path, case: Mapping[str, Any], empty: _Asked) -> _Asked:
 
 
 def _model(root: Path, case: Mapping[str, Any]) -> Model:
-    return Model(content=(root / case["model"]).read_bytes())
+    path = root / case["model"]
+    files = [
+        ModelFile(name=name, content=(path.parent / name).read_bytes())
+        for name in case.get("model_files", ())
+    ]
+    return Model(content=path.read_bytes(), files=files)
 
 
 def _response(message: Message) -> dict[str, Any]:

@@ -39,7 +39,11 @@ def answer(root: Path, case: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _uploaded(root: Path, case: Mapping[str, Any]) -> dict[str, Any]:
-    ids = {kind: _put(f"/v1/{kind}s", root / case[kind]) for kind in ("model", "table")}
+    files = _model_files(root, case)
+    ids = {
+        "model": _put_form(root, case) if files else _put("/v1/models", root / case["model"]),
+        "table": _put("/v1/tables", root / case["table"]),
+    }
     request = case["request"] | {kind: {"id": found} for kind, found in ids.items()}
     return {**_told(_json(request)), "ids": ids}
 
@@ -47,6 +51,18 @@ def _uploaded(root: Path, case: Mapping[str, Any]) -> dict[str, Any]:
 def _put(route: str, file: Path) -> str:
     headers = ("-H", f"Content-Type: {TYPES[file.suffix]}")
     return str(json.loads(_curl(route, "-X", "PUT", "--data-binary", f"@{file}", *headers))["id"])
+
+
+def _put_form(root: Path, case: Mapping[str, Any]) -> str:
+    parts = [f"model=@{root / case['model']}", *_model_files(root, case)]
+    words = [word for part in parts for word in ("-F", part)]
+    return str(json.loads(_curl("/v1/models", "-X", "PUT", *words))["id"])
+
+
+def _model_files(root: Path, case: Mapping[str, Any]) -> Sequence[str]:
+    folder = (root / case["model"]).parent if "model" in case else root
+    names = case.get("model_files", ())
+    return [f"model_files=@{folder / name};filename={name}" for name in names]
 
 
 def _json(request: Mapping[str, Any]) -> bytes:
@@ -64,6 +80,7 @@ def _form(root: Path, case: Mapping[str, Any]) -> Sequence[str]:
         }
     parts = [f"request={json.dumps(request)};type=application/json"]
     parts += [f"{kind}=@{root / case[kind]}" for kind in ("model", "table") if kind in case]
+    parts += _model_files(root, case)
     return [word for part in parts for word in ("-F", part)]
 
 

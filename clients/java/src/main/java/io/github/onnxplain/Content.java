@@ -9,11 +9,13 @@ import java.nio.ByteBuffer;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.HexFormat;
-import java.util.Iterator;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 
 /** The bytes of files inside messages, of which no copy is made. */
 final class Content {
+    private static final String UNKNOWN = "sha256:" + "0".repeat(64);
+
     private Content() {}
 
     /** Tells whether a Model or Table has a file inside, which could be uploaded. */
@@ -58,11 +60,23 @@ final class Content {
         }
     }
 
+    /**
+     * Returns the id that a server gives to a Model or Table. What a model in several files is in one piece is the
+     * server's to know: its id is one that no server has, so that it is uploaded.
+     */
+    static String id(Message file) {
+        return hasFiles(file) ? UNKNOWN : id(of(file));
+    }
+
+    /** Tells whether a Model or Table has files beside it. */
+    static boolean hasFiles(Message file) {
+        return file instanceof Model model && model.getFilesCount() > 0;
+    }
+
     /** Cuts a file into parts of so many bytes; an empty file has a part too. */
-    static Iterator<ByteString> parts(ByteString content, int size) {
+    static Stream<ByteString> parts(ByteString content, int size) {
         int count = Math.max(1, (int) ((content.size() + (long) size - 1) / size));
         return IntStream.range(0, count)
-                .mapToObj(part -> content.substring(part * size, (int) Math.min(content.size(), (part + 1L) * size)))
-                .iterator();
+                .mapToObj(part -> content.substring(part * size, (int) Math.min(content.size(), (part + 1L) * size)));
     }
 }

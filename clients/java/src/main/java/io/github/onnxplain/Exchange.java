@@ -5,6 +5,7 @@ import com.google.protobuf.Message;
 import io.github.onnxplain.v1.ExplanationServiceGrpc;
 import io.github.onnxplain.v1.ExplanationServiceGrpc.ExplanationServiceStub;
 import io.github.onnxplain.v1.Model;
+import io.github.onnxplain.v1.ModelFile;
 import io.github.onnxplain.v1.Table;
 import io.github.onnxplain.v1.UploadModelRequest;
 import io.github.onnxplain.v1.UploadModelResponse;
@@ -22,6 +23,7 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BiFunction;
 import java.util.function.Function;
+import java.util.stream.Stream;
 
 /** One call of a caller: its attempts, and the uploads that it needs. Whoever cancels its context ends all of them. */
 final class Exchange {
@@ -46,33 +48,45 @@ final class Exchange {
     <Q extends Message, A> CompletableFuture<A> deliver(
             Parcel<Q> parcel, BiFunction<ExplanationServiceStub, Q, CompletableFuture<A>> call) {
         return recovered(explaining(stub -> call.apply(stub, parcel.request())), error -> parcel.missing(error)
-                .map(file -> upload(file).thenCompose(id -> deliver(parcel, call))));
+                .map(file -> upload(file).thenCompose(id -> {
+                    parcel.rename(file, id);
+                    return deliver(parcel, call);
+                })));
     }
 
     /** Sends a Model or Table in parts, and returns its id. */
     CompletableFuture<String> upload(Message file) {
-        ByteString content = Content.of(file);
-        return file instanceof Model
-                ? explaining(stub -> uploadModel(stub, content))
-                : explaining(stub -> uploadTable(stub, content, Content.format((Table) file)));
+        return file instanceof Model model
+                ? explaining(stub -> uploadModel(stub, model))
+                : explaining(stub -> uploadTable(stub, (Table) file));
     }
 
-    private CompletableFuture<String> uploadModel(ExplanationServiceStub stub, ByteString content) {
+    private CompletableFuture<String> uploadModel(ExplanationServiceStub stub, Model model) {
+        Stream<ModelFile> files = Stream.concat(
+                Stream.of(ModelFile.newBuilder().setContent(model.getContent()).build()),
+                model.getFilesList().stream());
         Upload<UploadModelRequest, UploadModelResponse> upload = new Upload<>(
-                terms.endpoint(),
-                Content.parts(content, terms.partBytes()),
-                part -> UploadModelRequest.newBuilder().setContent(part).build());
+                terms.endpoint(), files.flatMap(this::parts).iterator());
         stub.uploadModel(upload);
         return upload.future().thenApply(UploadModelResponse::getId);
     }
 
-    private CompletableFuture<String> uploadTable(
-            ExplanationServiceStub stub, ByteString content, UploadTableRequest.Format format) {
+    private Stream<UploadModelRequest> parts(ModelFile file) {
+        return Content.parts(file.getContent(), terms.partBytes()).map(part -> UploadModelRequest.newBuilder()
+                .setFile(file.getName())
+                .setContent(part)
+                .build());
+    }
+
+    private CompletableFuture<String> uploadTable(ExplanationServiceStub stub, Table table) {
+        Stream<ByteString> parts = Content.parts(Content.of(table), terms.partBytes());
         Upload<UploadTableRequest, UploadTableResponse> upload = new Upload<>(
-                terms.endpoint(), Content.parts(content, terms.partBytes()), part -> UploadTableRequest.newBuilder()
-                        .setFormat(format)
-                        .setContent(part)
-                        .build());
+                terms.endpoint(),
+                parts.map(part -> UploadTableRequest.newBuilder()
+                                .setFormat(Content.format(table))
+                                .setContent(part)
+                                .build())
+                        .iterator());
         stub.uploadTable(upload);
         return upload.future().thenApply(UploadTableResponse::getId);
     }

@@ -1,6 +1,5 @@
 package io.github.onnxplain;
 
-import com.google.protobuf.ByteString;
 import io.github.onnxplain.v1.Model;
 
 /**
@@ -20,16 +19,14 @@ public final class ModelSource {
     }
 
     /** Names a model that the server keeps; its file is sent again where the server has it no longer. */
-    static ModelSource uploaded(String id, ByteString content) {
-        return new ModelSource(
-                Model.newBuilder().setId(id).build(),
-                Model.newBuilder().setContent(content).build());
+    static ModelSource uploaded(String id, Model file) {
+        return new ModelSource(Model.newBuilder().setId(id).build(), file);
     }
 
     /**
      * Returns the id of an uploaded model.
      *
-     * @return {@code "sha256:"} and the hexadecimal digest of the file; empty where the model goes with the request
+     * @return {@code "sha256:"} and the hexadecimal digest of the model in one piece; empty where the model goes with the request
      */
     public String id() {
         return message.getId();

@@ -20,15 +20,20 @@ public final class Models {
     private Models() {}
 
     /**
-     * Reads a file.
+     * Reads a file, and the files that it names for values of its tensors, in its folder or below.
      *
      * @param path of an ONNX file
-     * @return the model, with the bytes of the file
+     * @return the model, with the bytes of the files
      * @throws UncheckedIOException where the file cannot be read
+     * @throws ExplainException where another one cannot be read; the reason is {@code EXTERNAL_DATA}
      */
     public static ModelSource file(Path path) {
-        try (InputStream stream = Files.newInputStream(path)) {
-            return stream(stream);
+        try {
+            byte[] content = Files.readAllBytes(path);
+            Path folder = path.toAbsolutePath().getParent();
+            Model.Builder model = Model.newBuilder().setContent(ByteString.copyFrom(content));
+            return new ModelSource(
+                    model.addAllFiles(ExternalData.beside(content, folder)).build(), null);
         } catch (IOException error) {
             throw new UncheckedIOException(error);
         }

@@ -173,7 +173,7 @@ public final class OnnxplainClient extends RowCalls implements AutoCloseable {
      */
     public ModelSource uploadModel(ModelSource model, Duration timeout) {
         String id = upload(model.message(), timeout);
-        return ModelSource.uploaded(id, model.message().getContent());
+        return ModelSource.uploaded(id, model.message());
     }
 
     /**

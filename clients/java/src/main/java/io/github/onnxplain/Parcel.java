@@ -61,14 +61,22 @@ final class Parcel<Q extends Message> {
     }
 
     /** Puts the id of a file in the place of its bytes. */
-    @SuppressWarnings("unchecked") // a builder of Q builds Q
     private void name(FieldDescriptor field) {
         Message file = (Message) request.getField(field);
-        String id = Content.id(Content.of(file));
+        files.put(kind(file), file);
+        name(field, file, Content.id(file));
+    }
+
+    /** Names a file that was uploaded by what the server calls it. */
+    void rename(Message file, String id) {
+        name(request.getDescriptorForType().findFieldByName(kind(file)), file, id);
+    }
+
+    @SuppressWarnings("unchecked") // a builder of Q builds Q
+    private void name(FieldDescriptor field, Message file, String id) {
         Message named = file instanceof Model
                 ? Model.newBuilder().setId(id).build()
                 : Table.newBuilder().setId(id).build();
-        files.put(kind(file), file);
         request = (Q) request.toBuilder().setField(field, named).build();
     }
 

@@ -1,28 +1,24 @@
 package io.github.onnxplain;
 
-import com.google.protobuf.ByteString;
 import io.grpc.stub.ClientCallStreamObserver;
 import io.grpc.stub.ClientResponseObserver;
 import java.util.Iterator;
 import java.util.concurrent.CompletableFuture;
-import java.util.function.Function;
 
 /**
- * Sends a file in parts, no faster than they leave.
+ * Sends the parts of files, no faster than they leave.
  *
  * @param <Q> what one part is sent in
  * @param <A> what the server sends
  */
 final class Upload<Q, A> implements ClientResponseObserver<Q, A> {
     private final Reply<A> reply;
-    private final Iterator<ByteString> parts;
-    private final Function<ByteString, Q> wrap;
+    private final Iterator<Q> parts;
     private boolean sent;
 
-    Upload(String endpoint, Iterator<ByteString> parts, Function<ByteString, Q> wrap) {
+    Upload(String endpoint, Iterator<Q> parts) {
         this.reply = new Reply<>(endpoint, message -> {});
         this.parts = parts;
-        this.wrap = wrap;
     }
 
     CompletableFuture<A> future() {
@@ -36,7 +32,7 @@ final class Upload<Q, A> implements ClientResponseObserver<Q, A> {
 
     private void send(ClientCallStreamObserver<Q> call) {
         while (call.isReady() && parts.hasNext()) {
-            call.onNext(wrap.apply(parts.next()));
+            call.onNext(parts.next());
         }
         if (!parts.hasNext() && !sent) {
             sent = true;
