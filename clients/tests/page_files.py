@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import onnx
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper
 
 HOSTILE = (
     "</script><script>window.broken = 1</script>",
@@ -32,8 +32,28 @@ def write(folder: Path) -> None:
     model = classifier(HOSTILE[1:], HOSTILE[0], hostile_classes)
     onnx.save(model, folder / f"{HOSTILE[1].replace('/', ' ')}.onnx")
     write_table(folder / "hostile.csv", HOSTILE[1:], HOSTILE[0], hostile_classes, "javascript:0")
+    onnx.save(
+        network(),
+        folder / "net.onnx",
+        save_as_external_data=True,
+        location="net.data",
+        size_threshold=0,
+    )
     (folder / "broken.onnx").write_bytes(b"no model")
     write_table(folder / "other.csv", ("height",), "name", classes, "state")
+
+
+def network() -> onnx.ModelProto:
+    """A layer from two numbers to the output `scent`, whose weights may lie in another file."""
+    weights = numpy_helper.from_array(np.float32([[1.0], [2.0]]), "weights")
+    graph = helper.make_graph(
+        [helper.make_node("MatMul", ["rows", "weights"], ["scent"])],
+        "network",
+        [helper.make_tensor_value_info("rows", TensorProto.FLOAT, [None, 2])],
+        [helper.make_tensor_value_info("scent", TensorProto.FLOAT, [None, 1])],
+        [weights],
+    )
+    return helper.make_model(graph, ir_version=9, opset_imports=[helper.make_opsetid("", 17)])
 
 
 def classifier(numbers: Sequence[str], text: str, classes: tuple[str, str]) -> onnx.ModelProto:

@@ -45,7 +45,7 @@ torch.onnx.export(
     input_names=["features"],
     output_names=["response"],
     dynamic_shapes={"inputs": {0: torch.export.Dim("rows")}},  # any number of rows
-    external_data=False,  # weights in the same file: onnxplain takes no others
+    external_data=False,  # weights in the same file, which is easier to pass on
 )
 # Column names, by which onnxplain finds the columns in any table.
 exported = onnx.load("model.onnx")

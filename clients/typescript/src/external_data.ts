@@ -40,8 +40,15 @@ export function openModel(input: unknown, opener: Opener): Source {
   return {
     repeatable: model.repeatable && files.every(([, file]) => file.repeatable),
     open: () => model.open(),
-    beside: async () => files.map(([name, file]) => ({ name, content: file.open() })),
+    beside: async (names) =>
+      files.map(([name, file]) => ({ name: nameIn(names, name), content: file.open() })),
   };
+}
+
+/** The name that a model has for a file, of which pages know the last part alone. */
+function nameIn(names: readonly string[], file: string): string {
+  const alike = names.filter((name) => name.split("/").at(-1) === file);
+  return names.includes(file) || alike.length !== 1 ? file : (alike[0] ?? file);
 }
 
 /** Read the files beside a model that is read. */

@@ -1,7 +1,7 @@
 /** The server that the page came from. */
 
 import { computed, signal } from "@preact/signals";
-import { connect, ModelRef, ModelUri, TableRef, TableUris } from "onnxplain/rest";
+import { connect, ModelFiles, ModelRef, ModelUri, TableRef, TableUris } from "onnxplain/rest";
 import type { Content, Question } from "./question";
 
 /** The token that shows who asks; empty where none is needed. */
@@ -23,14 +23,18 @@ const models = new Map<string, ModelRef>();
 const tables = new Map<string, TableRef>();
 
 /** Have the server keep a model. */
-export async function keepModel(file: File, signal: AbortSignal): Promise<Content> {
-  const kept = await client.value.uploadModel(file, { signal });
+export async function keepModel(files: readonly File[], signal: AbortSignal): Promise<Content> {
+  const [file, ...beside] = files as readonly [File, ...File[]];
+  const values = Object.fromEntries(beside.map((each) => [each.name, each]));
+  const model = beside.length === 0 ? file : new ModelFiles(file, values);
+  const kept = await client.value.uploadModel(model, { signal });
   models.set(kept.id, kept);
   return { kind: "id", value: kept.id, name: file.name };
 }
 
 /** Have the server keep a table. */
-export async function keepTable(file: File, signal: AbortSignal): Promise<Content> {
+export async function keepTable(files: readonly File[], signal: AbortSignal): Promise<Content> {
+  const [file] = files as readonly [File];
   const kept = await client.value.uploadTable(file, { signal });
   tables.set(kept.id, kept);
   return { kind: "id", value: kept.id, name: file.name };

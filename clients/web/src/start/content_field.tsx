@@ -8,7 +8,7 @@ import { Name } from "../common/name";
 import { Problem } from "../common/problem";
 import type { Content } from "../common/question";
 import { ask, question } from "../common/store";
-import { kindOf } from "./kinds";
+import { filesOf } from "./kinds";
 
 interface Props {
   readonly kind: "model" | "table";
@@ -16,7 +16,7 @@ interface Props {
   readonly hint: string;
   readonly example: string;
   readonly accept: string;
-  readonly keep: (file: File, signal: AbortSignal) => Promise<Content>;
+  readonly keep: (files: readonly File[], signal: AbortSignal) => Promise<Content>;
 }
 
 export function ContentField({ kind, title, hint, example, accept, keep }: Props) {
@@ -25,7 +25,10 @@ export function ContentField({ kind, title, hint, example, accept, keep }: Props
   const sending = useSignal<{ name: string; ending: AbortController } | undefined>(undefined);
   const error = useSignal<unknown>(undefined);
   const content = question.value[kind];
-  const take = async (file: File | undefined) => {
+  const take = async (given: readonly File[]) => {
+    // Model and table may be dropped at once; each field takes what is its own.
+    const files = filesOf(kind, given);
+    const file = files[0];
     if (file === undefined) return;
     sending.value?.ending.abort();
     const ending = new AbortController();
@@ -33,19 +36,15 @@ export function ContentField({ kind, title, hint, example, accept, keep }: Props
     error.value = undefined;
     const most = config.value.uploadBytes?.[kind] ?? Number.POSITIVE_INFINITY;
     try {
-      if (file.size > most) throw new RangeError(tooLarge(file, most));
-      const kept = await keep(file, ending.signal);
+      const size = files.reduce((sum, each) => sum + each.size, 0);
+      if (size > most) throw new RangeError(tooLarge(size, most));
+      const kept = await keep(files, ending.signal);
       if (sending.value?.ending === ending) choose(kind, kept);
     } catch (fault) {
       if (!ending.signal.aborted) error.value = fault;
     } finally {
       if (sending.value?.ending === ending) sending.value = undefined;
     }
-  };
-  const drop = (files: readonly File[]) => {
-    // Both files may be dropped at once; each field takes what is its own.
-    const own = files.find((file) => kindOf(file.name) === kind) ?? files[0];
-    void take(own);
   };
   return (
     <section
@@ -61,7 +60,7 @@ export function ContentField({ kind, title, hint, example, accept, keep }: Props
       onDrop={(event) => {
         event.preventDefault();
         isOver.value = false;
-        drop([...(event.dataTransfer?.files ?? [])]);
+        void take([...(event.dataTransfer?.files ?? [])]);
       }}
     >
       <h2>{title}</h2>
@@ -86,9 +85,10 @@ export function ContentField({ kind, title, hint, example, accept, keep }: Props
         type="file"
         tabIndex={-1}
         accept={accept}
+        multiple={kind === "model"}
         aria-label={`File of the ${kind}`}
         onChange={(event) => {
-          void take(event.currentTarget.files?.[0]);
+          void take([...(event.currentTarget.files ?? [])]);
           event.currentTarget.value = "";
         }}
       />
@@ -110,7 +110,7 @@ export function ContentField({ kind, title, hint, example, accept, keep }: Props
   );
 }
 
-function tooLarge({ size }: File, most: number): string {
+function tooLarge(size: number, most: number): string {
   return `It has ${count(size)} bytes, and this server takes at most ${count(most)} of one file.`;
 }
 

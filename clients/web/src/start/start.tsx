@@ -20,9 +20,9 @@ export function Start() {
         <ContentField
           kind="model"
           title="Model"
-          hint="An ONNX file"
+          hint="An ONNX file, with the files beside it that hold its values"
           example="s3://models/churn.onnx"
-          accept=".onnx"
+          accept=""
           keep={keepModel}
         />
         <ContentField

@@ -32,3 +32,14 @@ test("without a target nothing is compared with one", async () => {
   await accessible(page);
   await page.close();
 });
+
+test("a model in two files is refused without its values, and taken with them", async () => {
+  const page = await open();
+  const field = page.getByLabel("File of the model");
+  await field.setInputFiles(file("net.onnx"));
+  await page.getByText(/keeps its values in another file, 'net.data'/).waitFor();
+  await field.setInputFiles([file("net.data"), file("net.onnx")]);
+  await page.getByText("scent").first().waitFor();
+  await accessible(page);
+  await page.close();
+});

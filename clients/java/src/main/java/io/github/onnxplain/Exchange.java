@@ -65,8 +65,8 @@ final class Exchange {
         Stream<ModelFile> files = Stream.concat(
                 Stream.of(ModelFile.newBuilder().setContent(model.getContent()).build()),
                 model.getFilesList().stream());
-        Upload<UploadModelRequest, UploadModelResponse> upload = new Upload<>(
-                terms.endpoint(), files.flatMap(this::parts).iterator());
+        Upload<UploadModelRequest, UploadModelResponse> upload =
+                new Upload<>(terms.endpoint(), files.flatMap(this::parts).iterator());
         stub.uploadModel(upload);
         return upload.future().thenApply(UploadModelResponse::getId);
     }

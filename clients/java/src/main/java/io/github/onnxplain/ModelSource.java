@@ -26,7 +26,8 @@ public final class ModelSource {
     /**
      * Returns the id of an uploaded model.
      *
-     * @return {@code "sha256:"} and the hexadecimal digest of the model in one piece; empty where the model goes with the request
+     * @return {@code "sha256:"} and the hexadecimal digest of the model in one piece; empty where the model goes with
+     *     the request
      */
     public String id() {
         return message.getId();

@@ -47,7 +47,8 @@ class ExternalDataTest {
 
         List<ModelFile> files = Models.file(path).message().getFilesList();
 
-        assertEquals(List.of("w/net.data"), files.stream().map(ModelFile::getName).toList());
+        assertEquals(
+                List.of("w/net.data"), files.stream().map(ModelFile::getName).toList());
         assertEquals("values", files.get(0).getContent().toStringUtf8());
     }
 
@@ -77,7 +78,7 @@ class ExternalDataTest {
         Files.writeString(folder.resolve("w/net.data"), "v".repeat(5_000));
         Path path = model("w/net.data");
         try (FakeServer server = new FakeServer();
-                OnnxplainClient client = server.client(settings -> settings.messageLimit(4_000))) {
+                OnnxplainClient client = server.client(settings -> settings.messageLimit(4_096))) {
             client.describe(Models.file(path));
 
             assertEquals(1, server.kept.size());
