@@ -2,7 +2,7 @@
 
 import { createReadStream } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { parseArgs } from "node:util";
 import { toJson } from "@bufbuild/protobuf";
 import {
@@ -14,6 +14,7 @@ import {
   ExplainError,
   type ExplainInput,
   type GrpcConnectOptions,
+  ModelFiles,
   ModelRef,
   type PredictInput,
   TableRef,
@@ -33,6 +34,7 @@ interface Case {
     | "upload"
     | "cancel";
   readonly model?: string;
+  readonly model_files?: readonly string[];
   readonly table?: string;
   readonly columns?: Columns;
   readonly request: ExplainInput & { model?: { id: string }; table?: { id: string } };
@@ -77,7 +79,9 @@ const CALLS = {
   },
 
   async upload(client: AnyClient, root: string, asked: Case): Promise<object> {
-    const model = await client.uploadModel(stream(root, asked.model));
+    const model = await client.uploadModel(
+      asked.model_files ? await modelFiles(root, asked) : stream(root, asked.model),
+    );
     const table = await client.uploadTable(stream(root, asked.table));
     const found = await client.explain({ ...asked.request, model, table });
     return { response: found.toJson(), ids: { model: model.id, table: table.id } };
@@ -105,7 +109,7 @@ async function input(root: string, asked: Case): Promise<ExplainInput> {
   return {
     ...request,
     methods: request.methods ?? [],
-    model: model ? new ModelRef(model.id) : asked.model && (await file(root, asked.model)),
+    model: model ? new ModelRef(model.id) : asked.model && (await modelFiles(root, asked)),
     table: table
       ? new TableRef(table.id)
       : (asked.columns ?? (asked.table && (await file(root, asked.table)))),
@@ -120,6 +124,16 @@ async function tableInput(root: string, asked: Case): Promise<DescribeTableInput
 
 async function file(root: string, path: string | undefined): Promise<Bytes> {
   return new Uint8Array(await readFile(join(root, path ?? "")));
+}
+
+/** A model, with the files beside it if there are any. */
+async function modelFiles(root: string, asked: Case): Promise<Bytes | ModelFiles> {
+  const model = await file(root, asked.model);
+  const files: Record<string, Bytes> = {};
+  for (const name of asked.model_files ?? []) {
+    files[name] = await file(root, join(dirname(asked.model ?? ""), name));
+  }
+  return asked.model_files ? new ModelFiles(model, files) : model;
 }
 
 function stream(root: string, path: string | undefined): Bytes {
