@@ -11,6 +11,8 @@ from asked.methods import METHODS
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
+pytestmark = pytest.mark.usefixtures("few_trees")
+
 COUNT = int(os.environ.get("TEST_PROPERTIES", "25"))
 """Requests per method; `make torture` sends more, each time others."""
 
