@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 pytestmark = pytest.mark.usefixtures("few_trees")
 
-COUNT = int(os.environ.get("TEST_PROPERTIES", "25"))
+COUNT = int(os.environ.get("TEST_PROPERTIES", "15"))
 """Requests per method; `make torture` sends more, each time others."""
 
 FORESTS = "featureVectors"
