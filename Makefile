@@ -4,6 +4,8 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Bytecode is kept: pytest rewrites 800 modules of tests, half of what it takes to collect them.
+unexport PYTHONDONTWRITEBYTECODE
 
 PYTHON ?= $(shell command -v python3.11 || echo python3)
 BIN := .venv/bin
@@ -95,7 +97,10 @@ BROWSER_TESTS := tests/report/test_browser.py tests/transport/rest/test_pages_in
 PACKAGE_TESTS := tests/project/test_dist.py
 FOREIGN_TESTS := $(PACKAGE_TESTS) $(STORE_TESTS) $(MODEL_SERVER_TESTS) $(EXPORT_TESTS) $(NOTEBOOK_TESTS) $(BROWSER_TESTS) tests/r_models
 # Slow tests that use one core or a little more, and hold no limit of time or load.
-SIDE_BY_SIDE := $(addprefix tests/,adapters/cluster adapters/runner client conformance docs examples golden methods openapi trees)
+SIDE_BY_SIDE := $(addprefix tests/,adapters/cluster adapters/runner client conformance deploy docs examples golden methods openapi trees \
+	system/page system/remote_server $(addprefix system/redis/test_,balanced.py predictions_on_cluster.py) \
+	$(addprefix system/test_,isolation_setting.py start.py telemetry.py) \
+	$(addprefix isolation/test_,census.py confinement.py hostile.py learning.py start.py))
 
 .PHONY: test
 test: $(COMPILED) ## Run the tests that every change needs; ARGS are passed to pytest

@@ -275,6 +275,6 @@ def make() -> Iterator[Makers]:
 def few_trees() -> Iterator[None]:
     """Surrogate forests are rated and compared by few trees, where accuracy is not the question."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(growing, "_VALIDATION_TREES", 6)
-        patch.setattr(forest_counts, "_COMPARED_TREES", 32)
+        patch.setattr(growing, "_VALIDATION_TREES", 3)
+        patch.setattr(forest_counts, "_COMPARED_TREES", 16)
         yield

@@ -169,15 +169,12 @@ def test_trees_import_numba_only_where_no_loops_are_compiled_ahead(table: Path) 
     assert ("numba" in modules) == (compiled_module() is None)
 
 
-def test_without_plots_no_plot_is_imported(table: Path) -> None:
-    modules = explain(NETWORK, table, "--method", "interactions", "--no-plots")
+def test_a_table_without_plots_imports_rich_and_neither_plots_nor_page(table: Path) -> None:
+    words = ("--method", "interactions", "--no-plots", "--output", "table")
+
+    modules = explain(NETWORK, table, *words)
 
     assert "onnxplain_server.plots.interactions" not in modules
-
-
-def test_a_table_imports_rich_and_no_page(table: Path) -> None:
-    modules = explain(NETWORK, table, "--method", "partial_dependence", "--output", "table")
-
     assert packages(modules) & (ALWAYS_NEEDLESS | SCIENTIFIC) == {"rich"}
 
 

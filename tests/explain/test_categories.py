@@ -2,7 +2,9 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -140,8 +142,13 @@ def test_a_grid_of_categories_that_are_whole_numbers_has_no_others(
     assert (grids["age"] % 1).any()
 
 
+@cache
+def loaded(kind: str) -> Any:
+    return load(content(kind))
+
+
 def predict(kind: str, rows):
-    return load(content(kind)).predict({"X": rows}).astype(float)
+    return loaded(kind).predict({"X": rows}).astype(float)
 
 
 @pytest.mark.parametrize("kind", KINDS)

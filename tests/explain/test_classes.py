@@ -17,6 +17,8 @@ from onnxplain.v1.table_pb2 import Column, Columns, Table
 from onnxplain_server.adapters.runner.in_process import InProcess
 from onnxplain_server.core.errors import ExplainError, Reason
 
+pytestmark = pytest.mark.usefixtures("few_trees")
+
 GOLDEN = Path(__file__).parents[1] / "golden" / "hstats"
 IRIS, CANCER = GOLDEN / "case_iris_logistic_3class", GOLDEN / "case_breast_rf_binary"
 ENGINES = ("TREES", "BLACK_BOX")

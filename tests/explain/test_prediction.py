@@ -22,6 +22,8 @@ from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.transport.admission.request_context import RequestContext
 from onnxplain_server.transport.admission.request_control import RequestControl
 
+pytestmark = pytest.mark.usefixtures("few_trees")
+
 MODELS = Path(__file__).parents[1] / "models"
 TREES, BLACK_BOX = service_pb2.ExplainRequest.TREES, service_pb2.ExplainRequest.BLACK_BOX
 ROW_COUNT = 40

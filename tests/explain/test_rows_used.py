@@ -19,6 +19,8 @@ from onnxplain_server.explain.sample import RowsUsed
 from onnxplain_server.transport.admission.request_context import RequestContext
 from onnxplain_server.transport.admission.request_control import RequestControl
 
+pytestmark = pytest.mark.usefixtures("few_trees")
+
 MODELS = Path(__file__).parents[1] / "models"
 ROWS = 12_000
 METHODS: dict[str, dict[str, Any]] = {

@@ -14,6 +14,8 @@ from onnxplain_server.adapters.runner.in_process import InProcess
 from onnxplain_server.core.errors import ExplainError, Reason
 
 Ask = Callable[..., ExplainResponse]
+pytestmark = pytest.mark.usefixtures("few_trees")
+
 ROWS = 300
 RANDOM = np.random.default_rng(3)
 A, B, C = RANDOM.normal(size=(3, ROWS))

@@ -122,6 +122,7 @@ BREACHES = {
 def test_a_breach_is_malformed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Long before the caller goes. Nothing but progress is told by the rate of reads."""
     monkeypatch.setattr(frame_limits, "READS_PER_SECOND", 0)
+    monkeypatch.setattr(frame_limits, "PUT_BYTE_LIMIT", 32 * 2**20)
     is_flood = name == "progress without end"
     monkeypatch.setattr(frame_limits, "READ_BURST", 1_000 if is_flood else float("inf"))
     cache = CountingCache()

@@ -10,7 +10,7 @@ from hostile import mutate
 from onnxplain.v1.model_pb2 import ModelDescription
 from onnxplain_server.core.errors import ExplainError, Reason
 
-COUNT = int(os.environ.get("TEST_MUTANTS", "150"))
+COUNT = int(os.environ.get("TEST_MUTANTS", "80"))
 START = int(os.environ.get("TEST_MUTANTS_FROM", "0"))
 LOAD_SECONDS = 5.0
 PRIVATE = re.compile(r"/(home|tmp|usr|etc|root|proc|work)/|site-packages|Traceback|memfd")

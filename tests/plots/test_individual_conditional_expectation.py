@@ -221,7 +221,7 @@ def test_of_too_many_texts_those_with_the_highest_predictions_are_shown() -> Non
 
 
 def test_specifications_stay_small() -> None:
-    values = np.random.default_rng(0).normal(1e5, 3e4, (5000, 2000, 2))
+    values = np.random.default_rng(0).normal(1e5, 3e4, (1000, 2000, 2))
 
     plot = drawn(values, np.linspace(0, 1, 2000), outputs=("u", "v"))
 
@@ -248,23 +248,24 @@ WEIRD = ["a.b[0]", "quo\"te's", "back\\slash", "<b>&amp;", "größe (m²)", "con
 NUMBERS = np.linspace(-3, 1234.5, 49)
 
 
+TOGETHER: tuple[Any, ...] = ("price",), {}
+COLOURED = ("u", "v", "w"), {"row": ["(1,2]", "[0,1]", "missing"] * 4}
+PANELS = ("u",), {"sex": ["f", "m"] * 6, "year": ["1", "2", "3"] * 4}
+
+
 @pytest.mark.parametrize(
-    ("outputs", "groups"),
+    ("grid", "outputs", "groups"),
     [
-        pytest.param(("price",), {}, id="together"),
-        pytest.param(("u", "v", "w"), {"row": ["(1,2]", "[0,1]", "missing"] * 4}, id="coloured"),
-        pytest.param(("u",), {"sex": ["f", "m"] * 6, "year": ["1", "2", "3"] * 4}, id="panels"),
-    ],
-)
-@pytest.mark.parametrize(
-    "grid",
-    [
-        pytest.param([*NUMBERS], id="numbers"),
-        pytest.param([*NUMBERS[::4], np.nan], id="missing number"),
-        pytest.param(WEIRD, id="words"),
-        pytest.param([5.0], id="single value"),
-        pytest.param([np.nan], id="only missing"),
-        pytest.param([3.0, 1.0, 3.0, 2.0], id="unsorted with duplicates"),
+        pytest.param([*NUMBERS], *COLOURED, id="numbers"),
+        pytest.param([*NUMBERS[::4], np.nan], *COLOURED, id="missing number"),
+        pytest.param(WEIRD, *COLOURED, id="words"),
+        pytest.param([5.0], *COLOURED, id="single value"),
+        pytest.param([np.nan], *COLOURED, id="only missing"),
+        pytest.param([3.0, 1.0, 3.0, 2.0], *COLOURED, id="unsorted with duplicates"),
+        pytest.param([*NUMBERS[::4], np.nan], *PANELS, id="numbers in panels"),
+        pytest.param(WEIRD, *PANELS, id="words in panels"),
+        pytest.param([*NUMBERS[::4], np.nan], *TOGETHER, id="numbers together"),
+        pytest.param(WEIRD, *TOGETHER, id="words together"),
     ],
 )
 def test_curves_can_be_drawn_and_read(

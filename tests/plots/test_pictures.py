@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from jsonschema import Draft7Validator
+from jsonschema_rs import Draft7Validator
 from onnxplain_server.methods.interactions import Statistic
 from onnxplain_server.methods.partial_dependence import Result
 from onnxplain_server.plots import interactions as bars
@@ -66,11 +66,18 @@ def effects_of(
     return effects.plots(Result(outputs, tuple(curves), {"age.x": np.array(first)}))
 
 
-@pytest.mark.parametrize("outputs", [("price",), ("setosa", "versicolor", "virginica")])
+CLASSES = ("setosa", "versicolor", "virginica")
+
+
 @pytest.mark.parametrize(
-    "names",
-    [("only",), tuple(f"feature {i}" for i in range(30)), WEIRD, (LONG, f"{LONG}!", "short")],
-    ids=["one", "thirty", "weird", "long"],
+    ("names", "outputs"),
+    [
+        pytest.param(("only",), CLASSES, id="one"),
+        pytest.param(tuple(f"feature {i}" for i in range(30)), CLASSES, id="thirty"),
+        pytest.param(WEIRD, CLASSES, id="weird"),
+        pytest.param((LONG, f"{LONG}!", "short"), CLASSES, id="long"),
+        pytest.param((LONG, *WEIRD), ("price",), id="one output"),
+    ],
 )
 def test_bars_can_be_drawn_and_read(
     interactions: Build,
@@ -83,22 +90,22 @@ def test_bars_can_be_drawn_and_read(
         check_readable(plot)
 
 
+ALONE, GROUPED = (("price",), ("",)), (("u", "v", "w"), ("(1,2]", "[0,1]"))
+
+
 @pytest.mark.parametrize(
-    ("outputs", "groups"),
-    [(("price",), ("",)), (("u", "v", "w"), ("(1,2]", "[0,1]"))],
-    ids=["one output", "three, grouped"],
-)
-@pytest.mark.parametrize(
-    ("first", "second"),
+    ("first", "second", "outputs", "groups"),
     [
-        pytest.param([*NUMBERS], [*NUMBERS], id="numbers"),
-        pytest.param([*NUMBERS, np.nan], [1.0, 2.0, np.nan], id="missing numbers"),
-        pytest.param([*WORDS, None], [*NUMBERS], id="words by numbers"),
-        pytest.param([*NUMBERS], [*WORDS, None], id="numbers by words"),
-        pytest.param([*WORDS], [*WEIRD], id="words"),
-        pytest.param([5.0], [7.0], id="single values"),
-        pytest.param([np.nan], [1.0], id="only missing"),
-        pytest.param([0.0, 1.0], [1e-9, 3e12], id="two values, tiny and huge"),
+        pytest.param([*NUMBERS], [*NUMBERS], *GROUPED, id="numbers"),
+        pytest.param([*NUMBERS, np.nan], [1.0, 2.0, np.nan], *GROUPED, id="missing numbers"),
+        pytest.param([*WORDS, None], [*NUMBERS], *GROUPED, id="words by numbers"),
+        pytest.param([*NUMBERS], [*WORDS, None], *GROUPED, id="numbers by words"),
+        pytest.param([*WORDS], [*WEIRD], *GROUPED, id="words"),
+        pytest.param([5.0], [7.0], *GROUPED, id="single values"),
+        pytest.param([np.nan], [1.0], *GROUPED, id="only missing"),
+        pytest.param([0.0, 1.0], [1e-9, 3e12], *GROUPED, id="two values, tiny and huge"),
+        pytest.param([*NUMBERS, np.nan], [*NUMBERS], *ALONE, id="numbers of one output"),
+        pytest.param([*WORDS, None], [*WEIRD], *ALONE, id="words of one output"),
     ],
 )
 def test_effects_can_be_drawn_and_read(

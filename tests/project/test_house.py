@@ -3,7 +3,8 @@
 import ast
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -28,8 +29,9 @@ def name_of(path: Path) -> str:
     return str(path.relative_to(ROOT))
 
 
-def nodes(path: Path) -> Iterator[ast.AST]:
-    return ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+@cache
+def nodes(path: Path) -> Sequence[ast.AST]:
+    return tuple(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
 
 
 def test_rooms_are_few() -> None:

@@ -19,7 +19,7 @@ from odd.shown import faults_of_labels
 from onnxplain.v1.explanation_service_pb2 import ExplainResponse, PredictRequest, PredictResponse
 from onnxplain_server.core.errors import ExplainError
 
-COUNT = int(os.environ.get("TEST_ODD_TABLES", "200"))
+COUNT = int(os.environ.get("TEST_ODD_TABLES", "100"))
 """Tables; `make torture` draws more."""
 FIRST = int(os.environ.get("TEST_ODD_TABLES_FROM", "0"))
 

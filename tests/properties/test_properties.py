@@ -11,7 +11,9 @@ from asked.methods import METHODS
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
-COUNT = int(os.environ.get("TEST_PROPERTIES", "25"))
+pytestmark = pytest.mark.usefixtures("few_trees")
+
+COUNT = int(os.environ.get("TEST_PROPERTIES", "15"))
 """Requests per method; `make torture` sends more, each time others."""
 
 FORESTS = "featureVectors"

@@ -22,6 +22,8 @@ from onnxplain_server.wire import canonical
 HERE = Path(__file__).parent
 MODELS = HERE.parent / "models"
 REPLAYS = sorted(path.stem for path in HERE.glob("*.json"))
+SLOW = {"a-forest-of-two-rows-has-no-pairs"}
+"""Replays that start the workers that have scikit-learn."""
 SERVICE = service_pb2.DESCRIPTOR.services_by_name["ExplanationService"]
 
 SECONDS = 300
@@ -87,7 +89,10 @@ def refused(error) -> Told:
     return Told(info.reason, next(iter(fields), ""), status.message)
 
 
-@pytest.mark.parametrize("name", REPLAYS)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.slow if name in SLOW else ()) for name in REPLAYS],
+)
 def test_every_past_fault_stays_mended(server, name: str) -> None:
     replay = json.loads((HERE / f"{name}.json").read_text())
     sent, expected = body(name, replay), replay["expected"]

@@ -72,10 +72,10 @@ def test_moving_all_features_together_gives_the_training_librarys_predictions(
     np.testing.assert_allclose(found, expected.reshape(found.shape), rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize(("path", "scale"), scales())
-def test_every_method_answers(runner: InProcess, path: Path, scale: str) -> None:
+@pytest.mark.parametrize("path", MODELS, ids=lambda path: path.stem)
+def test_every_method_answers(runner: InProcess, path: Path) -> None:
     known = json.loads(path.with_suffix(".json").read_text())
-    request = service_pb2.ExplainRequest(scale=scale)
+    request = service_pb2.ExplainRequest()
     request.model.content = path.read_bytes()
     request.table.columns.columns.extend(table(known["columns"]))
     for method in ("interactions", "partial_dependence", "individual_conditional_expectation"):

@@ -70,13 +70,14 @@ def explain_on_all_surfaces(server: Any) -> None:
     assert post(server.url, body + b"--b--\r\n", form)["explanations"]
 
 
-def test_a_server_process_imports_no_library_that_computes_or_draws(
+def test_a_server_process_is_small_and_imports_no_library_that_computes_or_draws(
     serve: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Python tells each import; its workers, which have an environment of their own, tell none."""
     monkeypatch.setenv("PYTHONPROFILEIMPORTTIME", "1")
     server = serve()
 
+    check_that_it_takes_little_memory(server)
     explain_on_all_surfaces(server)
 
     imported = packages(IMPORTED.findall("".join(server.log)))
@@ -86,7 +87,7 @@ def test_a_server_process_imports_no_library_that_computes_or_draws(
     assert {"numpy", "onnxruntime"} <= set().union(*map(mapped, server.workers()))
 
 
-def test_an_idle_server_process_takes_little_memory(server: Any) -> None:
+def check_that_it_takes_little_memory(server: Any) -> None:
     """Whereas a test of the image measures all processes, as those of a checkout compile code."""
     rollup = Path(f"/proc/{server.process.pid}/smaps_rollup").read_text(encoding="utf-8")
     size = re.search(r"^Pss:\s+(\d+) kB", rollup, re.MULTILINE)

@@ -10,6 +10,7 @@ import socket
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 
 import grpc
 import pytest
@@ -34,6 +35,7 @@ from onnxplain_server.adapters.storage.memory_blobs import MemoryBlobs
 from onnxplain_server.adapters.storage.memory_cache import MemoryCache
 from onnxplain_server.adapters.storage.signing import Signer
 from onnxplain_server.config.loading import load
+from onnxplain_server.config.settings import Settings
 from onnxplain_server.core.interfaces import Blob, Blobs, ComputationHost, Runner
 from onnxplain_server.core.operation_store import OperationStore
 from onnxplain_server.core.request import Reply as Encoded
@@ -231,6 +233,12 @@ def make_runner() -> type[FakeRunner]:
     return FakeRunner
 
 
+@cache
+def loaded(*settings: tuple[str, object]) -> Settings:
+    """Load settings, once for all tests that give the same: it takes as long as a small test."""
+    return load(dict(settings))
+
+
 @pytest.fixture
 def start() -> Iterator[Callable[..., Client]]:
     """Start a server over a runner; settings by name."""
@@ -242,11 +250,12 @@ def start() -> Iterator[Callable[..., Client]]:
         operations: OperationStore | None = None,
         **settings: object,
     ) -> Client:
-        chosen = load({"rest_port": 0, "grpc_port": 0, "metrics_port": 0, **settings})
-        cache = MemoryCache(1_000_000, Signer(b"secret"))
+        ports = {"rest_port": 0, "grpc_port": 0, "metrics_port": 0}
+        chosen = loaded(*sorted((ports | settings).items()))
+        effects = MemoryCache(1_000_000, Signer(b"secret"))
         store = MemoryBlobs(chosen.upload_bytes, chosen.upload_seconds)
         server = Server(
-            *(chosen, runner, cache, store),
+            *(chosen, runner, effects, store),
             decoder=LocalDecoder(),
             ready=ready,
             operations=operations,

@@ -7,12 +7,19 @@ parameters are some hundred thousand, which live until the end.
 from __future__ import annotations
 
 import gc
+from collections.abc import Iterator
 
 import pytest
 
 
-@pytest.hookimpl(trylast=True)
-def pytest_collection_finish() -> None:
-    """Leave all objects that exist before the first test out of later collections."""
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Collect tests without garbage collections, and leave their objects out of later ones."""
+    gc.disable()
+    try:
+        result = yield
+    finally:
+        gc.enable()
     gc.collect()
     gc.freeze()
+    return result

@@ -148,7 +148,9 @@ def predicted(neighbours: bytes) -> Callable[..., bytes]:
     request.methods.add().permutation_importance.SetInParent()
     request.methods.add().average_loss.SetInParent()
     request.methods.add().firm.features.append("a > 0")
-    request.methods.add().feature_vectors.row_indices.append(0)
+    vectors = request.methods.add().feature_vectors
+    vectors.sentence_count, vectors.depth = 200, 2
+    vectors.row_indices.append(0)
 
     def explain(workers: Any = None, during: Callable[[], None] = lambda: None) -> bytes:
         runner = InProcess(2, workers=workers)

@@ -10,6 +10,7 @@ from onnxplain_server.adapters.cluster.executor_workers import ExecutorWorkers
 from onnxplain_server.core.errors import ExplainError, Reason
 
 
+@pytest.mark.slow
 def test_threads_of_an_executor_change_no_bit(table, explained, expected) -> None:
     with ThreadPoolExecutor(3) as executor:
         assert explained(table, ExecutorWorkers(executor)) == expected

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from onnx import TensorProto
-from onnxplain_server.adapters.onnx import load
+from onnxplain_server.adapters.onnx import load, trial_rows
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Input
 
@@ -163,13 +163,16 @@ def test_an_input_that_is_no_tensor_is_refused(build) -> None:
     assert refusal(model).startswith("The model's input 'X' is no tensor.")
 
 
-def test_a_number_of_columns_that_nothing_accepts_is_refused(build) -> None:
+def test_a_number_of_columns_that_nothing_accepts_is_refused(
+    build, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trial_rows, "_WIDTH_LIMIT", 64)
     message = refusal(
         build(
             [build.node("MatMul", "X w", "y")],
             inputs=[build.input("X", [None, None])],
-            w=np.ones((5000, 1), np.float32),
+            w=np.ones((65, 1), np.float32),
         )
     )
 
-    assert "no number of columns up to 4096 is accepted" in message
+    assert "no number of columns up to 64 is accepted" in message

@@ -18,7 +18,7 @@ from onnxplain.v1.explanation_service_pb2 import (
 from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.partial_dependence_pb2 import PartialDependenceOptions
 from onnxplain.v1.table_pb2 import Table
-from onnxplain_server.adapters.onnx import load
+from onnxplain_server.adapters.onnx import load, trial_rows
 from onnxplain_server.adapters.runner.in_process import InProcess
 from onnxplain_server.adapters.runner.on_workers.prediction_task import (
     PredictionComputer,
@@ -83,8 +83,9 @@ def test_codes_from_0_or_1_are_made_up_where_other_numbers_are_refused(build, fi
 
 @pytest.mark.parametrize("width", [2, None])
 def test_a_model_that_takes_no_made_up_rows_is_tried_on_the_table(
-    make, build, runner: InProcess, width: int | None
+    make, build, runner: InProcess, monkeypatch: pytest.MonkeyPatch, width: int | None
 ) -> None:
+    monkeypatch.setattr(trial_rows, "_WIDTH_LIMIT", 64)
     model = embedding(build, width=width)
     with pytest.raises(ExplainError, match="made-up rows"):
         load(model.SerializeToString())

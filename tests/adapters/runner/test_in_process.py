@@ -50,6 +50,8 @@ def product_model() -> bytes:
     return bytes(model.SerializeToString())
 
 
+pytestmark = pytest.mark.usefixtures("few_trees")
+
 MODEL = product_model()
 CSV = b"a,b\n0,0\n0,1\n1,0\n1,1\n"
 STRENGTHS = MethodOptions(interactions=InteractionsOptions())

@@ -29,7 +29,7 @@ from tests.adapters.runner.streaming import (
 
 MODEL = "lightgbm_categorical_regressor"
 ANY = settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 
 

@@ -325,5 +325,5 @@ def test_two_replicas_agree_with_the_model(
     monkeypatch.setattr(OperationStates, "admin", redis_server.admin)
 
     run_state_machine_as_test(
-        OperationStates, settings=settings(max_examples=30, stateful_step_count=50)
+        OperationStates, settings=settings(max_examples=15, stateful_step_count=50)
     )

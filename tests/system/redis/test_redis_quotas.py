@@ -160,6 +160,7 @@ def test_a_key_that_somebody_damaged_lets_pass_what_the_server_alone_allows(
     assert quotas.error_count >= 3
 
 
+@pytest.mark.slow
 def test_callers_use_one_quota_on_two_servers(
     serve: Callable[..., Any], redis_server, network: bytes, rows: dict[str, list[float]]
 ) -> None:

@@ -6,9 +6,10 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
+from urllib.request import urlopen
 
 import numpy as np
 import onnxplain
@@ -16,6 +17,7 @@ import pytest
 from google.protobuf.json_format import MessageToDict
 from harness import difference
 from onnxplain_server.adapters.storage.redis_connection import TIMEOUT_SECONDS
+from prometheus_client.parser import text_string_to_metric_families
 
 Rows = dict[str, list[float]]
 Undisturbed = Callable[..., None]
@@ -74,6 +76,9 @@ def same(one, other) -> bool:
 def test_the_second_answers_from_the_grids_of_the_first(
     pair: list[Any], network: bytes, rows: Rows, undisturbed: Undisturbed, ping
 ) -> None:
+    """Each times its commands to Redis."""
+    assert redis_seconds(pair[0])["+Inf"] == 0
+
     def attempt(number: int) -> None:
         few = part(rows, number, 60)
         first = explain(pair[0], network, few)
@@ -93,6 +98,21 @@ def test_the_second_answers_from_the_grids_of_the_first(
         assert curves.receipt.predicted_row_count == 0
 
     undisturbed(pair, attempt, ping)
+    counts = [*redis_seconds(pair[0]).values()]
+    assert counts == sorted(counts)
+    assert counts[-1] >= 2
+
+
+def redis_seconds(server) -> Mapping[str, float]:
+    """Read from the metrics how many commands Redis was sent, by the bucket's upper limit."""
+    with urlopen(f"http://127.0.0.1:{server.metrics_port}/metrics", timeout=120) as reply:
+        page = reply.read().decode()
+    return {
+        sample.labels["le"]: sample.value
+        for family in text_string_to_metric_families(page)
+        for sample in family.samples
+        if sample.name == "onnxplain_redis_seconds_bucket"
+    }
 
 
 METHODS = [

@@ -56,6 +56,7 @@ def test_another_replica_goes_on_with_a_remote_model(
     assert answer.message.receipt.remote_model.uri == models.url
 
 
+@pytest.mark.slow
 def test_an_operation_on_an_unlisted_model_is_refused_at_its_start(
     replica: Callable[[], Any], case: Any
 ) -> None:

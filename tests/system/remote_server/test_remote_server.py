@@ -189,7 +189,7 @@ def test_a_deadline_ends_calls_under_way(
     with onnxplain.connect(server.endpoint) as client:
         opened, models.gate = models.gate, threading.Event()
         with pytest.raises(onnxplain.ExplainError) as late:
-            client.explain(models.named, case[1], LOSS, **ASKED, timeout=3)
+            client.explain(models.named, case[1], LOSS, **ASKED, timeout=10)
         assert models.is_asked.is_set()
         # Calls that come from now on find another gate; the first one waits on.
         closed, models.gate = models.gate, opened

@@ -12,7 +12,7 @@ import json
 import mimetypes
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from types import MappingProxyType
@@ -117,15 +117,14 @@ class _PageFile:
     """File of the page, as it is sent."""
 
     content: bytes
-    compressed: bytes | None
     media_type: str
     cache_control: str
 
-    @classmethod
-    def of(cls, content: bytes, media_type: str, cache_control: str) -> _PageFile:
-        """Compress a file where that is worth it."""
-        compressed = gzip.compress(content, mtime=0) if media_type in _COMPRESSED else None
-        return cls(content, compressed, media_type, cache_control)
+
+@cache
+def _compress(content: bytes) -> bytes:
+    """Compress a file at its first request: all of them would take a start 0.1 s."""
+    return gzip.compress(content, mtime=0)
 
 
 def page_routes(config: PageConfig, folder: Traversable = _FILES) -> Blueprint:
@@ -146,13 +145,13 @@ def page_routes(config: PageConfig, folder: Traversable = _FILES) -> Blueprint:
 
 def _pages(folder: Traversable, config: PageConfig) -> Mapping[str, _PageFile]:
     """Return all files by their paths."""
-    pages = {"/page/config.json": _PageFile.of(config.encode(), JSON, _REVALIDATED)}
+    pages = {"/page/config.json": _PageFile(config.encode(), JSON, _REVALIDATED)}
     for each in folder.iterdir():
         media_type = mimetypes.guess_type(each.name)[0] or "text/plain"
         if each.name == _INDEX:
-            pages["/"] = _PageFile.of(each.read_bytes(), media_type, _REVALIDATED)
+            pages["/"] = _PageFile(each.read_bytes(), media_type, _REVALIDATED)
         else:
-            pages[f"/page/{each.name}"] = _PageFile.of(each.read_bytes(), media_type, _FOREVER)
+            pages[f"/page/{each.name}"] = _PageFile(each.read_bytes(), media_type, _FOREVER)
     return pages
 
 
@@ -174,10 +173,11 @@ def _policy(login: Login | None) -> str:
 
 
 def _send(file: _PageFile, policy: Callable[[], str]) -> Response:
-    accepts = request.accept_encodings["gzip"] > 0 and file.compressed is not None
-    content = file.compressed if accepts and file.compressed is not None else file.content
+    is_compressible = file.media_type in _COMPRESSED
+    accepts = request.accept_encodings["gzip"] > 0 and is_compressible
+    content = _compress(file.content) if accepts else file.content
     response = Response(content, mimetype=file.media_type)
-    if file.compressed is not None:
+    if is_compressible:
         response.headers["Vary"] = "Accept-Encoding"
     if accepts:
         response.headers["Content-Encoding"] = "gzip"

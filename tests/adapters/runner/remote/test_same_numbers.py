@@ -28,6 +28,8 @@ from onnxplain_server.adapters.runner.in_process import InProcess
 
 from tools.stores.model_server import NAME
 
+pytestmark = pytest.mark.usefixtures("few_trees")
+
 ROOT = Path(__file__).parents[4]
 MODELS = ROOT / "tests/models"
 METHODS: dict[str, list[dict[str, Any]]] = {
