@@ -674,6 +674,10 @@ dist: $(ENV) ## Build wheels and source archives of the packages onnxplain and o
 	@# For macOS and Windows: without compiled loops.
 	ONNXPLAIN_WITHOUT_LOOPS=1 $(BIN)/hatchling build --target wheel --directory $(DIST)
 
+.PHONY: installation
+installation: dist ## Install the wheels with each Python, without a compiler, explain without network, and write the table of docs/systems.md
+	$(BIN)/python -m tools.systems.installation $(DIST) $(PYTHONS)
+
 .PHONY: rehearsal
 rehearsal: $(ENV) ## Run the steps of the Dockerfile in a folder, and serve from it
 	$(BIN)/python tools/rehearsal.py build/image

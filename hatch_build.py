@@ -1,7 +1,7 @@
 """Build hook of hatchling: a wheel brings the kernels compiled, for one platform and one Python.
 
 Not on macOS and Windows, nor with ONNXPLAIN_WITHOUT_LOOPS=1: such a wheel is for all systems, takes
-no compiler, and numba compiles each loop at its first use.
+no compiler, and requires numba, which compiles each loop at its first use.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ class CompiledKernels(BuildHookInterface[Any]):
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Compile into a temporary folder, and name the modules as files of the wheel."""
         if not self._compiles(version):
+            if version != "editable":
+                build_data["dependencies"] += self.metadata.core.optional_dependencies["jit"]
             return
         self._folder = tempfile.TemporaryDirectory()
         _compile(Path(self.root) / "service", self._folder.name)

@@ -1,4 +1,4 @@
-"""The package on macOS and Windows, as far as Linux can stand in: without what they lack."""
+"""The package on macOS, Windows and a Linux without protections, as far as Linux can stand in."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 from onnxplain.v1.explanation_service_pb2 import MethodOptions
 
-from tests.other_systems.jobs import JOBS, METHODS
+from tests.other_systems.jobs import METHODS, jobs_of
 
-SYSTEMS = ("darwin", "win32")
+CASES = [(system, job) for system in ("darwin", "win32", "linux") for job in jobs_of(system)]
 
 
-@pytest.fixture(scope="module", params=SYSTEMS)
+@pytest.fixture(scope="module")
 def faults(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Mapping[str, str]:
@@ -38,6 +38,30 @@ def test_each_method_is_a_job() -> None:
     assert METHODS.keys() == {field.name for field in MethodOptions.DESCRIPTOR.fields}
 
 
-@pytest.mark.parametrize("job", JOBS)
+@pytest.mark.parametrize(("faults", "job"), CASES, indirect=["faults"], scope="module")
 def test_it_works_without_what_the_system_lacks(faults: Mapping[str, str], job: str) -> None:
     assert faults[job] == ""
+
+
+LACKING = """
+from onnxplain_server.core.systems.confinement import lacking
+print(*lacking(), sep=", ")
+"""
+
+
+@pytest.mark.parametrize(
+    ("forbidden", "lacks"),
+    [
+        ("memfd_create", "memfd_create"),
+        ("pidfd_open", "pidfd_open"),
+        ("landlock", ""),
+        ("seccomp", ""),
+        ("landlock,seccomp", "seccomp or Landlock"),
+    ],
+)
+def test_one_of_landlock_and_seccomp_is_enough_to_confine(forbidden: str, lacks: str) -> None:
+    program = Path(__file__).with_name("call_filter.py")
+    found = subprocess.check_output(
+        [sys.executable, program, forbidden, sys.executable, "-c", LACKING], text=True
+    )
+    assert found.strip() == lacks

@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tarfile
@@ -13,6 +12,7 @@ from zipfile import ZipFile
 import pytest
 
 import hatch_build
+from tools.systems import installation, pythons
 
 DEMO = "onnxplain_server/cli/demonstration/miami"
 
@@ -116,7 +116,7 @@ def test_pip_builds_from_sources_in_a_clean_environment(
     if source == "checkout":
         python, what = sys.executable, root
     else:
-        python, (what,) = newest_python(), dist.glob("onnxplain_server-*.tar.gz")
+        python, (what,) = pythons.newest(with_headers=True), dist.glob("onnxplain_server-*.tar.gz")
     subprocess.run([python, "-m", "venv", tmp_path / "env"], check=True)
     programs = tmp_path / "env" / "bin"
     # The client, which no index has yet, is found as source too.
@@ -130,24 +130,6 @@ def test_pip_builds_from_sources_in_a_clean_environment(
     find = "import onnxplain_server.trees.kernels as k; print(*k.__path__)"
     found = subprocess.check_output([programs / "python", "-c", find], cwd=tmp_path, text=True)
     assert list(Path(found.strip()).glob("_compiled_*.so"))
-
-
-ASK = """import ensurepip, pathlib, sys, sysconfig
-assert pathlib.Path(sysconfig.get_path("include"), "Python.h").exists()
-print(*sys.version_info[:2])"""
-
-
-def newest_python() -> str:
-    """The newest with headers: by its name, or beside this one, as pyenv has it; else this one."""
-    names = [f"python3.{minor}" for minor in range(11, 20)]
-    folders = [None, *map(str, Path(sys.base_prefix).parent.glob("3.*/bin"))]
-    found = {sys.version_info[:2]: sys.executable}
-    for path in filter(None, (shutil.which(n, path=f) for f in folders for n in names)):
-        done = subprocess.run([path, "-c", ASK], capture_output=True, text=True, check=False)
-        if done.returncode == 0:
-            major, minor = map(int, done.stdout.split())
-            found.setdefault((major, minor), path)
-    return found[max(found)]
 
 
 def install_lines(root: Path) -> list[str]:
@@ -209,3 +191,16 @@ def test_the_files_install_into_a_clean_environment_and_explain(
         run(*draw)
     assert "pip install 'onnxplain-server[render]'" in refused.value.stderr
     assert run(*draw, "--format", "vega-lite").startswith("{")
+
+
+@pytest.mark.slow
+def test_the_wheel_for_all_systems_needs_neither_compiler_nor_network(
+    dist: Path, tmp_path: Path
+) -> None:
+    (server,) = dist.glob("onnxplain_server-*-none-any.whl")
+
+    environment = installation.install(pythons.newest(), dist, server, tmp_path)
+    done = installation.demonstrate(environment, tmp_path / "demo")
+
+    assert done.errors.count("numba compiles loops") == 1
+    assert "later starts find them compiled" in done.errors

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -16,6 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tools.compatibility.cases import CASES, SHOWN, TEST_PACKAGES, TESTS, Case
+from tools.systems import pythons
 
 ROOT = Path(__file__).parents[2]
 RESULT = Path(__file__).with_name("result.json")
@@ -60,7 +60,7 @@ def run(case: Case) -> dict[str, object]:
     """Return versions and outcome of one case; a Python that is not here is no failure."""
     if case.image:
         return _run_image(case)
-    python = _found(case.python)
+    python = pythons.find(case.python)
     if python is None:
         return {"versions": {}, "outcome": PYTHON_MISSING, "failed": False}
     with tempfile.TemporaryDirectory() as folder:
@@ -106,16 +106,7 @@ def _outcome(done: subprocess.CompletedProcess[str]) -> dict[str, object]:
     return {"outcome": outcome, "failed": done.returncode != 0}
 
 
-def _found(python: str) -> str | None:
-    """Return the path of a Python that runs; a stand-in that runs none is none."""
-    for folder in os.environ["PATH"].split(os.pathsep):
-        path = shutil.which(f"python{python}", path=folder)
-        if path and not subprocess.run([path, "-V"], capture_output=True, check=False).returncode:  # noqa: S603 - a Python
-            return path
-    return None
-
-
-def _install(case: Case, python: str, environment: Path) -> None:
+def _install(case: Case, python: Path, environment: Path) -> None:
     uv = Path(sys.executable).with_name("uv")
     subprocess.run([uv, "venv", "--quiet", "--clear", "--python", python, environment], check=True)  # noqa: S603 - our own environment
     # Both packages as a user installs them, but from the checkout, with loops compiled by numba.
