@@ -9,6 +9,7 @@ from onnxplain.v1.explanation_service_pb2 import Explanation
 from onnxplain.v1.swarm_pb2 import SwarmOptions
 
 from onnxplain_server.core.arrays import Vector
+from onnxplain_server.core.number_texts import share_text
 from onnxplain_server.plots.claims.leaders import leaders
 from onnxplain_server.plots.elements import loss_names
 from onnxplain_server.plots.elements.labels import clean
@@ -19,7 +20,7 @@ from onnxplain_server.report.key_figures import r_squared_text
 from onnxplain_server.report.loss_findings import loss_of
 from onnxplain_server.report.sentences.effects import largest
 from onnxplain_server.report.sentences.words import few_of, for_output
-from onnxplain_server.report.swarm_findings import weight_text
+from onnxplain_server.report.swarm_findings import best_weight_text, score_text
 
 
 def of_permutation_importance(explanation: Explanation) -> Iterator[str]:
@@ -143,15 +144,18 @@ def of_swarm(explanation: Explanation) -> Iterator[str]:
         measured = SwarmOptions.Score.Name(options.score).lower().replace("_", " ")
         measured = "F1" if measured == "f1" else measured
     moved = (
-        f"Adding noise of {weight_text(worst.best_weight)} standard deviations to"
+        f"Adding noise of {best_weight_text(worst)} standard deviations to"
         if options.perturbation == SwarmOptions.GAUSSIAN
-        else f"Scaling by {weight_text(worst.best_weight)} the values of"
+        else f"Scaling by {best_weight_text(worst)} the values of"
     )
     rows = f" in rows of {class_phrase(worst.class_name)}" if worst.class_name else ""
     alike = leaders(np.array([effect.importance for effect in effects]))
     harm = "does most harm" if len(alike) == 1 else "does harm, and no other move more"
+    leaving = ""
+    if worst.reach.outside_share > 0:
+        leaving = f"; {share_text(worst.reach.outside_share)} of the moved values leave the data"
     yield (
         f"{moved} {clean(worst.feature)}{rows} {harm}: {measured} "
-        f"{weight_text(worst.best_score)} in place of {weight_text(result.baseline_score)}; "
+        f"{score_text(worst.best_score)} in place of {score_text(result.baseline_score)}{leaving}; "
         "a stress test on made-up rows, which are no real persons or things."
     )
