@@ -202,14 +202,14 @@ THREE_PAIRS = {"a:b": 0.04, "a:c": 0.09, "b:c": 0.01}
         ),
         pytest.param(
             shuffled(("a", 0.42, 0.02), ("b", 0.4, 0.02), ("c", 0.1, 0.02)),
-            "Shuffling a or b does most harm: an increase of the mean squared error by 0.4 to "
-            "0.42, which shuffles cannot tell apart, from 0.1 before.",
+            "Shuffling a or b does most harm: the root mean squared error rises from 0.316 to "
+            "values from 0.707 to 0.721 (units of y), which shuffles cannot tell apart.",
             id="two within their error",
         ),
         pytest.param(
             shuffled(("a", 0.42, 0.02), ("b", 0.2, 0.02)),
-            "Shuffling a does most harm: an increase of the mean squared error by 0.42, from 0.1 "
-            "before.",
+            "Shuffling a does most harm: the root mean squared error rises from 0.316 to 0.721 "
+            "(units of y).",
             id="one beyond its error",
         ),
         pytest.param(
