@@ -73,7 +73,7 @@ def _curves(explanation: Explanation) -> Iterator[RenderableType]:
         yield Text(f"Average prediction of {output}, on one scale")
         table = Table(box=None, show_header=False, padding=(0, 1, 0, 0))
         for justify in ("left", "right", "left", "left"):
-            table.add_column(justify=justify)  # type: ignore[arg-type] # a literal
+            table.add_column(justify=justify)
         for curve, points in zip(curves[:_CURVE_COUNT], own, strict=False):
             table.add_row(*_line(curve, points, ends))
         yield table
