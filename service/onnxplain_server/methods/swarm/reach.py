@@ -88,11 +88,12 @@ def extrapolation(harmful: Sequence[tuple[str, str, Reach]]) -> list[Note]:
     outside = [effect for effect in harmful if effect[2].outside_share > 0]
     if not outside:
         return []
+    move = "moves" if len(outside) == 1 else "move"
     feature, weight, worst = max(outside, key=lambda effect: effect[2].outside_share)
     return [
         Note(
             "EXTRAPOLATES",
-            f"{len(outside):,} of the {len(harmful):,} most harmful weights move values out "
+            f"{len(outside):,} of the {len(harmful):,} most harmful weights {move} values out "
             f"of the observed range. Most rows leave it for {feature} with weight {weight}: "
             f"{share_text(worst.outside_share)} of those moved. Values of "
             f"{worst.observed_low:.4g} to {worst.observed_high:.4g} in the table become "
