@@ -66,6 +66,7 @@ def of_answer(answer: ExplainResponse) -> list[str]:
         elif method in _SENTENCES:
             sentences += _SENTENCES[method](explanation)
             sentences[-1:] = _on_fewer_rows(answer, explanation, sentences[-1:])
+    sentences += [c.message for c in facts.warnings(answer) if c.code == facts.TOLD]
     return list(dict.fromkeys(sentences))
 
 

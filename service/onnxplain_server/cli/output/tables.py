@@ -15,7 +15,6 @@ from rich.table import Table
 from rich.text import Text
 
 from onnxplain_server.cli.output.table_layout import fitted
-from onnxplain_server.plots.elements.labels import clean
 from onnxplain_server.report import facts, registry, summary
 from onnxplain_server.report.finding import Finding
 from onnxplain_server.report.output_names import with_output_names
@@ -46,7 +45,8 @@ def of_response(answer: ExplainResponse, *, to_terminal: bool) -> str:
 def head(answer: ExplainResponse) -> list[RenderableType]:
     """Write summary and warnings of an answer whose outputs have their names for reports."""
     warnings = [
-        Text(f"Warning: {clean(w.message)} ({w.code})", "yellow") for w in facts.warnings(answer)
+        Text(f"Warning: {w.message} ({w.code})", "yellow")
+        for w in [*facts.troubles(answer), *facts.remarks(answer)]
     ]
     return [*_listed(summary.of_answer(answer)), Text(), *warnings]
 
