@@ -19,8 +19,10 @@ _STRONGEST = re.compile(
 def faults_of_plot(explanation: Explanation, name: str, description: str) -> Iterator[str]:
     """Tell untrue numbers of the description of a plot."""
     if found := re.search(rf"Over all rows used: {NUMBER}\.", description):
-        losses = [one.values[0] for one in explanation.average_loss.losses]
-        if not any(is_written(found[1], value) for value in losses):
+        # A score of all rows is no mean of those of groups.
+        losses = [value for one in explanation.average_loss.losses for value in one.values]
+        is_one = len(explanation.average_loss.losses) == 1
+        if is_one and not any(is_written(found[1], value) for value in losses):
             yield f"{losses} in the plot {name}: {description}"
     values = _bars(explanation, name)
     chain = _STRONGEST.search(description)

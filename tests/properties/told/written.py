@@ -49,6 +49,8 @@ def is_written(text: str, value: float, others: Array | Sequence[float] = ()) ->
     """Tell whether a text stands for a number: three digits, or whole units below 1e9."""
     if text in {"no number", "infinite"}:
         return not math.isfinite(value)
+    if not math.isfinite(value):
+        return False
     if text == "almost 1":
         return 0.9994 < value < 1
     if text == "almost 0":

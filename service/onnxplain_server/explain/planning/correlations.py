@@ -75,8 +75,10 @@ def _standardized(column: Array, weights: Vector) -> Vector | None:
     own = np.where(known, weights, 0.0)
     if not own.sum() > 0:
         return None
-    centered: Vector = np.where(known, values, 0.0)
-    centered = np.where(known, centered - own @ centered / own.sum(), 0.0)
-    spread = float(np.sqrt(own @ centered**2 / own.sum()))
     largest = float(np.abs(np.where(known, values, 0.0)).max())
-    return centered / spread if spread > 1e-9 * largest and np.isfinite(spread) else None
+    if not largest > 0:
+        return None
+    shares, scaled = own / own.sum(), np.where(known, values / largest, 0.0)
+    centered: Vector = np.where(known, scaled - shares @ scaled, 0.0)
+    spread = float(np.sqrt(shares @ centered**2))
+    return centered / spread if spread > 1e-9 else None
