@@ -1,4 +1,4 @@
-"""Output of commands in a real terminal: tables there, JSON in a pipe and in a file."""
+"""Output of commands in a real terminal: texts there, JSON in a pipe and in a file."""
 
 import json
 import os
@@ -47,15 +47,16 @@ def _read(terminal: int) -> bytes:
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
-    [(EXPLAIN, ("petal_width", "Limit:", "\x1b[")), (DESCRIBE, ("inputs", "\x1b["))],
+    [(EXPLAIN, ("petal_width", "▁", "All tables:", "\x1b[")), (DESCRIBE, ("inputs", "\x1b["))],
     ids=["explain", "describe"],
 )
-def test_a_terminal_shows_tables(
+def test_a_terminal_shows_texts(
     arguments: tuple[str, ...], words: tuple[str, ...]
 ) -> None:
     shown = shown_in_terminal(*arguments)
 
     assert [word for word in words if word not in shown] == []
+    assert "Limit:" not in shown
     assert not shown.startswith("{")
 
 

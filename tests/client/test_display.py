@@ -173,6 +173,21 @@ def test_an_overview_has_few_plots_and_names_the_others(every_answer: ExplainRes
     assert html.endswith("<small>56 rows predicted · engine BLACK_BOX · 2.0 s</small></p>")
 
 
+def test_an_overview_begins_with_the_sentences_and_escapes_them(
+    every_answer: ExplainResponse,
+) -> None:
+    every_answer.summary[:] = ["m predicts a<b.", "a moves predictions most.", "b is flat."]
+    explanation = Explanations(every_answer)
+
+    assert explanation.summary[2] == "b is flat."
+    assert explanation._repr_html_().startswith(
+        "<p><b>m predicts a&lt;b.</b></p>\n"
+        "<ul><li>a moves predictions most.</li><li>b is flat.</li></ul>\n"
+    )
+    del every_answer.summary[:]
+    assert not explanation._repr_html_().startswith(("<p><b>", "<ul>"))
+
+
 def test_an_overview_has_no_empty_cells(every: Explanations) -> None:
     html = every._repr_html_()
 

@@ -38,7 +38,7 @@ def effect(class_name: str, feature: str, importance: float, n: int, **given) ->
     similarities = curve.similarities(10)
     row = given.get("row_index")
     return Effect(class_name, feature, row, 7, importance, found, scores, window_shares,
-                  similarities, values, given.get("reach", INSIDE))  # fmt: skip
+                  similarities, values, given.get("reach", INSIDE), (0.0, 2.0))  # fmt: skip
 
 
 def result(
@@ -145,6 +145,15 @@ def test_the_best_weight_is_red_and_no_change_is_grey() -> None:
     assert {row["x"] for row in values(plot, part="neutral")} == {1.0}
 
 
+def test_weights_that_leave_the_data_are_pale() -> None:
+    """All rows stay in the data up to weight 2."""
+    plot = named(plots(result()))["swarm-low"]
+
+    assert [(row["low"], row["high"]) for row in values(plot, feature="age") if set(row) == {
+        "feature", "low", "high"}] == [(2.0, 10.0)]  # fmt: skip
+    assert "Pale: weights that move rows out of the data" in plot.description
+
+
 def test_shares_are_piled_up_to_1_in_each_window() -> None:
     shares = values(named(plots(result()))["swarm-low"], part="share", feature="age", x=6.0)
 
@@ -226,5 +235,5 @@ def test_weights_that_lead_out_of_the_data_are_told_on_the_picture(name: str) ->
 
     assert "Extrapolates" not in inside.description
     assert (
-        "best weights move up to 75% of their rows out of the observed range" in outside.description
+        "most harmful weights move up to 75% of their rows out of the data" in outside.description
     )

@@ -18,6 +18,7 @@ from odd.questions import METHODS, Question, draw_question
 from odd.shown import faults_of_labels
 from onnxplain.v1.explanation_service_pb2 import ExplainResponse, PredictRequest, PredictResponse
 from onnxplain_server.core.errors import ExplainError
+from told.sentences import faults_of_sentences
 
 COUNT = int(os.environ.get("TEST_ODD_TABLES", "100"))
 """Tables; `make torture` draws more."""
@@ -39,6 +40,7 @@ def faults_of(ask, question: Question) -> Iterator[str]:
         yield from (f"NaN without a warning: {name}" for name in unexplained_nans(answer))
         yield from faults_of_numbers(question, answer)
         yield from faults_of_claims(question, answer)
+        yield from faults_of_sentences(answer, with_page=False)
     yield from faults_of_labels(answer)
 
 

@@ -202,14 +202,14 @@ THREE_PAIRS = {"a:b": 0.04, "a:c": 0.09, "b:c": 0.01}
         ),
         pytest.param(
             shuffled(("a", 0.42, 0.02), ("b", 0.4, 0.02), ("c", 0.1, 0.02)),
-            "Shuffling a or b does most harm: an increase of the mean squared error by 0.4 to "
-            "0.42, which shuffles cannot tell apart, from 0.1 before.",
+            "Shuffling a or b does most harm: the root mean squared error rises from 0.316 to "
+            "values from 0.707 to 0.721 (units of y), which shuffles cannot tell apart.",
             id="two within their error",
         ),
         pytest.param(
             shuffled(("a", 0.42, 0.02), ("b", 0.2, 0.02)),
-            "Shuffling a does most harm: an increase of the mean squared error by 0.42, from 0.1 "
-            "before.",
+            "Shuffling a does most harm: the root mean squared error rises from 0.316 to 0.721 "
+            "(units of y).",
             id="one beyond its error",
         ),
         pytest.param(
@@ -261,6 +261,35 @@ def test_a_superlative_holds_beyond_ties_errors_and_what_was_not_looked_at(
     explanation: pb.Explanation, said: str
 ) -> None:
     assert summary.of_answer(pb.ExplainResponse(explanations=[explanation])) == [said]
+
+
+@pytest.mark.parametrize(
+    ("operators", "scales", "is_told"),
+    [
+        (["ai.onnx.ml:LinearClassifier", "ai.onnx.ml:Normalizer"], ["RESPONSE", "MARGIN"], True),
+        (["ai.onnx.ml:TreeEnsembleClassifier"], ["RESPONSE", "MARGIN"], False),
+        (["MatMul", "Relu", "Sigmoid"], ["RESPONSE"], False),
+    ],
+    ids=["linear", "trees", "network"],
+)
+def test_interactions_of_a_linear_model_are_told_as_those_of_its_link(
+    operators: list[str], scales: list[str], is_told: bool
+) -> None:
+    model = {"operators": operators, "scales": scales}
+    answer = pb.ExplainResponse(explanations=[related(FOUR, THREE_PAIRS)], model=model)
+
+    assert summary.of_answer(answer)[-1].endswith("before which effects add up.") == is_told
+
+
+def test_a_loss_on_fewer_rows_than_the_one_beside_it_says_so() -> None:
+    own, others = shuffled(("a", 0.42, 0.02)), losses({"": [0.1]}, ["y"])
+    own.rows.used_row_count, others.rows.used_row_count = 10_000, 16_281
+    answer = pb.ExplainResponse(explanations=[others, own])
+
+    assert summary.of_answer(answer)[-1].endswith("to 0.721 (units of y) (10,000 of the rows).")
+    own.rows.used_row_count = 16_281
+    answer = pb.ExplainResponse(explanations=[others, own])
+    assert summary.of_answer(answer)[-1].endswith("to 0.721 (units of y).")
 
 
 def test_tables_and_pages_list_the_sentences() -> None:

@@ -604,7 +604,12 @@ type ExplainResponse struct {
 	// How the numbers were made.
 	Receipt *Receipt `protobuf:"bytes,3,opt,name=receipt,proto3" json:"receipt,omitempty"`
 	// What to know before trusting the numbers.
-	Warnings      []*Warning `protobuf:"bytes,4,rep,name=warnings,proto3" json:"warnings,omitempty"`
+	Warnings []*Warning `protobuf:"bytes,4,rep,name=warnings,proto3" json:"warnings,omitempty"`
+	// What was found, in English sentences for people, the first of which says
+	// what the model predicts. Each number is one of this answer, rounded. A method
+	// has none where a warning says that its numbers cannot be relied on. Their
+	// words may change with any version.
+	Summary       []string `protobuf:"bytes,5,rep,name=summary,proto3" json:"summary,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -663,6 +668,13 @@ func (x *ExplainResponse) GetReceipt() *Receipt {
 func (x *ExplainResponse) GetWarnings() []*Warning {
 	if x != nil {
 		return x.Warnings
+	}
+	return nil
+}
+
+func (x *ExplainResponse) GetSummary() []string {
+	if x != nil {
+		return x.Summary
 	}
 	return nil
 }
@@ -2654,12 +2666,13 @@ const file_onnxplain_v1_explanation_service_proto_rawDesc = "" +
 	"\x0ffeature_vectors\x18\x06 \x01(\v2#.onnxplain.v1.FeatureVectorsOptionsH\x00R\x0efeatureVectors\x12/\n" +
 	"\x04firm\x18\a \x01(\v2\x19.onnxplain.v1.FirmOptionsH\x00R\x04firm\x122\n" +
 	"\x05swarm\x18\b \x01(\v2\x1a.onnxplain.v1.SwarmOptionsH\x00R\x05swarmB\b\n" +
-	"\x06method\"\xea\x01\n" +
+	"\x06method\"\x84\x02\n" +
 	"\x0fExplainResponse\x12=\n" +
 	"\fexplanations\x18\x01 \x03(\v2\x19.onnxplain.v1.ExplanationR\fexplanations\x124\n" +
 	"\x05model\x18\x02 \x01(\v2\x1e.onnxplain.v1.ModelDescriptionR\x05model\x12/\n" +
 	"\areceipt\x18\x03 \x01(\v2\x15.onnxplain.v1.ReceiptR\areceipt\x121\n" +
-	"\bwarnings\x18\x04 \x03(\v2\x15.onnxplain.v1.WarningR\bwarnings\"\xea\x06\n" +
+	"\bwarnings\x18\x04 \x03(\v2\x15.onnxplain.v1.WarningR\bwarnings\x12\x18\n" +
+	"\asummary\x18\x05 \x03(\tR\asummary\"\xea\x06\n" +
 	"\vExplanation\x12F\n" +
 	"\finteractions\x18\x01 \x01(\v2 .onnxplain.v1.InteractionsResultH\x00R\finteractions\x12V\n" +
 	"\x12partial_dependence\x18\x02 \x01(\v2%.onnxplain.v1.PartialDependenceResultH\x00R\x11partialDependence\x12\x84\x01\n" +

@@ -256,7 +256,7 @@ def take_sample(
 
 
 def rows_drawn(counts: Sequence[tuple[str, int]], n_rows: int, seed: int) -> tuple[Note, ...]:
-    """Tell how many rows each method drew, if any drew fewer than the table has.
+    """Tell how many rows each method drew that drew fewer than the table has.
 
     Parameters
     ----------
@@ -265,8 +265,9 @@ def rows_drawn(counts: Sequence[tuple[str, int]], n_rows: int, seed: int) -> tup
     """
     names_by_count: dict[int, dict[str, None]] = {}
     for name, count in counts:
-        names_by_count.setdefault(count, {})[name] = None
-    if min(names_by_count, default=n_rows) >= n_rows:
+        if count < n_rows:
+            names_by_count.setdefault(count, {})[name] = None
+    if not names_by_count:
         return ()
     (smallest, names), *larger = sorted(names_by_count.items())
     parts = [f"{smallest:,} of {n_rows:,} rows were drawn for {enumerate_words([*names])}"]

@@ -117,6 +117,7 @@ def _reserve(request: BoundRequest, cost: int) -> None:
 
 def _overview(request: BoundRequest) -> Answer:
     """Explain by the methods of an overview, the curves last: they depend on the other results."""
+    from onnxplain_server.explain.planning.correlations import notes_of_overview
     from onnxplain_server.explain.planning.overview import most_important, plan_overview
 
     request.require_model()
@@ -139,6 +140,7 @@ def _overview(request: BoundRequest) -> Answer:
     methods = tuple((method_of(part.options).name, part.row_count) for part in parts)
     answer = _answer(request, prepared, results)
     notes = (*answer.notes, *unclear, *plan.notes(parts, has_target=has_target))
+    notes += notes_of_overview(request, results)
     return replace(answer, notes=notes, overview_methods=methods)
 
 

@@ -32,7 +32,7 @@ def plots(views: Sequence[View], samples: dict[str, Array]) -> tuple[Plot, ...]:
     curves = [view for view in curves if _spans(view)]
     if len(curves) < 2 or not all(view.common_scale for view in curves):
         return ()
-    widest = sorted(curves, key=lambda view: -max(_spans(view)))[:_MAX_PANELS]
+    widest = _widest(curves, _MAX_PANELS)
     values = np.concatenate([piece.values for view in widest for piece in view.pieces])
     legend = Legend("output", _outputs(widest), ())
     axes = [axis_of(view, 0, samples, _MAX_POINTS, _MAX_CATEGORIES) for view in widest]
@@ -108,9 +108,16 @@ def _of_output(views: Sequence[View]) -> str:
     return f" of {shorten(outputs[0])}" if len(outputs) == 1 else ""
 
 
+def _widest(views: Sequence[View], count: int) -> list[View]:
+    """Return the curves with the widest ranges, in the order of the page's other plots."""
+    widest = sorted(views, key=lambda view: -max(_spans(view)))[:count]
+    return [view for view in views if any(view is one for one in widest)]
+
+
 def _finding(views: Sequence[View]) -> str:
-    """Name the curves with the widest ranges, which also come first."""
-    moved = [view for view in views if not all(is_flat(piece.values) for piece in view.pieces)]
+    """Name the curves with the widest ranges."""
+    ranked = sorted(views, key=lambda view: -max(_spans(view)))
+    moved = [view for view in ranked if not all(is_flat(piece.values) for piece in view.pieces)]
     if not moved:
         return "The average prediction stays the same over each of them"
     names = [*short_names((view.features[0] for view in moved[:3]), 30).values()]

@@ -38,6 +38,10 @@ _REMARKS = frozenset({
 """Warnings that tell how an answer was made; all others tell what may be wrong with it."""
 
 
+TOLD = "CORRELATED_FEATURES"
+"""Warning whose message is a sentence of the summary."""
+
+
 class Caution(NamedTuple):
     """A warning: its stable code, and a message."""
 
@@ -60,7 +64,8 @@ def warnings(answer: ExplainResponse) -> list[Caution]:
 
 def troubles(answer: ExplainResponse) -> list[Caution]:
     """Return the warnings that tell what may be wrong with the answer."""
-    return [caution for caution in warnings(answer) if caution.code not in _REMARKS]
+    told = {*_REMARKS, TOLD}
+    return [caution for caution in warnings(answer) if caution.code not in told]
 
 
 def remarks(answer: ExplainResponse) -> list[Caution]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from onnxplain.v1.average_loss_pb2 import AverageLossOptions, AverageLossResult
@@ -15,9 +17,37 @@ from onnxplain_server.core.arrays import Vector
 from onnxplain_server.methods.losses import Loss
 from onnxplain_server.plots.elements import loss_names
 from onnxplain_server.plots.elements.labels import clean, distinguish
-from onnxplain_server.plots.elements.naming import in_units_of
+from onnxplain_server.plots.elements.naming import TOTAL, in_units_of
 from onnxplain_server.plots.elements.number_formats import spell_beside, spell_whole
 from onnxplain_server.report.finding import Finding, Heading, if_several, joined, truncate
+
+ROOT = "root mean squared error"
+
+
+@dataclass(frozen=True, slots=True)
+class RootLosses:
+    """Root mean squared errors of one output, in its unit: before shuffling, and all together."""
+
+    before: float
+    all: Vector
+
+    def shuffled(self, increase: float) -> float:
+        """Return the root after the squared error has increased."""
+        return math.sqrt(max(self.before**2 + increase, 0.0))
+
+
+def root_losses(
+    result: PermutationImportanceResult, options: PermutationImportanceOptions
+) -> RootLosses | None:
+    """Return the roots of squared errors; None of other losses, of several outputs, of classes."""
+    is_one = len(result.output_names) == 1 and list(result.output_names) != [TOTAL]
+    is_squared = loss_of(options) is Loss.SQUARED_ERROR and not options.one_hot_target
+    if not is_one or not is_squared or options.normalize:
+        return None
+    losses = result.baseline_losses[0] + np.array([0.0, *(i.values[0] for i in result.importances)])
+    if not np.isfinite(losses).all():
+        return None
+    return RootLosses(math.sqrt(losses[0]), np.sqrt(np.maximum(losses, 0.0)))
 
 
 def of_permutation_importance(
@@ -29,12 +59,14 @@ def of_permutation_importance(
     ranked = sorted(result.importances, key=lambda i: -_strength(i.values))
     shown, left_out = truncate(ranked, len(outputs), "weaker ones")
     values = np.array([importance.values for importance in shown])
+    roots = root_losses(result, options)
     rows = [
         (
             joined(importance.features, " + "),
             *if_several(outputs, output),
             spell_beside(importance.values[column], values),
             spell_beside(importance.standard_errors[column], values),
+            *([spell_beside(roots.shuffled(importance.values[0]), roots.all)] if roots else []),
         )
         for importance in shown
         for column, output in enumerate(outputs)
@@ -47,6 +79,7 @@ def of_permutation_importance(
         *if_several(outputs, Heading("output")),
         Heading(f"{'fall' if loss_names.is_score(loss) else 'increase'} ({scale})", is_number=True),
         Heading("± standard error", is_number=True),
+        *([Heading(f"{ROOT} then ({_root_unit(outputs)})", is_number=True)] if roots else []),
     )
     yield Finding(
         "Permutation importance",
@@ -57,7 +90,7 @@ def of_permutation_importance(
         tuple(rows),
         left_out,
     )
-    yield _baseline(result, loss)
+    yield _baseline(result, loss, roots)
 
 
 def of_average_loss(result: AverageLossResult, options: AverageLossOptions) -> Iterator[Finding]:
@@ -97,15 +130,22 @@ def of_average_loss(result: AverageLossResult, options: AverageLossOptions) -> I
     )
 
 
-def _baseline(result: PermutationImportanceResult, loss: Loss | str) -> Finding:
+def _baseline(
+    result: PermutationImportanceResult, loss: Loss | str, roots: RootLosses | None
+) -> Finding:
     outputs = distinguish(result.output_names)
     losses: Vector = np.array(result.baseline_losses)
     columns = (
         *if_several(outputs, Heading("output")),
         Heading(_column(loss, outputs), is_number=True),
+        *([Heading(f"{ROOT} ({_root_unit(outputs)})", is_number=True)] if roots else []),
     )
     rows = [
-        (*if_several(outputs, output), spell_beside(value, losses))
+        (
+            *if_several(outputs, output),
+            spell_beside(value, losses),
+            *([spell_beside(roots.before, roots.all)] if roots else []),
+        )
         for output, value in zip(outputs, losses, strict=True)
     ]
     shown, left_out = truncate(rows, 1, "further outputs")
@@ -122,6 +162,10 @@ def _baseline(result: PermutationImportanceResult, loss: Loss | str) -> Finding:
 def _column(loss: Loss | str, outputs: Sequence[str]) -> str:
     unit = in_units_of(loss_names.unit(loss), outputs)
     return f"{'score' if loss_names.is_score(loss) else 'average'} ({unit})"
+
+
+def _root_unit(outputs: Sequence[str]) -> str:
+    return in_units_of(loss_names.unit(Loss.ABSOLUTE_ERROR), outputs)
 
 
 def _strength(values: Sequence[float]) -> float:

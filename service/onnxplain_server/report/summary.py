@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 
 from onnxplain.v1.explanation_service_pb2 import ExplainResponse, Explanation
+from onnxplain.v1.model_pb2 import ModelDescription
 
 from onnxplain_server.plots.elements.labels import clean, enumerate_words
-from onnxplain_server.report import facts
+from onnxplain_server.report import facts, key_figures
 from onnxplain_server.report.registry import of_method
 from onnxplain_server.report.sentences import effects, losses, vectors
 from onnxplain_server.report.sentences.words import outputs_in_words
@@ -37,7 +38,6 @@ _EVERYTHING = frozenset({"INCONSISTENT_MODEL", "LABELS_ONLY"})
 """Warnings under which nothing is said at all."""
 
 _SENTENCES: Mapping[str, Callable[[Explanation], Iterator[str]]] = MappingProxyType({
-    "interactions": effects.of_interactions,
     "individual_conditional_expectation": effects.of_individual,
     "permutation_importance": losses.of_permutation_importance,
     "average_loss": losses.of_average_loss,
@@ -61,8 +61,12 @@ def of_answer(answer: ExplainResponse) -> list[str]:
             sentences.append(f"{title}: not summed up, because of {_warnings(stops)}.")
         elif method == "partial_dependence":
             sentences += effects.of_partial_dependence(explanation, _most_important(answer, codes))
+        elif method == "interactions":
+            sentences += effects.of_interactions(explanation, is_linear=_is_linear(answer))
         elif method in _SENTENCES:
             sentences += _SENTENCES[method](explanation)
+            sentences[-1:] = _on_fewer_rows(answer, explanation, sentences[-1:])
+    sentences += [c.message for c in facts.warnings(answer) if c.code == facts.TOLD]
     return list(dict.fromkeys(sentences))
 
 
@@ -78,6 +82,27 @@ def _most_important(answer: ExplainResponse, codes: set[str]) -> str:
         if found and (name := most(found[0])):
             return name
     return ""
+
+
+def _is_linear(answer: ExplainResponse) -> bool:
+    """Tell whether the outputs are a link of a sum over features: a linear map and no trees."""
+    model = answer.model
+    has_trees = any(name.rpartition(":")[2].startswith("TreeEnsemble") for name in model.operators)
+    has_link = ModelDescription.MARGIN in model.scales
+    return has_link and not has_trees and not answer.receipt.prediction
+
+
+def _on_fewer_rows(
+    answer: ExplainResponse, explanation: Explanation, sentences: list[str]
+) -> list[str]:
+    """Say that the loss before shuffling is of fewer rows than the loss that is told beside it."""
+    if not explanation.HasField("permutation_importance"):
+        return sentences
+    counts = [e.rows.used_row_count for e in answer.explanations if key_figures.is_of_all_rows(e)]
+    own = explanation.rows.used_row_count
+    if own >= max(counts, default=0):
+        return sentences
+    return [f"{text[:-1]} ({own:,} of the rows)." for text in sentences]
 
 
 def _warnings(codes: list[str]) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from onnxplain.v1.swarm_pb2 import SwarmEffect, SwarmOptions, SwarmResult
 
+from onnxplain_server.core.number_texts import share_text, text_within
 from onnxplain_server.plots.elements.labels import clean
 from onnxplain_server.plots.elements.number_formats import spell_whole
 from onnxplain_server.report.finding import Finding, Heading, truncate
@@ -31,7 +32,7 @@ def _effects(result: SwarmResult, options: SwarmOptions) -> Finding:
         *((Heading("class"),) if result.class_names else ()),
         Heading("feature"),
         Heading(f"importance ({_unit(options)})", is_number=True),
-        Heading(f"best weight (0–{options.weight_limit:.4g})", is_number=True),
+        Heading(f"most harmful weight (0–{options.weight_limit:.4g})", is_number=True),
         Heading("rows moved out of the data", is_number=True),
         Heading(measured, is_number=True),
         Heading("holds from–to" if options.search == SwarmOptions.EXACT else "searches that agree"),
@@ -40,8 +41,8 @@ def _effects(result: SwarmResult, options: SwarmOptions) -> Finding:
     shown, left_out = truncate(effects, 1, "less important ones")
     rows = tuple(_row(result, effect, by_row=by_row) for effect in shown)
     note = (
-        f"{measured} before: {weight_text(result.baseline_score)}; best weight: "
-        f"{_factor(options)} that does most harm, closest to no change; importance is in "
+        f"{measured} before: {score_text(result.baseline_score)}; most harmful weight: "
+        f"{_factor(options)}, closest to no change; importance is in "
         f"{_range(options)}"
     )
     limit = (
@@ -71,10 +72,10 @@ def _row(result: SwarmResult, effect: SwarmEffect, *, by_row: bool) -> tuple[str
         *((str(effect.row_index),) if by_row else ()),
         *((clean(effect.class_name),) if result.class_names else ()),
         clean(effect.feature),
-        weight_text(effect.importance),
-        weight_text(effect.best_weight),
-        f"{effect.reach.outside_share:.0%}",
-        weight_text(effect.best_score),
+        score_text(effect.importance),
+        best_weight_text(effect),
+        share_text(effect.reach.outside_share),
+        score_text(effect.best_score),
         _basis(effect),
         _taken_for(result, effect),
     )
@@ -84,11 +85,21 @@ def _basis(effect: SwarmEffect) -> str:
     """Return the agreement of searches, or the range in which an exact optimum holds."""
     if effect.HasField("agreement"):
         return f"{effect.agreement:.0%}"
-    return f"{weight_text(effect.optimum.low)}–{weight_text(effect.optimum.high)}"
+    low, high = effect.optimum.low, effect.optimum.high
+    return f"{text_within(low, low, high)}–{text_within(high, low, high)}"
+
+
+def best_weight_text(effect: SwarmEffect) -> str:
+    """Write the most harmful weight, such that the text has the same score."""
+    weight, optimum = effect.best_weight, effect.optimum
+    if not math.isfinite(weight):
+        return _NONE
+    is_range = effect.HasField("optimum")
+    return text_within(weight, optimum.low, optimum.high) if is_range else text_within(weight)
 
 
 def _taken_for(result: SwarmResult, effect: SwarmEffect) -> str:
-    """Return the other class that most rows are predicted as at the best weight."""
+    """Return the other class that most rows are predicted as at the most harmful weight."""
     count = len(result.class_names)
     if not count or not effect.importance:
         return _NONE
@@ -113,7 +124,7 @@ def _importances(result: SwarmResult, options: SwarmOptions) -> Finding:
         Heading("relative to each class's largest", is_number=True),
     )
     rows = tuple(
-        (clean(e.feature), weight_text(e.value), weight_text(e.relative_value)) for e in shown
+        (clean(e.feature), score_text(e.value), score_text(e.relative_value)) for e in shown
     )
     note = "sums over classes"
     limit = "sums hide that a feature may matter to one class only"
@@ -133,14 +144,14 @@ def _similarities(result: SwarmResult) -> Finding:
     )
     shown, left_out = truncate(ranked, 1, "weaker ones")
     columns = (Heading("class"), Heading("taken for"), Heading("similarity", is_number=True))
-    rows = tuple((source, target, weight_text(value)) for value, source, target in shown)
+    rows = tuple((source, target, score_text(value)) for value, source, target in shown)
     note = "share of the rows, over all weights and features, weights near 0 counting most"
     limit = "of all rows of a class moved at once, however far"
     return Finding("Classes taken for each other", note, limit, columns, rows, left_out)
 
 
-def weight_text(value: float) -> str:
-    """Write a weight or a score to four digits, or to whole units."""
+def score_text(value: float) -> str:
+    """Write a score, a loss or an importance to four digits, or to whole units."""
     if not math.isfinite(value):
         return _NONE
     return spell_whole(value) if abs(value) >= 1e4 else f"{value:.4g}".replace("-", "−")

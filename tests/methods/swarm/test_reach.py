@@ -1,7 +1,8 @@
 """Reach of a weight: moved values outside the observed range."""
 
 import numpy as np
-from onnxplain_server.methods.swarm.reach import Reach, extrapolation, reach
+from onnxplain_server.methods.swarm.perturbation import Move
+from onnxplain_server.methods.swarm.reach import Reach, extrapolation, reach, weights_inside
 
 
 def test_the_share_outside_is_that_of_weights() -> None:
@@ -33,14 +34,22 @@ def test_the_warning_tells_the_largest_share() -> None:
         Reach(0, 1, 0, high, share) for high, share in ((1, 0), (2, 0.1), (9.83, 0.9))
     )
 
-    (note,) = extrapolation([("a", 1.0, inside), ("b", 2.0, some), ("c", 9.83, most)])
+    (note,) = extrapolation([("a", "1", inside), ("b", "2", some), ("c", "9.83", most)])
 
     assert note.code == "EXTRAPOLATES"
-    assert note.message.startswith("2 of the 3 best weights")
+    assert note.message.startswith("2 of the 3 most harmful weights")
     assert "c with weight 9.83: 90% of those moved" in note.message
     assert "0 to 1 in the table become 0 to 9.83" in note.message
 
 
 def test_values_within_the_range_need_no_warning() -> None:
-    assert extrapolation([("a", 1.0, Reach(0, 1, 0, 1, 0))]) == []
+    assert extrapolation([("a", "1", Reach(0, 1, 0, 1, 0))]) == []
     assert extrapolation([]) == []
+
+
+def test_weights_inside_keep_every_row_in_the_data() -> None:
+    """2 w - 1 and -3 w + 4, in [-2, 5], stay there for w from -1/2 to 2: from 0 on."""
+    move = Move(np.array([2.0, -3.0, np.nan]), np.array([-1.0, 4.0, 0.0]), np.dtype(np.float64))
+
+    assert weights_inside(np.array([-2.0, 5.0]), move, 1.0) == (0.0, 2.0)
+    assert weights_inside(np.array([-0.5, 2.5]), move, 1.0) == (0.5, 1.5)

@@ -38,7 +38,9 @@ from onnxplain_server.plots.elements.number_formats import (
         pytest.param([2008, 2011], ["2008", "2011"], id="years have no separator"),
         pytest.param([413287.4, 95000.2], ["413,287", "95,000"], id="prices"),
         pytest.param([-2e-7, 3e-7], ["−2e−7", "3e−7"], id="tiny"),
-        pytest.param([1e12, 3e12], ["1e+12", "3e+12"], id="huge"),
+        pytest.param([2.5e-5, 0.0], ["0.000025", "0"], id="small"),
+        pytest.param([1.70126e10, 0.0], ["17,010,000,000", "0"], id="large"),
+        pytest.param([1e15, 3e15], ["1e+15", "3e+15"], id="huge"),
         pytest.param([5.0, 5.0], ["5", "5"], id="constant"),
         pytest.param([-0.0, 10.0], ["0", "10"], id="no negative zero"),
     ],
@@ -61,6 +63,7 @@ def test_numbers_on_a_scale_show_a_hundredth_of_their_span(
         (0.0, "0"),
         (0.000812, "0.000812"),
         (-1.5, "−1.5"),
+        (1.70126e10, "17,000,000,000"),
     ],
 )
 def test_numbers_by_themselves_have_three_digits_or_whole_units_and_no_exponent(
@@ -69,7 +72,9 @@ def test_numbers_by_themselves_have_three_digits_or_whole_units_and_no_exponent(
     assert spell(value, share_format(np.array([value, 1.0]))) == written
 
 
-@pytest.mark.parametrize("value", [0.0640123, 12345.6, 0.99999, 0.0, -1.5, 0.005, 7.25e8])
+@pytest.mark.parametrize(
+    "value", [0.0640123, 12345.6, 0.99999, 0.0, -1.5, 0.005, 7.25e8, 1.70126e10, 2.345e-5]
+)
 def test_words_write_numbers_as_the_picture_does(value: float) -> None:
     """Vega's own d3 formats agree."""
     values = np.array([value, value / 2, 1.0])

@@ -1,4 +1,4 @@
-"""Overview of an answer: warnings, the first plots of each method, and a receipt in one line."""
+"""Overview of an answer: sentences, warnings, first plots of each method, a receipt in one line."""
 
 from __future__ import annotations
 
@@ -49,27 +49,44 @@ class Shown(Protocol):
     def _repr_html_(self) -> str: ...
 
 
-def overview(sections: Sequence[tuple[str, Shown]], warnings: Sequence[Any], receipt: Any) -> str:
-    """Return a fragment: a headline and few plots for each method, or its table without plots.
+class Answer(Protocol):
+    """What an answer tells beside its results."""
+
+    @property
+    def summary(self) -> Sequence[str]: ...
+    @property
+    def warnings(self) -> Sequence[Any]: ...
+    @property
+    def receipt(self) -> Any: ...
+
+
+def overview(sections: Sequence[tuple[str, Shown]], answer: Answer) -> str:
+    """Return a fragment: sentences, and for each method few plots, or its table without plots.
 
     Parameters
     ----------
     sections : sequence of (str, result)
         Title and result of each method.
-    warnings, receipt
-        Of the answer.
+    answer : Answer
+        Of the results.
     """
     parts = [_section(title, result, _PLOT_COUNT) for title, result in sections]
-    return "\n".join([*_warnings(warnings), *parts, _receipt(receipt)])
+    return "\n".join([*_head(answer), *parts, _receipt(answer.receipt)])
 
 
-def page(
-    sections: Sequence[tuple[str, Shown]], warnings: Sequence[Any], receipt: Any, title: str
-) -> str:
+def page(title: str, sections: Sequence[tuple[str, Shown]], answer: Answer) -> str:
     """Return a page with all plots and tables, which are drawn as in a notebook."""
     parts = [_section(name, r, len(r.plots)) + _table(r) for name, r in sections]
-    body = "\n".join([*_warnings(warnings), *parts, _receipt(receipt)])
+    body = "\n".join([*_head(answer), *parts, _receipt(answer.receipt)])
     return _PAGE.format(title=escape(title), body=body)
+
+
+def _head(answer: Answer) -> list[str]:
+    """Write the sentences of the summary, the first as a headline, and warnings."""
+    first, *others = answer.summary or [""]
+    listed = "".join(f"<li>{escape(sentence)}</li>" for sentence in others)
+    sentences = [f"<p><b>{escape(first)}</b></p>"] if first else []
+    return [*sentences, *([f"<ul>{listed}</ul>"] if listed else []), *_warnings(answer.warnings)]
 
 
 def _warnings(warnings: Sequence[Any]) -> list[str]:

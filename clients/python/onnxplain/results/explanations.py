@@ -99,6 +99,17 @@ class Explanations(ResultsByMethod, Sequence[Result]):
         return Receipt.from_message(self.message.receipt)
 
     @property
+    def summary(self) -> tuple[str, ...]:
+        """What was found, in sentences; empty from servers that do not tell it.
+
+        Examples
+        --------
+        >>> explanation.summary[0]
+        'model.onnx predicts price; it is explained on 500 rows.'
+        """
+        return tuple(self.message.summary)
+
+    @property
     def warnings(self) -> tuple[provenance.Warning, ...]:
         """Warnings about the numbers."""
         return tuple(provenance.Warning.from_message(w) for w in self.message.warnings)
@@ -148,13 +159,13 @@ class Explanations(ResultsByMethod, Sequence[Result]):
         else:
             name = self.message.receipt.model_name
             title = f"Explanation of {name}" if name else "Explanation"
-            page = overview.page(self._sections(), self.warnings, self.receipt, title)
+            page = overview.page(title, self._sections(), self)
         if path is not None:
             Path(path).write_text(page, encoding="utf-8")
         return page
 
     def _repr_html_(self) -> str:
-        return overview.overview(self._sections(), self.warnings, self.receipt)
+        return overview.overview(self._sections(), self)
 
     def _sections(self) -> list[tuple[str, Result]]:
         """Return each result with a title: its method, in words."""

@@ -102,16 +102,18 @@ class MethodOptions(_message.Message):
     def __init__(self, interactions: _Optional[_Union[_interactions_pb2.InteractionsOptions, _Mapping]] = ..., partial_dependence: _Optional[_Union[_partial_dependence_pb2.PartialDependenceOptions, _Mapping]] = ..., individual_conditional_expectation: _Optional[_Union[_individual_conditional_expectation_pb2.IndividualConditionalExpectationOptions, _Mapping]] = ..., permutation_importance: _Optional[_Union[_permutation_importance_pb2.PermutationImportanceOptions, _Mapping]] = ..., average_loss: _Optional[_Union[_average_loss_pb2.AverageLossOptions, _Mapping]] = ..., feature_vectors: _Optional[_Union[_feature_vectors_pb2.FeatureVectorsOptions, _Mapping]] = ..., firm: _Optional[_Union[_firm_pb2.FirmOptions, _Mapping]] = ..., swarm: _Optional[_Union[_swarm_pb2.SwarmOptions, _Mapping]] = ...) -> None: ...
 
 class ExplainResponse(_message.Message):
-    __slots__ = ("explanations", "model", "receipt", "warnings")
+    __slots__ = ("explanations", "model", "receipt", "warnings", "summary")
     EXPLANATIONS_FIELD_NUMBER: _ClassVar[int]
     MODEL_FIELD_NUMBER: _ClassVar[int]
     RECEIPT_FIELD_NUMBER: _ClassVar[int]
     WARNINGS_FIELD_NUMBER: _ClassVar[int]
+    SUMMARY_FIELD_NUMBER: _ClassVar[int]
     explanations: _containers.RepeatedCompositeFieldContainer[Explanation]
     model: _model_pb2.ModelDescription
     receipt: Receipt
     warnings: _containers.RepeatedCompositeFieldContainer[Warning]
-    def __init__(self, explanations: _Optional[_Iterable[_Union[Explanation, _Mapping]]] = ..., model: _Optional[_Union[_model_pb2.ModelDescription, _Mapping]] = ..., receipt: _Optional[_Union[Receipt, _Mapping]] = ..., warnings: _Optional[_Iterable[_Union[Warning, _Mapping]]] = ...) -> None: ...
+    summary: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, explanations: _Optional[_Iterable[_Union[Explanation, _Mapping]]] = ..., model: _Optional[_Union[_model_pb2.ModelDescription, _Mapping]] = ..., receipt: _Optional[_Union[Receipt, _Mapping]] = ..., warnings: _Optional[_Iterable[_Union[Warning, _Mapping]]] = ..., summary: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class Explanation(_message.Message):
     __slots__ = ("interactions", "partial_dependence", "individual_conditional_expectation", "permutation_importance", "average_loss", "feature_vectors", "firm", "swarm", "plots", "options", "rows", "class_pairings")

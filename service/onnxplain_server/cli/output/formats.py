@@ -42,7 +42,7 @@ class PlotFormat(Enum):
 
 DEFAULT_OUTPUT = "Output format.  [default: table in a terminal; json in a pipe or a file]"
 DEFAULT_FILE_OUTPUT = (
-    "Output format.  [default: table in a terminal; html in a file of that ending; else json]"
+    "Output format.  [default: overview in a terminal; html in a file of that ending; else json]"
 )
 
 _Form = TypeVar("_Form", bound=Enum)

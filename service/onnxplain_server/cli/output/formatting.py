@@ -23,13 +23,17 @@ def formatted(
     ----------
     answer : ExplainResponse
     output : Output or None
-        None: tables in a terminal, JSON elsewhere.
+        None: an overview in a terminal, JSON elsewhere.
     model_name : str
         Shown in the HTML page.
     to_terminal : bool
         Whether tables have the colors and the width of the terminal.
     """
-    match output or (Output.TABLE if to_terminal else Output.JSON):
+    if output is None and to_terminal:
+        from onnxplain_server.cli.output import overview
+
+        return overview.of_response(answer, to_terminal=True).encode()
+    match output or Output.JSON:
         case Output.JSON:
             text = canonical.encode(answer, indent=2) + "\n"
         case Output.TABLE:

@@ -14,7 +14,7 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from onnxplain_server.plots.elements.labels import clean
+from onnxplain_server.cli.output.table_layout import fitted
 from onnxplain_server.report import facts, registry, summary
 from onnxplain_server.report.finding import Finding
 from onnxplain_server.report.output_names import with_output_names
@@ -29,10 +29,7 @@ _RECEIPT_FACT_COUNT = 4
 def of_response(answer: ExplainResponse, *, to_terminal: bool) -> str:
     """Format summary, warnings, findings and receipt."""
     answer = with_output_names(answer)
-    parts: list[RenderableType] = [*_listed(summary.of_answer(answer)), Text()]
-    parts += [
-        Text(f"Warning: {clean(w.message)} ({w.code})", "yellow") for w in facts.warnings(answer)
-    ]
+    parts = head(answer)
     for explanation, findings in zip(
         answer.explanations, registry.of_explanations(answer.explanations), strict=True
     ):
@@ -41,9 +38,23 @@ def of_response(answer: ExplainResponse, *, to_terminal: bool) -> str:
             parts.append(Text(f"{facts.title(explanation)}: {rows}", "dim"))
         for finding in findings:
             parts += _finding(finding)
-    receipt = facts.receipt(answer.receipt)[:_RECEIPT_FACT_COUNT]
-    parts.append(Text(" · ".join(f"{name}: {value}" for name, value in receipt), "dim"))
+    parts.append(receipt_line(answer))
     return rendered(parts, to_terminal=to_terminal)
+
+
+def head(answer: ExplainResponse) -> list[RenderableType]:
+    """Write summary and warnings of an answer whose outputs have their names for reports."""
+    warnings = [
+        Text(f"Warning: {w.message} ({w.code})", "yellow")
+        for w in [*facts.troubles(answer), *facts.remarks(answer)]
+    ]
+    return [*_listed(summary.of_answer(answer)), Text(), *warnings]
+
+
+def receipt_line(answer: ExplainResponse) -> Text:
+    """Write the facts of the receipt that a person may want."""
+    receipt = facts.receipt(answer.receipt)[:_RECEIPT_FACT_COUNT]
+    return Text(" · ".join(f"{name}: {value}" for name, value in receipt), "dim")
 
 
 def _listed(sentences: list[str]) -> list[RenderableType]:
@@ -114,14 +125,15 @@ def _finding(finding: Finding) -> list[RenderableType]:
         Text(finding.title, "bold"),
         Text(finding.note, "dim"),
         Text(f"Limit: {finding.limit}", "dim"),
-        _table(finding),
+        table_of(finding),
     ]
     if finding.left_out:
         parts += [Text(finding.left_out, "dim"), Text()]
     return parts
 
 
-def _table(finding: Finding) -> Table:
+def table_of(finding: Finding) -> Table:
+    """Make the table of a finding."""
     table = Table(box=box.SIMPLE_HEAD)
     for column in finding.columns:
         table.add_column(
@@ -137,9 +149,13 @@ def rendered(parts: list[RenderableType], *, to_terminal: bool) -> str:
     width = None if to_terminal else _PLAIN_WIDTH
     console = Console(file=io.StringIO(), force_terminal=to_terminal, width=width)
     for part in parts:
-        needed = _whole_width(part) if isinstance(part, Table) and not to_terminal else 0
-        console.width = max(width or console.width, needed)
+        if isinstance(part, Table):
+            if to_terminal:
+                part = fitted(part, console.width)  # noqa: PLW2901 - the same table
+            else:
+                console.width = max(_PLAIN_WIDTH, _whole_width(part))
         console.print(part)
+        console.width = width or console.width
     text: str = console.file.getvalue()  # type: ignore[attr-defined] # the StringIO above
     return text
 

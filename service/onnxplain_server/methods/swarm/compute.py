@@ -18,7 +18,7 @@ from onnxplain_server.methods.swarm.options import Options, Search
 from onnxplain_server.methods.swarm.perturbation import Move, moves, widest
 from onnxplain_server.methods.swarm.predicting import MovedRowPredictor
 from onnxplain_server.methods.swarm.prediction_memo import PredictionMemo
-from onnxplain_server.methods.swarm.reach import extrapolation, reach
+from onnxplain_server.methods.swarm.reach import extrapolation, reach, weights_inside
 from onnxplain_server.methods.swarm.result import Effect, Result, histogram
 from onnxplain_server.methods.swarm.scoring import GroundTruth
 from onnxplain_server.methods.swarm.searching import (
@@ -230,7 +230,8 @@ def _effects(  # noqa: PLR0917 - as the searches, and their results
     for i, (position, result) in enumerate(zip(positions, results, strict=True)):
         scores, shares = result.curve.windows(_window_borders(options))
         column = background.features.columns[position]
-        moved = problem.move(options, position, cohort.rows, seed).at(result.best_weight)
+        move = problem.move(options, position, cohort.rows, seed)
+        moved = move.at(result.best_weight)
         effects.append(
             Effect(
                 cohort.name,
@@ -244,6 +245,7 @@ def _effects(  # noqa: PLR0917 - as the searches, and their results
                 result.curve.similarities(limit),
                 histogram(column[cohort.rows], background.weights[cohort.rows], background.unit),
                 reach(column, moved, cohort.truth.weights),
+                weights_inside(column, move, options.motion.perturbation.neutral),
             )
         )
     return effects
@@ -264,7 +266,7 @@ def _result_notes(
     damaging = [
         (
             f"{effect.feature} of {effect.class_name}" if effect.class_name else effect.feature,
-            effect.search_result.best_weight,
+            effect.search_result.best_weight_text,
             effect.reach,
         )
         for row in effects

@@ -9,6 +9,8 @@ import numpy as np
 
 from onnxplain_server.core.arrays import Array, Vector
 from onnxplain_server.core.model import Note
+from onnxplain_server.core.number_texts import share_text
+from onnxplain_server.methods.swarm.perturbation import Move
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,31 +53,52 @@ def reach(observed: Array, moved: Array, weights: Vector) -> Reach:
     return Reach(low, high, *_ends(moved), share)
 
 
+def weights_inside(observed: Array, move: Move, neutral: float) -> tuple[float, float]:
+    """Return the first and last weight that move no row out of the observed range.
+
+    Parameters
+    ----------
+    observed : (n_rows,)
+        Values in all rows used, those of the moved rows among them.
+    neutral : float
+        Weight that changes nothing, and so moves none out.
+    """
+    low, high = _ends(observed)
+    moving = np.isfinite(move.base) & np.isfinite(move.slope) & (move.slope != 0)
+    slope, base = move.slope[moving], move.base[moving]
+    with np.errstate(over="ignore", invalid="ignore"):
+        ends = np.sort([(low - base) / slope, (high - base) / slope], axis=0)
+    first = max(0.0, float(np.max(ends[0], initial=0.0)))
+    return min(first, neutral), max(float(np.min(ends[1], initial=np.inf)), neutral)
+
+
 def _ends(values: Array) -> tuple[float, float]:
     present = values[~np.isnan(values)] if values.dtype.kind == "f" else values
     return (float(present.min()), float(present.max())) if len(present) else (np.nan, np.nan)
 
 
-def extrapolation(harmful: Sequence[tuple[str, float, Reach]]) -> list[Note]:
+def extrapolation(harmful: Sequence[tuple[str, str, Reach]]) -> list[Note]:
     """Warn of best weights that move values outside the observed range.
 
     Parameters
     ----------
-    harmful : sequence of (feature and class, best weight, reach)
+    harmful : sequence of (feature and class, text of the best weight, reach)
         Entries of the effects with damage.
     """
     outside = [effect for effect in harmful if effect[2].outside_share > 0]
     if not outside:
         return []
+    move = "moves" if len(outside) == 1 else "move"
     feature, weight, worst = max(outside, key=lambda effect: effect[2].outside_share)
     return [
         Note(
             "EXTRAPOLATES",
-            f"{len(outside):,} of the {len(harmful):,} best weights that do harm move values out "
-            f"of the observed range. Most rows leave it for {feature} with weight {weight:.4g}: "
-            f"{worst.outside_share:.0%} of those moved. Values of {worst.observed_low:.4g} to "
-            f"{worst.observed_high:.4g} in the table become {worst.moved_low:.4g} to "
-            f"{worst.moved_high:.4g}. There the result is a stress test of the model, and says "
+            f"{len(outside):,} of the {len(harmful):,} most harmful weights {move} values out "
+            f"of the observed range. Most rows leave it for {feature} with weight {weight}: "
+            f"{share_text(worst.outside_share)} of those moved. Values of "
+            f"{worst.observed_low:.4g} to {worst.observed_high:.4g} in the table become "
+            f"{worst.moved_low:.4g} to {worst.moved_high:.4g}. "
+            "There the result is a stress test of the model, and says "
             "nothing of rows that occur; a smaller weight_limit stays nearer.",
         )
     ]

@@ -37,6 +37,8 @@ class Effect:
     similarities : (n_classes,)
     reach : Reach
         Reach of the best weight.
+    inside : (float, float)
+        First and last weight that move no row out of the observed range.
     """
 
     class_name: str
@@ -50,6 +52,7 @@ class Effect:
     similarities: Vector
     values: Histogram
     reach: Reach
+    inside: tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from scipy.optimize import differential_evolution
 
 from onnxplain_server.core.arrays import Array, Matrix, Vector
+from onnxplain_server.core.number_texts import text_within
 from onnxplain_server.methods.swarm.cohorts import Cohort
 from onnxplain_server.methods.swarm.curve import ScoreCurve
 from onnxplain_server.methods.swarm.options import Motion, SearchSettings
@@ -59,6 +60,12 @@ class SearchResult:
     stable_optimum: Optimum | None = None
     agreement: float | None = None
     particle_weights: tuple[float, ...] = ()
+
+    @property
+    def best_weight_text(self) -> str:
+        """The best weight as a text that has the same score; by trial, the very one tried."""
+        ends = (self.optimum.low, self.optimum.high) if self.optimum else ()
+        return text_within(self.best_weight, *ends)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

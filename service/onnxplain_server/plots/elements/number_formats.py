@@ -12,6 +12,10 @@ from onnxplain_server.core.arrays import Array
 _LARGEST = 1e300
 NOT_SHOWN = f"Not shown, because not finite or beyond ±{_LARGEST:g}".replace("+", "")
 """Start of a remark that counts such numbers."""
+_SMALL, _LARGE = 1e-6, 1e15
+"""Sizes below and from which on numbers have an exponent."""
+_ROUNDED = 1e9
+"""Size from which on numbers are not written to whole units."""
 _DATA_DIGITS = 9
 _MOST_DIGITS = 17
 """That tell any two numbers of float64 apart."""
@@ -31,17 +35,18 @@ def drawable(values: Array) -> Array:
 def share_format(values: Array) -> str:
     """Choose a d3 format for separate numbers: three significant digits, or to whole units."""
     largest = _largest(values)
-    if largest != 0 and not 1e-4 <= largest < 1e9:
+    if largest != 0 and not _SMALL <= largest < _LARGE:
         return ".2~e"
-    digits = math.floor(math.log10(largest)) + 1 if largest else 0
-    return f",.{max(digits, 3)}~r"
+    return f",.{_share_digits(largest)}~r"
 
 
 def scale_format(values: Array) -> str:
     """Choose a d3 format for numbers on one scale: it resolves a hundredth of their span."""
     largest = _largest(values)
-    if largest != 0 and not 1e-4 <= largest < 1e9:
+    if largest != 0 and not _SMALL <= largest < _LARGE:
         return ".3~e"
+    if largest != 0 and not 1e-4 <= largest < _ROUNDED:
+        return ",.4~r"
     finite = values[np.isfinite(values)]
     span = float(np.ptp(finite)) if finite.size else 0.0
     decimals = 2 - math.floor(math.log10(span if span > 1e-9 * largest else largest or 1.0))
@@ -113,8 +118,8 @@ def spell_beside(value: float, others: Array) -> str:
 def spell_among(value: float, others: Array) -> str:
     """Format a number with three digits, or to whole units; with an exponent if others have one."""
     number_format = share_format(others)
-    digits = math.floor(math.log10(abs(value))) + 1 if value else 0
-    return spell(value, f",.{max(digits, 3)}~r" if number_format.endswith("r") else number_format)
+    is_rounded = not number_format.endswith("r") or _largest(others) >= _ROUNDED
+    return spell(value, number_format if is_rounded else f",.{_share_digits(abs(value))}~r")
 
 
 def spell_whole(value: float) -> str:
@@ -124,6 +129,11 @@ def spell_whole(value: float) -> str:
     is_whole = abs(value) >= 1e5 or value == round(value)
     text = f"{value:,.0f}" if is_whole and abs(value) < 1e15 else f"{value:,.6g}"
     return text.replace("-", "−")
+
+
+def _share_digits(size: float) -> int:
+    """Return the digits of a number: three, or to whole units where these are not too many."""
+    return 3 if not 0 < size < _ROUNDED else max(math.floor(math.log10(size)) + 1, 3)
 
 
 def _significant(value: float, digits: int) -> str:

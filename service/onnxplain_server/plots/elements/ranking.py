@@ -91,7 +91,9 @@ def finding(bars: Bars, *, by_magnitude: bool = False) -> str:
         told = [f"{names[at]} at {numbers[at]}" for at in leading[:3]]
         more = [f"{len(leading) - 3} more"] if len(leading) > 3 else []
         return f"no one stands out: {enumerate_words([*told, *more])}"
-    first, finite = leading[0], np.flatnonzero(np.isfinite(bars.values).all(axis=1)).tolist()
+    sizes = np.abs(sums) if by_magnitude else sums
+    is_told = np.isfinite(bars.values).all(axis=1) & (sizes > 0)
+    first, finite = leading[0], np.flatnonzero(is_told).tolist()
     others = [at for at in finite if at != first][:2]
     told = [
         f"{names[at]} at {numbers[at]}" if len(bars.outputs) == 1 else names[at] for at in others

@@ -13,7 +13,8 @@ from onnxplain_server.plots.elements.number_formats import data_number
 from onnxplain_server.plots.elements.style import AREA_SCHEME, Spec
 
 PANEL_WIDTH = 430
-BEST_COLOUR, NEUTRAL_COLOUR = "#d93025", "#9aa0a6"
+HARMFUL_COLOUR, NEUTRAL_COLOUR = "#d93025", "#9aa0a6"
+PALE = "Pale: weights that move rows out of the data"
 
 
 def measure(result: Result) -> str:
@@ -57,4 +58,20 @@ def weight_axis(result: Result, end: float, *, room: float = 1.0) -> Spec:
         "type": "quantitative",
         "scale": {"domain": [0, data_number(end * room)], "nice": False},
         "axis": {"title": title, "values": ticks, "grid": False, "format": ".3~r"},
+    }
+
+
+def outside_weights(result: Result, effect: Effect) -> list[tuple[float, float]]:
+    """Return the ranges of weights that move some row out of the data, up to the largest one."""
+    first, last = effect.inside
+    ranges = [(0.0, first), (last, result.motion.weight_limit)]
+    return [(low, high) for low, high in ranges if low < high]
+
+
+def pale(rows: Sequence[Spec], x: Spec, y: Spec) -> Spec:
+    """Draw a veil over ranges of weights, "low" to "high", at their places."""
+    return {
+        "data": {"values": list(rows)},
+        "mark": {"type": "rect", "color": "white", "opacity": 0.5, "clip": True},
+        "encoding": {"x": {"field": "low", **x}, "x2": {"field": "high"}, **y},
     }

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from onnxplain_server.core.number_texts import share_text
 from onnxplain_server.methods.swarm import Effect, Perturbation, Result
 from onnxplain_server.plots.claims.leaders import leaders
 from onnxplain_server.plots.elements.chart import Plot, finish
@@ -14,7 +15,13 @@ from onnxplain_server.plots.elements.naming import class_phrase
 from onnxplain_server.plots.elements.ranking import MOST_BARS
 from onnxplain_server.plots.elements.style import Spec
 from onnxplain_server.plots.swarm import panels, summary
-from onnxplain_server.plots.swarm.axes import largest_weight, measure, score_scale
+from onnxplain_server.plots.swarm.axes import (
+    PALE,
+    largest_weight,
+    measure,
+    outside_weights,
+    score_scale,
+)
 
 _HINT = "Click the right end of a feature's row to see it in detail, or to hide it."
 
@@ -43,35 +50,35 @@ def _finding(result: Result, strongest: Effect, effects: Sequence[Effect]) -> st
     harm = "does most harm" if len(alike) == 1 else "does harm, and no other feature more"
     return (
         f"{shorten(clean(strongest.feature))} {harm}: {measure(result)} "
-        f"{optimum.best_score:.3g} {_perturbation(result, optimum.best_weight)}"
+        f"{optimum.best_score:.3g} {_perturbation(result, optimum.best_weight_text)}"
     )
 
 
-def _perturbation(result: Result, weight: float) -> str:
+def _perturbation(result: Result, weight: str) -> str:
     """Describe the perturbation of values at a weight."""
     limit = f"of at most {result.motion.weight_limit:.4g}"
     if result.motion.perturbation is Perturbation.GAUSSIAN:
-        return f"with noise of {weight:.3g} standard deviations ({limit}) added"
-    return f"with values times {weight:.3g} ({limit})"
+        return f"with noise of {weight} standard deviations ({limit}) added"
+    return f"with values times {weight} ({limit})"
 
 
 def made_up(result: Result, effect: Effect) -> str:
-    """Return a remark that rows moved by the best weight are no real ones."""
-    weight = f"{effect.search_result.best_weight:.3g}"
+    """Return a remark that rows moved by the most harmful weight are no real ones."""
+    weight = effect.search_result.best_weight_text
     gaussian = result.motion.perturbation is Perturbation.GAUSSIAN
     moved = f"with noise of {weight} standard deviations" if gaussian else f"scaled by {weight}"
     return f"Rows {moved} are made up to test the model: they are no real persons or things"
 
 
 def extrapolation(effects: Sequence[Effect]) -> list[str]:
-    """Return a remark on rows that best weights move out of the data; none if there are none."""
+    """Return a remark on rows that most harmful weights move out of the data, if there are any."""
     harmful = [effect for effect in effects if effect.importance > 0]
     shares = [e.reach.outside_share for e in harmful if e.reach.outside_share > 0]
     if not shares:
         return []
-    weights = f"{len(shares)} of {len(harmful)} best weights"
-    rows = f"up to {max(shares):.0%} of their rows"
-    return [f"Extrapolates: {weights} move {rows} out of the observed range"]
+    weights = f"{len(shares)} of {len(harmful)} most harmful weights"
+    rows = f"up to {share_text(max(shares))} of their rows"
+    return [f"Extrapolates: {weights} move {rows} out of the data"]
 
 
 def _remarks(result: Result, effects: Sequence[Effect], shown: Sequence[Effect]) -> list[str]:
@@ -79,7 +86,8 @@ def _remarks(result: Result, effects: Sequence[Effect], shown: Sequence[Effect])
     remarks = [
         f"{name[0].upper()}{name[1:]} as it is: {result.baseline_score:.3g}",
         made_up(result, shown[0]),
-        "Red: best weight; grey: no change; grey squares: features in detail below",
+        "Red: most harmful weight; grey: no change; grey squares: features in detail below",
+        *([PALE] if any(outside_weights(result, one) for one in shown) else []),
         *extrapolation(effects),
     ]
     end = largest_weight(result, shown)

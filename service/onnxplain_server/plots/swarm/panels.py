@@ -16,7 +16,7 @@ from onnxplain_server.plots.elements.labels import distinguish
 from onnxplain_server.plots.elements.number_formats import data_number
 from onnxplain_server.plots.elements.style import MOST_SERIES, SERIES_COLOURS, Spec
 from onnxplain_server.plots.swarm.axes import (
-    BEST_COLOUR,
+    HARMFUL_COLOUR,
     NEUTRAL_COLOUR,
     PANEL_WIDTH,
     largest_weight,
@@ -54,7 +54,7 @@ def draw(result: Result, chosen: Sequence[Effect], labels: Sequence[str], scale:
         "height": _HEIGHT if result.class_names else _HEIGHT // 2,
         "layer": _layers(result, x, y, scale),
     }
-    return {**_facet_selected(rows, labels, header=True), "spec": spec}
+    return {**_facet_selected(rows, labels, place="top"), "spec": spec}
 
 
 def histograms(chosen: Sequence[Effect], labels: Sequence[str]) -> Spec:
@@ -77,7 +77,7 @@ def histograms(chosen: Sequence[Effect], labels: Sequence[str]) -> Spec:
                 "type": "quantitative",
                 "bin": {"binned": True},
                 "scale": {"zero": False, "nice": False},
-                "axis": {"title": "value", "tickCount": 3, "grid": False},
+                "axis": {"title": None, "tickCount": 3, "grid": False},
             },
             "x2": {"field": "high"},
             "y": {"field": "rows", "type": "quantitative",
@@ -87,16 +87,16 @@ def histograms(chosen: Sequence[Effect], labels: Sequence[str]) -> Spec:
         },
     }  # fmt: skip
     resolve = {"scale": {"x": "independent", "y": "independent"}}
-    return {**_facet_selected(rows, labels, header=False), "spec": spec, "resolve": resolve}
+    return {**_facet_selected(rows, labels, place="bottom"), "spec": spec, "resolve": resolve}
 
 
-def _facet_selected(rows: list[Spec], labels: Sequence[str], *, header: bool) -> Spec:
-    """Facet by feature, for those selected in the summary."""
-    label = (
-        {"labelOrient": "top", "labelAnchor": "start", "labelLimit": 0}
-        if header
-        else {"labels": False}
-    )
+def _facet_selected(rows: list[Spec], labels: Sequence[str], *, place: str) -> Spec:
+    """Facet by feature, for those selected in the summary; names stand at the top or bottom."""
+    label = {
+        "labelOrient": place,
+        "labelAnchor": "start" if place == "top" else "middle",
+        "labelLimit": 0,
+    }
     return {
         "data": {"values": rows},
         "transform": [{"filter": {"param": "shown", "empty": False}}],
@@ -127,7 +127,7 @@ def _layers(result: Result, x: Spec, y: Spec, scale: Spec) -> list[Spec]:
             "mark": {"type": "rule", "color": colour, "strokeWidth": 2},
             "encoding": {"x": {"field": "x", **x}},
         }
-        for part, colour in (("neutral", NEUTRAL_COLOUR), ("best", BEST_COLOUR))
+        for part, colour in (("neutral", NEUTRAL_COLOUR), ("best", HARMFUL_COLOUR))
     ]
     return [*([_stacked_bars(classes, x, y)] if classes else []), dots, strip, *rules]
 

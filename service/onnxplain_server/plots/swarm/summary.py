@@ -15,11 +15,13 @@ from onnxplain_server.plots.elements.chart import tooltip
 from onnxplain_server.plots.elements.number_formats import data_number
 from onnxplain_server.plots.elements.style import Spec
 from onnxplain_server.plots.swarm.axes import (
-    BEST_COLOUR,
+    HARMFUL_COLOUR,
     NEUTRAL_COLOUR,
     PANEL_WIDTH,
     largest_weight,
     measure,
+    outside_weights,
+    pale,
     weight_axis,
 )
 
@@ -58,6 +60,7 @@ def draw(result: Result, chosen: Sequence[Effect], labels: Sequence[str], scale:
                     ),
                 },
             },
+            pale(_outside(result, chosen, labels, end), x, {"y": y}),
             *_marks(result, chosen, labels, {"y": y}, _ROW_HEIGHT),
             _boxes(end, labels, {"y": y}),
         ],
@@ -78,16 +81,29 @@ def _blocks(result: Result, chosen: Sequence[Effect], labels: Sequence[str]) -> 
     ]
 
 
+def _outside(
+    result: Result, chosen: Sequence[Effect], labels: Sequence[str], end: float
+) -> list[Spec]:
+    """Return the ranges of weights that move rows out of the data, as far as they are drawn."""
+    return [
+        {"feature": label, "low": data_number(low), "high": data_number(min(high, end))}
+        for effect, label in zip(chosen, labels, strict=True)
+        for low, high in outside_weights(result, effect)
+        if low < end
+    ]
+
+
 def _marks(
     result: Result, chosen: Sequence[Effect], labels: Sequence[str], y: Spec, size: float
 ) -> list[Spec]:
-    """Mark the weight that changes nothing, and the best weight over it."""
+    """Mark the weight that changes nothing, and the most harmful one over it."""
     neutral = result.motion.perturbation.neutral
     rows = [
         {
             "feature": label,
             "neutral": neutral,
             "best": data_number(effect.search_result.best_weight),
+            "best_text": effect.search_result.best_weight_text,
             "score": data_number(effect.search_result.best_score)
             if np.isfinite(effect.search_result.best_score)
             else None,
@@ -98,10 +114,10 @@ def _marks(
     ]
     description = tooltip(
         ("feature", "feature", ""),
-        ("best", "best weight", ".4~r"),
+        ("best_text", "most harmful weight", ""),
         ("score", measure(result), ".3~r"),
         ("importance", "importance", ".3~r"),
-        ("outside", "rows moved out of the observed range", ".0%"),
+        ("outside", "rows moved out of the data", ".0%"),
     )
     return [
         {
@@ -113,7 +129,7 @@ def _marks(
                 **y,
             },
         }
-        for field, colour in (("neutral", NEUTRAL_COLOUR), ("best", BEST_COLOUR))
+        for field, colour in (("neutral", NEUTRAL_COLOUR), ("best", HARMFUL_COLOUR))
     ]
 
 

@@ -29,8 +29,17 @@ def largest(values: Array) -> tuple[int, int] | None:
     return int(row), int(column)
 
 
-def of_interactions(explanation: Explanation) -> Iterator[str]:
-    """Name the feature with the largest effects, and the strongest pair of those looked at."""
+_OF_LINK = "the link alone makes it, the model's logistic or softmax, before which effects add up"
+
+
+def of_interactions(explanation: Explanation, *, is_linear: bool = False) -> Iterator[str]:
+    """Name the feature with the largest effects, and the strongest pair of those looked at.
+
+    Parameters
+    ----------
+    is_linear : bool
+        Whether the outputs are a link of a linear function, which has no interactions before it.
+    """
     result = explanation.interactions
     outputs = list(result.output_names)
     moving = _leading(
@@ -53,7 +62,7 @@ def of_interactions(explanation: Explanation) -> Iterator[str]:
         ),
     )
     if strongest:
-        yield strongest
+        yield f"{strongest[:-1]}; {_OF_LINK}." if is_linear else strongest
     elif not np.isfinite(_sizes(result.pairwise)).all():
         return
     elif largest(_sizes(result.pairwise)) is None:

@@ -9,17 +9,18 @@ from onnxplain.v1.explanation_service_pb2 import Explanation
 from onnxplain.v1.swarm_pb2 import SwarmOptions
 
 from onnxplain_server.core.arrays import Vector
+from onnxplain_server.core.number_texts import share_text
 from onnxplain_server.plots.claims.leaders import leaders
 from onnxplain_server.plots.elements import loss_names
 from onnxplain_server.plots.elements.labels import clean
-from onnxplain_server.plots.elements.naming import class_phrase
+from onnxplain_server.plots.elements.naming import class_phrase, unit_of
 from onnxplain_server.plots.elements.number_formats import spell_beside
 from onnxplain_server.report.finding import joined
 from onnxplain_server.report.key_figures import r_squared_text
-from onnxplain_server.report.loss_findings import loss_of
+from onnxplain_server.report.loss_findings import ROOT, RootLosses, loss_of, root_losses
 from onnxplain_server.report.sentences.effects import largest
 from onnxplain_server.report.sentences.words import few_of, for_output
-from onnxplain_server.report.swarm_findings import weight_text
+from onnxplain_server.report.swarm_findings import best_weight_text, score_text
 
 
 def of_permutation_importance(explanation: Explanation) -> Iterator[str]:
@@ -48,16 +49,27 @@ def of_permutation_importance(explanation: Explanation) -> Iterator[str]:
         )
         return
     names = [joined(result.importances[row].features, " + ") for row in rows]
+    once = "" if np.isfinite(errors[rows[0], column]) else ", in one shuffle,"
+    start = f"Shuffling {few_of(names, 'or')}{once} does most harm:"
+    apart = ", which shuffles cannot tell apart" if len(rows) > 1 else ""
+    if roots := root_losses(result, options):
+        yield f"{start} {_root_rises(roots, values[rows, 0], outputs)}{apart}."
+        return
     size = texts[0] if texts[0] == texts[-1] else f"{texts[-1]} to {texts[0]}"
-    size += share + ", which shuffles cannot tell apart" * (len(rows) > 1)
     article = "a" if loss_names.is_score(loss) else "an"
     baseline = np.array(result.baseline_losses)
-    once = "" if np.isfinite(errors[rows[0], column]) else ", in one shuffle,"
     yield (
-        f"Shuffling {few_of(names, 'or')}{once} does most harm: "
-        f"{article} {loss_names.change(loss)}{for_output(outputs, column)} by "
-        f"{size}, from {spell_beside(baseline[column], baseline)} before."
+        f"{start} {article} {loss_names.change(loss)}{for_output(outputs, column)} by "
+        f"{size}{share}{apart}, from {spell_beside(baseline[column], baseline)} before."
     )
+
+
+def _root_rises(roots: RootLosses, increases: Vector, outputs: Sequence[str]) -> str:
+    """Write from where to where the root mean squared error rises: in the unit of predictions."""
+    before = spell_beside(roots.before, roots.all)
+    after = [spell_beside(roots.shuffled(increase), roots.all) for increase in increases]
+    ends = after[0] if after[0] == after[-1] else f"values from {after[-1]} to {after[0]}"
+    return f"the {ROOT} rises from {before} to {ends} (units of {unit_of(outputs)})"
 
 
 def most_harmful(explanation: Explanation) -> str:
@@ -143,15 +155,18 @@ def of_swarm(explanation: Explanation) -> Iterator[str]:
         measured = SwarmOptions.Score.Name(options.score).lower().replace("_", " ")
         measured = "F1" if measured == "f1" else measured
     moved = (
-        f"Adding noise of {weight_text(worst.best_weight)} standard deviations to"
+        f"Adding noise of {best_weight_text(worst)} standard deviations to"
         if options.perturbation == SwarmOptions.GAUSSIAN
-        else f"Scaling by {weight_text(worst.best_weight)} the values of"
+        else f"Scaling by {best_weight_text(worst)} the values of"
     )
     rows = f" in rows of {class_phrase(worst.class_name)}" if worst.class_name else ""
     alike = leaders(np.array([effect.importance for effect in effects]))
     harm = "does most harm" if len(alike) == 1 else "does harm, and no other move more"
+    leaving = ""
+    if worst.reach.outside_share > 0:
+        leaving = f"; {share_text(worst.reach.outside_share)} of the moved values leave the data"
     yield (
         f"{moved} {clean(worst.feature)}{rows} {harm}: {measured} "
-        f"{weight_text(worst.best_score)} in place of {weight_text(result.baseline_score)}; "
+        f"{score_text(worst.best_score)} in place of {score_text(result.baseline_score)}{leaving}; "
         "a stress test on made-up rows, which are no real persons or things."
     )

@@ -1,0 +1,84 @@
+"""Correlated features of an overview: pairs that go together, one of which has a curve."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from itertools import combinations
+
+import numpy as np
+
+from onnxplain_server.core.arrays import Array, Vector
+from onnxplain_server.core.model import Note
+from onnxplain_server.explain.bound_request import BoundRequest
+from onnxplain_server.methods import partial_dependence
+from onnxplain_server.methods.registry import Result
+
+_LEAST = 0.7
+"""Size of a correlation from which on two features are told."""
+_MOST_TOLD = 3
+
+
+def notes_of_overview(request: BoundRequest, results: Sequence[Result]) -> tuple[Note, ...]:
+    """Name features that go together with one that has a curve; nothing of tables in blocks."""
+    curves = [r.curves for r in results if isinstance(r, partial_dependence.Result)]
+    drawn = {name for several in curves for curve in several for name in curve.features}
+    if request.resources.streamed is not None or not drawn:
+        return ()
+    features, weights = request.sample.features, request.sample.weights
+    return correlation_notes(features.names, features.columns, weights, drawn)
+
+
+def correlation_notes(
+    names: Sequence[str], columns: Sequence[Array], weights: Vector, drawn: Collection[str]
+) -> tuple[Note, ...]:
+    """Name the pairs of features that go together most; nothing where there are none.
+
+    Parameters
+    ----------
+    names, columns
+        Features, and their values: (n_rows,) each; texts have no correlation.
+    weights : (n_rows,)
+    drawn : collection of str
+        Features with a curve: one of each pair at least.
+    """
+    standard = {
+        name: values
+        for name, column in zip(names, columns, strict=True)
+        if (values := _standardized(column, weights)) is not None
+    }
+    shares = weights / weights.sum()
+    pairs = [
+        (float(shares @ (standard[first] * standard[second])), first, second)
+        for first, second in combinations(standard, 2)
+        if first in drawn or second in drawn
+    ]
+    strong = sorted((pair for pair in pairs if abs(pair[0]) >= _LEAST), key=lambda p: -abs(p[0]))
+    if not strong:
+        return ()
+    told = [f"{one} and {other} ({value:.2f})" for value, one, other in strong[:_MOST_TOLD]]
+    more = len(strong) - len(told)
+    told += [f"{more} pair{'s' if more > 1 else ''} more"] if more else []
+    listed = ", ".join(told).replace("-0.", "−0.").replace("-1.", "−1.")
+    message = (
+        f"Correlated features: {listed}. Curves over one of a pair lead through combinations that "
+        "few rows have."
+    )
+    return (Note("CORRELATED_FEATURES", message),)
+
+
+def _standardized(column: Array, weights: Vector) -> Vector | None:
+    """Return values of mean 0 and deviation 1, missing ones at the mean; None without a spread."""
+    if column.dtype.kind not in "fiub":
+        return None
+    values = column.astype(np.float64)
+    known = np.isfinite(values)
+    own = np.where(known, weights, 0.0)
+    if not own.sum() > 0:
+        return None
+    largest = float(np.abs(np.where(known, values, 0.0)).max())
+    if not largest > 0:
+        return None
+    shares, scaled = own / own.sum(), np.where(known, values / largest, 0.0)
+    centered: Vector = np.where(known, scaled - shares @ scaled, 0.0)
+    spread = float(np.sqrt(shares @ centered**2))
+    return centered / spread if spread > 1e-9 else None

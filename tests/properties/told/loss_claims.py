@@ -1,0 +1,163 @@
+"""What sentences claim of losses and importances, beside the numbers of an explanation."""
+
+from __future__ import annotations
+
+import numpy as np
+from onnxplain.v1.average_loss_pb2 import AverageLossOptions
+from onnxplain.v1.explanation_service_pb2 import Explanation
+from onnxplain_server.core.arrays import Array
+from onnxplain_server.plots.elements.labels import clean
+from told.written import Match, claim, for_output, is_of, is_written, joined, leaders, named
+
+_LOSS_WORDS = {
+    "SQUARED_ERROR": "mean squared error",
+    "ABSOLUTE_ERROR": "mean absolute error",
+    "POISSON": "mean poisson deviance",
+    "GAMMA": "mean gamma deviance",
+    "LOGLOSS": "mean log loss",
+    "MLOGLOSS": "mean multi-class log loss",
+    "PINBALL": "mean pinball loss",
+    "MAPE": "mean absolute percentage error",
+    "ACCURACY": "accuracy",
+    "BALANCED_ACCURACY": "balanced accuracy",
+    "F1": "f1 score",
+    "AUC": "area under the roc curve",
+}
+
+
+def _loss(options: AverageLossOptions) -> str:
+    return AverageLossOptions.Loss.Name(options.loss)
+
+
+def r_squared(found: Match, explanation: Explanation) -> bool:
+    result = explanation.average_loss
+    if len(result.losses) != 1 or len(result.constant_losses) != 1:
+        return False
+    own, constant = result.losses[0].values[0], result.constant_losses[0]
+    roots = np.sqrt([own, constant])
+    is_squared = _loss(explanation.options.average_loss) == "SQUARED_ERROR" and constant > 0
+    return (
+        is_squared
+        and is_written(found["r2"], 1 - own / constant, [1.0])
+        and found["of"] == clean(result.output_names[0])
+        and all(is_written(found[n], v, roots) for n, v in zip("ab", roots, strict=True))
+    )
+
+
+def beside_constant(found: Match, explanation: Explanation) -> bool:
+    result = explanation.average_loss
+    if len(result.losses) != 1 or len(result.constant_losses) != 1:
+        return False
+    pair = np.array([*result.losses[0].values, *result.constant_losses])
+    is_named = (
+        found["name"].lower().startswith(_LOSS_WORDS[_loss(explanation.options.average_loss)])
+    )
+    return (
+        is_named
+        and is_of(found["name"], result.output_names)
+        and all(is_written(found[n], v, pair) for n, v in zip("ab", pair, strict=True))
+    )
+
+
+def alone(found: Match, explanation: Explanation) -> bool:
+    losses = explanation.average_loss.losses
+    return (
+        len(losses) == 1
+        and len(losses[0].values) == 1
+        and is_written(found["a"], losses[0].values[0])
+    )
+
+
+def only_loss(found: Match, explanation: Explanation) -> bool:
+    result = explanation.average_loss
+    if len(result.losses) != 1:
+        return False
+    values = np.array(result.losses[0].values)
+    columns = for_output(found, result.output_names)
+    worst = {
+        "highest": values.max(),
+        "higher": values.min(),
+        "lowest": values.min(),
+        "lower": values.max(),
+    }
+    claim = found["worst"]
+    if claim in {"each", None}:
+        return all(is_written(found["a"], value, values) for value in values)
+    at = [k for k in range(len(values)) if values[k] == worst[claim]]
+    is_named = bool({*at} & {*columns}) if "output" in found.groupdict() else True
+    return is_named and is_written(found["a"], worst[claim], values)
+
+
+def groups(found: Match, explanation: Explanation) -> bool:
+    result = explanation.average_loss
+    values = np.array([one.values for one in result.losses])
+    groups = [clean(one.group) for one in result.losses]
+    for k in for_output(found, result.output_names) if len(values) > 1 else ():
+        own = values[:, k]
+        if "g" not in found.groupdict():
+            if all(is_written(found["a"], value, own) for value in own):
+                return True
+        elif (
+            is_written(found["a"], own.min(), own)
+            and is_written(found["b"], own.max(), own)
+            and own[groups.index(found["g"])] == own.min()
+            and own[groups.index(found["h"])] == own.max()
+        ):
+            return True
+    return False
+
+
+def _importances(explanation: Explanation) -> tuple[list[str], Array, Array]:
+    importances = explanation.permutation_importance.importances
+    names = [joined(one.features, " + ") for one in importances]
+    values = np.array([one.values for one in importances])
+    errors = np.nan_to_num(np.array([one.standard_errors for one in importances]))
+    return names, values, errors
+
+
+def _rows_told(found: Match, explanation: Explanation) -> bool:
+    text = found["rows"]
+    return text is None or text == f"{explanation.rows.used_row_count:,}"
+
+
+def shuffled(found: Match, explanation: Explanation) -> bool:
+    """Check what does most harm: its name, its harm beside others', and the loss before."""
+    names, values, errors = _importances(explanation)
+    result = explanation.permutation_importance
+    before = np.array(result.baseline_losses)
+    return bool(names) and _rows_told(found, explanation) and any(
+        claim(found["names"], (found["a"], found["b"] or found["a"]), names, values[:, k],
+               errors[:, k], conjunction="or")
+        and is_written(found["before"], before[k], before)
+        for k in for_output(found, result.output_names)
+    )  # fmt: skip
+
+
+def shuffled_root(found: Match, explanation: Explanation) -> bool:
+    """Check the same of roots of squared errors: of the loss before, and of the sums after."""
+    names, values, errors = _importances(explanation)
+    if not names or not _rows_told(found, explanation):
+        return False
+    unit = clean(explanation.permutation_importance.output_names[0])
+    before = explanation.permutation_importance.baseline_losses[:1]
+    leading = leaders(values[:, 0], errors[:, 0])
+    roots = np.sqrt(np.maximum([*before, *(before[0] + values[:, 0])], 0))
+    ends = [roots[1 + k] for k in (leading[-1:] + leading[:1])]
+    return (
+        named([names[k] for k in leading], found["names"], "or")
+        and (found["unit"] == unit or "…" in found["unit"])
+        and is_written(found["before"], roots[0], roots)
+        and all(is_written(text, v, roots) for text, v in zip(
+            (found["a"], found["b"] or found["a"]), ends, strict=True))
+    )  # fmt: skip
+
+
+def no_harm(found: Match, explanation: Explanation) -> bool:
+    names, values, errors = _importances(explanation)
+    if "a" not in found.groupdict():
+        return bool(names) and bool((values <= 0).all())
+    return bool(names) and any(
+        is_written(found["a"], values[:, k].max(), values)
+        and not leaders(values[:, k], errors[:, k])
+        for k in for_output(found, explanation.permutation_importance.output_names)
+    )

@@ -1,0 +1,54 @@
+"""What the sentences of plots claim: losses of all rows, and the strongest bars of one output."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+from onnxplain.v1.explanation_service_pb2 import Explanation
+from told.written import NUMBER, is_written, joined
+
+_STRONGEST = re.compile(
+    rf"(\S[^.:,]*?) is strongest at {NUMBER}, then (.+?) at {NUMBER}"
+    rf"(?: and (.+?) at {NUMBER})?\.(?: |$)"
+)
+
+
+def faults_of_plot(explanation: Explanation, name: str, description: str) -> Iterator[str]:
+    """Tell untrue numbers of the description of a plot."""
+    if found := re.search(rf"Over all rows used: {NUMBER}\.", description):
+        # A score of all rows is no mean of those of groups.
+        losses = [value for one in explanation.average_loss.losses for value in one.values]
+        is_one = len(explanation.average_loss.losses) == 1
+        if is_one and not any(is_written(found[1], value) for value in losses):
+            yield f"{losses} in the plot {name}: {description}"
+    values = _bars(explanation, name)
+    chain = _STRONGEST.search(description)
+    if not values or not chain or "…" in chain[0]:
+        return
+    finite = np.array([value for value in values.values() if math.isfinite(value)])
+    ranked = sorted(finite.tolist(), reverse=True)
+    told = [(chain[k], chain[k + 1]) for k in (1, 3, 5) if chain[k]]
+    for place, (label, text) in enumerate(told):
+        value = values.get(label, math.nan)
+        if label in values and not (
+            is_written(text, value, finite) and value >= ranked[place] * (1 - 1e-9)
+        ):
+            yield f"{label} is {value}, of {ranked[:3]}, in the plot {name}: {description}"
+
+
+def _bars(explanation: Explanation, name: str) -> Mapping[str, float]:
+    """Return the numbers of bars by their names; none for several outputs, and for other plots."""
+    if explanation.HasField("permutation_importance"):
+        result = explanation.permutation_importance
+        bars = {joined(one.features, " + "): one.values for one in result.importances}
+    elif explanation.HasField("interactions") and name not in {"total", "importances"}:
+        result = explanation.interactions  # type: ignore[assignment] # another message
+        statistics = getattr(result, name, explanation.interactions.pairwise)
+        bars = {joined(s.features): np.sqrt(s.numerators) for s in statistics}
+    else:
+        return {}
+    is_one = len(result.output_names) == 1
+    return {label: float(values[0]) for label, values in bars.items()} if is_one else {}
