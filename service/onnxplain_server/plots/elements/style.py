@@ -35,6 +35,8 @@ AREA_SCHEME = "viridis"
 PLOT_WIDTH, PLOT_HEIGHT = 460, 300
 PANEL_WIDTH, PANEL_HEIGHT = 250, 190
 PANEL_COLUMNS = 3
+NARROWEST_WIDTH = 180
+"""Pixels to which a page may narrow a plot without its labels; see report/drawing.js."""
 BAR_STEP, GROUPED_BAR_STEP = 24, 10
 
 _INK, _QUIET, _FAINT = "#202124", "#5f6368", "#e8eaed"
