@@ -21,7 +21,7 @@ from onnxplain.v1.plot_pb2 import Plot
 from onnxplain_server.core.errors import ExplainError
 from onnxplain_server.plots.elements.labels import clean, distinguish
 from onnxplain_server.report import facts, key_figures, renderer, summary
-from onnxplain_server.report.finding import Finding
+from onnxplain_server.report.finding import Finding, by_output
 from onnxplain_server.report.key_figures import KeyFigure
 from onnxplain_server.report.output_names import with_output_names
 from onnxplain_server.report.registry import of_explanations, of_method, place
@@ -180,7 +180,7 @@ def _section(explanation: Explanation, title: str, findings: list[Finding]) -> S
         rows=facts.rows(explanation),
         limits=report.limits,
         figures=[_figure(plot) for plot in explanation.plots],
-        findings=findings,
+        findings=[by_output(finding) for finding in findings],
     )
 
 

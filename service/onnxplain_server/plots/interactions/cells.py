@@ -229,7 +229,9 @@ def _drawings(
         yield drawn
         if "text" in rows[0]:
             number = {"text": {"field": "text"}, "tooltip": tips, "color": _CONTRAST}
-            yield {"mark": {"type": "text", "fontSize": 11}, "encoding": {**position, **number}}
+            text: Spec = {"mark": {"type": "text", "fontSize": 11}, "name": f"numbers-{kind.field}"}
+            text["name"] += f"-{place[0]}"
+            yield {**text, "encoding": {**position, **number}}
 
 
 def _position(content: Content, side: int, x: str, y: str) -> Spec:
