@@ -10,6 +10,11 @@ globalThis.onnxplainDrawing = (() => {
   const PADDING = 8; // pixels around a picture there
   const SMALL = 700; // pixels of a screen up to which parts stand below each other
   const FRAME = 40; // pixels at both sides of a title
+  const BELOW_TITLE = 60; // pixels from a plot to its legend, where a title stands between
+  const LEGEND_BELOW = {
+    orient: "bottom", direction: "horizontal", columns: 1, labelOverlap: "greedy",
+    layout: { bottom: { direction: "vertical", anchor: "start" } },
+  };
   const TURNS = 4; // in which a picture gets narrower
   const ink = document.createElement("canvas").getContext("2d");
 
@@ -45,7 +50,7 @@ globalThis.onnxplainDrawing = (() => {
   }
 
   // There, legends stand below, long names end in "…", and titles break their lines.
-  function arranged(spec, room) {
+  function arranged(spec) {
     const { config = {} } = spec;
     const { legend = {}, axisY = {} } = config;
     return withShortNames({
@@ -53,7 +58,7 @@ globalThis.onnxplainDrawing = (() => {
       config: {
         ...config,
         padding: PADDING,
-        legend: { ...legend, orient: "bottom", direction: "horizontal", columns: 1, gradientLength: room / 2 },
+        legend: { ...legend, ...LEGEND_BELOW, offset: spec.params ? BELOW_TITLE : 18 },
         axisY: { ...axisY, labelLimit: WIDEST_NAME },
       },
     });
@@ -88,7 +93,7 @@ globalThis.onnxplainDrawing = (() => {
   // Narrower cells have no room for their numbers.
   function withoutNumbers(part) {
     if (!part.layer) return part;
-    const kept = part.layer.filter((inner) => !inner.name || !inner.name.startsWith("numbers"));
+    const kept = part.layer.filter((inner) => !inner.mark || inner.mark.style !== "cell-number");
     return { ...part, layer: kept.map(withoutNumbers) };
   }
 
@@ -121,16 +126,27 @@ globalThis.onnxplainDrawing = (() => {
     const isSmall = window.innerWidth <= SMALL;
     const keepsSize = given.usermeta && given.usermeta.keepsSize; // of labels placed by hand
     const least = isSmall ? NARROWEST_THERE : NARROWEST;
-    let spec = isSmall ? arranged(given, target.clientWidth) : given;
+    let spec = isSmall ? arranged(given) : given;
     let drawn = await embed(target, spec);
     // Beyond this, plots side by side would become too narrow in one column.
     figure.classList.toggle("wide", !isSmall && widthOf(target) > 1.3 * target.clientWidth);
-    for (let turn = 0; turn < TURNS && widthOf(target) > target.clientWidth + 1; turn += 1) {
-      const excess = widthOf(target) - target.clientWidth;
-      if (!keepsSize) spec = narrowed(spec, excess / sideBySide(spec), least);
-      spec = retitled(spec, target.clientWidth - FRAME);
+    const again = async (next) => {
       drawn.finalize();
+      spec = next;
       drawn = await embed(target, spec);
+      return widthOf(target);
+    };
+    // Titles first, then plots, as long as that helps: a legend or a name may be what is wide.
+    let width = widthOf(target);
+    if (width > target.clientWidth) width = await again(retitled(spec, target.clientWidth - FRAME));
+    for (let turn = 0; turn < TURNS && !keepsSize && width > target.clientWidth + 1; turn += 1) {
+      const before = spec;
+      const found = await again(narrowed(spec, (width - target.clientWidth) / sideBySide(spec), least));
+      if (found >= width) {
+        await again(before);
+        break;
+      }
+      width = found;
     }
     told(figure, target, given);
     return drawn;
