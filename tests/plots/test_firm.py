@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -69,15 +70,15 @@ def subtitle(plot: Plot) -> str:
 
 
 def test_the_ranking_is_by_size_and_keeps_signs() -> None:
-    plot = named(
-        firm.plots(result(importance("a", [0.5]), importance("b", [-2]), importance("c", [1]))),
-        "firm",
-    )
+    signed = replace(importance("b", [-2]), estimator=Estimator.SLOPE)
+    held = replace(importance("c", [1], levels=("no", "yes")), estimator=Estimator.TWO_VALUED)
+    plot = named(firm.plots(result(importance("a", [0.5]), signed, held)), "firm")
 
-    assert plot.vega_lite["encoding"]["y"]["sort"] == ["b", "c", "a"]
-    assert [row["value"] for row in plot.vega_lite["data"]["values"]] == [-2, 1, 0.5]
-    assert "b is strongest at −2" in plot.description
-    assert "Below 0" in subtitle(plot)
+    assert plot.vega_lite["encoding"]["y"]["sort"] == ["b", "c = yes", "a"]
+    assert [row["value"] for row in plot.vega_lite["data"]["values"]] == [2, 1, 0.5]
+    assert [row["text"] for row in plot.vega_lite["data"]["values"]] == ["▼ 2", "▲ 1", "0.5"]
+    assert "b is strongest at 2" in plot.description
+    assert "▼ it falls; without a sign" in subtitle(plot)
     assert "Without intervals" in subtitle(plot)
 
 

@@ -392,7 +392,12 @@ type PartialDependenceCurve struct {
 	// row-major, as `values`. Empty but in a `PartialExplanation` that comes from some of the rows.
 	Lower []float64 `protobuf:"fixed64,6,rep,packed,name=lower,proto3" json:"lower,omitempty"`
 	// Upper ends of these intervals.
-	Upper         []float64 `protobuf:"fixed64,7,rep,packed,name=upper,proto3" json:"upper,omitempty"`
+	Upper []float64 `protobuf:"fixed64,7,rep,packed,name=upper,proto3" json:"upper,omitempty"`
+	// Weight of the rows that lie nearest to each grid point, one number per
+	// point: along a number within half a step of it, for STEPS from it up to the
+	// next point, of text the rows that have it. Where a point has little weight,
+	// its value is extrapolated. Empty for a table read in blocks.
+	RowWeights    []float64 `protobuf:"fixed64,8,rep,packed,name=row_weights,json=rowWeights,proto3" json:"row_weights,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -476,6 +481,13 @@ func (x *PartialDependenceCurve) GetUpper() []float64 {
 	return nil
 }
 
+func (x *PartialDependenceCurve) GetRowWeights() []float64 {
+	if x != nil {
+		return x.RowWeights
+	}
+	return nil
+}
+
 var File_onnxplain_v1_partial_dependence_proto protoreflect.FileDescriptor
 
 const file_onnxplain_v1_partial_dependence_proto_rawDesc = "" +
@@ -510,7 +522,7 @@ const file_onnxplain_v1_partial_dependence_proto_rawDesc = "" +
 	"\acolumns\x18\x01 \x03(\v2\x14.onnxplain.v1.ColumnR\acolumns\"z\n" +
 	"\x17PartialDependenceResult\x12!\n" +
 	"\foutput_names\x18\x01 \x03(\tR\voutputNames\x12<\n" +
-	"\x06curves\x18\x02 \x03(\v2$.onnxplain.v1.PartialDependenceCurveR\x06curves\"\xd0\x01\n" +
+	"\x06curves\x18\x02 \x03(\v2$.onnxplain.v1.PartialDependenceCurveR\x06curves\"\xf1\x01\n" +
 	"\x16PartialDependenceCurve\x12\x1a\n" +
 	"\bfeatures\x18\x01 \x03(\tR\bfeatures\x12\x14\n" +
 	"\x05group\x18\x02 \x01(\tR\x05group\x12(\n" +
@@ -518,7 +530,9 @@ const file_onnxplain_v1_partial_dependence_proto_rawDesc = "" +
 	"\x06values\x18\x04 \x03(\x01R\x06values\x12\x16\n" +
 	"\x06weight\x18\x05 \x01(\x01R\x06weight\x12\x14\n" +
 	"\x05lower\x18\x06 \x03(\x01R\x05lower\x12\x14\n" +
-	"\x05upper\x18\a \x03(\x01R\x05upperB\xbe\x01\n" +
+	"\x05upper\x18\a \x03(\x01R\x05upper\x12\x1f\n" +
+	"\vrow_weights\x18\b \x03(\x01R\n" +
+	"rowWeightsB\xbe\x01\n" +
 	"\x10com.onnxplain.v1B\x16PartialDependenceProtoP\x01ZAgithub.com/onnxplain/onnxplain/clients/go/onnxplainv1;onnxplainv1\xa2\x02\x03OXX\xaa\x02\fOnnxplain.V1\xca\x02\fOnnxplain\\V1\xe2\x02\x18Onnxplain\\V1\\GPBMetadata\xea\x02\rOnnxplain::V1b\x06proto3"
 
 var (

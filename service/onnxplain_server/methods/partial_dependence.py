@@ -8,7 +8,7 @@ from enum import Enum
 
 import numpy as np
 
-from onnxplain_server.core.arrays import Array, Matrix
+from onnxplain_server.core.arrays import Array, Matrix, Vector
 from onnxplain_server.core.contract_limits import PartialDependenceOptions
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Note
@@ -16,6 +16,7 @@ from onnxplain_server.core.rows import Features
 from onnxplain_server.core.table import listed
 from onnxplain_server.effects.background import Background
 from onnxplain_server.effects.engine import Effects
+from onnxplain_server.methods.grid_rows import weights_near
 from onnxplain_server.methods.groups import Grouping
 from onnxplain_server.methods.option_checks import check_limits, choose
 from onnxplain_server.trees.streaming.counts import TreeCounts
@@ -82,6 +83,8 @@ class PartialDependenceCurve:
         Whether the curve is constant between grid points and jumps at the later one.
     lower, upper : (n_points, n_outputs) or None
         Intervals of the values on all rows, where these are from a sample of them.
+    row_weights : (n_points,) or None
+        Weights of the rows nearest to each point; None for a table read in blocks.
     """
 
     features: tuple[str, ...]
@@ -92,6 +95,7 @@ class PartialDependenceCurve:
     is_stepped: bool = False
     lower: Matrix | None = None
     upper: Matrix | None = None
+    row_weights: Vector | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -278,7 +282,18 @@ def _curves(
     for names, grid, values, is_stepped in zip(
         options.features, points, effects.curves(requests), options.are_stepped, strict=True
     ):
-        yield PartialDependenceCurve(names, group, grid, values, weight, is_stepped)
+        near = rows_near(effects.background, names, grid, is_stepped=is_stepped)
+        yield PartialDependenceCurve(
+            names, group, grid, values, weight, is_stepped, row_weights=near
+        )
+
+
+def rows_near(
+    rows: Background, names: Sequence[str], grid: tuple[Array, ...], *, is_stepped: bool
+) -> Vector:
+    """Return the case weights of the rows nearest to each point of a grid: (n_points,)."""
+    columns = [rows.features.columns[rows.features.index(name)] for name in names]
+    return weights_near(grid, columns, rows.weights, is_stepped=is_stepped) * rows.unit
 
 
 def sample_values(features: Features, names: set[str]) -> dict[str, Array]:

@@ -11,15 +11,17 @@ from typing import Any
 
 import numpy as np
 
-from onnxplain_server.core.arrays import Array, Vector
+from onnxplain_server.core.arrays import Array
 from onnxplain_server.methods.partial_dependence import Result
 from onnxplain_server.plots import shared_curves
 from onnxplain_server.plots.axes.layout import Axis, Categories
 from onnxplain_server.plots.axes.missing_values import distinct, key
 from onnxplain_server.plots.axes.number_line import NumberLine
 from onnxplain_server.plots.axes.view_axes import axis_of, span
+from onnxplain_server.plots.claims.support import extremes, support_note
 from onnxplain_server.plots.elements import curves, surfaces
 from onnxplain_server.plots.elements.chart import Plot, finish
+from onnxplain_server.plots.elements.curve_marks import NO_MARKS, CommonScale
 from onnxplain_server.plots.elements.labels import distinguish, identifiers, shorten
 from onnxplain_server.plots.elements.naming import spoken
 from onnxplain_server.plots.elements.number_formats import is_flat, spell_on_scale
@@ -35,21 +37,22 @@ def plots(result: Result) -> tuple[Plot, ...]:
     """Draw all curves side by side, then each curve and surface; names are like "curve-age"."""
     shown = list(views(result))
     drawn = [*shared_curves.plots(shown, result.samples)]
-    drawn += [plot for view in shown for plot in _draw(view, result.samples)]
+    reach = CommonScale.of(shown)
+    drawn += [plot for view in shown for plot in _draw(view, result.samples, reach)]
     names = identifiers(plot.name for plot in drawn)
     return tuple(replace(plot, name=name) for plot, name in zip(drawn, names, strict=True))
 
 
-def _draw(view: View, samples: dict[str, Array]) -> list[Plot]:
+def _draw(view: View, samples: dict[str, Array], reach: CommonScale | None) -> list[Plot]:
     if len(view.features) == 1:
-        return [_curve(view, samples)]
+        return [_curve(view, samples, reach)]
     if len(view.features) > 2:
         return []
     few = len(distinct(view.pieces[0].grid[1])) <= _FEW_VALUES
     return [_heat_map(view, samples), *([_curves_by_second(view, samples)] if few else [])]
 
 
-def _curve(view: View, samples: dict[str, Array]) -> Plot:
+def _curve(view: View, samples: dict[str, Array], reach: CommonScale | None) -> Plot:
     axis, left_out = axis_of(view, 0, samples, _MAX_POINTS, _MAX_CATEGORIES)
     grouped, several = bool(view.groups), len(view.outputs) > 1
     by_output = several and (grouped or not view.common_scale)
@@ -59,6 +62,7 @@ def _curve(view: View, samples: dict[str, Array]) -> Plot:
             panel=piece.output,
             points=piece.grid[0],
             values=piece.values,
+            row_weights=piece.row_weights,
         )
         for piece in view.pieces
     ]
@@ -69,9 +73,11 @@ def _curve(view: View, samples: dict[str, Array]) -> Plot:
         common_scale=view.common_scale,
     )
     sample = samples.get(view.features[0], np.empty(0))
-    body = curves.draw(axis, series, legend, _value_title(view), sample)
+    marks = curves.marks_of(series, reach)
+    body = curves.draw(axis, series, legend, _value_title(view), sample, marks)
     title = f"Partial dependence of {_outputs(view)} on {shorten(axis.title)}{_by(view)}"
-    remarks = [_finding(view, (axis,)), *view.remarks, *left_out, *_rug_remark(axis, sample)]
+    remarks = [_finding(view, (axis,)), *view.remarks, *left_out]
+    remarks += curves.mark_remarks(axis, series, marks, sample)
     return _finish(f"curve-{view.features[0]}", title, remarks, body)
 
 
@@ -79,18 +85,45 @@ def _heat_map(view: View, samples: dict[str, Array]) -> Plot:
     first, less_first = axis_of(view, 0, samples, _MAX_CELLS, _MAX_CATEGORIES)
     second, less_second = axis_of(view, 1, samples, _MAX_CELLS, _MAX_CATEGORIES)
     panels, left_out = _panels(view)
+    order = (1, 0) if _is_longer_list(first, second) else (0, 1)
     drawn = [
-        surfaces.Surface(_panel(view, piece), piece.grid[0], piece.grid[1], piece.values)
+        surfaces.Surface(
+            _panel(view, piece),
+            piece.grid[order[0]],
+            piece.grid[order[1]],
+            piece.values,
+            piece.row_weights,
+        )
         for piece in view.pieces
         if not panels or _panel(view, piece) in panels
     ]
     value_title = view.outputs[0] if len(view.outputs) == 1 else "average prediction"
-    body = surfaces.draw((first, second), drawn, panels, value_title, view.common_scale)
-    remarks = [_finding(view, (first, second)), *view.remarks]
+    none = np.empty(0)
+    rows = [samples.get(view.features[k], none) for k in order]
+    axes = (second, first) if order[0] else (first, second)
+    body = surfaces.draw(axes, drawn, panels, value_title, view.common_scale, (rows[0], rows[1]))
+    remarks = [_finding(view, (first, second)), *view.remarks, *_cell_remarks(view)]
     remarks += [*less_first, *less_second, *left_out]
     return _finish(
         f"heat-map-{'-'.join(view.features)}", _pair_title(view, first, second), remarks, body
     )
+
+
+def _is_longer_list(first: Axis, second: Axis) -> bool:
+    """Tell whether the first axis lists more categories than the second, so that it runs down."""
+    listed = [len(axis.labels) if isinstance(axis, Categories) else 0 for axis in (first, second)]
+    return listed[0] > listed[1]
+
+
+def _cell_remarks(view: View) -> list[str]:
+    """Tell how many cells have no rows, and what the marks mean."""
+    weights = [piece.row_weights for piece in view.pieces if piece.row_weights is not None]
+    if len(weights) < len(view.pieces):
+        return []
+    empty, count = int((weights[0] == 0).sum()), len(weights[0])
+    if len({int((own == 0).sum()) for own in weights}) > 1 or not empty:
+        return ["Crossed: cells without rows"] if any((own == 0).any() for own in weights) else []
+    return [f"Crossed: {empty:,} of {count:,} cells, without rows; dots: rows of the table"]
 
 
 def _curves_by_second(view: View, samples: dict[str, Array]) -> Plot:
@@ -99,7 +132,7 @@ def _curves_by_second(view: View, samples: dict[str, Array]) -> Plot:
     panels, left_out = _panels(view)
     values = distinct(view.pieces[0].grid[1])
     if isinstance(second, Categories):
-        order = second.channel(upright=False)["sort"]
+        order = second.channel()["sort"]
         values.sort(key=lambda value: order.index(second.text(value)))
     labels = distinguish(map(second.text, values))  # neighbouring steps may round to one label
     series = [
@@ -118,7 +151,7 @@ def _curves_by_second(view: View, samples: dict[str, Array]) -> Plot:
     sample = samples.get(view.features[0], np.empty(0))
     body = curves.draw(first, series, legend, _value_title(view), sample)
     remarks = [_finding(view, (first, second)), *view.remarks, *less_first, *left_out]
-    remarks += _rug_remark(first, sample)
+    remarks += curves.mark_remarks(first, series, NO_MARKS, sample)
     return _finish(
         f"curves-{'-'.join(view.features)}", _pair_title(view, first, second), remarks, body
     )
@@ -144,11 +177,6 @@ def _panels(view: View) -> tuple[tuple[str, ...], list[str]]:
         return (), []
     left_out = [f"First {_MAX_PANELS} of {len(names)} panels"]
     return tuple(names[:_MAX_PANELS]), left_out if len(names) > _MAX_PANELS else []
-
-
-def _rug_remark(axis: Axis, sample: Array) -> list[str]:
-    has_rug = isinstance(axis, NumberLine) and sample.size
-    return ["Ticks along the axis: values in the table"] if has_rug else []
 
 
 def _value_title(view: View) -> str:
@@ -184,15 +212,13 @@ def _finding(view: View, axes: tuple[Axis, ...]) -> str:
     widest = pieces[int(np.argmax([span(piece.values) for piece in pieces]))]
     low, high = (
         f"{spell_on_scale(widest.values[at], widest.values)} at {_point_text(widest, axes, at)}"
-        for at in (_finite_argmax(-widest.values), _finite_argmax(widest.values))
+        for at in extremes(widest.values, widest.row_weights)
     )
     panel = _panel(view, widest)
     subject = f"{shorten(panel)} moves most" if panel else "Average prediction"
-    return f"{subject}: lowest {low}; highest {high}{_trend(widest, axes)}"
-
-
-def _finite_argmax(values: Vector) -> int:
-    return int(np.argmax(np.where(np.isfinite(values), values, -np.inf)))
+    note = support_note(widest.values, widest.row_weights)
+    where = f", {note}" if note else _trend(widest, axes)
+    return f"{subject}: lowest {low}; highest {high}{where}"
 
 
 def _point_text(piece: Piece, axes: tuple[Axis, ...], at: int) -> str:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from onnxplain_server.methods import partial_dependence
 from onnxplain_server.methods.permutation_importance import Result
+from onnxplain_server.plots.claims.directions import of_outputs
 from onnxplain_server.plots.elements import loss_names
 from onnxplain_server.plots.elements.bars import Bars, BarTitles, ErrorBars, draw
 from onnxplain_server.plots.elements.chart import Plot, finish
@@ -13,10 +15,17 @@ from onnxplain_server.plots.elements.naming import TOTAL, in_units_of, spoken
 from onnxplain_server.plots.elements.ranking import counts, each, finding, strongest
 
 _TITLE = "Permutation importance"
+DIRECTIONS_READ = "▲ ▼ the average prediction rises, or falls, along the feature"
 
 
-def plots(result: Result) -> tuple[Plot, ...]:
-    """Draw one plot, "permutation-importance"; none if nothing was shuffled."""
+def plots(result: Result, curves: partial_dependence.Result | None = None) -> tuple[Plot, ...]:
+    """Draw one plot, "permutation-importance"; none if nothing was shuffled.
+
+    Parameters
+    ----------
+    curves : partial dependence or None
+        Tells the directions of features.
+    """
     if not result.importances:
         return ()
     values = np.array([importance.values for importance in result.importances])
@@ -27,9 +36,13 @@ def plots(result: Result) -> tuple[Plot, ...]:
         result.output_names,
         joint=" + ",
         errors=ErrorBars(values - errors, values + errors),
+        directions=None
+        if curves is None
+        else of_outputs(curves, [one.features for one in result.importances], result.output_names),
     )
     infinite = _infinite(result)
     remarks = [*infinite, _baseline(result, bars), *_error_remarks(bars)]
+    remarks += [] if bars.directions is None else [DIRECTIONS_READ]
     remarks += counts(_noun(result), bars, len(result.output_names))
     strongest_bars = f"of those with a bar, {finding(bars)}" if infinite else finding(bars)
     outputs = spoken(bars.outputs, len(result.output_names))

@@ -13,6 +13,8 @@ from onnxplain_server.plots.elements.naming import Naming, with_model
 
 _COMPARED = ("interactions", "permutation_importance")
 """Two importances that an answer with both also shows side by side."""
+_CURVES = "partial_dependence"
+"""Method whose curves tell the directions of features in the bars of another one."""
 
 
 def draw_all(
@@ -23,6 +25,10 @@ def draw_all(
     results = [_with_output_names(result, naming) for result in results]
     plots = [draw(result) for result in results]
     names = [method_of(result).name for result in results]
+    curves = [result for result, name in zip(results, names, strict=True) if name == _CURVES]
+    for k, name in enumerate(names):
+        if name == "permutation_importance" and curves:
+            plots[k] = drawing(method_of(results[k]))(results[k], curves[0])
     if all(name in names for name in _COMPARED):
         i, k = (names.index(name) for name in _COMPARED)
         plots[max(i, k)] += _compared(results[i], results[k])
@@ -34,9 +40,9 @@ def draw(result: Result) -> tuple[Plot, ...]:
     return drawing(method_of(result))(result)
 
 
-def drawing(method: Method) -> Callable[[Any], tuple[Plot, ...]]:
+def drawing(method: Method) -> Callable[..., tuple[Plot, ...]]:
     """Return the function (result) -> plots of the method's module in `plots`."""
-    return cast("Callable[[Any], tuple[Plot, ...]]", method.module_in(room.__name__).plots)
+    return cast("Callable[..., tuple[Plot, ...]]", method.module_in(room.__name__).plots)
 
 
 def _compared(statistics: Any, permutations: Any) -> tuple[Plot, ...]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from onnxplain_server.core.arrays import Array, Vector
-from onnxplain_server.plots.axes.layout import Axis, Categories
+from onnxplain_server.plots.axes.layout import Axis, Categories, in_panel
 from onnxplain_server.plots.axes.missing_values import is_missing
 from onnxplain_server.plots.axes.view_axes import axis_of
 from onnxplain_server.plots.claims.leaders import leaders
@@ -16,7 +16,7 @@ from onnxplain_server.plots.elements.curves import Legend, colour_channel, joini
 from onnxplain_server.plots.elements.labels import enumerate_words, short_names, shorten
 from onnxplain_server.plots.elements.number_formats import data_number, is_flat, scale_format
 from onnxplain_server.plots.elements.selection import View
-from onnxplain_server.plots.elements.style import PLAIN_COLOUR, Spec
+from onnxplain_server.plots.elements.style import NARROWEST_WIDTH, PLAIN_COLOUR, Spec
 
 _MAX_PANELS = 9
 _MAX_POINTS, _MAX_CATEGORIES = 200, 12
@@ -35,7 +35,8 @@ def plots(views: Sequence[View], samples: dict[str, Array]) -> tuple[Plot, ...]:
     widest = _widest(curves, _MAX_PANELS)
     values = np.concatenate([piece.values for view in widest for piece in view.pieces])
     legend = Legend("output", _outputs(widest), ())
-    axes = [axis_of(view, 0, samples, _MAX_POINTS, _MAX_CATEGORIES) for view in widest]
+    laid = [axis_of(view, 0, samples, _MAX_POINTS, _MAX_CATEGORIES) for view in widest]
+    axes = [(in_panel(axis), left_out) for axis, left_out in laid]
     panels = [
         _panel(view, axis, values, legend) for view, (axis, _) in zip(widest, axes, strict=True)
     ]
@@ -73,7 +74,7 @@ def _drawing(axis: Axis, encoding: Spec) -> Spec:
     plain = {} if "color" in encoding else {"color": PLAIN_COLOUR}
     point = {"type": "point", "filled": True, "opacity": 1, "size": 40, **plain}
     if isinstance(axis, Categories):
-        x = {"field": "x", **axis.channel(upright=True)}
+        x = {"field": "x", **axis.channel(width=NARROWEST_WIDTH)}
         return {"mark": point, "encoding": {"x": x, **encoding}}
     x = {"field": "x", **axis.channel(to_edges=False)}
     line = {"type": "line", "strokeWidth": 2, **joining(axis), **plain}

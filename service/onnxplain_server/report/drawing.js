@@ -1,11 +1,21 @@
 "use strict";
 
-// How a figure is fitted into its page, for reports and for the page of the server.
+// How a figure is fitted into its page, for reports and for the page of the server. A picture is
+// drawn anew at each width, never scaled: its letters keep their size.
 globalThis.onnxplainDrawing = (() => {
   const NARROWEST = 180; // pixels of a plot without its labels
-  const LARGEST = 1.4; // times the size in which a picture is drawn
-  const SMALLEST = 0.7; // times that size, whose text can just be read
+  const NARROWEST_THERE = 110; // on a small screen
+  const NARROWEST_CELL = 15; // pixels of a cell of a matrix, whose label is one line high
+  const WIDEST_NAME = 120; // pixels of a name beside a plot on a small screen
+  const PADDING = 8; // pixels around a picture there
+  const SMALL = 700; // pixels of a screen up to which parts stand below each other
   const FRAME = 40; // pixels at both sides of a title
+  const BELOW_TITLE = 60; // pixels from a plot to its legend, where a title stands between
+  const LEGEND_BELOW = {
+    orient: "bottom", direction: "horizontal", columns: 1, labelOverlap: "greedy",
+    layout: { bottom: { direction: "vertical", anchor: "start" } },
+  };
+  const TURNS = 4; // in which a picture gets narrower
   const ink = document.createElement("canvas").getContext("2d");
 
   // Break texts into lines that fit, between words only.
@@ -22,19 +32,79 @@ globalThis.onnxplainDrawing = (() => {
     });
   }
 
-  // Draw narrower by what is too much; on a small screen also below each other what stands side by
-  // side, except for panels that belong together.
-  function narrowed(part, excess, isSmall) {
-    const { hconcat, ...rest } = part;
-    const made = { ...rest };
-    if (hconcat) made[isSmall && !hconcat[0].facet ? "vconcat" : "hconcat"] = hconcat;
-    if (isSmall && "columns" in made) made.columns = 1;
-    if (typeof made.width === "number") {
-      made.width = Math.max(Math.min(made.width, NARROWEST), made.width - excess);
+  const parts = ["vconcat", "hconcat", "concat", "layer"];
+
+  function mapped(part, change) {
+    const made = { ...part };
+    if (made.spec) made.spec = change(made.spec);
+    for (const name of parts) if (made[name]) made[name] = made[name].map(change);
+    return made;
+  }
+
+  // On a small screen parts stand below each other, except for panels that belong together.
+  function stacked(part) {
+    const { hconcat, ...rest } = mapped(part, stacked);
+    if (hconcat) rest[hconcat[0].facet ? "hconcat" : "vconcat"] = hconcat;
+    if ("columns" in rest) rest.columns = 1;
+    return rest;
+  }
+
+  // There, legends stand below, long names end in "…", and titles break their lines.
+  function arranged(spec) {
+    const { config = {} } = spec;
+    const { legend = {}, axisY = {} } = config;
+    return withShortNames({
+      ...stacked(spec),
+      config: {
+        ...config,
+        padding: PADDING,
+        legend: { ...legend, ...LEGEND_BELOW, offset: spec.params ? BELOW_TITLE : 18 },
+        axisY: { ...axisY, labelLimit: WIDEST_NAME },
+      },
+    });
+  }
+
+  function withShortNames(part) {
+    const made = mapped(part, withShortNames);
+    if (!made.encoding) return made;
+    const { x, y } = made.encoding;
+    if (y && y.axis && "labelLimit" in y.axis) {
+      const axis = { ...y.axis, labelLimit: WIDEST_NAME };
+      made.encoding = { ...made.encoding, y: { ...y, axis } };
     }
-    if (made.spec) made.spec = narrowed(made.spec, excess, isSmall);
-    for (const name of ["vconcat", "hconcat", "concat"]) {
-      if (made[name]) made[name] = made[name].map((one) => narrowed(one, excess, isSmall));
+    if (x && x.axis && typeof x.axis.title === "string") {
+      const axis = { ...x.axis, title: lines([x.axis.title], "12px Arial, sans-serif", NARROWEST) };
+      made.encoding = { ...made.encoding, x: { ...x, axis } };
+    }
+    return made;
+  }
+
+  // The number of categories that run to the right.
+  function columnsOf(part) {
+    const x = part.encoding && part.encoding.x;
+    if (x && Array.isArray(x.sort)) return x.sort.length;
+    for (const inner of part.layer || []) {
+      const count = columnsOf(inner);
+      if (count) return count;
+    }
+    return 0;
+  }
+
+  // Narrower cells have no room for their numbers.
+  function withoutNumbers(part) {
+    if (!part.layer) return part;
+    const kept = part.layer.filter((inner) => !inner.mark || inner.mark.style !== "cell-number");
+    return { ...part, layer: kept.map(withoutNumbers) };
+  }
+
+  // Draw narrower by what is too much.
+  function narrowed(part, excess, least) {
+    let made = mapped(part, (inner) => narrowed(inner, excess, least));
+    if (typeof made.width === "number") {
+      made.width = Math.max(Math.min(made.width, least), made.width - excess);
+    } else if (made.width && made.width.step) {
+      const step = Math.floor(made.width.step - excess / (columnsOf(made) || 1));
+      made = withoutNumbers({ ...made, width: { step: Math.max(Math.min(made.width.step, NARROWEST_CELL), step) } });
     }
     return made;
   }
@@ -50,43 +120,84 @@ globalThis.onnxplainDrawing = (() => {
 
   const widthOf = (target) => target.querySelector("svg").viewBox.baseVal.width;
 
-  // Draw into the .plot of a figure, as wide as fits; `embed` draws once, and what it gave last is
-  // returned.
-  async function draw(figure, given, embed) {
+  // Draw as wide as fits; `embed` draws once.
+  async function fitted(figure, given, embed) {
     const target = figure.querySelector(".plot");
-    let spec = given;
-    const isSmall = window.innerWidth <= 700;
+    const isSmall = window.innerWidth <= SMALL;
+    const keepsSize = given.usermeta && given.usermeta.keepsSize; // of labels placed by hand
+    const least = isSmall ? NARROWEST_THERE : NARROWEST;
+    let spec = isSmall ? arranged(given) : given;
     let drawn = await embed(target, spec);
-    // Beyond this, shrinking into one column would make its text too small to read.
+    // Beyond this, plots side by side would become too narrow in one column.
     figure.classList.toggle("wide", !isSmall && widthOf(target) > 1.3 * target.clientWidth);
-    const tooWide = () => Math.max(0, widthOf(target) - target.clientWidth);
-    for (let turn = 0; turn < 2 && tooWide(); turn += 1) {
-      // On a small screen the arrangement changes first, then widths are known.
-      const keepsSize = spec.usermeta && spec.usermeta.keepsSize; // of labels placed by hand
-      if (!keepsSize) spec = narrowed(spec, isSmall && turn === 0 ? 0 : tooWide(), isSmall);
-      spec = retitled(spec, target.clientWidth - FRAME);
+    const again = async (next) => {
+      drawn.finalize();
+      spec = next;
       drawn = await embed(target, spec);
+      return widthOf(target);
+    };
+    // Titles first, then plots, as long as that helps: a legend or a name may be what is wide.
+    let width = widthOf(target);
+    if (width > target.clientWidth) width = await again(retitled(spec, target.clientWidth - FRAME));
+    for (let turn = 0; turn < TURNS && !keepsSize && width > target.clientWidth + 1; turn += 1) {
+      const before = spec;
+      const found = await again(narrowed(spec, (width - target.clientWidth) / sideBySide(spec), least));
+      if (found >= width) {
+        await again(before);
+        break;
+      }
+      width = found;
     }
-    const picture = target.querySelector("svg");
-    const least = SMALLEST * widthOf(target);
-    if (least > target.clientWidth) {
-      picture.style.minWidth = `${least}px`;
+    told(figure, target, given);
+    return drawn;
+  }
+
+  // How many plots of a picture stand side by side, and share what is too much.
+  function sideBySide(spec) {
+    if (spec.hconcat) return spec.hconcat.length;
+    if (spec.concat) return Math.min(spec.columns || spec.concat.length, spec.concat.length);
+    return spec.facet && !spec.facet.row ? spec.columns || 1 : 1;
+  }
+
+  // Say what cannot be seen: that a picture goes on beyond the edge, and how to use it.
+  function told(figure, target, { usermeta }) {
+    const isCut = widthOf(target) > target.clientWidth + 1;
+    const hints = [];
+    if (isCut) hints.push("Wider than the screen: scroll it sideways.");
+    if (usermeta && usermeta.hint) hints.push(usermeta.hint);
+    for (const old of figure.querySelectorAll(".hint")) old.remove();
+    if (isCut) {
       target.tabIndex = 0; // what scrolls is reached by keyboard
       target.setAttribute("role", "group");
       target.setAttribute("aria-label", "Picture, wider than the screen");
     }
-    if (figure.classList.contains("wide")) {
-      // Fills the width of the page, unless its text would become too large.
-      picture.style.width = `${Math.min(target.clientWidth, LARGEST * widthOf(target))}px`;
-    }
-    figure.classList.add("drawn");
-    const hint = spec.usermeta && spec.usermeta.hint;
-    if (hint) {
+    for (const hint of hints.reverse()) {
       const text = document.createElement("p");
       text.className = "hint";
       text.textContent = hint;
       target.after(text);
     }
+    figure.classList.add("drawn");
+  }
+
+  // Draw into the .plot of a figure, and anew when its width changes; `shown` gets each drawing.
+  async function draw(figure, given, embed, shown = () => {}) {
+    let drawn = await fitted(figure, given, embed);
+    let width = figure.clientWidth;
+    let waiting = 0;
+    shown(drawn);
+    const again = async () => {
+      if (!figure.isConnected || !figure.clientWidth) return;
+      if (Math.abs(figure.clientWidth - width) < 8) return;
+      width = figure.clientWidth;
+      drawn.finalize();
+      drawn = await fitted(figure, given, embed);
+      shown(drawn);
+    };
+    window.addEventListener("resize", () => {
+      clearTimeout(waiting);
+      waiting = setTimeout(again, 250);
+    });
     return drawn;
   }
 

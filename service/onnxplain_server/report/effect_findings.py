@@ -16,6 +16,7 @@ from onnxplain.v1.partial_dependence_pb2 import PartialDependenceCurve, PartialD
 from onnxplain_server.core.arrays import Matrix, Vector
 from onnxplain_server.methods.groups import free_label
 from onnxplain_server.plots.claims.pair_coverage import pair_coverage
+from onnxplain_server.plots.claims.support import extremes
 from onnxplain_server.plots.elements.labels import clean, distinguish
 from onnxplain_server.plots.elements.number_formats import (
     not_finite,
@@ -106,7 +107,8 @@ def of_partial_dependence(result: PartialDependenceResult) -> Iterator[Finding]:
     shown, left_out = truncate(result.curves, len(outputs), "further curves")
     yield Finding(
         "Average predictions",
-        "lowest and highest average prediction along each curve, and where",
+        "lowest and highest average prediction along each curve, and where; points with few rows "
+        "are left out",
         "with correlated features, curves lead through combinations that do not occur",
         columns,
         tuple(row for curve in shown for row in _curve(curve, outputs, grouped)),
@@ -200,8 +202,7 @@ def _curve(
 ) -> Iterator[tuple[str, ...]]:
     values = np.array(curve.values).reshape(-1, len(outputs))
     for column, output in enumerate(outputs):
-        # Both are the position of the first NaN, if there is one.
-        low, high = int(np.argmin(values[:, column])), int(np.argmax(values[:, column]))
+        low, high = curve_extremes(curve, values[:, column])
         yield (
             joined(curve.features),
             *([clean(curve.group) if curve.group else ""] if grouped else []),
@@ -211,6 +212,20 @@ def _curve(
             number(values[high, column], values[:, column]),
             grid_point(curve, high),
         )
+
+
+def curve_extremes(curve: PartialDependenceCurve, values: Vector) -> tuple[int, int]:
+    """Return the places of the lowest and highest value, where rows are.
+
+    Parameters
+    ----------
+    values : (n_points,)
+        Of one output. Both places are the first NaN, if there is one, and infinite values count
+        wherever they are.
+    """
+    if not np.isfinite(values).all():
+        return int(np.argmin(values)), int(np.argmax(values))
+    return extremes(values, np.array(curve.row_weights) if curve.row_weights else None)
 
 
 def grid_point(curve: PartialDependenceCurve, index: int, *, with_name: bool = False) -> str:

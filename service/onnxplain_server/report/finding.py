@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
@@ -11,6 +11,9 @@ import numpy as np
 from onnxplain_server.core.arrays import Vector
 from onnxplain_server.plots.elements.labels import clean, quoted
 from onnxplain_server.plots.elements.number_formats import not_finite, scale_format, spell
+
+_MOST_COLUMNS = 7
+"""Columns of a table that has one for each output."""
 
 MAX_ROWS = 30
 """Largest number of rows of a table; the JSON has all."""
@@ -50,6 +53,31 @@ class Finding:
     columns: tuple[Heading, ...]
     rows: tuple[tuple[str, ...], ...]
     left_out: str = ""
+
+
+def by_output(finding: Finding) -> Finding:
+    """Give each output a column, where a table has a row per output and few columns then."""
+    titles = [column.title for column in finding.columns]
+    if "output" not in titles:
+        return finding
+    place = titles.index("output")
+    keys, numbers = finding.columns[:place], finding.columns[place + 1 :]
+    outputs = list(dict.fromkeys(row[place] for row in finding.rows))
+    rows: dict[tuple[str, ...], dict[str, tuple[str, ...]]] = {}
+    for row in finding.rows:
+        rows.setdefault(row[:place], {})[row[place]] = row[place + 1 :]
+    is_regular = all(list(own) == outputs for own in rows.values())
+    is_regular = is_regular and len(rows) * len(outputs) == len(finding.rows)
+    is_narrow = len(keys) + len(outputs) * len(numbers) <= _MOST_COLUMNS
+    if not (keys and is_regular and is_narrow and all(column.is_number for column in numbers)):
+        return finding
+    columns = [
+        Heading(output if len(numbers) == 1 else f"{output}: {column.title}", is_number=True)
+        for output in outputs
+        for column in numbers
+    ]
+    cells = [(*key, *(cell for own in row.values() for cell in own)) for key, row in rows.items()]
+    return replace(finding, columns=(*keys, *columns), rows=tuple(cells))
 
 
 def truncate(entries: Sequence[_Entry], width: int, kind: str) -> tuple[Sequence[_Entry], str]:

@@ -44,6 +44,8 @@ class PartialDependenceCurve(Tabular):
     lower, upper : (n_points, n_outputs)
         90 % intervals of the values on all rows; (0, n_outputs) but in a partial explanation
         that comes from some of them.
+    row_weights : (n_points,)
+        Weights of the rows nearest to each point; empty for a table read in blocks.
     message : PartialDependenceCurve
         As the server sent it.
     """
@@ -56,6 +58,7 @@ class PartialDependenceCurve(Tabular):
     output_names: tuple[str, ...]
     lower: npt.NDArray[np.float64]
     upper: npt.NDArray[np.float64]
+    row_weights: npt.NDArray[np.float64]
     message: partial_dependence_pb2.PartialDependenceCurve = field(repr=False)
 
     @classmethod
@@ -71,6 +74,7 @@ class PartialDependenceCurve(Tabular):
             output_names=output_names,
             lower=np.array(message.lower).reshape(-1, len(output_names)),
             upper=np.array(message.upper).reshape(-1, len(output_names)),
+            row_weights=np.array(message.row_weights),
             message=message,
         )
 

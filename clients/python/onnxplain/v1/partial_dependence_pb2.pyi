@@ -61,7 +61,7 @@ class PartialDependenceResult(_message.Message):
     def __init__(self, output_names: _Optional[_Iterable[str]] = ..., curves: _Optional[_Iterable[_Union[PartialDependenceCurve, _Mapping]]] = ...) -> None: ...
 
 class PartialDependenceCurve(_message.Message):
-    __slots__ = ("features", "group", "grid", "values", "weight", "lower", "upper")
+    __slots__ = ("features", "group", "grid", "values", "weight", "lower", "upper", "row_weights")
     FEATURES_FIELD_NUMBER: _ClassVar[int]
     GROUP_FIELD_NUMBER: _ClassVar[int]
     GRID_FIELD_NUMBER: _ClassVar[int]
@@ -69,6 +69,7 @@ class PartialDependenceCurve(_message.Message):
     WEIGHT_FIELD_NUMBER: _ClassVar[int]
     LOWER_FIELD_NUMBER: _ClassVar[int]
     UPPER_FIELD_NUMBER: _ClassVar[int]
+    ROW_WEIGHTS_FIELD_NUMBER: _ClassVar[int]
     features: _containers.RepeatedScalarFieldContainer[str]
     group: str
     grid: _containers.RepeatedCompositeFieldContainer[_table_pb2.Column]
@@ -76,4 +77,5 @@ class PartialDependenceCurve(_message.Message):
     weight: float
     lower: _containers.RepeatedScalarFieldContainer[float]
     upper: _containers.RepeatedScalarFieldContainer[float]
-    def __init__(self, features: _Optional[_Iterable[str]] = ..., group: _Optional[str] = ..., grid: _Optional[_Iterable[_Union[_table_pb2.Column, _Mapping]]] = ..., values: _Optional[_Iterable[float]] = ..., weight: _Optional[float] = ..., lower: _Optional[_Iterable[float]] = ..., upper: _Optional[_Iterable[float]] = ...) -> None: ...
+    row_weights: _containers.RepeatedScalarFieldContainer[float]
+    def __init__(self, features: _Optional[_Iterable[str]] = ..., group: _Optional[str] = ..., grid: _Optional[_Iterable[_Union[_table_pb2.Column, _Mapping]]] = ..., values: _Optional[_Iterable[float]] = ..., weight: _Optional[float] = ..., lower: _Optional[_Iterable[float]] = ..., upper: _Optional[_Iterable[float]] = ..., row_weights: _Optional[_Iterable[float]] = ...) -> None: ...

@@ -33,12 +33,13 @@ export function Chart({ plot, onPick }: Props) {
       try {
         const { draw } = await import("./vega");
         if (isGone) return;
-        const result = await draw(current, plot.spec());
-        if (isGone) return result.finalize();
-        drawn.current = result;
-        result.view.addEventListener("click", (_, item) => {
-          if (item?.datum) onPick?.(item.datum);
+        const result = await draw(current, plot.spec(), (shown) => {
+          drawn.current = shown;
+          shown.view.addEventListener("click", (_, item) => {
+            if (item?.datum) onPick?.(item.datum);
+          });
         });
+        if (isGone) result.finalize();
       } catch (error) {
         fault.value = error instanceof Error ? error.message : String(error);
       }

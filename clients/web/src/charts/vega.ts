@@ -10,7 +10,12 @@ type Embed = (target: HTMLElement, spec: object) => Promise<Drawn>;
 
 /** The drawing that reports share. */
 interface Drawing {
-  draw(figure: HTMLElement, spec: object, embed: Embed): Promise<Drawn>;
+  draw(
+    figure: HTMLElement,
+    spec: object,
+    embed: Embed,
+    shown: (drawn: Drawn) => void,
+  ): Promise<Drawn>;
 }
 
 // Whatever a specification asks for beyond its own data is refused.
@@ -29,16 +34,21 @@ const OPTIONS = {
   logLevel: 1, // errors
 } as const;
 
-/** Draw a chart into the .plot of a figure. */
-export function draw(figure: HTMLElement, spec: object): Promise<Drawn> {
+/** Draw a chart into the .plot of a figure, anew at each width; `shown` gets each drawing. */
+export function draw(
+  figure: HTMLElement,
+  spec: object,
+  shown: (drawn: Drawn) => void,
+): Promise<Drawn> {
   const { onnxplainDrawing } = globalThis as unknown as { onnxplainDrawing: Drawing };
-  return onnxplainDrawing.draw(figure, spec, async (target, fitted) => {
+  const once: Embed = async (target, fitted) => {
     const tooltip = { disableDefaultStyle: true };
     const drawn = await embed(target, fitted as never, { ...OPTIONS, tooltip });
     // Its description and its table say the same in words; hundreds of marks would not.
     target.querySelector("svg")?.setAttribute("aria-hidden", "true");
     return drawn;
-  });
+  };
+  return onnxplainDrawing.draw(figure, spec, once, shown);
 }
 
 /** Draw a chart as SVG, without showing it. */

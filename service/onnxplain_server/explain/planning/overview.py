@@ -4,7 +4,8 @@ By default, the size of the model tells it, so that equal requests get equal num
 that the request asks for, the pace of the model is measured.
 
 With a target: losses and permutation importance. Then interactions, and at last the curves of the
-features that were most important.
+features that were most important. On trees, where grids cost little, the curves have one point per
+step of the model, and the pair that interacts most gets a surface.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from onnxplain_server.core.contract_limits import (
     PartialDependenceOptions,
 )
 from onnxplain_server.core.model import Note
+from onnxplain_server.effects.engine import PiecewiseConstant
 from onnxplain_server.explain.bound_request import BoundRequest
 from onnxplain_server.explain.planning.nominal_pace import effect_count, round_rows
 from onnxplain_server.explain.planning.overview_pace import PaceSource, overview_pace
@@ -46,8 +48,14 @@ _FEWEST_ROWS = 30
 """Rows below which a method is left out."""
 _GRID, _COARSE_GRID = PartialDependenceOptions.grid_size.default, 15
 """Points of a curve, and those of one that has little time."""
+_MOST_STEPS = 500
+"""Points of a curve on trees, up to which each step of the model is one."""
+_SURFACE_GRID, _MOST_CELLS = 900, 2_500
+"""Points of a surface over numbers, and most points of one over categories."""
 _LOSS_COUNT = 3
 """Most losses that are computed."""
+_CURVES = partial_dependence.Options(include_missing=True)
+_STEPS = partial_dependence.Strategy.STEPS
 _SHARES = {"losses": 0.05, "permutation_importance": 0.35, "interactions": 0.4, "curves": 0.2}
 """Shares of the budget."""
 
@@ -131,36 +139,49 @@ class OverviewPlan:
         else:
             yield self._of_trees(options)
 
-    def curves(self, features: Sequence[str]) -> Part | None:
-        """Return curves of as many of these features, the first ones, as there is time for."""
+    def curves(self, features: Sequence[str], *, by_step: bool = False) -> Part | None:
+        """Return curves of as many of these features, the first ones, as there is time for.
+
+        Parameters
+        ----------
+        by_step : bool
+            Whether each step of the trees is a point.
+        """
         if self.tree_rows is not None:
-            singles = tuple((name,) for name in features)
-            options = partial_dependence.Options(features=singles)
-            return self._of_trees(options)
+            options = _CURVES if not by_step else replace(_CURVES, strategy=_STEPS)
+            return self._of_trees(replace(options, features=tuple((name,) for name in features)))
         affordable = self._affordable("curves")
         sizes = [(len(features), grid) for grid in (_GRID, _COARSE_GRID)]
         sizes += [(count, _COARSE_GRID) for count in range(len(features) - 1, 0, -1)]
         for count, grid in sizes:
             rows = affordable // (count * (grid + 1))
             if self._is_enough(rows):
-                options = partial_dependence.Options(
-                    features=tuple((name,) for name in features[:count]), grid_size=grid
-                )
+                singles = tuple((name,) for name in features[:count])
+                options = replace(_CURVES, features=singles, grid_size=grid)
                 part = self._sized(options, QUADRATIC_ROWS, rows)
                 return replace(part, is_reduced=part.is_reduced or (count, grid) != sizes[0])
         return None
 
+    def surface(self, pair: tuple[str, ...]) -> Part | None:
+        """Return the surface of two features, on trees only; None without a pair."""
+        if self.tree_rows is None or not pair:
+            return None
+        return self._of_trees(replace(_CURVES, features=(pair,), grid_size=_SURFACE_GRID))
+
     @property
     def curve_cost(self) -> int:
-        """Upper bound of the rows to predict for the curves."""
+        """Upper bound of the rows to predict for the curves, and for the surface on trees."""
         part = self.curves(self.names[:CURVE_COUNT])
         if part is None:
             return 0
         options = part.options
         assert isinstance(options, partial_dependence.Options)  # noqa: S101 - made by curves
-        default = QUADRATIC_ROWS if self.tree_rows is None else self.row_count
+        count, is_tree = len(options.features), self.tree_rows is not None
+        points = count * (_MOST_STEPS + 1) + _MOST_CELLS if is_tree else 0
+        points = points or count * (options.grid_size + 1)
+        default = self.row_count if is_tree else QUADRATIC_ROWS
         rows = min(default if part.row_count is None else part.row_count, self.row_count)
-        return rows * len(options.features) * (options.grid_size + 1)
+        return rows * points
 
     def notes(self, parts: Sequence[Part], *, has_target: bool) -> tuple[Note, ...]:
         """Tell what the budget made smaller, or left out."""
@@ -242,6 +263,19 @@ class OverviewPlan:
         return rows if self._is_measured else round_rows(rows)
 
 
+def curve_parts(
+    plan: OverviewPlan, results: Sequence[Result], request: BoundRequest
+) -> Iterator[Part]:
+    """Return the curves of the most important features, and the surface of the strongest pair."""
+    features = most_important(results, plan.names)
+    curves = plan.curves(features, by_step=has_few_steps(request, features))
+    if curves is not None:
+        yield curves
+    surface = plan.surface(strongest_pair(results, request))
+    if surface is not None:
+        yield surface
+
+
 def plan_overview(request: BoundRequest) -> OverviewPlan:
     """Plan an overview: by the size of the model, or for a time that is asked for, by its pace."""
     question, sample = request.question, request.sample
@@ -283,6 +317,30 @@ def most_important(results: Sequence[Result], names: Sequence[str]) -> tuple[str
         if isinstance(result, interactions.Result):
             values = {s.features[0]: _sum(s.numerators) for s in result.importance}
     return tuple(sorted(names, key=lambda name: -values.get(name, 0.0)))[:CURVE_COUNT]
+
+
+def has_few_steps(request: BoundRequest, features: Sequence[str]) -> bool:
+    """Tell whether the model is constant between so few steps of features that each is a point."""
+    effects, known = request.effects, request.sample.features
+    if not isinstance(effects, PiecewiseConstant):
+        return False
+    if request.tabular_choice.engine is not Engine.TREES:
+        return False
+    steps = [effects.breakpoints(known.index(name)) for name in features]
+    return all(own is not None and len(own) <= _MOST_STEPS - 2 for own in steps)
+
+
+def strongest_pair(results: Sequence[Result], request: BoundRequest) -> tuple[str, ...]:
+    """Return the pair of the largest interaction, by size; empty without any, or if too large."""
+    pairs = [p for r in results if isinstance(r, interactions.Result) for p in r.pairwise]
+    sizes = [_sum(pair.numerators) for pair in pairs]
+    if not pairs or max(sizes) <= 0:
+        return ()
+    names, features = pairs[int(np.argmax(sizes))].features, request.sample.features
+    columns = [features.columns[features.index(name)] for name in names]
+    side = math.isqrt(_SURFACE_GRID) + 1
+    counts = [len(set(c.tolist())) + 1 if c.dtype == object else side for c in columns]
+    return names if math.prod(counts) <= _MOST_CELLS else ()
 
 
 def _sum(values: Vector) -> float:

@@ -115,14 +115,15 @@ def _parts(request: BoundRequest, real: Callable[[], BoundRequest]) -> Sequence[
     has_target = bool(request.question.target_column) and not unclear_target(request)
     parts = [*overview.losses(None), *overview.importances()] if has_target else []
     parts += overview.pairs()
-    curves = overview.curves(overview.names[:CURVE_COUNT])
+    names = overview.names
+    curves = overview.curves(names[:CURVE_COUNT]), overview.surface(names[:2] if names[1:] else ())
     return [
         _Part(
             request if part.row_count is None else request.with_row_count(part.row_count),
             part.options,
             method_of(part.options).name,
         )
-        for part in (*parts, *([curves] if curves else ()))
+        for part in (*parts, *(part for part in curves if part))
     ]
 
 

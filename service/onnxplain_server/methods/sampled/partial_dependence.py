@@ -13,6 +13,7 @@ from onnxplain_server.methods.partial_dependence import (
     Options,
     PartialDependenceCurve,
     Result,
+    rows_near,
     sample_values,
 )
 from onnxplain_server.methods.sampled.intervals import SampledRows, mean_variances
@@ -44,6 +45,7 @@ def compute(
                 grid=grid,
                 weight=effects.background.weight(),
                 is_stepped=is_stepped,
+                row_weights=rows_near(effects.background, names, grid, is_stepped=is_stepped),
             )
         )
     varied = {name for names in options.features for name in names}

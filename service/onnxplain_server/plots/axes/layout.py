@@ -16,12 +16,12 @@ from onnxplain_server.core.arrays import Array, Vector
 from onnxplain_server.methods.groups import free_label
 from onnxplain_server.plots.axes.missing_values import MISSING, is_missing
 from onnxplain_server.plots.axes.number_line import NumberLine, fits_line
-from onnxplain_server.plots.elements.labels import clean, short_names, shorten
+from onnxplain_server.plots.elements.labels import clean, short_names, shorten, shorten_apart
 from onnxplain_server.plots.elements.number_formats import not_finite, scale_format, spell_apart
 from onnxplain_server.plots.elements.style import Spec
+from onnxplain_server.plots.elements.text_width import label_angle
 
 _MOST_LISTED = 40  # numbers, where no line can show them
-_WIDTH_CHARACTERS = 40  # of labels side by side in the narrowest panel
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,13 +54,19 @@ class Categories:
             return self.labels.get(value) or shorten(clean(str(value)), _CATEGORY_LENGTH)
         return free_label(MISSING, "no value", set(self.labels.values()))
 
-    def channel(self, *, upright: bool) -> Spec:
-        """Return scale and axis; `upright` for a horizontal list, whose long labels slant."""
+    def channel(self, *, width: float | None = None) -> Spec:
+        """Return scale and axis of a list.
+
+        Parameters
+        ----------
+        width : float or None
+            Pixels of a list that runs to the right, whose labels turn until they fit; None for one
+            that runs down.
+        """
         sort = [*self.labels.values(), *([self.text(None)] if self.has_missing else [])]
         axis: Spec = {"title": self.title}
-        if upright:
-            slant = len(sort) * max(map(len, sort)) > _WIDTH_CHARACTERS
-            axis |= {"labelAngle": -35 if slant else 0}
+        if width is not None:
+            axis |= {"labelAngle": label_angle(sort, width / max(len(sort), 1))}
         return {"type": "nominal", "sort": sort, "axis": axis}
 
 
@@ -68,12 +74,16 @@ Axis: TypeAlias = NumberLine | Categories
 
 PANEL_TITLE_LENGTH = 30
 """Characters of the title of an axis in a panel."""
-_CATEGORY_LENGTH = 42
+_CATEGORY_LENGTH, _PANEL_CATEGORY_LENGTH = 42, 20
 
 
 def in_panel(axis: Axis) -> Axis:
-    """Shorten the title of an axis to the width of a panel."""
-    return replace(axis, title=shorten(axis.title, PANEL_TITLE_LENGTH))
+    """Shorten the title of an axis to the width of a panel, and the labels of categories."""
+    title = shorten(axis.title, PANEL_TITLE_LENGTH)
+    if isinstance(axis, NumberLine):
+        return replace(axis, title=title)
+    labels = shorten_apart([*axis.labels.values()], _PANEL_CATEGORY_LENGTH)
+    return replace(axis, title=title, labels=dict(zip(axis.labels, labels, strict=True)))
 
 
 def lay_axis(

@@ -73,6 +73,12 @@ class NumberLine:
         """Tell whether a value is on the axis."""
         return self.has_missing if is_missing(value) else bool((self.values == value).any())
 
+    def spans(self, value: Any) -> bool:
+        """Tell whether a value lies between the borders of the cells."""
+        if is_missing(value):
+            return self.has_missing
+        return bool(self.edges[0] <= value <= self.edges[-1])
+
     def position(self, value: Any) -> float:
         """Return the position of a value."""
         return self._rounded(float(np.mean(self.missing_cell)) if is_missing(value) else value)

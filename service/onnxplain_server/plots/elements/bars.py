@@ -28,6 +28,8 @@ from onnxplain_server.plots.elements.style import (
 JOINT = " × "
 LABEL_LENGTH = 42
 """Characters of a label on an axis."""
+SIGNS = {1: "▲", -1: "▼", 0: ""}
+"""Signs of directions: the prediction rises, or falls, as the feature rises."""
 NO_SPREAD = "–"
 """Text where a bar has no error bar."""
 _LINE_HEIGHT = 15  # pixels of a label
@@ -35,6 +37,7 @@ _MAX_ENTRIES = 4  # of a group of features, in a label
 _TITLE_WIDTH = 560  # pixels; some fonts are wider than ours
 _ERROR_COLOUR = "#202124"
 _BORDER_WIDTH = 4  # pixels
+_SIGN_LOOK: Spec = {"color": _ERROR_COLOUR, "opacity": 1, "xOffset": 7}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,6 +80,8 @@ class Bars:
     errors : ErrorBars or None
     p_values : (n_labels, n_outputs), or None
         P-values of tests, for tooltips.
+    directions : (n_labels, n_outputs), or None
+        1 where the prediction rises with the feature, -1 where it falls, 0 where neither is known.
     """
 
     names: tuple[str, ...]
@@ -89,6 +94,7 @@ class Bars:
     broken: int
     errors: ErrorBars | None = None
     p_values: Matrix | None = None
+    directions: Matrix | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +160,8 @@ def _tooltip(bars: Bars, titles: BarTitles, number_format: str) -> list[Spec]:
     value = ("value", titles.value, number_format)
     p_value = [] if bars.p_values is None else [("p", "p-value", ",.3~r")]
     errors = _error_fields(bars.errors)
-    return tooltip(("feature", titles.row, ""), *series, value, *errors, *p_value)
+    direction = [] if bars.directions is None else [("direction", "prediction", "")]
+    return tooltip(("feature", titles.row, ""), *series, value, *errors, *p_value, *direction)
 
 
 def _error_fields(errors: ErrorBars | None) -> list[tuple[str, str, str]]:
@@ -173,7 +180,8 @@ def rows(bars: Bars) -> list[Spec]:
             "feature": bars.names[row],
             "output": bars.outputs[column],
             "value": data_number(value),
-            "text": spell_among(value, bars.values),
+            "text": _number(bars, row, column),
+            **_sign(bars, row, column),
             **({} if bars.errors is None else _error(value, bars.errors, row, column)),
             **({} if bars.p_values is None else _p_value(bars.p_values[row, column])),
         }
@@ -181,6 +189,25 @@ def rows(bars: Bars) -> list[Spec]:
         for column, value in enumerate(values)
         if np.isfinite(value)
     ]
+
+
+def _number(bars: Bars, row: int, column: int) -> str:
+    """Write the number beside a bar, after the sign of its direction."""
+    number = spell_among(bars.values[row, column], bars.values)
+    return f"{SIGNS[_direction(bars, row, column)]} {number}".strip()
+
+
+def _direction(bars: Bars, row: int, column: int) -> int:
+    return 0 if bars.directions is None else int(bars.directions[row, column])
+
+
+def _sign(bars: Bars, row: int, column: int) -> Spec:
+    """Return the direction of a bar among several, and in words."""
+    direction = _direction(bars, row, column)
+    if bars.directions is None:
+        return {}
+    words = {1: "rises with it", -1: "falls as it rises", 0: "not known"}
+    return {"direction": words[direction], **({"sign": direction} if direction else {})}
 
 
 def _p_value(p_value: float) -> Spec:
@@ -226,14 +253,27 @@ def _grouped(bars: Bars, titles: BarTitles, encoding: Spec) -> Spec:
     output: Spec = {"field": "output", "type": "nominal", "sort": outputs}
     scale = {"domain": outputs, "range": list(SERIES_COLOURS[: len(outputs)])}
     colour = {"color": {**output, "scale": scale, "legend": {"title": titles.series}}}
-    errors = _error_layers(bars)
+    over = [*_error_layers(bars), *_sign_layers(bars)]
     return {
         "height": {"step": _step(bars), "for": "offset"},
-        "encoding": {**encoding, "yOffset": output, **({} if errors else colour)},
-        **(
-            {"layer": [{"mark": "bar", "encoding": colour}, *errors]} if errors else {"mark": "bar"}
-        ),
+        "encoding": {**encoding, "yOffset": output, **({} if over else colour)},
+        **({"layer": [{"mark": "bar", "encoding": colour}, *over]} if over else {"mark": "bar"}),
     }
+
+
+def _sign_layers(bars: Bars) -> list[Spec]:
+    """Draw a triangle at the end of each bar among several that has a direction."""
+    if bars.directions is None or not bars.directions.any():
+        return []
+    place = {"x": {"field": "end", "type": "quantitative"}} if bars.errors is not None else {}
+    return [
+        {
+            "transform": [{"filter": f"datum.sign === {sign}"}],
+            "mark": {"type": "point", "shape": shape, "filled": True, "size": 24, **_SIGN_LOOK},
+            "encoding": place,
+        }
+        for sign, shape in ((1, "triangle-up"), (-1, "triangle-down"))
+    ]
 
 
 def _error_layers(bars: Bars) -> list[Spec]:

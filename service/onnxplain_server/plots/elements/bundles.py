@@ -107,7 +107,7 @@ def _unfold(axis: Axis, grid: Array) -> list[Spec]:
         "apart": [alone or is_missing(point) for point in grid],
     }
     if isinstance(axis, Categories):
-        order = axis.channel(upright=False)["sort"]
+        order = axis.channel()["sort"]
         columns["order"] = [order.index(place) for place in places]
     return [
         *({"calculate": json.dumps(column), "as": name} for name, column in columns.items()),
@@ -118,7 +118,7 @@ def _unfold(axis: Axis, grid: Array) -> list[Spec]:
 def _places(axis: Axis, value: Spec) -> Spec:
     """Encode feature and value; categories run downwards, and curves follow their order."""
     if isinstance(axis, Categories):
-        y = {"field": "x", **axis.channel(upright=False)}
+        y = {"field": "x", **axis.channel()}
         y["axis"] |= {"grid": True, "domain": False, "ticks": False}
         value["axis"]["grid"] = False
         return {"y": y, "x": value, "order": {"field": "order", "type": "quantitative"}}

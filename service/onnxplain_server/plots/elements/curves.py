@@ -11,9 +11,17 @@ from onnxplain_server.core.arrays import Array, Vector
 from onnxplain_server.plots.axes.layout import PANEL_TITLE_LENGTH, Axis, Categories, in_panel
 from onnxplain_server.plots.axes.missing_values import MISSING, is_missing
 from onnxplain_server.plots.axes.number_line import NumberLine
+from onnxplain_server.plots.claims.support import supported
+from onnxplain_server.plots.elements import curve_marks
 from onnxplain_server.plots.elements.chart import in_panels, tooltip
+from onnxplain_server.plots.elements.curve_marks import NO_MARKS, CommonScale, Marks
 from onnxplain_server.plots.elements.labels import shorten
-from onnxplain_server.plots.elements.number_formats import data_number, is_flat, scale_format
+from onnxplain_server.plots.elements.number_formats import (
+    data_number,
+    is_flat,
+    scale_format,
+    spell_whole,
+)
 from onnxplain_server.plots.elements.style import (
     MISSING_COLOUR,
     MOST_SERIES,
@@ -24,9 +32,13 @@ from onnxplain_server.plots.elements.style import (
     Spec,
     ordered_colours,
 )
+from onnxplain_server.plots.elements.text_width import LABEL_SIZE
 
 _MAX_TICKS = 300  # of a rug
 _ROW_STEP = 24
+_PALE: Spec = {"opacity": {"condition": {"test": "datum.few", "value": 0.3}, "value": 1}}
+_COUNT: Spec = {"type": "text", "x": {"expr": "width + 8"}, "align": "left", "color": "#5f6368"}
+_COUNT |= {"fontSize": LABEL_SIZE, "tooltip": None}
 _CROWDED = 60  # points of a line, above which they are drawn small
 
 
@@ -41,12 +53,15 @@ class Series:
     points : (n,)
         Values of the feature.
     values : (n,)
+    row_weights : (n,) or None
+        Weights of the rows nearest to each point, where they are known.
     """
 
     label: str
     panel: str
     points: Array
     values: Vector
+    row_weights: Vector | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,22 +86,50 @@ class Legend:
     common_scale: bool = True
 
 
-def draw(
-    axis: Axis, series: Sequence[Series], legend: Legend, value_title: str, sample: Array
+def draw(  # noqa: PLR0917 - a plot of curves shows all of these
+    axis: Axis,
+    series: Sequence[Series],
+    legend: Legend,
+    value_title: str,
+    sample: Array,
+    marks: Marks = NO_MARKS,
 ) -> Spec:
-    """Draw series over a feature, with a rug of a sample of its values."""
+    """Draw series over a feature, with a rug of a sample of its values, or counts of rows."""
     axis = in_panel(axis) if len(legend.panels) > 1 else axis
     values = np.concatenate([one.values for one in series])
     value = value_channel(values, legend, value_title)
     encoding = {**colour_channel(legend), "tooltip": _tooltip(axis, legend, values)}
+    rows = _rows(axis, series, legend)
     if isinstance(axis, Categories):
-        drawing = _dots(axis, value, encoding)
+        drawing = _dots(axis, value, encoding, has_counts=any("count" in row for row in rows))
         free = "x"
     else:
         drawing = _lines(axis, value, encoding, _rug(axis, sample, len(legend.panels) > 1))
         free = "y"
+    drawing["layer"] = [*curve_marks.layers(axis, marks, value), *drawing["layer"]]
     resolve = {} if legend.common_scale else {"scale": {free: "independent"}}
-    return in_panels(_rows(axis, series, legend), legend.panels, drawing, resolve)
+    return in_panels(rows, legend.panels, drawing, resolve)
+
+
+def marks_of(series: Sequence[Series], scale: CommonScale | None) -> Marks:
+    """Return the marks of a plot with one curve; none for several."""
+    if len(series) != 1:
+        return NO_MARKS
+    return curve_marks.marks_of(series[0].values, series[0].row_weights, scale)
+
+
+def mark_remarks(axis: Axis, series: Sequence[Series], marks: Marks, sample: Array) -> list[str]:
+    """Return one remark on what ticks, marks, pale points and numbers mean."""
+    has_rug = isinstance(axis, NumberLine) and sample.size
+    found = ["ticks along the axis: values in the table"] if has_rug else []
+    found += curve_marks.remarks(axis, series[0].values, marks)
+    rows = _rows(axis, series, Legend("", (), ()))
+    if any("count" in row for row in rows):
+        found.append("numbers at the right: rows")
+    if any("few" in row for row in rows):
+        found.append("pale: few rows")
+    text = "; ".join(found)
+    return [text[0].upper() + text[1:]] if text else []
 
 
 def value_channel(values: Vector, legend: Legend, title: str) -> Spec:
@@ -123,12 +166,28 @@ def _rows(axis: Axis, series: Sequence[Series], legend: Legend) -> list[Spec]:
     for one in series:
         place = {"series": one.label} if len(legend.labels) > 1 else {}
         place |= {"panel": one.panel} if len(legend.panels) > 1 else {}
-        for point, value in zip(one.points, one.values, strict=True):
+        near = _near(axis, one, counted=len(series) == 1)
+        for point, value, own in zip(one.points, one.values, near, strict=True):
             if axis.holds(point) and np.isfinite(value):
                 at = {"x": axis.position(point), "point": axis.text(point)}
                 missing = {"missing": True} if is_missing(point) else {}
-                rows.append({**at, "value": data_number(value), **place, **missing})
+                rows.append({**at, "value": data_number(value), **place, **missing, **own})
     return rows
+
+
+def _near(axis: Axis, series: Series, *, counted: bool) -> list[Spec]:
+    """Return what rows there are near each point: a count beside categories, and if few."""
+    weights = series.row_weights
+    if weights is None:
+        return [{}] * len(series.points)
+    is_listed = counted and isinstance(axis, Categories)
+    return [
+        {
+            **({"count": spell_whole(weight)} if is_listed else {}),
+            **({} if enough else {"few": True}),
+        }
+        for weight, enough in zip(weights.tolist(), supported(weights).tolist(), strict=True)
+    ]
 
 
 def _lines(axis: NumberLine, value: Spec, encoding: Spec, rug: list[Spec]) -> Spec:
@@ -137,11 +196,11 @@ def _lines(axis: NumberLine, value: Spec, encoding: Spec, rug: list[Spec]) -> Sp
     known = [{"filter": "!datum.missing"}]
     colour = {key: encoding[key] for key in ("color",) if key in encoding}
     line = {"type": "line", "strokeWidth": 2, **joining(axis), **_plain(encoding)}
-    point = {"type": "point", "filled": True, "opacity": 1, "size": size, **_plain(encoding)}
+    point = {"type": "point", "filled": True, "size": size, **_plain(encoding)}
     layers = [
         *rug,
         {"transform": known, "mark": line, "encoding": {"x": x, "y": value, **colour}},
-        {"transform": known, "mark": point, "encoding": {"x": x, "y": value, **encoding}},
+        {"transform": known, "mark": point, "encoding": {"x": x, "y": value, **encoding, **_PALE}},
         *_missing(axis, {"x": x, "y": value, **encoding}),
     ]
     return {"layer": layers}
@@ -153,14 +212,19 @@ def joining(axis: Axis) -> Spec:
     return {"interpolate": "step-after"} if is_stepped else {}
 
 
-def _dots(axis: Categories, value: Spec, encoding: Spec) -> Spec:
-    y = {"field": "x", **axis.channel(upright=False)}
+def _dots(axis: Categories, value: Spec, encoding: Spec, *, has_counts: bool) -> Spec:
+    y = {"field": "x", **axis.channel()}
     y["axis"] |= {"grid": True, "domain": False, "ticks": False}
     value["axis"]["grid"] = False
-    point = {"type": "point", "filled": True, "opacity": 0.9, "size": 80, **_plain(encoding)}
+    point = {"type": "point", "filled": True, "size": 80, **_plain(encoding)}
     places = {"y": y, "x": value, **encoding}
     known = [{"filter": "!datum.missing"}]
-    layers = [{"transform": known, "mark": point, "encoding": places}, *_missing(axis, places)]
+    layers = [
+        {"transform": known, "mark": point, "encoding": {**places, **_PALE}},
+        *_missing(axis, places),
+    ]
+    if has_counts:
+        layers.append({"mark": _COUNT, "encoding": {"y": y, "text": {"field": "count"}}})
     return {"height": {"step": _ROW_STEP}, "layer": layers}
 
 

@@ -34,6 +34,7 @@ def strongest(
     *,
     errors: ErrorBars | None = None,
     p_values: Matrix | None = None,
+    directions: Matrix | None = None,
 ) -> Bars:
     """Choose rows and outputs by their sums; rows of zeros only if there is nothing else.
 
@@ -43,7 +44,7 @@ def strongest(
         Features of each row, joined by `joint`.
     values : (n_rows, n_outputs)
     errors : ErrorBars or None
-    p_values : (n_rows, n_outputs), or None
+    p_values, directions : (n_rows, n_outputs), or None
     """
     values = drawable(values)
     finite = np.where(np.isfinite(values), values, 0.0)
@@ -62,6 +63,7 @@ def strongest(
         broken=int((~np.isfinite(values[:, columns])).sum()),
         errors=None if errors is None else errors.take(rows, columns),
         p_values=None if p_values is None else p_values[np.ix_(rows, columns)],
+        directions=None if directions is None else directions[np.ix_(rows, columns)],
     )
 
 
@@ -75,14 +77,14 @@ def strongest_outputs(values: Matrix) -> Indices:
     return np.sort(np.argsort(-sums, kind="stable")[:MOST_SERIES])
 
 
-def finding(bars: Bars, *, by_magnitude: bool = False) -> str:
+def finding(bars: Bars) -> str:
     """Name the strongest row with its value, and the next two; or those that lead together."""
     if bars.nonzero == 0:
         return "none found"
     if not np.isfinite(bars.values).any():
         return "no value is finite"
     sums = np.where(np.isfinite(bars.values), bars.values, 0.0).sum(axis=1)
-    leading = leaders(np.abs(sums) if by_magnitude else sums, _standard_errors(bars))
+    leading = leaders(sums, _standard_errors(bars))
     if not leading:
         return "some values are not finite" if bars.broken else "none is above 0 beyond its error"
     names = [" ".join(text.split("\n")) for text in bars.labels]

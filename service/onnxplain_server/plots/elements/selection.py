@@ -17,12 +17,19 @@ from onnxplain_server.plots.elements.style import MOST_SERIES
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Piece:
-    """Values of one output for one group of rows, over the points of a grid."""
+    """Values of one output for one group of rows, over the points of a grid.
+
+    Attributes
+    ----------
+    row_weights : (n_points,) or None
+        Weights of the rows nearest to each point, where they are known.
+    """
 
     output: str
     group: str
     grid: tuple[Array, ...]
     values: Vector
+    row_weights: Vector | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,7 +79,13 @@ def views(result: Result) -> Iterator[View]:
             groups=groups if any(curve.group for curve in requested) else (),
             group_column=clean(result.group_column) if result.group_column else "",
             pieces=tuple(
-                Piece(output, group, curve.grid, drawable(curve.values[:, column]))
+                Piece(
+                    output,
+                    group,
+                    curve.grid,
+                    drawable(curve.values[:, column]),
+                    curve.row_weights,
+                )
                 for output, column in zip(outputs, columns, strict=True)
                 for group, curve in zip(groups, shown, strict=True)
             ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -35,6 +36,8 @@ AREA_SCHEME = "viridis"
 PLOT_WIDTH, PLOT_HEIGHT = 460, 300
 PANEL_WIDTH, PANEL_HEIGHT = 250, 190
 PANEL_COLUMNS = 3
+NARROWEST_WIDTH = 180
+"""Pixels to which a page may narrow a plot without its labels; see report/drawing.js."""
 BAR_STEP, GROUPED_BAR_STEP = 24, 10
 
 _INK, _QUIET, _FAINT = "#202124", "#5f6368", "#e8eaed"
@@ -98,9 +101,22 @@ CONFIG: Spec = {
 }
 
 
+def colour_at(share: float, palette: Sequence[str]) -> str:
+    """Return the colour at a share of an even scale between colours like "#440154"."""
+    parts = np.array([[int(colour[at : at + 2], 16) for at in (1, 3, 5)] for colour in palette])
+    place = share * (len(palette) - 1)
+    rgb = [round(float(np.interp(place, range(len(palette)), part))) for part in parts.T]
+    return "#" + "".join(f"{part:02x}" for part in rgb)
+
+
+def is_dark(colour: str) -> bool:
+    """Tell whether white is read better than black on a colour, by the contrast of WCAG 2.2."""
+    shares = np.array([int(colour[at : at + 2], 16) for at in (1, 3, 5)]) / 255
+    linear = np.where(shares <= 0.04045, shares / 12.92, ((shares + 0.055) / 1.055) ** 2.4)
+    luminance = float(linear @ [0.2126, 0.7152, 0.0722])
+    return (luminance + 0.05) ** 2 < 1.05 * 0.05
+
+
 def ordered_colours(count: int) -> list[str]:
     """Return colours for ordered lines: viridis without its yellow end, invisible on white."""
-    palette = [[int(colour[at : at + 2], 16) for at in (1, 3, 5)] for colour in _VIRIDIS]
-    points = np.linspace(0, len(_VIRIDIS) - 1, count)
-    parts = (np.interp(points, range(len(_VIRIDIS)), part) for part in zip(*palette, strict=True))
-    return ["#" + "".join(f"{round(part):02x}" for part in rgb) for rgb in zip(*parts, strict=True)]
+    return [colour_at(float(share), _VIRIDIS) for share in np.linspace(0, 1, count)]

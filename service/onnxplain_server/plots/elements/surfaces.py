@@ -1,7 +1,11 @@
-"""Heat maps over two features: coloured cells, or points if the grid is not a full rectangle."""
+"""Heat maps over two features: coloured cells, or points if the grid is not a full rectangle.
+
+Cells without rows are crossed out, as their values are extrapolated; dots are rows of the table.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -9,9 +13,24 @@ import numpy as np
 
 from onnxplain_server.core.arrays import Array, Vector
 from onnxplain_server.plots.axes.layout import Axis, Categories, in_panel
+from onnxplain_server.plots.claims.support import supported
 from onnxplain_server.plots.elements.chart import in_panels, tooltip
 from onnxplain_server.plots.elements.number_formats import data_number, scale_format
-from onnxplain_server.plots.elements.style import AREA_SCHEME, Spec
+from onnxplain_server.plots.elements.style import (
+    AREA_SCHEME,
+    PANEL_HEIGHT,
+    PANEL_WIDTH,
+    PLOT_HEIGHT,
+    PLOT_WIDTH,
+    Spec,
+)
+
+_LEAST_STEP, _MOST_STEP = 15, 28
+"""Pixels of a category."""
+_DOT: Spec = {"type": "circle", "size": 7, "color": "black", "stroke": "white", "opacity": 0.8}
+_DOT |= {"strokeWidth": 0.5, "tooltip": None, "aria": False}
+_HATCH: Spec = {"type": "rule", "color": "white", "strokeWidth": 1, "opacity": 0.55}
+_HATCH |= {"tooltip": None, "aria": False}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -25,44 +44,90 @@ class Surface:
     first, second : (n,)
         Values of the features.
     values : (n,)
+    row_weights : (n,) or None
+        Weights of the rows nearest to each point, where they are known.
     """
 
     panel: str
     first: Array
     second: Array
     values: Vector
+    row_weights: Vector | None = None
 
 
-def draw(
+def draw(  # noqa: PLR0917 - a heat map shows all of these
     axes: tuple[Axis, Axis],
     surfaces: Sequence[Surface],
     panels: tuple[str, ...],
     value_title: str,
     common_scale: bool,
+    rows: tuple[Array, Array],
 ) -> Spec:
-    """Draw the first feature as x, the second as y, the values as colours."""
-    if len(panels) > 1:
+    """Draw the first feature as x, the second as y, the values as colours, and some rows as dots.
+
+    Parameters
+    ----------
+    rows : two (n_rows,) arrays
+        Values of both features in rows of the table; may be empty.
+    """
+    several = len(panels) > 1
+    if several:
         axes = (in_panel(axes[0]), in_panel(axes[1]))
     values = np.concatenate([surface.values for surface in surfaces])
     full = all(_is_rectangle(surface) for surface in surfaces)
     number_format = scale_format(values) if common_scale else ",.4~r"
     legend: Spec = {"title": value_title if common_scale else None, "tickCount": 5}
     legend |= {"format": number_format} if common_scale else {}
-    value = {"field": "value", "type": "quantitative"}
-    encoding: Spec = {
-        **_place(axes[0], "x", full),
-        **_place(axes[1], "y", full),
-        "color": {
-            **value,
-            "scale": {"scheme": AREA_SCHEME, "zero": False, "nice": True},
-            "legend": legend,
-        },
-        "tooltip": _tooltip(axes, len(panels) > 1, number_format),
+    colour: Spec = {
+        "field": "value",
+        "type": "quantitative",
+        "scale": {"scheme": AREA_SCHEME, "zero": False, **_domain(surfaces, common_scale)},
+        "legend": legend,
     }
+    places = {**_place(axes[0], "x", full), **_place(axes[1], "y", full)}
+    knows_rows = all(surface.row_weights is not None for surface in surfaces)
+    described = _tooltip(axes, several, number_format, knows_rows)
     mark = _cell(axes) if full else {"type": "circle", "size": 60, "opacity": 1}
+    layers = [
+        {"mark": mark, "encoding": {**places, "color": colour, "tooltip": described}},
+        *(_hatching(axes, places) if full and knows_rows else []),
+        *_dots(axes, rows, full),
+    ]
     resolve = {} if common_scale else {"scale": {"color": "independent"}}
-    rows = [row for surface in surfaces for row in _rows(axes, surface, full, len(panels) > 1)]
-    return in_panels(rows, panels, {"mark": mark, "encoding": encoding}, resolve)
+    data = [row for surface in surfaces for row in _rows(axes, surface, several)]
+    body = in_panels(data, panels, {**_size(axes, several=several), "layer": layers}, resolve)
+    return {**body, "transform": _edges(axes)} if full else body
+
+
+def _domain(surfaces: Sequence[Surface], common_scale: bool) -> Spec:
+    """Return the domain of the colours, that of values where there are rows, for contrast there."""
+    if not common_scale:
+        return {"nice": True}
+    parts = [np.where(supported(one.row_weights), one.values, np.nan) for one in surfaces]
+    shown = np.concatenate(parts)
+    shown = shown[np.isfinite(shown)]
+    if not shown.size or not shown.max() > shown.min():
+        return {"nice": True}
+    return {"domain": [data_number(shown.min()), data_number(shown.max())], "clamp": True}
+
+
+def _size(axes: tuple[Axis, Axis], *, several: bool) -> Spec:
+    """Return width and height by the numbers of categories; nothing for those of numbers."""
+    usual = (PANEL_WIDTH, PANEL_HEIGHT) if several else (PLOT_WIDTH, PLOT_HEIGHT)
+    size: Spec = {}
+    for axis, name, pixels in zip(axes, ("width", "height"), usual, strict=True):
+        if isinstance(axis, Categories):
+            size[name] = {"step": _step(axis, pixels)}
+    return size
+
+
+def _step(axis: Categories, pixels: int) -> int:
+    """Return the pixels of a category on a side of so many."""
+    return max(_LEAST_STEP, min(_MOST_STEP, pixels // max(_count(axis), 1)))
+
+
+def _count(axis: Categories) -> int:
+    return len(axis.labels) + axis.has_missing
 
 
 def _is_rectangle(surface: Surface) -> bool:
@@ -85,36 +150,93 @@ def _cell(axes: tuple[Axis, Axis]) -> Spec:
 def _place(axis: Axis, channel: str, full: bool) -> Spec:
     """Encode one feature; numbers of a full grid by the borders of their cells."""
     if isinstance(axis, Categories):
-        return {channel: {"field": channel, **axis.channel(upright=channel == "x")}}
+        width = _step(axis, PANEL_WIDTH) * _count(axis) if channel == "x" else None
+        return {channel: {"field": channel, **axis.channel(width=width)}}
     place: Spec = {channel: {"field": channel, **axis.channel(to_edges=full)}}
     place[channel]["axis"]["grid"] = not full
-    return {**place, f"{channel}2": {"field": f"{channel}2"}} if full else place
+    if not full:
+        return place
+    place[channel]["field"] = f"{channel}1"
+    return {**place, f"{channel}2": {"field": f"{channel}2"}}
 
 
-def _rows(axes: tuple[Axis, Axis], surface: Surface, full: bool, several: bool) -> list[Spec]:
+def _hatching(axes: tuple[Axis, Axis], places: Spec) -> list[Spec]:
+    """Draw a line across each cell without rows."""
+    ends = dict(places)
+    for axis, channel in zip(axes, ("x", "y"), strict=True):
+        if isinstance(axis, Categories):
+            ends[channel] = {**places[channel], "bandPosition": 0}
+            ends[f"{channel}2"] = {"field": channel, "bandPosition": 1}
+    return [{"transform": [{"filter": "datum.rows === 0"}], "mark": _HATCH, "encoding": ends}]
+
+
+def _dots(axes: tuple[Axis, Axis], rows: tuple[Array, Array], full: bool) -> list[Spec]:
+    """Draw rows of the table as dots, those that both axes hold; none between categories."""
+    if all(isinstance(axis, Categories) for axis in axes):
+        return []
+    values = [
+        {channel: _dot_place(axis, value) for axis, channel, value in zip(axes, "xy", pair)}  # noqa: B905 - of one length
+        for pair in zip(rows[0].tolist(), rows[1].tolist(), strict=True)
+    ]
+    held = [one for one in values if None not in one.values()]
+    if not held:
+        return []
+    encoding: Spec = {}
+    for axis, channel in zip(axes, ("x", "y"), strict=True):
+        encoding |= {channel: _place(axis, channel, full)[channel] | {"field": channel}}
+    return [{"data": {"values": held}, "mark": _DOT, "encoding": encoding}]
+
+
+def _dot_place(axis: Axis, value: object) -> object:
+    """Return the position of a row along an axis; None beyond its ends."""
+    if isinstance(axis, Categories):
+        return axis.position(value) if axis.holds(value) else None
+    return axis.position(value) if axis.spans(value) else None
+
+
+def _rows(axes: tuple[Axis, Axis], surface: Surface, several: bool) -> list[Spec]:
     panel = {"panel": surface.panel} if several else {}
-    points = zip(surface.first, surface.second, surface.values, strict=True)
+    count = len(surface.values)
+    weights = [None] * count if surface.row_weights is None else surface.row_weights.tolist()
+    points = zip(surface.first, surface.second, surface.values, weights, strict=True)
     return [
         {
-            **_at(axes[0], "x", first, full),
-            **_at(axes[1], "y", second, full),
+            **_at(axes[0], "x", first),
+            **_at(axes[1], "y", second),
             "value": data_number(value),
+            **({} if weight is None else {"rows": data_number(weight)}),
             **panel,
         }
-        for first, second, value in points
+        for first, second, value, weight in points
         if axes[0].holds(first) and axes[1].holds(second) and np.isfinite(value)
     ]
 
 
-def _at(axis: Axis, channel: str, value: object, full: bool) -> Spec:
-    described = {f"{channel}_text": axis.text(value)}
-    if isinstance(axis, Categories) or not full:
-        return {channel: axis.position(value), **described}
-    low, high = axis.cell(value)
-    return {channel: low, f"{channel}2": high, **described}
+def _at(axis: Axis, channel: str, value: object) -> Spec:
+    if isinstance(axis, Categories):
+        return {channel: axis.position(value)}
+    return {channel: axis.position(value), f"{channel}_text": axis.text(value)}
 
 
-def _tooltip(axes: tuple[Axis, Axis], several: bool, number_format: str) -> list[Spec]:
+def _edges(axes: tuple[Axis, Axis]) -> list[Spec]:
+    """Compute the borders of the cells of numbers from their positions."""
+    transforms: list[Spec] = []
+    for axis, channel in zip(axes, ("x", "y"), strict=True):
+        if isinstance(axis, Categories):
+            continue
+        values = [*axis.values.tolist(), *([None] if axis.has_missing else [])]
+        places = json.dumps([axis.position(value) for value in values])
+        for end, borders in zip("12", zip(*map(axis.cell, values), strict=True), strict=True):
+            chosen = f"{json.dumps(borders)}[indexof({places}, datum.{channel})]"
+            transforms.append({"calculate": chosen, "as": f"{channel}{end}"})
+    return transforms
+
+
+def _tooltip(
+    axes: tuple[Axis, Axis], several: bool, number_format: str, knows_rows: bool
+) -> list[Spec]:
     panel = [("panel", "panel", "")] if several else []
-    features = [("x_text", axes[0].title, ""), ("y_text", axes[1].title, "")]
-    return tooltip(("value", "average prediction", number_format), *panel, *features)
+    names = [f"{c}{'' if isinstance(a, Categories) else '_text'}" for a, c in zip(axes, "xy")]  # noqa: B905 - of one length
+    features = [(name, axis.title, "") for name, axis in zip(names, axes, strict=True)]
+    rows = [("rows", "rows here", ",.6~r")] if knows_rows else []
+    return tooltip(("value", "average prediction", number_format), *panel, *features, *rows)

@@ -13,9 +13,11 @@ import numpy as np
 from onnxplain_server.core.arrays import Matrix
 from onnxplain_server.plots.elements import bars as bar_charts
 from onnxplain_server.plots.elements.bars import NO_SPREAD, Bars, BarTitles, ErrorBars
+from onnxplain_server.plots.elements.chart import wrapped
 from onnxplain_server.plots.elements.style import AXIS_TITLE, Spec
 
 PARAMETER = "measure"
+_TITLE_WIDTH = 46  # characters of the title of the axis, below a plot on a phone
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,7 +51,7 @@ def draw(measures: Sequence[Measure], titles: BarTitles) -> Spec:
         for measure in measures
         for rank, row in _ranked(measure.bars)
     ]  # fmt: skip
-    titled = [{"title": m.axis_title, PARAMETER: m.name} for m in measures]
+    titled = [{"title": wrapped([m.axis_title], _TITLE_WIDTH), PARAMETER: m.name} for m in measures]
     layers = body.pop("layer", None) or [{"mark": body.pop("mark")}]
     encoding = body.pop("encoding")
     encoding["y"] = {**encoding["y"], "sort": {"field": "rank", "op": "min"}}

@@ -17,13 +17,18 @@ from onnxplain_server.plots.elements.chart import Plot, finish, tooltip
 from onnxplain_server.plots.elements.labels import clean, distinguish, shorten
 from onnxplain_server.plots.elements.naming import spoken
 from onnxplain_server.plots.elements.number_formats import data_number, scale_format
-from onnxplain_server.plots.elements.style import PANEL_WIDTH, SERIES_COLOURS, Spec
+from onnxplain_server.plots.elements.style import (
+    NARROWEST_WIDTH,
+    PANEL_WIDTH,
+    SERIES_COLOURS,
+    Spec,
+)
 
 _MAX_PANELS = 6
 _MAX_COLUMNS = 3
 _HEIGHT, _HISTOGRAM_HEIGHT = 170, 34
 _MAX_OUTPUTS = 3
-_MAX_LEVELS = 20
+_MAX_LEVELS = 12
 _BIN_COUNT = 24
 _SCATTER_COLOUR = "#9aa0a6"
 
@@ -35,7 +40,11 @@ def plots(result: Result) -> Iterator[Plot]:
         return
     outputs = _outputs(result)
     names = distinguish(result.output_names[k] for k in outputs)
-    panels = [_panel(result, importance, outputs, names) for importance in shown]
+    axes = [_axis(result, importance, outputs) for importance in shown]
+    panels = [
+        _panel(result, importance, axis, outputs, names)
+        for importance, (axis, _) in zip(shown, axes, strict=True)
+    ]
     remarks = [
         "Lines and dots: expected score given the feature; grey: rows; bars above: where rows are"
     ]
@@ -43,6 +52,7 @@ def plots(result: Result) -> Iterator[Plot]:
         remarks.append(f"{len(shown)} most important of {len(result.importances):,} features")
     if len(outputs) < len(result.output_names):
         remarks.append(f"{len(outputs)} of {len(result.output_names)} outputs")
+    remarks += [remark for _, left_out in axes for remark in left_out]
     title = f"Expected score of {spoken(names, len(result.output_names))} along each feature"
     sentences = [f"{title}: {', '.join(clean(i.feature) for i in shown)}", *remarks]
     description = " ".join(f"{sentence}." for sentence in sentences)
@@ -64,18 +74,31 @@ def _outputs(result: Result) -> list[int]:
     return outputs
 
 
-def _panel(
-    result: Result, importance: FirmImportance, outputs: Sequence[int], names: Sequence[str]
-) -> Spec:
+def _axis(
+    result: Result, importance: FirmImportance, outputs: Sequence[int]
+) -> tuple[Axis, list[str]]:
+    """Return the axis of a panel, and remarks on the levels that it leaves out."""
     levels = importance.curve.levels
     sample = result.scatter.values[importance.feature]
     values = _axis_values(levels, sample)
     limit = _MAX_LEVELS if levels.dtype == object else len(values)
     effects = importance.curve.expected[:, outputs[-1]] if levels.dtype == object else None
-    axis, _ = lay_axis(importance.feature, values, sample, limit, effects=effects)
-    axis = in_panel(axis)
+    axis, left_out = lay_axis(importance.feature, values, sample, limit, effects=effects)
+    return in_panel(axis), left_out
+
+
+def _panel(
+    result: Result,
+    importance: FirmImportance,
+    axis: Axis,
+    outputs: Sequence[int],
+    names: Sequence[str],
+) -> Spec:
+    sample = result.scatter.values[importance.feature]
     channel = (
-        axis.channel(to_edges=False) if isinstance(axis, NumberLine) else axis.channel(upright=True)
+        axis.channel(to_edges=False)
+        if isinstance(axis, NumberLine)
+        else axis.channel(width=NARROWEST_WIDTH)
     )
     x = {"field": "x", **channel}
     main = {

@@ -19,6 +19,8 @@ from onnxplain_server.plots.elements.style import (
     PANEL_WIDTH,
     PLOT_WIDTH,
     Spec,
+    colour_at,
+    is_dark,
 )
 
 _GREENS = ("#f4faf2", "#bae4b3", "#74c476", "#31a354", "#006d2c")
@@ -27,7 +29,9 @@ _TINY = 1e-4  # share of the scale below which a number is written as "≈ 0"
 _DIGIT, _MARGIN = 6.4, 10  # pixels
 _NARROWEST, _WIDEST = 14, 96  # pixels of a cell
 _RECT: Spec = {"type": "rect", "stroke": "white"}
-_CONTRAST = {"condition": {"test": "datum.dark", "value": "white"}, "value": "#202124"}
+_NUMBER: Spec = {"type": "text", "fontSize": 11, "style": "cell-number"}
+"""Numbers in cells, which a page leaves out where it narrows the cells; see report/drawing.js."""
+_CONTRAST = {"condition": {"test": "datum.dark", "value": "white"}, "value": "black"}
 _PLACES = (("first", "second"), ("second", "first"))
 _MAX_DIGITS = 7
 _LEGEND_LENGTH = 90  # pixels
@@ -69,7 +73,7 @@ class Content:
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """Kind of cells: its colours and its words; numbers are white from a share of the scale.
+    """Kind of cells: its colours and its words.
 
     Each kind has a field of its own: Vega-Lite from 6.5 on makes one legend of a field's colours.
     """
@@ -77,7 +81,6 @@ class _Kind:
     channel: str
     field: str
     colours: tuple[str, ...]
-    dark: float
     legend: tuple[str, ...]
     row: str
     value: str
@@ -88,7 +91,6 @@ _IMPORTANCE = _Kind(
     "color",
     "effects",
     _GREENS,
-    0.78,
     ("Size of a feature's", "effects (diagonal)"),
     "feature",
     "size of effects",
@@ -98,7 +100,6 @@ _INTERACTION = _Kind(
     "fill",
     "size",
     _PURPLES,
-    0.68,
     ("Size of the interaction", "of a pair"),
     "pair",
     "size of interaction",
@@ -194,9 +195,10 @@ def _row(content: Content, kind: _Kind, statistic: Statistic, output: int) -> Sp
 
 
 def _number(row: Spec, kind: _Kind, top: float) -> Spec:
-    """Return the number in a cell, and whether its ground is dark."""
+    """Return the number in a cell, and whether its ground is so dark that white is read best."""
     size = row.get(kind.field, np.nan)
-    return {"text": _spell(size, top), "dark": bool(size > kind.dark * top)}
+    ground = colour_at(size / top, kind.colours) if np.isfinite(size) else MISSING_COLOUR
+    return {"text": _spell(size, top), "dark": is_dark(ground)}
 
 
 def _drawings(
@@ -229,7 +231,7 @@ def _drawings(
         yield drawn
         if "text" in rows[0]:
             number = {"text": {"field": "text"}, "tooltip": tips, "color": _CONTRAST}
-            yield {"mark": {"type": "text", "fontSize": 11}, "encoding": {**position, **number}}
+            yield {"mark": _NUMBER, "encoding": {**position, **number}}
 
 
 def _position(content: Content, side: int, x: str, y: str) -> Spec:

@@ -15,7 +15,7 @@ from onnxplain_server.plots.claims.pair_coverage import pair_coverage
 from onnxplain_server.plots.elements.labels import clean
 from onnxplain_server.plots.elements.naming import unit_of
 from onnxplain_server.plots.elements.number_formats import is_flat, spell_beside
-from onnxplain_server.report.effect_findings import grid_point, row_changes
+from onnxplain_server.report.effect_findings import curve_extremes, grid_point, row_changes
 from onnxplain_server.report.finding import number
 from onnxplain_server.report.sentences.words import feature_names, few_of, for_output, of_output
 
@@ -159,7 +159,7 @@ def of_partial_dependence(explanation: Explanation, most_important: str = "") ->
     curve, values = result.curves[row], curves[row][:, column]
     low, high = (
         f"{number(values[at], values)} at {grid_point(curve, at, with_name=True)}"
-        for at in (int(np.argmin(values)), int(np.argmax(values)))
+        for at in curve_extremes(curve, values)
     )
     group = f" in the group {clean(curve.group)}" if curve.group else ""
     is_widest = not is_told and len(curves) > 1 and len(leaders(ranges[:, column])) == 1

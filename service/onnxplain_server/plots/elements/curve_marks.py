@@ -1,0 +1,123 @@
+"""Marks beside a curve: its average over the rows, counts of rows, and the scale of all curves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from onnxplain_server.core.arrays import Vector
+from onnxplain_server.plots.axes.layout import Axis, Categories
+from onnxplain_server.plots.elements.number_formats import data_number, spell_on_scale
+from onnxplain_server.plots.elements.selection import View
+from onnxplain_server.plots.elements.style import PLAIN_COLOUR, Spec
+
+_SILENT: Spec = {"tooltip": None, "aria": False}
+_AVERAGE: Spec = {"type": "rule", "color": "#5f6368", "strokeDash": [4, 3], **_SILENT}
+_TRACK = 14
+"""Pixels from the plot to the track of the common scale."""
+_TRACK_COLOUR, _TRACK_WIDTH = "#dadce0", 5
+_LEAST = 0.006
+"""Shortest range on the track that can be seen, as a share of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class CommonScale:
+    """Range of all curves of a page that share a scale; output unit."""
+
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, views: Sequence[View]) -> CommonScale | None:
+        """Return the range of two or more curves over one feature each; None if there is none."""
+        curves = [view for view in views if len(view.features) == 1 and not view.groups]
+        if len(curves) < 2 or not all(view.common_scale for view in curves):
+            return None
+        values = np.concatenate([piece.values for view in curves for piece in view.pieces])
+        finite = values[np.isfinite(values)]
+        if not finite.size or not finite.max() > finite.min():
+            return None
+        return cls(float(finite.min()), float(finite.max()))
+
+    def shares(self, values: Vector) -> tuple[float, float]:
+        """Return where the range of values begins and ends on this scale, from 0 to 1."""
+        finite = values[np.isfinite(values)]
+        low, high = ((end - self.low) / (self.high - self.low) for end in np.sort(finite)[[0, -1]])
+        middle, half = (low + high) / 2, max(high - low, _LEAST) / 2
+        return float(middle - half), float(middle + half)
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """Marks of one curve.
+
+    Attributes
+    ----------
+    average : float or None
+        Mean of the curve at the rows' own values, where it is known.
+    reach : (low, high) or None
+        Its range on the common scale, from 0 to 1; None without such a scale.
+    """
+
+    average: float | None = None
+    reach: tuple[float, float] | None = None
+
+
+NO_MARKS = Marks()
+
+
+def marks_of(values: Vector, row_weights: Vector | None, scale: CommonScale | None) -> Marks:
+    """Return the marks of the only curve of a plot."""
+    finite = np.isfinite(values)
+    if not finite.any():
+        return NO_MARKS
+    average = None
+    if row_weights is not None and finite.all() and 0 < row_weights.sum() < np.inf:
+        average = float(np.average(values, weights=row_weights))
+    return Marks(average, scale.shares(values) if scale else None)
+
+
+def layers(axis: Axis, marks: Marks, value: Spec) -> list[Spec]:
+    """Draw the marks: the average across the plot, the common scale as a track beside it."""
+    is_list = isinstance(axis, Categories)
+    drawn: list[Spec] = []
+    if marks.average is not None:
+        rows = [{"value": data_number(marks.average)}]
+        place = {"x" if is_list else "y": value}
+        drawn.append({"data": {"values": rows}, "mark": _AVERAGE, "encoding": place})
+    if marks.reach is not None:
+        low, high = marks.reach
+        drawn += [
+            _on_track(0.0, 1.0, _TRACK_COLOUR, is_list=is_list),
+            _on_track(low, high, PLAIN_COLOUR, is_list=is_list),
+        ]
+    return drawn
+
+
+def _on_track(low: float, high: float, colour: str, *, is_list: bool) -> Spec:
+    """Draw a part of the track: above a list, or to the right of a line."""
+    mark: Spec = {"type": "rect", "color": colour, **_SILENT}
+    # A rectangle with a length is placed by its middle.
+    middle = (low + high) / 2
+    right, down, length = round(middle, 4), round(1 - middle, 4), round(high - low, 4)
+    if is_list:
+        mark |= {"x": {"expr": f"width * {right:g}"}, "width": {"expr": f"width * {length:g}"}}
+        mark |= {"y": -_TRACK, "height": _TRACK_WIDTH}
+    else:
+        mark |= {"y": {"expr": f"height * {down:g}"}, "height": {"expr": f"height * {length:g}"}}
+        mark |= {"x": {"expr": f"width + {_TRACK}"}, "width": _TRACK_WIDTH}
+    return {"data": {"values": [{}]}, "mark": mark, "encoding": {}}
+
+
+def remarks(axis: Axis, values: Vector, marks: Marks) -> list[str]:
+    """Return what the marks mean, in words."""
+    told = []
+    if marks.average is not None:
+        average = spell_on_scale(marks.average, values)
+        told.append(f"dashed: its mean over the rows, {average}")
+    if marks.reach is not None:
+        side = "above" if isinstance(axis, Categories) else "at the right"
+        told.append(f"bar {side}: its range on the scale of all curves")
+    return told

@@ -1,0 +1,74 @@
+"""Support of curves and surfaces: extremes are told where rows are."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from onnxplain_server.methods.grid_rows import weights_near
+from onnxplain_server.methods.partial_dependence import PartialDependenceCurve, Result
+from onnxplain_server.plots.claims.support import extremes, support_note, supported
+from onnxplain_server.plots.partial_dependence import plots
+
+ROWS = np.array([0.0, 0.4, 0.6, 1.0, 1.4, 2.6, np.nan])
+
+
+def near(grid, columns, *, is_stepped: bool = False) -> list[float]:
+    weights = np.ones(len(columns[0]))
+    return weights_near(grid, columns, weights, is_stepped=is_stepped).tolist()
+
+
+def test_rows_count_at_the_nearest_point_and_those_beyond_the_ends_nowhere() -> None:
+    assert near((np.array([0.0, 1, 2]),), (ROWS,)) == [2, 3, 0]
+    assert near((np.array([0.0, 1, 2, np.nan]),), (ROWS,)) == [2, 3, 0, 1]
+
+
+def test_rows_of_a_step_lie_from_it_up_to_the_next_one() -> None:
+    assert near((np.array([0.0, 1, 2]),), (ROWS,), is_stepped=True) == [3, 2, 0]
+
+
+def test_rows_of_a_cell_are_near_it_along_both_features() -> None:
+    texts = np.array(["u", "v", "v", "u", None, "w", "u"], object)
+    grid = (np.array([0.0, 1, 0, 1, 0, 1]), np.array(["u", "u", "v", "v", "", ""], object))
+
+    assert near(grid, (ROWS, texts)) == [1, 1, 1, 1, 0, 1]
+
+
+def test_a_value_that_hardly_any_row_has_is_no_extreme() -> None:
+    values, rows = np.array([0.3, 0.5, 0.9]), np.array([600.0, 399.0, 1.0])
+
+    assert extremes(values, rows) == (0, 1)
+    assert support_note(values, rows) == "where at least 10 rows are"
+    assert extremes(values, None) == (0, 2)
+    assert support_note(values[:2], rows[:2]) == ""
+
+
+def test_a_rare_value_of_two_still_counts() -> None:
+    assert supported(np.array([970.0, 30.0])).all()
+    assert supported(np.array([999.0, 1.0])).all(), "one alone would be no curve"
+
+
+def test_the_surface_tells_its_extremes_only_over_cells_with_rows() -> None:
+    first, second = np.tile([0.0, 1, 2], 3), np.repeat([0.0, 1, 2], 3)
+    values, rows = np.arange(9.0)[:, None], np.array([0.0, 5, 5, 5, 5, 5, 5, 5, 0])
+    curve = PartialDependenceCurve(("x", "y"), "", (first, second), values, 35.0, row_weights=rows)
+
+    heat_map = plots(Result(("price",), (curve,), {}))[0]
+
+    assert "lowest 1 at x = 1 and y = 0; highest 7 at x = 1 and y = 2" in heat_map.description
+    assert "2 of 9 cells, without rows" in heat_map.description
+    crossed = [row for row in heat_map.vega_lite["data"]["values"] if row["rows"] == 0]
+    assert [(row["x"], row["y"]) for row in crossed] == [(0, 0), (2, 2)]
+    assert heat_map.vega_lite["layer"][0]["encoding"]["color"]["scale"]["domain"] == [1, 7]
+
+
+@pytest.mark.parametrize("count", [4, 40])
+def test_a_list_of_categories_has_room_for_each_label(count: int) -> None:
+    names = np.array([f"country {k:02d}" for k in range(count)], object)
+    first, second = np.tile(names, 3), np.repeat([0.0, 1, 2], count)
+    values = np.arange(3.0 * count)[:, None]
+    curve = PartialDependenceCurve(("land", "y"), "", (first, second), values, 1.0)
+
+    heat_map = plots(Result(("price",), (curve,), {}))[0]
+
+    assert heat_map.vega_lite["height"]["step"] >= 15, "categories run down"
+    assert heat_map.vega_lite["layer"][0]["encoding"]["y"]["axis"]["title"] == "land"
