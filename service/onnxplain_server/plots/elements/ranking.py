@@ -93,8 +93,7 @@ def finding(bars: Bars) -> str:
         told = [f"{names[at]} at {numbers[at]}" for at in leading[:3]]
         more = [f"{len(leading) - 3} more"] if len(leading) > 3 else []
         return f"no one stands out: {enumerate_words([*told, *more])}"
-    sizes = np.abs(sums) if by_magnitude else sums
-    is_told = np.isfinite(bars.values).all(axis=1) & (sizes > 0)
+    is_told = np.isfinite(bars.values).all(axis=1) & (sums > 0)
     first, finite = leading[0], np.flatnonzero(is_told).tolist()
     others = [at for at in finite if at != first][:2]
     told = [
