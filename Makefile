@@ -602,6 +602,10 @@ seeds-page: $(ENV) ## Write docs/studies/seeds.md from its rows and kept results
 report-pictures: $(ENV) ## Write docs/images/reports: every method's report for three tasks; needs chromium, pdftoppm
 	$(BIN)/python -m examples.reports docs/images/reports
 
+.PHONY: gallery
+gallery: $(ENV) ## Write docs/gallery.md with its pictures; needs chromium
+	$(BIN)/python -m examples.gallery.pictures
+
 .PHONY: reference
 reference: $(ENV) ## Write the pages of docs/ that the code already knows
 	$(BIN)/python tools/reference.py docs

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from skl2onnx import to_onnx
 from skl2onnx.common.data_types import FloatTensorType, StringTensorType
@@ -97,7 +98,8 @@ def main() -> None:
         trained, held_out = _rows(name, study)
         features = trained.drop(columns=study.target)
         model = _model(study, features)
-        model.fit(features, trained[study.target])
+        given = features if _texts(features) else features.to_numpy(np.float32)
+        model.fit(given, trained[study.target])
         (HERE / f"{name}.onnx").write_bytes(_exported(model, features))
         held_out.to_csv(
             HERE / f"{name}.csv.gz", index=False, compression={"method": "gzip", "mtime": 0}
@@ -133,6 +135,8 @@ def _texts(features: pd.DataFrame) -> list[str]:
 
 def _model(study: Study, features: pd.DataFrame) -> Any:
     texts = _texts(features)
+    if not texts:
+        return make_pipeline(*([StandardScaler()] if study.is_scaled else []), study.make())
     numbers = [name for name in features if name not in texts]
     encoder = OneHotEncoder(handle_unknown="ignore", min_frequency=_RAREST)
     scaling = StandardScaler() if study.is_scaled else "passthrough"
@@ -141,15 +145,18 @@ def _model(study: Study, features: pd.DataFrame) -> Any:
 
 
 def _exported(model: Any, features: pd.DataFrame) -> bytes:
-    """Write a pipeline with an input for each column, which tells names and types."""
+    """Write a pipeline: with texts an input for each column, otherwise a matrix and its names."""
     texts = _texts(features)
-    inputs = [
-        (name, (StringTensorType if name in texts else FloatTensorType)([None, 1]))
-        for name in features
-    ]
+    inputs: list[tuple[str, Any]] = [("rows", FloatTensorType([None, features.shape[1]]))]
+    if texts:
+        inputs = [
+            (name, (StringTensorType if name in texts else FloatTensorType)([None, 1]))
+            for name in features
+        ]
     options = {id(model): {"zipmap": False}} if hasattr(model, "predict_proba") else None
     made = to_onnx(model, initial_types=inputs, options=options, target_opset=_OPSETS)
-    made.metadata_props.add(key="feature_names", value=json.dumps(list(features)))
+    if not texts:
+        made.metadata_props.add(key="feature_names", value=json.dumps(list(features)))
     return bytes(made.SerializeToString())
 
 
