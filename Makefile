@@ -425,12 +425,19 @@ lint: $(ENV) ## Style and format of the Python code
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 
-.PHONY: types
-types: $(ENV) ## Types of the Python code
+# Three that may run side by side: each takes a minute or more, and has a cache of its own.
+.PHONY: types types-own types-systems types-tests
+types: types-own types-systems types-tests ## Types of the Python code
+
+types-own: $(ENV)
 	$(BIN)/mypy $(filter-out $(TESTS),$(CHECKED))
+
+types-systems: $(ENV)
 	@# Other systems: what only Linux can run raises an ImportError at its head, and counts as clean.
 	for system in darwin win32; do $(BIN)/mypy --platform $$system --cache-dir .mypy_cache/$$system \
 		service clients/python/onnxplain || exit 1; done
+
+types-tests: $(ENV)
 	@# Tests need no types of fixtures and answers. Each folder by itself: modules of tests are known by names alone.
 	for tests in $(TESTS); do $(BIN)/mypy --cache-dir .mypy_cache/$$tests --allow-untyped-defs \
 		--allow-incomplete-defs --allow-untyped-calls $$tests || exit 1; done
