@@ -98,9 +98,9 @@ PACKAGE_TESTS := tests/project/test_dist.py
 FOREIGN_TESTS := $(PACKAGE_TESTS) $(STORE_TESTS) $(MODEL_SERVER_TESTS) $(EXPORT_TESTS) $(NOTEBOOK_TESTS) $(BROWSER_TESTS) tests/r_models
 # Slow tests that use one core or a little more, and hold no limit of time or load.
 SIDE_BY_SIDE := $(addprefix tests/,adapters/cluster adapters/runner client conformance deploy docs examples golden methods openapi trees \
-	system/page system/remote_server $(addprefix system/redis/test_,balanced.py predictions_on_cluster.py) \
-	$(addprefix system/test_,isolation_setting.py start.py telemetry.py) \
-	$(addprefix isolation/test_,census.py confinement.py hostile.py learning.py start.py))
+	system/page system/remote_server $(addprefix system/redis/test_,balanced.py callers_share_nothing.py predictions_on_cluster.py uploads.py) \
+	$(addprefix system/test_,isolation_setting.py replicas.py start.py telemetry.py) \
+	$(addprefix isolation/test_,census.py confinement.py hostile.py learning.py processes.py start.py))
 
 .PHONY: test
 test: $(COMPILED) ## Run the tests that every change needs; ARGS are passed to pytest
@@ -425,12 +425,19 @@ lint: $(ENV) ## Style and format of the Python code
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 
-.PHONY: types
-types: $(ENV) ## Types of the Python code
+# Three that may run side by side: each takes a minute or more, and has a cache of its own.
+.PHONY: types types-own types-systems types-tests
+types: types-own types-systems types-tests ## Types of the Python code
+
+types-own: $(ENV)
 	$(BIN)/mypy $(filter-out $(TESTS),$(CHECKED))
+
+types-systems: $(ENV)
 	@# Other systems: what only Linux can run raises an ImportError at its head, and counts as clean.
 	for system in darwin win32; do $(BIN)/mypy --platform $$system --cache-dir .mypy_cache/$$system \
 		service clients/python/onnxplain || exit 1; done
+
+types-tests: $(ENV)
 	@# Tests need no types of fixtures and answers. Each folder by itself: modules of tests are known by names alone.
 	for tests in $(TESTS); do $(BIN)/mypy --cache-dir .mypy_cache/$$tests --allow-untyped-defs \
 		--allow-incomplete-defs --allow-untyped-calls $$tests || exit 1; done

@@ -50,9 +50,7 @@ def _read(terminal: int) -> bytes:
     [(EXPLAIN, ("petal_width", "▁", "All tables:", "\x1b[")), (DESCRIBE, ("inputs", "\x1b["))],
     ids=["explain", "describe"],
 )
-def test_a_terminal_shows_texts(
-    arguments: tuple[str, ...], words: tuple[str, ...]
-) -> None:
+def test_a_terminal_shows_texts(arguments: tuple[str, ...], words: tuple[str, ...]) -> None:
     shown = shown_in_terminal(*arguments)
 
     assert [word for word in words if word not in shown] == []

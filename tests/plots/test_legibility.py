@@ -29,7 +29,7 @@ LONG = {
 
 def cases() -> dict[str, dict[str, Any]]:
     """Conformance cases that are drawn; of those that ask the same in another way, the first."""
-    drawn = {}
+    drawn: dict[str, tuple[str, dict[str, Any]]] = {}
     for path in sorted((TESTS / "conformance" / "cases").glob("*.json")):
         case = json.loads(path.read_text())
         if case["call"] in {"explain", "stream", "upload"} and "response" in case["expected"]:

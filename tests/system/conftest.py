@@ -182,7 +182,7 @@ def listening(line: str) -> list[int] | None:
     return None if found is None else [int(port) for port in found.groups()]
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def free_ports() -> Callable[[int], list[int]]:
     """Find so many ports that nobody listens on."""
     return ports.free_ports

@@ -31,9 +31,11 @@ def test_answers_rows_and_the_cache_are_counted_as_receipts_tell(
     server, options = lasting_server, onnxplain.Interactions(features=["x0", "x1", "x2"])
     before = scrape(server)
     with onnxplain.connect(server.endpoint) as client:
-        # Rows of this test's own, which the server has not met.
-        asked = {"row_count": 50, "seed": 3535}
-        receipts = [client.explain(network, rows, options, **asked).receipt for _ in range(2)]
+        # Of a seed that no other test has: the server has no such rows in its cache.
+        receipts = [
+            client.explain(network, rows, options, row_count=50, seed=3535).receipt
+            for _ in range(2)
+        ]
 
     until(lambda: scrape(server)["onnxplain_in_flight_requests", ""] == 0)
     page = scrape(server)

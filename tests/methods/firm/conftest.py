@@ -9,6 +9,8 @@ from onnxplain_server.language import ColumnValues, parse
 from onnxplain_server.methods.firm import Moments, Options, Result, ScoredRows, compute
 from onnxplain_server.methods.resampling import Resampling
 
+from tests.methods.firm.values import ROWS
+
 
 @pytest.fixture(scope="session")
 def firm() -> Callable[..., Result]:
@@ -35,3 +37,11 @@ def firm() -> Callable[..., Result]:
         return compute(expressions, sheet, asked, moments, seed, lambda f, p: list(map(f, p)))
 
     return measured
+
+
+@pytest.fixture(scope="session")
+def normal() -> dict[str, np.ndarray]:
+    """X and z go along with each other at 0.8; u with neither."""
+    random = np.random.default_rng(1)
+    x, e, u = random.normal(size=(3, ROWS))
+    return {"x": x, "z": 0.8 * x + 0.6 * e, "u": u}

@@ -106,6 +106,16 @@ def redis_server(redis_binary: str, tmp_path: Path) -> Iterator[RedisServer]:
     server.close()
 
 
+@pytest.fixture(scope="module")
+def lasting_redis(
+    redis_binary: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[RedisServer]:
+    """A Redis for all tests of a file."""
+    server = RedisServer(redis_binary, tmp_path_factory.mktemp("redis"))
+    yield server
+    server.close()
+
+
 @pytest.fixture
 def link_to() -> Iterator[Callable[..., RedisConnection]]:
     """Makes links to a Redis; commands may take long, unless a test says how long."""

@@ -127,6 +127,25 @@ def balancing(binary: str, configuration: Path) -> Iterator[None]:
             running.kill()
 
 
+@contextmanager
+def balanced_pair(
+    serve: Callable[..., Any], redis_url: str, ports: list[int], control: Path, binary: str
+) -> Iterator[Balanced]:
+    """Start two replicas and the balancer, which can be asked at `control`; both are up."""
+    replicas = Balanced(serve, redis_url, ports)
+    shipped = Path(__file__).parents[3] / "deploy/haproxy.cfg"
+    configuration = control.with_name("haproxy.cfg")
+    configuration.write_text(replicas.configuration(shipped.read_text(), control))
+    with balancing(binary, configuration):
+        await_both(control)
+        yield replicas
+
+
+def await_both(control: Path) -> None:
+    """Wait until the balancer knows that both replicas are ready."""
+    until(lambda: control.exists() and [state[:2] for state in states(control)] == ["UP", "UP"])
+
+
 @pytest.fixture
 def control(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where the balancer can be asked."""
@@ -135,10 +154,7 @@ def control(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def both_up(control: Path) -> Callable[[], object]:
-    """Wait until the balancer knows that both replicas are ready."""
-    return lambda: until(
-        lambda: control.exists() and [state[:2] for state in states(control)] == ["UP", "UP"]
-    )
+    return lambda: await_both(control)
 
 
 @pytest.fixture
@@ -147,16 +163,26 @@ def balanced(
     redis_server,
     free_ports: Callable[[int], list[int]],
     control: Path,
-    both_up: Callable[[], None],
     program: Callable[[str], str],
 ) -> Iterator[Balanced]:
-    replicas = Balanced(serve, redis_server.url, free_ports(6))
-    shipped = Path(__file__).parents[3] / "deploy/haproxy.cfg"
-    configuration = control.with_name("haproxy.cfg")
-    configuration.write_text(replicas.configuration(shipped.read_text(), control))
-    with balancing(program("haproxy"), configuration):
-        both_up()
-        yield replicas
+    ports, binary = free_ports(6), program("haproxy")
+    with balanced_pair(serve, redis_server.url, ports, control, binary) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def lasting(
+    lasting_serve: Callable[..., Any],
+    lasting_redis,
+    free_ports: Callable[[int], list[int]],
+    tmp_path_factory: pytest.TempPathFactory,
+    program: Callable[[str], str],
+) -> Iterator[Balanced]:
+    """A pair for all tests that leave it as it was."""
+    control = tmp_path_factory.mktemp("haproxy") / "socket"
+    ports, binary = free_ports(6), program("haproxy")
+    with balanced_pair(lasting_serve, lasting_redis.url, ports, control, binary) as made:
+        yield made
 
 
 @pytest.fixture
@@ -183,11 +209,12 @@ COUNTED = PREDICTED, HITS, MISSES
 
 
 def test_the_second_replica_answers_from_the_grids_that_the_first_computed(
-    balanced: Balanced,
+    lasting: Balanced,
     network: bytes,
     rows: Mapping[str, list[float]],
     undisturbed: Callable[..., None],
 ) -> None:
+    balanced = lasting
     random = np.random.default_rng(4)
 
     def fresh() -> Rows:
@@ -299,10 +326,11 @@ def document(model: bytes, rows: Rows, methods: list[Any], **others: Any) -> byt
 
 
 def test_requests_over_one_connection_of_rest_reach_every_replica(
-    balanced: Balanced, network: bytes, few: Rows
+    lasting: Balanced, network: bytes, few: Rows
 ) -> None:
+    before = [called(each, REST_CALLS) for each in lasting.servers]
     asked = document(network, few, [{"partialDependence": {"features": [{"names": ["x0"]}]}}])
-    connection = http.client.HTTPConnection("127.0.0.1", balanced.rest_port, timeout=PATIENCE)
+    connection = http.client.HTTPConnection("127.0.0.1", lasting.rest_port, timeout=PATIENCE)
     connection.connect()
     first = connection.sock
     for _ in range(10):
@@ -312,31 +340,35 @@ def test_requests_over_one_connection_of_rest_reach_every_replica(
     assert connection.sock is first
     connection.close()
 
-    assert [called(each, REST_CALLS) > 0 for each in balanced.servers] == [True, True]
+    after = [called(each, REST_CALLS) for each in lasting.servers]
+    assert [new > old for new, old in zip(after, before, strict=True)] == [True, True]
 
 
 @pytest.mark.parametrize("surface", ["gRPC", "REST"])
 def test_a_client_that_leaves_ends_its_computation(
-    balanced: Balanced, network: bytes, rows: Mapping[str, list[float]], surface: str
+    lasting: Balanced, network: bytes, rows: Mapping[str, list[float]], surface: str
 ) -> None:
     def state(name: str) -> float:
-        return sum(metric(each, name) for each in balanced.servers)
+        return sum(metric(each, name) for each in lasting.servers)
+
+    cancelled = 'onnxplain_rejected_total{reason="CANCELLED"}'
+    before = state(cancelled)
 
     table = {name: list(values) for name, values in rows.items()}
     with ThreadPoolExecutor(1) as caller:
         if surface == "gRPC":
-            client = onnxplain.connect(balanced.endpoint, retry_count=0)
+            client = onnxplain.connect(lasting.endpoint, retry_count=0)
             method = onnxplain.Interactions()
             call = caller.submit(client.explain, network, table, method, row_count=4000)
             leave = client.close
         else:
-            connection = http.client.HTTPConnection("127.0.0.1", balanced.rest_port)
+            connection = http.client.HTTPConnection("127.0.0.1", lasting.rest_port)
             asked = document(network, table, [{"interactions": {}}], rowCount=4000)
             connection.request("POST", "/v1/explanations", asked, JSON)
             leave = connection.close
         until(lambda: state("onnxplain_running_requests") == 1)
         leave()
-        until(lambda: state('onnxplain_rejected_total{reason="CANCELLED"}') == 1)
+        until(lambda: state(cancelled) == before + 1)
         if surface == "gRPC":
             assert isinstance(call.exception(), Exception)
 
