@@ -79,7 +79,7 @@ help: ## List the targets
 		/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: check
-check: lint lint-typescript lint-web types layers contract messages messages-go requests java-messages description links figures seeds-check docs locks flaky ## Check everything that needs no run
+check: lint lint-typescript lint-web lint-workflows types layers contract messages messages-go requests java-messages description links figures seeds-check docs locks flaky ## Check everything that needs no run
 
 # Programs that the tests run, and the workers that run them: more than 4 only cost memory.
 PROGRAMS := redis-server haproxy promtool curl
@@ -425,6 +425,18 @@ lint: $(ENV) ## Style and format of the Python code
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 
+ACTIONLINT := tools/actionlint/bin/actionlint
+
+.PHONY: lint-workflows
+lint-workflows: $(ACTIONLINT) ## Workflows are what the forge takes; the same with and without other linters on this machine
+	$(ACTIONLINT) -shellcheck= -pyflakes= .github/workflows/*.yml
+
+$(ACTIONLINT): tools/actionlint/go.mod tools/actionlint/go.sum
+	@tools/go/found.sh $(GO)
+	@tools/cached_build.sh $(@D) $^ -- env -C tools/actionlint GOBIN=$(abspath $(@D)) CGO_ENABLED=0 \
+		$(GO) install -trimpath -ldflags='-s -w' tool
+	@touch $@
+
 # Three that may run side by side: each takes a minute or more, and has a cache of its own.
 .PHONY: types types-own types-systems types-tests
 types: types-own types-systems types-tests ## Types of the Python code
@@ -689,6 +701,16 @@ dist: $(ENV) ## Build wheels and source archives of the packages onnxplain and o
 installation: dist ## Install the wheels with each Python, without a compiler, explain without network, and write the table of docs/systems.md
 	$(BIN)/python -m tools.systems.installation $(DIST) $(PYTHONS)
 
+.PHONY: test-gvisor
+test-gvisor: dist ## Try the wheel for all systems in gVisor; needs root
+	@$(PYTHON) tools/programs.py install runsc
+	$(BIN)/python -m tools.systems.gvisor $(DIST)
+
+.PHONY: test-windows
+test-windows: dist ## Try the wheel for all systems on Windows' Python under Wine, and write the table of docs/systems.md; needs root; JOBS name some
+	@$(PYTHON) tools/programs.py install debootstrap
+	$(BIN)/python -m tools.systems.wine $(DIST) $(JOBS)
+
 .PHONY: rehearsal
 rehearsal: $(ENV) ## Run the steps of the Dockerfile in a folder, and serve from it
 	$(BIN)/python tools/rehearsal.py build/image
@@ -728,7 +750,7 @@ lock: $(ENV) $(PROTO_ENV) ## Refresh the locks; newest versions with LOCK_FLAGS=
 
 .PHONY: clean
 clean: ## Remove all that make made, environments too
-	rm -rf .venv .venv-bench .venv-export .venv-fuzz .venv-kserve .venv-mlflow .venv-mlserver .venv-notebook .venv-proto .venv-models .venv-peer .venv-release .venv-study .venv-triton tools/node_modules tools/go/bin tools/audit/bin tools/cosign/bin tools/kubernetes/bin* tools/stores/bin build dist .demo
+	rm -rf .venv .venv-bench .venv-export .venv-fuzz .venv-kserve .venv-mlflow .venv-mlserver .venv-notebook .venv-proto .venv-models .venv-peer .venv-release .venv-study .venv-triton tools/node_modules tools/go/bin tools/actionlint/bin tools/audit/bin tools/cosign/bin tools/kubernetes/bin* tools/stores/bin build dist .demo
 	rm -f service/onnxplain_server/trees/kernels/_compiled_*
 	rm -rf $(TS)/node_modules $(TS)/build $(TS)/dist $(TS)/src/gen $(WEB)/node_modules $(WEB)/build $(WEB)/dist clients/java/target
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -36,6 +36,7 @@ PACKAGES = {
     "promtool": "prometheus",
     "qemu-aarch64-static": "qemu-user-static binfmt-support",
     "redis-server": "redis-server",
+    "runsc": "runsc",
     "skopeo": "skopeo",
 }
 """Debian packages by program."""

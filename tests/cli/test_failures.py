@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 from onnxplain_server.cli import CommandError
+from onnxplain_server.cli.failure import in_short
 from onnxplain_server.config.setting_names import SettingsError
 from onnxplain_server.core.errors import ExplainError, Reason
 from typer.testing import Result
@@ -232,3 +234,17 @@ def test_workers_that_cannot_be_started_are_one_line_of_their_own(run: Run, part
 
 def test_an_answer_that_is_no_json_cannot_be_plotted(run: Run, table: Path) -> None:
     assert one_line(run("plot", table)).endswith("(INVALID_REQUEST)")
+
+
+def test_a_library_that_windows_lacks_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(typer.Exit), in_short():
+        raise ImportError("DLL load failed while importing onnxruntime: Module not found.")
+
+    told = capsys.readouterr().err
+    assert "importing onnxruntime: Module not found; install Microsoft's Visual C++" in told
+    assert told.endswith("(LIBRARY_MISSING)\n")
+
+
+def test_other_imports_that_fail_keep_their_traceback() -> None:
+    with pytest.raises(ImportError), in_short():
+        raise ImportError("no module of ours")

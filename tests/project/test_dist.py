@@ -114,7 +114,7 @@ def test_pip_builds_from_sources_in_a_clean_environment(
 ) -> None:
     """The checkout by this Python, the source distribution by the newest that is here."""
     if source == "checkout":
-        python, what = sys.executable, root
+        python, what = Path(sys.executable), root
     else:
         python, (what,) = pythons.newest(with_headers=True), dist.glob("onnxplain_server-*.tar.gz")
     subprocess.run([python, "-m", "venv", tmp_path / "env"], check=True)

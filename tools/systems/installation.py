@@ -121,10 +121,11 @@ def main() -> None:
         python = pythons.find(minor) or pythons.fetch(minor)
         if python is None:
             rows.append((minor, "not found", "", "", ""))
-        else:
-            servers = _servers(Path(wheels).resolve(), minor)
-            rows += [_row(minor, python, Path(wheels).resolve(), server) for server in servers]
-        sys.stdout.write(f"{' · '.join(rows[-1])}\n")
+            continue
+        for server in _servers(Path(wheels).resolve(), minor):
+            rows.append(_row(minor, python, Path(wheels).resolve(), server))
+            sys.stdout.write(f"{' · '.join(rows[-1])}\n")
+            sys.stdout.flush()
     write_table("installation", COLUMNS, rows, figures.stamp(ROOMS))
 
 

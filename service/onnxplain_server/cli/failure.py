@@ -20,6 +20,9 @@ INTERRUPTED = 130
 
 _NO_NAMES = Names()
 
+_DLL_MISSING = "DLL load failed"
+"""Beginning of an ImportError on Windows."""
+
 
 class CommandError(Exception):
     """Failure outside the request, like an unreadable file.
@@ -72,6 +75,12 @@ def in_short(names: Names = _NO_NAMES) -> Iterator[None]:
         _fail(f"onnxplain: error: {printed(error.message)} ({error.reason})", error.exit_code)
     except RendererMissingError as error:
         _fail(f"onnxplain: error: {printed(str(error))} (RENDERER_MISSING)")
+    except ImportError as error:
+        if not str(error).startswith(_DLL_MISSING):
+            raise
+        way = "install Microsoft's Visual C++ Redistributable, which onnxruntime needs"
+        cause = printed(str(error)).rstrip(".")
+        _fail(f"onnxplain: error: {cause}; {way} (LIBRARY_MISSING)")
 
 
 def _line(message: str, reason: str, path: str, names: Names) -> str:
