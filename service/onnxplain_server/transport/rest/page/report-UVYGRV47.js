@@ -1,4 +1,4 @@
-import{C as g,J as m,K as c,t as f,u as d}from"./chunk-RPHI5ALT.js";import"./chunk-COGIFV5U.js";var u=`:root {
+import{C as g,J as m,K as c,t as f,u as d}from"./chunk-6KNS7NIC.js";import"./chunk-COGIFV5U.js";var u=`:root {
   color-scheme: light dark;
   --paper: #f6f7f9;
   --card: #ffffff;
