@@ -1,4 +1,4 @@
-"""What the sentences of plots claim: losses of all rows, and the strongest bars of one output."""
+"""Claims of plots: losses of all rows, and the strongest bars of one output."""
 
 from __future__ import annotations
 
