@@ -8,15 +8,20 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
+import onnxruntime
 import pytest
+from asked.case import Case
 from asked.cases import cases
 from asked.methods import METHODS
+from asked.models import read_kind
 from google.protobuf import json_format
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from onnxplain.v1 import explanation_service_pb2 as pb
 from onnxplain_server.report import summary
 from onnxplain_server.report.output_names import with_output_names
+from onnxplain_server.report.swarm_findings import best_weight_text
 from told.sentences import faults_of_sentences, is_true
 
 _CASES = Path(__file__).parents[1] / "conformance" / "cases"
@@ -95,3 +100,37 @@ def test_sentences_of_generated_answers_are_true(ask, method: str, data) -> None
     answer = ask(data.draw(cases(method)))
     if isinstance(answer, pb.ExplainResponse):
         assert list(faults_of_sentences(answer, with_page=False)) == []
+
+
+def test_predicting_again_with_the_printed_weight_gives_the_printed_score(ask) -> None:
+    """Of a forest on its own rows, of which every fifth has the class of another row."""
+    kind = read_kind("sklearn_random_forest_3class")
+    session = onnxruntime.InferenceSession(kind.content)
+    values = np.array([kind.columns[name] for name in kind.features], dtype=np.float32).T
+    labels = predicted(session, values)
+    labels[::5] = np.roll(labels, 1)[::5]
+    names = np.array(kind.classes)
+    columns = {**kind.columns, "y": names[labels].tolist()}
+    options = {
+        "featureColumns": list(kind.features),
+        "targetColumn": "y",
+        "methods": [{"swarm": {"score": "ACCURACY"}}],
+    }
+    answer = ask(Case(kind.content, kind.name, columns, "columns", options, kind.is_matrix))
+    harmful = [e for e in answer.explanations[0].swarm.effects if e.importance > 0]
+
+    assert len(harmful) > 5
+    for effect in harmful:
+        moved, feature = values.copy(), kind.features.index(effect.feature)
+        rows = labels == list(kind.classes).index(effect.class_name)
+        moved[rows, feature] *= np.float32(best_weight_text(effect))
+        assert (predicted(session, moved) == labels).mean() == pytest.approx(effect.best_score)
+
+
+def predicted(session: onnxruntime.InferenceSession, values: np.ndarray) -> np.ndarray:
+    """Return the places of the predicted classes: (n_rows,)."""
+    (name,) = (one.name for one in session.get_inputs())
+    scores = session.run(None, {name: values})[-1]
+    table = [list(row.values()) for row in scores] if isinstance(scores, list) else scores
+    places: np.ndarray = np.argmax(table, axis=1)
+    return places

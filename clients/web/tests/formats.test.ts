@@ -5,8 +5,28 @@ import { clipped, plain } from "../src/common/name";
 import { toCsv } from "../src/tables/csv";
 
 test("a number has four digits that count", () => {
-  const shown = [0, 0.123456789, 12.99999, 12345.678, 4e-7, 1.5e12 + 0.5, -2.34567];
-  const expected = ["0", "0.1235", "13", "12,346", "4.00e−7", "1.50e12", "−2.346"];
+  const shown = [
+    0,
+    0.123456789,
+    12.99999,
+    12345.678,
+    4e-7,
+    2.5e-5,
+    1.70126e10 + 0.5,
+    1.5e15,
+    -2.34567,
+  ];
+  const expected = [
+    "0",
+    "0.1235",
+    "13",
+    "12,346",
+    "4.00e−7",
+    "0.000025",
+    "17,010,000,000",
+    "1.50e15",
+    "−2.346",
+  ];
   assert.deepEqual(shown.map(number), expected);
 });
 

@@ -58,28 +58,27 @@ def of_permutation_importance(
     loss = loss_of(options)
     ranked = sorted(result.importances, key=lambda i: -_strength(i.values))
     shown, left_out = truncate(ranked, len(outputs), "weaker ones")
-    values = np.array([importance.values for importance in shown])
+    values = np.array([one.values for one in shown])
     roots = root_losses(result, options)
     rows = [
         (
-            joined(importance.features, " + "),
+            joined(one.features, " + "),
             *if_several(outputs, output),
-            spell_beside(importance.values[column], values),
-            spell_beside(importance.standard_errors[column], values),
-            *([spell_beside(roots.shuffled(importance.values[0]), roots.all)] if roots else []),
+            *(spell_beside(own[column], values) for own in (one.values, one.standard_errors)),
+            *([spell_beside(roots.shuffled(one.values[0]), roots.all)] if roots else []),
         )
-        for importance in shown
+        for one in shown
         for column, output in enumerate(outputs)
     ]
     scale = (
         "share of that before" if options.normalize else in_units_of(loss_names.unit(loss), outputs)
     )
+    change = f"{'fall' if loss_names.is_score(loss) else 'increase'} ({scale})"
     columns = (
         Heading("shuffled"),
         *if_several(outputs, Heading("output")),
-        Heading(f"{'fall' if loss_names.is_score(loss) else 'increase'} ({scale})", is_number=True),
-        Heading("± standard error", is_number=True),
-        *([Heading(f"{ROOT} then ({_root_unit(outputs)})", is_number=True)] if roots else []),
+        *(Heading(title, is_number=True) for title in (change, "± standard error")),
+        *_root_heading(f"{ROOT} then", outputs, roots),
     )
     yield Finding(
         "Permutation importance",
@@ -138,7 +137,7 @@ def _baseline(
     columns = (
         *if_several(outputs, Heading("output")),
         Heading(_column(loss, outputs), is_number=True),
-        *([Heading(f"{ROOT} ({_root_unit(outputs)})", is_number=True)] if roots else []),
+        *_root_heading(ROOT, outputs, roots),
     )
     rows = [
         (
@@ -164,8 +163,12 @@ def _column(loss: Loss | str, outputs: Sequence[str]) -> str:
     return f"{'score' if loss_names.is_score(loss) else 'average'} ({unit})"
 
 
-def _root_unit(outputs: Sequence[str]) -> str:
-    return in_units_of(loss_names.unit(Loss.ABSOLUTE_ERROR), outputs)
+def _root_heading(
+    title: str, outputs: Sequence[str], roots: RootLosses | None
+) -> tuple[Heading, ...]:
+    """Return the heading of roots, with the unit of predictions; none without them."""
+    unit = in_units_of(loss_names.unit(Loss.ABSOLUTE_ERROR), outputs)
+    return (Heading(f"{title} ({unit})", is_number=True),) if roots else ()
 
 
 def _strength(values: Sequence[float]) -> float:

@@ -1,4 +1,4 @@
-"""What sentences claim of effects: interactions, curves, FIRM, feature vectors."""
+"""Claims of sentences on effects: interactions, curves, FIRM, feature vectors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What sentences claim of losses and importances, beside the numbers of an explanation."""
+"""Claims of sentences on losses and importances, beside the numbers of an explanation."""
 
 from __future__ import annotations
 

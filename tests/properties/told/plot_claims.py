@@ -1,4 +1,4 @@
-"""What the sentences of plots claim: losses of all rows, and the strongest bars of one output."""
+"""Claims of plots: losses of all rows, and the strongest bars of one output."""
 
 from __future__ import annotations
 
@@ -41,14 +41,13 @@ def faults_of_plot(explanation: Explanation, name: str, description: str) -> Ite
 
 def _bars(explanation: Explanation, name: str) -> Mapping[str, float]:
     """Return the numbers of bars by their names; none for several outputs, and for other plots."""
+    bars: dict[str, list[float]] = {}
     if explanation.HasField("permutation_importance"):
-        result = explanation.permutation_importance
-        bars = {joined(one.features, " + "): one.values for one in result.importances}
+        for one in explanation.permutation_importance.importances:
+            bars[joined(one.features, " + ")] = list(one.values)
     elif explanation.HasField("interactions") and name not in {"total", "importances"}:
-        result = explanation.interactions  # type: ignore[assignment] # another message
-        statistics = getattr(result, name, explanation.interactions.pairwise)
-        bars = {joined(s.features): np.sqrt(s.numerators) for s in statistics}
-    else:
-        return {}
-    is_one = len(result.output_names) == 1
-    return {label: float(values[0]) for label, values in bars.items()} if is_one else {}
+        result = explanation.interactions
+        for statistic in getattr(result, name, result.pairwise):
+            bars[joined(statistic.features)] = [float(np.sqrt(n)) for n in statistic.numerators]
+    is_one = all(len(values) == 1 for values in bars.values())
+    return {label: values[0] for label, values in bars.items()} if is_one else {}

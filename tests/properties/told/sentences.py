@@ -14,7 +14,7 @@ from typing import NamedTuple
 from onnxplain.v1.explanation_service_pb2 import ExplainResponse, Explanation
 from onnxplain_server.cli.output import overview, tables
 from onnxplain_server.plots.elements.labels import clean
-from onnxplain_server.report import page, summary
+from onnxplain_server.report import facts, page, summary
 from onnxplain_server.report.output_names import with_output_names
 from told import effect_claims, loss_claims, swarm_claims
 from told.plot_claims import faults_of_plot
@@ -116,9 +116,9 @@ def is_true(sentence: str, answer: ExplainResponse) -> bool:
     stopped = r"(?:.+: not|Nothing is) summed up, because of the warnings? (.+)\."
     if found := re.fullmatch(stopped, sentence):
         codes = re.split(r", | and ", found[1])
-        return {*codes} <= {warning.code for warning in answer.warnings}
-    if sentence in [warning.message for warning in answer.warnings]:
-        return sentence.startswith("Correlated features: ")
+        return {*codes} <= {caution.code for caution in facts.warnings(answer)}
+    if sentence.startswith("Correlated features: "):
+        return sentence in [caution.message for caution in facts.warnings(answer)]
     read = [(re.fullmatch(one.pattern, sentence), one.holds) for one in _TEMPLATES]
     return any(
         holds(found, explanation)

@@ -1,4 +1,4 @@
-"""What sentences claim of a swarm, beside its effects."""
+"""Claims of sentences on a swarm, beside its effects."""
 
 from __future__ import annotations
 

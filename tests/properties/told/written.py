@@ -54,7 +54,7 @@ def is_written(text: str, value: float, others: Array | Sequence[float] = ()) ->
     if text == "almost 1":
         return 0.9994 < value < 1
     if text == "almost 0":
-        return abs(value) < 1e-4 * np.abs(np.asarray(others)).max(initial=0)
+        return bool(abs(value) < 1e-4 * np.abs(np.asarray(others)).max(initial=0))
     own = number(text)
     largest = max([abs(value), *np.abs(np.asarray(others, dtype=float)).ravel()])
     digits = 10.0 ** (math.floor(math.log10(abs(value) or 1)) - 2)

@@ -50,7 +50,7 @@ class Shown(Protocol):
 
 
 class Answer(Protocol):
-    """What an answer tells beside its results."""
+    """Parts of an answer beside its results."""
 
     @property
     def summary(self) -> Sequence[str]: ...

@@ -100,7 +100,7 @@ class Explanations(ResultsByMethod, Sequence[Result]):
 
     @property
     def summary(self) -> tuple[str, ...]:
-        """What was found, in sentences; empty from servers that do not tell it.
+        """Findings in sentences; empty from servers that do not tell any.
 
         Examples
         --------

@@ -5,7 +5,7 @@ const LARGE = 1e9;
 
 // Whole numbers in tables are often names, of which no digit may go.
 const WHOLE = 1e15;
-const SMALL = 1e-4;
+const SMALL = 1e-6;
 const DIGITS = 4;
 
 /** A whole number, with separators of thousands. */
@@ -21,7 +21,8 @@ export function number(value: number | undefined): string {
   if (Number.isInteger(value) && size < WHOLE) {
     return size < 10 ** DIGITS ? signed(String(value)) : signed(count(value));
   }
-  if (size >= LARGE || size < SMALL) return signed(value.toExponential(2));
+  if (size >= WHOLE || size < SMALL) return signed(value.toExponential(2));
+  if (size >= LARGE) return signed(GROUPED.format(Number(value.toPrecision(DIGITS))));
   if (size >= 10 ** DIGITS) return signed(GROUPED.format(value));
   return signed(String(Number(value.toPrecision(DIGITS))));
 }

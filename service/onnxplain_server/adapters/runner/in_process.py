@@ -40,8 +40,6 @@ from onnxplain_server.core.table import Table
 from onnxplain_server.explain import BoundTable, TreeMemo, explain
 from onnxplain_server.explain.rows.predict import PredictedTable, predict
 from onnxplain_server.explain.streaming.streamed_rows import StreamedRows
-from onnxplain_server.report import summary
-from onnxplain_server.report.output_names import with_output_names
 from onnxplain_server.telemetry.spans import span
 from onnxplain_server.trees.streaming.row_blocks import LargeTable
 from onnxplain_server.wire import answer, plan, question, reply
@@ -127,7 +125,6 @@ class InProcess:
             asked.write_provenance(response, start)
             if table is not None:
                 add_read_bytes(response.receipt, table.blocks)
-            response.summary.extend(summary.of_answer(with_output_names(response)))
             work = work_of(asked.message, response.receipt)
             return reply.encode(response, reply_format, self._reply_bytes, work)
 

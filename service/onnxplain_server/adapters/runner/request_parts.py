@@ -21,6 +21,8 @@ from onnxplain_server.core.systems.confinement import UNCONFINED, can_confine
 from onnxplain_server.effects.batch_size import BatchSize
 from onnxplain_server.explain import BoundTable, PartialExplanation, Question, Resources
 from onnxplain_server.explain.streaming.streamed_rows import StreamedRows
+from onnxplain_server.report import summary
+from onnxplain_server.report.output_names import with_output_names
 from onnxplain_server.telemetry.spans import current
 from onnxplain_server.trees.reading.refusal import Refusal
 from onnxplain_server.wire import answer, question
@@ -138,7 +140,7 @@ class Asked:
         return self.model
 
     def write_provenance(self, response: service_pb2.ExplainResponse, start: float) -> None:
-        """Write the model's description and the receipt of an answer, and a missing confinement."""
+        """Write what the model is, the receipt, a missing confinement, and the summary of all."""
         made = response.receipt
         identity = ""
         if self.remote:
@@ -152,6 +154,7 @@ class Asked:
                 response.warnings.add(code="UNCONFINED", message=UNCONFINED)
         made.MergeFrom(receipt(self.message, identity, self.table_digest(), start))
         made.sources.extend(sources(self.blobs))
+        response.summary.extend(summary.of_answer(with_output_names(response)))
 
     def checking(self, publish: Publish | None) -> Publish | None:
         """Return what publishes parts of an answer after a check of its remote model."""

@@ -23,6 +23,7 @@ from onnxplain_server.adapters.workers.sandbox.warm_up import (
 from onnxplain_server.core.errors import ExplainError
 from onnxplain_server.core.request import ReplyFormat
 from onnxplain_server.methods.registry import METHODS, SEQUENCES
+from onnxplain_server.report.registry import of_method
 
 _MODULES = (
     *("encodings.idna", "encodings.unicode_escape", "encodings.latin_1", "encodings.utf_16"),
@@ -31,6 +32,7 @@ _MODULES = (
     *("pyarrow.csv", "pyarrow.parquet", "pyarrow.ipc", "pyarrow.compute"),
     "scipy.special",
     "onnxplain_server.explain.planning.budget",
+    "onnxplain_server.explain.planning.correlations",
     "onnxplain_server.explain.planning.overview",
     "onnxplain_server.explain.planning.plan",
     "onnxplain_server.explain.streaming.pass_classes",
@@ -60,6 +62,7 @@ def load() -> None:
     for method in (*METHODS.values(), SEQUENCES):
         for room in (methods, explain.methods, plots):
             method.module_in(room.__name__)
+        of_method(method.name)  # reads the titles that summaries name
     runner = InProcess(1, model_count=1)
     for request, reply_format in zip(requests(), cycle(ReplyFormat), strict=False):
         # Not every method suits every model.
