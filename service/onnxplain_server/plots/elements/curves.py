@@ -104,7 +104,7 @@ def draw(  # noqa: PLR0917 - a plot of curves shows all of these
         drawing = _dots(axis, value, encoding, has_counts=any("count" in row for row in rows))
         free = "x"
     else:
-        drawing = _lines(axis, value, encoding, _rug(axis, sample, len(legend.panels) > 1))
+        drawing = _lines(axis, value, encoding, rug(axis, sample, len(legend.panels) > 1))
         free = "y"
     drawing["layer"] = [*curve_marks.layers(axis, marks, value), *drawing["layer"]]
     resolve = {} if legend.common_scale else {"scale": {free: "independent"}}
@@ -190,7 +190,7 @@ def _near(axis: Axis, series: Series, *, counted: bool) -> list[Spec]:
     ]
 
 
-def _lines(axis: NumberLine, value: Spec, encoding: Spec, rug: list[Spec]) -> Spec:
+def _lines(axis: NumberLine, value: Spec, encoding: Spec, ticks: list[Spec]) -> Spec:
     x = {"field": "x", **axis.channel(to_edges=False)}
     size = 28 if axis.values.size <= _CROWDED else 6
     known = [{"filter": "!datum.missing"}]
@@ -198,7 +198,7 @@ def _lines(axis: NumberLine, value: Spec, encoding: Spec, rug: list[Spec]) -> Sp
     line = {"type": "line", "strokeWidth": 2, **joining(axis), **_plain(encoding)}
     point = {"type": "point", "filled": True, "size": size, **_plain(encoding)}
     layers = [
-        *rug,
+        *ticks,
         {"transform": known, "mark": line, "encoding": {"x": x, "y": value, **colour}},
         {"transform": known, "mark": point, "encoding": {"x": x, "y": value, **encoding, **_PALE}},
         *_missing(axis, {"x": x, "y": value, **encoding}),
@@ -237,7 +237,7 @@ def _missing(axis: Axis, encoding: Spec) -> list[Spec]:
     return [{"transform": [{"filter": "datum.missing"}], "mark": mark, "encoding": encoding}]
 
 
-def _rug(axis: NumberLine, sample: Array, in_panel: bool) -> list[Spec]:
+def rug(axis: NumberLine, sample: Array, in_panel: bool) -> list[Spec]:
     """Draw a rug: a tick for each value of a sample within the grid."""
     low, high = axis.values[[0, -1]]
     inside = np.sort(sample[(sample >= low) & (sample <= high)])
