@@ -48,6 +48,8 @@ class AverageLoss:
     standard_errors : (n_outputs,) or None
         Of the values, by the spread of the losses of the rows; None of scores, and where rows are
         not read together.
+    row_count : int
+        Number of rows; 0 where it is not known.
     """
 
     group: str
@@ -55,6 +57,7 @@ class AverageLoss:
     weight: float
     share: float
     standard_errors: Vector | None = None
+    row_count: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -129,7 +132,8 @@ def compute(
         values = comparison.average(actual[rows], predicted[rows], weights[rows], part)
         share = float(weights[rows].sum() / weights.sum())
         errors = _standard_errors(comparison, actual[rows], predicted[rows], weights[rows], part)
-        return AverageLoss(group.label, values, effects.background.weight(rows), share, errors)
+        weight = effects.background.weight(rows)
+        return AverageLoss(group.label, values, weight, share, errors, len(rows))
 
     losses = tuple(map(of_group, groups))
     total = comparison.average(actual, predicted, weights, expression)

@@ -24,7 +24,6 @@ from onnxplain_server.plots.elements.number_formats import (
     NOT_SHOWN,
     drawable,
     spell_beside,
-    spell_whole,
 )
 from onnxplain_server.plots.elements.ranking import MOST_BARS, each
 from onnxplain_server.plots.elements.style import MOST_SERIES
@@ -67,9 +66,9 @@ def _groups(result: Result) -> Bars:
 
 
 def _group_label(loss: AverageLoss) -> str:
-    """Name a group with its number of rows, where these have no weights."""
+    """Name a group with its number of rows."""
     name = spell_interval(loss.group)
-    return f"{name} (n = {spell_whole(loss.weight)})" if loss.weight == round(loss.weight) else name
+    return f"{name} (n = {loss.row_count:,})" if loss.row_count else name
 
 
 def _errors(

@@ -42,10 +42,11 @@ from onnxplain_server.plots.elements.style import (
     Spec,
 )
 
-WITHHELD_UNDER = frozenset({"LOW_FIDELITY", "FEW_SENTENCES", "TARGET_AS_NUMBERS"})
-"""Warnings under which pictures and summaries do not tell what could stand in for what."""
+_ZOOM: Spec = {"select": "interval", "bind": "scales"}
 _MAX_DOTS = 300
 _LABEL_LENGTH = 42  # characters
+_CROWDED_SHARE = 0.6
+"""Share of the vectors without a name that the enlarged part holds, those closest together."""
 _FEWEST_IN_KNOT = 3
 """Vectors without a name, from which their part of the plane is enlarged."""
 _MAX_LABELS = 20
@@ -101,13 +102,13 @@ def _plane(result: Result) -> Plot:
     short = shorten_apart(names, _LABEL_LENGTH)
     order = np.arange(min(_MAX_LABELS, len(names)))
     named, unnamed = labels(points, short, plane, order)
-    layers = [*_drawn(result, rows, plane, colour), *named]
+    layers = [*_drawn(result, rows, plane, colour, "zoom"), *named]
     title = "Feature vectors"
     remarks = [_finding(result), *_plane_remarks(result, len(chosen))]
     if len(unnamed) >= _FEWEST_IN_KNOT:
         knot, bounds = _knot(result, rows, points, short, unnamed, colour)
-        layers.append({**outline(plane, bounds)})
-        remarks.append(f"Frame: {len(unnamed)} vectors whose names do not fit, enlarged below")
+        layers.append(outline(plane, bounds))
+        remarks.append("Frame: vectors whose names do not fit, enlarged below")
         body: Spec = {"vconcat": [{**plane.size, "layer": layers}, knot], "spacing": 24}
     else:
         body = {**plane.size, "layer": layers}
@@ -115,14 +116,21 @@ def _plane(result: Result) -> Plot:
     return finish("feature-vectors", title, remarks, description, body, keepsSize=True)
 
 
-def _drawn(result: Result, rows: list[Spec], plane: PlaneExtent, colour: Spec) -> list[Spec]:
-    """Draw circles, and the vectors with their dots."""
+def _drawn(
+    result: Result,
+    rows: list[Spec],
+    plane: PlaneExtent,
+    colour: Spec,
+    name: str | None = None,
+) -> list[Spec]:
+    """Draw circles, and the vectors with their dots; with the name of a zoom, if it has one."""
     dots = {
         "data": {"values": rows},
         "mark": {"type": "point", "filled": True, "size": 60, "opacity": 1, "clip": True},
         "encoding": {**plane.positions, **colour, "tooltip": _tooltip(result)},
     }
-    return [circles(plane, (0.25, 0.5, 0.75, 1.0)), spokes(rows, plane, colour), dots]
+    zoom = {} if name is None else {"params": [{**_ZOOM, "name": name}]}
+    return [circles(plane, (0.25, 0.5, 0.75, 1.0)), spokes(rows, plane, colour), {**zoom, **dots}]
 
 
 def _knot(  # noqa: PLR0917 - an enlarged part shows all that the whole does
@@ -134,7 +142,9 @@ def _knot(  # noqa: PLR0917 - an enlarged part shows all that the whole does
     colour: Spec,
 ) -> tuple[Spec, PlaneExtent]:
     """Enlarge the part of the plane with vectors whose names have no room; with its extent."""
-    plane = extent_of(points[unnamed], with_origin=False)
+    far = np.linalg.norm(points[unnamed] - np.median(points[unnamed], axis=0), axis=1)
+    crowded = points[unnamed][far <= np.quantile(far, _CROWDED_SHARE)]
+    plane = extent_of(crowded, with_origin=False)
     is_inside = [plane.holds(point) for point in points]
     inside = [row for row, is_in in zip(rows, is_inside, strict=True) if is_in]
     order = np.flatnonzero(is_inside)
@@ -188,7 +198,7 @@ def _colour(result: Result, chosen: Indices) -> Spec:
         "domain": [*names, "none"],
         "range": [*SERIES_COLOURS[: len(names)], MISSING_COLOUR],
     }
-    legend = {"title": "group of one direction"}
+    legend = {"title": "direction", "symbolOpacity": 1}
     return {"color": {"field": "shown", "type": "nominal", "scale": scale, "legend": legend}}
 
 
@@ -260,9 +270,7 @@ def _heat_map(result: Result) -> Plot:
     order = interchange.features[places]
     names = tuple(short_names((result.features[j] for j in order), 42).values())
     cells = interchange.similarity[np.ix_(places, places)]
-    is_told = not {note.code for note in result.notes} & WITHHELD_UNDER
-    told = result.interchangeable if is_told else ()
-    interchangeable = {(pair.first, pair.second) for pair in told}
+    interchangeable = {(pair.first, pair.second) for pair in result.interchangeable}
     rows = [
         {
             "first": names[i],
@@ -330,9 +338,6 @@ def _cells(rows: list[Spec], names: list[str]) -> Spec:
 
 def _interchangeable(result: Result) -> str:
     """Return a remark on interchangeable pairs, or on their absence."""
-    doubts = sorted({note.code for note in result.notes} & WITHHELD_UNDER)
-    if doubts:
-        return f"Which could stand in for each other is not told, because of {doubts[0]}"
     if result.no_pairs_reason:
         return f"No features are told to stand in for each other: {result.no_pairs_reason}"
     pairs = result.interchangeable

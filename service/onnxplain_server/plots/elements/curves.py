@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -55,6 +55,8 @@ class Series:
     values : (n,)
     row_weights : (n,) or None
         Weights of the rows nearest to each point, where they are known.
+    near_means : (n,) or None
+        Mean predictions of these rows, where they are known.
     """
 
     label: str
@@ -62,6 +64,7 @@ class Series:
     points: Array
     values: Vector
     row_weights: Vector | None = None
+    near_means: Vector | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +118,12 @@ def marks_of(series: Sequence[Series], scale: CommonScale | None) -> Marks:
     """Return the marks of a plot with one curve; none for several."""
     if len(series) != 1:
         return NO_MARKS
-    return curve_marks.marks_of(series[0].values, series[0].row_weights, scale)
+    (one,) = series
+    marks = curve_marks.marks_of(one.values, one.row_weights, scale)
+    if one.near_means is None or one.row_weights is None:
+        return marks
+    means = curve_marks.binned(one.points, one.row_weights, one.near_means)
+    return replace(marks, near_means=means)
 
 
 def mark_remarks(axis: Axis, series: Sequence[Series], marks: Marks, sample: Array) -> list[str]:
