@@ -62,7 +62,7 @@ def _groups(result: Result) -> Bars:
     columns = _worst(result, overall, MOST_SERIES)
     outputs = [distinguish(result.output_names)[column] for column in columns]
     bars = _bars(names, outputs, columns, np.vstack([overall, losses[rows]])[:, columns])
-    return replace(bars, errors=_errors(result, rows, columns, bars.values))
+    return replace(bars, errors=_errors(result, rows.tolist(), columns, bars.values))
 
 
 def _group_label(loss: AverageLoss) -> str:

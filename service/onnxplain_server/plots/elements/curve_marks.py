@@ -109,6 +109,7 @@ def layers(axis: Axis, marks: Marks, value: Spec) -> list[Spec]:
     """Draw the marks: the average across the plot, the common scale as a track beside it."""
     is_list = isinstance(axis, Categories)
     drawn: list[Spec] = []
+    rows: list[Spec]
     if marks.average is not None:
         rows = [{"value": data_number(marks.average)}]
         place = {"x" if is_list else "y": value}
@@ -116,7 +117,7 @@ def layers(axis: Axis, marks: Marks, value: Spec) -> list[Spec]:
     rows = [
         {"x": axis.position(point), "value": data_number(mean), "point": axis.text(point)}
         for point, mean in marks.near_means
-        if math.isfinite(mean) and (axis.holds(point) if is_list else axis.spans(point))
+        if math.isfinite(mean) and _is_on(axis, point)
     ]
     if rows:
         drawn.append(_circles(axis, rows, value))
@@ -129,10 +130,15 @@ def layers(axis: Axis, marks: Marks, value: Spec) -> list[Spec]:
     return drawn
 
 
+def _is_on(axis: Axis, point: Any) -> bool:
+    return axis.holds(point) if isinstance(axis, Categories) else axis.spans(point)
+
+
 def _circles(axis: Axis, rows: list[Spec], value: Spec) -> Spec:
     """Draw the mean predictions of rows as circles."""
     is_list = isinstance(axis, Categories)
-    place = {"field": "x", **(axis.channel() if is_list else axis.channel(to_edges=False))}
+    channel = axis.channel() if isinstance(axis, Categories) else axis.channel(to_edges=False)
+    place = {"field": "x", **channel}
     tips = tooltip(
         ("value", "mean prediction of rows", scale_format(np.array([r["value"] for r in rows]))),
         ("point", axis.title, ""),
@@ -140,7 +146,13 @@ def _circles(axis: Axis, rows: list[Spec], value: Spec) -> Spec:
     places = {"y": place, "x": value} if is_list else {"x": place, "y": value}
     return {
         "data": {"values": rows},
-        "mark": {"type": "point", "size": 36, "strokeWidth": 1.5, "color": _NEAR_COLOUR},
+        "mark": {
+            "type": "point",
+            "size": 36,
+            "strokeWidth": 1.5,
+            "color": _NEAR_COLOUR,
+            "clip": True,
+        },
         "encoding": {**places, "tooltip": tips},
     }
 

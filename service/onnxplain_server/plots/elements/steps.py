@@ -57,4 +57,5 @@ def _merged(piece: Piece, kept: Indices) -> Piece:
 def _means(means: Vector, weights: Vector, kept: Indices) -> Vector:
     sums = np.add.reduceat(np.where(weights > 0, means, 0.0) * weights, kept)
     totals = np.add.reduceat(weights, kept)
-    return np.divide(sums, totals, out=np.full(len(kept), np.nan), where=totals > 0)
+    merged: Vector = np.full(len(kept), np.nan)
+    return np.divide(sums, totals, out=merged, where=totals > 0)
