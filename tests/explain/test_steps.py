@@ -162,3 +162,26 @@ def test_single_rows_have_steps_too(runner: InProcess) -> None:
     values = np.array(curve.values).reshape(len(curve.row_indices), -1)
     np.testing.assert_allclose(values.mean(axis=0), average.values, rtol=1e-9)
     assert single.plots[0].vega_lite.count("step-after") == 3
+
+
+def test_an_overview_of_trees_has_each_step_and_the_surface_of_the_strongest_pair(
+    runner: InProcess,
+) -> None:
+    answer = run(runner, request("lightgbm_regressor"))
+
+    by_method = {e.WhichOneof("result"): e for e in answer.explanations}
+    pairs = by_method["interactions"].interactions.pairwise
+    strongest = max(pairs, key=lambda pair: pair.numerators[0])
+    drawn = by_method["partial_dependence"]
+    assert drawn.options.partial_dependence.strategy == STEPS
+    surface = drawn.partial_dependence.curves[-1]
+    assert list(surface.features) == list(strongest.features)
+    assert len(surface.values) > 100
+    assert 0 < sum(surface.row_weights) <= surface.weight == drawn.rows.used_row_count
+
+
+def test_a_network_gets_no_surface_that_would_cost_predictions(runner: InProcess) -> None:
+    answer = run(runner, request("network_float"))
+
+    methods = [e.WhichOneof("result") for e in answer.explanations]
+    assert methods == ["interactions", "partial_dependence"]

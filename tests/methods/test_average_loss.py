@@ -48,6 +48,14 @@ def by_group(result: Result) -> dict[str, list[float]]:
     return {one.group: one.values.tolist() for one in result.losses}
 
 
+def test_the_standard_error_worked_by_hand(make) -> None:
+    """Squares 1, 4, 0 have the variance 13/3, and their mean a third of it."""
+    found = losses(make, {"x": [1.0, 2, 3], "y": [0.0, 4, 3]}).losses[0]
+
+    assert found.row_count == 3
+    assert found.standard_errors == pytest.approx([np.sqrt(13 / 9)])
+
+
 def test_the_average_worked_by_hand(make) -> None:
     """Predictions 1, 2, 3 against 0, 4, 3: squares 1, 4, 0."""
     found = losses(make, {"x": [1.0, 2, 3], "y": [0.0, 4, 3]})

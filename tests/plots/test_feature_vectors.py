@@ -1,6 +1,7 @@
 """Pictures of feature vectors."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -113,9 +114,11 @@ def test_a_label_without_a_place_is_left_out() -> None:
     points = np.tile([1.0, 0.0], (30, 1))
     plane = extent_of(points)
 
-    layers = labels(points, ["same place"] * 30, plane, np.arange(30))
+    layers, unnamed = labels(points, ["same place"] * 30, plane, np.arange(30))
 
-    assert 0 < sum(len(layer["data"]["values"]) for layer in layers) < 6
+    named = sum(len(layer["data"]["values"]) for layer in layers)
+    assert 0 < named < 6
+    assert len(unnamed) == 30 - named
 
 
 def test_the_plane_can_be_zoomed() -> None:
@@ -125,17 +128,29 @@ def test_the_plane_can_be_zoomed() -> None:
     assert params == [{"name": "zoom", "select": "interval", "bind": "scales"}]
 
 
-def test_no_two_angles_of_the_legend_have_one_colour() -> None:
-    spec = plots(result(("a", "b", "c")))[0].vega_lite
+def test_vectors_of_one_direction_have_one_colour() -> None:
+    one = result(tuple("abcdefgh"))
+    spec = plots(replace(one, groups=np.array([1, 1, 2, 2, 1, 2, 0, 0])))[0].vega_lite
 
     colours = [
         layer["encoding"]["color"] for layer in spec["layer"] if "color" in layer["encoding"]
     ]
-    low, high = colours[0]["scale"]["domain"]
-    values = colours[0]["legend"]["values"]
-    assert low == -high
-    assert len({value % (high - low) for value in values}) == len(values) == 4
-    assert f"'±{high}'" in colours[0]["legend"]["labelExpr"]
+    assert colours[0]["scale"]["domain"] == ["1", "2", "none"]
+    assert len(set(colours[0]["scale"]["range"])) == 3
+
+
+def test_a_knot_of_vectors_whose_names_do_not_fit_is_enlarged() -> None:
+    """Twelve of 20 lie within a hundredth of the plane."""
+    one = result(tuple(f"a long name of feature {k}" for k in range(20)))
+    vectors = np.zeros_like(one.embedding.vectors)
+    vectors[:8, 0], vectors[:8, 1] = 1.0, np.linspace(-1, 1, 8)
+    vectors[8:, 0], vectors[8:, 1] = 0.5, np.linspace(0.5, 0.51, 12)
+    plot = plots(replace(one, embedding=replace(one.embedding, vectors=vectors)))[0]
+
+    whole, knot = plot.vega_lite["vconcat"]
+    assert "enlarged below" in plot.description
+    units = [np.ptp(part["layer"][2]["encoding"]["x"]["scale"]["domain"]) for part in (whole, knot)]
+    assert units[1] < units[0] / 10
 
 
 def test_repetitions_show_as_lines_over_the_bars() -> None:

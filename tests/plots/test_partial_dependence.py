@@ -196,11 +196,20 @@ def surface(first, second) -> tuple[Array, Array]:
 
 def borders(plot: Plot, channel: str) -> set[tuple[float, float]]:
     """Read the borders of cells from the lists that a picture computes them from."""
-    lists = {
+    lists = looked_up(plot)
+    return {*zip(lists[f"{channel}1"], lists[f"{channel}2"], strict=True)}
+
+
+def texts(plot: Plot, channel: str) -> list[str]:
+    """Read the texts of the numbers along an axis."""
+    return looked_up(plot)[f"{channel}_text"]
+
+
+def looked_up(plot: Plot) -> dict[str, list[Any]]:
+    return {
         one["as"]: json.loads(one["calculate"].split("[indexof")[0])
         for one in plot.vega_lite["transform"]
     }
-    return {*zip(lists[f"{channel}1"], lists[f"{channel}2"], strict=True)}
 
 
 def test_cells_of_two_numbers_touch_halfway_between_grid_values(curve: Build) -> None:
@@ -229,7 +238,7 @@ def test_missing_values_of_two_features_have_cells_and_a_grey_line(curve: Build)
     heat_map, lines = drawn(curve(("x", "y"), grid, np.arange(9.0)))
 
     corner = values(heat_map)[-1]
-    assert (corner["x_text"], corner["y_text"]) == ("missing", "missing")
+    assert [texts(heat_map, channel)[-1] for channel in "xy"] == ["missing", "missing"]
     assert corner["x"] > 1.5
     assert corner["y"] > 6.5
     assert colour(lines)["scale"]["range"][-1] == "#9aa0a6"

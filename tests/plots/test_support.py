@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from onnxplain_server.methods.grid_rows import weights_near
 from onnxplain_server.methods.partial_dependence import PartialDependenceCurve, Result
+from onnxplain_server.plots.claims.directions import of_outputs
 from onnxplain_server.plots.claims.support import extremes, support_note, supported
+from onnxplain_server.plots.elements.curve_marks import binned
 from onnxplain_server.plots.partial_dependence import plots
 
 ROWS = np.array([0.0, 0.4, 0.6, 1.0, 1.4, 2.6, np.nan])
@@ -72,3 +74,41 @@ def test_a_list_of_categories_has_room_for_each_label(count: int) -> None:
 
     assert heat_map.vega_lite["height"]["step"] >= 15, "categories run down"
     assert heat_map.vega_lite["layer"][0]["encoding"]["y"]["axis"]["title"] == "land"
+
+
+def test_a_direction_is_told_of_curves_that_hardly_turn() -> None:
+    grid = np.arange(5.0)
+    rising, falling = np.array([0.0, 2, 1.9, 3, 4]), np.array([4.0, 3, 2, 1, 0])
+    turning = np.array([0.0, 2, 4, 2, 1])
+    curves = tuple(
+        PartialDependenceCurve((name,), "", (grid,), values[:, None], 1.0)
+        for name, values in (("up", rising), ("down", falling), ("turn", turning))
+    )
+
+    found = of_outputs(Result(("y",), curves, {}), [("up",), ("down",), ("turn",), ("a",)], ("y",))
+
+    assert found is not None
+    assert found.ravel().tolist() == [1, -1, 0, 0]
+
+
+def test_steps_below_a_pixel_are_not_drawn_and_sentences_still_tell_them() -> None:
+    grid = np.arange(6.0)
+    values = np.array([0.0, 0.002, 0.5, 0.501, 1.0, 1.002])[:, None]
+    curve = PartialDependenceCurve(
+        ("x",), "", (grid,), values, 6.0, is_stepped=True, row_weights=np.ones(6)
+    )
+
+    (plot,) = plots(Result(("y",), (curve,), {}))
+
+    assert [row["x"] for row in plot.vega_lite["data"]["values"]] == [0, 2, 4, 5]
+    assert "highest 1 at 5" in plot.description
+
+
+def test_means_of_many_points_are_those_of_bins_of_as_many_rows() -> None:
+    points, means = np.arange(100.0), 2 * np.arange(100.0)
+
+    found = binned(points, np.ones(100), means)
+
+    assert len(found) == 20
+    assert found[0] == (2.0, 4.0)
+    assert all(mean == pytest.approx(2 * at) for at, mean in found)

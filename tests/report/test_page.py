@@ -158,8 +158,8 @@ def test_the_receipt_has_the_options_of_each_method(every_answer: pb.ExplainResp
 
 
 def test_sections_of_one_method_are_told_apart(answer: pb.ExplainResponse) -> None:
-    answer.explanations.append(answer.explanations[0])
-    assert "Interactions (2)" in Elements(page.of_response(answer)).text
+    answer.explanations.append(answer.explanations[1])
+    assert "Partial dependence (2)" in Elements(page.of_response(answer)).text
 
 
 def test_the_library_is_inside_once_however_many_plots(html: str) -> None:

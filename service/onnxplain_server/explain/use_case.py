@@ -118,7 +118,7 @@ def _reserve(request: BoundRequest, cost: int) -> None:
 def _overview(request: BoundRequest) -> Answer:
     """Explain by the methods of an overview, the curves last: they depend on the other results."""
     from onnxplain_server.explain.planning.correlations import notes_of_overview
-    from onnxplain_server.explain.planning.overview import curve_parts, plan_overview
+    from onnxplain_server.explain.planning.overview import curves_of, plan_overview
 
     request.require_model()
     plan = plan_overview(request)
@@ -131,11 +131,12 @@ def _overview(request: BoundRequest) -> Answer:
     partial = PartialAnswer(request)
     results = [partial.run(method) for method in prepared]
 
-    curves = [*curve_parts(plan, results, request)]
-    drawn = [_prepare_part(request, part) for part in curves]
-    request.ledger.release(plan.curve_cost - sum(method.job.cost for method in drawn))
-    results += [partial.run(method) for method in drawn]
-    parts, prepared = [*parts, *curves], [*prepared, *drawn]
+    curves = curves_of(plan, results, request)
+    if curves is not None:
+        parts.append(curves)
+        prepared.append(_prepare_part(request, curves))
+        request.ledger.release(plan.curve_cost - prepared[-1].job.cost)
+        results.append(partial.run(prepared[-1]))
     methods = tuple((method_of(part.options).name, part.row_count) for part in parts)
     answer = _answer(request, prepared, results)
     notes = (*answer.notes, *unclear, *plan.notes(parts, has_target=has_target))

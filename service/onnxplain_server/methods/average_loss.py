@@ -45,12 +45,19 @@ class AverageLoss:
         Total weight of the rows; infinity if it exceeds float64.
     share : float
         Share of the total weight, in [0, 1].
+    standard_errors : (n_outputs,) or None
+        Of the values, by the spread of the losses of the rows; None of scores, and where rows are
+        not read together.
+    row_count : int
+        Number of rows; 0 where it is not known.
     """
 
     group: str
     values: Vector
     weight: float
     share: float
+    standard_errors: Vector | None = None
+    row_count: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -124,7 +131,9 @@ def compute(
         part = expression and expression.take(rows)
         values = comparison.average(actual[rows], predicted[rows], weights[rows], part)
         share = float(weights[rows].sum() / weights.sum())
-        return AverageLoss(group.label, values, effects.background.weight(rows), share)
+        errors = _standard_errors(comparison, actual[rows], predicted[rows], weights[rows], part)
+        weight = effects.background.weight(rows)
+        return AverageLoss(group.label, values, weight, share, errors, len(rows))
 
     losses = tuple(map(of_group, groups))
     total = comparison.average(actual, predicted, weights, expression)
@@ -135,6 +144,26 @@ def compute(
     )
     constant = np.zeros(0) if expression else constant_losses(comparison, actual, weights)
     return Result(names, losses, comparison.measure, total, options.group_column, notes, constant)
+
+
+def _standard_errors(
+    comparison: Comparison,
+    actual: Matrix,
+    predicted: Matrix,
+    weights: Vector,
+    expression: LossExpression | None,
+) -> Vector | None:
+    """Return the standard errors of average losses over some rows; None of scores, or one row."""
+    if (comparison.loss is not None and comparison.loss.is_score) or (weights > 0).sum() < 2:
+        return None
+    losses = comparison.losses(actual, predicted, expression)
+    if not np.isfinite(losses).all():
+        return None
+    shares = weights / weights.sum()
+    deviations = losses - shares @ losses
+    correction = 1 / (1 - float(shares @ shares))
+    errors: Vector = np.sqrt(correction * (shares**2) @ deviations**2)
+    return errors
 
 
 def streamed_result(

@@ -76,12 +76,15 @@ class Curves:
     values : (n_rows, n_points, n_outputs)
     is_stepped : bool
         As in partial dependence.
+    own : tuple of (n_rows,) arrays, one per feature
+        The rows' own values; empty where they are not known.
     """
 
     features: tuple[str, ...]
     grid: tuple[Array, ...]
     values: Cube
     is_stepped: bool = False
+    own: tuple[Array, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -183,7 +186,7 @@ def _curves(
     if centered:
         center = center_index(grid[0])
         values = values - values[:, center : center + 1]
-    return Curves(names, grid, values)
+    return Curves(names, grid, values, own=tuple(table.columns[j] for j in features))
 
 
 def center_index(grid: Array) -> int:

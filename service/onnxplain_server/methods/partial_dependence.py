@@ -15,7 +15,7 @@ from onnxplain_server.core.model import Note
 from onnxplain_server.core.rows import Features
 from onnxplain_server.core.table import listed
 from onnxplain_server.effects.background import Background
-from onnxplain_server.effects.engine import Effects
+from onnxplain_server.effects.engine import Effects, PiecewiseConstant
 from onnxplain_server.methods.grid_rows import weights_near
 from onnxplain_server.methods.groups import Grouping
 from onnxplain_server.methods.option_checks import check_limits, choose
@@ -85,6 +85,9 @@ class PartialDependenceCurve:
         Intervals of the values on all rows, where these are from a sample of them.
     row_weights : (n_points,) or None
         Weights of the rows nearest to each point; None for a table read in blocks.
+    near_means : (n_points, n_outputs) or None
+        Mean predictions of these rows as they are; NaN without rows. None where they cost
+        predictions, and for surfaces.
     """
 
     features: tuple[str, ...]
@@ -96,6 +99,7 @@ class PartialDependenceCurve:
     lower: Matrix | None = None
     upper: Matrix | None = None
     row_weights: Vector | None = None
+    near_means: Matrix | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -284,8 +288,40 @@ def _curves(
     ):
         near = rows_near(effects.background, names, grid, is_stepped=is_stepped)
         yield PartialDependenceCurve(
-            names, group, grid, values, weight, is_stepped, row_weights=near
+            names,
+            group,
+            grid,
+            values,
+            weight,
+            is_stepped,
+            row_weights=near,
+            near_means=_near_means(effects, names, grid, near, is_stepped=is_stepped),
         )
+
+
+def _near_means(
+    effects: Effects,
+    names: Sequence[str],
+    grid: tuple[Array, ...],
+    near: Vector,
+    *,
+    is_stepped: bool,
+) -> Matrix | None:
+    """Average the predictions of the rows nearest to each point: (n_points, n_outputs).
+
+    None for several features, and for engines to which a prediction is a call of the model.
+    """
+    if len(names) > 1 or not isinstance(effects, PiecewiseConstant):
+        return None
+    rows = effects.background
+    column = rows.features.columns[rows.features.index(names[0])]
+    sums = [
+        weights_near(grid, [column], rows.weights * predicted, is_stepped=is_stepped)
+        for predicted in effects.outputs().T
+    ]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        means: Matrix = np.array(sums).T * rows.unit / near[:, None]
+    return means
 
 
 def rows_near(

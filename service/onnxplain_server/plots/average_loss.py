@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from onnxplain_server.core.arrays import Matrix, Vector
-from onnxplain_server.methods.average_loss import Result
+from onnxplain_server.methods.average_loss import AverageLoss, Result
 from onnxplain_server.plots.elements import loss_names
-from onnxplain_server.plots.elements.bars import Bars, BarTitles, draw
+from onnxplain_server.plots.elements.bars import Bars, BarTitles, ErrorBars, draw
 from onnxplain_server.plots.elements.chart import Plot, finish
 from onnxplain_server.plots.elements.labels import (
     clean,
@@ -19,7 +20,11 @@ from onnxplain_server.plots.elements.labels import (
     spell_interval,
 )
 from onnxplain_server.plots.elements.naming import in_units_of, spoken
-from onnxplain_server.plots.elements.number_formats import NOT_SHOWN, drawable, spell_beside
+from onnxplain_server.plots.elements.number_formats import (
+    NOT_SHOWN,
+    drawable,
+    spell_beside,
+)
 from onnxplain_server.plots.elements.ranking import MOST_BARS, each
 from onnxplain_server.plots.elements.style import MOST_SERIES
 
@@ -37,6 +42,8 @@ def plots(result: Result) -> tuple[Plot, ...]:
     title = f"{name}, by {column}" if grouped else name
     bars = _groups(result) if grouped else _outputs(result)
     remarks = [*_finding(bars, grouped), *_left_out(result, bars, grouped)]
+    if bars.errors is not None:
+        remarks.append("Lines: ± 1 standard error, by the spread over the rows of a group")
     remarks.append(loss_names.better(result.loss))
     description = " ".join(f"{sentence}." for sentence in [title, *remarks])
     noun = "score" if loss_names.is_score(result.loss) else "average loss"
@@ -51,10 +58,29 @@ def _groups(result: Result) -> Bars:
     losses = np.array([one.values for one in result.losses])
     rows = np.sort(np.argsort(-shares, kind="stable")[: MOST_BARS - 1])
     overall = result.total
-    names = ["all rows used", *(spell_interval(result.losses[row].group) for row in rows)]
+    names = ["all rows used", *(_group_label(result.losses[row]) for row in rows)]
     columns = _worst(result, overall, MOST_SERIES)
     outputs = [distinguish(result.output_names)[column] for column in columns]
-    return _bars(names, outputs, columns, np.vstack([overall, losses[rows]])[:, columns])
+    bars = _bars(names, outputs, columns, np.vstack([overall, losses[rows]])[:, columns])
+    return replace(bars, errors=_errors(result, rows.tolist(), columns, bars.values))
+
+
+def _group_label(loss: AverageLoss) -> str:
+    """Name a group with its number of rows."""
+    name = spell_interval(loss.group)
+    return f"{name} (n = {loss.row_count:,})" if loss.row_count else name
+
+
+def _errors(
+    result: Result, rows: Sequence[int], columns: Sequence[int], values: Matrix
+) -> ErrorBars | None:
+    """Return one standard error to either side of the bars of groups; none of all rows."""
+    errors = [result.losses[row].standard_errors for row in rows]
+    if not any(one is not None for one in errors):
+        return None
+    absent = np.full(values.shape[1], np.nan)
+    found = np.array([absent, *(absent if e is None else e[list(columns)] for e in errors)])
+    return ErrorBars(values - found, values + found)
 
 
 def _outputs(result: Result) -> Bars:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -24,11 +25,30 @@ from onnxplain_server.plots.elements.labels import (
     shorten_apart,
 )
 from onnxplain_server.plots.elements.number_formats import data_number
-from onnxplain_server.plots.elements.plane import circles, extent_of, labels, spokes
+from onnxplain_server.plots.elements.plane import (
+    PlaneExtent,
+    circles,
+    extent_of,
+    labels,
+    outline,
+    spokes,
+)
 from onnxplain_server.plots.elements.ranking import counts, strongest
-from onnxplain_server.plots.elements.style import PLOT_WIDTH, Spec
+from onnxplain_server.plots.elements.style import (
+    MISSING_COLOUR,
+    MOST_SERIES,
+    PLOT_WIDTH,
+    SERIES_COLOURS,
+    Spec,
+)
 
+_ZOOM: Spec = {"select": "interval", "bind": "scales"}
 _MAX_DOTS = 300
+_LABEL_LENGTH = 42  # characters
+_CROWDED_SHARE = 0.6
+"""Share of the vectors without a name that the enlarged part holds, those closest together."""
+_FEWEST_IN_KNOT = 3
+"""Vectors without a name, from which their part of the plane is enlarged."""
 _MAX_LABELS = 20
 _MAX_CELLS = 30
 """Largest number of features on each side of the heat map."""
@@ -78,33 +98,64 @@ def _plane(result: Result) -> Plot:
     names = distinguish(result.features[j] for j in chosen)
     plane = extent_of(points)
     rows = _dots(result, chosen, points, names)
-    colour = _colour(result.angles[chosen])
-    short = shorten_apart(names, 42)
+    colour = _colour(result, chosen)
+    short = shorten_apart(names, _LABEL_LENGTH)
+    order = np.arange(min(_MAX_LABELS, len(names)))
+    named, unnamed = labels(points, short, plane, order)
+    layers = [*_drawn(result, rows, plane, colour, "zoom"), *named]
+    title = "Feature vectors"
+    remarks = [_finding(result), *_plane_remarks(result, len(chosen))]
+    if len(unnamed) >= _FEWEST_IN_KNOT:
+        knot, bounds = _knot(result, rows, points, short, unnamed, colour)
+        layers.append(outline(plane, bounds))
+        remarks.append("Frame: vectors whose names do not fit, enlarged below")
+        body: Spec = {"vconcat": [{**plane.size, "layer": layers}, knot], "spacing": 24}
+    else:
+        body = {**plane.size, "layer": layers}
+    description = " ".join(f"{sentence}." for sentence in [title, *remarks])
+    return finish("feature-vectors", title, remarks, description, body, keepsSize=True)
+
+
+def _drawn(
+    result: Result,
+    rows: list[Spec],
+    plane: PlaneExtent,
+    colour: Spec,
+    name: str | None = None,
+) -> list[Spec]:
+    """Draw circles, and the vectors with their dots; with the name of a zoom, if it has one."""
     dots = {
         "data": {"values": rows},
-        "params": [{"name": "zoom", "select": "interval", "bind": "scales"}],
         "mark": {"type": "point", "filled": True, "size": 60, "opacity": 1, "clip": True},
-        "encoding": {**plane.positions, "color": colour, "tooltip": _tooltip(result)},
+        "encoding": {**plane.positions, **colour, "tooltip": _tooltip(result)},
     }
-    order = np.arange(min(_MAX_LABELS, len(names)))
-    radii = (0.25, 0.5, 0.75, 1.0)
-    layers = [
-        circles(plane, radii),
-        spokes(rows, plane, colour),
-        dots,
-        *labels(points, short, plane, order),
-    ]
-    title = "Feature vectors"
-    remarks = _plane_remarks(result, len(chosen))
-    description = " ".join(f"{sentence}." for sentence in [title, _finding(result), *remarks])
-    return finish(
-        "feature-vectors", title, [_finding(result), *remarks], description,
-        {**plane.size, "layer": layers}, keepsSize=True,
-    )  # fmt: skip
+    zoom = {} if name is None else {"params": [{**_ZOOM, "name": name}]}
+    return [circles(plane, (0.25, 0.5, 0.75, 1.0)), spokes(rows, plane, colour), {**zoom, **dots}]
+
+
+def _knot(  # noqa: PLR0917 - an enlarged part shows all that the whole does
+    result: Result,
+    rows: list[Spec],
+    points: Matrix,
+    names: Sequence[str],
+    unnamed: Indices,
+    colour: Spec,
+) -> tuple[Spec, PlaneExtent]:
+    """Enlarge the part of the plane with vectors whose names have no room; with its extent."""
+    far = np.linalg.norm(points[unnamed] - np.median(points[unnamed], axis=0), axis=1)
+    crowded = points[unnamed][far <= np.quantile(far, _CROWDED_SHARE)]
+    plane = extent_of(crowded, with_origin=False)
+    is_inside = [plane.holds(point) for point in points]
+    inside = [row for row, is_in in zip(rows, is_inside, strict=True) if is_in]
+    order = np.flatnonzero(is_inside)
+    named, _ = labels(points, names, plane, order)
+    return {**plane.size, "layer": [*_drawn(result, inside, plane, colour), *named]}, plane
 
 
 def _dots(result: Result, chosen: Indices, points: Matrix, names: tuple[str, ...]) -> list[Spec]:
     norms, angles = result.norms, result.angles
+    counted = Counter(group for group in result.groups[chosen].tolist() if group)
+    largest = {group for group, _ in counted.most_common(MOST_SERIES - 1)}
     rows = []
     for place, j in enumerate(chosen):
         row = {
@@ -116,6 +167,7 @@ def _dots(result: Result, chosen: Indices, points: Matrix, names: tuple[str, ...
             "angle": data_number(angles[j]) if np.isfinite(angles[j]) else None,
             "group": str(result.groups[j]) if result.groups[j] else "none",
         }
+        row["shown"] = row["group"] if result.groups[j] in largest else "none"
         if result.stability is not None:
             error = result.stability.angle_standard_errors_degrees[j]
             row["error"] = data_number(error) if np.isfinite(error) else None
@@ -135,20 +187,19 @@ def _tooltip(result: Result) -> list[Spec]:
     )
 
 
-def _colour(angles: Matrix) -> Spec:
-    """Colour by angle on a cyclic scale, over half a turn if that covers all angles."""
-    reach = 90 if np.nanmax(np.abs(angles), initial=0) <= 90 else 180
-    return {
-        "field": "angle",
-        "type": "quantitative",
-        "scale": {"scheme": "sinebow", "domain": [-reach, reach]},
-        "legend": {
-            "title": "angle (°)",
-            # Both ends of the scale have one colour, and so one entry.
-            "values": [-reach / 2, 0, reach / 2, reach],
-            "labelExpr": f"datum.value == {reach} ? '±{reach}' : datum.label",
-        },
+def _colour(result: Result, chosen: Indices) -> Spec:
+    """Colour by group, the largest first; nothing where there is none to tell apart."""
+    groups = [group for group in result.groups[chosen].tolist() if group]
+    counts = Counter(groups).most_common(MOST_SERIES - 1)
+    if len(counts) < 2:
+        return {}
+    names = [str(group) for group, _ in counts]
+    scale = {
+        "domain": [*names, "none"],
+        "range": [*SERIES_COLOURS[: len(names)], MISSING_COLOUR],
     }
+    legend = {"title": "direction", "symbolOpacity": 1}
+    return {"color": {"field": "shown", "type": "nominal", "scale": scale, "legend": legend}}
 
 
 def _finding(result: Result) -> str:

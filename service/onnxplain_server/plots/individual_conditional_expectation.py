@@ -52,6 +52,8 @@ class _View:
     values : (n_rows, n_points, n_outputs)
     colours, panels : Split
         Groups of these rows by colour and by panel.
+    own : (n_rows,) or None
+        The rows' own values of the feature, where they are known.
     """
 
     outputs: tuple[str, ...]
@@ -60,6 +62,7 @@ class _View:
     values: Cube
     colours: Split
     panels: Split
+    own: Array | None = None
 
 
 def plots(result: Result) -> tuple[Plot, ...]:
@@ -121,6 +124,7 @@ def _view(curves: Curves, result: Result) -> _View:
         values=drawable(curves.values[shown][:, :, columns]),
         colours=replace(colours, codes=colours.codes[shown]),
         panels=replace(panels, codes=panels.codes[shown]),
+        own=curves.own[0][shown] if curves.own else None,
     )
 
 
@@ -147,6 +151,7 @@ def _bundles(view: _View) -> Iterator[Bundle]:
                         rows=tuple(view.rows[here & thin].tolist()),
                         values=values[here & thin],
                         mean=values[here].mean(axis=0),
+                        own=None if view.own is None else view.own[here & thin],
                     )
 
 
@@ -218,7 +223,8 @@ def _curves_shown(view: _View) -> Iterator[str]:
     shown, total = min(len(view.rows), _MAX_CURVES), len(view.rows)
     bold = "their mean, unweighted" if shown == total else f"the unweighted mean of all {total}"
     thin = f"{shown} of {total} rows, evenly spread" if shown < total else f"{total} rows"
-    yield f"Thin: single rows ({thin}). Bold: {bold}"
+    dots = "" if view.own is None else ". Dots: the rows' own values"
+    yield f"Thin: single rows ({thin}). Bold: {bold}{dots}"
     if total > 1 and np.isfinite(view.values).all():
         spread, largest = np.ptp(view.values, axis=0), np.abs(view.values).max()
         if spread.max() <= _ROUNDING * largest:

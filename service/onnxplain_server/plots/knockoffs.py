@@ -52,7 +52,7 @@ def _pairs(check: KnockoffCheck, features: Sequence[str]) -> Plot:
         circles(plane, (0.25, 0.5, 0.75, 1.0)),
         _links(rows, plane),
         _dots(rows, plane),
-        *labels(points, short, plane, np.arange(min(_MAX_LABELS, len(names)))),
+        *labels(points, short, plane, np.arange(min(_MAX_LABELS, len(names))))[0],
     ]
     longer = int((check.norms > check.knockoff_norms).sum())
     remarks = [

@@ -26,6 +26,7 @@ from onnxplain_server.plots.elements.labels import distinguish, identifiers, sho
 from onnxplain_server.plots.elements.naming import spoken
 from onnxplain_server.plots.elements.number_formats import is_flat, spell_on_scale
 from onnxplain_server.plots.elements.selection import Piece, View, views
+from onnxplain_server.plots.elements.steps import without_tiny_steps
 from onnxplain_server.plots.elements.style import Spec
 
 _MAX_PANELS = 12
@@ -63,8 +64,9 @@ def _curve(view: View, samples: dict[str, Array], reach: CommonScale | None) -> 
             points=piece.grid[0],
             values=piece.values,
             row_weights=piece.row_weights,
+            near_means=piece.near_means,
         )
-        for piece in view.pieces
+        for piece in without_tiny_steps(view, _range(view)).pieces
     ]
     legend = curves.Legend(
         title=(view.group_column or "group") if grouped else "output",
@@ -79,6 +81,13 @@ def _curve(view: View, samples: dict[str, Array], reach: CommonScale | None) -> 
     remarks = [_finding(view, (axis,)), *view.remarks, *left_out]
     remarks += curves.mark_remarks(axis, series, marks, sample)
     return _finish(f"curve-{view.features[0]}", title, remarks, body)
+
+
+def _range(view: View) -> float:
+    """Return the range of the scale of a plot, or the smallest one where outputs have their own."""
+    if view.common_scale:
+        return span(np.concatenate([piece.values for piece in view.pieces]))
+    return min(span(piece.values) for piece in view.pieces)
 
 
 def _heat_map(view: View, samples: dict[str, Array]) -> Plot:
@@ -102,7 +111,7 @@ def _heat_map(view: View, samples: dict[str, Array]) -> Plot:
     rows = [samples.get(view.features[k], none) for k in order]
     axes = (second, first) if order[0] else (first, second)
     body = surfaces.draw(axes, drawn, panels, value_title, view.common_scale, (rows[0], rows[1]))
-    remarks = [_finding(view, (first, second)), *view.remarks, *_cell_remarks(view)]
+    remarks = [_finding(view, (first, second)), *view.remarks, *_cell_remarks(view, axes)]
     remarks += [*less_first, *less_second, *left_out]
     return _finish(
         f"heat-map-{'-'.join(view.features)}", _pair_title(view, first, second), remarks, body
@@ -115,7 +124,7 @@ def _is_longer_list(first: Axis, second: Axis) -> bool:
     return listed[0] > listed[1]
 
 
-def _cell_remarks(view: View) -> list[str]:
+def _cell_remarks(view: View, axes: tuple[Axis, Axis]) -> list[str]:
     """Tell how many cells have no rows, and what the marks mean."""
     weights = [piece.row_weights for piece in view.pieces if piece.row_weights is not None]
     if len(weights) < len(view.pieces):
@@ -123,7 +132,9 @@ def _cell_remarks(view: View) -> list[str]:
     empty, count = int((weights[0] == 0).sum()), len(weights[0])
     if len({int((own == 0).sum()) for own in weights}) > 1 or not empty:
         return ["Crossed: cells without rows"] if any((own == 0).any() for own in weights) else []
-    return [f"Crossed: {empty:,} of {count:,} cells, without rows; dots: rows of the table"]
+    is_list = all(isinstance(axis, Categories) for axis in axes)
+    dots = "" if is_list else "; dots: rows of the table"
+    return [f"Crossed: {empty:,} of {count:,} cells, without rows{dots}"]
 
 
 def _curves_by_second(view: View, samples: dict[str, Array]) -> Plot:

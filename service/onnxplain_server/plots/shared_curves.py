@@ -9,13 +9,14 @@ import numpy as np
 from onnxplain_server.core.arrays import Array, Vector
 from onnxplain_server.plots.axes.layout import Axis, Categories, in_panel
 from onnxplain_server.plots.axes.missing_values import is_missing
-from onnxplain_server.plots.axes.view_axes import axis_of
+from onnxplain_server.plots.axes.view_axes import axis_of, span
 from onnxplain_server.plots.claims.leaders import leaders
 from onnxplain_server.plots.elements.chart import Plot, finish, tooltip
 from onnxplain_server.plots.elements.curves import Legend, colour_channel, joining
 from onnxplain_server.plots.elements.labels import enumerate_words, short_names, shorten
 from onnxplain_server.plots.elements.number_formats import data_number, is_flat, scale_format
 from onnxplain_server.plots.elements.selection import View
+from onnxplain_server.plots.elements.steps import without_tiny_steps
 from onnxplain_server.plots.elements.style import NARROWEST_WIDTH, PLAIN_COLOUR, Spec
 
 _MAX_PANELS = 9
@@ -38,7 +39,8 @@ def plots(views: Sequence[View], samples: dict[str, Array]) -> tuple[Plot, ...]:
     laid = [axis_of(view, 0, samples, _MAX_POINTS, _MAX_CATEGORIES) for view in widest]
     axes = [(in_panel(axis), left_out) for axis, left_out in laid]
     panels = [
-        _panel(view, axis, values, legend) for view, (axis, _) in zip(widest, axes, strict=True)
+        _panel(without_tiny_steps(view, span(values)), axis, values, legend)
+        for view, (axis, _) in zip(widest, axes, strict=True)
     ]
     body = {"concat": panels, "columns": 2 if len(panels) in {2, 4} else _COLUMNS, "spacing": 16}
     title = f"Average prediction{_of_output(widest)} over {len(widest)} features, on one scale"

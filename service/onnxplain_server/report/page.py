@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
-from itertools import groupby
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
@@ -123,7 +122,7 @@ def _sections(answer: ExplainResponse) -> list[Section]:
     parts = [(*pair, findings) for pair, findings in zip(pairs, tables, strict=True)]
     plain = [part for part in parts if key_figures.is_of_all_rows(part[0])]
     others = [part for part in parts if not key_figures.is_of_all_rows(part[0])]
-    sections = [*_joined(others), *_losses(plain)]
+    sections = [*(_section(*part) for part in others), *_losses(plain)]
     told: set[tuple[str, ...]] = set()
     for k, section in enumerate(sections):
         # Explanations by one method have the same limits.
@@ -132,28 +131,10 @@ def _sections(answer: ExplainResponse) -> list[Section]:
     return sections
 
 
-_JOINED = frozenset({"partial_dependence"})
-"""Methods whose explanations of the same rows share a section."""
-
-
 def _place(explanation: Explanation) -> tuple[bool, int]:
     """Return the place in the order of reading."""
     method = explanation.WhichOneof("result") or ""
     return key_figures.is_of_all_rows(explanation), place(method)
-
-
-def _joined(parts: list[tuple[Explanation, str, list[Finding]]]) -> Iterator[Section]:
-    """Write a section each; curves and surfaces of the same rows share one."""
-    made = [(_section(*part), part[0].WhichOneof("result") or "") for part in parts]
-    places = range(len(made))
-    for _, alike in groupby(
-        places, key=lambda k: (made[k][0].rows, made[k][1] if made[k][1] in _JOINED else k)
-    ):
-        first, *others = (made[k][0] for k in alike)
-        for other in others:
-            first.figures.extend(other.figures)
-            first.findings.extend(other.findings)
-        yield first
 
 
 def _losses(parts: list[tuple[Explanation, str, list[Finding]]]) -> Iterator[Section]:

@@ -11,12 +11,12 @@ step of the model, and the pair that interacts most gets a surface.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from onnxplain_server.core.arrays import Vector
+from onnxplain_server.core.arrays import Array, Vector
 from onnxplain_server.core.contract_limits import (
     ExplainRequest,
     PartialDependenceOptions,
@@ -35,6 +35,7 @@ from onnxplain_server.methods import (
     permutation_importance,
 )
 from onnxplain_server.methods.comparison import Comparison
+from onnxplain_server.methods.grids import lay_grids
 from onnxplain_server.methods.losses import Loss
 from onnxplain_server.methods.registry import Options, Result, method_of
 from onnxplain_server.plots.elements.labels import enumerate_words
@@ -55,7 +56,7 @@ _SURFACE_GRID, _MOST_CELLS = 900, 2_500
 _LOSS_COUNT = 3
 """Most losses that are computed."""
 _CURVES = partial_dependence.Options(include_missing=True)
-_STEPS = partial_dependence.Strategy.STEPS
+_EVEN, _STEPS = partial_dependence.Strategy.UNIFORM, partial_dependence.Strategy.STEPS
 _SHARES = {"losses": 0.05, "permutation_importance": 0.35, "interactions": 0.4, "curves": 0.2}
 """Shares of the budget."""
 
@@ -139,17 +140,29 @@ class OverviewPlan:
         else:
             yield self._of_trees(options)
 
-    def curves(self, features: Sequence[str], *, by_step: bool = False) -> Part | None:
+    def curves(
+        self,
+        features: Sequence[str],
+        *,
+        by_step: bool = False,
+        surface: Mapping[str, Array] | None = None,
+    ) -> Part | None:
         """Return curves of as many of these features, the first ones, as there is time for.
 
         Parameters
         ----------
         by_step : bool
             Whether each step of the trees is a point.
+        surface : mapping of feature to (n_points,) array, or None
+            Grid of two features whose surface is drawn too, on trees.
         """
         if self.tree_rows is not None:
-            options = _CURVES if not by_step else replace(_CURVES, strategy=_STEPS)
-            return self._of_trees(replace(options, features=tuple((name,) for name in features)))
+            singles = tuple((name,) for name in features)
+            options = replace(_CURVES, features=singles, strategy=_STEPS if by_step else _EVEN)
+            if surface:
+                grids = (*(None,) * len(singles), surface)
+                options = replace(options, features=(*singles, tuple(surface)), grids=grids)
+            return self._of_trees(options)
         affordable = self._affordable("curves")
         sizes = [(len(features), grid) for grid in (_GRID, _COARSE_GRID)]
         sizes += [(count, _COARSE_GRID) for count in range(len(features) - 1, 0, -1)]
@@ -161,12 +174,6 @@ class OverviewPlan:
                 part = self._sized(options, QUADRATIC_ROWS, rows)
                 return replace(part, is_reduced=part.is_reduced or (count, grid) != sizes[0])
         return None
-
-    def surface(self, pair: tuple[str, ...]) -> Part | None:
-        """Return the surface of two features, on trees only; None without a pair."""
-        if self.tree_rows is None or not pair:
-            return None
-        return self._of_trees(replace(_CURVES, features=(pair,), grid_size=_SURFACE_GRID))
 
     @property
     def curve_cost(self) -> int:
@@ -223,7 +230,10 @@ class OverviewPlan:
         if isinstance(part.options, permutation_importance.Options):
             text += f" shuffled {part.options.repeat_count} times"
         if isinstance(part.options, partial_dependence.Options):
-            text += f" for {len(part.options.features)} curves of {part.options.grid_size} points"
+            count = sum(len(names) == 1 for names in part.options.features)
+            is_stepped = part.options.strategy is _STEPS
+            points = "all steps" if is_stepped else f"{part.options.grid_size} points"
+            text += f" for {count} curves of {points}"
         return text.replace("1 times", "once").replace("1 curves", "1 curve")
 
     def _affordable(self, share: str, count: int = 1) -> int:
@@ -263,17 +273,17 @@ class OverviewPlan:
         return rows if self._is_measured else round_rows(rows)
 
 
-def curve_parts(
-    plan: OverviewPlan, results: Sequence[Result], request: BoundRequest
-) -> Iterator[Part]:
+def curves_of(plan: OverviewPlan, results: Sequence[Result], request: BoundRequest) -> Part | None:
     """Return the curves of the most important features, and the surface of the strongest pair."""
     features = most_important(results, plan.names)
-    curves = plan.curves(features, by_step=has_few_steps(request, features))
-    if curves is not None:
-        yield curves
-    surface = plan.surface(strongest_pair(results, request))
-    if surface is not None:
-        yield surface
+    if plan.tree_rows is None:
+        return plan.curves(features)
+    pair = strongest_pair(results, request)
+    return plan.curves(
+        features,
+        by_step=has_few_steps(request, features),
+        surface=surface_grid(pair, request) if pair else None,
+    )
 
 
 def plan_overview(request: BoundRequest) -> OverviewPlan:
@@ -324,8 +334,6 @@ def has_few_steps(request: BoundRequest, features: Sequence[str]) -> bool:
     effects, known = request.effects, request.sample.features
     if not isinstance(effects, PiecewiseConstant):
         return False
-    if request.tabular_choice.engine is not Engine.TREES:
-        return False
     steps = [effects.breakpoints(known.index(name)) for name in features]
     return all(own is not None and len(own) <= _MOST_STEPS - 2 for own in steps)
 
@@ -341,6 +349,14 @@ def strongest_pair(results: Sequence[Result], request: BoundRequest) -> tuple[st
     side = math.isqrt(_SURFACE_GRID) + 1
     counts = [len(set(c.tolist())) + 1 if c.dtype == object else side for c in columns]
     return names if math.prod(counts) <= _MOST_CELLS else ()
+
+
+def surface_grid(pair: tuple[str, ...], request: BoundRequest) -> dict[str, Array]:
+    """Lay the grid of a surface: the points of two features."""
+    options = replace(_CURVES, features=(pair,), grids=(None,), grid_size=_SURFACE_GRID)
+    path = "partial_dependence"
+    (grid,) = lay_grids(request.effects, request.sample.population, options, path)
+    return dict(zip(pair, grid, strict=True))
 
 
 def _sum(values: Vector) -> float:

@@ -115,15 +115,14 @@ def _parts(request: BoundRequest, real: Callable[[], BoundRequest]) -> Sequence[
     has_target = bool(request.question.target_column) and not unclear_target(request)
     parts = [*overview.losses(None), *overview.importances()] if has_target else []
     parts += overview.pairs()
-    names = overview.names
-    curves = overview.curves(names[:CURVE_COUNT]), overview.surface(names[:2] if names[1:] else ())
+    curves = overview.curves(overview.names[:CURVE_COUNT])
     return [
         _Part(
             request if part.row_count is None else request.with_row_count(part.row_count),
             part.options,
             method_of(part.options).name,
         )
-        for part in (*parts, *(part for part in curves if part))
+        for part in (*parts, *([curves] if curves else ()))
     ]
 
 

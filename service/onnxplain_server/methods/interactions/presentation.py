@@ -142,7 +142,15 @@ class Presentation:
             self._spread(names, numerators, denominators),
             p_values,
             measured[0].errors,
+            self._numerator_spread(numerators),
         )
+
+    def _numerator_spread(self, numerators: Matrix) -> ReplicateSpread | None:
+        """Estimate the spread of a mean square from its value and those of the replicates."""
+        if self._replicates is None:
+            return None
+        omitted = self._replicates.omitted
+        return spread(self._resampling, numerators[0], numerators[1:], omitted, self._row_count)
 
     def _spread(
         self, names: tuple[str, ...], numerators: Matrix, denominators: Matrix

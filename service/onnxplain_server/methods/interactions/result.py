@@ -27,6 +27,8 @@ class Statistic:
         Of the term whose mean square is the numerator; None if not tested.
     numerator_errors : (n_outputs,) or None
         Estimated interpolation errors; None without interpolation.
+    numerator_spread : ReplicateSpread or None
+        Spread of the numerators; None without resampling.
     """
 
     features: tuple[str, ...]
@@ -35,6 +37,7 @@ class Statistic:
     spread: ReplicateSpread | None = None
     p_values: Vector | None = None
     numerator_errors: Vector | None = None
+    numerator_spread: ReplicateSpread | None = None
 
     @property
     def values(self) -> Vector:

@@ -6,23 +6,27 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from onnxplain_server.core.arrays import Array, Matrix, Vector
 from onnxplain_server.plots.axes.layout import Axis, Categories, in_panel
-from onnxplain_server.plots.axes.missing_values import is_missing
+from onnxplain_server.plots.axes.missing_values import is_missing, key
 from onnxplain_server.plots.elements.chart import in_panels, tooltip
 from onnxplain_server.plots.elements.curves import (
     Legend,
     colour_channel,
     joining,
     number_format,
+    rug,
     value_channel,
 )
+from onnxplain_server.plots.elements.number_formats import data_number
 from onnxplain_server.plots.elements.style import PLAIN_COLOUR, Spec
 
 _MEAN_COLOUR = "#202124"
+_SILENT: Spec = {"tooltip": None, "aria": False}
 _ROW_STEP = 32
 _FEW_POINTS = 15  # of a mean, each marked
 
@@ -39,6 +43,8 @@ class Bundle:
         Names of the curves.
     values : (n_rows, n_points)
     mean : (n_points,)
+    own : (n_rows,) or None
+        Where on the axis each row is, if that is known.
     """
 
     label: str
@@ -46,6 +52,7 @@ class Bundle:
     rows: tuple[int, ...]
     values: Matrix
     mean: Vector
+    own: Array | None = None
 
 
 def draw(
@@ -60,7 +67,9 @@ def draw(
     colour = _opaque(colour_channel(legend))
     in_one_panel = max(sum(len(b.rows) for b in bundles if b.panel == a.panel) for a in bundles)
     layers = [
+        *_rug(axis, bundles, in_panel=len(legend.panels) > 1),
         *_thin(axis, places, colour, legend, in_one_panel),
+        *_own(axis, grid, bundles, places, colour, legend),
         *_bold(axis, places, colour, _mean_tooltip(axis, legend, number_format(numbers, legend))),
     ]
     drawing: Spec = {"height": {"step": _ROW_STEP}} if isinstance(axis, Categories) else {}
@@ -137,6 +146,60 @@ def _thin(axis: Axis, places: Spec, colour: Spec, legend: Legend, count: int) ->
         {"transform": [_where("!datum.mean && !datum.apart")], "mark": line, "encoding": encoding},
         {"transform": [_where("!datum.mean && datum.apart")], "mark": point, "encoding": encoding},
     ]
+
+
+def _rug(axis: Axis, bundles: Sequence[Bundle], *, in_panel: bool) -> list[Spec]:
+    """Draw a tick for the own value of each row with a curve, over a number line."""
+    owns = [bundle.own for bundle in bundles if bundle.own is not None]
+    if isinstance(axis, Categories) or not owns:
+        return []
+    values = np.concatenate(owns).astype(np.float64)
+    return rug(axis, values[np.isfinite(values)], in_panel)
+
+
+def _own(  # noqa: PLR0917 - dots lie on all of these
+    axis: Axis,
+    grid: Array,
+    bundles: Sequence[Bundle],
+    places: Spec,
+    colour: Spec,
+    legend: Legend,
+) -> list[Spec]:
+    """Draw a dot on each thin curve, at the row's own value."""
+    rows = []
+    for bundle in bundles:
+        place = {"series": bundle.label} if len(legend.labels) > 1 else {}
+        place |= {"panel": bundle.panel} if len(legend.panels) > 1 else {}
+        own = [] if bundle.own is None else bundle.own.tolist()
+        for point, curve in zip(own, bundle.values, strict=False):
+            value = _on_curve(axis, grid, curve, point)
+            if value is not None:
+                rows.append({"x": axis.position(point), "value": data_number(value), **place})
+    if not rows:
+        return []
+    order = {"order": None} if "order" in places else {}
+    mark = {"type": "circle", "size": 14, "opacity": 0.7, **_SILENT}
+    mark |= {} if colour else {"color": PLAIN_COLOUR}
+    return [{"data": {"values": rows}, "mark": mark, "encoding": {**places, **colour, **order}}]
+
+
+def _on_curve(axis: Axis, grid: Array, curve: Vector, point: Any) -> float | None:
+    """Return the value of a curve, as it is drawn, at a point; None where it is not drawn."""
+    if isinstance(axis, Categories) or is_missing(point):
+        same = [k for k, other in enumerate(grid.tolist()) if key(other) == key(point)]
+        value = float(curve[same[0]]) if same and axis.holds(point) else math.nan
+    else:
+        known = np.isfinite(grid)
+        inside = known.any() and grid[known].min() <= point <= grid[known].max()
+        value = _between(grid[known], curve[known], point, axis.is_stepped) if inside else math.nan
+    return value if math.isfinite(value) else None
+
+
+def _between(grid: Array, curve: Vector, point: float, is_stepped: bool) -> float:
+    order = np.argsort(grid, kind="stable")
+    if is_stepped:
+        return float(curve[order][np.searchsorted(grid[order], point, side="right") - 1])
+    return float(np.interp(point, grid[order], curve[order]))
 
 
 def _bold(axis: Axis, places: Spec, colour: Spec, described: list[Spec]) -> list[Spec]:

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from onnxplain_server.core.arrays import Vector
+from onnxplain_server.core.arrays import Array, Vector
 from onnxplain_server.plots.axes.layout import Axis, Categories
-from onnxplain_server.plots.elements.number_formats import data_number, spell_on_scale
+from onnxplain_server.plots.elements.chart import tooltip
+from onnxplain_server.plots.elements.number_formats import data_number, scale_format, spell_on_scale
 from onnxplain_server.plots.elements.selection import View
-from onnxplain_server.plots.elements.style import PLAIN_COLOUR, Spec
+from onnxplain_server.plots.elements.style import PLAIN_COLOUR, SERIES_COLOURS, Spec
 
 _SILENT: Spec = {"tooltip": None, "aria": False}
 _AVERAGE: Spec = {"type": "rule", "color": "#5f6368", "strokeDash": [4, 3], **_SILENT}
 _TRACK = 14
 """Pixels from the plot to the track of the common scale."""
 _TRACK_COLOUR, _TRACK_WIDTH = "#dadce0", 5
+_NEAR_COLOUR = SERIES_COLOURS[5]
+_BIN_COUNT = 20
 _LEAST = 0.006
 """Shortest range on the track that can be seen, as a share of it."""
 
@@ -59,10 +64,13 @@ class Marks:
         Mean of the curve at the rows' own values, where it is known.
     reach : (low, high) or None
         Its range on the common scale, from 0 to 1; None without such a scale.
+    near_means : tuple of (value of the feature, mean prediction)
+        Of rows as they are, which differ in other features too.
     """
 
     average: float | None = None
     reach: tuple[float, float] | None = None
+    near_means: tuple[tuple[Any, float], ...] = ()
 
 
 NO_MARKS = Marks()
@@ -79,14 +87,40 @@ def marks_of(values: Vector, row_weights: Vector | None, scale: CommonScale | No
     return Marks(average, scale.shares(values) if scale else None)
 
 
+def binned(points: Array, row_weights: Vector, near_means: Vector) -> tuple[tuple[Any, float], ...]:
+    """Return the mean predictions of rows, of many numbers in bins of about as many rows each."""
+    held = np.flatnonzero(row_weights > 0)
+    if points.dtype.kind in "OU" or len(held) <= _BIN_COUNT:
+        return tuple(zip(points[held].tolist(), near_means[held].tolist(), strict=True))
+    held = held[np.isfinite(points[held])]
+    held = held[np.argsort(points[held], kind="stable")]
+    middles = np.cumsum(row_weights[held]) - row_weights[held] / 2
+    bins = (_BIN_COUNT * middles / row_weights[held].sum()).astype(int)
+    found = []
+    for number in np.unique(bins):
+        own = held[bins == number]
+        weights = row_weights[own]
+        at = float(np.average(points[own], weights=weights))
+        found.append((at, float(np.average(near_means[own], weights=weights))))
+    return tuple(found)
+
+
 def layers(axis: Axis, marks: Marks, value: Spec) -> list[Spec]:
     """Draw the marks: the average across the plot, the common scale as a track beside it."""
     is_list = isinstance(axis, Categories)
     drawn: list[Spec] = []
+    rows: list[Spec]
     if marks.average is not None:
         rows = [{"value": data_number(marks.average)}]
         place = {"x" if is_list else "y": value}
         drawn.append({"data": {"values": rows}, "mark": _AVERAGE, "encoding": place})
+    rows = [
+        {"x": axis.position(point), "value": data_number(mean), "point": axis.text(point)}
+        for point, mean in marks.near_means
+        if math.isfinite(mean) and _is_on(axis, point)
+    ]
+    if rows:
+        drawn.append(_circles(axis, rows, value))
     if marks.reach is not None:
         low, high = marks.reach
         drawn += [
@@ -94,6 +128,33 @@ def layers(axis: Axis, marks: Marks, value: Spec) -> list[Spec]:
             _on_track(low, high, PLAIN_COLOUR, is_list=is_list),
         ]
     return drawn
+
+
+def _is_on(axis: Axis, point: Any) -> bool:
+    return axis.holds(point) if isinstance(axis, Categories) else axis.spans(point)
+
+
+def _circles(axis: Axis, rows: list[Spec], value: Spec) -> Spec:
+    """Draw the mean predictions of rows as circles."""
+    is_list = isinstance(axis, Categories)
+    channel = axis.channel() if isinstance(axis, Categories) else axis.channel(to_edges=False)
+    place = {"field": "x", **channel}
+    tips = tooltip(
+        ("value", "mean prediction of rows", scale_format(np.array([r["value"] for r in rows]))),
+        ("point", axis.title, ""),
+    )
+    places = {"y": place, "x": value} if is_list else {"x": place, "y": value}
+    return {
+        "data": {"values": rows},
+        "mark": {
+            "type": "point",
+            "size": 36,
+            "strokeWidth": 1.5,
+            "color": _NEAR_COLOUR,
+            "clip": True,
+        },
+        "encoding": {**places, "tooltip": tips},
+    }
 
 
 def _on_track(low: float, high: float, colour: str, *, is_list: bool) -> Spec:
@@ -117,6 +178,10 @@ def remarks(axis: Axis, values: Vector, marks: Marks) -> list[str]:
     if marks.average is not None:
         average = spell_on_scale(marks.average, values)
         told.append(f"dashed: its mean over the rows, {average}")
+    if marks.near_means:
+        told.append(
+            "circles: mean prediction of the rows there, which differ in other features too"
+        )
     if marks.reach is not None:
         side = "above" if isinstance(axis, Categories) else "at the right"
         told.append(f"bar {side}: its range on the scale of all curves")

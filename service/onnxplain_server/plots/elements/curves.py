@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -55,6 +55,8 @@ class Series:
     values : (n,)
     row_weights : (n,) or None
         Weights of the rows nearest to each point, where they are known.
+    near_means : (n,) or None
+        Mean predictions of these rows, where they are known.
     """
 
     label: str
@@ -62,6 +64,7 @@ class Series:
     points: Array
     values: Vector
     row_weights: Vector | None = None
+    near_means: Vector | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +107,7 @@ def draw(  # noqa: PLR0917 - a plot of curves shows all of these
         drawing = _dots(axis, value, encoding, has_counts=any("count" in row for row in rows))
         free = "x"
     else:
-        drawing = _lines(axis, value, encoding, _rug(axis, sample, len(legend.panels) > 1))
+        drawing = _lines(axis, value, encoding, rug(axis, sample, len(legend.panels) > 1))
         free = "y"
     drawing["layer"] = [*curve_marks.layers(axis, marks, value), *drawing["layer"]]
     resolve = {} if legend.common_scale else {"scale": {free: "independent"}}
@@ -115,7 +118,12 @@ def marks_of(series: Sequence[Series], scale: CommonScale | None) -> Marks:
     """Return the marks of a plot with one curve; none for several."""
     if len(series) != 1:
         return NO_MARKS
-    return curve_marks.marks_of(series[0].values, series[0].row_weights, scale)
+    (one,) = series
+    marks = curve_marks.marks_of(one.values, one.row_weights, scale)
+    if one.near_means is None or one.row_weights is None:
+        return marks
+    means = curve_marks.binned(one.points, one.row_weights, one.near_means)
+    return replace(marks, near_means=means)
 
 
 def mark_remarks(axis: Axis, series: Sequence[Series], marks: Marks, sample: Array) -> list[str]:
@@ -190,7 +198,7 @@ def _near(axis: Axis, series: Series, *, counted: bool) -> list[Spec]:
     ]
 
 
-def _lines(axis: NumberLine, value: Spec, encoding: Spec, rug: list[Spec]) -> Spec:
+def _lines(axis: NumberLine, value: Spec, encoding: Spec, ticks: list[Spec]) -> Spec:
     x = {"field": "x", **axis.channel(to_edges=False)}
     size = 28 if axis.values.size <= _CROWDED else 6
     known = [{"filter": "!datum.missing"}]
@@ -198,7 +206,7 @@ def _lines(axis: NumberLine, value: Spec, encoding: Spec, rug: list[Spec]) -> Sp
     line = {"type": "line", "strokeWidth": 2, **joining(axis), **_plain(encoding)}
     point = {"type": "point", "filled": True, "size": size, **_plain(encoding)}
     layers = [
-        *rug,
+        *ticks,
         {"transform": known, "mark": line, "encoding": {"x": x, "y": value, **colour}},
         {"transform": known, "mark": point, "encoding": {"x": x, "y": value, **encoding, **_PALE}},
         *_missing(axis, {"x": x, "y": value, **encoding}),
@@ -237,7 +245,7 @@ def _missing(axis: Axis, encoding: Spec) -> list[Spec]:
     return [{"transform": [{"filter": "datum.missing"}], "mark": mark, "encoding": encoding}]
 
 
-def _rug(axis: NumberLine, sample: Array, in_panel: bool) -> list[Spec]:
+def rug(axis: NumberLine, sample: Array, in_panel: bool) -> list[Spec]:
     """Draw a rug: a tick for each value of a sample within the grid."""
     low, high = axis.values[[0, -1]]
     inside = np.sort(sample[(sample >= low) & (sample <= high)])

@@ -10,13 +10,14 @@ import numpy as np
 from onnxplain_server.core.arrays import Indices, Matrix, Vector
 from onnxplain_server.plots.elements.number_formats import data_number
 from onnxplain_server.plots.elements.style import Spec
+from onnxplain_server.plots.elements.text_width import text_width
 
 _SIDE = 440
 _MARGIN = 0.06
 _NARROWEST = np.array([0.9, 0.35])
 """Smallest width and height, as shares of the larger of both."""
-_CHARACTER_WIDTH, _LINE_HEIGHT = 6.2, 12.0
-"""Size of label text, in pixels."""
+_LINE_HEIGHT = 12.0
+"""Height of label text, in pixels."""
 _ANCHORS = ((9, 0, "left"), (-9, 0, "right"), (0, -12, "center"), (0, 13, "center"))
 """Positions of a label relative to its dot, in order of preference: offset in pixels, and the
 alignment of the text."""
@@ -49,15 +50,19 @@ class PlaneExtent:
         scale = {"domain": domain, "nice": False, "zero": False}
         return {"field": field, "type": "quantitative", "scale": scale, "axis": None}
 
+    def holds(self, point: Vector) -> bool:
+        """Tell whether a point, (2,), is inside."""
+        return bool(self.x[0] <= point[0] <= self.x[1] and self.y[0] <= point[1] <= self.y[1])
+
     @property
     def positions(self) -> Spec:
         """Encodings of the fields x and y."""
         return {"x": self.scale("x", self.x), "y": self.scale("y", self.y)}
 
 
-def extent_of(points: Matrix) -> PlaneExtent:
+def extent_of(points: Matrix, *, with_origin: bool = True) -> PlaneExtent:
     """Return the extent that holds points, (n, 2), and the origin."""
-    ends = np.vstack([points, [[0.0, 0.0]]])
+    ends = np.vstack([points, [[0.0, 0.0]]]) if with_origin else points
     low, high = ends.min(axis=0), ends.max(axis=0)
     margin = _MARGIN * max(float((high - low).max()), 1e-9)
     low, high = low - margin, high + margin
@@ -94,17 +99,34 @@ def spokes(rows: list[Spec], plane: PlaneExtent, colour: Spec) -> Spec:
     return {
         "data": {"values": rows},
         "mark": {"type": "rule", "strokeWidth": 1, "opacity": 0.35, "clip": True},
-        "encoding": {**plane.positions, **origin, "color": colour},
+        "encoding": {**plane.positions, **origin, **colour},
     }
 
 
-def labels(points: Matrix, names: Sequence[str], plane: PlaneExtent, order: Indices) -> list[Spec]:
-    """Label dots in an order of importance, where labels do not overlap."""
+def outline(plane: PlaneExtent, part: PlaneExtent) -> Spec:
+    """Draw the frame of a part of the plane."""
+    rows = [{"x": part.x[0], "y": part.y[0], "x2": part.x[1], "y2": part.y[1]}]
+    mark = {"type": "rect", "fill": None, "stroke": "#5f6368", "strokeDash": [4, 3], "clip": True}
+    ends = {"x2": {"field": "x2"}, "y2": {"field": "y2"}}
+    return {"data": {"values": rows}, "mark": mark, "encoding": {**plane.positions, **ends}}
+
+
+def labels(
+    points: Matrix, names: Sequence[str], plane: PlaneExtent, order: Indices
+) -> tuple[list[Spec], Indices]:
+    """Label dots in an order of importance, where labels do not overlap.
+
+    Returns
+    -------
+    layers : list of dict
+    unnamed : (n,)
+        Dots of `points` without a label.
+    """
     pixels = np.column_stack(
         [(points[:, 0] - plane.x[0]) * plane.unit, (plane.y[1] - points[:, 1]) * plane.unit]
     )
     occupied = [(x - 4, y - 4, x + 4, y + 4) for x, y in pixels]
-    rows = []
+    rows, named = [], set[int]()
     for i in order:
         position = _fit(pixels[i], names[i], occupied, plane.size)
         if position is None:
@@ -113,7 +135,9 @@ def labels(points: Matrix, names: Sequence[str], plane: PlaneExtent, order: Indi
         occupied.append(box)
         x, y = (data_number(value) for value in points[i])
         rows.append({"x": x, "y": y, "label": names[i], "dx": dx, "dy": dy, "align": align})
-    return [_text(rows, anchor, plane) for anchor in _ANCHORS]
+        named.add(int(i))
+    unnamed = np.array([i for i in range(len(points)) if i not in named], np.intp)
+    return [_text(rows, anchor, plane) for anchor in _ANCHORS], unnamed
 
 
 _Box = tuple[float, float, float, float]
@@ -123,7 +147,7 @@ def _fit(
     dot: Vector, name: str, occupied: list[_Box], size: Spec
 ) -> tuple[tuple[int, int, str], _Box] | None:
     """Return the first anchor at which a label overlaps nothing, and its box; None if none."""
-    width = _CHARACTER_WIDTH * len(name)
+    width = text_width(name)
     for dx, dy, align in _ANCHORS:
         left = dot[0] + dx - {"left": 0.0, "right": width, "center": width / 2}[align]
         top = dot[1] + dy - _LINE_HEIGHT / 2

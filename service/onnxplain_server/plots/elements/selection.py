@@ -23,6 +23,8 @@ class Piece:
     ----------
     row_weights : (n_points,) or None
         Weights of the rows nearest to each point, where they are known.
+    near_means : (n_points,) or None
+        Mean predictions of these rows, where they are known.
     """
 
     output: str
@@ -30,6 +32,7 @@ class Piece:
     grid: tuple[Array, ...]
     values: Vector
     row_weights: Vector | None = None
+    near_means: Vector | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,6 +88,7 @@ def views(result: Result) -> Iterator[View]:
                     curve.grid,
                     drawable(curve.values[:, column]),
                     curve.row_weights,
+                    None if curve.near_means is None else drawable(curve.near_means[:, column]),
                 )
                 for output, column in zip(outputs, columns, strict=True)
                 for group, curve in zip(groups, shown, strict=True)

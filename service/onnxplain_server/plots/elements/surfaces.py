@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -96,7 +97,7 @@ def draw(  # noqa: PLR0917 - a heat map shows all of these
     resolve = {} if common_scale else {"scale": {"color": "independent"}}
     data = [row for surface in surfaces for row in _rows(axes, surface, several)]
     body = in_panels(data, panels, {**_size(axes, several=several), "layer": layers}, resolve)
-    return {**body, "transform": _edges(axes)} if full else body
+    return {**body, "transform": _lookups(axes, full=full)}
 
 
 def _domain(surfaces: Sequence[Surface], common_scale: bool) -> Spec:
@@ -204,7 +205,7 @@ def _rows(axes: tuple[Axis, Axis], surface: Surface, several: bool) -> list[Spec
             **_at(axes[0], "x", first),
             **_at(axes[1], "y", second),
             "value": data_number(value),
-            **({} if weight is None else {"rows": data_number(weight)}),
+            **({} if weight is None else {"rows": _count_of(weight)}),
             **panel,
         }
         for first, second, value, weight in points
@@ -212,23 +213,34 @@ def _rows(axes: tuple[Axis, Axis], surface: Surface, several: bool) -> list[Spec
     ]
 
 
+def _count_of(weight: float) -> float | int:
+    """Round a weight; a whole number is one, which keeps specifications short."""
+    return int(weight) if weight == int(weight) else data_number(weight)
+
+
 def _at(axis: Axis, channel: str, value: object) -> Spec:
     if isinstance(axis, Categories):
         return {channel: axis.position(value)}
-    return {channel: axis.position(value), f"{channel}_text": axis.text(value)}
+    return {channel: axis.position(value)}
 
 
-def _edges(axes: tuple[Axis, Axis]) -> list[Spec]:
-    """Compute the borders of the cells of numbers from their positions."""
+def _lookups(axes: tuple[Axis, Axis], *, full: bool) -> list[Spec]:
+    """Look up texts of numbers, and the borders of their cells, by their positions."""
     transforms: list[Spec] = []
     for axis, channel in zip(axes, ("x", "y"), strict=True):
         if isinstance(axis, Categories):
             continue
         values = [*axis.values.tolist(), *([None] if axis.has_missing else [])]
+        lists: dict[str, list[Any]] = {"_text": [axis.text(value) for value in values]}
+        if full:
+            low, high = zip(*map(axis.cell, values), strict=True)
+            lists |= {"1": [*low], "2": [*high]}
         places = json.dumps([axis.position(value) for value in values])
-        for end, borders in zip("12", zip(*map(axis.cell, values), strict=True), strict=True):
-            chosen = f"{json.dumps(borders)}[indexof({places}, datum.{channel})]"
-            transforms.append({"calculate": chosen, "as": f"{channel}{end}"})
+        at = f"[indexof({places}, datum.{channel})]"
+        transforms += [
+            {"calculate": f"{json.dumps(own)}{at}", "as": f"{channel}{name}"}
+            for name, own in lists.items()
+        ]
     return transforms
 
 

@@ -97,7 +97,7 @@ def _plot(order: _Order, result: Result) -> Plot:
     remarks += counts(order.noun, sizes, len(result.output_names))
     if shares.errors is not None:
         percent = f"{100 * shares.errors.confidence:.3g} %"
-        remarks.append(f"Lines on shares: {percent} intervals by resampling the rows")
+        remarks.append(f"Lines: {percent} intervals by resampling the rows")
     if order.is_ratio_of_small:
         remarks.append(
             f"Compare {order.noun}s by size: shares of weak ones are ratios of two small numbers"
@@ -116,7 +116,7 @@ def _bars(order: _Order, result: Result, *, relative: bool) -> Bars:
     statistics: tuple[Statistic, ...] = getattr(result, order.name)
     columns = strongest_outputs(np.array([_strength(s, relative=False) for s in statistics]))
     values = np.array([_strength(s, relative=relative) for s in statistics])[:, columns]
-    intervals = _intervals(statistics, result.resampling.confidence_level) if relative else None
+    intervals = _intervals(statistics, result.resampling.confidence_level, relative=relative)
     p_values = _p_values(statistics)
     bars = strongest(
         [statistic.features for statistic in statistics],
@@ -132,14 +132,22 @@ def _strength(statistic: Statistic, *, relative: bool) -> Vector:
     return statistic.values if relative else np.sqrt(statistic.numerators)
 
 
-def _intervals(statistics: tuple[Statistic, ...], confidence: float) -> ErrorBars | None:
+def _intervals(
+    statistics: tuple[Statistic, ...], confidence: float, *, relative: bool
+) -> ErrorBars | None:
     """Return confidence intervals, NaN for statistics without; None without resampling."""
-    if not any(statistic.spread for statistic in statistics):
+    spreads = [s.spread if relative else s.numerator_spread for s in statistics]
+    if not any(spreads):
         return None
     absent = np.full_like(statistics[0].values, np.nan)
-    low = [s.spread.lower if s.spread else absent for s in statistics]
-    high = [s.spread.upper if s.spread else absent for s in statistics]
-    return ErrorBars(np.array(low), np.array(high), confidence)
+    low = np.array([one.lower if one else absent for one in spreads])
+    high = np.array([one.upper if one else absent for one in spreads])
+    return ErrorBars(low, high, confidence) if relative else _roots(low, high, confidence)
+
+
+def _roots(low: Matrix, high: Matrix, confidence: float) -> ErrorBars:
+    """Return the intervals of sizes from those of mean squares, which are never negative."""
+    return ErrorBars(np.sqrt(np.maximum(low, 0)), np.sqrt(np.maximum(high, 0)), confidence)
 
 
 def _p_values(statistics: tuple[Statistic, ...]) -> Matrix | None:
