@@ -41,12 +41,12 @@ def _naming(answer: ExplainResponse) -> Naming:
         model.output_names,
         are_classes=model.has_class_scores,
         pairings=list(pairings),
-        target=_target(answer),
+        target=target_of(answer),
     )
     return Naming(outputs=labels)
 
 
-def _target(answer: ExplainResponse) -> str:
+def target_of(answer: ExplainResponse) -> str:
     """Return the column that predictions were compared with; empty for none, and for several."""
     columns = [
         list(options.target_columns)

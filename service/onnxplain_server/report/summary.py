@@ -13,9 +13,10 @@ from onnxplain.v1.model_pb2 import ModelDescription
 
 from onnxplain_server.plots.elements.labels import clean, enumerate_words
 from onnxplain_server.report import facts, key_figures
+from onnxplain_server.report.output_names import target_of
 from onnxplain_server.report.registry import of_method
 from onnxplain_server.report.sentences import effects, losses, vectors
-from onnxplain_server.report.sentences.words import outputs_in_words
+from onnxplain_server.report.sentences.words import output_names, outputs_in_words
 
 _LOSSES = frozenset({"permutation_importance", "average_loss"})
 _FORBIDDEN: Mapping[str, frozenset[str]] = MappingProxyType({
@@ -118,4 +119,14 @@ def _about(answer: ExplainResponse) -> Iterator[str]:
     name = clean(answer.receipt.model_name) if answer.receipt.model_name else "The model"
     low, high = min(counts), max(counts)
     rows = f"{high:,} rows" if low == high else f"{low:,} to {high:,} rows"
-    yield f"{name} predicts {outputs_in_words(answer)}; it is explained on {rows}."
+    yield f"{name} predicts {_outputs(answer)}; it is explained on {rows}."
+
+
+def _outputs(answer: ExplainResponse) -> str:
+    """Name the outputs: "class yes of subscribed", "a, b and c (classes of kind)", "price"."""
+    words, target = outputs_in_words(answer), target_of(answer)
+    if not target or not answer.model.has_class_scores or answer.receipt.prediction:
+        return words
+    if len(output_names(answer)) > 1:
+        return f"{words} (classes of {clean(target)})"
+    return f"{words if words.startswith('class ') else f'class {words}'} of {clean(target)}"

@@ -15,7 +15,7 @@ from onnxplain.v1.explanation_service_pb2 import ExplainResponse, Explanation
 from onnxplain_server.cli.output import overview, tables
 from onnxplain_server.plots.elements.labels import clean
 from onnxplain_server.report import facts, page, summary
-from onnxplain_server.report.output_names import with_output_names
+from onnxplain_server.report.output_names import target_of, with_output_names
 from told import effect_claims, loss_claims, swarm_claims
 from told.plot_claims import faults_of_plot
 from told.written import NUMBER, Match, all_outputs, are_outputs
@@ -133,8 +133,24 @@ def _is_about(found: Match, answer: ExplainResponse) -> bool:
     counts = [e.rows.used_row_count for e in answer.explanations if e.HasField("rows")]
     ends = [f"{min(counts):,}", f"{max(counts):,}"] if counts else []
     name = clean(answer.receipt.model_name or "The model")
-    is_named = any(are_outputs(found[2], names) for names in all_outputs(answer))
+    told = _without_target(found[2], answer)
+    is_named = any(are_outputs(told, names) for names in all_outputs(answer))
     return is_named and ends == [found[3], found[4] or found[3]] and found[1] == name
+
+
+def _without_target(told: str, answer: ExplainResponse) -> str:
+    """Return outputs without the target that their classes are said to be of; "" if it is wrong."""
+    column = target_of(answer)
+    if not column or not answer.model.has_class_scores or answer.receipt.prediction:
+        return told
+    target = clean(column)
+    several, one = f" (classes of {target})", f" of {target}"
+    if told.endswith(several):
+        return told.removesuffix(several)
+    if not told.endswith(one):
+        return ""
+    told = told.removesuffix(one)
+    return told if re.fullmatch(r"class \d+", told) else told.removeprefix("class ")
 
 
 def _words(text: str) -> str:

@@ -12,14 +12,19 @@ from onnxplain_server.report.finding import joined
 
 
 def outputs_in_words(answer: ExplainResponse) -> str:
-    """Name the outputs that are explained; those of the model where no method names any."""
+    """Name the outputs that are explained."""
+    names = output_names(answer)
+    return spoken(names, len(names))
+
+
+def output_names(answer: ExplainResponse) -> list[str]:
+    """Return the outputs that are explained; those of the model where no method names any."""
     for explanation in answer.explanations:
         result = getattr(explanation, explanation.WhichOneof("result") or "", None)
         names = [*getattr(result, "output_names", ()), *getattr(result, "class_names", ())]
         if names and names != [TOTAL]:
-            return spoken(names, len(names))
-    names = list(answer.model.output_names)
-    return spoken(names, len(names))
+            return names
+    return list(answer.model.output_names)
 
 
 def of_output(outputs: Sequence[str], column: int) -> str:
