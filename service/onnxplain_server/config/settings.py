@@ -68,9 +68,9 @@ class Settings(ClusterSettings):
     isolation: Literal["none", "available", "require"] = Field(
         "available",
         description="Whether to compute in worker processes without access to files, network and "
-        "the memory of others: available uses the protections of this kernel and warns of missing "
-        "ones, require refuses to start without all of them, none computes in the server's own "
-        "process, for trusted models only.",
+        "the memory of others: available uses the protections of this kernel, warns where some are "
+        "missing, and refuses to start where nothing confines; require refuses to start without "
+        "all of them; none computes in the server's own process, for trusted models only.",
     )
     worker_bytes: ByteSize = Field(
         ByteSize(2**30), description="Memory limit for the work on one request.", ge=2**26
