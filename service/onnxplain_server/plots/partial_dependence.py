@@ -17,6 +17,7 @@ from onnxplain_server.plots import shared_curves
 from onnxplain_server.plots.axes.layout import Axis, Categories
 from onnxplain_server.plots.axes.missing_values import distinct, key
 from onnxplain_server.plots.axes.number_line import NumberLine
+from onnxplain_server.plots.axes.tiny_steps import without_tiny_steps
 from onnxplain_server.plots.axes.view_axes import axis_of, span
 from onnxplain_server.plots.claims.support import extremes, support_note
 from onnxplain_server.plots.elements import curves, surfaces
@@ -26,7 +27,6 @@ from onnxplain_server.plots.elements.labels import distinguish, identifiers, sho
 from onnxplain_server.plots.elements.naming import spoken
 from onnxplain_server.plots.elements.number_formats import is_flat, spell_on_scale
 from onnxplain_server.plots.elements.selection import Piece, View, views
-from onnxplain_server.plots.elements.steps import without_tiny_steps
 from onnxplain_server.plots.elements.style import Spec
 
 _MAX_PANELS = 12

@@ -9,6 +9,7 @@ import numpy as np
 from onnxplain_server.core.arrays import Array, Vector
 from onnxplain_server.plots.axes.layout import Axis, Categories, in_panel
 from onnxplain_server.plots.axes.missing_values import is_missing
+from onnxplain_server.plots.axes.tiny_steps import without_tiny_steps
 from onnxplain_server.plots.axes.view_axes import axis_of, span
 from onnxplain_server.plots.claims.leaders import leaders
 from onnxplain_server.plots.elements.chart import Plot, finish, tooltip
@@ -16,7 +17,6 @@ from onnxplain_server.plots.elements.curves import Legend, colour_channel, joini
 from onnxplain_server.plots.elements.labels import enumerate_words, short_names, shorten
 from onnxplain_server.plots.elements.number_formats import data_number, is_flat, scale_format
 from onnxplain_server.plots.elements.selection import View
-from onnxplain_server.plots.elements.steps import without_tiny_steps
 from onnxplain_server.plots.elements.style import NARROWEST_WIDTH, PLAIN_COLOUR, Spec
 
 _MAX_PANELS = 9
