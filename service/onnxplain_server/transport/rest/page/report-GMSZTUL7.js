@@ -1,4 +1,4 @@
-import{D as g,K as m,L as c,u as f,v as d}from"./chunk-ZLRJDQ7O.js";import"./chunk-COGIFV5U.js";var u=`:root {
+import{D as g,K as s,L as c,u as f,v as d}from"./chunk-UVUCKW2H.js";import"./chunk-COGIFV5U.js";var h=`:root {
   color-scheme: light dark;
   --paper: #f6f7f9;
   --card: #ffffff;
@@ -41,9 +41,9 @@ figure { color-scheme: light; }
   }
   figure { break-inside: avoid; }
   /* A chart that is taller than a sheet would be cut. */
-  .plot img, .plot svg.marks { max-height: 85vh; min-width: 0 !important; }
+  .plot img, .plot svg.marks { max-width: 100%; max-height: 85vh; height: auto; }
 }
-`;var h=`* { box-sizing: border-box; }
+`;var u=`* { box-sizing: border-box; }
 
 body {
   margin: 0 auto;
@@ -101,7 +101,6 @@ figure {
 figure.wide { grid-column: 1 / -1; }
 /* Two names, to win over the style that the drawing brings. */
 figure .plot { display: block; min-height: 4rem; color: #202124; overflow-x: auto; }
-.plot svg.marks { max-width: 100%; height: auto; }
 .vega-bindings { padding: 0 1rem 0.5rem; font: 0.875rem/1.5 system-ui, "Helvetica Neue", Helvetica, Arial, "Liberation Sans", sans-serif; }
 .vega-bindings label { margin-right: 0.75rem; }
 .hint { margin: 0; padding: 0 1rem 0.75rem; color: #5f6368; font-size: 0.875rem; }
@@ -126,6 +125,18 @@ th:last-child, td:last-child { padding-right: 0; }
 tbody tr:last-child td { border-bottom: 0; }
 .number { text-align: right; }
 td.number { white-space: nowrap; }
+
+/* On a phone each number stands below the name of its row, with the title of its column. */
+@media (max-width: 40rem) {
+  body { padding: 1.5rem 1rem; }
+  .table thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
+  .table, .table caption, .table tbody { display: block; }
+  .table tr { display: flex; flex-wrap: wrap; gap: 0 1rem; padding: 0.3rem 0; border-bottom: 1px solid var(--line); }
+  .table td { padding: 0; border: 0; overflow-wrap: anywhere; }
+  .table td:first-child { flex-basis: 100%; font-weight: 500; }
+  .table td:not(:first-child)::before { content: attr(data-title) " "; color: var(--quiet); font-size: 0.85rem; white-space: normal; }
+  .table td.number { white-space: normal; text-align: left; }
+}
 
 .limits { margin-top: 1.25rem; padding: 0.75rem 1.25rem; border-left: 4px solid var(--line); color: var(--quiet); font-size: 0.9rem; }
 .limits h3 { margin: 0 0 0.25rem; color: var(--ink); font-size: 0.9rem; }
@@ -157,7 +168,7 @@ footer { margin-top: 3rem; color: var(--quiet); font-size: 0.85rem; }
 <meta name="generator" content="onnxplain">
 <title>${r(e)}</title>
 <style>
-${u}${h}
+${h}${u}
 .plot img { max-width: 100%; height: auto; }
 .notes { white-space: pre-wrap; }
 </style>
@@ -174,15 +185,15 @@ ${i.map(z).join(`
 <footer>Made by onnxplain. This page is complete in itself and loads nothing.</footer>
 </body>
 </html>
-`}function z(e){let{title:t,question:a,pictures:i,leftOut:o,tables:n,limits:l}=e,s=o>0?`<p class="note">${o} more charts are left out.</p>`:"";return`<section>
+`}function z(e){let{title:t,question:a,pictures:i,leftOut:o,tables:n,limits:m}=e,l=o>0?`<p class="note">${o} more charts are left out.</p>`:"";return`<section>
 <h2>${r(t)}</h2>
 <p class="question">${r(a)}</p>
 <div class="figures">${i.map(q).join("")}</div>
-${s}
+${l}
 <div class="tables">${n.map(S).join("")}</div>
-<div class="limits"><h3>When not to rely on it</h3>${p(l)}</div>
-</section>`}function q({description:e,svg:t}){let a=new TextEncoder().encode(t),i="";for(let n of a)i+=String.fromCharCode(n);return`<figure><div class="plot"><img src="${`data:image/svg+xml;base64,${btoa(i)}`}" alt="${r(e)}"></div></figure>`}function S({title:e,note:t="",columns:a,rows:i}){let o=a.map((s,b)=>`<th scope="col"${i.some(v=>typeof v[b]=="number")?' class="number"':""}>${r(d(s,c))}</th>`).join(""),n=i.slice(0,m).map(s=>`<tr>${s.map(C).join("")}</tr>`).join(`
-`),l=i.length>m?`<p class="note">${i.length-m} more rows are left out.</p>`:"";return`<div class="table"><table><caption><b>${r(e)}</b> <span class="note">${r(t)}</span></caption>
-<thead><tr>${o}</tr></thead><tbody>${n}</tbody></table>${l}</div>`}function C(e){return typeof e=="string"?`<td><bdi>${r(d(e,c))}</bdi></td>`:`<td class="number">${g(e)}</td>`}function p(e){return`<ul>${e.map(t=>`<li><bdi>${r(t)}</bdi></li>`).join("")}</ul>`}var O={"&":"&amp;","<":"&lt;",">":"&gt;",'"':"&quot;","'":"&#39;"};function r(e){return e.split(`
+<div class="limits"><h3>When not to rely on it</h3>${p(m)}</div>
+</section>`}function q({description:e,svg:t}){let a=new TextEncoder().encode(t),i="";for(let n of a)i+=String.fromCharCode(n);return`<figure><div class="plot"><img src="${`data:image/svg+xml;base64,${btoa(i)}`}" alt="${r(e)}"></div></figure>`}function S({title:e,note:t="",columns:a,rows:i}){let o=a.map((l,b)=>`<th scope="col"${i.some(v=>typeof v[b]=="number")?' class="number"':""}>${r(d(l,c))}</th>`).join(""),n=i.slice(0,s).map(l=>`<tr>${l.map(C).join("")}</tr>`).join(`
+`),m=i.length>s?`<p class="note">${i.length-s} more rows are left out.</p>`:"";return`<div class="table"><table><caption><b>${r(e)}</b> <span class="note">${r(t)}</span></caption>
+<thead><tr>${o}</tr></thead><tbody>${n}</tbody></table>${m}</div>`}function C(e){return typeof e=="string"?`<td><bdi>${r(d(e,c))}</bdi></td>`:`<td class="number">${g(e)}</td>`}function p(e){return`<ul>${e.map(t=>`<li><bdi>${r(t)}</bdi></li>`).join("")}</ul>`}var O={"&":"&amp;","<":"&lt;",">":"&gt;",'"':"&quot;","'":"&#39;"};function r(e){return e.split(`
 `).map(t=>f(t).replace(/[&<>"']/g,a=>O[a]??"")).join(`
 `)}export{k as LARGEST,$ as reportOf,R as roomOf};
