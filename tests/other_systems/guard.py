@@ -11,6 +11,7 @@ import mmap
 import os
 import select
 import selectors
+import shutil
 import signal
 import socket
 import subprocess
@@ -112,6 +113,7 @@ def _as_windows_names(path: str) -> None:
 
 
 def _be_windows(maps: int) -> None:
+    shutil._USE_CP_SENDFILE = False  # type: ignore[attr-defined]
     for module in _MODULES_OF_POSIX:
         sys.modules[module] = None  # type: ignore[assignment] # its import then fails
     for name in [each for each in vars(select) if "poll" in each.lower()]:

@@ -26,7 +26,6 @@ from onnxplain_server.adapters.workers.ipc.zygote_arguments import LEARNING_LIBR
 from onnxplain_server.adapters.workers.remote_host import RemoteHost
 from onnxplain_server.adapters.workers.sandbox.resource_limits import confine
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.systems.confinement import lacking
 from onnxplain_server.telemetry.spans import Spans
 
 Answerer: TypeAlias = Callable[[Arena, bytes, RemoteHost], bytes]
@@ -53,7 +52,6 @@ def run(end: socket.socket, file: int, settings: WorkerSettings, program: Progra
     """Answer requests until the parent closes its end; called in a fresh fork without threads."""
     arena, channel = Arena(file, settings.arena_bytes), FrameChannel(end, FROM_PARENT)
     os.close(file)
-    lacking()  # what it tells in answers, asked while the kernel still answers
     missing = confine(settings.budget, settings.thread_count)
     worker = _RequestLoop(program.answerers(settings), arena, channel)
     channel.send(Frame(FrameKind.READY, 0, "\n".join(missing).encode()))

@@ -25,8 +25,8 @@ def can_confine() -> bool:
 def lacking() -> tuple[str, ...]:
     """Return what this system lacks to confine models; on all systems but Linux, Linux itself.
 
-    One of Landlock and seccomp is enough. A confined process asks in vain, so a process that will
-    be confined asks before.
+    One of Landlock and seccomp is enough. A confined process would ask in vain: workers have the
+    answer from the warm-up before.
     """
     if sys.platform != "linux":
         return ("Linux",)
