@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from onnxplain_server.methods.grid_rows import weights_near
+from onnxplain_server.effects.grids import weights_near
 from onnxplain_server.methods.partial_dependence import PartialDependenceCurve, Result
 from onnxplain_server.plots.claims.directions import of_outputs
 from onnxplain_server.plots.claims.support import extremes, support_note, supported

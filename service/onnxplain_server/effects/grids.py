@@ -1,6 +1,7 @@
 """Evaluation grids of curves: evenly spaced, at quantiles, all distinct values, or model steps.
 
-A grid of steps has one point per step of a piecewise constant model, which misses no change.
+A grid of steps has one point per step of a piecewise constant model, which misses no change. Where
+there are rows near the points of a grid is told by their weights.
 """
 
 from __future__ import annotations
@@ -11,9 +12,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from onnxplain_server.core.arrays import Array, Vector
+from onnxplain_server.core.arrays import Array, Indices, Matrix, Vector
+from onnxplain_server.core.rows import Features
+from onnxplain_server.effects.background import Background, combine
 from onnxplain_server.effects.column_values import ColumnDistribution, SortedColumn
+from onnxplain_server.effects.engine import Effects, PiecewiseConstant
 from onnxplain_server.effects.quantiles import even_steps
+
+_SAMPLE_SIZE = 200
+"""Number of a feature's values in the rug plot under its curve."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,3 +158,107 @@ def _ends(column: ColumnDistribution, layout: GridLayout) -> tuple[float, float]
     if low == high and layout.trim_lower < layout.trim_upper:
         low, high = column.quantiles(np.array([0.0, 1.0])).tolist()
     return low, high
+
+
+def weights_near(
+    grid: Sequence[Array], columns: Sequence[Array], weights: Vector, *, is_stepped: bool
+) -> Vector:
+    """Add up the weights of the rows nearest to each point: (n_points,).
+
+    A row counts at the point that is nearest along each feature. Rows beyond the ends of the grid,
+    by more than half a step, count nowhere; nor do those of which no point has the nearest values.
+
+    Parameters
+    ----------
+    grid : one (n_points,) array per feature
+    columns : one (n_rows,) array per feature
+        The rows, as the grid: float64 or texts.
+    weights : (n_rows,)
+    is_stepped : bool
+        Whether rows belong to the point at or below them, instead of the nearest one.
+    """
+    coded = [_codes(*both, is_stepped=is_stepped) for both in zip(grid, columns, strict=True)]
+    is_near = np.all([rows >= 0 for _, rows in coded], axis=0)
+    n_points = len(grid[0])
+    _, joined = combine([np.append(points, rows[is_near]) for points, rows in coded])
+    totals = np.bincount(joined[n_points:], weights[is_near], joined.max() + 1)
+    near: Vector = totals[joined[:n_points]].astype(np.float64)
+    return near
+
+
+def _codes(grid: Array, column: Array, *, is_stepped: bool) -> tuple[Indices, Indices]:
+    """Number the distinct values of a grid, and give rows the numbers of theirs, or -1."""
+    if "O" in {grid.dtype.kind, column.dtype.kind}:
+        return _text_codes(grid, column)
+    levels = np.unique(grid[np.isfinite(grid)])
+    last = len(levels)  # the number of missing values; the next one is that of infinite points
+    points = np.where(np.isfinite(grid), np.searchsorted(levels, grid), last + ~np.isnan(grid))
+    rows = np.where(np.isnan(column), last, -1)
+    if last:
+        is_finite = np.isfinite(column)
+        rows[is_finite] = _nearest(levels, column[is_finite], is_stepped=is_stepped)
+    return points.astype(np.intp), rows.astype(np.intp)
+
+
+def _nearest(levels: Vector, values: Vector, *, is_stepped: bool) -> Indices:
+    """Return the number of the level of each value, or -1 beyond the ends."""
+    if len(levels) == 1:
+        return np.where(values == levels[0], 0, -1)
+    if is_stepped:
+        # The last point ends the last step, and has rows of its own only at its value.
+        place = np.searchsorted(levels, values, side="right") - 1
+        return np.where(values > levels[-1], -1, place)
+    middle = levels[:-1] / 2 + levels[1:] / 2
+    first, last = 1.5 * levels[0] - levels[1] / 2, 1.5 * levels[-1] - levels[-2] / 2
+    place = np.searchsorted(middle, values)
+    is_first, is_last = place == 0, place == len(middle)
+    beyond = (is_first & (values < first)) | (is_last & (values > last))
+    return np.where(beyond, -1, place)
+
+
+def _text_codes(grid: Array, column: Array) -> tuple[Indices, Indices]:
+    """Number texts; None and empty text are both missing."""
+    numbers: dict[str, int] = {}
+    points = [numbers.setdefault(str(text or ""), len(numbers)) for text in grid.tolist()]
+    rows = [numbers.get(str(text or ""), -1) for text in column.tolist()]
+    return np.array(points, np.intp), np.array(rows, np.intp)
+
+
+def rows_near(
+    rows: Background, names: Sequence[str], grid: tuple[Array, ...], *, is_stepped: bool
+) -> Vector:
+    """Return the case weights of the rows nearest to each point of a grid: (n_points,)."""
+    columns = [rows.features.columns[rows.features.index(name)] for name in names]
+    return weights_near(grid, columns, rows.weights, is_stepped=is_stepped) * rows.unit
+
+
+def near_means(
+    effects: Effects,
+    names: Sequence[str],
+    grid: tuple[Array, ...],
+    near: Vector,
+    *,
+    is_stepped: bool,
+) -> Matrix | None:
+    """Average the predictions of the rows nearest to each point: (n_points, n_outputs).
+
+    None for several features, and for engines to which a prediction is a call of the model.
+    """
+    if len(names) > 1 or not isinstance(effects, PiecewiseConstant):
+        return None
+    rows = effects.background
+    column = rows.features.columns[rows.features.index(names[0])]
+    sums = [
+        weights_near(grid, [column], rows.weights * predicted, is_stepped=is_stepped)
+        for predicted in effects.outputs().T
+    ]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        means: Matrix = np.array(sums).T * rows.unit / near[:, None]
+    return means
+
+
+def sample_values(features: Features, names: set[str]) -> dict[str, Array]:
+    """Sample values of each feature from rows evenly spaced over the table."""
+    n = features.n_rows
+    rows = np.unique(np.linspace(0, n - 1, min(n, _SAMPLE_SIZE)).astype(int))
+    return {name: features.columns[features.index(name)][rows] for name in sorted(names)}

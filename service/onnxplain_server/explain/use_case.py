@@ -118,7 +118,8 @@ def _reserve(request: BoundRequest, cost: int) -> None:
 def _overview(request: BoundRequest) -> Answer:
     """Explain by the methods of an overview, the curves last: they depend on the other results."""
     from onnxplain_server.explain.planning.correlations import notes_of_overview
-    from onnxplain_server.explain.planning.overview import curves_of, plan_overview
+    from onnxplain_server.explain.planning.overview import plan_overview
+    from onnxplain_server.explain.planning.overview_curves import curves_of
 
     request.require_model()
     plan = plan_overview(request)

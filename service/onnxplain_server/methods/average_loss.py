@@ -103,6 +103,7 @@ def resolve(
     return replace(options, comparison=comparison)
 
 
+# Long: one sequence from predictions to the result, with the notes on each part.
 def compute(
     effects: Effects,
     options: Options,

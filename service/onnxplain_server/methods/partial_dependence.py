@@ -6,8 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
-import numpy as np
-
 from onnxplain_server.core.arrays import Array, Matrix, Vector
 from onnxplain_server.core.contract_limits import PartialDependenceOptions
 from onnxplain_server.core.errors import ExplainError, Reason
@@ -15,15 +13,12 @@ from onnxplain_server.core.model import Note
 from onnxplain_server.core.rows import Features
 from onnxplain_server.core.table import listed
 from onnxplain_server.effects.background import Background
-from onnxplain_server.effects.engine import Effects, PiecewiseConstant
-from onnxplain_server.methods.grid_rows import weights_near
+from onnxplain_server.effects.engine import Effects
+from onnxplain_server.effects.grids import near_means, rows_near, sample_values
 from onnxplain_server.methods.groups import Grouping
 from onnxplain_server.methods.option_checks import check_limits, choose
 from onnxplain_server.trees.streaming.counts import TreeCounts
 from onnxplain_server.trees.streaming.engine import StreamedTrees
-
-_SAMPLE_SIZE = 200
-"""Number of a feature's values in the rug plot under its curve."""
 
 
 class Strategy(Enum):
@@ -295,45 +290,5 @@ def _curves(
             weight,
             is_stepped,
             row_weights=near,
-            near_means=_near_means(effects, names, grid, near, is_stepped=is_stepped),
+            near_means=near_means(effects, names, grid, near, is_stepped=is_stepped),
         )
-
-
-def _near_means(
-    effects: Effects,
-    names: Sequence[str],
-    grid: tuple[Array, ...],
-    near: Vector,
-    *,
-    is_stepped: bool,
-) -> Matrix | None:
-    """Average the predictions of the rows nearest to each point: (n_points, n_outputs).
-
-    None for several features, and for engines to which a prediction is a call of the model.
-    """
-    if len(names) > 1 or not isinstance(effects, PiecewiseConstant):
-        return None
-    rows = effects.background
-    column = rows.features.columns[rows.features.index(names[0])]
-    sums = [
-        weights_near(grid, [column], rows.weights * predicted, is_stepped=is_stepped)
-        for predicted in effects.outputs().T
-    ]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        means: Matrix = np.array(sums).T * rows.unit / near[:, None]
-    return means
-
-
-def rows_near(
-    rows: Background, names: Sequence[str], grid: tuple[Array, ...], *, is_stepped: bool
-) -> Vector:
-    """Return the case weights of the rows nearest to each point of a grid: (n_points,)."""
-    columns = [rows.features.columns[rows.features.index(name)] for name in names]
-    return weights_near(grid, columns, rows.weights, is_stepped=is_stepped) * rows.unit
-
-
-def sample_values(features: Features, names: set[str]) -> dict[str, Array]:
-    """Sample values of each feature from rows evenly spaced over the table."""
-    n = features.n_rows
-    rows = np.unique(np.linspace(0, n - 1, min(n, _SAMPLE_SIZE)).astype(int))
-    return {name: features.columns[features.index(name)][rows] for name in sorted(names)}

@@ -9,12 +9,7 @@ import numpy as np
 
 from onnxplain_server.core.arrays import Indices, Matrix
 from onnxplain_server.methods.feature_vectors import PathSource, Result
-from onnxplain_server.methods.feature_vectors.interchange import similarity_order
-from onnxplain_server.methods.feature_vectors.result import (
-    FAITHFUL,
-    is_coarse,
-    is_ill_determined,
-)
+from onnxplain_server.plots import feature_vector_similarity as similarity
 from onnxplain_server.plots import knockoffs
 from onnxplain_server.plots.elements.bars import BarTitles, ErrorBars, draw
 from onnxplain_server.plots.elements.chart import Plot, finish, tooltip
@@ -37,7 +32,6 @@ from onnxplain_server.plots.elements.ranking import counts, strongest
 from onnxplain_server.plots.elements.style import (
     MISSING_COLOUR,
     MOST_SERIES,
-    PLOT_WIDTH,
     SERIES_COLOURS,
     Spec,
 )
@@ -50,23 +44,6 @@ _CROWDED_SHARE = 0.6
 _FEWEST_IN_KNOT = 3
 """Vectors without a name, from which their part of the plane is enlarged."""
 _MAX_LABELS = 20
-_MAX_CELLS = 30
-"""Largest number of features on each side of the heat map."""
-_MAX_PAIRS = 3
-_MAX_SIDE = 64  # pixels of a cell
-_LARGE_ANGLE_ERROR = 5.0
-"""Standard error of angles in degrees, above which they are marked as of low trust."""
-_DIVERGING = ("#0072B2", "#f1f3f4", "#D55E00")
-_SIMILARITY: Spec = {
-    "field": "similarity",
-    "type": "quantitative",
-    "scale": {"domain": [-1, 0, 1], "range": list(_DIVERGING), "interpolate": "rgb"},
-    "legend": {
-        "title": "adjusted similarity",
-        "format": ".2~f",
-        "values": [-1, -0.5, 0, 0.5, 1],
-    },
-}
 _FORESTS = {
     PathSource.MODEL: "the model's own trees",
     PathSource.SURROGATE: "a forest grown on the model's predictions",
@@ -83,7 +60,7 @@ def _plots(result: Result) -> Iterator[Plot]:
     yield _plane(result)
     yield _bars(result)
     if len(result.important) > 1:
-        yield _heat_map(result)
+        yield similarity.heat_map(result)
     if result.knockoff_check is not None:
         yield from knockoffs.plots(result.knockoff_check, result.features)
 
@@ -214,31 +191,11 @@ def _plane_remarks(result: Result, drawn: int) -> list[str]:
         "Length: importance; direction: with which other features it is combined",
         "Independent features may share a direction: it does not show what could stand in for what",
         f"From {result.sentence_count:,} paths of {_FORESTS[result.source]}",
-        _trust(result),
+        similarity.trust(result),
     ]
     if drawn < len(result.features):
         remarks.append(f"{drawn} longest of {len(result.features):,} features")
     return remarks
-
-
-def _trust(result: Result) -> str:
-    """Return the diagnostics of the vectors; poor ones are marked as of low trust."""
-    embedding, spread = result.embedding, result.stability
-    parts = [
-        ("explained variance", f"{embedding.variance_ratio:.0%}", is_coarse(embedding)),
-    ]
-    if np.isfinite(embedding.gap):
-        parts.append(("singular gap", f"{embedding.gap:.2f}", is_ill_determined(embedding)))
-    if result.fit is not None:
-        fidelity = result.fit.fidelity
-        parts.append(("fidelity of the forest", f"{fidelity:.2f}", fidelity < FAITHFUL))
-    if spread is not None:
-        errors = spread.angle_standard_errors_degrees[result.important]
-        median = float(np.median(errors[np.isfinite(errors)])) if len(errors) else 0.0
-        parts.append(("standard error of angles", f"{median:.1f}°", median > _LARGE_ANGLE_ERROR))
-    texts = [f"{name} {value}{' (low trust)' * is_poor}" for name, value, is_poor in parts]
-    joined = ", ".join(texts)
-    return joined[0].upper() + joined[1:]
 
 
 def _bars(result: Result) -> Plot:
@@ -259,91 +216,3 @@ def _bars(result: Result) -> Plot:
     description = " ".join(f"{sentence}." for sentence in [title, *remarks])
     body = draw(bars, BarTitles("feature", "length"), "Length, as a share of the longest vector's")
     return finish("feature-vector-lengths", title, remarks, description, body)
-
-
-def _heat_map(result: Result) -> Plot:
-    """Draw adjusted similarities of the longest vectors, similar features side by side."""
-    interchange = result.interchange
-    longest = np.argsort(-result.norms[interchange.features], kind="stable")[:_MAX_CELLS]
-    places = np.sort(longest)
-    places = places[similarity_order(interchange.similarity[np.ix_(places, places)])]
-    order = interchange.features[places]
-    names = tuple(short_names((result.features[j] for j in order), 42).values())
-    cells = interchange.similarity[np.ix_(places, places)]
-    interchangeable = {(pair.first, pair.second) for pair in result.interchangeable}
-    rows = [
-        {
-            "first": names[i],
-            "second": names[j],
-            "similarity": data_number(cells[i, j]),
-            "told": (min(order[i], order[j]), max(order[i], order[j])) in interchangeable,
-        }
-        for i in range(len(order))
-        for j in range(len(order))
-        if np.isfinite(cells[i, j])
-    ]
-    title = "Adjusted similarity of features"
-    remarks = [
-        _interchangeable(result),
-        "Cosine between counts after what independence gives is taken off, on all dimensions",
-        "1 for the same neighbours on paths, about 0 for nothing in common",
-        _trust(result),
-    ]
-    if len(order) < len(result.features):
-        remarks.append(f"{len(order)} longest of {len(result.features):,} features")
-    description = " ".join(f"{sentence}." for sentence in [title, *remarks])
-    return finish(
-        "feature-vector-similarity", title, remarks, description, _cells(rows, list(names))
-    )
-
-
-def _cells(rows: list[Spec], names: list[str]) -> Spec:
-    side = max(12, min(_MAX_SIDE, PLOT_WIDTH // len(names)))
-
-    def axis(field: str, angle: int) -> Spec:
-        style = {
-            "title": None,
-            "labelAngle": angle,
-            "labelLimit": 0,
-            "domain": False,
-            "ticks": False,
-        }
-        scale = {"domain": names}
-        return {"field": field, "type": "nominal", "sort": names, "axis": style, "scale": scale}
-
-    positions = {"x": axis("first", -45), "y": axis("second", 0)}
-    description = tooltip(
-        ("first", "feature", ""),
-        ("second", "other feature", ""),
-        ("similarity", "adjusted similarity", ".3f"),
-    )
-    marks = {"type": "point", "filled": True, "shape": "circle", "size": 40, "color": "black"}
-    return {
-        "data": {"values": rows},
-        "width": {"step": side},
-        "height": {"step": side},
-        "layer": [
-            {
-                "mark": "rect",
-                "encoding": {**positions, "color": _SIMILARITY, "tooltip": description},
-            },
-            {
-                "transform": [{"filter": "datum.told"}],
-                "mark": marks,
-                "encoding": {**positions, "tooltip": description},
-            },
-        ],
-    }
-
-
-def _interchangeable(result: Result) -> str:
-    """Return a remark on interchangeable pairs, or on their absence."""
-    if result.no_pairs_reason:
-        return f"No features are told to stand in for each other: {result.no_pairs_reason}"
-    pairs = result.interchangeable
-    if not pairs:
-        return "No two features are shown to stand in for each other"
-    names = [(result.features[pair.first], result.features[pair.second]) for pair in pairs]
-    texts = [" and ".join(short_names(both, 24).values()) for both in names[:_MAX_PAIRS]]
-    more = f"; and {len(pairs) - _MAX_PAIRS} more" if len(pairs) > _MAX_PAIRS else ""
-    return f"Could stand in for each other (dots): {'; '.join(texts)}{more}"

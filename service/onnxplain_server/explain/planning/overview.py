@@ -14,15 +14,12 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-
-from onnxplain_server.core.arrays import Array, Vector
+from onnxplain_server.core.arrays import Array
 from onnxplain_server.core.contract_limits import (
     ExplainRequest,
     PartialDependenceOptions,
 )
 from onnxplain_server.core.model import Note
-from onnxplain_server.effects.engine import PiecewiseConstant
 from onnxplain_server.explain.bound_request import BoundRequest
 from onnxplain_server.explain.planning.nominal_pace import effect_count, round_rows
 from onnxplain_server.explain.planning.overview_pace import PaceSource, overview_pace
@@ -35,9 +32,8 @@ from onnxplain_server.methods import (
     permutation_importance,
 )
 from onnxplain_server.methods.comparison import Comparison
-from onnxplain_server.methods.grids import lay_grids
 from onnxplain_server.methods.losses import Loss
-from onnxplain_server.methods.registry import Options, Result, method_of
+from onnxplain_server.methods.registry import Options, method_of
 from onnxplain_server.plots.elements.labels import enumerate_words
 
 CURVE_COUNT = 6
@@ -49,13 +45,13 @@ _FEWEST_ROWS = 30
 """Rows below which a method is left out."""
 _GRID, _COARSE_GRID = PartialDependenceOptions.grid_size.default, 15
 """Points of a curve, and those of one that has little time."""
-_MOST_STEPS = 500
+MOST_STEPS = 500
 """Points of a curve on trees, up to which each step of the model is one."""
-_SURFACE_GRID, _MOST_CELLS = 900, 2_500
+SURFACE_GRID, MOST_CELLS = 900, 2_500
 """Points of a surface over numbers, and most points of one over categories."""
 _LOSS_COUNT = 3
 """Most losses that are computed."""
-_CURVES = partial_dependence.Options(include_missing=True)
+CURVES = partial_dependence.Options(include_missing=True)
 _EVEN, _STEPS = partial_dependence.Strategy.UNIFORM, partial_dependence.Strategy.STEPS
 _SHARES = {"losses": 0.05, "permutation_importance": 0.35, "interactions": 0.4, "curves": 0.2}
 """Shares of the budget."""
@@ -158,7 +154,7 @@ class OverviewPlan:
         """
         if self.tree_rows is not None:
             singles = tuple((name,) for name in features)
-            options = replace(_CURVES, features=singles, strategy=_STEPS if by_step else _EVEN)
+            options = replace(CURVES, features=singles, strategy=_STEPS if by_step else _EVEN)
             if surface:
                 grids = (*(None,) * len(singles), surface)
                 options = replace(options, features=(*singles, tuple(surface)), grids=grids)
@@ -170,7 +166,7 @@ class OverviewPlan:
             rows = affordable // (count * (grid + 1))
             if self._is_enough(rows):
                 singles = tuple((name,) for name in features[:count])
-                options = replace(_CURVES, features=singles, grid_size=grid)
+                options = replace(CURVES, features=singles, grid_size=grid)
                 part = self._sized(options, QUADRATIC_ROWS, rows)
                 return replace(part, is_reduced=part.is_reduced or (count, grid) != sizes[0])
         return None
@@ -184,7 +180,7 @@ class OverviewPlan:
         options = part.options
         assert isinstance(options, partial_dependence.Options)  # noqa: S101 - made by curves
         count, is_tree = len(options.features), self.tree_rows is not None
-        points = count * (_MOST_STEPS + 1) + _MOST_CELLS if is_tree else 0
+        points = count * (MOST_STEPS + 1) + MOST_CELLS if is_tree else 0
         points = points or count * (options.grid_size + 1)
         default = self.row_count if is_tree else QUADRATIC_ROWS
         rows = min(default if part.row_count is None else part.row_count, self.row_count)
@@ -273,19 +269,6 @@ class OverviewPlan:
         return rows if self._is_measured else round_rows(rows)
 
 
-def curves_of(plan: OverviewPlan, results: Sequence[Result], request: BoundRequest) -> Part | None:
-    """Return the curves of the most important features, and the surface of the strongest pair."""
-    features = most_important(results, plan.names)
-    if plan.tree_rows is None:
-        return plan.curves(features)
-    pair = strongest_pair(results, request)
-    return plan.curves(
-        features,
-        by_step=has_few_steps(request, features),
-        surface=surface_grid(pair, request) if pair else None,
-    )
-
-
 def plan_overview(request: BoundRequest) -> OverviewPlan:
     """Plan an overview: by the size of the model, or for a time that is asked for, by its pace."""
     question, sample = request.question, request.sample
@@ -312,52 +295,3 @@ def further_losses(default: average_loss.Options, request: BoundRequest) -> tupl
     explained, every = request.outputs.explained, request.outputs.names
     by_label = (Loss.ACCURACY,) if len(explained) in {1, len(every)} else ()
     return tuple(loss for loss in (Loss.AUC, *by_label) if loss is not default.comparison.loss)
-
-
-def most_important(results: Sequence[Result], names: Sequence[str]) -> tuple[str, ...]:
-    """Return the features with the largest permutation importance, or else by interactions.
-
-    Features of equal importance, or without one, stand in table order.
-    """
-    values: dict[str, float] = {}
-    for result in results:
-        if isinstance(result, permutation_importance.Result):
-            values = {i.features[0]: _sum(i.values) for i in result.importances}
-            break
-        if isinstance(result, interactions.Result):
-            values = {s.features[0]: _sum(s.numerators) for s in result.importance}
-    return tuple(sorted(names, key=lambda name: -values.get(name, 0.0)))[:CURVE_COUNT]
-
-
-def has_few_steps(request: BoundRequest, features: Sequence[str]) -> bool:
-    """Tell whether the model is constant between so few steps of features that each is a point."""
-    effects, known = request.effects, request.sample.features
-    if not isinstance(effects, PiecewiseConstant):
-        return False
-    steps = [effects.breakpoints(known.index(name)) for name in features]
-    return all(own is not None and len(own) <= _MOST_STEPS - 2 for own in steps)
-
-
-def strongest_pair(results: Sequence[Result], request: BoundRequest) -> tuple[str, ...]:
-    """Return the pair of the largest interaction, by size; empty without any, or if too large."""
-    pairs = [p for r in results if isinstance(r, interactions.Result) for p in r.pairwise]
-    sizes = [_sum(pair.numerators) for pair in pairs]
-    if not pairs or max(sizes) <= 0:
-        return ()
-    names, features = pairs[int(np.argmax(sizes))].features, request.sample.features
-    columns = [features.columns[features.index(name)] for name in names]
-    side = math.isqrt(_SURFACE_GRID) + 1
-    counts = [len(set(c.tolist())) + 1 if c.dtype == object else side for c in columns]
-    return names if math.prod(counts) <= _MOST_CELLS else ()
-
-
-def surface_grid(pair: tuple[str, ...], request: BoundRequest) -> dict[str, Array]:
-    """Lay the grid of a surface: the points of two features."""
-    options = replace(_CURVES, features=(pair,), grids=(None,), grid_size=_SURFACE_GRID)
-    path = "partial_dependence"
-    (grid,) = lay_grids(request.effects, request.sample.population, options, path)
-    return dict(zip(pair, grid, strict=True))
-
-
-def _sum(values: Vector) -> float:
-    return float(np.where(np.isnan(values), 0.0, values).sum())

@@ -9,12 +9,11 @@ import numpy as np
 
 from onnxplain_server.core.arrays import Array
 from onnxplain_server.effects.engine import Effects
+from onnxplain_server.effects.grids import rows_near, sample_values
 from onnxplain_server.methods.partial_dependence import (
     Options,
     PartialDependenceCurve,
     Result,
-    rows_near,
-    sample_values,
 )
 from onnxplain_server.methods.sampled.intervals import SampledRows, mean_variances
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from onnxplain_server.core.arrays import Indices, Matrix
+from onnxplain_server.plots.claims.signs import SIGNS, sign, sign_layers
 from onnxplain_server.plots.elements.chart import tooltip
 from onnxplain_server.plots.elements.labels import distinguish, quoted, short_names
 from onnxplain_server.plots.elements.number_formats import (
@@ -28,8 +29,6 @@ from onnxplain_server.plots.elements.style import (
 JOINT = " × "
 LABEL_LENGTH = 42
 """Characters of a label on an axis."""
-SIGNS = {1: "▲", -1: "▼", 0: ""}
-"""Signs of directions: the prediction rises, or falls, as the feature rises."""
 NO_SPREAD = "–"
 """Text where a bar has no error bar."""
 _LINE_HEIGHT = 15  # pixels of a label
@@ -37,7 +36,6 @@ _MAX_ENTRIES = 4  # of a group of features, in a label
 _TITLE_WIDTH = 560  # pixels; some fonts are wider than ours
 _ERROR_COLOUR = "#202124"
 _BORDER_WIDTH = 4  # pixels
-_SIGN_LOOK: Spec = {"color": _ERROR_COLOUR, "opacity": 1, "xOffset": 7}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -181,7 +179,7 @@ def rows(bars: Bars) -> list[Spec]:
             "output": bars.outputs[column],
             "value": data_number(value),
             "text": _number(bars, row, column),
-            **_sign(bars, row, column),
+            **({} if bars.directions is None else sign(_direction(bars, row, column))),
             **({} if bars.errors is None else _error(value, bars.errors, row, column)),
             **({} if bars.p_values is None else _p_value(bars.p_values[row, column])),
         }
@@ -199,15 +197,6 @@ def _number(bars: Bars, row: int, column: int) -> str:
 
 def _direction(bars: Bars, row: int, column: int) -> int:
     return 0 if bars.directions is None else int(bars.directions[row, column])
-
-
-def _sign(bars: Bars, row: int, column: int) -> Spec:
-    """Return the direction of a bar among several, and in words."""
-    direction = _direction(bars, row, column)
-    if bars.directions is None:
-        return {}
-    words = {1: "rises with it", -1: "falls as it rises", 0: "not known"}
-    return {"direction": words[direction], **({"sign": direction} if direction else {})}
 
 
 def _p_value(p_value: float) -> Spec:
@@ -253,27 +242,13 @@ def _grouped(bars: Bars, titles: BarTitles, encoding: Spec) -> Spec:
     output: Spec = {"field": "output", "type": "nominal", "sort": outputs}
     scale = {"domain": outputs, "range": list(SERIES_COLOURS[: len(outputs)])}
     colour = {"color": {**output, "scale": scale, "legend": {"title": titles.series}}}
-    over = [*_error_layers(bars), *_sign_layers(bars)]
+    place = {"x": {"field": "end", "type": "quantitative"}} if bars.errors is not None else {}
+    over = [*_error_layers(bars), *sign_layers(bars.directions, place)]
     return {
         "height": {"step": _step(bars), "for": "offset"},
         "encoding": {**encoding, "yOffset": output, **({} if over else colour)},
         **({"layer": [{"mark": "bar", "encoding": colour}, *over]} if over else {"mark": "bar"}),
     }
-
-
-def _sign_layers(bars: Bars) -> list[Spec]:
-    """Draw a triangle at the end of each bar among several that has a direction."""
-    if bars.directions is None or not bars.directions.any():
-        return []
-    place = {"x": {"field": "end", "type": "quantitative"}} if bars.errors is not None else {}
-    return [
-        {
-            "transform": [{"filter": f"datum.sign === {sign}"}],
-            "mark": {"type": "point", "shape": shape, "filled": True, "size": 24, **_SIGN_LOOK},
-            "encoding": place,
-        }
-        for sign, shape in ((1, "triangle-up"), (-1, "triangle-down"))
-    ]
 
 
 def _error_layers(bars: Bars) -> list[Spec]:

@@ -56,6 +56,7 @@ class Surface:
     row_weights: Vector | None = None
 
 
+# Long: one specification, whose parts share axes, data and scale.
 def draw(  # noqa: PLR0917 - a heat map shows all of these
     axes: tuple[Axis, Axis],
     surfaces: Sequence[Surface],

@@ -1,0 +1,87 @@
+"""Curves of an overview: of which features, at which points, and the surface of which pair."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from onnxplain_server.core.arrays import Array, Vector
+from onnxplain_server.effects.engine import PiecewiseConstant
+from onnxplain_server.explain.bound_request import BoundRequest
+from onnxplain_server.explain.planning.overview import (
+    CURVE_COUNT,
+    CURVES,
+    MOST_CELLS,
+    MOST_STEPS,
+    SURFACE_GRID,
+    OverviewPlan,
+    Part,
+)
+from onnxplain_server.methods import interactions, permutation_importance
+from onnxplain_server.methods.grids import lay_grids
+from onnxplain_server.methods.registry import Result
+
+
+def curves_of(plan: OverviewPlan, results: Sequence[Result], request: BoundRequest) -> Part | None:
+    """Return the curves of the most important features, and the surface of the strongest pair."""
+    features = most_important(results, plan.names)
+    if plan.tree_rows is None:
+        return plan.curves(features)
+    pair = strongest_pair(results, request)
+    return plan.curves(
+        features,
+        by_step=has_few_steps(request, features),
+        surface=surface_grid(pair, request) if pair else None,
+    )
+
+
+def most_important(results: Sequence[Result], names: Sequence[str]) -> tuple[str, ...]:
+    """Return the features with the largest permutation importance, or else by interactions.
+
+    Features of equal importance, or without one, stand in table order.
+    """
+    values: dict[str, float] = {}
+    for result in results:
+        if isinstance(result, permutation_importance.Result):
+            values = {i.features[0]: _sum(i.values) for i in result.importances}
+            break
+        if isinstance(result, interactions.Result):
+            values = {s.features[0]: _sum(s.numerators) for s in result.importance}
+    return tuple(sorted(names, key=lambda name: -values.get(name, 0.0)))[:CURVE_COUNT]
+
+
+def has_few_steps(request: BoundRequest, features: Sequence[str]) -> bool:
+    """Tell whether the model is constant between so few steps of features that each is a point."""
+    effects, known = request.effects, request.sample.features
+    if not isinstance(effects, PiecewiseConstant):
+        return False
+    steps = [effects.breakpoints(known.index(name)) for name in features]
+    return all(own is not None and len(own) <= MOST_STEPS - 2 for own in steps)
+
+
+def strongest_pair(results: Sequence[Result], request: BoundRequest) -> tuple[str, ...]:
+    """Return the pair of the largest interaction, by size; empty without any, or if too large."""
+    pairs = [p for r in results if isinstance(r, interactions.Result) for p in r.pairwise]
+    sizes = [_sum(pair.numerators) for pair in pairs]
+    if not pairs or max(sizes) <= 0:
+        return ()
+    names, features = pairs[int(np.argmax(sizes))].features, request.sample.features
+    columns = [features.columns[features.index(name)] for name in names]
+    side = math.isqrt(SURFACE_GRID) + 1
+    counts = [len(set(c.tolist())) + 1 if c.dtype == object else side for c in columns]
+    return names if math.prod(counts) <= MOST_CELLS else ()
+
+
+def surface_grid(pair: tuple[str, ...], request: BoundRequest) -> dict[str, Array]:
+    """Lay the grid of a surface: the points of two features."""
+    options = replace(CURVES, features=(pair,), grids=(None,), grid_size=SURFACE_GRID)
+    path = "partial_dependence"
+    (grid,) = lay_grids(request.effects, request.sample.population, options, path)
+    return dict(zip(pair, grid, strict=True))
+
+
+def _sum(values: Vector) -> float:
+    return float(np.where(np.isnan(values), 0.0, values).sum())
