@@ -86,7 +86,8 @@ def test_headlines_name_a_thing() -> None:
 
 def test_a_class_name_stands_for_one_thing() -> None:
     places = defaultdict(list)
-    for path in CODE:
+    # Generated classes have the names of the contract's messages.
+    for path in (path for path in CODE if not is_generated(path)):
         for node in nodes(path):
             if isinstance(node, ast.ClassDef):
                 places[node.name].append(name_of(path))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
 
@@ -61,6 +62,18 @@ class RequestNaming:
         columns = partial(self._model_columns, ticket)
         request = self._fetched.resolve(method, request, ticket.control, columns)
         return self._uploads.name(method, request, ticket.caller)
+
+    def whole_model(
+        self,
+        read: RequestFile | Body,
+        ticket: Ticket,
+        slot: Callable[[], AbstractContextManager[None]],
+    ) -> RequestFile:
+        """Return a model that was read in one piece; what a decoder has to do waits for a slot."""
+        if isinstance(read, RequestFile) and read.form != FILES_FORM:
+            return read
+        with slot():
+            return self.model(read, ticket)
 
     def model(self, given: RequestFile | Body, ticket: Ticket) -> RequestFile:
         """Return the ONNX file of a form, or of a model in several files, as one piece."""

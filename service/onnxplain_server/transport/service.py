@@ -7,7 +7,7 @@ or lets a decoder find them in JSON and forms, hashes them, and passes them to a
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
@@ -18,14 +18,7 @@ from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import BlobStore, Cache, Decoder, Runner
 from onnxplain_server.core.operation_store import OperationStore
 from onnxplain_server.core.remote.sessions import NO_REMOTE_SESSIONS, RemoteSessions
-from onnxplain_server.core.request import (
-    FILES_FORM,
-    AnyRequest,
-    Body,
-    Reply,
-    ReplyFormat,
-    ServiceMethod,
-)
+from onnxplain_server.core.request import AnyRequest, Body, Reply, ReplyFormat, ServiceMethod
 from onnxplain_server.core.sources import Sources
 from onnxplain_server.telemetry.spans import span
 from onnxplain_server.transport.admission.admission import (
@@ -38,7 +31,6 @@ from onnxplain_server.transport.admission.follower import NOBODY, Follower, igno
 from onnxplain_server.transport.admission.quotas import NO_QUOTAS, Quotas
 from onnxplain_server.transport.admission.request_context import RequestContext
 from onnxplain_server.transport.admission.scheduler import Scheduler
-from onnxplain_server.transport.admission.size_limits import SizeLimit
 from onnxplain_server.transport.admission.ticket import Ticket
 from onnxplain_server.transport.audit.ended_explanation import EndedExplanation
 from onnxplain_server.transport.events import Events
@@ -49,7 +41,7 @@ from onnxplain_server.transport.operations.attempt_plan import least_seconds, pl
 from onnxplain_server.transport.request_log import OK
 from onnxplain_server.transport.request_naming import RequestNaming
 from onnxplain_server.transport.request_work import known_work
-from onnxplain_server.transport.uploads import NamedRequest, UploadedPart, Uploads
+from onnxplain_server.transport.uploads import NamedRequest, UploadedModel, Uploads
 from onnxplain_server.transport.written_results import WrittenResults
 from onnxplain_server.wire.reply import with_remaining_quota
 
@@ -103,6 +95,7 @@ class Service:
         self._decoder = decoder
         self._cache = cache
         self._uploads = Uploads(store, limits)
+        self.upload_limits = self._uploads.limits  # by part: model and table
         fetched = FetchedFiles(sources, limits, FetchedModelCache(store, cache), remote_sessions)
         self._naming = RequestNaming(decoder, runner, self._uploads, fetched, self._context)
         self._results = WrittenResults(sources)
@@ -119,11 +112,6 @@ class Service:
     def is_stopping(self) -> bool:
         """Return whether new requests are refused because the server stops."""
         return self._scheduler.closed
-
-    @property
-    def upload_limits(self) -> Mapping[str, SizeLimit]:
-        """Size limits of uploads by part: model and table."""
-        return self._uploads.limits
 
     def admit(self, caller: Caller) -> AbstractContextManager[Ticket]:
         """Hold a ticket from before the request is read; see `Scheduler.admit`."""
@@ -218,15 +206,11 @@ class Service:
         with self._slot(ticket, kind.value, body):
             return self._decoder.decode(body, self._context(RequestIds(), ticket)).envelope
 
-    def upload_model(
-        self, given: Iterable[UploadedPart] | Body, ticket: Ticket
-    ) -> UploadModelResponse:
-        """Store a model for later requests: its parts, or a form with its files."""
-        read = given if isinstance(given, Body) else self._uploads.read_model(given)
-        if isinstance(read, Body) or read.form == FILES_FORM:
-            with self._slot(ticket):
-                read = self._naming.model(read, ticket)
-        return UploadModelResponse(id=self._uploads.put_model(read.content, ticket.caller))
+    def upload_model(self, given: UploadedModel, ticket: Ticket) -> UploadModelResponse:
+        """Store a model for later requests."""
+        read = self._uploads.read_model(given)
+        model = self._naming.whole_model(read, ticket, partial(self._slot, ticket))
+        return UploadModelResponse(id=self._uploads.put_model(model.content, ticket.caller))
 
     def upload_table(
         self, form: str, parts: Iterable[bytes], ticket: Ticket

@@ -20,6 +20,7 @@ from onnxplain_server.core.interfaces import Blob, Blobs, BlobStore
 from onnxplain_server.core.request import (
     FILES_FORM,
     REMOTE_FORM,
+    Body,
     RequestFile,
     RequestParts,
     ServiceMethod,
@@ -37,6 +38,9 @@ _FILE_FIELDS = {_MODEL_FORM: "content"}
 
 UploadedPart: TypeAlias = tuple[str, bytes]
 """Name of a file beside the model, empty for the ONNX file, and the next bytes of it."""
+
+UploadedModel: TypeAlias = Iterable[UploadedPart] | Body
+"""Parts of a model, or a form with its files."""
 
 _FETCHED_FIELDS = {"model": "model.uri", "table": "table.uris"}
 
@@ -91,9 +95,11 @@ class Uploads:
             for part, limit in limits.sizes.items()
         }
 
-    def read_model(self, parts: Iterable[UploadedPart]) -> RequestFile:
-        """Read a model, in one file or in several; raises MODEL_TOO_LARGE."""
-        files = _by_file(_limited(parts, self.limits["model"]))
+    def read_model(self, given: UploadedModel) -> RequestFile | Body:
+        """Read the parts of a model, in one file or in several; may raise MODEL_TOO_LARGE."""
+        if isinstance(given, Body):
+            return given
+        files = _by_file(_limited(given, self.limits["model"]))
         content = files.pop("", b"")
         if not files:
             return RequestFile(_MODEL_FORM, content)

@@ -6,7 +6,6 @@ It reads tags and lengths only, so a server can find the model and the table wit
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -22,13 +21,21 @@ from onnxplain.v1.explanation_service_pb2 import (
 from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.table_pb2 import Table
 
-from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.errors import ExplainError
 from onnxplain_server.core.request import (
     FILES_FORM,
     URI_FORMS,
     RequestFile,
     RequestParts,
     ServiceMethod,
+)
+from onnxplain_server.wire.requests.field_scan import (
+    LENGTH_DELIMITED,
+    MessageField,
+    encode_varint,
+    invalid,
+    malformed,
+    scan,
 )
 from onnxplain_server.wire.requests.request_messages import REQUESTS
 
@@ -37,26 +44,6 @@ _FORMS = {"content": "onnx"}
 """Formats whose field has another name."""
 
 _TABLE_FILES = ("arrow", "parquet", "csv")  # sources of a table that are files
-
-_FIELD_LIMIT = 100_000
-"""Top-level fields, as many as are scanned in some 20 ms."""
-
-_VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
-_MORE = 0x80
-"""Bit of a byte of a varint, if another byte follows."""
-
-_FIXED_BYTES = {_FIXED64: 8, _FIXED32: 4}
-_VARINT_BYTES = 10
-
-
-@dataclass(frozen=True, slots=True)
-class _Field:
-    """Field of a message: its number, and the offsets of its tag, its value and its end."""
-
-    number: int
-    start: int
-    value_start: int
-    end: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -90,11 +77,11 @@ def split(content: bytes, method: ServiceMethod) -> RequestParts:
         for name in _SOURCES
         if name in message.fields_by_name
     }
-    found: dict[str, _Field] = {}
-    for field in _fields(content, 0, len(content), message.name, frozenset(numbers)):
+    found: dict[str, MessageField] = {}
+    for field in scan(content, 0, len(content), message.name, frozenset(numbers)):
         name = numbers[field.number]
         if name in found:
-            raise _invalid(f"the message has the field {name} twice; send it once", name)
+            raise invalid(f"the message has the field {name} twice; send it once", name)
         found[name] = field
     parts = {name: _part(content, field, name) for name, field in found.items()}
     cut = [found[name] for name, part in parts.items() if part is not None]
@@ -114,9 +101,9 @@ def detach_table(content: bytes) -> tuple[bytes, TableFile | None]:
     number = ExplainRequest.DESCRIPTOR.fields_by_name["table"].number
     sources = {source.number: source.name for source in Table.DESCRIPTOR.oneofs[0].fields}
     try:
-        tables = list(_fields(content, 0, len(content), "ExplainRequest", {number}))
+        tables = list(scan(content, 0, len(content), "ExplainRequest", {number}))
         (found,) = tables if len(tables) == 1 else (None,)
-        parts = _fields(content, found.value_start, found.end, "Table", sources) if found else ()
+        parts = scan(content, found.value_start, found.end, "Table", sources) if found else ()
         files = list(parts)
     except ExplainError:
         return content, None
@@ -136,9 +123,9 @@ def method_names(content: bytes) -> tuple[str, ...]:
     names: set[str] = set()
     steps = itertools.count(1)
     with suppress(ExplainError):
-        for method in _fields(content, 0, len(content), "ExplainRequest", {number}, steps=steps):
+        for method in scan(content, 0, len(content), "ExplainRequest", {number}, steps=steps):
             begin, end = method.value_start, method.end
-            options = _fields(content, begin, end, "MethodOptions", known, steps=steps)
+            options = scan(content, begin, end, "MethodOptions", known, steps=steps)
             # Of several, parsers take the last one.
             names.update([known[field.number] for field in options][-1:])
     return tuple(sorted(names))
@@ -148,9 +135,9 @@ def request_of_stream(content: bytes) -> bytes:
     """Return the serialised ExplainRequest of a serialised ExplainStreamRequest; may be empty."""
     number = ExplainStreamRequest.DESCRIPTOR.fields_by_name["request"].number
     name = ExplainStreamRequest.DESCRIPTOR.name
-    fields = list(_fields(content, 0, len(content), name, frozenset({number})))
+    fields = list(scan(content, 0, len(content), name, frozenset({number})))
     if len(fields) > 1:
-        raise _invalid("the message has the field request twice; send it once", "request")
+        raise invalid("the message has the field request twice; send it once", "request")
     return b"".join(content[field.value_start : field.end] for field in fields)
 
 
@@ -158,21 +145,21 @@ def request_to_start(content: bytes) -> tuple[bytes, StartExplanationRequest]:
     """Return the serialised ExplainRequest of a StartExplanationRequest, and the rest of it."""
     message = StartExplanationRequest.DESCRIPTOR
     number = message.fields_by_name["request"].number
-    fields = list(_fields(content, 0, len(content), message.name, frozenset({number})))
+    fields = list(scan(content, 0, len(content), message.name, frozenset({number})))
     if len(fields) != 1:
         problem = "lacks the field request" if not fields else "has the field request twice"
-        raise _invalid(f"the message {problem}; send it once", "request")
+        raise invalid(f"the message {problem}; send it once", "request")
     try:
         rest = StartExplanationRequest.FromString(_without(content, fields))
     except DecodeError:
-        raise _malformed(message.name) from None
+        raise malformed(message.name) from None
     return content[fields[0].value_start : fields[0].end], rest
 
 
 def result_uri(content: bytes) -> str:
     """Return where a serialised ExplainRequest wants its answer written; empty: nowhere."""
     number = ExplainRequest.DESCRIPTOR.fields_by_name["result_uri"].number
-    fields = list(_fields(content, 0, len(content), "ExplainRequest", {number}))
+    fields = list(scan(content, 0, len(content), "ExplainRequest", {number}))
     # Of several, parsers take the last one.
     return "".join(
         content[field.value_start : field.end].decode(errors="replace") for field in fields[-1:]
@@ -182,23 +169,23 @@ def result_uri(content: bytes) -> str:
 def response_of_event(event: bytes) -> bytes:
     """Return the serialised ExplainResponse that `response_event` wraps."""
     number = ExplainStreamResponse.DESCRIPTOR.fields_by_name["response"].number
-    fields = _fields(event, 0, len(event), "ExplainStreamResponse", {number})
+    fields = scan(event, 0, len(event), "ExplainStreamResponse", {number})
     return b"".join(event[field.value_start : field.end] for field in fields)
 
 
 def response_event(response: bytes) -> bytes:
     """Wrap a serialised ExplainResponse as a serialised ExplainStreamResponse."""
     number = ExplainStreamResponse.DESCRIPTOR.fields_by_name["response"].number
-    return bytes([number << 3 | _BYTES]) + _encode_varint(len(response)) + response
+    return bytes([number << 3 | LENGTH_DELIMITED]) + encode_varint(len(response)) + response
 
 
-def _part(content: bytes, field: _Field, name: str) -> RequestFile | None:
+def _part(content: bytes, field: MessageField, name: str) -> RequestFile | None:
     """Return the only source of a model or a table; None without one, or if its file is empty."""
     message = _SOURCES[name].DESCRIPTOR
     known = {source.number: source.name for source in message.oneofs_by_name["source"].fields}
-    sources = list(_fields(content, field.value_start, field.end, message.name, frozenset(known)))
+    sources = list(scan(content, field.value_start, field.end, message.name, frozenset(known)))
     if len(sources) > 1:
-        raise _invalid(f"the {name} has several sources; send one", name)
+        raise invalid(f"the {name} has several sources; send one", name)
     if not sources:
         if name == "model" and _has(content, field, "files"):
             raise files_beside(None)
@@ -223,98 +210,30 @@ def _part(content: bytes, field: _Field, name: str) -> RequestFile | None:
 def files_beside(source: str | None) -> ExplainError:
     """Return the error for `Model.files` beside another source than `Model.content`, or none."""
     remedy = f"leave them out beside model.{source}" if source else "send the ONNX file, too"
-    return _invalid(f"model.files belong to model.content; {remedy}", "model.files")
+    return invalid(f"model.files belong to model.content; {remedy}", "model.files")
 
 
-def _check_unpinned(content: bytes, field: _Field) -> None:
+def _check_unpinned(content: bytes, field: MessageField) -> None:
     """Refuse a digest beside a model that is not fetched: it would pin nothing."""
     if _has(content, field, "sha256"):
         raise pin_without_uri()
 
 
-def _has(content: bytes, model: _Field, name: str) -> bool:
+def _has(content: bytes, model: MessageField, name: str) -> bool:
     """Return whether a model within a message has a field."""
     number = Model.DESCRIPTOR.fields_by_name[name].number
-    return any(_fields(content, model.value_start, model.end, "Model", {number}))
+    return any(scan(content, model.value_start, model.end, "Model", {number}))
 
 
 def pin_without_uri() -> ExplainError:
     """Return the error for `Model.sha256` without `Model.uri`."""
-    return _invalid("model.sha256 pins what model.uri names; leave it out", "model.sha256")
+    return invalid("model.sha256 pins what model.uri names; leave it out", "model.sha256")
 
 
-def _without(content: bytes, cut: list[_Field]) -> bytes:
+def _without(content: bytes, cut: list[MessageField]) -> bytes:
     """Return the message without some of its fields."""
     kept, at = [], 0
     for field in sorted(cut, key=lambda field: field.start):
         kept.append(content[at : field.start])
         at = field.end
     return b"".join((*kept, content[at:]))
-
-
-def _fields(
-    content: bytes,
-    start: int,
-    end: int,
-    message: str,
-    numbers: Collection[int],
-    *,
-    steps: Iterator[int] | None = None,
-) -> Iterator[_Field]:
-    """Yield the fields of these numbers that hold bytes, between two offsets; count all by `steps`.
-
-    Raises
-    ------
-    ExplainError
-        INVALID_REQUEST if the message is malformed, or has too many fields.
-    """
-    at, steps = start, steps or itertools.count(1)
-    while at < end:
-        tag, value_start = content[at], at + 1
-        if tag >= _MORE:
-            tag, value_start = _varint(content, at, end, message)
-        number, wire_type = tag >> 3, tag & 7
-        if wire_type == _BYTES:
-            length, value_start = _varint(content, value_start, end, message)
-            next_ = value_start + length
-            if number in numbers and next_ <= end:
-                yield _Field(number, at, value_start, next_)
-        elif wire_type == _VARINT:
-            next_ = _varint(content, value_start, end, message)[1]
-        else:
-            # Other types are unknown, or groups, which no field of the contract is.
-            next_ = value_start + _FIXED_BYTES.get(wire_type, end)
-        count = next(steps)
-        if next_ > end or not number or count > _FIELD_LIMIT:
-            too_many = f"the {message} has more than {_FIELD_LIMIT:,} fields"
-            raise _malformed(message) if count <= _FIELD_LIMIT else _invalid(too_many)
-        at = next_
-
-
-def _varint(content: bytes, at: int, end: int, message: str) -> tuple[int, int]:
-    """Read a varint; return its value and the offset after it."""
-    if at < end and content[at] < _MORE:
-        return content[at], at + 1
-    value = 0
-    for index in range(min(_VARINT_BYTES, end - at)):
-        byte = content[at + index]
-        value |= (byte & 0x7F) << 7 * index
-        if byte < _MORE:
-            return value, at + index + 1
-    raise _malformed(message)
-
-
-def _encode_varint(value: int) -> bytes:
-    encoded = bytearray()
-    while value > 0x7F:
-        encoded.append(value & 0x7F | 0x80)
-        value >>= 7
-    return bytes((*encoded, value))
-
-
-def _malformed(message: str) -> ExplainError:
-    return _invalid(f"the message cannot be decoded as {message}")
-
-
-def _invalid(message: str, field: str = "") -> ExplainError:
-    return ExplainError(Reason.INVALID_REQUEST, message, field)

@@ -13,19 +13,8 @@ def with_files(
 ) -> bytes:
     """Put the values of files into the model that names them; see `in_one_piece`.
 
-    Parameters
-    ----------
-    content : bytes
-        The ONNX file.
-    files : sequence of (str, bytes)
-        Name, as the model has it, and content of each file.
-    most_bytes : int
-        Of all values.
-
-    Raises
-    ------
-    ExplainError
-        Also EXTERNAL_DATA for a file that came twice, or that the model does not name.
+    `files` have names, as the model has them, and contents. EXTERNAL_DATA also for a file that came
+    twice, or that the model does not name.
     """
     given = {str(PurePosixPath(name)): memoryview(file) for name, file in files}
     if len(given) < len(files):

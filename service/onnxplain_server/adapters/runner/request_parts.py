@@ -21,8 +21,6 @@ from onnxplain_server.core.systems.confinement import UNCONFINED, can_confine
 from onnxplain_server.effects.batch_size import BatchSize
 from onnxplain_server.explain import BoundTable, PartialExplanation, Question, Resources
 from onnxplain_server.explain.streaming.streamed_rows import StreamedRows
-from onnxplain_server.report import summary
-from onnxplain_server.report.output_names import with_output_names
 from onnxplain_server.telemetry.spans import current
 from onnxplain_server.trees.reading.refusal import Refusal
 from onnxplain_server.wire import answer, question
@@ -141,6 +139,10 @@ class Asked:
 
     def write_provenance(self, response: service_pb2.ExplainResponse, start: float) -> None:
         """Write what the model is, the receipt, a missing confinement, and the summary of all."""
+        # Descriptions have no summary, and load none of this.
+        from onnxplain_server.report import summary  # noqa: PLC0415
+        from onnxplain_server.report.output_names import with_output_names  # noqa: PLC0415
+
         made = response.receipt
         identity = ""
         if self.remote:

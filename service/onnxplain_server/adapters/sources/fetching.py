@@ -8,7 +8,6 @@ from functools import partial
 from io import RawIOBase
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO, TypeAlias, cast
-from urllib.parse import quote
 
 from onnxplain.external_data.folder import find_in
 from onnxplain.v1.explanation_service_pb2 import Receipt, Source
@@ -20,7 +19,12 @@ from onnxplain.v1.upload_pb2 import UploadTableRequest
 from onnxplain_server.adapters.sources.canonical_uri import CanonicalUri, canonical
 from onnxplain_server.adapters.sources.connections.guard import Guard
 from onnxplain_server.adapters.sources.connections.web import WebServer
-from onnxplain_server.adapters.sources.fetched_model import Found, IsCached, read_model
+from onnxplain_server.adapters.sources.fetched_model import (
+    FoundModelFile,
+    IsCached,
+    find_artifact,
+    read_model,
+)
 from onnxplain_server.adapters.sources.interfaces import (
     FilterComparison,
     TableFilter,
@@ -28,7 +32,7 @@ from onnxplain_server.adapters.sources.interfaces import (
     TableQuery,
 )
 from onnxplain_server.adapters.sources.local_files import LocalFiles
-from onnxplain_server.adapters.sources.mlflow_registry import RegisteredModel, Registry
+from onnxplain_server.adapters.sources.mlflow_registry import Registry
 from onnxplain_server.adapters.sources.objects import Objects, ObjectVersion
 from onnxplain_server.adapters.sources.source_files import FoundFile, SourceFiles
 from onnxplain_server.adapters.sources.source_list import SourceEntry, SourceList
@@ -168,7 +172,7 @@ class Fetching:
 
     def _find_beside(
         self, uri: CanonicalUri, seconds: float, stack: ExitStack, name: str, byte_limit: int
-    ) -> Found:
+    ) -> FoundModelFile:
         """Find a file by its path beside an address; its store stays open in `stack`."""
         folder = uri.segments[:-1]
         if uri.scheme == "file":
@@ -178,14 +182,14 @@ class Fetching:
 
     def _find_file(
         self, uri: CanonicalUri, seconds: float, stack: ExitStack, byte_limit: int
-    ) -> Found:
+    ) -> FoundModelFile:
         entry = self._sources.find(uri, _MODEL_FIELD)
         store = stack.enter_context(self._store(entry, _MODEL_FIELD, seconds))
         found = store.find(uri)
         if found.byte_count > byte_limit:
             raise _model_too_large(uri, found.byte_count, byte_limit)
         version = f"{entry.endpoint} {uri} {found.byte_count} {found.etag}" if found.etag else ""
-        return Found(
+        return FoundModelFile(
             _source(found, 0),
             found.byte_count,
             version,
@@ -209,7 +213,7 @@ class Fetching:
             registry = Registry(server, entry.base_path, _MODEL_FIELD)
             model = registry.find(uri)
             find_file = partial(self._find_file, seconds=seconds, stack=stack)
-            find = partial(_find_artifact, registry, model, find_file)
+            find = partial(find_artifact, registry, model, find_file)
             description = find("MLmodel", _DESCRIPTION_BYTES).read()
             name = PurePosixPath(registry.onnx_file(model, description))
             content, sources = read_model(
@@ -229,28 +233,6 @@ class Fetching:
             return
         with guarded(self._guard, entry) as session:
             yield Objects(entry, session, seconds, field)
-
-
-def _find_artifact(
-    registry: Registry,
-    model: RegisteredModel,
-    find_file: Callable[..., Found],
-    name: str,
-    byte_limit: int,
-) -> Found:
-    """Find a file of a model version: at the registry's proxy, or below a listed prefix."""
-    path = registry.proxied(model, name)
-    source = Source(uri=str(model.uri), version=model.version)
-    if path is not None:
-        source.resolved_uri = f"{model.location}/{name}"
-        # The proxy tells no version; the size is known once it is read.
-        content = registry.read_proxied(model, path, byte_limit)
-        return Found(source, len(content), "", lambda: content)
-    location = model.location.rstrip("/")
-    uri = canonical(f"{location}/{quote(name) if location.startswith('https') else name}")
-    found = find_file(uri, byte_limit=byte_limit)
-    source.resolved_uri = str(uri)
-    return found._replace(source=source)
 
 
 def _versions(found: Sequence[FoundFile]) -> tuple[tuple[str, int, str], ...]:

@@ -34,6 +34,7 @@ _MODULES = (
     "onnxplain_server.explain.planning.budget",
     "onnxplain_server.explain.planning.correlations",
     "onnxplain_server.explain.planning.overview",
+    "onnxplain_server.explain.planning.overview_curves",
     "onnxplain_server.explain.planning.plan",
     "onnxplain_server.explain.streaming.pass_classes",
     "onnxplain_server.plots.interactions.comparison",
