@@ -130,7 +130,7 @@ def _read(path: Path) -> pd.DataFrame:
 
 
 def _texts(features: pd.DataFrame) -> list[str]:
-    return [name for name in features if not pd.api.types.is_numeric_dtype(features[name])]
+    return [str(name) for name in features if not pd.api.types.is_numeric_dtype(features[name])]
 
 
 def _model(study: Study, features: pd.DataFrame) -> Any:
@@ -150,7 +150,7 @@ def _exported(model: Any, features: pd.DataFrame) -> bytes:
     inputs: list[tuple[str, Any]] = [("rows", FloatTensorType([None, features.shape[1]]))]
     if texts:
         inputs = [
-            (name, (StringTensorType if name in texts else FloatTensorType)([None, 1]))
+            (str(name), (StringTensorType if name in texts else FloatTensorType)([None, 1]))
             for name in features
         ]
     options = {id(model): {"zipmap": False}} if hasattr(model, "predict_proba") else None
