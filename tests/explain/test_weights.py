@@ -113,7 +113,7 @@ def same(found, expected, path: str = "", *, scale: float = 1.0) -> None:
         assert list(found) == list(expected), path
         for key in expected:
             is_weight = (key == "weight" and "swarm" not in path) or path.endswith("values")
-            if key in {"weight", "counts"} and is_weight:
+            if key == "rowWeights" or (key in {"weight", "counts"} and is_weight):
                 with np.errstate(over="ignore"):
                     weights = np.array(expected[key], dtype=float) * scale
                 assert np.array(found[key], dtype=float) == pytest.approx(weights), path

@@ -10,6 +10,7 @@ import onnxplain
 import pytest
 import vl_convert
 from google.protobuf import json_format
+from onnxplain.external_data.folder import read_model
 from onnxplain.table_files import from_bytes
 from onnxplain.tables import to_table
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest
@@ -61,7 +62,7 @@ def plots(client: onnxplain.Client, case: dict[str, Any], names: dict[str, str])
     request.ClearField("model")
     request.ClearField("table")
     if "model" in case:
-        request.model.CopyFrom(Model(content=(TESTS / case["model"]).read_bytes()))
+        request.model.CopyFrom(Model(content=read_model(TESTS / case["model"])))
     if "table" in case:
         content = (TESTS / case["table"]).read_bytes()
         content = renamed(content.decode()).encode() if case["table"].endswith(".csv") else content

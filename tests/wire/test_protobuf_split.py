@@ -19,7 +19,6 @@ from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.table_pb2 import Column, Columns, Table
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.request import RequestFile, RequestParts, ServiceMethod
-from onnxplain_server.wire import protobuf_split
 from onnxplain_server.wire.protobuf_split import (
     detach_table,
     method_names,
@@ -27,6 +26,7 @@ from onnxplain_server.wire.protobuf_split import (
     response_event,
     split,
 )
+from onnxplain_server.wire.requests import field_scan
 
 MODELS = st.one_of(
     st.none(), st.builds(Model, content=st.binary(max_size=300)), st.builds(Model, id=st.text())
@@ -223,7 +223,7 @@ def test_the_methods_of_a_message_are_looked_for_in_few_steps(
 ) -> None:
     """A server looks before it takes a slot, so no message may hold a thread for long."""
     method = MethodOptions(interactions={}).SerializeToString()
-    monkeypatch.setattr(protobuf_split, "_FIELD_LIMIT", 100)
+    monkeypatch.setattr(field_scan, "_FIELD_LIMIT", 100)
     found = ExplainRequest.FromString(field(11, method))
     padded = field(11, b"\xf8\x7f\x01" * 60)
 

@@ -227,9 +227,14 @@ def _text_codes(grid: Array, column: Array) -> tuple[Indices, Indices]:
 def rows_near(
     rows: Background, names: Sequence[str], grid: tuple[Array, ...], *, is_stepped: bool
 ) -> Vector:
-    """Return the case weights of the rows nearest to each point of a grid: (n_points,)."""
+    """Return the case weights of the rows nearest to each point of a grid: (n_points,).
+
+    Infinite where a sum exceeds float64.
+    """
     columns = [rows.features.columns[rows.features.index(name)] for name in names]
-    return weights_near(grid, columns, rows.weights, is_stepped=is_stepped) * rows.unit
+    near = weights_near(grid, columns, rows.weights, is_stepped=is_stepped)
+    with np.errstate(over="ignore"):
+        return near * rows.unit
 
 
 def near_means(

@@ -162,8 +162,10 @@ def _standard_errors(
         return None
     shares = weights / weights.sum()
     deviations = losses - shares @ losses
-    correction = 1 / (1 - float(shares @ shares))
-    errors: Vector = np.sqrt(correction * (shares**2) @ deviations**2)
+    rest = 1 - float(shares @ shares)
+    if rest <= 0:  # one row has all the weight, to its rounding
+        return None
+    errors: Vector = np.sqrt((shares**2) @ deviations**2 / rest)
     return errors
 
 

@@ -173,7 +173,8 @@ def _in_memory(*_facts: object, **_named_facts: object) -> io.BytesIO:
 def _form_with_rows(form: _Form, kind: type[rest_request.Rows]) -> rest_request.Rows:
     form.check_names({"model", "model_files", "table", "request"})
     request = rest_request.from_files(form.file("model"), form.file("table"), form.text(), kind)
-    request.model.files.extend(form.model_files())
+    if files := form.model_files():
+        request.model.files.extend(files)
     return request
 
 

@@ -140,6 +140,8 @@ def draw(bars: Bars, titles: BarTitles, axis_title: str) -> Spec:
                 "title": axis_title,
                 "titleLimit": _TITLE_WIDTH,
                 "tickCount": 5,
+                "labelOverlap": "greedy",
+                "labelSeparation": 8,
                 "format": _axis_format(number_format),
             },
             **({} if bars.nonzero else {"scale": {"domain": [0, 1]}}),

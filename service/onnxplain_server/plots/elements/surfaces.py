@@ -173,8 +173,11 @@ def _hatching(axes: tuple[Axis, Axis], places: Spec) -> list[Spec]:
 
 
 def _dots(axes: tuple[Axis, Axis], rows: tuple[Array, Array], full: bool) -> list[Spec]:
-    """Draw rows of the table as dots, those that both axes hold; none between categories."""
-    if all(isinstance(axis, Categories) for axis in axes):
+    """Draw rows of the table as dots, those that both axes hold; none between categories.
+
+    Nor any where the values are not of the same rows.
+    """
+    if all(isinstance(axis, Categories) for axis in axes) or len(rows[0]) != len(rows[1]):
         return []
     values = [
         {channel: _dot_place(axis, value) for axis, channel, value in zip(axes, "xy", pair)}  # noqa: B905 - of one length

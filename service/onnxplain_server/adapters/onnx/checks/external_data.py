@@ -36,8 +36,10 @@ def refuse_external_data(model: ModelProto) -> None:
 
 
 def _named(tensor: TensorProto) -> str:
+    """Return the name of the file, unless it is the path of another folder."""
     names = [each.value for each in tensor.external_data if each.key == "location"]
-    return f", {quote_name(names[0])}" if names else ""
+    is_below = bool(names) and not names[0].startswith(("/", "\\")) and ".." not in names[0]
+    return f", {quote_name(names[0])}" if is_below else ""
 
 
 def _tensors(message: Message) -> Iterator[TensorProto]:
