@@ -207,7 +207,7 @@ def test_tables_show_importances_losses_and_curves_of_rows(
     result = run("explain", model, table, *ASK, "--output", "table")
 
     lines = rows(result.stdout)
-    assert lines.index(["bmi", "12", "1.5"]) < lines.index(["age", "0.25", "0.0312"])
+    assert lines.index(["bmi", "12", "1.5", "4"]) < lines.index(["age", "0.25", "0.0312", "2.06"])
     assert lines.index(["east", "2", "3"]) < lines.index(["west", "8", "1"])
     assert ["age", "2", "2", "3", "5"] in lines
     assert max(len(line) for line in result.stdout.splitlines()) <= 100

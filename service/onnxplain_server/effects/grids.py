@@ -241,7 +241,6 @@ def near_means(
     effects: Effects,
     names: Sequence[str],
     grid: tuple[Array, ...],
-    near: Vector,
     *,
     is_stepped: bool,
 ) -> Matrix | None:
@@ -253,12 +252,12 @@ def near_means(
         return None
     rows = effects.background
     column = rows.features.columns[rows.features.index(names[0])]
-    sums = [
-        weights_near(grid, [column], rows.weights * predicted, is_stepped=is_stepped)
-        for predicted in effects.outputs().T
-    ]
+    near, *sums = (
+        weights_near(grid, [column], weights, is_stepped=is_stepped)
+        for weights in (rows.weights, *(rows.weights * effects.outputs().T))
+    )
     with np.errstate(divide="ignore", invalid="ignore"):
-        means: Matrix = np.array(sums).T * rows.unit / near[:, None]
+        means: Matrix = np.array(sums).T / near[:, None]
     return means
 
 

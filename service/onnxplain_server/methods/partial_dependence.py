@@ -290,5 +290,5 @@ def _curves(
             weight,
             is_stepped,
             row_weights=near,
-            near_means=near_means(effects, names, grid, near, is_stepped=is_stepped),
+            near_means=near_means(effects, names, grid, is_stepped=is_stepped),
         )

@@ -78,7 +78,7 @@ def of_permutation_importance(
         Heading("shuffled"),
         *if_several(outputs, Heading("output")),
         *(Heading(title, is_number=True) for title in (change, "± standard error")),
-        *_root_heading(f"{ROOT} then", outputs, roots),
+        *_root_heading("root then", outputs, roots),
     )
     yield Finding(
         "Permutation importance",

@@ -22,10 +22,11 @@ def supported(row_weights: Vector | None) -> Array:
     """
     if row_weights is None:
         return np.ones(1, bool)
-    total = float(row_weights.sum()) if len(row_weights) else 0.0
-    if not 0 < total < np.inf:
+    largest = float(row_weights.max(initial=0.0))
+    if not 0 < largest < np.inf:
         return np.ones(len(row_weights), bool)
-    is_enough: Array = row_weights >= least_share(len(row_weights)) * total
+    weights = row_weights / largest  # whose sum is finite
+    is_enough: Array = weights >= least_share(len(weights)) * weights.sum()
     return is_enough if is_enough.sum() > 1 else np.ones(len(row_weights), bool)
 
 

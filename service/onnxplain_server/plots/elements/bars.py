@@ -33,6 +33,7 @@ NO_SPREAD = "–"
 """Text where a bar has no error bar."""
 _LINE_HEIGHT = 15  # pixels of a label
 _MAX_ENTRIES = 4  # of a group of features, in a label
+_LONG_NUMBER = 1e9  # is written with ten digits
 _TITLE_WIDTH = 560  # pixels; some fonts are wider than ours
 _ERROR_COLOUR = "#202124"
 _BORDER_WIDTH = 4  # pixels
@@ -122,6 +123,12 @@ def in_lines(text: str, joint: str = JOINT) -> str:
     return text.replace(joint, f"{joint.rstrip()}\n") if is_long else text
 
 
+def _tick_count(values: Matrix) -> int:
+    """Return the ticks of an axis, as many as the digits of its numbers leave room for."""
+    largest = np.abs(values[np.isfinite(values)]).max(initial=0.0)
+    return 2 if largest >= _LONG_NUMBER else 5
+
+
 def draw(bars: Bars, titles: BarTitles, axis_title: str) -> Spec:
     """Draw a bar chart: labelled bars for one output, grouped bars for several."""
     is_grouped = len(bars.outputs) > 1
@@ -139,9 +146,7 @@ def draw(bars: Bars, titles: BarTitles, axis_title: str) -> Spec:
             "axis": {
                 "title": axis_title,
                 "titleLimit": _TITLE_WIDTH,
-                "tickCount": 5,
-                "labelOverlap": "greedy",
-                "labelSeparation": 8,
+                "tickCount": _tick_count(bars.values),
                 "format": _axis_format(number_format),
             },
             **({} if bars.nonzero else {"scale": {"domain": [0, 1]}}),
