@@ -209,7 +209,8 @@ def _nearest(levels: Vector, values: Vector, *, is_stepped: bool) -> Indices:
         place = np.searchsorted(levels, values, side="right") - 1
         return np.where(values > levels[-1], -1, place)
     middle = levels[:-1] / 2 + levels[1:] / 2
-    first, last = 1.5 * levels[0] - levels[1] / 2, 1.5 * levels[-1] - levels[-2] / 2
+    with np.errstate(over="ignore"):  # no value is beyond an end that is infinite
+        first, last = 1.5 * levels[0] - levels[1] / 2, 1.5 * levels[-1] - levels[-2] / 2
     place = np.searchsorted(middle, values)
     is_first, is_last = place == 0, place == len(middle)
     beyond = (is_first & (values < first)) | (is_last & (values > last))
