@@ -165,7 +165,10 @@ def _standard_errors(
     rest = 1 - float(shares @ shares)
     if rest <= 0:  # one row has all the weight, to its rounding
         return None
-    errors: Vector = np.sqrt((shares**2) @ deviations**2 / rest)
+    scale = np.abs(deviations).max(axis=0)  # squares stay within float64
+    relative = deviations / np.where(scale > 0, scale, 1)
+    with np.errstate(over="ignore"):
+        errors: Vector = scale * np.sqrt((shares**2) @ relative**2 / rest)
     return errors
 
 
