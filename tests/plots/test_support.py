@@ -16,7 +16,8 @@ ROWS = np.array([0.0, 0.4, 0.6, 1.0, 1.4, 2.6, np.nan])
 
 def near(grid, columns, *, is_stepped: bool = False) -> list[float]:
     weights = np.ones(len(columns[0]))
-    return weights_near(grid, columns, weights, is_stepped=is_stepped).tolist()
+    found: list[float] = weights_near(grid, columns, weights, is_stepped=is_stepped).tolist()
+    return found
 
 
 def test_rows_count_at_the_nearest_point_and_those_beyond_the_ends_nowhere() -> None:

@@ -42,7 +42,7 @@ def tables(answer: pb.ExplainResponse) -> str:
 @pytest.mark.parametrize("name", ANSWERS)
 def test_each_number_stands_in_a_table_of_the_same_report(name: str) -> None:
     answer = with_output_names(answer_of(name))
-    warned = {warning.message for warning in answer.warnings}  # its numbers are the table's
+    warned = {caution.message for caution in facts.warnings(answer)}  # its numbers are the table's
     told = [sentence for sentence in summary.of_answer(answer) if sentence not in warned]
     text = " ".join(told).replace(answer.receipt.model_name, "")
 

@@ -63,7 +63,7 @@ def form(content: bytes, files: Sequence[tuple[str, bytes]]) -> tuple[bytes, dic
     return body + b"--b--\r\n", {"Content-Type": "multipart/form-data; boundary=b"}
 
 
-def in_json(content: bytes, files: Sequence[tuple[str, bytes]]) -> dict:
+def in_json(content: bytes, files: Sequence[tuple[str, bytes]]) -> dict[str, object]:
     encoded = [{"name": name, "content": base64.b64encode(file).decode()} for name, file in files]
     return {"model": {"content": base64.b64encode(content).decode(), "files": encoded}}
 
