@@ -45,7 +45,7 @@ def write(folder: Path) -> None:
 
 def network() -> onnx.ModelProto:
     """A layer from two numbers to the output `scent`, whose weights may lie in another file."""
-    weights = numpy_helper.from_array(np.float32([[1.0], [2.0]]), "weights")
+    weights = numpy_helper.from_array(np.array([[1.0], [2.0]], np.float32), "weights")
     graph = helper.make_graph(
         [helper.make_node("MatMul", ["rows", "weights"], ["scent"])],
         "network",
