@@ -1,4 +1,4 @@
-"""What tests of FIRM share: a table by hand, how many rows are drawn, and how a result is read."""
+"""Values that tests of FIRM share: a table by hand, rows that are drawn, readings of a result."""
 
 from collections.abc import Callable
 

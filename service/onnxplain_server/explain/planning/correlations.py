@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from itertools import combinations
+from collections.abc import Collection, Iterator, Sequence
 
 import numpy as np
 
@@ -41,17 +40,7 @@ def correlation_notes(
     drawn : collection of str
         Features with a curve: one of each pair at least.
     """
-    standard = {
-        name: values
-        for name, column in zip(names, columns, strict=True)
-        if (values := _standardized(column, weights)) is not None
-    }
-    shares = weights / weights.sum()
-    pairs = [
-        (float(shares @ (standard[first] * standard[second])), first, second)
-        for first, second in combinations(standard, 2)
-        if first in drawn or second in drawn
-    ]
+    pairs = _correlations(names, columns, weights, drawn)
     strong = sorted((pair for pair in pairs if abs(pair[0]) >= _LEAST), key=lambda p: -abs(p[0]))
     if not strong:
         return ()
@@ -64,6 +53,29 @@ def correlation_notes(
         "few rows have."
     )
     return (Note("CORRELATED_FEATURES", message),)
+
+
+def _correlations(
+    names: Sequence[str], columns: Sequence[Array], weights: Vector, drawn: Collection[str]
+) -> Iterator[tuple[float, str, str]]:
+    """Yield the correlation of each pair with a curve, the names in the order of the table.
+
+    Only the columns with a curve are held, however many others there are.
+    """
+    shares = weights / weights.sum()
+    own: dict[str, Vector] = {}
+    for name, column in zip(names, columns, strict=True):
+        if name in drawn and (values := _standardized(column, weights)) is not None:
+            own[name] = shares * values
+    places = {name: at for at, name in enumerate(names)}
+    for at, (name, column) in enumerate(zip(names, columns, strict=True)):
+        others = [other for other in own if name not in drawn or places[other] > at]
+        values = _standardized(column, weights) if others else None
+        if values is None:
+            continue
+        for other in others:
+            first, second = (name, other) if at < places[other] else (other, name)
+            yield float(own[other] @ values), first, second
 
 
 def _standardized(column: Array, weights: Vector) -> Vector | None:
