@@ -55,6 +55,11 @@ class Background:
         # Python floats overflow without NumPy's warning.
         return float(self.weights[rows].sum()) * self.unit
 
+    def case_weights(self, sums: Vector) -> Vector:
+        """Return sums of weights as sums of case weights; infinity beyond float64."""
+        with np.errstate(over="ignore"):
+            return sums * self.unit
+
     @cached_property
     def codes(self) -> tuple[Indices, ...]:
         """Per feature, the position of each row's value in `levels`: (n,)."""

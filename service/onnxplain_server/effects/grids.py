@@ -228,35 +228,32 @@ def _text_codes(grid: Array, column: Array) -> tuple[Indices, Indices]:
 def rows_near(
     rows: Background, names: Sequence[str], grid: tuple[Array, ...], *, is_stepped: bool
 ) -> Vector:
-    """Return the case weights of the rows nearest to each point of a grid: (n_points,).
-
-    Infinite where a sum exceeds float64.
-    """
+    """Return the weights, in their unit, of the rows nearest to each grid point: (n_points,)."""
     columns = [rows.features.columns[rows.features.index(name)] for name in names]
-    near = weights_near(grid, columns, rows.weights, is_stepped=is_stepped)
-    with np.errstate(over="ignore"):
-        return near * rows.unit
+    return weights_near(grid, columns, rows.weights, is_stepped=is_stepped)
 
 
 def near_means(
     effects: Effects,
     names: Sequence[str],
     grid: tuple[Array, ...],
+    near: Vector,
     *,
     is_stepped: bool,
 ) -> Matrix | None:
     """Average the predictions of the rows nearest to each point: (n_points, n_outputs).
 
-    None for several features, and for engines to which a prediction is a call of the model.
+    `near` are the weights of these rows. None for several features, and for engines to which a
+    prediction is a call of the model.
     """
     if len(names) > 1 or not isinstance(effects, PiecewiseConstant):
         return None
     rows = effects.background
     column = rows.features.columns[rows.features.index(names[0])]
-    near, *sums = (
-        weights_near(grid, [column], weights, is_stepped=is_stepped)
-        for weights in (rows.weights, *(rows.weights * effects.outputs().T))
-    )
+    sums = [
+        weights_near(grid, [column], rows.weights * predicted, is_stepped=is_stepped)
+        for predicted in effects.outputs().T
+    ]
     with np.errstate(divide="ignore", invalid="ignore"):
         means: Matrix = np.array(sums).T / near[:, None]
     return means

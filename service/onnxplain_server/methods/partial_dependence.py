@@ -289,6 +289,6 @@ def _curves(
             values,
             weight,
             is_stepped,
-            row_weights=near,
-            near_means=near_means(effects, names, grid, is_stepped=is_stepped),
+            row_weights=effects.background.case_weights(near),
+            near_means=near_means(effects, names, grid, near, is_stepped=is_stepped),
         )

@@ -34,6 +34,7 @@ def compute(
     for names, grid, is_stepped in zip(options.features, points, options.are_stepped, strict=True):
         positions = [features.index(name) for name in names]
         cast = [features.cast(j, values) for j, values in zip(positions, grid, strict=True)]
+        near = rows_near(effects.background, names, grid, is_stepped=is_stepped)
         # Rows that are equal but for what is moved are predicted once.
         merged, inverse = effects.background.merge_ignoring(positions)
         individual = effects.restrict(merged).individual(positions, cast)[inverse]
@@ -44,7 +45,7 @@ def compute(
                 grid=grid,
                 weight=effects.background.weight(),
                 is_stepped=is_stepped,
-                row_weights=rows_near(effects.background, names, grid, is_stepped=is_stepped),
+                row_weights=effects.background.case_weights(near),
             )
         )
     varied = {name for names in options.features for name in names}
