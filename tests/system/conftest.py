@@ -62,6 +62,17 @@ class Server:
             time.sleep(0.02)
         return looks == _LOOKS
 
+    def wait_for_log(self, awaited: str, *failures: str) -> None:
+        """Wait for a line with these words; fail at one with the words of a failure."""
+        while not any(awaited in line for line in self.log):
+            assert self.process.poll() is None
+            assert not any(words in line for words in failures for line in self.log), self.log
+            time.sleep(0.05)
+
+    def wait_for_explainer(self, name: str) -> None:
+        """Wait until the explainer of this model is ready."""
+        self.wait_for_log(f"explainer of {name} is ready", "cannot explain", "failed unexpectedly")
+
     def memory(self, what: str) -> int:
         """Bytes of VmRSS (now) or VmHWM (at most): of the server and of its largest worker."""
         workers = (_memory(pid, what) for pid in self.workers())

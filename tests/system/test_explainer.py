@@ -75,12 +75,9 @@ def explainer(lasting_serve: Callable[..., Any], background: Path) -> Http:
         explainer_background=background,
         explainer_feature_columns=",".join(NAMES),
     )
-    asked = Http(server.rest_port)
-    while asked.ask("GET", "/v1/models/boosted")[0] != 200:
-        assert server.process.poll() is None
-    while "INTERACTIONS_NOT_COMPUTED" in codes(asked.explain({"instances": ROWS[:1]})):
-        assert server.process.poll() is None
-    return asked
+    server.wait_for_explainer("boosted")
+    server.wait_for_log("interactions of boosted are computed", "no interactions of")
+    return Http(server.rest_port)
 
 
 def codes(answer: Mapping[str, Any]) -> list[str]:
@@ -301,9 +298,8 @@ def test_a_background_in_csv_has_text_as_it_stands_where_the_model_takes_text(
     path.write_text("code,z\n" + "007,0\n7,1\n1e3,2\n1000,3\n" * 3)
     model = MODELS.parent / "conformance" / "files" / "codes.onnx"
     server = lasting_serve(explainer_name="codes", explainer_model=model, explainer_background=path)
+    server.wait_for_explainer("codes")
     asked = Http(server.rest_port)
-    while asked.ask("GET", "/v1/models/codes")[0] != 200:
-        assert server.process.poll() is None
     for body, media_type in [
         (b'{"instances": [{"code": "007", "z": 0.5}]}', "application/json"),
         (b"code,z\n007,0.5\n", "text/csv"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -84,9 +83,7 @@ def server(lasting_serve: Callable[..., Any], tmp_path_factory: pytest.TempPathF
     server = lasting_serve(
         explainer_name="forest", explainer_model=MODEL, explainer_background=background
     )
-    while not any("explainer of forest is ready" in line for line in server.log):
-        assert not any("cannot explain" in line for line in server.log), server.log
-        time.sleep(0.05)
+    server.wait_for_explainer("forest")
     return server
 
 

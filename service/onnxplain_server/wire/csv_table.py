@@ -6,6 +6,7 @@ import io
 import re
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE, getincrementaldecoder
 from collections.abc import Collection, Iterable, Sequence
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -131,13 +132,17 @@ def _read(
         include_columns=None if columns is None else list(columns),
         column_types=dict.fromkeys(texts, pa.string()),
     )
-    table = pyarrow.csv.read_csv(io.BytesIO(content), parse_options=lines, convert_options=options)
+    # Arrow's threads split work by blocks; after one block, they abort a process that ends soon.
+    blocks = pyarrow.csv.ReadOptions()
+    blocks.use_threads = len(content) > blocks.block_size
+    read = partial(pyarrow.csv.read_csv, read_options=blocks, parse_options=lines)
+    table = read(io.BytesIO(content), convert_options=options)
     times = {f.name: pa.string() for f in table.schema if pa.types.is_temporal(f.type)}
     if not times:
         return table
     # Times are read as text, as in the file: "12:30" would turn into "12:30:00".
     options.column_types = times | dict.fromkeys(texts, pa.string())
-    return pyarrow.csv.read_csv(io.BytesIO(content), parse_options=lines, convert_options=options)
+    return read(io.BytesIO(content), convert_options=options)
 
 
 def has_decimal_commas(parts: Iterable[pa.Array | pa.ChunkedArray]) -> bool:

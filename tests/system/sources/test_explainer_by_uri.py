@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable
 from typing import Any
 from urllib.request import Request, urlopen
@@ -33,9 +32,7 @@ def test_curves_are_predictions_of_the_model(
         explainer_feature_columns=",".join(NAMES),
         **settings,
     )
-    while not any("explainer of boosted is ready" in line for line in server.log):
-        assert not any("cannot explain" in line for line in server.log), server.log
-        time.sleep(0.05)
+    server.wait_for_explainer("boosted")
     options = {"features": ["x4"], "gridSize": 5}
     parameters = {"methods": [{"individualConditionalExpectation": options}]}
     answer = ask(server, {"instances": [ROW], "parameters": parameters})
