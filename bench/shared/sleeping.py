@@ -13,7 +13,7 @@ TASK_BLOCKS = 4
 
 
 def sleep_task(
-    job: bytes, work: bytes, _files: object, task: tuple[int, int], _release: str
+    job: bytes, work: bytes, _files: object, _caller: str, task: tuple[int, int], _release: str
 ) -> bytes:
     """Sleep as long as a measured task, and return sums of its size."""
     seconds: Sequence[float] = json.loads(work)

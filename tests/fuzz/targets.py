@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
@@ -18,7 +19,7 @@ from onnxplain_server.adapters.workers.ipc import arena_reply, payloads
 from onnxplain_server.adapters.workers.ipc.arena import Arena, create
 from onnxplain_server.adapters.workers.ipc.channel import MalformedError
 from onnxplain_server.core.errors import ExplainError
-from onnxplain_server.core.request import ServiceMethod
+from onnxplain_server.core.request import ReplyFormat, ServiceMethod
 from onnxplain_server.explain.prediction.expressions import read_predictions
 from onnxplain_server.language.parse import parse
 from onnxplain_server.language.tree import ValueKind
@@ -121,7 +122,12 @@ def worker(given: bytes) -> None:
         payloads.unpack_names,
         payloads.unpack_entries,
         payloads.unpack_progress,
-        partial(arena_reply.unpack_reply, _ARENA),
+        partial(
+            arena_reply.unpack_reply,
+            _ARENA,
+            reply_format=ReplyFormat.PROTOBUF,
+            byte_limit=math.inf,
+        ),
         partial(arena_reply.unpack_parts, _ARENA),
         payloads.unpack_error,
         partial(payloads.unpack_spans, start=0.0, end=10.0),

@@ -8,6 +8,7 @@ import os
 import random
 import socket
 import struct
+import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -55,11 +56,13 @@ def fake() -> Iterator[Any]:
     """A worker whose other end is a function of the test."""
     threads: list[threading.Thread] = []
     made: list[Worker] = []
+    # The process that signals reach.
+    process = subprocess.Popen(["sleep", "infinity"])
 
     def make(behave: Callable[[socket.socket], None]) -> Worker:
         ours, theirs = socket.socketpair()
         file = arena.create(ARENA_BYTES)
-        handle = os.pidfd_open(os.getpid())
+        handle = os.pidfd_open(process.pid)
 
         def run() -> None:
             with theirs:
@@ -77,6 +80,8 @@ def fake() -> Iterator[Any]:
         worker.close()
     for thread in threads:
         thread.join()
+    process.kill()
+    process.wait()
 
 
 NOTHING: tuple[object, ...] = ([], 0, 0, 0, 0)
@@ -85,7 +90,7 @@ NOTHING: tuple[object, ...] = ([], 0, 0, 0, 0)
 EXCHANGE = WorkerRequest(
     FrameKind.EXPLAIN,
     lambda arena: arena_request.pack(arena, b"request", {}, ReplyFormat.PROTOBUF),
-    arena_reply.unpack_reply,
+    partial(arena_reply.unpack_reply, reply_format=ReplyFormat.JSON, byte_limit=ARENA_BYTES - 1),
 )
 
 
@@ -107,6 +112,8 @@ def answered(value: object) -> bytes:
         header(length=3) + b"abc",
         answered([-1, *NOTHING]),
         answered([ARENA_BYTES + 1, *NOTHING]),
+        answered([ARENA_BYTES, *NOTHING]),
+        answered([0, *NOTHING]),
         answered([True, *NOTHING]),
         answered([1.0, *NOTHING]),
         answered([1, ["a method of its own"], 0, 0, 0, 0]),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import signal
+import time
 import tracemalloc
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 import pytest
-from hostile import hijacked
+from hostile import hijacked, takeovers
 from onnxplain_server.adapters.storage.memory_cache import MemoryCache
 from onnxplain_server.adapters.storage.signing import Signer
 from onnxplain_server.adapters.workers.ipc import frame_limits
@@ -17,6 +19,8 @@ from onnxplain_server.adapters.workers.worker_process import Worker
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.transport.admission.request_context import RequestContext
 from onnxplain_server.transport.admission.request_control import RequestControl
+
+from tools.waiting import until
 
 CACHE_BYTES = 64 * 2**20
 """Of the cache, which may be full besides what the parent holds for a worker."""
@@ -141,3 +145,28 @@ def test_single_bytes_are_told_by_the_rate_of_reads(monkeypatch: pytest.MonkeyPa
 
     with hijacked.taken_over("one byte at a time") as worker, pytest.raises(MalformedError):
         worker.ask(hijacked.EXCHANGE, RequestMonitor(host, 600, lambda: None))
+
+
+@pytest.mark.parametrize("name", takeovers.AFTER_THE_ANSWER)
+def test_after_its_answer_a_worker_rests(name: str) -> None:
+    """It is stopped, so that it takes neither processor nor memory; what it has sent is seen."""
+    host = RequestContext(RequestControl(600), CountingCache(), "prefix:")
+    with hijacked.taken_over(name) as worker:
+        worker.ask(hijacked.EXCHANGE, RequestMonitor(host, 600, lambda: None))
+        worker.rest(0)
+        time.sleep(0.2)
+
+        assert worker.wake() is (name != "an answer in advance")
+
+
+@pytest.mark.parametrize("name", takeovers.AFTER_THE_ANSWER)
+def test_a_worker_that_did_not_rest_is_not_used_again(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where it could not be stopped."""
+    monkeypatch.setattr(signal, "SIGSTOP", signal.SIGCONT)
+    host = RequestContext(RequestControl(600), CountingCache(), "prefix:")
+    with hijacked.taken_over(name) as worker:
+        worker.ask(hijacked.EXCHANGE, RequestMonitor(host, 600, lambda: None))
+        worker.rest(0)
+        until(lambda: not worker.wake())

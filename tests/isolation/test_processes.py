@@ -182,7 +182,8 @@ threading.Event().wait()
     assert own.soon(lambda: not any(Path(f"/proc/{pid}/exe").exists() for pid in family))
 
 
-def test_a_stopped_worker_is_killed_at_the_deadline(own) -> None:
+def test_a_stopped_worker_is_killed_at_the_deadline(own, monkeypatch) -> None:
+    monkeypatch.setattr(Worker, "wake", lambda _worker: True)
     runner = own()
     runner.explain(own.request(GOOD), {}, own.call())
     assert own.soon(lambda: runner._pool._spares)

@@ -151,11 +151,12 @@ class TaskCluster(Protocol):
         """Planned time from which it predicts for a request; infinite where it never does."""
 
     def session(
-        self, blocks: bytes | bytearray, control: FetchControl
+        self, blocks: bytes | bytearray, model_key: str, control: FetchControl
     ) -> AbstractContextManager[socket.socket]:
         """Give a worker a socket for tasks on the table of packed `SourceBlocks`.
 
-        Of a table without files, for rows to predict.
+        Of a table without files, for rows to predict. Tasks share processes with those of the same
+        key, of caller and model, only.
         """
 
 

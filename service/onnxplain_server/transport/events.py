@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import threading
+from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from queue import SimpleQueue
 from typing import Any, TypeAlias
 
 from onnxplain.v1.explanation_service_pb2 import Progress
@@ -15,6 +16,8 @@ from onnxplain_server.transport.admission.request_control import RequestControl
 from onnxplain_server.transport.progress import LatestProgress
 
 _EVENT_SECONDS = 0.1
+_WAITING_BYTES = 2**23
+"""Parts that wait for a slow reader; beyond them, the explanation waits as well, by its clock."""
 
 _Explain: TypeAlias = Callable[[Callable[[], None], Follower], Reply]
 
@@ -38,13 +41,14 @@ class Events:
     def __init__(self, control: RequestControl, explain: _Explain) -> None:
         self._control = control
         self._latest = LatestProgress()
-        self._parts: SimpleQueue[bytes] = SimpleQueue()
+        self._parts: deque[bytes] = deque()
+        self._taken = threading.Condition()
         self._thread = ThreadPoolExecutor(1, "onnxplain-stream")
         begun: Future[bool] = Future()
         self._reply: Future[Reply] = self._thread.submit(
             explain,
             lambda: begun.set_result(True),
-            Follower(self._latest.advance, self._parts.put),
+            Follower(self._latest.advance, self._publish),
         )
         first: list[Future[Any]] = [begun, self._reply]
         wait(first, return_when=FIRST_COMPLETED)
@@ -61,11 +65,24 @@ class Events:
                 is_running = bool(wait([self._reply], _EVENT_SECONDS).not_done)
                 if (progress := self._latest.take()) is not None:
                     yield progress
-                while not self._parts.empty():
-                    yield self._parts.get()
+                yield from iter(self._take, None)
             yield self._reply.result()
         finally:
             self.close()
+
+    def _publish(self, part: bytes) -> None:
+        """Add a part behind those that wait, once there is room; raise as the request ends."""
+        with self._taken:
+            while self._parts and sum(map(len, self._parts)) + len(part) > _WAITING_BYTES:
+                self._control.check("while parts of the answer waited for their reader")
+                self._taken.wait(_EVENT_SECONDS)
+            self._parts.append(part)
+
+    def _take(self) -> bytes | None:
+        """Return the next part; None if none waits."""
+        with self._taken:
+            self._taken.notify()
+            return self._parts.popleft() if self._parts else None
 
     def close(self) -> None:
         """Cancel the explanation, and wait for its end."""

@@ -221,12 +221,16 @@ def test_a_model_too_large_for_a_worker_is_told(neighbours: bytes) -> None:
     tasks = ConfinedTasks(WorkerSize(1, 1 << 30))
     try:
         with pytest.raises(ExplainError, match="have 268,435,469 bytes") as error:
-            tasks.predict(bytes((1 << 28) - 10), b"job", bytes(20))
+            tasks.predict(bytes((1 << 28) - 10), b"job", bytes(20), "a caller")
         assert error.value.reason is Reason.OUT_OF_MEMORY
 
         job = pack_job(PredictionJob("RESPONSE", True, DEFAULT_LIMITS))
         task = pack_task([pack_rows({"X": np.zeros((20, 4), np.float32)})])
-        ((predictions, _),) = unpack_reply(tasks.predict(neighbours, job, task))
+        ((predictions, _),) = unpack_reply(tasks.predict(neighbours, job, task, "a caller"))
         assert predictions.shape == (20, 1)
+
+        again = [tasks.predict(neighbours, job, task, caller) for caller in ("a caller", "b", "b")]
+        assert len({unpack_reply(reply)[0][0].tobytes() for reply in again}) == 1
+        assert len({worker.model_key for worker in tasks._pool._warm}) == 2
     finally:
         tasks.close()

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from hashlib import sha256
 from typing import Any
 
 import pytest
@@ -21,6 +24,7 @@ from onnxplain_server.adapters.cluster.server.task_session import serve_session
 from onnxplain_server.adapters.runner.on_workers.worker_batch_size import CALLS_AHEAD
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.sources import SourceBlocks
+from onnxplain_server.transport.admission.request_control import RequestControl
 from onnxplain_server.trees.streaming.workers import TASKS_AHEAD, SharedFile
 
 BLOCKS = SourceBlocks(b"", ("a",), (("s3://rows/a.parquet", 7, "v1"),))
@@ -29,8 +33,7 @@ NO_FILES = SourceBlocks(b"", (), ())
 OPEN_PREDICTIONS = TaskFrame(TaskKind.OPEN_PREDICTIONS, 0, frames.pack_open(b"model", b"job"))
 OPEN = TaskFrame(TaskKind.OPEN, 0, frames.pack_open(b"job", b"pass"))
 PATIENCE = 60.0
-ENDLESS: Any = None
-"""Control of a request, which is asked while a process starts only."""
+ENDLESS = RequestControl(math.inf)
 
 
 def task(number: int, content: bytes = frames.pack_task((0, 1))) -> TaskFrame:
@@ -46,21 +49,25 @@ class Queue:
     answers: bool = True
     result: bytes = b"sums"
     opened: list[tuple[bytes, bytes, Sequence[SharedFile]]] = field(default_factory=list)
+    callers: list[str] = field(default_factory=list)
     tasks: list[int] = field(default_factory=list)
     most: int = 0
     closed: int = 0
 
     @contextmanager
-    def open(self, job: bytes, work: bytes, files: Sequence[SharedFile]) -> Iterator[Queue]:
+    def open(
+        self, job: bytes, work: bytes, files: Sequence[SharedFile], caller: str = ""
+    ) -> Iterator[Queue]:
         self.opened.append((job, work, files))
+        self.callers.append(caller)
         try:
             yield self
         finally:
             self.closed += 1
 
     @contextmanager
-    def open_predictions(self, model: bytes, job: bytes) -> Iterator[Queue]:
-        with self.open(model, job, ()) as opened:
+    def open_predictions(self, model: bytes, job: bytes, caller: str) -> Iterator[Queue]:
+        with self.open(model, job, (), caller) as opened:
             yield opened
 
     def width(self) -> int:
@@ -112,7 +119,7 @@ def session() -> Iterator[Callable[..., Session]]:
         server, binding = socket.socketpair()
         thread = threading.Thread(target=serve_session, args=(lambda: queue, binding, end))
         thread.start()
-        server.sendall(blocks.pack())
+        server.sendall(frames.pack_binding("a caller and a model", blocks.pack()))
         server.shutdown(socket.SHUT_WR)
         made.append(Session(queue, worker, server, thread))
         return made[-1]
@@ -277,7 +284,7 @@ def failure_of(error: Exception, *, told_by: str = "submit") -> ExplainError:
     sessions._process = Process(connected)  # type: ignore[assignment]
     with (
         pytest.raises(ExplainError) as told,
-        sessions.session(BLOCKS.pack(), ENDLESS) as end,
+        sessions.session(BLOCKS.pack(), "a caller and a model", ENDLESS) as end,
         SocketWorkers(end).open(b"job", b"pass", ()) as opened,
     ):
         ask(opened)
@@ -349,12 +356,54 @@ def test_the_end_of_the_process_is_told() -> None:
     sessions._process = Mortal(Queue)  # type: ignore[assignment]
     with (
         pytest.raises(ExplainError, match=r"process .* ended; try again") as told,
-        sessions.session(BLOCKS.pack(), ENDLESS) as end,
+        sessions.session(BLOCKS.pack(), "a caller and a model", ENDLESS) as end,
         SocketWorkers(end).open(b"job", b"pass", ()) as opened,
     ):
         ask(opened)
 
     assert told.value.reason is Reason.UNAVAILABLE
+
+
+class Dripping(Process):
+    """One that tells how the cluster failed, a byte at a time."""
+
+    def hand_over(self, binding: socket.socket, end: socket.socket) -> None:
+        threading.Thread(target=self._drip, args=(binding.dup(), end.dup())).start()
+
+    @staticmethod
+    def _drip(binding: socket.socket, end: socket.socket) -> None:
+        with binding, end, suppress(OSError):
+            while binding.recv(2**16):
+                pass
+            told = TaskFrame(TaskKind.FAILED, 0, bytes(frames.FAILURE_LIMIT))
+            ours, theirs = socket.socketpair()
+            with ours, theirs:
+                frames.send(ours, told)
+                for byte in theirs.recv(2**16):
+                    binding.sendall(bytes([byte]))
+                    time.sleep(0.02)
+
+
+def test_a_failure_that_is_told_slowly_does_not_outlast_the_deadline() -> None:
+    sessions = ClusterSessions("tcp://scheduler:1", (), 2**30, is_confined=False)
+    sessions._process = Dripping(Queue)  # type: ignore[assignment]
+    control = RequestControl(0.3)
+    with pytest.raises(ExplainError) as told, sessions.session(BLOCKS.pack(), "key", control):
+        raise frames.WITHHELD
+
+    assert told.value.reason is Reason.DEADLINE_EXCEEDED
+
+
+@pytest.mark.parametrize("opening", [OPEN, OPEN_PREDICTIONS])
+def test_tasks_name_their_caller_and_model(session: Any, opening: TaskFrame) -> None:
+    """By a digest, so that those of others use no process of theirs."""
+    queue = Queue()
+    blocks = NO_FILES if opening is OPEN_PREDICTIONS else BLOCKS
+    begun = session(queue, blocks)
+    begun.send(opening)
+    assert frames.receive(begun.worker, ANSWERED).kind is TaskKind.WIDTH
+
+    assert queue.callers == [sha256(b"a caller and a model").hexdigest()]
 
 
 def test_a_worker_gives_no_reason_of_the_server() -> None:

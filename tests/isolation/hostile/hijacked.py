@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 
 from hostile import takeovers
 from hostile.takeovers import BEHAVIOURS
@@ -21,7 +22,7 @@ __all__ = ["BEHAVIOURS", "EXCHANGE", "taken_over"]
 EXCHANGE = WorkerRequest(
     FrameKind.EXPLAIN,
     lambda memory: arena_request.pack(memory, b"", {}, ReplyFormat.PROTOBUF),
-    arena_reply.unpack_reply,
+    partial(arena_reply.unpack_reply, reply_format=ReplyFormat.PROTOBUF, byte_limit=2**15),
 )
 """Request that a worker gets."""
 

@@ -15,16 +15,21 @@ from collections.abc import Callable, Iterator
 from itertools import count
 
 _HEADER = struct.Struct("<4sHxxIQ")
-_LOADING, _PROGRESS, _GET, _PUT, _JOIN, _REFUSED, _SPANS = 17, 19, 20, 21, 22, 24, 26
-_SUM, _RANGE, _READ_RANGE = 8, 12, 29
+_LOADING, _PROGRESS, _GET, _PUT, _JOIN, _REFUSED, _ANSWERED, _SPANS = 17, 19, 20, 21, 22, 24, 25, 26
+_SUM, _RANGE, _PART, _READ_RANGE = 8, 12, 28, 29
 _MIB = 2**20
 _CALL = 1
 
 
-def frame(kind: int, payload: bytes = b"", length: int | None = None) -> bytes:
+def frame(kind: int, payload: bytes = b"", length: int | None = None, call: int = _CALL) -> bytes:
     """A frame, which may claim another length than it has."""
     size = len(payload) if length is None else length
-    return _HEADER.pack(b"ONXW", kind, _CALL, size) + payload
+    return _HEADER.pack(b"ONXW", kind, call, size) + payload
+
+
+def answer(size: int, call: int = _CALL) -> bytes:
+    """The frame of an answer of so many bytes, which are 0."""
+    return frame(_ANSWERED, b"[%d, [], 0, 0, 0, 0]" % size, call=call)
 
 
 def values(*contents: bytes) -> bytes:
@@ -170,6 +175,36 @@ def own_content() -> Iterator[bytes]:
     yield frame(_RANGE, bytes(64))
 
 
+def large_answer() -> Iterator[bytes]:
+    yield answer(2**15 + 1)
+
+
+def no_message() -> Iterator[bytes]:
+    yield answer(8)
+
+
+def parts() -> Iterator[bytes]:
+    return _repeat(frame(_PART, bytes(4 * _MIB)))
+
+
+def answered_in_advance() -> Iterator[bytes]:
+    yield answer(0) + answer(0, _CALL + 1)
+
+
+def computing() -> Iterator[bytes]:
+    yield answer(0)
+    while True:
+        pass
+
+
+def growing() -> Iterator[bytes]:
+    yield answer(0)
+    held = []
+    while len(held) < 1_024:
+        held.append(b"a" * _MIB)
+    yield b""
+
+
 Behaviour = Callable[[], Iterator[bytes]]
 BEHAVIOURS: dict[str, tuple[str, Behaviour]] = {
     "64 MiB of names": ("recall", many_names),
@@ -198,6 +233,14 @@ BEHAVIOURS: dict[str, tuple[str, Behaviour]] = {
     "a line of the log": ("forged text", forged_log),
     "a reason of the server's own": ("forged text", forged_reason),
     "56 MiB of text": ("forged text", forged_text),
+    "an answer beyond the limit": ("false answers", large_answer),
+    "an answer that is no message": ("false answers", no_message),
+    "1 GiB of parts": ("parts", parts),
+}
+AFTER_THE_ANSWER: dict[str, Behaviour] = {
+    "an answer in advance": answered_in_advance,
+    "a loop without end": computing,
+    "1 GiB of memory": growing,
 }
 
 
@@ -230,6 +273,7 @@ def _read(end: socket.socket) -> None:
 if __name__ == "__main__":
     try:
         with socket.socket(fileno=int(sys.argv[1])) as own_end:
-            _behave(own_end, BEHAVIOURS[sys.argv[2]][1])
+            during = {name: behaviour for name, (_, behaviour) in BEHAVIOURS.items()}
+            _behave(own_end, (during | AFTER_THE_ANSWER)[sys.argv[2]])
     except ConnectionError:
         os._exit(0)

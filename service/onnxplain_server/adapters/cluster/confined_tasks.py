@@ -16,6 +16,7 @@ from functools import partial
 from hashlib import sha256
 from pathlib import Path
 
+from onnxplain_server.adapters.cluster.dask_words import with_cause
 from onnxplain_server.adapters.cluster.worker_sources import are_addresses, reading
 from onnxplain_server.adapters.runner.ranged_file import MAX_RANGE
 from onnxplain_server.adapters.runner.shared_files import check
@@ -92,12 +93,13 @@ class ConfinedTasks:
         try:
             self._pool.wait_ready()
         except StartError as error:
-            raise ExplainError(
-                Reason.UNAVAILABLE, f"the cluster's worker can start no confined process: {error}"
-            ) from None
+            message = with_cause("the cluster's worker can start no confined process", error)
+            raise ExplainError(Reason.UNAVAILABLE, message) from None
 
-    def compute(self, job: bytes, work: bytes, files: Sequence[SharedFile], task: Range) -> bytes:
-        """Compute a task; return its sums as bytes.
+    def compute(
+        self, job: bytes, work: bytes, files: Sequence[SharedFile], task: Range, caller: str
+    ) -> bytes:
+        """Compute a task of a caller; return its sums as bytes.
 
         Raises
         ------
@@ -110,11 +112,11 @@ class ConfinedTasks:
         )
         opened = reading if are_addresses(files) else _opened
         with opened(files) as read_range:
-            host = _TaskHost(sha256(job).hexdigest(), read_range)
+            host = _TaskHost(_key(caller, job), read_range)
             return self._client.ask(exchange, host.model_key, host)
 
-    def predict(self, model: bytes, job: bytes, rows: bytes) -> bytes:
-        """Predict rows by a model, as `PredictionComputer` does; return the predictions as bytes.
+    def predict(self, model: bytes, job: bytes, rows: bytes, caller: str) -> bytes:
+        """Predict rows of a caller, as `PredictionComputer` does; return the predictions as bytes.
 
         Raises
         ------
@@ -135,12 +137,17 @@ class ConfinedTasks:
             partial(arena_task.pack_predictions, model=model, job=job, rows=rows),
             arena_task.unpack_result,
         )
-        host = _TaskHost(sha256(model).hexdigest(), _no_files)
+        host = _TaskHost(_key(caller, model), _no_files)
         return self._client.ask(exchange, host.model_key, host)
 
     def close(self) -> None:
         """Kill the processes."""
         self._pool.close()
+
+
+def _key(caller: str, content: bytes) -> str:
+    """Return what tasks share that may share a process: their caller, and their job or model."""
+    return f"{caller}:{sha256(content).hexdigest()}"
 
 
 def _no_files(file: int, start: int, length: int) -> bytes:  # noqa: ARG001 - as of files
@@ -167,7 +174,7 @@ class _TaskHost:
     Attributes
     ----------
     model_key : str
-        Tasks of one job share processes.
+        Tasks of one caller and job share processes.
     read_range : FileRanges
         Of the files.
     """

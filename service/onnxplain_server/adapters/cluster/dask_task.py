@@ -30,29 +30,31 @@ def keep(content: bytes) -> bytes:
     return content
 
 
-def compute(
-    job: bytes, work: bytes, files: tuple[FileFields, ...], task: Range, release: str
+def compute(  # noqa: PLR0917 - as Dask calls it
+    job: bytes, work: bytes, files: tuple[FileFields, ...], caller: str, task: Range, release: str
 ) -> bytes:
     """Compute a task in a confined process; return its sums, or its error, as bytes.
 
     Parameters
     ----------
+    caller : str
+        Digest of caller and model, whose tasks share no process with those of others.
     release : str
         Version of the package that asks: others may compute other bits.
     """
     table = [SharedFile(*fields) for fields in files]
-    return _reply(release, lambda: _tasks().compute(job, work, table, task))
+    return _reply(release, lambda: _tasks().compute(job, work, table, task, caller))
 
 
-def predict(model: bytes, job: bytes, rows: bytes, release: str) -> bytes:
+def predict(model: bytes, job: bytes, caller: str, rows: bytes, release: str) -> bytes:
     """Predict rows in a confined process; return the predictions, or its error, as bytes.
 
     Parameters
     ----------
-    release : str
+    caller, release : str
         As in `compute`.
     """
-    return _reply(release, lambda: _tasks().predict(model, job, rows))
+    return _reply(release, lambda: _tasks().predict(model, job, rows, caller))
 
 
 def _reply(release: str, compute_result: Callable[[], bytes]) -> bytes:

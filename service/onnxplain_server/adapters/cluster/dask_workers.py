@@ -74,18 +74,20 @@ class DaskWorkers:
 
     @contextmanager
     def open(
-        self, job: bytes, work: bytes, files: Sequence[SharedFile]
+        self, job: bytes, work: bytes, files: Sequence[SharedFile], caller: str = ""
     ) -> Iterator[_DaskQueue[Range]]:
-        """Open a queue; see `Workers.open`."""
+        """Open a queue for a caller of a server; see `Workers.open`."""
         table = tuple(astuple(file) for file in files)
-        call = _SharedCall("sums", dask_task.compute, (job, work), (table,))
+        call = _SharedCall("sums", dask_task.compute, (job, work), (table, caller))
         with _closed(_DaskQueue[Range](self, call)) as opened:
             yield opened
 
     @contextmanager
-    def open_predictions(self, model: bytes, job: bytes) -> Iterator[_DaskQueue[bytes]]:
-        """Open a queue; see `PredictionWorkers.open_predictions`."""
-        call = _SharedCall("predictions", dask_task.predict, (model, job))
+    def open_predictions(
+        self, model: bytes, job: bytes, caller: str = ""
+    ) -> Iterator[_DaskQueue[bytes]]:
+        """Open a queue for a caller of a server; see `PredictionWorkers.open_predictions`."""
+        call = _SharedCall("predictions", dask_task.predict, (model, job), (caller,))
         with _closed(_DaskQueue[bytes](self, call)) as opened:
             yield opened
 

@@ -6,6 +6,7 @@ the variable DASK_ONNXPLAIN__SOURCES_FILE.
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -20,6 +21,8 @@ from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.sources import FileRanges, SourceBlocks
 from onnxplain_server.core.systems.memory import machine_bytes
 from onnxplain_server.trees.streaming.workers import SharedFile
+
+LOG = logging.getLogger(__name__)
 
 SETTING = "onnxplain.sources-file"
 
@@ -57,7 +60,12 @@ def _opened() -> Fetcher:
             try:
                 _fetcher = Fetcher(Path(path), machine_bytes(), is_confined=False)
             except ListError as error:
-                message = f"the list of a worker of the cluster: {error}"
+                # Its text is for the operator, and has paths.
+                LOG.error("the list of prefixes: %s", error)  # noqa: TRY400 - no traceback
+                message = (
+                    "a worker of the cluster cannot read its list of prefixes; tell the operator: "
+                    "its log has the cause"
+                )
                 raise ExplainError(Reason.SOURCE_UNAVAILABLE, message, "table.uris") from None
         return _fetcher
 

@@ -13,6 +13,7 @@ from contextlib import ExitStack
 
 from onnxplain_server.adapters.workers.ipc import frame_limits as limits
 from onnxplain_server.adapters.workers.ipc import payloads
+from onnxplain_server.adapters.workers.ipc.arena_reply import check_line
 from onnxplain_server.adapters.workers.ipc.channel import (
     Frame,
     FrameChannel,
@@ -20,6 +21,7 @@ from onnxplain_server.adapters.workers.ipc.channel import (
     MalformedError,
 )
 from onnxplain_server.adapters.workers.request_monitor import RequestMonitor
+from onnxplain_server.core.request import ReplyFormat
 from onnxplain_server.core.sources import FileRanges
 from onnxplain_server.telemetry.spans import current
 
@@ -35,6 +37,8 @@ class FrameServer:
     monitor : RequestMonitor
     read_range : FileRanges or None
         Reads the request's table, where the worker reads it in blocks.
+    reply_format : ReplyFormat
+        Of parts of the answer.
     """
 
     def __init__(
@@ -43,8 +47,10 @@ class FrameServer:
         call: int,
         monitor: RequestMonitor,
         read_range: FileRanges | None = None,
+        reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
     ) -> None:
         self._read_range = read_range
+        self._reply_format = reply_format
         self._channel = channel
         self._call = call
         self._monitor = monitor
@@ -144,6 +150,8 @@ class FrameServer:
         self._part_count += 1
         if self._part_count > limits.PART_COUNT_LIMIT:
             raise MalformedError
+        if self._reply_format.is_json:
+            check_line((part,))
         self._monitor.host.publish(part)
 
     def _add_spans(self, packed: bytes) -> None:

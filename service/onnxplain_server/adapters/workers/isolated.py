@@ -184,10 +184,12 @@ class Isolated:
         reply_format: ReplyFormat,
     ) -> Reply:
         pack = partial(arena_request.pack, request=message, blobs=blobs, reply_format=reply_format)
+        limit = self._settings.reply_bytes
+        unpack = partial(arena_reply.unpack_reply, reply_format=reply_format, byte_limit=limit)
         session = partial(self._session, kind, blobs, host)
         self._quarantine.check(host.model_key)
         with self._reading(blobs, host) as read_range:
-            request = WorkerRequest(kind, pack, arena_reply.unpack_reply, session, read_range)
+            request = WorkerRequest(kind, pack, unpack, session, read_range, reply_format)
             try:
                 reply = self._client.ask(request, host.model_key, host)
             except UnableError:
@@ -200,7 +202,7 @@ class Isolated:
     ) -> AbstractContextManager[socket.socket | None]:
         """Open what a worker gets a socket for: a remote model, or a cluster."""
         if kind is FrameKind.EXPLAIN and self._cluster and (blob := on_cluster(blobs)):
-            return self._cluster.session(blob.content, host.control)
+            return self._cluster.session(blob.content, host.model_key, host.control)
         return self._remote_sessions.session(blobs, host)
 
     def _reading(self, blobs: Blobs, host: RunnerHost) -> AbstractContextManager[FileRanges | None]:

@@ -107,18 +107,21 @@ class WorkerPool:
                     self._changed.wait(_POLL_SECONDS)
             if worker is None:
                 tick()
-            elif worker.alive:
+            elif not worker.alive:
+                self.reap(worker)
+            elif worker.wake():
                 worker.model_key = model_key
                 with self._changed:
                     self._busy.add(worker)
                 return worker
             else:
-                self.reap(worker)
+                LOG.error("worker %d did not rest between two requests; killed", worker.pid)
+                self.discard(worker)
 
     def release(self, worker: Worker) -> None:
         """Return a worker as warm; evict others beyond the memory limit."""
         zygote = self._zygote
-        worker.settle(0 if zygote is None else zygote.private_bytes)
+        worker.rest(0 if zygote is None else zygote.private_bytes)
         with self._changed:
             self._busy.discard(worker)
             self._warm.append(worker)

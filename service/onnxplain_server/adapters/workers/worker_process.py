@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import select
 import signal
@@ -26,9 +27,10 @@ from onnxplain_server.adapters.workers.ipc.channel import (
     MalformedError,
     UnableError,
 )
-from onnxplain_server.adapters.workers.process_status import private_bytes
+from onnxplain_server.adapters.workers.process_status import private_bytes, processor_seconds
 from onnxplain_server.adapters.workers.request_monitor import RequestMonitor
 from onnxplain_server.core.errors import ExplainError
+from onnxplain_server.core.request import ReplyFormat
 from onnxplain_server.core.sources import FileRanges
 
 if sys.platform != "linux":
@@ -41,6 +43,9 @@ _READY_SECONDS = 60.0
 
 _GRACE_SECONDS = 0.25
 """Grace period after a cancellation, before the kill."""
+
+_REST_SECONDS, _REST_BYTES = 0.05, 2**20
+"""Processor time and growth of a process that rests: until a signal to stop reaches its threads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +63,8 @@ class WorkerRequest(Generic[Answer]):
         Entered while a worker answers; gives a socket for that worker alone, or None.
     read_range : FileRanges or None
         Reads the request's table, where the worker reads it in blocks.
+    reply_format : ReplyFormat
+        Of the answer, and of its parts.
     """
 
     kind: FrameKind
@@ -65,6 +72,7 @@ class WorkerRequest(Generic[Answer]):
     unpack: Callable[[Arena, bytes], Answer]
     session: Callable[[], AbstractContextManager[socket.socket | None]] = nullcontext
     read_range: FileRanges | None = None
+    reply_format: ReplyFormat = ReplyFormat.PROTOBUF
 
 
 class Worker:
@@ -99,6 +107,7 @@ class Worker:
         self.niceness = 0
         self.has_begun = False
         self.is_usable = False
+        self._rested = math.inf, math.inf
         self._handle = handle
         self._channel = FrameChannel(end, FROM_WORKER)
         self._arena = arena
@@ -111,11 +120,27 @@ class Worker:
         poll.register(self._handle, select.POLLIN)
         return not poll.poll(0)
 
-    def settle(self, shared_bytes: int) -> None:
-        """Return the memory of its messages; update `own_bytes`: memory less what all share."""
+    def rest(self, shared_bytes: int) -> None:
+        """Stop the process until `wake`, and return the memory of its messages.
+
+        `own_bytes` is then its memory less what all share.
+        """
+        self._signal(signal.SIGSTOP)
         self._arena.trim()
-        total_bytes = private_bytes(self.pid) + self._arena.filled_bytes
-        self.own_bytes = max(0, total_bytes - shared_bytes)
+        self._rested = processor_seconds(self.pid), private_bytes(self.pid)
+        self.own_bytes = max(0, self._rested[1] + self._arena.filled_bytes - shared_bytes)
+
+    def wake(self) -> bool:
+        """Let it run again, if it has rested: it has sent nothing, computed nothing, not grown."""
+        seconds, byte_count = self._rested
+        has_rested = not (
+            self._channel.has_more()
+            or processor_seconds(self.pid) > seconds + _REST_SECONDS
+            or private_bytes(self.pid) > byte_count + _REST_BYTES
+        )
+        if has_rested:
+            self._signal(signal.SIGCONT)
+        return has_rested
 
     def wait_ready(self) -> tuple[str, ...]:
         """Wait until it is sandboxed; return the protections that the kernel lacks.
@@ -158,9 +183,12 @@ class Worker:
             self._channel.send(Frame(exchange.kind, self._call, layout), monitor.tick)
             if handed is not None:
                 self._channel.send_socket(handed, monitor.tick)
-            serving = FrameServer(self._channel, self._call, monitor, exchange.read_range)
+            read_range, reply_format = exchange.read_range, exchange.reply_format
+            serving = FrameServer(self._channel, self._call, monitor, read_range, reply_format)
             with serving as server:
                 header = self._follow(server)
+            # What it has answered stays as it is while it is checked.
+            self._signal(signal.SIGSTOP)
             answer = exchange.unpack(self._arena, header)
             self.is_usable = True
         except ExplainError:
@@ -173,14 +201,17 @@ class Worker:
     def kill(self) -> None:
         """Kill the process."""
         self.is_usable = False
-        with contextlib.suppress(ProcessLookupError):
-            signal.pidfd_send_signal(self._handle, signal.SIGKILL)
+        self._signal(signal.SIGKILL)
 
     def close(self) -> None:
         """Close the parent's descriptors."""
         self._channel.close()
         self._arena.close()
         os.close(self._handle)
+
+    def _signal(self, number: signal.Signals) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            signal.pidfd_send_signal(self._handle, number)
 
     def _follow(self, server: FrameServer) -> bytes:
         """Serve the worker's frames until it answers; return the answer's header, or raise."""

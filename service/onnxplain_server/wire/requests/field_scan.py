@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from mmap import mmap
 
 from onnxplain_server.core.errors import ExplainError, Reason
 
@@ -30,7 +31,7 @@ class MessageField:
 
 
 def scan(
-    content: bytes,
+    content: bytes | mmap,
     start: int,
     end: int,
     message: str,
@@ -68,7 +69,7 @@ def scan(
         at = next_
 
 
-def _varint(content: bytes, at: int, end: int, message: str) -> tuple[int, int]:
+def _varint(content: bytes | mmap, at: int, end: int, message: str) -> tuple[int, int]:
     """Read a varint; return its value and the offset after it."""
     if at < end and content[at] < _MORE:
         return content[at], at + 1

@@ -10,6 +10,7 @@ import math
 import os
 import socket
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -79,8 +80,12 @@ class ClusterSessions:
         self._process: NetworkProcess | None = None
 
     @contextmanager
-    def session(self, blocks: bytes | bytearray, control: FetchControl) -> Iterator[socket.socket]:
+    def session(
+        self, blocks: bytes | bytearray, model_key: str, control: FetchControl
+    ) -> Iterator[socket.socket]:
         """Open a session for a table of packed `SourceBlocks`, until the end of the context.
+
+        Its tasks share processes of the cluster with those of the same caller and model only.
 
         Yields
         ------
@@ -92,6 +97,7 @@ class ClusterSessions:
         ExplainError
             UNAVAILABLE, WORKER_DIED where the cluster failed, in place of what the worker tells.
         """
+        bound = frames.pack_binding(model_key, blocks)
         for _ in range(2):  # a process that has ended is noticed once
             process = self._running(control)
             binding, their_binding = socket.socketpair()
@@ -101,7 +107,7 @@ class ClusterSessions:
                     process.hand_over(their_binding, their_end)
                     their_binding.close()
                     their_end.close()
-                    binding.sendall(blocks)
+                    binding.sendall(bound)
                 except OSError:
                     process.close()
                     continue
@@ -110,7 +116,7 @@ class ClusterSessions:
                     yield end
                 except ExplainError as error:
                     if frames.is_withheld(error):
-                        raise _failure(binding) from None
+                        raise _failure(binding, control) from None
                     raise
                 return
         raise ExplainError(
@@ -137,13 +143,14 @@ class ClusterSessions:
             return self._process
 
 
-def _failure(binding: socket.socket) -> ExplainError:
+def _failure(binding: socket.socket, control: FetchControl) -> ExplainError:
     """Return the error of the cluster, which the process tells before the worker learns of it."""
+    deadline = min(time.monotonic() + _FAILURE_SECONDS, control.deadline)
     try:
-        binding.settimeout(_FAILURE_SECONDS)
-        frame = frames.receive(binding, {TaskKind.FAILED: frames.FAILURE_LIMIT})
+        frame = frames.receive(binding, {TaskKind.FAILED: frames.FAILURE_LIMIT}, deadline)
         return frames.unpack_cluster_failure(frame.content)
     except TaskBrokenError:
+        control.check("while the cluster was to tell how it failed")
         return ExplainError(
             Reason.UNAVAILABLE,
             "the server's process that has the connection to the Dask cluster ended; try again",

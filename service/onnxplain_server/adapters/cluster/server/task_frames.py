@@ -8,11 +8,14 @@ end trusts the other.
 from __future__ import annotations
 
 import json
+import math
 import socket
 import struct
+import time
 from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from enum import Enum
+from hashlib import sha256
 
 from onnxplain_server.adapters.workers.ipc.payloads import PARENT_REASONS
 from onnxplain_server.core.errors import ExplainError, Reason
@@ -27,6 +30,7 @@ _PARTS = struct.Struct("<Q")
 _TASK = struct.Struct("<II")
 _WIDTH = struct.Struct("<I")
 _FIRST_BYTES = 2**20
+_DIGEST_BYTES = sha256().digest_size
 WITHHELD = ExplainError(
     Reason.SOURCE_UNAVAILABLE, "the Dask cluster failed; the server knows how", "table"
 )
@@ -37,6 +41,8 @@ Reasons like UNAVAILABLE, on which operations and alerts depend, are none that a
 _OF_WORKERS = frozenset(Reason) - PARENT_REASONS - {Reason.INTERNAL}
 _OF_CLUSTER = frozenset({Reason.UNAVAILABLE, Reason.WORKER_DIED})
 FAILURE_LIMIT = 2**14
+_LEAST_SECONDS = 0.001
+"""Of a wait that is over: a timeout of 0 would not block, and refuse what is there."""
 
 
 class TaskBrokenError(Exception):
@@ -86,13 +92,28 @@ def send(end: socket.socket, frame: TaskFrame) -> None:
         raise TaskBrokenError from None
 
 
-def receive(end: socket.socket, accepted: Mapping[TaskKind, int]) -> TaskFrame:
-    """Receive a frame of these kinds, each of at most so many bytes; TaskBrokenError."""
-    code, number, length = _HEADER.unpack(_exactly(end, _HEADER.size))
+def receive(
+    end: socket.socket, accepted: Mapping[TaskKind, int], deadline: float = math.inf
+) -> TaskFrame:
+    """Receive a frame of these kinds, each of at most so many bytes; TaskBrokenError.
+
+    It is broken as well where it has not come by the deadline, on the monotonic clock.
+    """
+    code, number, length = _HEADER.unpack(_exactly(end, _HEADER.size, deadline))
     kinds = {kind.value: kind for kind in accepted}
     if code not in kinds or length > accepted[kinds[code]]:
         raise TaskBrokenError
-    return TaskFrame(kinds[code], number, _exactly(end, length))
+    return TaskFrame(kinds[code], number, _exactly(end, length, deadline))
+
+
+def pack_binding(model_key: str, blocks: bytes | bytearray) -> bytes:
+    """Encode what a session is bound to: the digest of caller and model, and `SourceBlocks`."""
+    return sha256(model_key.encode()).digest() + blocks
+
+
+def unpack_binding(content: bytearray) -> tuple[str, bytearray]:
+    """Decode the output of `pack_binding`; the digest in hexadecimal digits."""
+    return content[:_DIGEST_BYTES].hex(), content[_DIGEST_BYTES:]
 
 
 def pack_open(first: bytes, second: bytes) -> bytes:
@@ -180,11 +201,13 @@ def _unpack(content: bytes | bytearray, accepted: Set[Reason]) -> ExplainError:
     return ExplainError(Reason[name], message, field)
 
 
-def _exactly(end: socket.socket, length: int) -> bytearray:
+def _exactly(end: socket.socket, length: int, deadline: float) -> bytearray:
     """Receive so many bytes, which are allocated as they come."""
     content = bytearray()
     while len(content) < length:
         try:
+            if deadline < math.inf:
+                end.settimeout(max(deadline - time.monotonic(), _LEAST_SECONDS))
             part = end.recv(min(length - len(content), _FIRST_BYTES))
         except OSError:
             raise TaskBrokenError from None

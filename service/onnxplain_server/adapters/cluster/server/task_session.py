@@ -19,6 +19,7 @@ from onnxplain_server.adapters.cluster.server.task_reader import TaskReader, Tas
 from onnxplain_server.adapters.runner.on_workers.worker_batch_size import CALLS_AHEAD
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.sources import SourceBlocks
+from onnxplain_server.trees.streaming.blocks import Range
 from onnxplain_server.trees.streaming.workers import (
     TASKS_AHEAD,
     SharedFile,
@@ -36,10 +37,14 @@ _RULES = {
 
 
 class _Workers(Workers, Protocol):
-    """Workers of passes, and of predictions."""
+    """Workers of passes, and of predictions, for callers of a server by their digests."""
+
+    def open(
+        self, job: bytes, work: bytes, files: Sequence[SharedFile], caller: str = ""
+    ) -> AbstractContextManager[TaskQueue[Range]]: ...
 
     def open_predictions(
-        self, model: bytes, job: bytes
+        self, model: bytes, job: bytes, caller: str
     ) -> AbstractContextManager[TaskQueue[bytes]]: ...
 
 
@@ -53,13 +58,13 @@ def serve_session(
     connected : callable () -> workers
         Connects to the cluster; ExplainError.
     binding : socket
-        The server sends packed `SourceBlocks`, and hears of failures of the cluster. Without files,
-        the session is for predictions.
+        The server sends what `frames.pack_binding` encodes, and hears of failures of the cluster.
+        Without files, the session is for predictions.
     end : socket
         Of the worker.
     """
     with binding, end, suppress(TaskBrokenError):
-        session = _TaskSession(connected, _files(binding), binding, end)
+        session = _TaskSession(connected, *_bound(binding), binding, end)
         while session.serve_queue():
             pass
 
@@ -68,11 +73,13 @@ class _TaskSession:
     def __init__(
         self,
         connected: Callable[[], _Workers],
+        caller: str,
         files: Sequence[SharedFile],
         binding: socket.socket,
         end: socket.socket,
     ) -> None:
         self._connected = connected
+        self._caller = caller
         self._files = files
         self._accepted = frames.TO_PASS if files else frames.TO_PREDICT
         self._binding = binding
@@ -110,8 +117,8 @@ class _TaskSession:
         first, second = frames.unpack_open(opening.content)
         workers = self._connected()
         if opening.kind is TaskKind.OPEN:
-            return workers.open(first, second, self._files)
-        return workers.open_predictions(first, second)
+            return workers.open(first, second, self._files, self._caller)
+        return workers.open_predictions(first, second, self._caller)
 
     def _answer(self, queue: TaskQueue[Any], reader: TaskReader) -> None:
         """Send results, and the width of the cluster, until the worker closes the queue."""
@@ -131,12 +138,13 @@ class _TaskSession:
             pass
 
 
-def _files(binding: socket.socket) -> Sequence[SharedFile]:
-    """Receive the files of the table; the server, which sends them, is trusted."""
+def _bound(binding: socket.socket) -> tuple[str, Sequence[SharedFile]]:
+    """Receive the caller and the files of the table; the server, which sends them, is trusted."""
     content = bytearray()
     while part := binding.recv(2**16):
         content += part
-    return [SharedFile(*file) for file in SourceBlocks.unpack(content).files]
+    caller, blocks = frames.unpack_binding(content)
+    return caller, [SharedFile(*file) for file in SourceBlocks.unpack(blocks).files]
 
 
 def _tell(binding: socket.socket, end: socket.socket, error: ExplainError) -> None:

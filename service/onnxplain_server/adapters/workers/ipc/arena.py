@@ -35,12 +35,14 @@ class Arena:
     ----------
     filled_bytes : int
         Highest fill level since the last `trim`.
+    memory : mmap
+        Its bytes, which the other side may change as long as it runs.
     """
 
     def __init__(self, file: int, byte_count: int) -> None:
         self.byte_count: int = byte_count
         self.filled_bytes = 0
-        self._memory = mmap.mmap(file, byte_count)
+        self.memory = mmap.mmap(file, byte_count)
 
     def put(self, *parts: bytes | bytearray) -> None:
         """Write the parts one after the other from the start; ValueError if they do not fit."""
@@ -53,7 +55,7 @@ class Arena:
             end = start + len(part)
             if end > self.byte_count:
                 raise ValueError(f"{end:,} bytes do not fit into {self.byte_count:,}")
-            self._memory[start:end] = part
+            self.memory[start:end] = part
             self.filled_bytes = max(self.filled_bytes, end)
             start = end
         return start
@@ -64,7 +66,7 @@ class Arena:
         if not 0 <= start <= end <= self.byte_count:
             raise ValueError(f"there are no {length:,} bytes from {start:,} in {self.byte_count:,}")
         self.filled_bytes = max(self.filled_bytes, end)
-        return self._memory[start:end]
+        return self.memory[start:end]
 
     def parts(self, length: int) -> Iterator[bytes]:
         """Copy the first bytes out, in parts of 1 MiB; other threads run between two of them."""
@@ -83,12 +85,12 @@ class Arena:
         """Return the memory of large messages to the system, whichever side wrote them."""
         for start in range(_KEPT_BYTES, self.byte_count, _TRIMMED_BYTES):
             length = min(_TRIMMED_BYTES, self.byte_count - start)
-            self._memory.madvise(mmap.MADV_REMOVE, start, length)
+            self.memory.madvise(mmap.MADV_REMOVE, start, length)
         self.filled_bytes = min(self.filled_bytes, _KEPT_BYTES)
 
     def close(self) -> None:
         """Unmap the memory."""
-        self._memory.close()
+        self.memory.close()
 
 
 def _slices(part: bytes | bytearray) -> Iterator[memoryview]:

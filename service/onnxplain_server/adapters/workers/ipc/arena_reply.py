@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import astuple, fields
 from typing import Any
 
@@ -13,7 +14,16 @@ from onnxplain.v1.table_pb2 import Table
 
 from onnxplain_server.adapters.workers.ipc.arena import Arena
 from onnxplain_server.adapters.workers.ipc.channel import MalformedError
-from onnxplain_server.core.request import REMOTE_FORM, Reply, RequestFile, RequestParts, Work
+from onnxplain_server.core.errors import ExplainError
+from onnxplain_server.core.request import (
+    REMOTE_FORM,
+    Reply,
+    ReplyFormat,
+    RequestFile,
+    RequestParts,
+    Work,
+)
+from onnxplain_server.wire.requests.field_scan import scan
 
 _ID_LIMIT = 100
 _METHODS = frozenset(MethodOptions.DESCRIPTOR.fields_by_name)
@@ -30,17 +40,50 @@ def pack_reply(arena: Arena, reply: Reply) -> bytes:
     return json.dumps([reply.byte_count, *astuple(reply.work)]).encode()
 
 
-def unpack_reply(arena: Arena, header: bytes) -> Reply:
+def unpack_reply(
+    arena: Arena, header: bytes, reply_format: ReplyFormat, byte_limit: float
+) -> Reply:
     """Read a reply.
 
     Raises
     ------
     MalformedError
-        If the header is not what `pack_reply` writes.
+        If the header is not what `pack_reply` writes, the reply has more bytes than the limit, or
+        is not of its format: JSON on one line in UTF-8, or a message as its tags and lengths tell.
     """
     size, methods, *counts = _items(header, 2 + _COUNTS)
     work = Work(_method_names(methods), *(_count(value) for value in counts))
-    return Reply(tuple(arena.parts(_size(size, arena))), work)
+    if _size(size, arena) > byte_limit:
+        raise MalformedError
+    if not reply_format.is_json:
+        _check_message(arena, size)
+    parts = tuple(arena.parts(size))
+    if reply_format.is_json:
+        check_line(parts)
+    return Reply(parts, work)
+
+
+def check_line(parts: Sequence[bytes]) -> None:
+    """Raise MalformedError unless parts are one line of UTF-8 in braces, as an object of JSON."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    try:
+        for part in parts:
+            decoder.decode(part)
+        decoder.decode(b"", final=True)
+    except UnicodeDecodeError:
+        raise MalformedError from None
+    is_broken = any(mark in part for part in parts for mark in (b"\r", b"\n"))
+    if is_broken or not (parts and parts[0].startswith(b"{") and parts[-1].endswith(b"}")):
+        raise MalformedError
+
+
+def _check_message(arena: Arena, size: int) -> None:
+    """Raise MalformedError unless the first bytes have the fields of a message."""
+    try:
+        for _ in scan(arena.memory, 0, size, "reply", ()):
+            pass
+    except ExplainError:
+        raise MalformedError from None
 
 
 def pack_parts(arena: Arena, parts: RequestParts) -> bytes:
