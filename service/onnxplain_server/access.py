@@ -101,7 +101,7 @@ def _openid(settings: Settings) -> tuple[TokenVerifier, Callable[[], str]] | Non
     if settings.oidc_issuer is not None and settings.oidc_audience is not None:
         from onnxplain_server.adapters.access.jwks_cache import JwksCache  # noqa: PLC0415
         from onnxplain_server.adapters.access.jwks_client import Provider  # noqa: PLC0415
-        from onnxplain_server.adapters.access.oidc import Oidc  # noqa: PLC0415
+        from onnxplain_server.adapters.access.oidc import TOKEN_TYPES, Oidc  # noqa: PLC0415
 
         algorithms = settings.oidc_algorithms.split(",")
         provider = Provider(settings.oidc_issuer, settings.oidc_jwks_url, algorithms)
@@ -115,6 +115,7 @@ def _openid(settings: Settings) -> tuple[TokenVerifier, Callable[[], str]] | Non
             algorithms,
             settings.oidc_caller_claim,
             keys.find,
+            types=TOKEN_TYPES[settings.oidc_token_type],
         )
 
         def token_origin() -> str:

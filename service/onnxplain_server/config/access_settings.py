@@ -119,6 +119,11 @@ class AccessSettings(BaseSettings):
     oidc_algorithms: Algorithms = Field(
         "RS256,ES256", description="Accepted signature algorithms of JWTs; asymmetric only."
     )
+    oidc_token_type: Literal["any", "at+jwt"] = Field(
+        "any",
+        description="Type (typ) of access tokens: at+jwt refuses all JWTs of another type, or of "
+        "none (RFC 9068); any takes those of JWT and of none as well.",
+    )
     oidc_jwks_url: SafeUrl | None = Field(
         None,
         description="Address of the issuer's keys; by default, from /.well-known/openid-"

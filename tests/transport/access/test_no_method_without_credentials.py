@@ -243,6 +243,17 @@ def test_good_credentials_of_each_kind_are_answered(client, tokens, provider) ->
         assert client.post({}, Authorization=f"BEARER  {token}").status == 200
 
 
+def test_access_tokens_alone_are_taken_where_a_setting_asks_for_them(
+    start, make_runner, oidc, provider
+) -> None:
+    """RFC 9068: their type, in either of its forms."""
+    asked = start(make_runner(), **(oidc | {"oidc_token_type": "at+jwt"}))
+
+    for told, status in (("at+jwt", 200), ("application/AT+JWT", 200), ("JWT", 401), (None, 401)):
+        token = provider.token(headers={"typ": told})
+        assert asked.post({}, Authorization=f"Bearer {token}").status == status, told
+
+
 def test_anothers_upload_is_as_if_it_had_never_been(client, tokens, provider) -> None:
     callers = [tokens.of("ann"), tokens.of("bob"), provider.token(), provider.token(sub="ann")]
     parts = [UploadModelRequest(content=b"model")]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Protocol
 
 import jwt
@@ -18,8 +19,10 @@ _NAME_LIMIT = 256
 _COMPACT = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*\.[A-Za-z0-9_-]*")
 """JWS in its compact form (RFC 7515, section 7.1), in which base64url has no padding."""
 
-_TYPES = frozenset({"", "jwt", "at+jwt"})
-"""Types (`typ`) of access tokens; RFC 9068 asks for the last one, and many providers say JWT."""
+TOKEN_TYPES: Mapping[str, frozenset[str]] = MappingProxyType(
+    {"any": frozenset({"", "jwt", "at+jwt"}), "at+jwt": frozenset({"at+jwt"})}
+)
+"""Types (`typ`) of access tokens by setting; RFC 9068 asks for at+jwt, many providers say JWT."""
 
 _OF_ID_TOKENS = ("at_hash", "c_hash")
 """Claims of ID tokens alone (OpenID Connect Core, section 3.3.2.11)."""
@@ -52,6 +55,8 @@ class Oidc:
     caller_claim : str
         Claim that holds the caller's name.
     find : FindKey
+    types : frozenset of str
+        Accepted types of tokens.
     """
 
     def __init__(
@@ -61,12 +66,15 @@ class Oidc:
         algorithms: Sequence[str],
         caller_claim: str,
         find: FindKey,
+        *,
+        types: frozenset[str] = TOKEN_TYPES["any"],
     ) -> None:
         self._issuer = issuer
         self._audience = audience
         self._algorithms = algorithms
         self._claim = caller_claim
         self._find = find
+        self._types = types
 
     def verify(self, token: str, wait: bool) -> str | None:
         """Return the caller; None for text that is no JWT, ExplainError for an invalid JWT."""
@@ -80,7 +88,7 @@ class Oidc:
         if algorithm not in self._algorithms:
             raise _refused("the token is signed with an algorithm that this server does not accept")
         # A type may be written with or without its "application/" (RFC 7515, section 4.1.9).
-        if str(header.get("typ") or "").lower().removeprefix("application/") not in _TYPES:
+        if str(header.get("typ") or "").lower().removeprefix("application/") not in self._types:
             raise _refused("the token's type is none of access tokens")
         key = self._find(header.get("kid"), algorithm, wait=wait)
         claims = self._claims(token, key, algorithm)
