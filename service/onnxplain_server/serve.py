@@ -246,6 +246,7 @@ def _rest(shared: _Shared) -> RestServer:
         origin_policy=policy,
         longest_seconds=settings.max_seconds,
         response_bytes=settings.max_response_bytes,
+        unread_bytes=settings.unread_disk_bytes,
     )
 
 
@@ -262,5 +263,6 @@ def _grpc(shared: _Shared) -> GrpcServer:
         thread_count=shared.thread_count,
         message_bytes=settings.max_message_bytes,
         response_bytes=settings.max_response_bytes,
+        unread_bytes=settings.unread_memory_bytes,
         longest_seconds=settings.max_seconds,
     )

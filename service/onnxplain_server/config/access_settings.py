@@ -93,6 +93,18 @@ class AccessSettings(BaseSettings):
     max_response_bytes: MessageSize = Field(
         ByteSize(64 * 2**20), description="Largest response, over gRPC and over REST."
     )
+    unread_memory_bytes: ByteSize = Field(
+        ByteSize(256 * 2**20),
+        description="Largest sum of gRPC replies that wait for their readers; callers who read "
+        "slowly may have half of it.",
+        ge=2**20,
+    )
+    unread_disk_bytes: ByteSize = Field(
+        ByteSize(2**30),
+        description="Largest sum of REST replies that wait for their readers, and of bodies that "
+        "are still coming, in temporary files.",
+        ge=2**20,
+    )
     max_model_bytes: ByteSize = Field(
         ByteSize(128 * 2**20), description="Largest model, in a request or uploaded.", ge=1
     )

@@ -46,6 +46,9 @@ NEEDS = (
 )
 """Pairs of settings: the first requires the second."""
 
+WAITING_ON_DISK = ("max_message_bytes", "max_model_bytes", "max_table_bytes", "max_response_bytes")
+"""Limits of a body and of a reply, each of which must fit into `unread_disk_bytes`."""
+
 _SERVICE_LINK = re.compile(r"_SERVICE_(HOST|PORT(_.+)?)$|_PORT(_\d+_(TCP|UDP|SCTP)(_.+)?)?$")
 """Variables that Kubernetes sets in a pod for each Service, here of names like onnxplain-grpc."""
 
@@ -164,6 +167,12 @@ def _check_together(settings: Settings) -> None:
     for name, needed in NEEDS:
         if getattr(settings, name) is not None and getattr(settings, needed) is None:
             raise SettingsError(f"{variable_and_flag(name)} needs {variable_and_flag(needed)}")
+    for name in WAITING_ON_DISK:
+        if getattr(settings, name) > settings.unread_disk_bytes:
+            raise SettingsError(
+                f"{variable_and_flag('unread_disk_bytes')}: must be at least "
+                f"{variable_and_flag(name)}, {getattr(settings, name):,}"
+            )
     issuer = settings.oidc_issuer
     if issuer is not None and settings.oidc_jwks_url is None and not is_safe(issuer):
         raise SettingsError(

@@ -22,6 +22,29 @@ _WAITING_BYTES = 2**23
 _Explain: TypeAlias = Callable[[Callable[[], None], Follower], Reply]
 
 
+class _WaitingParts:
+    """Parts of an answer between the thread that explains and a reader."""
+
+    def __init__(self, control: RequestControl) -> None:
+        self._control = control
+        self._parts: deque[bytes] = deque()
+        self._taken = threading.Condition()
+
+    def publish(self, part: bytes) -> None:
+        """Add a part behind those that wait, once there is room; raise as the request ends."""
+        with self._taken:
+            while self._parts and sum(map(len, self._parts)) + len(part) > _WAITING_BYTES:
+                self._control.check("while parts of the answer waited for their reader")
+                self._taken.wait(_EVENT_SECONDS)
+            self._parts.append(part)
+
+    def take(self) -> bytes | None:
+        """Return the next part; None if none waits."""
+        with self._taken:
+            self._taken.notify()
+            return self._parts.popleft() if self._parts else None
+
+
 class Events:
     """Iterator over progress, parts and, last, the reply; the explanation has its own thread.
 
@@ -41,14 +64,14 @@ class Events:
     def __init__(self, control: RequestControl, explain: _Explain) -> None:
         self._control = control
         self._latest = LatestProgress()
-        self._parts: deque[bytes] = deque()
-        self._taken = threading.Condition()
+        self._parts = _WaitingParts(control)
         self._thread = ThreadPoolExecutor(1, "onnxplain-stream")
         begun: Future[bool] = Future()
         self._reply: Future[Reply] = self._thread.submit(
             explain,
             lambda: begun.set_result(True),
-            Follower(self._latest.advance, self._publish),
+            # Not a method of this object, which the explanation's frames would keep.
+            Follower(self._latest.advance, self._parts.publish),
         )
         first: list[Future[Any]] = [begun, self._reply]
         wait(first, return_when=FIRST_COMPLETED)
@@ -65,24 +88,10 @@ class Events:
                 is_running = bool(wait([self._reply], _EVENT_SECONDS).not_done)
                 if (progress := self._latest.take()) is not None:
                     yield progress
-                yield from iter(self._take, None)
+                yield from iter(self._parts.take, None)
             yield self._reply.result()
         finally:
             self.close()
-
-    def _publish(self, part: bytes) -> None:
-        """Add a part behind those that wait, once there is room; raise as the request ends."""
-        with self._taken:
-            while self._parts and sum(map(len, self._parts)) + len(part) > _WAITING_BYTES:
-                self._control.check("while parts of the answer waited for their reader")
-                self._taken.wait(_EVENT_SECONDS)
-            self._parts.append(part)
-
-    def _take(self) -> bytes | None:
-        """Return the next part; None if none waits."""
-        with self._taken:
-            self._taken.notify()
-            return self._parts.popleft() if self._parts else None
 
     def close(self) -> None:
         """Cancel the explanation, and wait for its end."""

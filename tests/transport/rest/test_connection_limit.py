@@ -127,6 +127,9 @@ def test_all_requests_are_answered_of_more_connections_at_once_than_are_kept(
     assert [is_answered(probe) for probe in probes] == [True] * len(probes)
 
 
+UNREAD_BYTES = 2**24
+
+
 @dataclass(eq=False)
 class Connection:
     """What decides whether a connection is kept."""
@@ -143,6 +146,14 @@ class Connection:
     reply_start: float = 0.0
     reply_byte_count: int = 0
     will_close: bool = False
+    is_discarded: bool = False
+
+    @property
+    def waiting_byte_count(self) -> int:
+        return self.total_outbufs_len + (0 if self.request is None else self.byte_count)
+
+    def discard(self) -> None:
+        self.is_discarded = True
 
     def refuse_late(self, now: float) -> None:
         """Have no deadline."""
@@ -159,10 +170,10 @@ def test_the_newest_connection_is_kept_where_all_others_are_worked_on(held) -> N
     working = [Connection(number, **held) for number in range(COUNT)]
     newest, newer = Connection(COUNT), Connection(COUNT + 1)
 
-    enforce(connection_limit.ConnectionLimit(), [*working, newest])
+    enforce(connection_limit.ConnectionLimit(UNREAD_BYTES), [*working, newest])
     assert not newest.will_close
 
-    enforce(connection_limit.ConnectionLimit(), [*working, newest, newer])
+    enforce(connection_limit.ConnectionLimit(UNREAD_BYTES), [*working, newest, newer])
     assert newest.will_close
     assert not newer.will_close
 
@@ -237,7 +248,7 @@ def test_a_connection_is_closed_that_sends_all_the_time_and_yet_too_little(
 def test_a_request_has_a_second_more_for_each_64_kib(
     clock: Clock, byte_count: int, is_closed: bool
 ) -> None:
-    limit = connection_limit.ConnectionLimit()
+    limit = connection_limit.ConnectionLimit(UNREAD_BYTES)
     upload = Connection(accepted=0.0, last_active=20.0, request=object(), byte_count=byte_count)
 
     clock.now = 20.0
@@ -250,7 +261,7 @@ def test_a_request_has_a_second_more_for_each_64_kib(
 def test_a_reply_may_be_read_for_a_second_more_for_each_64_kib(
     clock: Clock, byte_count: int, is_closed: bool
 ) -> None:
-    limit = connection_limit.ConnectionLimit()
+    limit = connection_limit.ConnectionLimit(UNREAD_BYTES)
     reader = Connection(
         accepted=0.0, last_active=20.0, total_outbufs_len=1, reply_byte_count=byte_count
     )
@@ -259,6 +270,19 @@ def test_a_reply_may_be_read_for_a_second_more_for_each_64_kib(
     enforce(limit, [reader])
 
     assert reader.will_close is is_closed
+
+
+def test_the_address_with_most_unread_bytes_makes_room_for_others(clock: Clock) -> None:
+    """The one without traffic for longest first, and no more than it needs."""
+    clock.now = 10.0
+    kinds = {"total_outbufs_len": 4 * 2**20}, {"request": object(), "byte_count": 4 * 2**20}
+    full = [Connection(5.0, 9.0 - i, address="10.0.0.1", **kinds[i % 2]) for i in range(3)]
+    other = Connection(5.0, 1.0, address="10.0.0.2", total_outbufs_len=7 * 2**20)
+
+    enforce(connection_limit.ConnectionLimit(UNREAD_BYTES), [*full, other])
+
+    assert [each.is_discarded for each in full] == [False, False, True]
+    assert not other.is_discarded
 
 
 def test_connections_are_kept_when_the_clock_of_the_wall_jumps(

@@ -12,7 +12,7 @@ from google.protobuf.message import DecodeError, Message
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.telemetry.spans import Spans
 from onnxplain_server.transport.admission import caller_addresses
-from onnxplain_server.transport.admission.admission import Caller
+from onnxplain_server.transport.admission.admission import Caller, CallerKey
 from onnxplain_server.transport.grpc.grpc_errors import caller_name
 
 _Message = TypeVar("_Message", bound=Message)
@@ -29,6 +29,11 @@ def parser(kind: type[_Message]) -> Callable[[bytes], _Message]:
             raise ExplainError(Reason.INVALID_REQUEST, message) from None
 
     return parse
+
+
+def caller_key(context: grpc.ServicerContext) -> CallerKey:
+    """Return the key of the caller of a call, as `Caller.key`."""
+    return caller_of(context, Spans()).key
 
 
 def caller_of(context: grpc.ServicerContext, spans: Spans) -> Caller:

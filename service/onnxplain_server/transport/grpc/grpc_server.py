@@ -27,6 +27,7 @@ from onnxplain_server.transport.grpc_methods import EXPLANATION_SERVICE, OPERATI
 from onnxplain_server.transport.metrics.request_metrics import Metrics
 from onnxplain_server.transport.operations.operation_calls import WAIT_LIMIT, OperationCalls
 from onnxplain_server.transport.service import Service
+from onnxplain_server.transport.unread_replies import UnreadReplies
 
 _PREFIXES = tuple(f"/{name}/" for name in (EXPLANATION_SERVICE, OPERATIONS_SERVICE))
 _LISTED = (
@@ -70,6 +71,8 @@ class GrpcServer:
         without delay.
     message_bytes, response_bytes : int
         Size limits of requests and of responses.
+    unread_bytes : int
+        Limit of all responses that wait for their readers.
     longest_seconds : float
         Time limit of a call, for which old connections stay open.
     certificates : callable () -> ServerCertificates, optional
@@ -92,11 +95,13 @@ class GrpcServer:
         thread_count: int,
         message_bytes: int,
         response_bytes: int,
+        unread_bytes: int,
         longest_seconds: float,
         certificates: Callable[[], ServerCertificates] | None = None,
     ) -> None:
         self._health = HealthServicer()
-        self._calls = ByteStreamInterceptor(_PREFIXES)
+        self._unread = UnreadReplies(unread_bytes)
+        self._calls = ByteStreamInterceptor(_PREFIXES, self._unread)
         self._server = grpc.server(
             ThreadPoolExecutor(thread_count + WAIT_LIMIT + _SPARE_THREADS, "onnxplain-grpc"),
             interceptors=[
@@ -109,7 +114,9 @@ class GrpcServer:
         receiver = MessageReceiver(thread_count)
         operations = OperationCalls(service)
         parts = (metrics, tracer, receiver, operations)
-        explanations = ExplanationServicer(service, *parts, message_bytes=message_bytes)
+        explanations = ExplanationServicer(
+            service, *parts, unread=self._unread, message_bytes=message_bytes
+        )
         add_ExplanationServiceServicer_to_server(explanations, self._server)
         add_OperationsServicer_to_server(GrpcOperations(*parts), self._server)
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
@@ -133,6 +140,7 @@ class GrpcServer:
         self._server.stop(seconds + reply_seconds)
         self._calls.wait_idle(seconds)
         self._server.stop(reply_seconds).wait()
+        self._unread.close()
         self._health.close()
 
 

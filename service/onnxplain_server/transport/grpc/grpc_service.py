@@ -26,6 +26,7 @@ from onnxplain_server.transport.grpc.receiving import MessageReceiver
 from onnxplain_server.transport.metrics.request_metrics import Metrics
 from onnxplain_server.transport.operations.operation_calls import OperationCalls
 from onnxplain_server.transport.service import Service
+from onnxplain_server.transport.unread_replies import UnreadReplies
 from onnxplain_server.wire.protobuf_split import request_of_stream, request_to_start, split
 
 
@@ -42,6 +43,7 @@ class ExplanationServicer(ExplanationServiceServicer):
     receiver : MessageReceiver
         Waits for messages.
     operations : OperationCalls
+    unread : UnreadReplies
     message_bytes : int
         Limit of a message.
     """
@@ -54,6 +56,7 @@ class ExplanationServicer(ExplanationServiceServicer):
         receiver: MessageReceiver,
         operations: OperationCalls,
         *,
+        unread: UnreadReplies,
         message_bytes: int,
     ) -> None:
         self._service = service
@@ -61,6 +64,7 @@ class ExplanationServicer(ExplanationServiceServicer):
         self._tracer = tracer
         self._receiver = receiver
         self._operations = operations
+        self._unread = unread
         self._message_bytes = message_bytes
 
     def Explain(  # noqa: N802 - the contract's name
@@ -180,10 +184,8 @@ class ExplanationServicer(ExplanationServiceServicer):
     @contextmanager
     def _admitted(self, context: grpc.ServicerContext, method: str) -> Iterator[Ticket]:
         """Hold a ticket during a call, and turn errors into its status."""
-        with (
-            answering(context, method, self._metrics, self._tracer) as record,
-            self._service.admit(
-                replace(caller_of(context, record.spans), usage=record.usage)
-            ) as ticket,
-        ):
-            yield ticket
+        with answering(context, method, self._metrics, self._tracer) as record:
+            caller = replace(caller_of(context, record.spans), usage=record.usage)
+            self._unread.check(caller.key)
+            with self._service.admit(caller) as ticket:
+                yield ticket

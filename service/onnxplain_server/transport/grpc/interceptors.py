@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -10,6 +11,9 @@ from functools import partial
 from typing import Any
 
 import grpc
+
+from onnxplain_server.transport.grpc.grpc_messages import caller_key
+from onnxplain_server.transport.unread_replies import UnreadReplies
 
 _KINDS = ("unary_unary", "unary_stream", "stream_unary", "stream_stream")
 
@@ -35,10 +39,18 @@ class ByteStreamInterceptor(grpc.ServerInterceptor):  # type: ignore[misc] # grp
     So a method can refuse a request before it is read, where grpc would first wait
     for it on a thread; it decides what is parsed; and its replies are bytes, too. On
     the wire there is no difference.
+
+    Parameters
+    ----------
+    prefixes : tuple of str
+        Of the methods.
+    unread : UnreadReplies
+        Counts replies until grpc has sent them.
     """
 
-    def __init__(self, prefixes: tuple[str, ...]) -> None:
+    def __init__(self, prefixes: tuple[str, ...], unread: UnreadReplies) -> None:
         self._prefixes = prefixes
+        self._unread = unread
         self._call_count = 0
         self._idle = threading.Condition()
 
@@ -54,7 +66,12 @@ class ByteStreamInterceptor(grpc.ServerInterceptor):  # type: ignore[misc] # grp
             return handler
         kind = _kind(handler)
         answer = _each_reply if handler.response_streaming else _reply
-        behaviour = partial(answer, in_flight=self._count_call(), inner=getattr(handler, kind))
+        behaviour = partial(
+            answer,
+            in_flight=self._count_call(),
+            inner=getattr(handler, kind),
+            unread=self._unread,
+        )
         streaming = f"stream_{kind.partition('_')[2]}"
         changed = {
             kind: None,
@@ -84,9 +101,15 @@ def _reply(
     *,
     in_flight: ExitStack,
     inner: Callable[[Any, Any], Any],
+    unread: UnreadReplies,
 ) -> Any:
     with in_flight:
-        return inner(raws, context)
+        reply = inner(raws, context)
+    remove = unread.add(caller_key(context), len(reply), context.cancel)
+    # Called at the end of the call, which is behind the reply; false where it has ended already.
+    if not context.add_callback(remove):
+        remove()
+    return reply
 
 
 def _each_reply(
@@ -95,9 +118,23 @@ def _each_reply(
     *,
     in_flight: ExitStack,
     inner: Callable[[Any, Any], Any],
+    unread: UnreadReplies,
 ) -> Iterator[Any]:
+    # Weak: a call that has ended refers to this generator, and would outlive it.
+    called = weakref.ref(context)
     with in_flight:
-        yield from inner(raws, context)
+        for reply in inner(raws, context):
+            remove = unread.add(caller_key(context), len(reply), partial(_cancel, called))
+            try:
+                # It goes on once grpc has passed the message on.
+                yield reply
+            finally:
+                remove()
+
+
+def _cancel(called: weakref.ref[grpc.ServicerContext]) -> None:
+    if (context := called()) is not None:
+        context.cancel()
 
 
 def _moved(handler: Any, pool: ThreadPoolExecutor) -> Any:

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Collection
 
 from onnxplain_server.transport.rest.waitress_channel import RestChannel
+from onnxplain_server.transport.unread_replies import longest_seconds
 
 CONNECTION_LIMIT = 512
 """Also bounds the disk space for request bodies that are being received."""
@@ -19,7 +20,6 @@ ACCEPT_LIMIT = 32
 """Connections accepted in one step of the loop; as many of the newest are never closed."""
 
 _IDLE_SECONDS = 15.0
-_BYTES_PER_SECOND = 2**16
 _CHECK_SECONDS = 1.0
 
 
@@ -28,13 +28,16 @@ class ConnectionLimit:
 
     Refuses requests whose deadline passes while they are received. Closes a
     connection without traffic for 15 s, or whose request, or the reading of its reply,
-    takes longer than 15 s plus 1 s per 64 KiB. Above the limit, closes connections of the
-    address with most, the one that has waited longest for its request first. Connections with a
-    request at work or an unsent reply stay, and so do the newest 32: each is read
-    from before it can be closed, so that a probe that sends at once is answered.
+    takes longer than 15 s plus 1 s per 64 KiB. Where replies that are not read and bodies that
+    are still coming take more bytes than allowed, closes connections of the address with most
+    bytes, the one without traffic for longest first. Above the limit of connections, closes
+    those of the address with most, the one that has waited longest for its request first.
+    Connections with a request at work or an unsent reply then stay, and so do the newest 32: each
+    is read from before it can be closed, so that a probe that sends at once is answered.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, unread_bytes: int) -> None:
+        self._unread_bytes = unread_bytes
         self._checked = time.monotonic()
 
     def enforce(self, channels: Collection[RestChannel]) -> None:
@@ -47,6 +50,7 @@ class ConnectionLimit:
             for channel in channels:
                 if not channel.requests and _is_timed_out(channel, now):
                     channel.will_close = True
+        _close_fullest(channels, self._unread_bytes)
         if len(channels) > CONNECTION_LIMIT:
             _close_excess(channels)
 
@@ -62,7 +66,25 @@ def _is_timed_out(channel: RestChannel, now: float) -> bool:
 
 
 def _is_slow(seconds: float, byte_count: int) -> bool:
-    return seconds > _IDLE_SECONDS + byte_count / _BYTES_PER_SECOND
+    return seconds > longest_seconds(byte_count)
+
+
+def _close_fullest(channels: Collection[RestChannel], byte_limit: int) -> None:
+    """Close connections whose bytes wait for their other side, until the others keep the limit."""
+    waiting = {channel: channel.waiting_byte_count for channel in channels}
+    total = sum(waiting.values())
+    while total > byte_limit:
+        held = Counter[str]()
+        for channel, byte_count in waiting.items():
+            held[channel.address] += byte_count
+        most = held.most_common(1)[0][0]
+        victim = min(
+            (c for c, byte_count in waiting.items() if byte_count and c.address == most),
+            key=lambda channel: channel.last_active,
+        )
+        total -= waiting.pop(victim)
+        victim.will_close = True
+        victim.discard()
 
 
 def _close_excess(channels: Collection[RestChannel]) -> None:

@@ -181,6 +181,12 @@ class RestChannel(HTTPChannel):  # type: ignore[misc] # waitress ships no types
         self.byte_count += len(data)
         return bool(super().received(data))
 
+    @property
+    def waiting_byte_count(self) -> int:
+        """Bytes of a reply that is not read, and of a request that is still coming."""
+        coming = 0 if self.request is None else self.byte_count
+        return int(self.total_outbufs_len) + coming
+
     def refuse_late(self, now: float) -> None:
         """Refuse a request whose deadline passes before all of it has come; called by the loop."""
         with self.requests_lock:

@@ -27,6 +27,9 @@ from onnxplain_server.core.sources import FetchControl
 
 _FAILURE_SECONDS = 5.0
 """For an error that was told already, or the end of the process."""
+_ENDED_TWICE = (
+    "the process that has the connection to the Dask cluster ended, twice; tell the operator"
+)
 LIBRARIES = ("dask", "distributed")
 """What the extra `dask` brings."""
 
@@ -83,9 +86,7 @@ class ClusterSessions:
     def session(
         self, blocks: bytes | bytearray, model_key: str, control: FetchControl
     ) -> Iterator[socket.socket]:
-        """Open a session for a table of packed `SourceBlocks`, until the end of the context.
-
-        Its tasks share processes of the cluster with those of the same caller and model only.
+        """Open a session for a table of packed `SourceBlocks`; see `TaskCluster.session`.
 
         Yields
         ------
@@ -119,11 +120,7 @@ class ClusterSessions:
                         raise _failure(binding, control) from None
                     raise
                 return
-        raise ExplainError(
-            Reason.UNAVAILABLE,
-            "the process that has the connection to the Dask cluster ended, twice; tell the "
-            "operator",
-        )
+        raise ExplainError(Reason.UNAVAILABLE, _ENDED_TWICE)
 
     def close(self) -> None:
         """End the process."""
