@@ -114,6 +114,7 @@ SYSTEM_CALL = """
 landlock.restrict = lambda: False
 libc = ctypes.CDLL(None, use_errno=True)
 def call(*arguments):
+    ctypes.set_errno(0)
     result = libc.syscall(*map(ctypes.c_long, arguments))
     return result, ctypes.get_errno()
 """
