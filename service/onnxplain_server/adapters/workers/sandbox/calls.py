@@ -155,10 +155,14 @@ _IOCTL = (0x5401, 0x5411, 0x541B, 0x5421, 0x5450, 0x5451)
 _PR_SET_NAME = 15
 
 _OPTIONS: Mapping[int, tuple[str, ...]] = {
-    socket.SOL_SOCKET: ("SO_REUSEADDR", "SO_ERROR", "SO_SNDBUF", "SO_RCVBUF", "SO_KEEPALIVE")
-    + ("SO_LINGER", "SO_RCVTIMEO", "SO_SNDTIMEO", "SO_RCVLOWAT"),
-    socket.IPPROTO_TCP: ("TCP_NODELAY", "TCP_CORK", "TCP_KEEPIDLE", "TCP_KEEPINTVL")
-    + ("TCP_KEEPCNT", "TCP_QUICKACK", "TCP_USER_TIMEOUT", "TCP_NOTSENT_LOWAT"),
+    socket.SOL_SOCKET: (
+        *("SO_REUSEADDR", "SO_ERROR", "SO_SNDBUF", "SO_RCVBUF", "SO_KEEPALIVE"),
+        *("SO_LINGER", "SO_RCVTIMEO", "SO_SNDTIMEO", "SO_RCVLOWAT"),
+    ),
+    socket.IPPROTO_TCP: (
+        *("TCP_NODELAY", "TCP_CORK", "TCP_KEEPIDLE", "TCP_KEEPINTVL", "TCP_KEEPCNT"),
+        *("TCP_QUICKACK", "TCP_USER_TIMEOUT", "TCP_NOTSENT_LOWAT"),
+    ),
     socket.IPPROTO_IPV6: ("IPV6_V6ONLY",),
 }
 """Options of connections: none that connects (TCP_FASTOPEN_CONNECT) or changes the protocol."""

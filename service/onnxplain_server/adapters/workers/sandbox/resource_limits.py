@@ -1,4 +1,4 @@
-"""Confinement: rlimits, no_new_privs, Landlock, capabilities and seccomp, before any client data."""
+"""Confinement, before any client data: rlimits, no_new_privs, Landlock, capabilities, seccomp."""
 
 from __future__ import annotations
 
