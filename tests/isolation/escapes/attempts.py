@@ -17,12 +17,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from escapes.ways import Targets, Way, carrying, others
 from onnxplain_server.adapters.listed import confined_process
 from onnxplain_server.adapters.workers import worker_loop
 from onnxplain_server.adapters.workers.ipc.zygote_arguments import WorkerSettings
-from onnxplain_server.adapters.workers.sandbox.resource_limits import Budget
+from onnxplain_server.adapters.workers.sandbox.resource_limits import Budget, confine
 from onnxplain_server.core.model_limits import ModelLimits
+
+from escapes.ways import Targets, Way, carrying, others
 
 _MEMORY_BYTES = 2**29
 _PR_SET_DUMPABLE = 4
@@ -93,7 +94,7 @@ def _worker(report: Report) -> None:
     arena = os.memfd_create("arena")
     os.ftruncate(arena, bytes_)
     settings = WorkerSettings(2, bytes_, Budget(_MEMORY_BYTES, 60), ModelLimits())
-    confine, missing = worker_loop.confine, []
+    missing: list[str] = []
 
     def noting(*arguments: Any) -> tuple[str, ...]:
         missing.extend(confine(*arguments))
@@ -108,7 +109,7 @@ def _worker(report: Report) -> None:
         def answerers(_: WorkerSettings) -> Any:
             report(missing)
 
-    worker_loop.confine = noting  # type: ignore[assignment]
+    vars(worker_loop)["confine"] = noting
     worker_loop.run(socket.socketpair()[0], arena, settings, Program)
 
 
@@ -131,7 +132,7 @@ def load(kind: str) -> None:
 
 def _networked(kind: str, listed: int, folder: Path, report: Report) -> None:
     """Run a program of a process that has the network, up to its serving."""
-    confined_process.serve = lambda _control, missing, *_: report(missing)  # type: ignore
+    vars(confined_process)["serve"] = lambda _control, missing, *_: report(missing)
     arguments = {
         "fetch": [str(folder / "sources.toml"), str(_MEMORY_BYTES)],
         "call": [str(folder / "remotes.toml"), str(_MEMORY_BYTES)],

@@ -59,10 +59,8 @@ def listening(folder: Path, pid: int) -> Iterator[Listeners]:
     with ExitStack() as stack:
         keep: Callable[[socket.socket], socket.socket] = stack.enter_context
         sockets: dict[str, socket.socket] = {}
-        ports = [
-            _internet(family, host, sockets, keep)
-            for family, host in ((socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1"))
-        ]
+        port = _internet(socket.AF_INET, "127.0.0.1", sockets, keep)
+        port6 = _internet(socket.AF_INET6, "::1", sockets, keep)
         mptcp = _mptcp(sockets, keep)
         path, name = str(folder / "unix"), f"\0onnxplain-{os.getpid()}-{folder.name}"
         _unix((path, name), sockets, keep)
@@ -75,7 +73,7 @@ def listening(folder: Path, pid: int) -> Iterator[Listeners]:
         file = folder / "own" / "file"
         for each in sockets.values():
             each.setblocking(False)
-        yield Listeners(Targets(*ports, mptcp, path, name, vsock, pid, str(file)), sockets)
+        yield Listeners(Targets(port, port6, mptcp, path, name, vsock, pid, str(file)), sockets)
 
 
 def _internet(

@@ -10,11 +10,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 
-from escapes.attempts import load, outcome
-from escapes.ways import Targets, Way, carrying, others
 from onnxplain_server.adapters.listed.confined_process import confine_to_network
 from onnxplain_server.adapters.workers.sandbox import calls, landlock
 from onnxplain_server.adapters.workers.sandbox.calls import Rule
+
+from escapes.attempts import load, outcome
+from escapes.ways import Targets, Way, carrying, others
 
 _MEMORY_BYTES = 2**29
 NONE = "none"
@@ -22,7 +23,9 @@ NONE = "none"
 _FACTORIES = ("common_rules", "network_rules")
 
 
-def _without(number: int, argument: int, made: Callable[[int], Iterable[Rule]], column: int):
+def _without(
+    number: int, argument: int, made: Callable[[int], Iterable[Rule]], column: int
+) -> Iterator[Rule]:
     """Return rules, one of which takes any value of an argument."""
     for rule in made(column):
         if rule.number == number:
@@ -63,14 +66,14 @@ def main() -> None:
     load("")
     targets, connected = Targets(**json.loads(sys.argv[1])), socket.socket()
     ways = carrying(targets) | others(targets, connected.fileno())
-    landlock.restrict = lambda *_: False
+    vars(landlock)["restrict"] = lambda *_: False
     found = {NONE: _open_ways(ways, 1)}
     made = {name: getattr(calls, name) for name in _FACTORIES}
     for number, argument in [*_checks(column)]:
         for name in _FACTORIES:
             setattr(calls, name, partial(_without, number, argument, made[name]))
         found[f"argument {argument} of call {number}"] = _open_ways(ways, 1)
-    print(json.dumps(found))
+    sys.stdout.write(json.dumps(found))
 
 
 if __name__ == "__main__":

@@ -10,6 +10,8 @@ import socket
 import struct
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 from typing import TypeAlias
 
 from escapes.system_calls import CALLS
@@ -18,6 +20,7 @@ MARK = f"a byte that got out of {os.environ.get('ESCAPE_NAME')}".encode()
 """What is sent; each run has a name of its own."""
 
 Way: TypeAlias = Callable[[], object]
+Address: TypeAlias = str | tuple[str, int] | tuple[int, int]
 
 LIBC = ctypes.CDLL(None, use_errno=True)
 _X86 = platform.machine() == "x86_64"
@@ -138,18 +141,14 @@ def carrying(targets: Targets) -> dict[str, Way]:
     for name, (kind, protocol) in INTERNET.items():
         for family, address in _addresses(targets, is_mptcp=protocol == _MPTCP):
             made = family, kind, protocol
-            ways[f"{name} to {address[0]}"] = lambda made=made, to=address: _connect(made, to)
+            ways[f"{name} to {address[0]}"] = partial(_connect, made, address)
             if kind in {socket.SOCK_DGRAM, socket.SOCK_RAW}:
-                ways[f"{name} to {address[0]}, unconnected"] = lambda made=made, to=address: (
-                    _send_to(made, to)
-                )
+                ways[f"{name} to {address[0]}, unconnected"] = partial(_send_to, made, address)
     for family, address in _addresses(targets):
-        for name, way in _FAST_OPEN.items():
-            ways[f"fast open by {name} to {address[0]}"] = (
-                lambda family=family, to=address, way=way: way(family, to)
-            )
-    ways["TCP from IPv6 to IPv4"] = lambda: _connect(
-        (socket.AF_INET6, socket.SOCK_STREAM, 0), ("::ffff:127.0.0.1", targets.port)
+        for name, way in FAST_OPEN.items():
+            ways[f"fast open by {name} to {address[0]}"] = partial(way, family, address)
+    ways["TCP from IPv6 to IPv4"] = partial(
+        _connect, (socket.AF_INET6, socket.SOCK_STREAM, 0), ("::ffff:127.0.0.1", targets.port)
     )
     return ways | dict(_local(targets))
 
@@ -166,26 +165,23 @@ def _local(targets: Targets) -> Iterator[tuple[str, Way]]:
     kinds = {"": socket.SOCK_STREAM, "-dgram": socket.SOCK_DGRAM, "-seq": socket.SOCK_SEQPACKET}
     for (end, kind), where in itertools.product(kinds.items(), ("path", "name")):
         address = getattr(targets, where) + end
-        shown = f"unix {where}{end}"
-        yield shown, lambda kind=kind, to=address: _connect((socket.AF_UNIX, kind, 0), to)
-    to = f"{targets.name}-dgram"
-    yield "a datagram of a pair to a unix name", lambda: _from_pair(socket.SOCK_DGRAM, to)
-    yield "a pair of another family", lambda: _pair(socket.AF_INET, 0)
-    yield "a pair with a protocol", lambda: _pair(socket.AF_UNIX, 1)
-    yield (
-        "the host of virtual machines",
-        lambda: _connect((_VSOCK, socket.SOCK_STREAM, 0), (1, targets.vsock)),
-    )
+        yield f"unix {where}{end}", partial(_connect, (socket.AF_UNIX, kind, 0), address)
+    name = f"{targets.name}-dgram"
+    yield "a datagram of a pair to a unix name", partial(_from_pair, socket.SOCK_DGRAM, name)
+    yield "a pair of another family", partial(_pair, socket.AF_INET, 0)
+    yield "a pair with a protocol", partial(_pair, socket.AF_UNIX, 1)
+    own = _VSOCK, socket.SOCK_STREAM, 0
+    yield "the host of virtual machines", partial(_connect, own, (1, targets.vsock))
 
 
-def _connect(made: tuple[int, int, int], address: object) -> int:
+def _connect(made: tuple[int, int, int], address: Address) -> int:
     with socket.socket(*made) as sender:
         sender.settimeout(_SECONDS)
         sender.connect(address)
         return sender.send(MARK)
 
 
-def _send_to(made: tuple[int, int, int], address: object) -> int:
+def _send_to(made: tuple[int, int, int], address: Address) -> int:
     with socket.socket(*made) as sender:
         return sender.sendto(MARK, address)
 
@@ -238,7 +234,7 @@ def _connect_fast(family: int, address: tuple[str, int]) -> int:
         return sender.send(MARK)
 
 
-_FAST_OPEN: dict[str, Callable[[int, tuple[str, int]], int]] = {
+FAST_OPEN: dict[str, Callable[[int, tuple[str, int]], int]] = {
     "sendto": _send_fast,
     "sendmsg": _send_message_fast,
     "sendmmsg": _send_many_fast,
@@ -268,20 +264,19 @@ def others(targets: Targets, connected: int) -> dict[str, Way]:
 
     `connected` is a descriptor of a socket that the process has.
     """
-    ways: dict[str, Way] = {
-        name: lambda made=made: socket.socket(*made).close()
-        for name, made in OTHER_FAMILIES.items()
-    }
-    for name, (level, option, value) in OPTIONS.items():
-        ways[f"option {name}"] = lambda asked=(level, option), value=value: _set(
-            connected, *asked, value
-        )
+    ways: dict[str, Way] = {name: partial(_make, *made) for name, made in OTHER_FAMILIES.items()}
+    for name, asked in OPTIONS.items():
+        ways[f"option {name}"] = partial(_set, connected, *asked)
     for name, (numbers, arguments) in CALLS.items():
         number = numbers[0 if _X86 else 1]
         if number is not None:
             chosen = [_chosen(each, targets, connected) for each in arguments]
-            ways[name] = lambda number=number, chosen=chosen: _call_once(number, *chosen)
+            ways[name] = partial(_call_once, number, *chosen)
     return ways | _of_files(targets)
+
+
+def _make(family: int, kind: int, protocol: int) -> None:
+    socket.socket(family, kind, protocol).close()
 
 
 def _call_once(number: int, *arguments: int) -> int:
@@ -306,28 +301,32 @@ def _chosen(argument: int | str, targets: Targets, connected: int) -> int:
 
 
 def _of_files(targets: Targets) -> dict[str, Way]:
-    folder = os.path.dirname(targets.file)  # noqa: PTH120 - a Path would ask for modules
-    read, write = os.O_RDONLY, os.O_WRONLY
+    file, memory = Path(targets.file), f"/proc/{targets.pid}/mem"
+    folder = file.parent
     return {
-        "read a file": lambda: os.open(targets.file, read),
-        "read the accounts": lambda: os.open("/etc/passwd", read),
-        "read its variables": lambda: os.open("/proc/self/environ", read),
-        "read its memory": lambda: os.open("/proc/self/mem", read),
-        "read another's memory": lambda: os.open(f"/proc/{targets.pid}/mem", read),
-        "read another's variables": lambda: os.open(f"/proc/{targets.pid}/environ", read),
-        "look at another's files": lambda: os.readlink(f"/proc/{targets.pid}/fd/0"),
-        "list a folder": lambda: os.listdir(folder),
-        "write a file": lambda: os.open(targets.file, write),
-        "write a file by the old call": lambda: _open_old(targets.file, write),
-        "make a file": lambda: os.open(f"{folder}/new", write | os.O_CREAT),
-        "make a file without a name": lambda: os.open(folder, os.O_RDWR | os.O_TMPFILE),
-        "shorten a file": lambda: os.truncate(targets.file, 0),
-        "remove a file": lambda: os.unlink(targets.file),
-        "rename a file": lambda: os.rename(targets.file, f"{folder}/other"),
-        "make a link": lambda: os.symlink(targets.file, f"{folder}/link"),
-        "make a folder": lambda: os.mkdir(f"{folder}/folder"),
-        "change a mode": lambda: os.chmod(targets.file, 0o777),
+        "read a file": partial(_open, targets.file, os.O_RDONLY),
+        "read the accounts": partial(_open, "/etc/passwd", os.O_RDONLY),
+        "read its variables": partial(_open, "/proc/self/environ", os.O_RDONLY),
+        "read its memory": partial(_open, "/proc/self/mem", os.O_RDONLY),
+        "read another's memory": partial(_open, memory, os.O_RDONLY),
+        "read another's variables": partial(_open, f"/proc/{targets.pid}/environ", os.O_RDONLY),
+        "look at another's files": Path(f"/proc/{targets.pid}/fd/0").readlink,
+        "list a folder": partial(os.listdir, folder),
+        "write a file": partial(_open, targets.file, os.O_WRONLY),
+        "write a file by the old call": partial(_open_old, targets.file, os.O_WRONLY),
+        "make a file": partial(_open, f"{folder}/new", os.O_WRONLY | os.O_CREAT),
+        "make a file without a name": partial(_open, str(folder), os.O_RDWR | os.O_TMPFILE),
+        "shorten a file": partial(os.truncate, targets.file, 0),
+        "remove a file": file.unlink,
+        "rename a file": partial(file.rename, folder / "other"),
+        "make a link": partial((folder / "link").symlink_to, file),
+        "make a folder": (folder / "folder").mkdir,
+        "change a mode": partial(file.chmod, 0o600),
     }
+
+
+def _open(path: str, flags: int) -> None:
+    os.close(os.open(path, flags))
 
 
 def _open_old(path: str, flags: int) -> int:
