@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import dataclasses
 import json
 import os
@@ -14,12 +15,14 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from escapes import rules, ways
+from escapes import resolving, rules, ways
 from escapes.attempts import outcome
 from escapes.listening import Listeners, listening
 from onnxplain_server.adapters.listed.network_process import WITHOUT_THREADS
 
 NOBODY = 65534
+LIBC = ctypes.CDLL(None)
+LANDLOCK, LANDLOCK_OF_TCP = 444, 4
 KINDS = ("worker", "fetch", "call", "cluster")
 SETS = {f"Cap{name}": 0 for name in ("Inh", "Prm", "Eff", "Bnd", "Amb")}
 CARRIED = {
@@ -58,7 +61,7 @@ def tried(kind: str, user: int, listeners: Listeners, listed: int) -> dict[str, 
 
 
 def run(module: str, listeners: Listeners, *arguments: str) -> bytes:
-    """Run a program of this test, as a process that has the network is started."""
+    """Run a program of these tests, as a process that has the network is started."""
     done = subprocess.run(
         [sys.executable, "-m", module, *arguments],
         env={
@@ -79,11 +82,12 @@ def test_no_way_leads_out(kind: str, user: int, listeners: Listeners) -> None:
         pytest.skip("only root can become another user")
     with socket.create_server(("127.0.0.1", 0)) as listed:
         report = tried(kind, user, listeners, listed.getsockname()[1])
-    if report["missing"]:
-        pytest.skip(f"this kernel lacks {' and '.join(report['missing'])}")
+    if LIBC.syscall(LANDLOCK, None, ctypes.c_size_t(0), 1) < LANDLOCK_OF_TCP:
+        pytest.skip("this kernel lacks landlock")
 
     open_ways = {name: word for name, word in report["outcomes"].items() if word != "refused"}
 
+    assert report["missing"] == []
     assert open_ways == {}
     mark = f"a byte that got out of {Path(listeners.targets.path).parent.name}".encode()
     assert listeners.heard(mark) == set()
@@ -100,7 +104,7 @@ def test_without_a_rule_bytes_would_get_out(listeners: Listeners) -> None:
 
     heard = listeners.heard(ways.MARK)
 
-    assert heard >= CARRIED
+    assert heard >= CARRIED & set(listeners.sockets)
     assert all(f"fast open by {name} to 127.0.0.1" in passed for name in ways.FAST_OPEN)
 
 
@@ -114,3 +118,15 @@ def test_each_rule_closes_a_way(listeners: Listeners) -> None:
     assert without_landlock >= {"TCP to 127.0.0.1", "TCP to ::1", "read a file", "list a folder"}
     assert len(found) > 15
     assert [rule for rule, open_ in found.items() if not set(open_) - without_landlock] == []
+
+
+def test_names_are_asked_for_by_tcp(listeners: Listeners) -> None:
+    """A process that has the network has no UDP, no netlink and no unix sockets to find them."""
+    found = run("escapes.resolving", listeners)
+    if not found:
+        pytest.skip("no name space for a name server of its own")
+    missing, addresses = json.loads(found)
+    if missing:
+        pytest.skip(f"this kernel lacks {' and '.join(missing)}")
+
+    assert addresses == [resolving.ADDRESS]

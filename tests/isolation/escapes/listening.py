@@ -82,8 +82,11 @@ def _internet(
     sockets: dict[str, socket.socket],
     keep: Callable[[socket.socket], socket.socket],
 ) -> int:
-    """Listen by TCP, with fast open, UDP and UDP-Lite on one port; return it."""
-    server = socket.create_server((host, 0), family=family)
+    """Listen by TCP, with fast open, UDP and UDP-Lite on one port; return it, 1 without IPv6."""
+    try:
+        server = socket.create_server((host, 0), family=family)
+    except OSError:
+        return 1
     server.setsockopt(socket.IPPROTO_TCP, socket.TCP_FASTOPEN, _FASTOPEN_QUEUE)
     port = int(server.getsockname()[1])
     sockets[f"TCP {host}"] = keep(server)
