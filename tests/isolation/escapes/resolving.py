@@ -1,7 +1,7 @@
 """Program: a process that has the network finds a name, at a name server of this program's own.
 
 It has network and files of /etc of its own, so it needs root or name spaces of users. It writes
-what it found, and how the name server was asked; nothing where it has no such name space.
+what it found, and whether UDP reached the name server; null where it has no such name space.
 """
 
 from __future__ import annotations
@@ -77,6 +77,7 @@ def find(datagrams: socket.socket) -> None:
 def main() -> None:
     """Serve names for a child that is confined, and asks."""
     if not has_own_network():
+        os.write(1, b"null")
         return
     server = socket.create_server(("127.0.0.1", 53))
     datagrams = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
