@@ -12,7 +12,7 @@ from functools import partial
 
 from onnxplain_server.adapters.listed.confined_process import confine_to_network
 from onnxplain_server.adapters.workers.sandbox import calls, landlock
-from onnxplain_server.adapters.workers.sandbox.calls import Rule
+from onnxplain_server.adapters.workers.sandbox.calls import CheckedCall
 
 from escapes.attempts import load, outcome
 from escapes.ways import Targets, Way, carrying, others
@@ -24,8 +24,8 @@ _FACTORIES = ("common_rules", "network_rules")
 
 
 def _without(
-    number: int, argument: int, made: Callable[[int], Iterable[Rule]], column: int
-) -> Iterator[Rule]:
+    number: int, argument: int, made: Callable[[int], Iterable[CheckedCall]], column: int
+) -> Iterator[CheckedCall]:
     """Return rules, one of which takes any value of an argument."""
     for rule in made(column):
         if rule.number == number:

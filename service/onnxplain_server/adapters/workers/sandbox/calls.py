@@ -102,7 +102,7 @@ _OLD_NETWORK = {
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """What an argument of a call may be.
+    """Values that an argument of a call may have.
 
     Attributes
     ----------
@@ -119,7 +119,7 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class CheckedCall:
     """Call that is allowed with certain arguments.
 
     Attributes
@@ -168,7 +168,7 @@ _OPTIONS: Mapping[int, tuple[str, ...]] = {
 """Options of connections: none that connects (TCP_FASTOPEN_CONNECT) or changes the protocol."""
 
 
-def common_rules(column: int) -> Iterable[Rule]:
+def common_rules(column: int) -> Iterable[CheckedCall]:
     """Return the rules of all confined processes; `column` is 0 for x86-64, 1 for arm64."""
     checked: dict[_Numbers, tuple[Check, ...]] = {
         (44, 206): (_only_bits(3, _SENDING),),  # sendto
@@ -178,10 +178,10 @@ def common_rules(column: int) -> Iterable[Rule]:
         (56, 220): (Check(0, (_THREAD,), _THREAD | _NAMESPACES),),  # clone
         (234, 131): (Check(0, (os.getpid(),)),),  # tgkill; abort() signals the process itself
     }
-    return [Rule(numbers[column], (checks,)) for numbers, checks in checked.items()]
+    return [CheckedCall(numbers[column], (checks,)) for numbers, checks in checked.items()]
 
 
-def network_rules(column: int) -> Iterable[Rule]:
+def network_rules(column: int) -> Iterable[CheckedCall]:
     """Return the further rules of processes that have the network: TCP alone, files to read."""
     stream = Check(1, (socket.SOCK_STREAM,), _CREATION)
     families = (socket.AF_INET, socket.AF_INET6)
@@ -194,14 +194,14 @@ def network_rules(column: int) -> Iterable[Rule]:
         (157, 167): (Check(0, (_PR_SET_NAME,)),),  # prctl
         (257, 56): (_without(2, _WRITING),),  # openat
     }
-    rules = [Rule(numbers[column], (checks,)) for numbers, checks in checked.items()]
+    rules = [CheckedCall(numbers[column], (checks,)) for numbers, checks in checked.items()]
     if column == 0:
-        rules.append(Rule(2, ((_without(1, _WRITING),),)))  # open
+        rules.append(CheckedCall(2, ((_without(1, _WRITING),),)))  # open
     options = tuple(
         (Check(1, (level,)), Check(2, tuple(getattr(socket, name) for name in names)))
         for level, names in _OPTIONS.items()
     )
-    return [*rules, Rule((54, 208)[column], options)]  # setsockopt
+    return [*rules, CheckedCall((54, 208)[column], options)]  # setsockopt
 
 
 def numbers(column: int, *, has_network: bool) -> Iterable[int]:

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Sequence
 
 from onnxplain_server.adapters.workers.sandbox import calls
-from onnxplain_server.adapters.workers.sandbox.calls import Check, Rule
+from onnxplain_server.adapters.workers.sandbox.calls import Check, CheckedCall
 
 if sys.platform != "linux":
     raise ImportError("of Linux alone")
@@ -90,7 +90,7 @@ def _program(column: int, machine: int, *, has_network: bool) -> list[bytes]:
     return [*code, _instruction(_RETURN, _REFUSE)]
 
 
-def _ruled(rule: Rule) -> list[bytes]:
+def _ruled(rule: CheckedCall) -> list[bytes]:
     """Return the instructions that decide on one call by its arguments."""
     body = [step for checks in rule.alternatives for step in _alternative(checks)]
     body.append(_instruction(_RETURN, _REFUSE))
