@@ -20,7 +20,8 @@ PROLOGUE = f"""
 import sys
 sys.path[:0] = {[entry for entry in sys.path if entry]!r}
 import ctypes, mmap, os, resource, signal, socket, subprocess, threading
-from onnxplain_server.adapters.workers.sandbox import landlock, resource_limits, seccomp
+from onnxplain_server.adapters.workers.sandbox import capabilities, landlock, seccomp
+from onnxplain_server.adapters.workers.sandbox import resource_limits
 def what(function):
     try:
         return repr(function())
@@ -114,6 +115,7 @@ SYSTEM_CALL = """
 landlock.restrict = lambda: False
 libc = ctypes.CDLL(None, use_errno=True)
 def call(*arguments):
+    ctypes.set_errno(0)
     result = libc.syscall(*map(ctypes.c_long, arguments))
     return result, ctypes.get_errno()
 """
@@ -166,7 +168,7 @@ def test_computing_is_not(outcomes: Outcomes) -> None:
     }
 
 
-@pytest.mark.parametrize("gone", ["landlock", "seccomp"])
+@pytest.mark.parametrize("gone", ["landlock", "seccomp", "capabilities"])
 def test_what_the_kernel_lacks_is_told_and_the_rest_still_protects(
     outcomes: Outcomes, gone: str
 ) -> None:
@@ -175,11 +177,27 @@ def test_what_the_kernel_lacks_is_told_and_the_rest_still_protects(
     stored = {name: ATTEMPTS[name] for name in tried if ATTEMPTS[name][1] - {gone, *lacking}}
     missing, actual = outcomes(
         {name: code for name, (code, _) in stored.items()},
-        before=f"{gone}.restrict = lambda: False",
+        before=f"{gone}.{'drop' if gone == 'capabilities' else 'restrict'} = lambda: False",
     )
 
     assert set(missing) == {gone, *lacking}
     assert set(actual.values()) <= {"PermissionError", "MemoryError"}
+
+
+BROKEN = {
+    "landlock": "landlock._NETWORK[4] = 0",
+    "seccomp": "seccomp._program = lambda *_, **__: [seccomp._instruction(6, 0x7FFF0000)]",
+    "capabilities": "capabilities._header = lambda: bytes(8)",
+}
+"""What makes a protection hold nothing, though the kernel takes it."""
+
+
+@pytest.mark.parametrize("broken", BROKEN)
+def test_what_is_accepted_but_not_held_is_told(outcomes: Outcomes, broken: str) -> None:
+    lacking, _ = outcomes({})
+    missing, _ = outcomes({}, before=BROKEN[broken])
+
+    assert set(missing) == {broken, *lacking}
 
 
 def test_limits_are_on_top_of_what_is_mapped_already(outcomes: Outcomes) -> None:

@@ -19,7 +19,7 @@ _STATES_TEXT = {
     "(warm), or decoding (busy).",
 }
 
-PROTECTIONS = ("no_new_privs", "landlock", "seccomp")
+PROTECTIONS = ("no_new_privs", "landlock", "capabilities", "seccomp")
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ctypes
 import os
+import socket
 import struct
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -51,7 +52,7 @@ def restrict(exceptions: Exceptions = NO_EXCEPTIONS) -> bool:
     Returns
     -------
     bool
-        Whether the kernel has Landlock with TCP rules (Linux 6.7).
+        Whether it then refuses to write a file and to connect by TCP: Landlock since Linux 6.7.
     """
     libc = ctypes.CDLL(None, use_errno=True)
     version = libc.syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), _VERSION_FLAG)
@@ -65,9 +66,29 @@ def restrict(exceptions: Exceptions = NO_EXCEPTIONS) -> bool:
         _allow_reading(libc, ruleset, path)
     if version >= min(_NETWORK):
         _allow_ports(libc, ruleset, exceptions.ports)
-    error = libc.syscall(_RESTRICT_SELF, ruleset, 0)
+    libc.syscall(_RESTRICT_SELF, ruleset, 0)
     os.close(ruleset)
-    return bool(error == 0 and version >= min(_NETWORK))
+    return _is_refused(_write) and _is_refused(_connect)
+
+
+def _is_refused(attempt: Callable[[], None]) -> bool:
+    try:
+        attempt()
+    except PermissionError:
+        return True
+    except OSError:
+        return False
+    return False
+
+
+def _write() -> None:
+    os.close(os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC))
+
+
+def _connect() -> None:
+    """Connect to a port that nobody has."""
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as tried:
+        tried.connect(("127.0.0.1", 0))
 
 
 def _allow_reading(libc: ctypes.CDLL, ruleset: int, path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Confinement of a worker: rlimits, no_new_privs, Landlock and seccomp, before any client data."""
+"""Confinement, before any client data: rlimits, no_new_privs, Landlock, capabilities, seccomp."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from onnxplain_server.adapters.workers.sandbox import landlock, seccomp
+from onnxplain_server.adapters.workers.sandbox import capabilities, landlock, seccomp
 
 if sys.platform != "linux":
     raise ImportError("of Linux alone")
@@ -74,6 +74,7 @@ def confine(
     protections: dict[str, Callable[[], bool]] = {
         "no_new_privs": lambda: libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0,
         "landlock": partial(landlock.restrict, network) if network else landlock.restrict,
+        "capabilities": capabilities.drop,
         "seccomp": partial(seccomp.restrict, has_network=True) if network else seccomp.restrict,
     }
     return tuple(name for name, apply in protections.items() if not apply())
