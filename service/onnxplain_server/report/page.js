@@ -21,6 +21,11 @@ for (const figure of document.querySelectorAll("figure")) {
   });
 }
 
+// Browsers that give folded pictures no width draw them when they are unfolded.
+for (const folded of document.querySelectorAll("details")) {
+  folded.addEventListener("toggle", () => dispatchEvent(new Event("resize")));
+}
+
 // Paper cannot be unfolded.
 addEventListener("beforeprint", () => {
   for (const folded of document.querySelectorAll("details")) folded.open = true;

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -71,12 +70,11 @@ def _first(rows: list[Any]) -> list[str]:
 def _are(text: str, names: list[str], curves: dict[str, Any], outputs: list[str]) -> bool:
     """Tell whether a text lists features, each with what its curve does."""
     rest = text
-    for name, following in pairwise([*names, None]):
+    for name, following in zip(names, [*names[1:], ""], strict=True):
         if not rest.startswith(clean(name)):
             return False
-        part, _, rest = rest.partition(f", {clean(following)}") if following else (rest, "", "")
-        rest = clean(following) + rest if following else rest
-        way = part.removeprefix(clean(name))
+        end = rest.find(f", {clean(following)}") if following else len(rest)
+        way, rest = rest[len(clean(name)) : end], rest[end + 2 :]
         if way and not (way[:2] == " (" and way[-1] == ")" and name in curves):
             return False
         if way and not _goes(way[2:-1], curves[name], outputs):
@@ -111,7 +109,9 @@ def _goes(way: str, curve: Any, outputs: list[str]) -> bool:
 def _is_along(curve: Any, own: Array, told: Array) -> bool:
     """Tell whether a curve over numbers rises but for a small part of its way."""
     numbers = np.array(curve.grid[0].numbers)
-    places = np.flatnonzero(told & np.isfinite(numbers)) if numbers.size else []
+    if not numbers.size:
+        return False
+    places = np.flatnonzero(told & np.isfinite(numbers))
     if len(places) < 2:
         return False
     steps = own[places][np.argsort(numbers[places], kind="stable")]

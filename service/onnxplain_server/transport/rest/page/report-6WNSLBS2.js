@@ -48,7 +48,7 @@ figure { color-scheme: light; }
 body {
   margin: 0 auto;
   max-width: 84rem;
-  padding: 2.5rem 1.5rem;
+  padding: 1.75rem 1.5rem;
   background: var(--paper);
   color: var(--ink);
   font: 16px/1.5 system-ui, "Helvetica Neue", Helvetica, Arial, "Liberation Sans", sans-serif;
@@ -61,7 +61,8 @@ h2 { margin: 2.5rem 0 1rem; font-size: 1.35rem; line-height: 1.25; }
 h3 { margin: 1.25rem 0 0.5rem; font-size: 1rem; line-height: 1.3; }
 
 a { color: var(--accent); text-underline-offset: 0.2em; }
-.found { margin: 0 0 1rem; max-width: 60rem; font-size: 1.05rem; }
+.found { margin: 0 0 0.75rem; max-width: 60rem; font-size: 1.05rem; }
+ul.found { max-width: none; padding-left: 1.5rem; }
 .key-figures { grid-template-columns: repeat(auto-fill, minmax(13rem, 1fr)); gap: 0.75rem; margin-bottom: 1rem; }
 .key-figures div { padding: 0.6rem 0.9rem; border: 1px solid var(--line); border-radius: 10px; background: var(--card); }
 .key-figures dd { color: var(--quiet); font-size: 0.85rem; }
@@ -109,6 +110,8 @@ figcaption { padding: 0 1rem 0.75rem; max-width: 40rem; color: #5f6368; font-siz
 figure.drawn figcaption { position: absolute; width: 1px; height: 1px; padding: 0; overflow: hidden; clip-path: inset(50%); }
 
 details { margin-top: 1.25rem; }
+.vega-embed details { margin: 0; }
+.plot svg.marks { display: block; }
 summary { cursor: pointer; color: var(--accent); }
 .tables { margin-top: 0.75rem; columns: 2 35rem; column-gap: 1.25rem; }
 .broad { column-span: all; }
@@ -141,6 +144,9 @@ td.number { white-space: nowrap; }
 .limits { margin-top: 1.25rem; padding: 0.75rem 1.25rem; border-left: 4px solid var(--line); color: var(--quiet); font-size: 0.9rem; }
 .limits h3 { margin: 0 0 0.25rem; color: var(--ink); font-size: 0.9rem; }
 .limits ul, .remarks, .options { margin: 0; padding-left: 1.2rem; }
+.limits ul { columns: 2 30rem; column-gap: 2.5rem; }
+.figures .limits { margin-top: 0; }
+details > .figures { margin-top: 0.75rem; }
 
 #receipt { margin-top: 3rem; border-top: 1px solid var(--line); }
 
