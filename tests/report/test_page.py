@@ -259,6 +259,7 @@ def test_specifications_stand_in_the_page_without_any_angle_bracket(
     )
     assert len(data) == 3
     assert not re.search("[<>&\u2028]", "".join(data))
+    assert not re.search('": |, "', "".join(data)), "spaces that nobody reads"
 
 
 @pytest.mark.parametrize("text", ["alert(1)", '{"data": NaN}', "[]"])

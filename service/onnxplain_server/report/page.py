@@ -179,7 +179,7 @@ def _section(explanation: Explanation, title: str, findings: list[Finding]) -> S
 
 def _figure(plot: Plot) -> Figure:
     # Parsed and written again, so that only JSON gets through.
-    text = json.dumps(_specification(plot), ensure_ascii=False)
+    text = json.dumps(_specification(plot), ensure_ascii=False, separators=(",", ":"))
     data = Markup(text.translate(_IN_SCRIPT))  # noqa: S704 - escaped for where it stands
     return Figure(clean(plot.title), clean(plot.description), data)
 
