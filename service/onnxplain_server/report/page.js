@@ -21,10 +21,8 @@ for (const figure of document.querySelectorAll("figure")) {
   });
 }
 
-// Browsers that give folded pictures no width draw them when they are unfolded.
-for (const folded of document.querySelectorAll("details")) {
-  folded.addEventListener("toggle", () => dispatchEvent(new Event("resize")));
-}
+// Where folded pictures have no width, they are drawn when they are unfolded.
+addEventListener("toggle", () => dispatchEvent(new Event("resize")), true);
 
 // Paper cannot be unfolded.
 addEventListener("beforeprint", () => {
