@@ -94,9 +94,10 @@ def test_names_below_cells_that_get_narrower_do_not_overlap(
     """Of a matrix whose names stand upright below its cells on a wide screen."""
     program("chromium")
     files = [GALLERY / f"pima.{ending}" for ending in ("onnx", "csv.gz")]
-    answer = client.explain(*files, onnxplain.Interactions())
+    answer = client.explain(files[0], files[1], onnxplain.Interactions())
+    matrix = next(plot for plot in answer.message.explanations[0].plots if plot.name == "matrix")
     report = tmp_path / "report.html"
-    report.write_text(page.of_plot(answer.plot("matrix")))
+    report.write_text(page.of_plot(matrix))
 
     assert in_browser.problems(report, tmp_path / "checked.html", WIDTHS[1]) == (1, [])
 
