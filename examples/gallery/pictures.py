@@ -47,12 +47,14 @@ _SCREEN, _LONG_SCREEN = 1_000, 3_600
 _COLUMNS = 80
 """Of a terminal."""
 
-_SENTENCES = 2
+_SENTENCES = 3
 _HEAD = """# Gallery
 
 Ten models of published tables, each explained by one command on rows that it has not seen.
 Sentences and pictures are those of the answer; [where the tables are
-from](../examples/gallery/README.md). This page is written by `make gallery`.
+from](../examples/gallery/README.md), and [what a reader says of each
+picture](../examples/gallery/README.md#what-a-reader-says-of-the-first-screens). This page is
+written by `make gallery`.
 """
 
 

@@ -92,7 +92,6 @@ function ofFigure(figure, add) {
 
 // Numbers of tables, which must be in sight without scrolling.
 function ofTables(add) {
-  for (const folded of document.querySelectorAll("details")) folded.open = true;
   for (const table of document.querySelectorAll(".table")) {
     const frame = table.getBoundingClientRect();
     const numbers = [...table.querySelectorAll("td.number")];
@@ -107,6 +106,7 @@ const wait = setInterval(() => {
   const figures = [...document.querySelectorAll("figure")];
   if (!figures.every((figure) => figure.classList.contains("drawn"))) return;
   clearInterval(wait);
+  for (const folded of document.querySelectorAll("details")) folded.open = true;
   const problems = [];
   for (const figure of figures) ofFigure(figure, (text) => problems.push(`${figure.id}: ${text}`));
   if (document.documentElement.scrollWidth > window.innerWidth) {

@@ -22,6 +22,7 @@ LONG = {
     "petal_width": "Width_Of_Petals_MEASURED_WHERE_WIDEST_XY",
 }
 WIDTHS = (1280, 400)
+GALLERY = Path(__file__).parents[2] / "examples" / "gallery"
 IRIS = TASKS["three classes"]
 TASKS_AND_LONG = TASKS | {
     "long names": replace(
@@ -80,11 +81,25 @@ def test_the_check_finds_labels_that_overlap(
     program("chromium")
     broken = tmp_path / "broken.html"
     html = rendered("three classes").read_text()
-    broken.write_text(re.sub(r'"height": \{"step": \d+', '"height": {"step": 1', html))
+    broken.write_text(re.sub(r'"height":\{"step":\d+', '"height":{"step":1', html))
 
     _, problems = in_browser.problems(broken, tmp_path / "checked.html", WIDTHS[0])
 
     assert any("petal_length overlaps" in problem for problem in problems)
+
+
+def test_names_below_cells_that_get_narrower_do_not_overlap(
+    program: Callable[[str], str], client: onnxplain.Client, tmp_path: Path
+) -> None:
+    """Of a matrix whose names stand upright below its cells on a wide screen."""
+    program("chromium")
+    files = [GALLERY / f"pima.{ending}" for ending in ("onnx", "csv.gz")]
+    answer = client.explain(files[0], files[1], onnxplain.Interactions())
+    matrix = next(plot for plot in answer.message.explanations[0].plots if plot.name == "matrix")
+    report = tmp_path / "report.html"
+    report.write_text(page.of_plot(matrix))
+
+    assert in_browser.problems(report, tmp_path / "checked.html", WIDTHS[1]) == (1, [])
 
 
 @pytest.mark.parametrize("name", TASKS)

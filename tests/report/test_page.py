@@ -147,9 +147,34 @@ def test_tables_are_folded_beside_pictures_and_open_alone(answer: pb.ExplainResp
         found = Elements(page.of_response(answer)).found
         return ["open" in attributes for tag, attributes in found if tag == "details"]
 
-    assert folds() == [False, False]
+    assert folds() == [False, False, False]  # the last is the receipt
     del answer.explanations[0].plots[:]
-    assert folds() == [False, True]
+    assert folds() == [False, True, False]
+
+
+def test_further_pictures_of_a_section_among_others_are_folded(answer: pb.ExplainResponse) -> None:
+    def parts() -> list[int]:
+        html = page.of_response(answer)
+        section = next(part for part in html.split("<section")[1:] if "Picture 4" in part)
+        return [part.count("<figure") for part in section.partition("more pictures</summary>")[::2]]
+
+    answer.explanations[1].ClearField("plots")
+    for number in range(5):
+        answer.explanations[1].plots.add(title=f"Picture {number}", vega_lite="{}")
+    assert parts() == [3, 2]
+    del answer.explanations[0]
+    assert parts() == [5, 0]
+
+
+def test_a_table_whose_numbers_are_key_figures_is_folded(every_answer: pb.ExplainResponse) -> None:
+    def before_the_last_table() -> str:
+        html = page.of_response(every_answer)
+        return html[: html.rindex("<summary>Numbers")]
+
+    every_answer.explanations.append(all_rows("ABSOLUTE_ERROR", 1.5, 3))
+    assert before_the_last_table().endswith("<details>\n")
+    del every_answer.explanations[:-1]
+    assert before_the_last_table().endswith("<details open>\n")
 
 
 def test_the_receipt_has_the_options_of_each_method(every_answer: pb.ExplainResponse) -> None:
@@ -234,6 +259,7 @@ def test_specifications_stand_in_the_page_without_any_angle_bracket(
     )
     assert len(data) == 3
     assert not re.search("[<>&\u2028]", "".join(data))
+    assert not re.search('": |, "', "".join(data)), "spaces that nobody reads"
 
 
 @pytest.mark.parametrize("text", ["alert(1)", '{"data": NaN}', "[]"])

@@ -319,15 +319,14 @@ def test_a_loss_on_fewer_rows_than_the_one_beside_it_says_so() -> None:
 
 
 def test_tables_and_pages_list_the_sentences() -> None:
-    answer = answer_of("permutation-importance")
-    del answer.warnings[:]
+    answer = answer_of("overview")
     first, *others = summary.of_answer(with_output_names(answer))
 
     html, text = page.of_response(answer), of_response(answer, to_terminal=False)
 
-    assert '<p class="found">' in html
-    found = html[html.index('<ul class="found">') : html.index("<main>")]
-    assert found[: found.index("</ul>")].count("<li>") == len(others) > 0
+    header = html[html.index("<header") : html.index("</header>")]
+    assert header.count('<p class="found">') == 2
+    assert header.count("<li>") == len(others) - 1 > 0
     assert text.startswith(first[:40])
     assert f"• {others[0][:40]}" in text
 
@@ -360,6 +359,41 @@ def test_the_curve_told_of_is_that_of_the_feature_called_most_important() -> Non
 
     assert last(shuffled(("a", 2.0, 0.1), ("tail", 1.0, 0.1)), curves).startswith("Along a the")
     assert last(curves).startswith("Along tail, whose curve has the widest range, the")
+
+
+@pytest.mark.parametrize(
+    ("values", "way"),
+    [
+        ([0.0, 1.0, 5.0], "rises"),
+        ([5.0, 1.0, 0.0], "falls"),
+        ([1.0, 5.0, 0.0], "highest at 1, lowest at 2"),
+    ],
+)
+def test_the_second_sentence_names_the_leading_features_and_how_predictions_go(
+    values: list[float], way: str
+) -> None:
+    texts = {"strings": ["red", "blue"]}
+    curves = pb.Explanation(
+        partial_dependence={
+            "output_names": ["y"],
+            "curves": [
+                {"features": ["a"], "grid": [{"numbers": [0, 1, 2]}], "values": values},
+                {"features": ["b"], "grid": [texts], "values": [0.5, 0.25]},
+            ],
+        },
+        rows={"used_row_count": 9},
+    )
+    importances = shuffled(("b", 1.0, 0.1), ("a", 2.0, 0.1), ("c", 0.5, 0.1), ("d", 0.4, 0.0))
+    noise = shuffled(("a", 2.0, 0.1), ("b", 0.1, 0.1))
+
+    def second(*explanations: pb.Explanation) -> str:
+        model = {"output_names": ["y"]}
+        return summary.of_answer(pb.ExplainResponse(explanations=explanations, model=model))[1]
+
+    head = "Leading features by shuffling, and the average prediction of y along each: "
+    assert second(importances, curves) == f"{head}a ({way}), b (highest at red, lowest at blue), c."
+    assert second(noise, curves) == f"{head}a ({way})."
+    assert not second(curves).startswith("Leading")
 
 
 @pytest.mark.parametrize(

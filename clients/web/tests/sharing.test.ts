@@ -6,6 +6,7 @@ import { plotsOf } from "../src/charts/plots";
 import type { Answer } from "../src/common/runs";
 import { picked } from "../src/explore/links";
 import { type Asked, programOf } from "../src/explore/programs";
+import { cardOf } from "../src/share/card";
 import { type Contents, contentsOf, slim, withPictures } from "../src/share/contents";
 import { LARGEST, reportOf, roomOf } from "../src/share/report";
 
@@ -14,6 +15,7 @@ const HOSTILE = `</title></script><script>x</script><img src=x onerror="y">'`;
 const CONTENTS: Contents = {
   title: HOSTILE,
   notes: HOSTILE,
+  summary: [HOSTILE, HOSTILE],
   warnings: [HOSTILE],
   receipt: [HOSTILE],
   sections: [
@@ -45,6 +47,27 @@ test("a report has nothing of what is in names but their text", () => {
   assert.match(report, /&lt;script&gt;x/);
 });
 
+const TOLD = ["m.onnx predicts y.", "a_b moves it most."];
+
+function told(...summaries: readonly (readonly string[])[]): Answer[] {
+  const found = (summary: readonly string[]) => ({ all: [], warnings: [], message: { summary } });
+  return summaries.map((summary) => ({ methods: [], found: found(summary) })) as never;
+}
+
+test("the sentences of the answers stand first in a report and in a card, each once", () => {
+  const answers = told(TOLD, [TOLD[0] ?? "", "a_b does most harm."]);
+  const report = reportOf(contentsOf("m", "my notes", answers));
+  const header = report.slice(report.indexOf("<header>"), report.indexOf("</header>"));
+  assert.match(header, /<p class="found"><bdi>m.onnx predicts y\.</);
+  assert.deepEqual(
+    [...header.matchAll(/<li><bdi>([^<]*)</g)].map(([, sentence]) => sentence),
+    ["a_b moves it most.", "a_b does most harm."],
+  );
+  const card = cardOf("m", "", answers);
+  assert.match(card, /^## m\.?\n\n- m\.onnx predicts y\.\n- a\\_b moves it most\.\n- a\\_b does/);
+  assert.doesNotMatch(reportOf(contentsOf("m", "", told([]))), /<p class="found">/);
+});
+
 test("a report loads nothing, and tells what it leaves out", () => {
   const report = reportOf(CONTENTS);
   assert.match(report, /default-src 'none'/);
@@ -69,7 +92,8 @@ test("charts that find no room are left out and told, of all methods in turn", a
   });
   const many = Array.from({ length: 60 }, (_, index) => chart(index));
   const explanation = (plots: object[]) => ({ method: "firm", message: { plots, result: {} } });
-  const found = { all: [explanation(many), explanation([chart(0)])], warnings: [] };
+  const all = [explanation(many), explanation([chart(0)])];
+  const found = { all, warnings: [], message: { summary: [] } };
   const answers = [{ methods: [], found }] as unknown as Answer[];
   const text = contentsOf("title", "é".repeat(100_000), answers);
   const draw = async () => `<svg><text>${"é".repeat(20_000)}</text></svg>`;

@@ -97,6 +97,16 @@ globalThis.onnxplainDrawing = (() => {
     return { ...part, layer: kept.map(withoutNumbers) };
   }
 
+  // Names that are wider than their cell would overlap.
+  function slanted(part, step) {
+    const made = mapped(part, (inner) => slanted(inner, step));
+    const x = made.encoding && made.encoding.x;
+    if (!x || !Array.isArray(x.sort) || !x.axis || x.axis.labelAngle !== 0) return made;
+    ink.font = "11px Arial, sans-serif";
+    if (!x.sort.some((name) => ink.measureText(name).width > step)) return made;
+    return { ...made, encoding: { ...made.encoding, x: { ...x, axis: { ...x.axis, labelAngle: -45 } } } };
+  }
+
   // Draw narrower by what is too much.
   function narrowed(part, excess, least) {
     let made = mapped(part, (inner) => narrowed(inner, excess, least));
@@ -104,7 +114,8 @@ globalThis.onnxplainDrawing = (() => {
       made.width = Math.max(Math.min(made.width, least), made.width - excess);
     } else if (made.width && made.width.step) {
       const step = Math.floor(made.width.step - excess / (columnsOf(made) || 1));
-      made = withoutNumbers({ ...made, width: { step: Math.max(Math.min(made.width.step, NARROWEST_CELL), step) } });
+      const width = { step: Math.max(Math.min(made.width.step, NARROWEST_CELL), step) };
+      made = withoutNumbers(slanted({ ...made, width }, width.step));
     }
     return made;
   }

@@ -31,6 +31,10 @@ from onnxplain_server.wire import canonical
 _IN_SCRIPT = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
 
 
+_IN_SIGHT = 3
+"""Figures of a section among others; further ones are folded."""
+
+
 @dataclass(frozen=True, slots=True)
 class Figure:
     """A plot of the page; `data` is JSON that is safe inside <script>."""
@@ -50,6 +54,13 @@ class Section:
     rows: str = ""
     limits: tuple[str, ...] = ()
     findings: list[Finding] = field(default_factory=list)
+    has_key_figures: bool = False
+
+    @property
+    def shown_count(self) -> int:
+        """Figures in sight where there are other sections; one alone is not worth folding."""
+        count = len(self.figures)
+        return count if count <= _IN_SIGHT + 1 else _IN_SIGHT
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +161,7 @@ def _losses(parts: list[tuple[Explanation, str, list[Finding]]]) -> Iterator[Sec
             rows="; ".join(dict.fromkeys(section.rows for section in made)),
             figures=[_figure(plot) for explanation in several for plot in explanation.plots],
             findings=[finding for section in made for finding in section.findings],
+            has_key_figures=True,
         )
 
 
@@ -167,7 +179,7 @@ def _section(explanation: Explanation, title: str, findings: list[Finding]) -> S
 
 def _figure(plot: Plot) -> Figure:
     # Parsed and written again, so that only JSON gets through.
-    text = json.dumps(_specification(plot), ensure_ascii=False)
+    text = json.dumps(_specification(plot), ensure_ascii=False, separators=(",", ":"))
     data = Markup(text.translate(_IN_SCRIPT))  # noqa: S704 - escaped for where it stands
     return Figure(clean(plot.title), clean(plot.description), data)
 

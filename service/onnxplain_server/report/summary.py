@@ -15,7 +15,7 @@ from onnxplain_server.plots.elements.labels import clean, enumerate_words
 from onnxplain_server.report import facts, key_figures
 from onnxplain_server.report.output_names import target_of
 from onnxplain_server.report.registry import of_method
-from onnxplain_server.report.sentences import effects, losses, vectors
+from onnxplain_server.report.sentences import effects, leading, losses, vectors
 from onnxplain_server.report.sentences.words import output_names, outputs_in_words
 
 _LOSSES = frozenset({"permutation_importance", "average_loss"})
@@ -53,7 +53,7 @@ def of_answer(answer: ExplainResponse) -> list[str]:
     codes = {caution.code for caution in facts.warnings(answer)}
     if stops := sorted(codes & _EVERYTHING):
         return [f"Nothing is summed up, because of {_warnings(stops)}."]
-    sentences = list(_about(answer))
+    sentences = [*_about(answer), *_leading(answer, codes)]
     for explanation in answer.explanations:
         method = explanation.WhichOneof("result") or ""
         stops = sorted(code for code in codes if method in _FORBIDDEN.get(code, ()))
@@ -71,6 +71,21 @@ def of_answer(answer: ExplainResponse) -> list[str]:
     return list(dict.fromkeys(sentences))
 
 
+def _leading(answer: ExplainResponse, codes: set[str]) -> Iterator[str]:
+    """Name the features that lead, where there are curves over them."""
+    curves = _told(answer, "partial_dependence", codes)
+    by_measures = (
+        ("permutation_importance", leading.by_shuffling, "shuffling"),
+        ("interactions", leading.by_size, "size of effect"),
+    )
+    for method, ranked, measure in by_measures:
+        found = _told(answer, method, codes)
+        if curves and found and (features := ranked(found[0])):
+            sentence = leading.of_features(features, measure, curves[0])
+            yield from [sentence] if sentence else []
+            return
+
+
 def _most_important(answer: ExplainResponse, codes: set[str]) -> str:
     """Return the feature that a sentence of this summary calls most important; or else empty."""
     of_methods = {
@@ -78,11 +93,17 @@ def _most_important(answer: ExplainResponse, codes: set[str]) -> str:
         "interactions": effects.moving_most,
     }
     for method, most in of_methods.items():
-        is_told = not any(method in _FORBIDDEN.get(code, ()) for code in codes)
-        found = [e for e in answer.explanations if is_told and e.WhichOneof("result") == method]
+        found = _told(answer, method, codes)
         if found and (name := most(found[0])):
             return name
     return ""
+
+
+def _told(answer: ExplainResponse, method: str, codes: set[str]) -> list[Explanation]:
+    """Return the explanations by a method about which no warning forbids to say anything."""
+    if any(method in _FORBIDDEN.get(code, ()) for code in codes):
+        return []
+    return [e for e in answer.explanations if e.WhichOneof("result") == method]
 
 
 def _is_linear(answer: ExplainResponse) -> bool:

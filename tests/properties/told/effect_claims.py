@@ -88,14 +88,14 @@ def curve(found: Match, explanation: Explanation) -> bool:
                 [at for at in range(len(own)) if abs(own[at] - v) <= unit] for v in (low, high)
             ]
             if low < high and all(
-                any(_is_point(curve, at, found[n]) for at in near)
+                any(is_point(curve, at, found[n]) for at in near)
                 for near, n in zip(places, ("there", "then"), strict=True)
             ):
                 return True
     return False
 
 
-def _is_point(curve: Any, at: int, text: str) -> bool:
+def is_point(curve: Any, at: int, text: str) -> bool:
     """Tell whether a text names a point of a grid."""
     parts = []
     for column in curve.grid:

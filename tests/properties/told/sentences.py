@@ -16,7 +16,7 @@ from onnxplain_server.cli.output import overview, tables
 from onnxplain_server.plots.elements.labels import clean
 from onnxplain_server.report import facts, page, summary
 from onnxplain_server.report.output_names import target_of, with_output_names
-from told import effect_claims, loss_claims, swarm_claims
+from told import effect_claims, leading_claims, loss_claims, swarm_claims
 from told.plot_claims import faults_of_plot
 from told.written import NUMBER, Match, all_outputs, are_outputs
 
@@ -119,6 +119,8 @@ def is_true(sentence: str, answer: ExplainResponse) -> bool:
         return {*codes} <= {caution.code for caution in facts.warnings(answer)}
     if sentence.startswith("Correlated features: "):
         return sentence in [caution.message for caution in facts.warnings(answer)]
+    if found := re.fullmatch(leading_claims.PATTERN, sentence):
+        return leading_claims.lead(found, answer)
     read = [(re.fullmatch(one.pattern, sentence), one.holds) for one in _TEMPLATES]
     return any(
         holds(found, explanation)

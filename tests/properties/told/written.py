@@ -56,8 +56,10 @@ def is_written(text: str, value: float, others: Array | Sequence[float] = ()) ->
     if text == "almost 0":
         return bool(abs(value) < 1e-4 * np.abs(np.asarray(others)).max(initial=0))
     own = number(text)
+    if value == 0:
+        return own == 0
     largest = max([abs(value), *np.abs(np.asarray(others, dtype=float)).ravel()])
-    digits = 10.0 ** (math.floor(math.log10(abs(value) or 1)) - 2)
+    digits = 10.0 ** (math.floor(math.log10(abs(value))) - 2)
     unit = digits if abs(value) < 1e3 or largest >= 1e9 else 1.0
     return bool(abs(own - value) <= 0.501 * unit + 1e-9 * abs(value))
 

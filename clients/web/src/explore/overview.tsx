@@ -3,6 +3,7 @@
 import type { Explanation } from "onnxplain/rest";
 import { answers, overviewOf, run } from "../common/runs";
 import { hrefOf } from "../common/store";
+import { Summary } from "../common/summary";
 import { Warnings } from "../common/warnings";
 import { Finding } from "./finding";
 import { about } from "./methods";
@@ -18,6 +19,7 @@ export function Overview() {
   return (
     <>
       <h1>Overview</h1>
+      {found && <Summary sentences={found.message.summary} />}
       {found && <Warnings warnings={found.warnings} />}
       {parts.map((explanation, index) => (
         <Part key={index} explanation={explanation} isFinal={found !== undefined} />

@@ -5,13 +5,16 @@ import { clipped } from "../common/name";
 import type { Answer } from "../common/runs";
 import { about } from "../explore/methods";
 import { tablesOf } from "../explore/tables";
+import { summaryOf } from "./contents";
 
 const ROWS = 10;
 
-/** Write the section: strongest findings of each method, warnings and limits. */
+/** Write the section: sentences, strongest findings of each method, warnings and limits. */
 export function cardOf(title: string, notes: string, answers: readonly Answer[]): string {
   const parts = [`## ${text(title)}`];
   if (notes !== "") parts.push(notes.split("\n").map(text).join("\n"));
+  const summary = summaryOf(answers);
+  if (summary.length > 0) parts.push(summary.map((sentence) => `- ${text(sentence)}`).join("\n"));
   for (const { found } of answers) {
     for (const explanation of found.all) {
       const method = about(explanation.method);

@@ -28,6 +28,9 @@ export interface Section {
 export interface Contents {
   readonly title: string;
   readonly notes: string;
+
+  /** The sentences of all answers. */
+  readonly summary: readonly string[];
   readonly warnings: readonly string[];
   readonly sections: readonly Section[];
   readonly receipt: readonly string[];
@@ -51,7 +54,19 @@ export function contentsOf(title: string, notes: string, answers: readonly Answe
     };
   });
   const warnings = answers.flatMap(({ found }) => found.warnings.map(({ message }) => message));
-  return { title, notes, sections, warnings: [...new Set(warnings)], receipt: receiptOf(answers) };
+  return {
+    title,
+    notes,
+    summary: summaryOf(answers),
+    sections,
+    warnings: [...new Set(warnings)],
+    receipt: receiptOf(answers),
+  };
+}
+
+/** The sentences of all answers, each once. */
+export function summaryOf(answers: readonly Answer[]): string[] {
+  return [...new Set(answers.flatMap(({ found }) => found.message.summary))];
 }
 
 /** Draw as many charts as find room, of all sections in turn. */

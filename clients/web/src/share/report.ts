@@ -20,7 +20,8 @@ export function roomOf(contents: Contents): number {
 }
 
 /** Write the file. */
-export function reportOf({ title, notes, warnings, sections, receipt }: Contents): string {
+export function reportOf(contents: Contents): string {
+  const { title, notes, summary, warnings, sections, receipt } = contents;
   return `<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -37,7 +38,7 @@ ${look}${style}
 </style>
 </head>
 <body>
-<header><h1>${escaped(title)}</h1></header>
+<header><h1>${escaped(title)}</h1>${found(summary)}</header>
 <main>
 ${notes === "" ? "" : `<section><h2>Notes</h2><p class="notes">${escaped(notes)}</p></section>`}
 ${warnings.length === 0 ? "" : `<aside aria-label="Warnings"><h2>Before you trust the numbers</h2>${list(warnings)}</aside>`}
@@ -48,6 +49,13 @@ ${sections.map(sectionOf).join("\n")}
 </body>
 </html>
 `;
+}
+
+/** The summary: a sentence that leads, and the others below. */
+function found([lead, ...others]: readonly string[]): string {
+  if (lead === undefined) return "";
+  const first = `<p class="found"><bdi>${escaped(lead)}</bdi></p>`;
+  return others.length === 0 ? first : `${first}<div class="found">${list(others)}</div>`;
 }
 
 function sectionOf(section: Section): string {

@@ -6,6 +6,7 @@ import { Problem } from "../common/problem";
 import { answers } from "../common/runs";
 import { save } from "../common/saving";
 import { question } from "../common/store";
+import { Summary } from "../common/summary";
 import { Warnings } from "../common/warnings";
 import { Finding } from "../explore/finding";
 import { about } from "../explore/methods";
@@ -40,6 +41,7 @@ export function Share() {
       {all.length === 0 && <p>Nothing is computed yet in this page.</p>}
       {all.map(({ found, methods }) => (
         <article key={JSON.stringify(methods)}>
+          <Summary sentences={found.message.summary} />
           <Warnings warnings={found.warnings} />
           {found.all.map((explanation) => {
             const method = about(explanation.method);

@@ -18,6 +18,14 @@ test("Miami in three clicks, then to a pair, a row and a report", async () => {
   assert.equal(await page.getByText("By address").count(), 0, "an address that no server reads");
   await picture(page, "start");
   await explain(page);
+  const summary = page.getByRole("note", { name: "Summary" });
+  await summary.getByText(/^miami\.onnx predicts .+; it is explained on/).waitFor();
+  assert.ok((await summary.getByRole("listitem").count()) > 2, "sentences on what was found");
+  const [told, drawn] = [summary, page.locator("figure").first()];
+  const heights = await Promise.all(
+    [told, drawn].map(async (each) => (await each.boundingBox())?.y),
+  );
+  assert.ok((heights[0] ?? Infinity) < (heights[1] ?? 0), "the sentences stand before the charts");
   await accessible(page);
   await picture(page, "overview");
 

@@ -87,6 +87,7 @@ test("no picture of a report is cut by the end of a sheet, whatever its height",
   const report = reportOf({
     title: "Tall",
     notes: "",
+    summary: [],
     warnings: [],
     receipt: [],
     sections: [section],

@@ -20,10 +20,15 @@ def directions(result: Result) -> dict[str, Vector]:
     for curve in result.curves:
         if len(curve.features) > 1 or curve.group or curve.grid[0].dtype.kind not in "fiu":
             continue
-        told = np.isfinite(curve.grid[0]) & supported(curve.row_weights)
-        order = np.argsort(curve.grid[0][told], kind="stable")
-        found[curve.features[0]] = _along(curve.values[told][order])
+        found[curve.features[0]] = direction_of(curve.grid[0], curve.values, curve.row_weights)
     return found
+
+
+def direction_of(grid: Vector, values: Matrix, row_weights: Vector | None) -> Vector:
+    """Return the direction of each column of a curve over numbers, (n_points, n_outputs)."""
+    told = np.isfinite(grid) & supported(row_weights)
+    order = np.argsort(grid[told], kind="stable")
+    return _along(values[told][order])
 
 
 def _along(values: Matrix) -> Vector:

@@ -1,4 +1,4 @@
-import{D as g,K as s,L as c,u as f,v as d}from"./chunk-UVUCKW2H.js";import"./chunk-COGIFV5U.js";var h=`:root {
+import{D as g,K as m,L as p,u as f,v as c}from"./chunk-54G5XGHY.js";import"./chunk-COGIFV5U.js";var u=`:root {
   color-scheme: light dark;
   --paper: #f6f7f9;
   --card: #ffffff;
@@ -43,12 +43,12 @@ figure { color-scheme: light; }
   /* A chart that is taller than a sheet would be cut. */
   .plot img, .plot svg.marks { max-width: 100%; max-height: 85vh; height: auto; }
 }
-`;var u=`* { box-sizing: border-box; }
+`;var h=`* { box-sizing: border-box; }
 
 body {
   margin: 0 auto;
   max-width: 84rem;
-  padding: 2.5rem 1.5rem;
+  padding: 1.75rem 1.5rem;
   background: var(--paper);
   color: var(--ink);
   font: 16px/1.5 system-ui, "Helvetica Neue", Helvetica, Arial, "Liberation Sans", sans-serif;
@@ -61,8 +61,9 @@ h2 { margin: 2.5rem 0 1rem; font-size: 1.35rem; line-height: 1.25; }
 h3 { margin: 1.25rem 0 0.5rem; font-size: 1rem; line-height: 1.3; }
 
 a { color: var(--accent); text-underline-offset: 0.2em; }
-.found { margin: 0 0 1rem; max-width: 60rem; font-size: 1.05rem; }
-.key-figures { grid-template-columns: repeat(auto-fill, minmax(13rem, 1fr)); gap: 0.75rem; }
+.found { margin: 0 0 0.75rem; max-width: 60rem; font-size: 1.05rem; }
+ul.found { max-width: none; padding-left: 1.5rem; }
+.key-figures { grid-template-columns: repeat(auto-fill, minmax(13rem, 1fr)); gap: 0.75rem; margin-bottom: 1rem; }
 .key-figures div { padding: 0.6rem 0.9rem; border: 1px solid var(--line); border-radius: 10px; background: var(--card); }
 .key-figures dd { color: var(--quiet); font-size: 0.85rem; }
 .key-figures b { color: var(--ink); font-size: 1.3rem; font-weight: 600; }
@@ -109,6 +110,8 @@ figcaption { padding: 0 1rem 0.75rem; max-width: 40rem; color: #5f6368; font-siz
 figure.drawn figcaption { position: absolute; width: 1px; height: 1px; padding: 0; overflow: hidden; clip-path: inset(50%); }
 
 details { margin-top: 1.25rem; }
+.vega-embed details { margin: 0; }
+.plot svg.marks { display: block; }
 summary { cursor: pointer; color: var(--accent); }
 .tables { margin-top: 0.75rem; columns: 2 35rem; column-gap: 1.25rem; }
 .broad { column-span: all; }
@@ -141,6 +144,9 @@ td.number { white-space: nowrap; }
 .limits { margin-top: 1.25rem; padding: 0.75rem 1.25rem; border-left: 4px solid var(--line); color: var(--quiet); font-size: 0.9rem; }
 .limits h3 { margin: 0 0 0.25rem; color: var(--ink); font-size: 0.9rem; }
 .limits ul, .remarks, .options { margin: 0; padding-left: 1.2rem; }
+.limits ul { columns: 2 30rem; column-gap: 2.5rem; }
+.figures .limits { margin-top: 0; }
+details > .figures { margin-top: 0.75rem; }
 
 #receipt { margin-top: 3rem; border-top: 1px solid var(--line); }
 
@@ -158,7 +164,7 @@ footer { margin-top: 3rem; color: var(--quiet); font-size: 0.85rem; }
   a { color: inherit; text-decoration: none; }
   .vega-embed details, .vega-bindings, .hint { display: none; }
 }
-`;var y="default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'",k=2e6;function R(e){return k-new TextEncoder().encode($(e)).length}function $({title:e,notes:t,warnings:a,sections:i,receipt:o}){return`<!DOCTYPE html>
+`;var y="default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'",$=2e6;function W(e){return $-new TextEncoder().encode(k(e)).length}function k(e){let{title:t,notes:i,summary:a,warnings:n,sections:o,receipt:s}=e;return`<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -166,34 +172,34 @@ footer { margin-top: 3rem; color: var(--quiet); font-size: 0.85rem; }
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta name="generator" content="onnxplain">
-<title>${r(e)}</title>
+<title>${r(t)}</title>
 <style>
-${h}${u}
+${u}${h}
 .plot img { max-width: 100%; height: auto; }
 .notes { white-space: pre-wrap; }
 </style>
 </head>
 <body>
-<header><h1>${r(e)}</h1></header>
+<header><h1>${r(t)}</h1>${z(a)}</header>
 <main>
-${t===""?"":`<section><h2>Notes</h2><p class="notes">${r(t)}</p></section>`}
-${a.length===0?"":`<aside aria-label="Warnings"><h2>Before you trust the numbers</h2>${p(a)}</aside>`}
-${i.map(z).join(`
+${i===""?"":`<section><h2>Notes</h2><p class="notes">${r(i)}</p></section>`}
+${n.length===0?"":`<aside aria-label="Warnings"><h2>Before you trust the numbers</h2>${d(n)}</aside>`}
+${o.map(q).join(`
 `)}
-<section id="receipt"><h2>How these numbers were made</h2>${p(o)}</section>
+<section id="receipt"><h2>How these numbers were made</h2>${d(s)}</section>
 </main>
 <footer>Made by onnxplain. This page is complete in itself and loads nothing.</footer>
 </body>
 </html>
-`}function z(e){let{title:t,question:a,pictures:i,leftOut:o,tables:n,limits:m}=e,l=o>0?`<p class="note">${o} more charts are left out.</p>`:"";return`<section>
+`}function z([e,...t]){if(e===void 0)return"";let i=`<p class="found"><bdi>${r(e)}</bdi></p>`;return t.length===0?i:`${i}<div class="found">${d(t)}</div>`}function q(e){let{title:t,question:i,pictures:a,leftOut:n,tables:o,limits:s}=e,l=n>0?`<p class="note">${n} more charts are left out.</p>`:"";return`<section>
 <h2>${r(t)}</h2>
-<p class="question">${r(a)}</p>
-<div class="figures">${i.map(q).join("")}</div>
+<p class="question">${r(i)}</p>
+<div class="figures">${a.map(S).join("")}</div>
 ${l}
-<div class="tables">${n.map(S).join("")}</div>
-<div class="limits"><h3>When not to rely on it</h3>${p(m)}</div>
-</section>`}function q({description:e,svg:t}){let a=new TextEncoder().encode(t),i="";for(let n of a)i+=String.fromCharCode(n);return`<figure><div class="plot"><img src="${`data:image/svg+xml;base64,${btoa(i)}`}" alt="${r(e)}"></div></figure>`}function S({title:e,note:t="",columns:a,rows:i}){let o=a.map((l,b)=>`<th scope="col"${i.some(v=>typeof v[b]=="number")?' class="number"':""}>${r(d(l,c))}</th>`).join(""),n=i.slice(0,s).map(l=>`<tr>${l.map(C).join("")}</tr>`).join(`
-`),m=i.length>s?`<p class="note">${i.length-s} more rows are left out.</p>`:"";return`<div class="table"><table><caption><b>${r(e)}</b> <span class="note">${r(t)}</span></caption>
-<thead><tr>${o}</tr></thead><tbody>${n}</tbody></table>${m}</div>`}function C(e){return typeof e=="string"?`<td><bdi>${r(d(e,c))}</bdi></td>`:`<td class="number">${g(e)}</td>`}function p(e){return`<ul>${e.map(t=>`<li><bdi>${r(t)}</bdi></li>`).join("")}</ul>`}var O={"&":"&amp;","<":"&lt;",">":"&gt;",'"':"&quot;","'":"&#39;"};function r(e){return e.split(`
-`).map(t=>f(t).replace(/[&<>"']/g,a=>O[a]??"")).join(`
-`)}export{k as LARGEST,$ as reportOf,R as roomOf};
+<div class="tables">${o.map(C).join("")}</div>
+<div class="limits"><h3>When not to rely on it</h3>${d(s)}</div>
+</section>`}function S({description:e,svg:t}){let i=new TextEncoder().encode(t),a="";for(let o of i)a+=String.fromCharCode(o);return`<figure><div class="plot"><img src="${`data:image/svg+xml;base64,${btoa(a)}`}" alt="${r(e)}"></div></figure>`}function C({title:e,note:t="",columns:i,rows:a}){let n=i.map((l,b)=>`<th scope="col"${a.some(v=>typeof v[b]=="number")?' class="number"':""}>${r(c(l,p))}</th>`).join(""),o=a.slice(0,m).map(l=>`<tr>${l.map(O).join("")}</tr>`).join(`
+`),s=a.length>m?`<p class="note">${a.length-m} more rows are left out.</p>`:"";return`<div class="table"><table><caption><b>${r(e)}</b> <span class="note">${r(t)}</span></caption>
+<thead><tr>${n}</tr></thead><tbody>${o}</tbody></table>${s}</div>`}function O(e){return typeof e=="string"?`<td><bdi>${r(c(e,p))}</bdi></td>`:`<td class="number">${g(e)}</td>`}function d(e){return`<ul>${e.map(t=>`<li><bdi>${r(t)}</bdi></li>`).join("")}</ul>`}var j={"&":"&amp;","<":"&lt;",">":"&gt;",'"':"&quot;","'":"&#39;"};function r(e){return e.split(`
+`).map(t=>f(t).replace(/[&<>"']/g,i=>j[i]??"")).join(`
+`)}export{$ as LARGEST,k as reportOf,W as roomOf};

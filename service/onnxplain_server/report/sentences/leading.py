@@ -1,0 +1,94 @@
+"""The sentence for a first look: which features lead, and how predictions go along each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from onnxplain.v1.explanation_service_pb2 import Explanation
+from onnxplain.v1.partial_dependence_pb2 import PartialDependenceCurve
+
+from onnxplain_server.core.arrays import Matrix, Vector
+from onnxplain_server.plots.claims.directions import direction_of
+from onnxplain_server.plots.elements.labels import clean
+from onnxplain_server.plots.elements.number_formats import is_flat
+from onnxplain_server.report.effect_findings import curve_extremes, grid_point
+from onnxplain_server.report.sentences.effects import largest
+from onnxplain_server.report.sentences.words import of_output
+
+_MOST = 3
+_WORDS: Mapping[int, str] = {1: "rises", -1: "falls"}
+
+
+def by_shuffling(explanation: Explanation) -> list[str]:
+    """Return the features of largest permutation importance, beyond two standard errors of 0."""
+    importances = explanation.permutation_importance.importances
+    values = np.array([importance.values for importance in importances])
+    errors = np.nan_to_num(np.array([importance.standard_errors for importance in importances]))
+    return _ranked([importance.features for importance in importances], values, 2 * errors)
+
+
+def by_size(explanation: Explanation) -> list[str]:
+    """Return the features of largest effects, by interactions."""
+    statistics = explanation.interactions.importance
+    sizes = np.array([statistic.numerators for statistic in statistics])
+    return _ranked([statistic.features for statistic in statistics], sizes, np.zeros(sizes.shape))
+
+
+def _ranked(features: Sequence[Sequence[str]], values: Matrix, floors: Matrix) -> list[str]:
+    """Return the first features above floors, by the output with the largest value.
+
+    Nothing is returned where features act together.
+    """
+    place = largest(values)
+    if place is None or any(len(names) != 1 for names in features):
+        return []
+    own, floor = values[:, place[1]], floors[:, place[1]]
+    told = [at for at in np.argsort(-own, kind="stable") if own[at] > max(floor[at], 0.0)][:_MOST]
+    return [features[at][0] for at in told]
+
+
+def of_features(features: Sequence[str], measure: str, explanation: Explanation) -> str:
+    """Return the sentence on features, the most important first; empty without any.
+
+    Parameters
+    ----------
+    measure : str
+        By what they are ranked.
+    explanation : Explanation
+        Of partial dependence, which has curves over some of them.
+    """
+    result = explanation.partial_dependence
+    outputs = list(result.output_names)
+    curves = {c.features[0]: c for c in result.curves if len(c.features) == 1 and not c.group}
+    ways = [_way(curves[name], outputs) if name in curves else "" for name in features]
+    told = [clean(n) + (f" ({way})" if way else "") for n, way in zip(features, ways, strict=True)]
+    if not any(ways):
+        return ""
+    is_one = len(outputs) == 1
+    means = f"the average prediction{of_output(outputs, 0)}" if is_one else "average predictions"
+    return f"Leading features by {measure}, and {means} along each: {', '.join(told)}."
+
+
+def _way(curve: PartialDependenceCurve, outputs: Sequence[str]) -> str:
+    """Tell how predictions go along a curve, of several outputs that which moves most."""
+    values = np.array(curve.values).reshape(-1, len(outputs))
+    if not np.isfinite(values).all():
+        return ""
+    with np.errstate(over="ignore"):
+        column = int(np.argmax(np.ptp(values, axis=0)))
+    name = f"{clean(outputs[column])} " if len(outputs) > 1 else ""
+    if is_flat(values[:, column]):
+        return ""
+    if direction := _direction(curve, values[:, [column]]):
+        return f"{name}{_WORDS[direction]}"
+    low, high = (grid_point(curve, at) for at in curve_extremes(curve, values[:, column]))
+    return f"{name}highest at {high}, lowest at {low}"
+
+
+def _direction(curve: PartialDependenceCurve, values: Matrix) -> int:
+    (column,) = curve.grid
+    if column.strings:
+        return 0
+    weights: Vector | None = np.array(curve.row_weights) if curve.row_weights else None
+    return int(direction_of(np.array(column.numbers), values, weights)[0])
