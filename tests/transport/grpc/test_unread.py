@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import socket
-import struct
-import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
 
@@ -16,66 +13,8 @@ from onnxplain_server.core.request import Reply
 from onnxplain_server.transport import unread_replies
 from onnxplain_server.transport.unread_replies import UnreadReplies
 
+from tools.unread_call import UnreadCall
 from tools.waiting import PATIENCE_SECONDS, until
-
-METHOD = b"/onnxplain.v1.ExplanationService/Explain"
-DATA, HEADERS, RESET, SETTINGS, PING = 0, 1, 3, 4, 6
-ACKNOWLEDGED, END_STREAM, END_HEADERS = 1, 1, 4
-NO_WINDOW = struct.pack(">HI", 4, 0)
-"""SETTINGS_INITIAL_WINDOW_SIZE 0: the server may send no byte of a reply."""
-
-
-def frame(kind: int, flags: int, stream: int, payload: bytes) -> bytes:
-    """A frame of HTTP/2 (RFC 9113, section 4.1)."""
-    head = struct.pack(">I", len(payload))[1:] + bytes((kind, flags))
-    return head + struct.pack(">I", stream) + payload
-
-
-def literal(name: bytes, value: bytes) -> bytes:
-    """A header of HPACK without any table (RFC 7541, section 6.2.2)."""
-    return b"\0" + bytes((len(name),)) + name + bytes((len(value),)) + value
-
-
-class Unread:
-    """A caller that reads no byte of its reply, and answers pings."""
-
-    def __init__(self, port: int) -> None:
-        self.is_reset = threading.Event()
-        self._socket = socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_SECONDS)
-        headers = {
-            b":method": b"POST",
-            b":scheme": b"http",
-            b":path": METHOD,
-            b":authority": b"here",
-            b"content-type": b"application/grpc",
-            b"te": b"trailers",
-        }
-        fields = b"".join(literal(*header) for header in headers.items())
-        message = ExplainRequest().SerializeToString()
-        self._socket.sendall(
-            b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
-            + frame(SETTINGS, 0, 0, NO_WINDOW)
-            + frame(HEADERS, END_HEADERS, 1, fields)
-            + frame(DATA, END_STREAM, 1, struct.pack(">?I", False, len(message)) + message)
-        )
-        self._thread = threading.Thread(target=self._answer)
-        self._thread.start()
-
-    def close(self) -> None:
-        self._socket.shutdown(socket.SHUT_RDWR)
-        self._thread.join()
-        self._socket.close()
-
-    def _answer(self) -> None:
-        with self._socket.makefile("rb") as received:
-            while len(head := received.read(9)) == 9:
-                payload = received.read(int.from_bytes(head[:3], "big"))
-                kind, flags = head[3], head[4]
-                if kind == RESET:
-                    self.is_reset.set()
-                elif kind in {SETTINGS, PING} and not flags & ACKNOWLEDGED:
-                    acknowledged = payload if kind == PING else b""
-                    self._socket.sendall(frame(kind, ACKNOWLEDGED, 0, acknowledged))
 
 
 @pytest.fixture
@@ -94,7 +33,9 @@ def test_a_caller_with_unread_replies_is_refused_until_the_clock_drops_them(
     client = start(Runner(), unread_memory_bytes=2**20)
     held = client.server._grpc._unread
 
-    caller = unread.enter_context(closing(Unread(client.server.grpc_port)))
+    method, message = "/onnxplain.v1.ExplanationService/Explain", ExplainRequest()
+    call = UnreadCall(client.server.grpc_port, method, message.SerializeToString())
+    unread.enter_context(closing(call))
     until(lambda: held.byte_count >= 2**19)
     with pytest.raises(grpc.RpcError) as refused:
         client.stub.Explain(ExplainRequest())
@@ -102,7 +43,7 @@ def test_a_caller_with_unread_replies_is_refused_until_the_clock_drops_them(
     assert "wait to be read" in refused.value.details()
 
     monkeypatch.setattr(unread_replies, "_IDLE_SECONDS", -1_000.0)
-    assert caller.is_reset.wait(PATIENCE_SECONDS)
+    assert call.is_reset.wait(PATIENCE_SECONDS)
     until(lambda: not held.byte_count)
     client.stub.Explain(ExplainRequest())
 

@@ -44,8 +44,11 @@ _READY_SECONDS = 60.0
 _GRACE_SECONDS = 0.25
 """Grace period after a cancellation, before the kill."""
 
-_REST_SECONDS, _REST_BYTES = 0.05, 2**20
-"""Processor time and growth of a process that rests: until a signal to stop reaches its threads."""
+_REST_SECONDS, _REST_BYTES = 0.05, 2**26
+"""Processor time and growth of a process that rests, at most.
+
+A signal to stop takes a moment, and the kernel may join pages of a stopped process to huge ones.
+"""
 
 
 @dataclass(frozen=True, slots=True)
