@@ -199,7 +199,7 @@ def computing() -> Iterator[bytes]:
 
 def growing() -> Iterator[bytes]:
     yield answer(0)
-    held = []
+    held: list[bytes] = []
     while len(held) < 1_024:
         held.append(b"a" * _MIB)
     yield b""

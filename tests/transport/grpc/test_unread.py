@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
+from functools import partial
 
 import grpc
 import pytest
@@ -26,11 +27,10 @@ def unread() -> Iterator[ExitStack]:
 def test_a_caller_with_unread_replies_is_refused_until_the_clock_drops_them(
     start, make_runner, unread: ExitStack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    class Runner(make_runner):
-        def explain(self, *given: object, **named: object) -> Reply:
-            return Reply((ExplainResponse(summary=["a" * 2**19]).SerializeToString(),))
-
-    client = start(Runner(), unread_memory_bytes=2**20)
+    runner = make_runner()
+    reply = Reply((ExplainResponse(summary=["a" * 2**19]).SerializeToString(),))
+    runner.explain = lambda *_given: reply
+    client = start(runner, unread_memory_bytes=2**20)
     held = client.server._grpc._unread
 
     method, message = "/onnxplain.v1.ExplanationService/Explain", ExplainRequest()
@@ -72,7 +72,7 @@ def test_the_oldest_reply_of_the_caller_with_most_makes_room(
     """Not before it has waited for 15 s, and for other callers only."""
     account, dropped = UnreadReplies(100), list[str]()
     removals = [
-        account.add(key, size, lambda name=name: dropped.append(name))
+        account.add(key, size, partial(dropped.append, name))
         for name, key, size in [("a1", "a", 20), ("b1", "b", 49), ("a2", "a", 19), ("c1", "c", 12)]
     ]
     assert refused(account, "d")

@@ -42,7 +42,7 @@ class Arena:
     def __init__(self, file: int, byte_count: int) -> None:
         self.byte_count: int = byte_count
         self.filled_bytes = 0
-        self.memory = mmap.mmap(file, byte_count)
+        self.memory: mmap.mmap = mmap.mmap(file, byte_count)
 
     def put(self, *parts: bytes | bytearray) -> None:
         """Write the parts one after the other from the start; ValueError if they do not fit."""
