@@ -28,7 +28,8 @@ from onnxplain_server.explain.task import Job
 from onnxplain_server.methods.registry import Result, method_of
 
 if TYPE_CHECKING:
-    from onnxplain_server.explain.planning.overview import OverviewPlan, Part
+    from onnxplain_server.explain.planning.overview import OverviewPlan
+    from onnxplain_server.explain.planning.overview_part import Part
 
 
 @dataclass(frozen=True, slots=True, eq=False)

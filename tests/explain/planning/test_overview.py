@@ -201,3 +201,20 @@ def test_an_overview_needs_a_model(make) -> None:
 
     assert without.value.reason is Reason.INVALID_REQUEST
     assert without.value.field == "model"
+
+
+@pytest.mark.parametrize(
+    ("requested", "rows", "cost"),
+    [(None, 40_000, 50_000_000), (None, 1_000, 6 * 501_000 + 2_500_000), (400_000, 40_000, None)],
+)
+def test_curves_on_trees_plan_steps_and_a_surface_up_to_a_bound(
+    requested: int | None, rows: int, cost: int | None
+) -> None:
+    """Of many rows they are curves of the usual points, as on other models."""
+    plan = OverviewPlan(tuple("abcdefgh"), 10**6, requested, 5.0, 1e6, rows)
+    grid = partial_dependence.Options().grid_size
+
+    assert plan.curve_cost == (cost or 6 * (grid + 1) * 400_000)
+    counted = requested or rows
+    assert plan.fits(50_000_000 // counted)
+    assert not plan.fits(50_000_000 // counted + 1)

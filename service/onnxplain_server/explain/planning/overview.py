@@ -23,6 +23,7 @@ from onnxplain_server.core.model import Note
 from onnxplain_server.explain.bound_request import BoundRequest
 from onnxplain_server.explain.planning.nominal_pace import effect_count, round_rows
 from onnxplain_server.explain.planning.overview_pace import PaceSource, overview_pace
+from onnxplain_server.explain.planning.overview_part import Part
 from onnxplain_server.explain.question import Engine
 from onnxplain_server.explain.row_counts import QUADRATIC_ROWS, SHUFFLED_ROWS
 from onnxplain_server.methods import (
@@ -49,30 +50,14 @@ MOST_STEPS = 500
 """Points of a curve on trees, up to which each step of the model is one."""
 SURFACE_GRID, MOST_CELLS = 900, 2_500
 """Points of a surface over numbers, and most points of one over categories."""
+MOST_PREDICTIONS = 50_000_000
+"""Rows times points of curves on trees, up to which there are steps, and a surface."""
 _LOSS_COUNT = 3
 """Most losses that are computed."""
 CURVES = partial_dependence.Options(include_missing=True)
 _EVEN, _STEPS = partial_dependence.Strategy.UNIFORM, partial_dependence.Strategy.STEPS
 _SHARES = {"losses": 0.05, "permutation_importance": 0.35, "interactions": 0.4, "curves": 0.2}
 """Shares of the budget."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Part:
-    """A method of the overview.
-
-    Attributes
-    ----------
-    options : Options
-    row_count : int or None
-        `row_count` of its request; None for the default of the method.
-    is_reduced : bool
-        Whether the budget made it smaller.
-    """
-
-    options: Options
-    row_count: int | None
-    is_reduced: bool
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -177,21 +162,25 @@ class OverviewPlan:
         part = self.curves(self.names[:CURVE_COUNT])
         if part is None:
             return 0
-        options = part.options
+        is_tree, options = self.tree_rows is not None, part.options
+        rows = part.rows(self.row_count, None if is_tree else QUADRATIC_ROWS)
         assert isinstance(options, partial_dependence.Options)  # noqa: S101 - made by curves
-        count, is_tree = len(options.features), self.tree_rows is not None
-        points = count * (MOST_STEPS + 1) + MOST_CELLS if is_tree else 0
-        points = points or count * (options.grid_size + 1)
-        default = self.row_count if is_tree else QUADRATIC_ROWS
-        rows = min(default if part.row_count is None else part.row_count, self.row_count)
-        return rows * points
+        count = len(options.features)
+        cost = rows * count * (options.grid_size + 1)
+        most = rows * (count * (MOST_STEPS + 1) + MOST_CELLS)
+        return min(most, max(MOST_PREDICTIONS, cost)) if is_tree else cost
+
+    def fits(self, point_count: int) -> bool:
+        """Return whether curves on trees may have so many points in all."""
+        rows = self._of_trees(CURVES).rows(self.row_count)
+        return rows * point_count <= MOST_PREDICTIONS
 
     def notes(self, parts: Sequence[Part], *, has_target: bool) -> tuple[Note, ...]:
         """Tell what the budget made smaller, or left out."""
         names = {method_of(part.options).name for part in parts}
         methods = (*(_WITH_TARGET if has_target else ()), *_ALWAYS[len(self.names) < 2 :])
         reduced = [
-            f"{method_of(part.options).name} is on {self._words(part)}"
+            f"{method_of(part.options).name} is on {part.words(self.row_count)}"
             for part in parts
             if part.is_reduced
         ]
@@ -219,18 +208,6 @@ class OverviewPlan:
     @property
     def _is_measured(self) -> bool:
         return self.pace_source is PaceSource.MEASURED
-
-    def _words(self, part: Part) -> str:
-        rows = self.row_count if part.row_count is None else part.row_count
-        text = f"{min(rows, self.row_count):,} rows"
-        if isinstance(part.options, permutation_importance.Options):
-            text += f" shuffled {part.options.repeat_count} times"
-        if isinstance(part.options, partial_dependence.Options):
-            count = sum(len(names) == 1 for names in part.options.features)
-            is_stepped = part.options.strategy is _STEPS
-            points = "all steps" if is_stepped else f"{part.options.grid_size} points"
-            text += f" for {count} curves of {points}"
-        return text.replace("1 times", "once").replace("1 curves", "1 curve")
 
     def _affordable(self, share: str, count: int = 1) -> int:
         """Return the rows that can be predicted in a share of the budget, `count` times."""

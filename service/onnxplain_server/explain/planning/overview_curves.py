@@ -18,8 +18,8 @@ from onnxplain_server.explain.planning.overview import (
     MOST_STEPS,
     SURFACE_GRID,
     OverviewPlan,
-    Part,
 )
+from onnxplain_server.explain.planning.overview_part import Part
 from onnxplain_server.methods import interactions, permutation_importance
 from onnxplain_server.methods.grids import lay_grids
 from onnxplain_server.methods.registry import Result
@@ -30,12 +30,16 @@ def curves_of(plan: OverviewPlan, results: Sequence[Result], request: BoundReque
     features = most_important(results, plan.names)
     if plan.tree_rows is None:
         return plan.curves(features)
+    points = len(features) * (CURVES.grid_size + 1)
+    steps = step_count(request, features)
+    by_step = steps is not None and plan.fits(steps)
+    if by_step and steps is not None:
+        points = steps
     pair = strongest_pair(results, request)
-    return plan.curves(
-        features,
-        by_step=has_few_steps(request, features),
-        surface=surface_grid(pair, request) if pair else None,
-    )
+    surface = surface_grid(pair, request) if pair else None
+    if surface and not plan.fits(points + len(next(iter(surface.values())))):
+        surface = None
+    return plan.curves(features, by_step=by_step, surface=surface)
 
 
 def most_important(results: Sequence[Result], names: Sequence[str]) -> tuple[str, ...]:
@@ -53,13 +57,21 @@ def most_important(results: Sequence[Result], names: Sequence[str]) -> tuple[str
     return tuple(sorted(names, key=lambda name: -values.get(name, 0.0)))[:CURVE_COUNT]
 
 
-def has_few_steps(request: BoundRequest, features: Sequence[str]) -> bool:
-    """Tell whether the model is constant between so few steps of features that each is a point."""
+def step_count(request: BoundRequest, features: Sequence[str]) -> int | None:
+    """Return the points of curves with one for each step of the model, all curves together.
+
+    None where the model is not constant between steps, or has too many along a feature.
+    """
     effects, known = request.effects, request.sample.features
     if not isinstance(effects, PiecewiseConstant):
-        return False
-    steps = [effects.breakpoints(known.index(name)) for name in features]
-    return all(own is not None and len(own) <= MOST_STEPS - 2 for own in steps)
+        return None
+    count = 0
+    for name in features:
+        steps = effects.breakpoints(known.index(name))
+        if steps is None or len(steps) > MOST_STEPS - 2:
+            return None
+        count += len(steps) + 3  # both ends, and a missing value
+    return count
 
 
 def strongest_pair(results: Sequence[Result], request: BoundRequest) -> tuple[str, ...]:
