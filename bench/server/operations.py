@@ -31,8 +31,8 @@ from onnxplain_server.transport.admission.admission import Caller, RequestLimits
 from onnxplain_server.transport.uploads import Uploads
 from onnxplain_server.wire.protobuf_split import split
 
-from bench.server.redis_process import redis_server
 from bench.server.server_process import Server, served
+from bench.shared.redis_process import redis_server
 
 CALLERS, OPERATIONS = 20, 1_000
 LIMIT_SECONDS = 0.02

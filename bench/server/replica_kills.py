@@ -26,12 +26,12 @@ import onnxplain
 from onnxplain.operations import Operation
 from onnxplain_server.adapters.access.tokens import new_token, token_line
 
-from bench.server.redis_process import redis_server
 from bench.server.survival import page, record
 from bench.server.survival.record import Record
 from bench.server.survival.replica import Replica
 from bench.server.survival.requests import REQUESTS
 from bench.server.survival.whole import Whole, compared
+from bench.shared.redis_process import redis_server
 
 POINTS, REPEATS = (0.1, 0.5, 0.9), 5
 LEASE_SECONDS = 2.0
