@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import struct
 import threading
+from contextlib import suppress
 
 from tools.waiting import PATIENCE_SECONDS
 
@@ -55,12 +56,14 @@ class UnreadCall:
 
     def close(self) -> None:
         """End the connection."""
-        self._socket.shutdown(socket.SHUT_RDWR)
+        with suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)
         self._thread.join()
         self._socket.close()
 
     def _answer(self) -> None:
-        with self._socket.makefile("rb") as received:
+        # Who closes the connection first may leave bytes unread.
+        with suppress(ConnectionError), self._socket.makefile("rb") as received:
             while len(head := received.read(9)) == 9:
                 payload = received.read(int.from_bytes(head[:3], "big"))
                 kind, flags = head[3], head[4]
