@@ -9,6 +9,8 @@ another caller's small calls, beside its own alone.
 
 from __future__ import annotations
 
+import io
+import math
 import socket
 import sys
 import threading
@@ -20,6 +22,8 @@ from typing import Any
 
 import grpc
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 from google.protobuf import json_format
 from onnx import TensorProto, helper, numpy_helper
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest
@@ -31,7 +35,7 @@ from tools.unread_call import UnreadCall
 READER_COUNTS, REPLY_MB = (8, 64, 256), (1, 60)
 _ALONE_SECONDS = 5.0
 _METHOD = "/onnxplain.v1.ExplanationService/Explain"
-_WIDTH, _ROW_COUNT = 4, 250
+_WIDTH = 4
 _MB_BYTES = 10**6
 _NUMBER_BYTES = {"gRPC": 8, "REST": 20}
 """Of a value in protobuf, and in JSON with the mark behind it."""
@@ -55,15 +59,22 @@ def main(seconds: float = 180.0) -> None:
 
 def request(number_count: int) -> ExplainRequest:
     """Ask for curves of single rows with about so many values, in a request of some kB."""
-    asked = ExplainRequest(plots=False)
-    asked.model.content = _model()
-    values = np.random.default_rng(0).normal(size=(_ROW_COUNT, _WIDTH))
-    for index, column in enumerate(values.T):
-        asked.table.columns.columns.add(name=f"x{index}", numbers=np.round(column, 3).tolist())
+    # A curve of each row, with a point at each value: as many values as rows, squared.
+    row_count = max(2, math.isqrt(number_count // _WIDTH))
+    asked = ExplainRequest(plots=False, row_count=row_count)
+    asked.model.content, asked.table.parquet = _model(), _rows(row_count)
     curves = asked.methods.add().individual_conditional_expectation
-    curves.curve_count = _ROW_COUNT
-    curves.grid_size = max(2, number_count // (_ROW_COUNT * _WIDTH))
+    curves.curve_count = curves.grid_size = row_count
     return asked
+
+
+def _rows(count: int) -> bytes:
+    """Return rows as Parquet, where neighbours differ by one and take no space."""
+    file = io.BytesIO()
+    table = pa.table({f"x{index}": np.arange(count) + index for index in range(_WIDTH)})
+    encoding = "DELTA_BINARY_PACKED"
+    pq.write_table(table, file, use_dictionary=False, column_encoding=encoding)
+    return file.getvalue()
 
 
 def _model() -> bytes:

@@ -291,6 +291,7 @@ class Service:
                 ticket.reserve_rows = charge.plan
                 with span("queue"):
                     stack.enter_context(self._scheduler.acquire(ticket, *work))
+                ticket.caller.begin()
                 stack.enter_context(span("compute"))
                 yield
         finally:

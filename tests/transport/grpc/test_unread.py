@@ -36,7 +36,7 @@ def test_a_caller_with_unread_replies_is_refused_until_the_clock_drops_them(
     method, message = "/onnxplain.v1.ExplanationService/Explain", ExplainRequest()
     call = UnreadCall(client.server.grpc_port, method, message.SerializeToString())
     unread.enter_context(closing(call))
-    until(lambda: held.byte_count >= 2**19)
+    until(lambda: held.byte_count >= 2**20)
     with pytest.raises(grpc.RpcError) as refused:
         client.stub.Explain(ExplainRequest())
     assert refused.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED

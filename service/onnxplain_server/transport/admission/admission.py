@@ -95,6 +95,8 @@ class Caller:
         Monotonic time of the request's first byte.
     usage : Usage
         Filled while an explanation is served.
+    begin : callable () -> None
+        Called as the work of a request begins; raises what refuses it.
     """
 
     name: str
@@ -104,6 +106,7 @@ class Caller:
     spans: Spans = field(default_factory=Spans)
     start: float = field(default_factory=time.monotonic)
     usage: Usage = field(default_factory=Usage)
+    begin: Callable[[], None] = lambda: None
 
     @property
     def key(self) -> CallerKey:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
+from functools import partial
 
 import grpc
 from onnxplain.v1.explanation_service_pb2 import (
@@ -186,6 +187,8 @@ class ExplanationServicer(ExplanationServiceServicer):
         """Hold a ticket during a call, and turn errors into its status."""
         with answering(context, method, self._metrics, self._tracer) as record:
             caller = replace(caller_of(context, record.spans), usage=record.usage)
-            self._unread.check(caller.key)
-            with self._service.admit(caller) as ticket:
+            check = partial(self._unread.check, caller.key)
+            check()
+            # Once more behind the queue: replies of others may have come before.
+            with self._service.admit(replace(caller, begin=check)) as ticket:
                 yield ticket
