@@ -95,8 +95,8 @@ class AccessSettings(BaseSettings):
     )
     unread_memory_bytes: ByteSize = Field(
         ByteSize(256 * 2**20),
-        description="Largest sum of gRPC replies that wait for their readers; callers who read "
-        "slowly may have half of it.",
+        description="Memory of gRPC replies that wait for their readers, each of which takes twice "
+        "its size; one caller may have half of it.",
         ge=2**20,
     )
     unread_disk_bytes: ByteSize = Field(

@@ -17,6 +17,8 @@ LOG = logging.getLogger(__name__)
 _IDLE_SECONDS = 15.0
 _BYTES_PER_SECOND = 2**16
 _CHECK_SECONDS = 1.0
+_COPIES = 2
+"""Of a reply that waits: Python's bytes, and the transport's own."""
 
 
 def longest_seconds(byte_count: int) -> float:
@@ -44,7 +46,8 @@ class UnreadReplies:
     Parameters
     ----------
     byte_limit : int
-        Of all replies. Those at work are let through, so that at most their responses come on top.
+        Memory of all replies, each of which takes twice its size. Requests at work are let through,
+        so that their replies may come on top.
     """
 
     def __init__(self, byte_limit: int) -> None:
@@ -58,7 +61,7 @@ class UnreadReplies:
 
     @property
     def byte_count(self) -> int:
-        """Bytes of all replies that wait."""
+        """Memory of all replies that wait."""
         with self._lock:
             return self._byte_counts.total()
 
@@ -68,12 +71,14 @@ class UnreadReplies:
             own, held = self._byte_counts[caller_key], self._byte_counts.total()
             oldest = self._oldest() if held >= self._byte_limit else None
         if own >= self._byte_limit // 2:
-            message = f"{own:,} bytes of replies to you wait to be read; read them, then ask again"
+            message = (
+                f"replies to you that wait to be read take {own:,} bytes; read them, then ask again"
+            )
             raise ExplainError(Reason.OVERLOADED, message)
         if held < self._byte_limit:
             return
         if oldest is None or oldest.caller_key == caller_key or _age(oldest) < _IDLE_SECONDS:
-            message = f"{held:,} bytes of replies wait for their readers; ask again later"
+            message = f"replies that wait for their readers take {held:,} bytes; ask again later"
             raise ExplainError(Reason.OVERLOADED, message)
         _cancel(oldest)
 
@@ -84,7 +89,7 @@ class UnreadReplies:
         number = next(self._numbers)
         with self._lock:
             self._replies[number] = _Reply(caller_key, byte_count, time.monotonic(), cancel)
-            self._byte_counts[caller_key] += byte_count
+            self._byte_counts[caller_key] += _COPIES * byte_count
         return lambda: self._remove(number)
 
     def close(self) -> None:
@@ -96,14 +101,15 @@ class UnreadReplies:
             reply = self._replies.pop(number, None)
             if reply is None:
                 return
-            self._byte_counts[reply.caller_key] -= reply.byte_count
+            self._byte_counts[reply.caller_key] -= _COPIES * reply.byte_count
             if not self._byte_counts[reply.caller_key]:
                 del self._byte_counts[reply.caller_key]
 
     def _oldest(self) -> _Reply | None:
         """Return the oldest reply of the caller with most bytes."""
         most = max(self._byte_counts.items(), key=lambda item: item[1], default=(None, 0))[0]
-        return next((reply for reply in self._replies.values() if reply.caller_key == most), None)
+        own = (reply for reply in self._replies.values() if reply.caller_key == most)
+        return next((reply for reply in own if not reply.is_cancelled), None)
 
     def _run(self) -> None:
         while not self._closed.wait(_CHECK_SECONDS):

@@ -15,9 +15,6 @@ import grpc
 from onnxplain_server.transport.grpc.grpc_messages import caller_key
 from onnxplain_server.transport.unread_replies import UnreadReplies
 
-_COPIES = 2
-"""Of a reply that waits: Python's bytes, and grpc's own."""
-
 _KINDS = ("unary_unary", "unary_stream", "stream_unary", "stream_stream")
 
 
@@ -108,7 +105,7 @@ def _reply(
 ) -> Any:
     with in_flight:
         reply = inner(raws, context)
-    remove = unread.add(caller_key(context), _COPIES * len(reply), context.cancel)
+    remove = unread.add(caller_key(context), len(reply), context.cancel)
     # Called at the end of the call, which is behind the reply; false where it has ended already.
     if not context.add_callback(remove):
         remove()
@@ -127,7 +124,7 @@ def _each_reply(
     called = weakref.ref(context)
     with in_flight:
         for reply in inner(raws, context):
-            remove = unread.add(caller_key(context), _COPIES * len(reply), partial(_cancel, called))
+            remove = unread.add(caller_key(context), len(reply), partial(_cancel, called))
             try:
                 # It goes on once grpc has passed the message on.
                 yield reply
