@@ -76,6 +76,15 @@ def test_sizes_may_have_units(monkeypatch: pytest.MonkeyPatch) -> None:
     assert load({}).cache_bytes == 2 * 1024 * 1024
 
 
+@pytest.mark.parametrize("name", ["max_model_bytes", "max_table_bytes"])
+def test_a_body_must_fit_into_what_may_wait_on_disk(name: str) -> None:
+    """Or its own connection would be closed for it."""
+    load({name: "3GiB", "unread_disk_bytes": "3GiB"})
+
+    with pytest.raises(SettingsError, match=f"UNREAD_DISK_BYTES.* at least .*{name.upper()}"):
+        load({name: "3GiB"})
+
+
 @pytest.mark.parametrize(
     ("name", "value"),
     [

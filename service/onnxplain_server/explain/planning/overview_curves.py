@@ -30,11 +30,10 @@ def curves_of(plan: OverviewPlan, results: Sequence[Result], request: BoundReque
     features = most_important(results, plan.names)
     if plan.tree_rows is None:
         return plan.curves(features)
-    points = len(features) * (CURVES.grid_size + 1)
+    points, by_step = len(features) * (CURVES.grid_size + 1), False
     steps = step_count(request, features)
-    by_step = steps is not None and plan.fits(steps)
-    if by_step and steps is not None:
-        points = steps
+    if steps is not None and plan.fits(steps):
+        points, by_step = steps, True
     pair = strongest_pair(results, request)
     surface = surface_grid(pair, request) if pair else None
     if surface and not plan.fits(points + len(next(iter(surface.values())))):

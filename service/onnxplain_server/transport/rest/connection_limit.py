@@ -71,8 +71,10 @@ def _is_slow(seconds: float, byte_count: int) -> bool:
 
 def _close_fullest(channels: Collection[RestChannel], byte_limit: int) -> None:
     """Close connections whose bytes wait for their other side, until the others keep the limit."""
+    total = sum(channel.waiting_byte_count for channel in channels)
+    if total <= byte_limit:
+        return
     waiting = {channel: channel.waiting_byte_count for channel in channels}
-    total = sum(waiting.values())
     while total > byte_limit:
         held = Counter[str]()
         for channel, byte_count in waiting.items():
@@ -83,7 +85,6 @@ def _close_fullest(channels: Collection[RestChannel], byte_limit: int) -> None:
             key=lambda channel: channel.last_active,
         )
         total -= waiting.pop(victim)
-        victim.will_close = True
         victim.discard()
 
 
