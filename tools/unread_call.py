@@ -26,6 +26,8 @@ class UnreadCall:
         Like "/package.Service/Method".
     message : bytes
         Serialised request, in one frame: of at most 16,379 bytes.
+    source : str
+        Address of the caller, one of this machine's.
 
     Attributes
     ----------
@@ -33,9 +35,9 @@ class UnreadCall:
         Set once the server has ended the call.
     """
 
-    def __init__(self, port: int, method: str, message: bytes) -> None:
+    def __init__(self, port: int, method: str, message: bytes, source: str = "127.0.0.1") -> None:
         self.is_reset = threading.Event()
-        self._socket = socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_SECONDS)
+        self._socket = socket.create_connection(("127.0.0.1", port), PATIENCE_SECONDS, (source, 0))
         fields = {
             ":method": "POST",
             ":scheme": "http",
