@@ -1,8 +1,9 @@
-"""Readers that never read: what their replies take of a server, and what others notice.
+"""Readers that never read, and senders that drip: what they take of a server, and of others' time.
 
     python -m bench.server.unread [SECONDS]
 
-Each surface, 8, 64 and 256 readers, replies of about 1 and 60 MB, none with a deadline. Prints
+Each surface, 8, 64 and 256 readers, replies of about 1 and 60 MB; and bodies of as many bytes over
+REST whose last byte does not come. None with a deadline. Prints
 memory and disk of the server beyond its rest, at most and at the end, and the 99th percentile of
 another caller's small calls, beside its own alone.
 """
@@ -39,7 +40,7 @@ _READER = "127.0.0.2"
 _METHOD = "/onnxplain.v1.ExplanationService/Explain"
 _WIDTH = 4
 _MB_BYTES = 10**6
-_NUMBER_BYTES = {"gRPC": 8, "REST": 20}
+_NUMBER_BYTES = {"gRPC": 8, "REST": 20, "body": 20}
 """Of a value in protobuf, and in JSON with the mark behind it."""
 _MIB = 2**20
 
@@ -52,11 +53,12 @@ def main(seconds: float = 180.0) -> None:
         f"{'surface':8} {'readers':>7} {'reply':>7} {'memory, MiB':>14} {'disk, MiB':>12} "
         f"{'p99 of others, ms':>18} {'alone':>6}"
     )
-    for surface, read in (("gRPC", _over_grpc), ("REST", _over_rest)):
+    for surface, read in (("gRPC", _over_grpc), ("REST", _over_rest), ("body", _dripping)):
         for count in READER_COUNTS:
             for size in REPLY_MB:
                 asked = request(size * _MB_BYTES // _NUMBER_BYTES[surface])
-                print(f"{surface:8} {count:7} {size:4} MB {_measure(read, count, asked, seconds)}")
+                measured = _measure(read, count, asked, seconds)
+                print(f"{surface:8} {count:7} {size:4} MB {measured}")
 
 
 def request(number_count: int) -> ExplainRequest:
@@ -122,10 +124,21 @@ def _over_grpc(server: Server, asked: ExplainRequest) -> UnreadCall:
 
 def _over_rest(server: Server, asked: ExplainRequest) -> socket.socket:
     body = json_format.MessageToJson(asked).encode()
+    return _sent(server, body, len(body))
+
+
+def _dripping(server: Server, asked: ExplainRequest) -> socket.socket:
+    values = asked.row_count**2 * _WIDTH
+    body = b" " * (values * _NUMBER_BYTES["body"])
+    return _sent(server, body, len(body) + 1)
+
+
+def _sent(server: Server, body: bytes, length: int) -> socket.socket:
     connection = socket.create_connection(("127.0.0.1", server.rest_port), None, (_READER, 0))
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
-    head = f"POST /v1/explanations HTTP/1.1\r\nHost: here\r\nContent-Length: {len(body)}\r\n"
-    connection.sendall(f"{head}Content-Type: application/json\r\n\r\n".encode() + body)
+    head = f"POST /v1/explanations HTTP/1.1\r\nHost: localhost\r\nContent-Length: {length}\r\n"
+    with suppress(ConnectionError):
+        connection.sendall(f"{head}Content-Type: application/json\r\n\r\n".encode() + body)
     return connection
 
 

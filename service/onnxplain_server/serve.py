@@ -31,15 +31,17 @@ from onnxplain_server.transport.metrics.metrics_page import create_metrics_app
 from onnxplain_server.transport.metrics.operation_metrics import OperationCollector
 from onnxplain_server.transport.metrics.remote_metrics import RemoteCollector
 from onnxplain_server.transport.metrics.request_metrics import Metrics
-from onnxplain_server.transport.metrics.state_metrics import StateCollector
+from onnxplain_server.transport.metrics.state_metrics import StateCollector, UnreadCollector
 from onnxplain_server.transport.operations.executor import OperationExecutor
 from onnxplain_server.transport.operations.operation_calls import WAIT_LIMIT
 from onnxplain_server.transport.readiness import ReadinessWatcher
+from onnxplain_server.transport.rest.connection_limit import ConnectionLimit
 from onnxplain_server.transport.rest.origin_policy import OriginPolicy
 from onnxplain_server.transport.rest.rest_access import header_check
 from onnxplain_server.transport.rest.rest_server import RestServer
 from onnxplain_server.transport.rest.routes import create_app
 from onnxplain_server.transport.service import Service
+from onnxplain_server.transport.unread_replies import UnreadReplies
 
 LOG = logging.getLogger(__name__)
 
@@ -64,6 +66,8 @@ class _Shared:
     tracer: Tracer
     thread_count: int
     explainer: Explainer | None
+    unread: UnreadReplies
+    connection_limit: ConnectionLimit
 
 
 class Server:
@@ -123,10 +127,13 @@ class Server:
         self._explainer: Explainer | None = None
         access = build_access(settings)
         quota = usage.build_quotas(settings, quotas)
+        self._unread = unread = UnreadReplies(settings.unread_memory_bytes)
+        self._connection_limit = limit = ConnectionLimit(settings.unread_disk_bytes)
         state = (
             StateCollector(scheduler, cache, store),
             OperationCollector(operations),
             RemoteCollector(remote_sessions),
+            UnreadCollector({"memory": unread, "disk": limit}),
         )
         metrics = usage.build_metrics(settings, quota, (*state, access.state, *collectors))
         service = RowService(
@@ -142,13 +149,14 @@ class Server:
             remote_sessions=remote_sessions,
         )
         with ExitStack() as opened:
+            opened.callback(unread.close)
             self._close_audit = opened.callback(usage.begin_audit(settings, metrics))
             self._explainer = build_explainer(settings, service, sources)
             if self._explainer is not None:
                 opened.callback(self._explainer.stop)
             shared = _Shared(
                 *(settings, service, metrics, access, tracer, scheduler.thread_count),
-                self._explainer,
+                *(self._explainer, unread, limit),
             )
             self._rest = _rest(shared)
             opened.callback(self._rest.stop, 0)
@@ -191,6 +199,7 @@ class Server:
         closing.join()
         self._metrics.stop(0)
         self._close_audit()
+        self._unread.close()
         return ended
 
 
@@ -228,6 +237,7 @@ def _rest(shared: _Shared) -> RestServer:
         shared.metrics,
         byte_limit,
         authenticator=authenticator,
+        check_unread=shared.connection_limit.check,
         tracer=shared.tracer,
         origin_policy=policy,
         explainer=shared.explainer,
@@ -246,7 +256,7 @@ def _rest(shared: _Shared) -> RestServer:
         origin_policy=policy,
         longest_seconds=settings.max_seconds,
         response_bytes=settings.max_response_bytes,
-        unread_bytes=settings.unread_disk_bytes,
+        connection_limit=shared.connection_limit,
     )
 
 
@@ -263,6 +273,6 @@ def _grpc(shared: _Shared) -> GrpcServer:
         thread_count=shared.thread_count,
         message_bytes=settings.max_message_bytes,
         response_bytes=settings.max_response_bytes,
-        unread_bytes=settings.unread_memory_bytes,
+        unread=shared.unread,
         longest_seconds=settings.max_seconds,
     )

@@ -154,6 +154,7 @@ class Service:
             answer = getattr(self._runner, method.value)
             try:
                 reply: Reply = answer(named.message, named.blobs, host, reply_format)
+                ticket.caller.deliver(reply.byte_count, ticket.control.deadline)
             except ExplainError:
                 usage.fail(spans.finished())
                 raise
@@ -241,6 +242,7 @@ class Service:
         self._results.check(named.message)
         try:
             reply = self._runner.explain(named.message, named.blobs, host, reply_format)
+            ticket.caller.deliver(reply.byte_count, ticket.control.deadline)
         except ExplainError:
             usage.fail(spans.finished())
             raise

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import logging
 import threading
 import time
@@ -17,6 +16,8 @@ LOG = logging.getLogger(__name__)
 _IDLE_SECONDS = 15.0
 _BYTES_PER_SECOND = 2**16
 _CHECK_SECONDS = 1.0
+_ROOM_SECONDS = 2.0
+"""For which a finished reply waits until others are read."""
 _COPIES = 2
 """Of a reply that waits: Python's bytes, and the transport's own."""
 
@@ -24,6 +25,16 @@ _COPIES = 2
 def longest_seconds(byte_count: int) -> float:
     """Return the time for which so many bytes may take, to be sent or to be read."""
     return _IDLE_SECONDS + byte_count / _BYTES_PER_SECOND
+
+
+def check_share(byte_count: int, byte_limit: int) -> None:
+    """Raise OVERLOADED for a caller whose unread replies take half of the limit of all."""
+    if byte_count >= byte_limit // 2:
+        message = (
+            f"replies to you that wait to be read take {byte_count:,} bytes; read them, then ask"
+            " again"
+        )
+        raise ExplainError(Reason.OVERLOADED, message)
 
 
 @dataclass(slots=True)
@@ -41,20 +52,25 @@ class UnreadReplies:
     One that is not read within 15 s and 1 s for each 64 KiB is cancelled, also where its caller
     has set no deadline. While replies of a caller take half of the limit, its requests are refused
     before any work; where all take the limit, the oldest of the caller with most makes room for
-    others once it has waited for 15 s.
+    others once it has waited for 15 s. A large reply that finds no room within 2 s is refused.
 
     Parameters
     ----------
     byte_limit : int
-        Memory of all replies, each of which takes twice its size. Requests at work are let through,
-        so that their replies may come on top.
+        Memory of all replies, each of which takes twice its size. A single larger one is let
+        through.
+
+    Attributes
+    ----------
+    dropped_count : int
+        Replies that were dropped unread.
     """
 
     def __init__(self, byte_limit: int) -> None:
-        self._byte_limit = byte_limit
-        self._lock = threading.Lock()
-        self._numbers = itertools.count()
-        self._replies: dict[int, _Reply] = {}
+        self.byte_limit = byte_limit
+        self.dropped_count = 0
+        self._lock = threading.Condition()
+        self._replies: dict[Hashable, _Reply] = {}
         self._byte_counts: Counter[Hashable] = Counter()
         self._closed = threading.Event()
         threading.Thread(target=self._run, name="onnxplain-unread", daemon=True).start()
@@ -69,47 +85,91 @@ class UnreadReplies:
         """Raise OVERLOADED for a caller whose replies, or for whom those of all, take too much."""
         with self._lock:
             own, held = self._byte_counts[caller_key], self._byte_counts.total()
-            oldest = self._oldest() if held >= self._byte_limit else None
-        if own >= self._byte_limit // 2:
-            message = (
-                f"replies to you that wait to be read take {own:,} bytes; read them, then ask again"
-            )
-            raise ExplainError(Reason.OVERLOADED, message)
-        if held < self._byte_limit:
+            replaceable = self._replaceable(caller_key)
+        check_share(own, self.byte_limit)
+        if held < self.byte_limit:
             return
-        if oldest is None or oldest.caller_key == caller_key or _age(oldest) < _IDLE_SECONDS:
+        if replaceable is None:
             message = f"replies that wait for their readers take {held:,} bytes; ask again later"
             raise ExplainError(Reason.OVERLOADED, message)
-        _cancel(oldest)
+        self._drop(replaceable)
 
     def add(
-        self, caller_key: Hashable, byte_count: int, cancel: Callable[[], object]
+        self, call: Hashable, caller_key: Hashable, byte_count: int, cancel: Callable[[], object]
     ) -> Callable[[], None]:
-        """Count a reply until the returned function is called; `cancel` drops it."""
-        number = next(self._numbers)
+        """Count the reply of a call until the returned function is called; `cancel` drops it.
+
+        A call whose reply is counted already is not counted twice.
+        """
         with self._lock:
-            self._replies[number] = _Reply(caller_key, byte_count, time.monotonic(), cancel)
-            self._byte_counts[caller_key] += _COPIES * byte_count
-        return lambda: self._remove(number)
+            if call in self._replies:
+                return lambda: None
+            self._count(call, _Reply(caller_key, byte_count, time.monotonic(), cancel))
+        return lambda: self._remove(call)
+
+    def reserve(
+        self,
+        call: Hashable,
+        caller_key: Hashable,
+        byte_count: int,
+        cancel: Callable[[], object],
+        deadline: float,
+    ) -> Callable[[], None]:
+        """Count a reply before it is passed on, as `add` does, once there is room for it.
+
+        Raises
+        ------
+        ExplainError
+            OVERLOADED, where there is none within 2 s or until the deadline, a monotonic time.
+        """
+        while True:
+            seconds = min(_ROOM_SECONDS, deadline - time.monotonic())
+            with self._lock:
+                if self._lock.wait_for(lambda: self._has_room(byte_count), max(0.0, seconds)):
+                    self._count(call, _Reply(caller_key, byte_count, time.monotonic(), cancel))
+                    return lambda: self._remove(call)
+                held, replaceable = self._byte_counts.total(), self._replaceable(caller_key)
+            if replaceable is None:
+                message = (
+                    f"replies that wait for their readers take {held:,} bytes, which leaves no room"
+                    f" for this one of {byte_count:,}; read yours while they come, or ask for less"
+                )
+                raise ExplainError(Reason.OVERLOADED, message)
+            self._drop(replaceable)
 
     def close(self) -> None:
         """Watch the clock no longer."""
         self._closed.set()
 
-    def _remove(self, number: int) -> None:
+    def _has_room(self, byte_count: int) -> bool:
+        held = self._byte_counts.total()
+        return not held or held + _COPIES * byte_count <= self.byte_limit
+
+    def _count(self, call: Hashable, reply: _Reply) -> None:
+        self._replies[call] = reply
+        self._byte_counts[reply.caller_key] += _COPIES * reply.byte_count
+
+    def _remove(self, call: Hashable) -> None:
         with self._lock:
-            reply = self._replies.pop(number, None)
+            reply = self._replies.pop(call, None)
             if reply is None:
                 return
             self._byte_counts[reply.caller_key] -= _COPIES * reply.byte_count
             if not self._byte_counts[reply.caller_key]:
                 del self._byte_counts[reply.caller_key]
+            self._lock.notify_all()
 
-    def _oldest(self) -> _Reply | None:
-        """Return the oldest reply of the caller with most bytes."""
+    def _replaceable(self, caller_key: Hashable) -> _Reply | None:
+        """Return the oldest reply of the caller with most bytes, if it may make room for this one.
+
+        It has waited for 15 s, and is another caller's.
+        """
         most = max(self._byte_counts.items(), key=lambda item: item[1], default=(None, 0))[0]
-        own = (reply for reply in self._replies.values() if reply.caller_key == most)
-        return next((reply for reply in own if not reply.is_cancelled), None)
+        theirs = (reply for reply in self._replies.values() if reply.caller_key == most)
+        oldest = next((reply for reply in theirs if not reply.is_cancelled), None)
+        if oldest is None or most == caller_key or _age(oldest) < _IDLE_SECONDS:
+            return None
+        return oldest
 
     def _run(self) -> None:
         while not self._closed.wait(_CHECK_SECONDS):
@@ -117,17 +177,18 @@ class UnreadReplies:
                 replies = list(self._replies.values())
             for reply in replies:
                 if _age(reply) > longest_seconds(reply.byte_count):
-                    _cancel(reply)
+                    self._drop(reply)
+
+    def _drop(self, reply: _Reply) -> None:
+        """Drop a reply, once; the transport then calls what `add` returned."""
+        with self._lock:
+            if reply.is_cancelled:
+                return
+            reply.is_cancelled = True
+            self.dropped_count += 1
+        LOG.warning("a reply of %d bytes was not read in %.0f s", reply.byte_count, _age(reply))
+        reply.cancel()
 
 
 def _age(reply: _Reply) -> float:
     return time.monotonic() - reply.start
-
-
-def _cancel(reply: _Reply) -> None:
-    """Drop a reply, once; the transport then calls what `add` returned."""
-    if reply.is_cancelled:
-        return
-    reply.is_cancelled = True
-    LOG.warning("a reply of %d bytes was not read in %.0f s", reply.byte_count, _age(reply))
-    reply.cancel()

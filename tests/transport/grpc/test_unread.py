@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from functools import partial
@@ -31,7 +33,7 @@ def test_a_caller_with_unread_replies_is_refused_until_the_clock_drops_them(
     reply = Reply((ExplainResponse(summary=["a" * 2**19]).SerializeToString(),))
     runner.explain = lambda *_given: reply
     client = start(runner, unread_memory_bytes=2**20)
-    held = client.server._grpc._unread
+    held = client.server._unread
 
     method, message = "/onnxplain.v1.ExplanationService/Explain", ExplainRequest()
     call = UnreadCall(client.server.grpc_port, method, message.SerializeToString())
@@ -55,7 +57,7 @@ def test_replies_that_are_read_are_counted_no_longer(start, make_runner) -> None
         client.stub.Explain(ExplainRequest())
         list(client.stub.ExplainStream(ExplainRequest()))
 
-    until(lambda: not client.server._grpc._unread.byte_count)
+    until(lambda: not client.server._unread.byte_count)
 
 
 def refused(account: UnreadReplies, key: str) -> bool:
@@ -72,7 +74,7 @@ def test_the_oldest_reply_of_the_caller_with_most_makes_room(
     """Not before it has waited for 15 s, and for other callers only."""
     account, dropped = UnreadReplies(200), list[str]()
     removals = [
-        account.add(key, size, partial(dropped.append, name))
+        account.add(name, key, size, partial(dropped.append, name))
         for name, key, size in [("a1", "a", 20), ("b1", "b", 49), ("a2", "a", 19), ("c1", "c", 12)]
     ]
     assert refused(account, "d")
@@ -84,7 +86,58 @@ def test_the_oldest_reply_of_the_caller_with_most_makes_room(
     assert not refused(account, "d")
     assert dropped == ["b1"]
 
+    assert account.dropped_count == 1
+
     for remove in (*removals, *removals):
         remove()
     assert account.byte_count == 0
     account.close()
+
+
+def test_a_reply_waits_for_room_and_is_refused_where_there_is_none(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    account, ever = UnreadReplies(200), math.inf
+    first = account.reserve("call 1", "a", 150, list, ever)  # larger than the limit, and alone
+    reader = threading.Timer(0.05, first)
+    reader.start()
+    second = account.reserve("call 2", "a", 60, list, ever)
+    assert account.byte_count == 120
+    account.add("call 2", "a", 60, list)()
+    assert account.byte_count == 120
+
+    for key, deadline in (("b", 0.0), ("a", 0.0)):
+        with pytest.raises(ExplainError, match="no room for this one of 41"):
+            account.reserve("call 3", key, 41, list, deadline)
+    monkeypatch.setattr(unread_replies, "_IDLE_SECONDS", 0.0)
+    monkeypatch.setattr(unread_replies, "_ROOM_SECONDS", 0.0)
+    with pytest.raises(ExplainError, match="no room"):  # who asks is not dropped for room
+        account.reserve("call 3", "a", 41, list, ever)
+    assert account.dropped_count == 0
+    with pytest.raises(ExplainError, match="no room"):  # its transport does not let it go
+        account.reserve("call 3", "b", 41, list, ever)
+    assert account.dropped_count == 1
+    second()
+    account.reserve("call 3", "b", 41, list, ever)()
+    reader.join()
+    account.close()
+
+
+def test_finished_replies_that_find_no_room_are_refused(
+    start, make_runner, unread: ExitStack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So the sum keeps its limit, also where requests at work began below it."""
+    monkeypatch.setattr(unread_replies, "_ROOM_SECONDS", 0.0)
+    runner = make_runner()
+    reply = Reply((ExplainResponse(summary=["a" * 2**20]).SerializeToString(),))
+    runner.explain = lambda *_given: reply
+    client = start(runner, unread_memory_bytes=5 * 2**20)
+    message, port = ExplainRequest().SerializeToString(), client.server.grpc_port
+    for count, method in enumerate(("Explain", "ExplainStream"), 1):
+        call = UnreadCall(port, f"/onnxplain.v1.ExplanationService/{method}", message, "127.0.0.2")
+        unread.enter_context(closing(call))
+        until(lambda count=count: client.server._unread.byte_count >= count * 2**21)
+
+    with pytest.raises(grpc.RpcError, match="no room for this one"):
+        client.stub.Explain(ExplainRequest())
+    assert client.server._unread.byte_count < 5 * 2**20

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from onnxplain_server.core.request import Reply
 from onnxplain_server.transport.rest import (
     connection_limit,
     request_parser,
@@ -149,6 +150,10 @@ class Connection:
     is_discarded: bool = False
 
     @property
+    def caller_key(self) -> tuple[str, str]:
+        return "anonymous", self.address
+
+    @property
     def waiting_byte_count(self) -> int:
         return self.total_outbufs_len + (0 if self.request is None else self.byte_count)
 
@@ -272,17 +277,41 @@ def test_a_reply_may_be_read_for_a_second_more_for_each_64_kib(
     assert reader.will_close is is_closed
 
 
-def test_the_address_with_most_unread_bytes_makes_room_for_others(clock: Clock) -> None:
+def test_the_caller_with_most_unread_bytes_makes_room_for_others(clock: Clock) -> None:
     """The one without traffic for longest first, and no more than it needs."""
     clock.now = 10.0
     kinds = {"total_outbufs_len": 4 * 2**20}, {"request": object(), "byte_count": 4 * 2**20}
     full = [Connection(5.0, 9.0 - i, address="10.0.0.1", **kinds[i % 2]) for i in range(3)]
     other = Connection(5.0, 1.0, address="10.0.0.2", total_outbufs_len=7 * 2**20)
 
-    enforce(connection_limit.ConnectionLimit(UNREAD_BYTES), [*full, other])
+    limit = connection_limit.ConnectionLimit(UNREAD_BYTES)
+    enforce(limit, [*full, other])
 
     assert [each.is_discarded for each in full] == [False, False, True]
     assert not other.is_discarded
+    assert (limit.byte_count, limit.dropped_count) == (15 * 2**20, 1)
+
+
+def test_a_caller_is_refused_before_the_work_whose_replies_take_half_of_the_limit(
+    start, make_runner, connect
+) -> None:
+    """Over REST; other callers, and a caller who reads, are answered."""
+    runner = make_runner()
+    runner.explain = lambda *_given: Reply((b'{"summary": ["' + b"a" * 5 * 2**24 + b'"]}',))
+    client = start(runner, unread_disk_bytes=2**27)
+    asked = (
+        b"POST /v1/explanations HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        b"Content-Length: 2\r\n\r\n{}"
+    )
+
+    reader = connect(client, "127.0.0.2", asked)
+    until(lambda: client.server._connection_limit.byte_count >= 2**26)
+    refused, other = (connect(client, f"127.0.0.{n}", asked) for n in (2, 3))
+
+    assert refused.recv(2**16).startswith(b"HTTP/1.1 429")
+    assert other.recv(2**16).startswith(b"HTTP/1.1 200")
+    reader.close()
+    until(lambda: is_answered(connect(client, "127.0.0.2", asked)))
 
 
 def test_connections_are_kept_when_the_clock_of_the_wall_jumps(

@@ -97,6 +97,8 @@ class Caller:
         Filled while an explanation is served.
     begin : callable () -> None
         Called as the work of a request begins; raises what refuses it.
+    deliver : callable (byte_count, deadline) -> None
+        Called with the size of its reply, within its slot; raises what refuses it.
     """
 
     name: str
@@ -107,6 +109,7 @@ class Caller:
     start: float = field(default_factory=time.monotonic)
     usage: Usage = field(default_factory=Usage)
     begin: Callable[[], None] = lambda: None
+    deliver: Callable[[int, float], None] = lambda _byte_count, _deadline: None
 
     @property
     def key(self) -> CallerKey:

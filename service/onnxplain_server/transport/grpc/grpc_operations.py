@@ -14,6 +14,8 @@ from google.longrunning.operations_pb2 import (
     DeleteOperationRequest,
     GetOperationRequest,
     ListOperationsRequest,
+    ListOperationsResponse,
+    Operation,
     WaitOperationRequest,
 )
 from google.longrunning.operations_pb2_grpc import OperationsServicer
@@ -24,12 +26,17 @@ from onnxplain_server.telemetry.tracing import Tracer
 from onnxplain_server.transport.admission.ticket import Ticket
 from onnxplain_server.transport.grpc.grpc_errors import answering, caller_name
 from onnxplain_server.transport.grpc.grpc_messages import caller_of, parser
+from onnxplain_server.transport.grpc.interceptors import count
 from onnxplain_server.transport.grpc.receiving import MessageReceiver
 from onnxplain_server.transport.metrics.request_metrics import Metrics
 from onnxplain_server.transport.operations.operation_arguments import wait_seconds
 from onnxplain_server.transport.operations.operation_calls import OperationCalls
+from onnxplain_server.transport.unread_replies import UnreadReplies
 
 _MESSAGE_BYTES = 2**16
+
+_SMALL = frozenset({"CancelOperation", "DeleteOperation"})
+"""Methods whose replies take no memory, which who reads no others may call too."""
 
 _Request = TypeVar(
     "_Request",
@@ -62,12 +69,20 @@ class GrpcOperations(OperationsServicer):  # type: ignore[misc] # its package sh
     tracer : Tracer
     receiver : MessageReceiver
     calls : OperationCalls
+    unread : UnreadReplies
     """
 
     def __init__(
-        self, metrics: Metrics, tracer: Tracer, receiver: MessageReceiver, calls: OperationCalls
+        self,
+        metrics: Metrics,
+        tracer: Tracer,
+        receiver: MessageReceiver,
+        calls: OperationCalls,
+        *,
+        unread: UnreadReplies,
     ) -> None:
         self._calls = calls
+        self._unread = unread
         self._metrics = metrics
         self._tracer = tracer
         self._receiver = receiver
@@ -79,7 +94,7 @@ class GrpcOperations(OperationsServicer):  # type: ignore[misc] # its package sh
         with self._answering(requests, context, "GetOperation") as call:
             request = self._read(call, GetOperationRequest)
             operation = self._calls.get(caller_name(context), request.name)
-            return bytes(operation.SerializeToString())
+            return self._reserved(call, operation)
 
     def ListOperations(  # noqa: N802 - the contract's name
         self, requests: Iterator[bytes], context: grpc.ServicerContext
@@ -93,7 +108,7 @@ class GrpcOperations(OperationsServicer):  # type: ignore[misc] # its package sh
             page = self._calls.list(
                 caller_name(context), request.filter, request.page_size, request.page_token
             )
-            return bytes(page.SerializeToString())
+            return self._reserved(call, page)
 
     def WaitOperation(  # noqa: N802 - the contract's name
         self, requests: Iterator[bytes], context: grpc.ServicerContext
@@ -109,7 +124,7 @@ class GrpcOperations(OperationsServicer):  # type: ignore[misc] # its package sh
                 wait_seconds(context.time_remaining(), seconds),
                 lambda: not context.is_active(),
             )
-            return bytes(operation.SerializeToString())
+            return self._reserved(call, operation)
 
     def CancelOperation(  # noqa: N802 - the contract's name
         self, requests: Iterator[bytes], context: grpc.ServicerContext
@@ -135,7 +150,14 @@ class GrpcOperations(OperationsServicer):  # type: ignore[misc] # its package sh
         with answering(context, method, self._metrics, self._tracer) as record:
             self._calls.check_enabled()
             caller = caller_of(context, record.spans)
+            if method not in _SMALL:
+                self._unread.check(caller.key)
             yield _Call(context, requests, Ticket(caller, threading.RLock()))
+
+    def _reserved(self, call: _Call, answer: Operation | ListOperationsResponse) -> bytes:
+        """Serialise an answer, which may hold a result, once there is room for it."""
+        count(call.context, self._unread, answer.ByteSize(), call.ticket.control.deadline)
+        return bytes(answer.SerializeToString())
 
     def _read(self, call: _Call, kind: type[_Request]) -> _Request:
         content = self._receiver.only(call.requests, call.ticket, _MESSAGE_BYTES)

@@ -71,8 +71,8 @@ class GrpcServer:
         without delay.
     message_bytes, response_bytes : int
         Size limits of requests and of responses.
-    unread_bytes : int
-        Limit of all responses that wait for their readers.
+    unread : UnreadReplies
+        Counts responses that wait for their readers.
     longest_seconds : float
         Time limit of a call, for which old connections stay open.
     certificates : callable () -> ServerCertificates, optional
@@ -95,13 +95,12 @@ class GrpcServer:
         thread_count: int,
         message_bytes: int,
         response_bytes: int,
-        unread_bytes: int,
+        unread: UnreadReplies,
         longest_seconds: float,
         certificates: Callable[[], ServerCertificates] | None = None,
     ) -> None:
         self._health = HealthServicer()
-        self._unread = UnreadReplies(unread_bytes)
-        self._calls = ByteStreamInterceptor(_PREFIXES, self._unread)
+        self._calls = ByteStreamInterceptor(_PREFIXES, unread)
         self._server = grpc.server(
             ThreadPoolExecutor(thread_count + WAIT_LIMIT + _SPARE_THREADS, "onnxplain-grpc"),
             interceptors=[
@@ -115,10 +114,10 @@ class GrpcServer:
         operations = OperationCalls(service)
         parts = (metrics, tracer, receiver, operations)
         explanations = ExplanationServicer(
-            service, *parts, unread=self._unread, message_bytes=message_bytes
+            service, *parts, unread=unread, message_bytes=message_bytes
         )
         add_ExplanationServiceServicer_to_server(explanations, self._server)
-        add_OperationsServicer_to_server(GrpcOperations(*parts), self._server)
+        add_OperationsServicer_to_server(GrpcOperations(*parts, unread=unread), self._server)
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
         self.set_ready(service.ready)
         reflection.enable_server_reflection(_LISTED, self._server)
@@ -140,7 +139,6 @@ class GrpcServer:
         self._server.stop(seconds + reply_seconds)
         self._calls.wait_idle(seconds)
         self._server.stop(reply_seconds).wait()
-        self._unread.close()
         self._health.close()
 
 

@@ -23,6 +23,7 @@ from onnxplain_server.transport.admission.ticket import Ticket
 from onnxplain_server.transport.grpc import grpc_uploads
 from onnxplain_server.transport.grpc.grpc_errors import answering
 from onnxplain_server.transport.grpc.grpc_messages import caller_of, parser
+from onnxplain_server.transport.grpc.interceptors import count
 from onnxplain_server.transport.grpc.receiving import MessageReceiver
 from onnxplain_server.transport.metrics.request_metrics import Metrics
 from onnxplain_server.transport.operations.operation_calls import OperationCalls
@@ -190,5 +191,6 @@ class ExplanationServicer(ExplanationServiceServicer):
             check = partial(self._unread.check, caller.key)
             check()
             # Once more behind the queue: replies of others may have come before.
-            with self._service.admit(replace(caller, begin=check)) as ticket:
+            deliver = partial(count, context, self._unread)
+            with self._service.admit(replace(caller, begin=check, deliver=deliver)) as ticket:
                 yield ticket

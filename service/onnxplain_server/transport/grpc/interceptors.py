@@ -105,10 +105,7 @@ def _reply(
 ) -> Any:
     with in_flight:
         reply = inner(raws, context)
-    remove = unread.add(caller_key(context), len(reply), context.cancel)
-    # Called at the end of the call, which is behind the reply; false where it has ended already.
-    if not context.add_callback(remove):
-        remove()
+    count(context, unread, len(reply))
     return reply
 
 
@@ -124,12 +121,26 @@ def _each_reply(
     called = weakref.ref(context)
     with in_flight:
         for reply in inner(raws, context):
-            remove = unread.add(caller_key(context), len(reply), partial(_cancel, called))
+            remove = unread.add(called, caller_key(context), len(reply), partial(_cancel, called))
             try:
                 # It goes on once grpc has passed the message on.
                 yield reply
             finally:
                 remove()
+
+
+def count(
+    context: grpc.ServicerContext,
+    unread: UnreadReplies,
+    byte_count: int,
+    deadline: float | None = None,
+) -> None:
+    """Count the reply of a call until the call ends; with a deadline, once there is room for it."""
+    reply = weakref.ref(context), caller_key(context), byte_count, context.cancel
+    remove = unread.add(*reply) if deadline is None else unread.reserve(*reply, deadline)
+    # Called at the end of the call, which is behind the reply; false where it has ended already.
+    if not context.add_callback(remove):
+        remove()
 
 
 def _cancel(called: weakref.ref[grpc.ServicerContext]) -> None:

@@ -1,16 +1,66 @@
-"""State metrics: gauges of requests, cache and build, computed at each scrape."""
+"""State metrics: gauges of requests, cache, unread replies and build, computed at each scrape."""
 
 from __future__ import annotations
 
 import platform
 from collections.abc import Iterator
 from importlib.metadata import version
+from typing import Protocol
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from onnxplain_server.core.interfaces import BlobStore, Cache
 from onnxplain_server.transport.admission.scheduler import Scheduler
+
+
+class UnreadAccount(Protocol):
+    """Account of what waits for its other side, with the attributes of `UnreadReplies`."""
+
+    byte_limit: int
+    dropped_count: int
+
+    @property
+    def byte_count(self) -> int:
+        """Bytes that wait."""
+
+
+class UnreadCollector(Collector):
+    """Collector of replies that wait for their readers.
+
+    Parameters
+    ----------
+    accounts : dict of str to UnreadAccount
+        By where the bytes are: memory or disk.
+    """
+
+    def __init__(self, accounts: dict[str, UnreadAccount]) -> None:
+        self._accounts = accounts
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield one metric family per metric."""
+        held = GaugeMetricFamily(
+            "onnxplain_unread_bytes",
+            "Bytes of replies that wait for their readers: of gRPC in memory, each twice; of REST"
+            " on disk, with bodies that are still coming.",
+            labels=["place"],
+        )
+        limit = GaugeMetricFamily(
+            "onnxplain_unread_limit_bytes",
+            "Limit of onnxplain_unread_bytes, from which on replies are refused or dropped.",
+            labels=["place"],
+        )
+        dropped = CounterMetricFamily(
+            "onnxplain_unread_dropped",
+            "Replies, and connections of REST, that were dropped because they were not read in"
+            " time, or to make room for others.",
+            labels=["place"],
+        )
+        for place, account in self._accounts.items():
+            held.add_metric([place], account.byte_count)
+            limit.add_metric([place], account.byte_limit)
+            dropped.add_metric([place], account.dropped_count)
+        yield from (held, limit, dropped)
 
 
 class StateCollector(Collector):

@@ -6,12 +6,16 @@ At the limit it closes connections of the address with most, never ones with a r
 from __future__ import annotations
 
 import heapq
+import logging
 import time
 from collections import Counter
 from collections.abc import Collection
 
+from onnxplain_server.transport.admission.admission import CallerKey
 from onnxplain_server.transport.rest.waitress_channel import RestChannel
-from onnxplain_server.transport.unread_replies import longest_seconds
+from onnxplain_server.transport.unread_replies import check_share, longest_seconds
+
+LOG = logging.getLogger(__name__)
 
 CONNECTION_LIMIT = 512
 """Also bounds the disk space for request bodies that are being received."""
@@ -29,16 +33,34 @@ class ConnectionLimit:
     Refuses requests whose deadline passes while they are received. Closes a
     connection without traffic for 15 s, or whose request, or the reading of its reply,
     takes longer than 15 s plus 1 s per 64 KiB. Where replies that are not read and bodies that
-    are still coming take more bytes than allowed, closes connections of the address with most
+    are still coming take more bytes than allowed, closes connections of the caller with most
     bytes, the one without traffic for longest first. Above the limit of connections, closes
     those of the address with most, the one that has waited longest for its request first.
     Connections with a request at work or an unsent reply then stay, and so do the newest 32: each
     is read from before it can be closed, so that a probe that sends at once is answered.
+
+    Parameters
+    ----------
+    byte_limit : int
+        Of replies that are not read and bodies that are still coming.
+
+    Attributes
+    ----------
+    byte_count : int
+        Of both, after the last step of the loop.
+    dropped_count : int
+        Connections that were closed for their sum, or before their reply was read.
     """
 
-    def __init__(self, unread_bytes: int) -> None:
-        self._unread_bytes = unread_bytes
+    def __init__(self, byte_limit: int) -> None:
+        self.byte_limit = byte_limit
+        self.byte_count = self.dropped_count = 0
+        self._reply_byte_counts = Counter[CallerKey]()
         self._checked = time.monotonic()
+
+    def check(self, caller_key: CallerKey) -> None:
+        """Raise OVERLOADED for a caller whose unread replies take half of the limit."""
+        check_share(self._reply_byte_counts[caller_key], self.byte_limit)
 
     def enforce(self, channels: Collection[RestChannel]) -> None:
         """Close connections; called by the loop after each step."""
@@ -48,11 +70,40 @@ class ConnectionLimit:
         if now - self._checked >= _CHECK_SECONDS:
             self._checked = now
             for channel in channels:
-                if not channel.requests and _is_timed_out(channel, now):
+                if not (channel.requests or channel.will_close) and _is_timed_out(channel, now):
                     channel.will_close = True
-        _close_fullest(channels, self._unread_bytes)
+                    self.dropped_count += bool(channel.total_outbufs_len)
+        self._count(channels)
+        if self.byte_count > self.byte_limit:
+            self._close_fullest(channels)
         if len(channels) > CONNECTION_LIMIT:
             _close_excess(channels)
+
+    def _count(self, channels: Collection[RestChannel]) -> None:
+        replies = Counter[CallerKey]()
+        for channel in channels:
+            if channel.total_outbufs_len:
+                replies[channel.caller_key] += channel.total_outbufs_len
+        self._reply_byte_counts = replies
+        self.byte_count = sum(channel.waiting_byte_count for channel in channels)
+
+    def _close_fullest(self, channels: Collection[RestChannel]) -> None:
+        """Close connections whose bytes wait for their other side, until the limit is kept."""
+        waiting = {channel: channel.waiting_byte_count for channel in channels}
+        while self.byte_count > self.byte_limit:
+            held = Counter[CallerKey]()
+            for channel, byte_count in waiting.items():
+                held[channel.caller_key] += byte_count
+            most = held.most_common(1)[0][0]
+            victim = min(
+                (c for c, byte_count in waiting.items() if byte_count and c.caller_key == most),
+                key=lambda channel: channel.last_active,
+            )
+            byte_count = waiting.pop(victim)
+            LOG.warning("a connection with %d bytes that wait was closed to make room", byte_count)
+            self.byte_count -= byte_count
+            self.dropped_count += 1
+            victim.discard()
 
 
 def _is_timed_out(channel: RestChannel, now: float) -> bool:
@@ -67,25 +118,6 @@ def _is_timed_out(channel: RestChannel, now: float) -> bool:
 
 def _is_slow(seconds: float, byte_count: int) -> bool:
     return seconds > longest_seconds(byte_count)
-
-
-def _close_fullest(channels: Collection[RestChannel], byte_limit: int) -> None:
-    """Close connections whose bytes wait for their other side, until the others keep the limit."""
-    total = sum(channel.waiting_byte_count for channel in channels)
-    if total <= byte_limit:
-        return
-    waiting = {channel: channel.waiting_byte_count for channel in channels}
-    while total > byte_limit:
-        held = Counter[str]()
-        for channel, byte_count in waiting.items():
-            held[channel.address] += byte_count
-        most = held.most_common(1)[0][0]
-        victim = min(
-            (c for c, byte_count in waiting.items() if byte_count and c.address == most),
-            key=lambda channel: channel.last_active,
-        )
-        total -= waiting.pop(victim)
-        victim.discard()
 
 
 def _close_excess(channels: Collection[RestChannel]) -> None:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from typing import cast
 
 from flask import Flask, g, request
@@ -11,16 +14,22 @@ from flask import Flask, g, request
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.telemetry.spans import Span
 from onnxplain_server.transport.admission import caller_addresses
-from onnxplain_server.transport.admission.admission import Caller
+from onnxplain_server.transport.admission.admission import Caller, CallerKey
 from onnxplain_server.transport.admission.authentication import Authenticator, Credentials
 from onnxplain_server.transport.rest import request_handling
 from onnxplain_server.transport.rest.request_parser import HeaderCheck
 from onnxplain_server.transport.rest.request_timeout import TIMEOUT, milliseconds
-from onnxplain_server.transport.rest.waitress_channel import REQUEST_START
+from onnxplain_server.transport.rest.waitress_channel import NAME_CALLER, REQUEST_START
 
 
-def install(app: Flask, authenticator: Authenticator) -> None:
-    """Authenticate the caller of every route that is not public; unknown routes included."""
+def install(
+    app: Flask, authenticator: Authenticator, check_unread: Callable[[CallerKey], None]
+) -> None:
+    """Authenticate the caller of every route that is not public; unknown routes included.
+
+    `check_unread` is called with the caller's key before a request is admitted, and as its work
+    begins.
+    """
 
     @app.before_request
     def identify() -> None:
@@ -29,6 +38,7 @@ def install(app: Flask, authenticator: Authenticator) -> None:
             g.caller = request_handling.current().caller = authenticator.authenticate(
                 Credentials(sent)
             )
+            g.check_unread = check_unread
 
 
 def header_check(app: Flask, authenticator: Authenticator) -> HeaderCheck:
@@ -62,7 +72,7 @@ def caller_name() -> str:
 
 
 def caller() -> Caller:
-    """Return the authenticated caller of the current request."""
+    """Return the authenticated caller of the current request; OVERLOADED if it reads no replies."""
     is_disconnected = request.environ.get("waitress.client_disconnected", lambda: False)
     address = caller_addresses.network(request.remote_addr or "")
     record = request_handling.current().record
@@ -70,7 +80,11 @@ def caller() -> Caller:
     received = Span("receive", start, time.monotonic())
     record.spans.add([received])
     name, seconds = caller_name(), _seconds()
-    return Caller(name, seconds, is_disconnected, address, record.spans, start, record.usage)
+    sender = Caller(name, seconds, is_disconnected, address, record.spans, start, record.usage)
+    request.environ.get(NAME_CALLER, lambda _key: None)(sender.key)
+    g.check_unread(sender.key)
+    # Once more behind the queue: replies of others may have come before.
+    return replace(sender, begin=partial(g.check_unread, sender.key))
 
 
 def _seconds() -> float:

@@ -95,8 +95,8 @@ class RestServer:
         Time limit of a request, from its first byte.
     response_bytes : int
         Size limit of a response.
-    unread_bytes : int
-        Limit of all responses that wait for their readers, and of bodies that are still coming.
+    connection_limit : ConnectionLimit, optional
+        Closes connections.
 
     Raises
     ------
@@ -119,7 +119,7 @@ class RestServer:
         origin_policy: OriginPolicy,
         longest_seconds: float = math.inf,
         response_bytes: int = _PAGE_BYTES,
-        unread_bytes: int = _PAGE_BYTES,
+        connection_limit: ConnectionLimit | None = None,
     ) -> None:
         listener = _listen(host, port, purpose)
         address, self.port = listener.getsockname()[:2]
@@ -137,7 +137,7 @@ class RestServer:
             is_closing=self._draining.is_set,
             longest_seconds=longest_seconds,
         )
-        self._connection_limit = ConnectionLimit(unread_bytes)
+        self._connection_limit = connection_limit or ConnectionLimit(_PAGE_BYTES)
         self._stopping = threading.Event()
         self._closing = threading.Lock()
         name = f"onnxplain-{purpose.lower()}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from contextlib import ExitStack
 from importlib.metadata import version
 
@@ -17,6 +18,7 @@ from onnxplain_server.core.request import (
     ServiceMethod,
 )
 from onnxplain_server.telemetry.tracing import UNTRACED, Tracer
+from onnxplain_server.transport.admission.admission import CallerKey
 from onnxplain_server.transport.admission.authentication import ALLOW_ALL, Authenticator
 from onnxplain_server.transport.explainer.explainer import Explainer
 from onnxplain_server.transport.metrics.request_metrics import Metrics
@@ -50,6 +52,7 @@ def create_app(
     message_bytes: int,
     *,
     authenticator: Authenticator = ALLOW_ALL,
+    check_unread: Callable[[CallerKey], None] = lambda _key: None,
     tracer: Tracer = UNTRACED,
     origin_policy: OriginPolicy = OWN_ORIGIN,
     explainer: Explainer | None = None,
@@ -67,6 +70,8 @@ def create_app(
         Size limit of a request's body, except of uploads.
     authenticator : Authenticator
         Authenticates the callers; by default, all are anonymous.
+    check_unread : callable (caller key) -> None
+        Raises OVERLOADED for a caller who does not read its replies.
     tracer : Tracer
         Traces the requests.
     origin_policy : OriginPolicy
@@ -80,7 +85,7 @@ def create_app(
     app.config["MAX_CONTENT_LENGTH"] = message_bytes
     request_handling.install(app, metrics, tracer)
     cross_origin.install(app, origin_policy)
-    rest_access.install(app, authenticator)
+    rest_access.install(app, authenticator, check_unread)
     calls = OperationCalls(service)
     probes = _probes(service)
     if explainer is not None:

@@ -18,6 +18,8 @@ from waitress.utilities import Error
 
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.transport.admission import caller_addresses
+from onnxplain_server.transport.admission.admission import CallerKey
+from onnxplain_server.transport.admission.authentication import ANONYMOUS
 from onnxplain_server.transport.admission.size_limits import BodyLimits
 from onnxplain_server.transport.audit.ended_explanation import ExplanationSink
 from onnxplain_server.transport.request_log import NOBODY, RequestRecord
@@ -33,6 +35,9 @@ from onnxplain_server.transport.rest.request_parser import (
 
 REQUEST_START = "onnxplain.request_start"
 """Key in the WSGI environment: monotonic time of the request's first byte."""
+
+NAME_CALLER = "onnxplain.name_caller"
+"""Key in the WSGI environment: a function that books the bytes of the connection to a caller."""
 
 _LATE = ExplainError(
     Reason.DEADLINE_EXCEEDED,
@@ -84,6 +89,7 @@ class RestTask(WSGITask):  # type: ignore[misc] # waitress ships no types
         """Return the WSGI environment."""
         environment: dict[str, Any] = super().get_environment()
         environment[REQUEST_START] = self.request.start
+        environment[NAME_CALLER] = self.channel.name_caller
         return environment
 
     def build_response_header(self) -> bytes:
@@ -122,6 +128,8 @@ class RestChannel(HTTPChannel):  # type: ignore[misc] # waitress ships no types
     ----------
     address : str
         Network of the client.
+    caller_key : CallerKey
+        As `Caller.key`, of its last request; before any is authenticated, by the address alone.
     accepted : float
         Monotonic time of the connection.
     last_active : float
@@ -171,6 +179,11 @@ class RestChannel(HTTPChannel):  # type: ignore[misc] # waitress ships no types
         self.request_count = self.byte_count = self.reply_byte_count = 0
         super().__init__(*arguments, **named_arguments)
         self.address = caller_addresses.network(self.addr[0])
+        self.caller_key: CallerKey = (ANONYMOUS, self.address)
+
+    def name_caller(self, key: CallerKey) -> None:
+        """Book the bytes of this connection to a caller."""
+        self.caller_key = key
 
     def received(self, data: bytes) -> bool:
         """Receive bytes."""
