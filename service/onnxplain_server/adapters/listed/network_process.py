@@ -16,6 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from onnxplain_server.adapters.listed.clocked_socket import ClockedSocket
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.sources import FetchControl
 
@@ -41,6 +42,7 @@ WITHOUT_THREADS: Mapping[str, str] = {
 
 _TICK_MILLISECONDS = 50
 _START_SECONDS = 120.0
+_HAND_OVER_SECONDS = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +92,8 @@ class NetworkProcess:
         self._program = program
         self._lock = threading.Lock()
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        # It holds the sockets of some hundred requests that the process has not taken yet.
+        self._control.settimeout(_HAND_OVER_SECONDS)
         with theirs, tempfile.TemporaryDirectory() as empty:
             self._process = _start(theirs.fileno(), program, empty)
             theirs.close()
@@ -104,9 +108,10 @@ class NetworkProcess:
         """True until the process ends."""
         return self._process.poll() is None
 
-    def connect(self) -> socket.socket:
-        """Return a socket whose other end the process has."""
-        ours, theirs = socket.socketpair()
+    def connect(self, deadline: float) -> ClockedSocket:
+        """Return a socket whose other end the process has, until a monotonic time."""
+        end, theirs = socket.socketpair()
+        ours = ClockedSocket(end, deadline)
         with theirs:
             try:
                 self.hand_over(theirs)
@@ -116,7 +121,7 @@ class NetworkProcess:
         return ours
 
     def hand_over(self, *ends: socket.socket) -> None:
-        """Send the process sockets, which belong together; OSError if it has ended."""
+        """Send the process sockets, which belong together; OSError if it has ended or is stuck."""
         with self._lock:
             socket.send_fds(self._control, [b"F"], [end.fileno() for end in ends])
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import socket
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
@@ -15,6 +16,7 @@ from pathlib import Path
 from google.protobuf.message import DecodeError
 from onnxplain.v1.model_pb2 import RemoteModel
 
+from onnxplain_server.adapters.listed.clocked_socket import ClockedSocket
 from onnxplain_server.adapters.listed.network_process import (
     WITHOUT_THREADS,
     NetworkProcess,
@@ -37,6 +39,8 @@ LOG = logging.getLogger(__name__)
 
 _MESSAGE_BYTES = 2**20
 _REPORT_SECONDS = 5.0
+_LATE_SECONDS = 0.2
+"""For the report of a session whose deadline has passed."""
 _REPORT_BYTES = 2**12
 _FIELD = "model.remote"
 
@@ -117,11 +121,12 @@ class RemoteCalls:
 
     def _begin(
         self, binding: Binding, control: FetchControl
-    ) -> tuple[socket.socket, socket.socket]:
+    ) -> tuple[ClockedSocket, socket.socket]:
         """Return the lease of a new session, and the socket of its computation."""
         for _ in range(2):  # a process that has ended is noticed once
             process = self._running(control)
-            lease, their_lease = socket.socketpair()
+            ours, their_lease = socket.socketpair()
+            lease = ClockedSocket(ours, control.deadline)
             end, their_end = socket.socketpair()
             with their_lease, their_end:
                 try:
@@ -131,6 +136,7 @@ class RemoteCalls:
                     lease.close()
                     end.close()
                     process.close()
+                    control.check("while the process that calls remote models was to answer")
                 else:
                     return lease, end
         raise ExplainError(
@@ -156,9 +162,10 @@ class RemoteCalls:
         host.count_remote(RemoteUse(prefix, counts))
 
 
-def _ended(lease: socket.socket) -> CallCounts:
+def _ended(lease: ClockedSocket) -> CallCounts:
     """End a session, and return what its calls came to; nothing if the process has ended."""
-    lease.settimeout(_REPORT_SECONDS)
+    now = time.monotonic()
+    lease.deadline = min(now + _REPORT_SECONDS, max(lease.deadline, now + _LATE_SECONDS))
     report = bytearray()
     with suppress(OSError):
         lease.shutdown(socket.SHUT_WR)

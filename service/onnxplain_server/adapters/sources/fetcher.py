@@ -149,7 +149,7 @@ class Fetcher:
         request = FetchRequest(FetchKind.RANGES, bytes(blocks), 0, _seconds(control))
 
         def connect() -> socket.socket:
-            end = self._running(control).connect()
+            end = self._running(control).connect(control.deadline)
             protocol.send_request(end, request)
             return end
 
@@ -170,6 +170,7 @@ class Fetcher:
             return _served(process, request, control, cache)
         except FetchBrokenError:
             process.close()
+        control.check("while the source was read")
         while not self._alone.acquire(timeout=_WAIT_SECONDS):
             control.check("while the fetching process was started anew")
         try:
@@ -186,6 +187,7 @@ class Fetcher:
         try:
             return _served(process, replace(request, seconds=seconds), control, cache)
         except FetchBrokenError:
+            control.check("while the source was read")
             raise _ended(request.kind) from None
         finally:
             process.close()
@@ -212,7 +214,7 @@ def _served(
 ) -> FetchedFile:
     """Have a process serve a request; FetchBrokenError if it ends meanwhile."""
     try:
-        with process.connect() as end:
+        with process.connect(control.deadline) as end:
             protocol.send_request(end, request)
             return _receive(end, request.byte_limit, control, CacheLookup(cache))
     except OSError:

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from onnxplain_server.adapters.cluster.server import task_frames as frames
 from onnxplain_server.adapters.cluster.server.task_frames import TaskBrokenError, TaskKind
+from onnxplain_server.adapters.listed.clocked_socket import ClockedSocket
 from onnxplain_server.adapters.listed.network_process import (
     WITHOUT_THREADS,
     NetworkProcess,
@@ -101,7 +102,8 @@ class ClusterSessions:
         bound = frames.pack_binding(model_key, blocks)
         for _ in range(2):  # a process that has ended is noticed once
             process = self._running(control)
-            binding, their_binding = socket.socketpair()
+            ours, their_binding = socket.socketpair()
+            binding = ClockedSocket(ours, control.deadline)
             end, their_end = socket.socketpair()
             with end, binding, their_binding, their_end:
                 try:
@@ -111,6 +113,7 @@ class ClusterSessions:
                     binding.sendall(bound)
                 except OSError:
                     process.close()
+                    control.check("while the process that has the connection was to answer")
                     continue
                 binding.shutdown(socket.SHUT_WR)
                 try:
@@ -140,11 +143,11 @@ class ClusterSessions:
             return self._process
 
 
-def _failure(binding: socket.socket, control: FetchControl) -> ExplainError:
+def _failure(binding: ClockedSocket, control: FetchControl) -> ExplainError:
     """Return the error of the cluster, which the process tells before the worker learns of it."""
-    deadline = min(time.monotonic() + _FAILURE_SECONDS, control.deadline)
+    binding.deadline = min(time.monotonic() + _FAILURE_SECONDS, control.deadline)
     try:
-        frame = frames.receive(binding, {TaskKind.FAILED: frames.FAILURE_LIMIT}, deadline)
+        frame = frames.receive(binding, {TaskKind.FAILED: frames.FAILURE_LIMIT})
         return frames.unpack_cluster_failure(frame.content)
     except TaskBrokenError:
         control.check("while the cluster was to tell how it failed")

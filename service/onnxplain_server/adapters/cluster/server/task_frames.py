@@ -8,10 +8,8 @@ end trusts the other.
 from __future__ import annotations
 
 import json
-import math
 import socket
 import struct
-import time
 from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from enum import Enum
@@ -41,8 +39,6 @@ Reasons like UNAVAILABLE, on which operations and alerts depend, are none that a
 _OF_WORKERS = frozenset(Reason) - PARENT_REASONS - {Reason.INTERNAL}
 _OF_CLUSTER = frozenset({Reason.UNAVAILABLE, Reason.WORKER_DIED})
 FAILURE_LIMIT = 2**14
-_LEAST_SECONDS = 0.001
-"""Of a wait that is over: a timeout of 0 would not block, and refuse what is there."""
 
 
 class TaskBrokenError(Exception):
@@ -92,18 +88,16 @@ def send(end: socket.socket, frame: TaskFrame) -> None:
         raise TaskBrokenError from None
 
 
-def receive(
-    end: socket.socket, accepted: Mapping[TaskKind, int], deadline: float = math.inf
-) -> TaskFrame:
+def receive(end: socket.socket, accepted: Mapping[TaskKind, int]) -> TaskFrame:
     """Receive a frame of these kinds, each of at most so many bytes; TaskBrokenError.
 
-    It is broken as well where it has not come by the deadline, on the monotonic clock.
+    It is broken as well where the socket's timeout ends.
     """
-    code, number, length = _HEADER.unpack(_exactly(end, _HEADER.size, deadline))
+    code, number, length = _HEADER.unpack(_exactly(end, _HEADER.size))
     kinds = {kind.value: kind for kind in accepted}
     if code not in kinds or length > accepted[kinds[code]]:
         raise TaskBrokenError
-    return TaskFrame(kinds[code], number, _exactly(end, length, deadline))
+    return TaskFrame(kinds[code], number, _exactly(end, length))
 
 
 def pack_binding(model_key: str, blocks: bytes | bytearray) -> bytes:
@@ -201,13 +195,11 @@ def _unpack(content: bytes | bytearray, accepted: Set[Reason]) -> ExplainError:
     return ExplainError(Reason[name], message, field)
 
 
-def _exactly(end: socket.socket, length: int, deadline: float) -> bytearray:
+def _exactly(end: socket.socket, length: int) -> bytearray:
     """Receive so many bytes, which are allocated as they come."""
     content = bytearray()
     while len(content) < length:
         try:
-            if deadline < math.inf:
-                end.settimeout(max(deadline - time.monotonic(), _LEAST_SECONDS))
             part = end.recv(min(length - len(content), _FIRST_BYTES))
         except OSError:
             raise TaskBrokenError from None
