@@ -32,7 +32,8 @@ from onnxplain_server.transport.metrics.operation_metrics import OperationCollec
 from onnxplain_server.transport.metrics.quota_metrics import QuotaState
 from onnxplain_server.transport.metrics.remote_metrics import RemoteCollector
 from onnxplain_server.transport.metrics.request_metrics import Metrics
-from onnxplain_server.transport.metrics.state_metrics import StateCollector
+from onnxplain_server.transport.metrics.state_metrics import StateCollector, UnreadCollector
+from onnxplain_server.transport.rest.connection_limit import ConnectionLimit
 from onnxplain_server.transport.status import STATUS
 from prometheus_client import Metric
 from pydantic import ByteSize
@@ -117,6 +118,7 @@ def metrics() -> str:
     counted.registry.register(QuotaState(NO_QUOTAS))
     certificates = WatchedFiles([], lambda _contents: CertificateFiles(b"", b"", None, 0))
     counted.registry.register(OperationCollector(None))
+    counted.registry.register(UnreadCollector({"memory": ConnectionLimit(0)}))
     counted.registry.register(RemoteCollector(_ListedRemotes()))
     counted.registry.register(AccessState(WatchedFiles([], len), certificates))
     for noun in ("worker", "decoder"):
