@@ -87,6 +87,8 @@ def test_memory_of_redis_that_its_data_exceed(refusal: Callable[[Any], str]) -> 
             "would both set the number of pods",
         ),
         ({"autoscaling": {"keda": {"enabled": True}}}, "needs autoscaling.keda.triggers"),
+        ({"extraPodSpec": {"containers": []}}, "extraPodSpec.containers is set by the chart"),
+        ({"dnsPolicy": "none"}, "dnsPolicy"),
         ({"ingress": {"enabled": True}}, "ingress.enabled needs ingress.hosts"),
         ({"ingress": {"grpc": {"enabled": True}}}, "ingress.grpc.enabled needs"),
         (

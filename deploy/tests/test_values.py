@@ -348,3 +348,21 @@ def test_the_test_s_files_are_a_model_and_its_table(render: Render, tmp_path: Pa
     ran = subprocess.run(command, capture_output=True, text=True, check=True)
 
     assert "petal_length" in ran.stdout
+
+
+def test_pods_have_the_fields_of_the_clusters_own_ways(render: Render) -> None:
+    fields = {
+        "schedulerName": "own",
+        "runtimeClassName": "gvisor",
+        "dnsPolicy": "None",
+        "dnsConfig": {"nameservers": ["192.0.2.53"]},
+        "hostAliases": [{"ip": "192.0.2.1", "hostnames": ["models.example"]}],
+    }
+    redis = {"enabled": True, "existingSecret": "redis"}
+    rendered = render({**fields, "redis": redis, "extraPodSpec": {"preemptionPolicy": "Never"}})
+
+    pods = [pod["spec"] for pod in rendered.pods()]
+    assert len(pods) == 3
+    assert all(pod.items() >= fields.items() for pod in pods)
+    assert [pod.get("preemptionPolicy") for pod in pods].count("Never") == 1
+    assert rendered.server["preemptionPolicy"] == "Never"

@@ -14,6 +14,11 @@
 {{- if and .metrics.serviceMonitor.enabled .metrics.podMonitor.enabled }}
 {{- fail "metrics.serviceMonitor and metrics.podMonitor would read the metrics twice: enable one" }}
 {{- end }}
+{{- range $name := list "affinity" "automountServiceAccountToken" "containers" "dnsConfig" "dnsPolicy" "enableServiceLinks" "hostAliases" "imagePullSecrets" "initContainers" "nodeSelector" "priorityClassName" "runtimeClassName" "schedulerName" "securityContext" "serviceAccountName" "terminationGracePeriodSeconds" "tolerations" "topologySpreadConstraints" "volumes" }}
+{{- if hasKey $.Values.extraPodSpec $name }}
+{{- fail (printf "extraPodSpec.%s is set by the chart, from values of its own: see its README" $name) }}
+{{- end }}
+{{- end }}
 {{- with .autoscaling }}
 {{- if and .enabled .keda.enabled }}
 {{- fail "autoscaling.enabled and autoscaling.keda.enabled would both set the number of pods: KEDA makes an autoscaler of its own" }}

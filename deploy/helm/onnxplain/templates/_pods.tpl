@@ -22,8 +22,18 @@ nodeSelector:
 tolerations:
   {{- toYaml . | nindent 2 }}
 {{- end }}
-{{- with .priorityClassName }}
-priorityClassName: {{ . }}
+{{- range $name := list "priorityClassName" "schedulerName" "runtimeClassName" "dnsPolicy" }}
+{{- with index $context.Values $name }}
+{{ $name }}: {{ . }}
+{{- end }}
+{{- end }}
+{{- with .dnsConfig }}
+dnsConfig:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .hostAliases }}
+hostAliases:
+  {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- end }}
 {{- end }}
