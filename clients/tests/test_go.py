@@ -49,10 +49,15 @@ USED = {1: "_ = explanation", 4: "_ = explanation; _ = err"}
 """What makes variables used that a snippet only declares, by the number of the snippet."""
 
 
-def run(client: Path, program: str, *arguments: str | Path, folder: Path | None = None) -> str:
-    """Build a program inside the module, run it in a folder, and return what it prints."""
+def found_go() -> str:
     go = shutil.which("go", path=f"{ROOT.parent / '.tools/go/bin'}:{os.environ['PATH']}")
     assert go is not None, "go not found: see tools/go/found.sh"
+    return go
+
+
+def run(client: Path, program: str, *arguments: str | Path, folder: Path | None = None) -> str:
+    """Build a program inside the module, run it in a folder, and return what it prints."""
+    go = found_go()
     built = client.parents[1] / "build" / "clients" / "go" / "program"
     subprocess.run([go, "build", "-o", built, program], cwd=client, check=True)
     return subprocess.check_output([built, *arguments], cwd=folder, text=True, timeout=600)
@@ -77,7 +82,17 @@ def test_the_first_lines_of_the_readme_work(
     kept = [",".join(line.split(",")[:5]) for line in lines]
     (tmp_path / "rows.csv.gz").write_text("\n".join(kept) + "\n")
 
-    printed = run(go_client, str(program), folder=tmp_path)
+    commands = re.search(r"```sh\n(go mod edit.*?)```", text, re.DOTALL)
+    assert commands is not None
+    environment = os.environ | {"PATH": f"{Path(found_go()).parent}:{os.environ['PATH']}"}
+    install = f"go mod init example.com/first && {commands[1]}go run ."
+    printed = subprocess.check_output(
+        ["sh", "-ec", install.replace("CHECKOUT", str(go_client.parents[1]))],
+        cwd=tmp_path,
+        env=environment,
+        text=True,
+        timeout=600,
+    )
 
     assert re.match(r"\[\w+ \w+\] \[[\d.e-]+ [\d.e-]+ [\d.e-]+\]\n", printed)
 

@@ -79,7 +79,10 @@ def test_the_client_works_in_node_and_in_chromium(
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
-def test_the_package_holds_what_is_published(root: Path, package: Path, tmp_path: Path) -> None:
+def test_the_package_is_made_and_installed_as_the_readme_tells(
+    root: Path, package: Path, tmp_path: Path
+) -> None:
+    """But for compiling it: other tests use what is compiled."""
     run(root, package, "npm", "pack", "--ignore-scripts", "--pack-destination", str(tmp_path))
 
     (file,) = tmp_path.glob("onnxplain-*.tgz")
@@ -95,3 +98,7 @@ def test_the_package_holds_what_is_published(root: Path, package: Path, tmp_path
         "dist",
         "package.json",
     }
+    assert f"npm install ./{file.name}\n" in (package / "README.md").read_text()
+    run(root, tmp_path, "npm", "install", "--no-audit", "--no-fund", f"./{file.name}")
+    script = "import('onnxplain').then(({connect}) => console.log(typeof connect))"
+    assert run(root, tmp_path, "node", "-e", script) == "function\n"

@@ -19,8 +19,8 @@ from onnxplain_server.serve import Server
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = ["clients/python/README.md", "docs/surfaces/python.md"]
 NOT_RUN = {
-    'pip install "onnxplain[notebook]"  # pictures in notebooks; also [pandas], [polars]\n': (
-        "installs; tests/project/test_packages.py tells whether the extra exists"
+    'pip install "./clients/python[notebook,pandas]"  # pictures and frames; also [polars]\n': (
+        "installs; tests/project/test_packages.py tells whether the extras exist"
     ),
 }
 """Blocks that are not run, with the reason."""

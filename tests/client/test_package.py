@@ -120,6 +120,24 @@ def test_the_client_works_without_pandas_without_a_notebook_and_without_the_serv
     assert loaded == ["grpc", "pyarrow", "numpy"]
 
 
+def test_a_frame_tells_that_it_needs_pandas() -> None:
+    program = """
+import sys
+class Without:
+    def find_spec(self, name, *_):
+        if name.partition(".")[0] == "pandas":
+            raise ModuleNotFoundError("No module named 'pandas'", name="pandas")
+sys.meta_path.insert(0, Without())
+import pyarrow
+from onnxplain.results.tabular import to_frame
+to_frame(pyarrow.table({"a": [1]}))
+"""
+    ended = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert "ModuleNotFoundError: to_pandas() needs pandas: pip install pandas" in ended.stderr
+
+
 def test_nothing_is_pickled() -> None:
     modules = [path.name for path in PACKAGE.rglob("*.py") if "pickle" in path.read_text()]
     assert modules == []

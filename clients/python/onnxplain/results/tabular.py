@@ -76,8 +76,7 @@ class Tabular(ABC):
         return frame[frame["output"] == output].drop(columns="output").reset_index(drop=True)
 
     def _frame(self) -> pd.DataFrame:
-        frame: pd.DataFrame = self.to_arrow().to_pandas()
-        return frame
+        return to_frame(self.to_arrow())
 
     def to_json(self) -> str:
         """Write it as the contract's canonical JSON."""
@@ -85,6 +84,18 @@ class Tabular(ABC):
 
     def _repr_html_(self) -> str:
         return to_html(self.to_arrow())
+
+
+def to_frame(table: pa.Table) -> pd.DataFrame:
+    """Return an Arrow table as a frame; ModuleNotFoundError tells how to install pandas."""
+    try:
+        frame: pd.DataFrame = table.to_pandas()
+    except ModuleNotFoundError as error:
+        if error.name != "pandas":
+            raise
+        message = "to_pandas() needs pandas: pip install pandas; to_arrow() needs nothing more"
+        raise ModuleNotFoundError(message, name="pandas") from None
+    return frame
 
 
 def joined(features: Iterable[str]) -> str:
@@ -129,7 +140,7 @@ def curves_frame(curves: Sequence[OfFeatures], own: Sequence[str]) -> pd.DataFra
         columns = [table[name].to_pylist() for name in feature_columns(curve.features, own)]
         at += columns[0] if len(columns) == 1 else zip(*columns, strict=True)
         texts += [joined(curve.features)] * table.num_rows
-    frame: pd.DataFrame = stack(tables, own).select(list(own)).to_pandas()
+    frame = to_frame(stack(tables, own).select(list(own)))
     frame.insert(1, "features", texts)
     frame.insert(2, "at", at)
     return frame
