@@ -33,9 +33,9 @@ def test_a_terminal_shows_a_bar_that_leaves_no_trace(
     client.explain(b"", ROWS)
 
     assert lines(terminal.getvalue()) == [
-        "[                              ] 0% of at most 100 rows",
-        "[===============               ] 50% of at most 100 rows",
-        "[==============================] 100% of at most 100 rows",
+        "[                              ] 0% of the work planned at most",
+        "[===============               ] 50% of the work planned at most",
+        "[==============================] 100% of the work planned at most",
     ]
     last_width = len(lines(terminal.getvalue())[-1])
     assert terminal.getvalue().endswith("\r" + " " * last_width + "\r")
@@ -59,7 +59,7 @@ with onnxplain.connect({server.endpoint!r}) as client:
     os.close(leader)
 
     assert process.wait() == 0, shown.decode()
-    assert "100% of at most 100 rows" in lines(shown.decode())[-1]
+    assert "100% of the work planned at most" in lines(shown.decode())[-1]
 
 
 def fail_halfway() -> None:
@@ -78,7 +78,7 @@ def test_the_bar_goes_away_where_the_call_fails(monkeypatch: pytest.MonkeyPatch)
         fail_halfway()
 
     first, *_, last = terminal.getvalue().strip("\r").split("\r")
-    assert first.endswith("50% of at most 2 rows")
+    assert first.endswith("50% of the work planned at most")
     assert last.isspace()
 
 

@@ -25,6 +25,9 @@ from onnxplain import (
 from onnxplain.requests import to_request
 from onnxplain.requests.rows import to_describe_request, to_predict_request
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest, MethodOptions
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 ROWS = {"age": [20.0, 30.0], "bmi": [21.0, 22.0]}
 MODEL = onnx.helper.make_model(onnx.helper.make_graph([], "empty", [], []))
@@ -379,3 +382,24 @@ def test_a_model_is_a_path_bytes_or_a_model_of_onnx(tmp_path: Path) -> None:
         to_request(7, ROWS)
     with pytest.raises(FileNotFoundError):
         to_request(tmp_path / "none.onnx", ROWS)
+
+
+class Boosted(LogisticRegression):
+    """A model of a library that derives its own from scikit-learn's."""
+
+    __module__ = "lightgbm.sklearn"
+
+
+@pytest.mark.parametrize(
+    ("model", "way"),
+    [
+        (make_pipeline(StandardScaler(), LogisticRegression()), "skl2onnx.to_onnx"),
+        (Boosted(), "onnxmltools.convert_lightgbm"),
+    ],
+)
+def test_a_model_of_a_library_is_refused_with_the_way_to_an_onnx_file(
+    model: object, way: str
+) -> None:
+    with pytest.raises(TypeError, match="write it as ONNX first") as refused:
+        to_request(model, {"a": [1]})
+    assert way in str(refused.value)

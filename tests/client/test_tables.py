@@ -37,6 +37,7 @@ class Capsule:
         pytest.param(pa.RecordBatch.from_pydict(ROWS), id="Arrow batch"),
         pytest.param(pd.DataFrame(ROWS), id="pandas"),
         pytest.param(pl.DataFrame(ROWS), id="polars"),
+        pytest.param(pl.LazyFrame(ROWS), id="lazy polars"),
         pytest.param(Capsule(), id="C stream"),
     ],
 )

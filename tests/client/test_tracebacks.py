@@ -83,9 +83,31 @@ def test_in_coroutines_they_end_at_the_call() -> None:
     assert "direct cause" not in text
 
 
+OWN_MISTAKES: dict[str, Callable[[onnxplain.Client], Any]] = {
+    "a method that is none": lambda client: client.explain(MODEL, ROWS, "interaction"),
+    "a table that is none": lambda client: client.explain(MODEL, object(), "interactions"),
+    "a model that is none": lambda client: client.describe(object()),
+    "a file that is not there": lambda client: client.upload_table("absent.csv"),
+    "a row that is none": lambda client: client.predict(MODEL, ROWS, rows=["a"]),
+    "an option of another type": lambda client: client.plan(MODEL, ROWS, onnxplain.Swarm(seed="a")),
+}
+
+
+@pytest.mark.parametrize("mistake", OWN_MISTAKES)
+def test_mistakes_in_arguments_end_at_the_call(local: onnxplain.Client, mistake: str) -> None:
+    with pytest.raises((TypeError, ValueError, OSError)) as caught:
+        OWN_MISTAKES[mistake](local)
+
+    assert frames(caught.value)[1:] == ["<lambda>"]
+
+
 def test_other_errors_keep_their_frames(local: onnxplain.Client) -> None:
-    with pytest.raises(TypeError) as caught:
-        local.explain(MODEL, object(), "interactions")
+    class Broken:
+        def __array__(self) -> None:
+            raise ValueError("a mistake of another library")
+
+    with pytest.raises(ValueError, match="another library") as caught:
+        local.explain(MODEL, Broken(), "interactions")
 
     assert len(frames(caught.value)) > 2
 

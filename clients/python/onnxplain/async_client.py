@@ -115,14 +115,15 @@ class AsyncClient(AsyncRowCalls):
         ... )
         """
         __tracebackhide__ = True
-        message = await asyncio.to_thread(to_request, model, table, *methods, **request)
-        files = files_of(model, table)
-        refuse_partial(message)
-        with ShortTracebacks(), progress_callback(progress) as callback:
-            response = await self.messages.explain(
-                message, timeout=timeout, progress=callback, files=files
-            )
-        return Explanations(response)
+        with ShortTracebacks():
+            message = await asyncio.to_thread(to_request, model, table, *methods, **request)
+            files = files_of(model, table)
+            refuse_partial(message)
+            with progress_callback(progress) as callback:
+                response = await self.messages.explain(
+                    message, timeout=timeout, progress=callback, files=files
+                )
+            return Explanations(response)
 
     async def explain_stream(
         self,
@@ -134,9 +135,9 @@ class AsyncClient(AsyncRowCalls):
     ) -> AsyncGenerator[StreamEvent]:
         """Explain a model and yield progress; see `Client.explain_stream`."""
         __tracebackhide__ = True
-        message = await asyncio.to_thread(to_request, model, table, *methods, **request)
-        files = files_of(model, table)
         with ShortTracebacks():
+            message = await asyncio.to_thread(to_request, model, table, *methods, **request)
+            files = files_of(model, table)
             async for event in self.messages.explain_stream(message, timeout=timeout, files=files):
                 yield to_stream_event(event)
 
@@ -152,8 +153,8 @@ class AsyncClient(AsyncRowCalls):
     ) -> AsyncOperation:
         """Start an explanation that the server computes and keeps; see `Client.start`."""
         __tracebackhide__ = True
-        message = await asyncio.to_thread(to_request, model, table, *methods, **request)
         with ShortTracebacks():
+            message = await asyncio.to_thread(to_request, model, table, *methods, **request)
             started = await self.messages.start(
                 message,
                 request_id=request_id or uuid.uuid4().hex,
@@ -161,7 +162,7 @@ class AsyncClient(AsyncRowCalls):
                 timeout=timeout,
                 files=files_of(model, table),
             )
-        return AsyncOperation(started, self.messages.operations)
+            return AsyncOperation(started, self.messages.operations)
 
     async def operation(self, name: str, *, timeout: float | None = None) -> AsyncOperation:
         """Return the operation of this name; OPERATION_NOT_FOUND."""
@@ -192,10 +193,10 @@ class AsyncClient(AsyncRowCalls):
     ) -> ExplanationPlan:
         """Tell what an explanation would take, without computing it; see `Client.plan`."""
         __tracebackhide__ = True
-        message = await asyncio.to_thread(to_request, model, table, *methods, **request)
         with ShortTracebacks():
+            message = await asyncio.to_thread(to_request, model, table, *methods, **request)
             plan = await self.messages.plan(message, timeout=timeout, files=files_of(model, table))
-        return ExplanationPlan.from_message(plan)
+            return ExplanationPlan.from_message(plan)
 
     async def describe(
         self,
@@ -205,29 +206,29 @@ class AsyncClient(AsyncRowCalls):
     ) -> ModelDescription:
         """Describe the inputs and outputs of a model."""
         __tracebackhide__ = True
-        request = DescribeModelRequest(model=await asyncio.to_thread(to_model, model))
-        files = files_of(model)
         with ShortTracebacks():
+            request = DescribeModelRequest(model=await asyncio.to_thread(to_model, model))
+            files = files_of(model)
             response = await self.messages.describe(request, timeout=timeout, files=files)
-        return ModelDescription.from_message(response.model)
+            return ModelDescription.from_message(response.model)
 
     async def upload_model(self, model: Any, *, timeout: float | None = None) -> ModelRef:
         """Upload a model; see `Client.upload_model`."""
         __tracebackhide__ = True
-        file = await asyncio.to_thread(to_model, model)
         with ShortTracebacks():
+            file = await asyncio.to_thread(to_model, model)
             uploaded = await self.messages.upload(file, timeout=timeout)
-        return ModelRef(uploaded, content_of(file), to_model_name("", model))
+            return ModelRef(uploaded, content_of(file), to_model_name("", model))
 
     async def upload_table(
         self, table: Any, *, feature_columns: Sequence[str] = (), timeout: float | None = None
     ) -> TableRef:
         """Upload a table; see `Client.upload_table`."""
         __tracebackhide__ = True
-        file = await asyncio.to_thread(to_table, table, feature_columns)
         with ShortTracebacks():
+            file = await asyncio.to_thread(to_table, table, feature_columns)
             uploaded = await self.messages.upload(file, timeout=timeout)
-        return TableRef(uploaded, content_of(file), str(file.WhichOneof("source")))
+            return TableRef(uploaded, content_of(file), str(file.WhichOneof("source")))
 
     async def health(
         self,

@@ -44,26 +44,26 @@ class AsyncRowCalls:
     ) -> Predictions:
         """Predict rows of a table; see `Client.predict`."""
         __tracebackhide__ = True
-        request = await asyncio.to_thread(
-            to_predict_request,
-            model,
-            table,
-            rows=rows,
-            feature_columns=feature_columns,
-            input_columns=input_columns,
-            target_column=target_column,
-            weight_column=weight_column,
-            output_indices=output_indices,
-            outputs=outputs,
-            scale=scale,
-            prediction=prediction,
-            allow_inconsistent_model=allow_inconsistent_model,
-        )
         with ShortTracebacks():
+            request = await asyncio.to_thread(
+                to_predict_request,
+                model,
+                table,
+                rows=rows,
+                feature_columns=feature_columns,
+                input_columns=input_columns,
+                target_column=target_column,
+                weight_column=weight_column,
+                output_indices=output_indices,
+                outputs=outputs,
+                scale=scale,
+                prediction=prediction,
+                allow_inconsistent_model=allow_inconsistent_model,
+            )
             response = await self.messages.predict(
                 request, timeout=timeout, files=files_of(model, table)
             )
-        return Predictions.from_message(response)
+            return Predictions.from_message(response)
 
     async def describe_table(
         self,
@@ -81,20 +81,20 @@ class AsyncRowCalls:
     ) -> TableDescription:
         """Tell what a table holds; see `Client.describe_table`."""
         __tracebackhide__ = True
-        request = await asyncio.to_thread(
-            to_describe_request,
-            table,
-            model,
-            rows=rows,
-            row_count=row_count,
-            near=near,
-            feature_columns=feature_columns,
-            input_columns=input_columns,
-            target_column=target_column,
-            weight_column=weight_column,
-        )
         with ShortTracebacks():
+            request = await asyncio.to_thread(
+                to_describe_request,
+                table,
+                model,
+                rows=rows,
+                row_count=row_count,
+                near=near,
+                feature_columns=feature_columns,
+                input_columns=input_columns,
+                target_column=target_column,
+                weight_column=weight_column,
+            )
             response = await self.messages.describe_table(
                 request, timeout=timeout, files=files_of(model, table)
             )
-        return TableDescription.from_message(response)
+            return TableDescription.from_message(response)

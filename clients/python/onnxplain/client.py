@@ -163,9 +163,9 @@ class Client(ExplainCall, RowCalls, OperationsOfCaller):
         ...     print(event)
         """
         __tracebackhide__ = True
-        message = to_request(model, table, *methods, **request)
-        files = files_of(model, table)
         with ShortTracebacks():
+            message = to_request(model, table, *methods, **request)
+            files = files_of(model, table)
             for event in self.messages.explain_stream(message, timeout=timeout, files=files):
                 yield to_stream_event(event)
 
@@ -187,11 +187,11 @@ class Client(ExplainCall, RowCalls, OperationsOfCaller):
         >>> plan.seconds, [saving.accuracy for saving in plan.savings]
         """
         __tracebackhide__ = True
-        message = to_request(model, table, *methods, **request)
-        refuse_partial(message)
         with ShortTracebacks():
+            message = to_request(model, table, *methods, **request)
+            refuse_partial(message)
             plan = self.messages.plan(message, timeout=timeout, files=files_of(model, table))
-        return ExplanationPlan.from_message(plan)
+            return ExplanationPlan.from_message(plan)
 
     def describe(self, model: Any, *, timeout: float | None = None) -> ModelDescription:
         """Describe the inputs and outputs of a model.
@@ -202,10 +202,10 @@ class Client(ExplainCall, RowCalls, OperationsOfCaller):
         ('setosa', 'versicolor', 'virginica')
         """
         __tracebackhide__ = True
-        request = DescribeModelRequest(model=to_model(model))
         with ShortTracebacks():
+            request = DescribeModelRequest(model=to_model(model))
             response = self.messages.describe(request, timeout=timeout, files=files_of(model))
-        return ModelDescription.from_message(response.model)
+            return ModelDescription.from_message(response.model)
 
     def upload_model(self, model: Any, *, timeout: float | None = None) -> ModelRef:
         """Upload a model, so that later calls need not send it.
@@ -220,10 +220,10 @@ class Client(ExplainCall, RowCalls, OperationsOfCaller):
         ...     client.explain(model, frame, onnxplain.Interactions())
         """
         __tracebackhide__ = True
-        file = to_model(model)
         with ShortTracebacks():
+            file = to_model(model)
             uploaded = self.messages.upload(file, timeout=timeout)
-        return ModelRef(uploaded, content_of(file), to_model_name("", model))
+            return ModelRef(uploaded, content_of(file), to_model_name("", model))
 
     def upload_table(
         self, table: Any, *, feature_columns: Sequence[str] = (), timeout: float | None = None
@@ -240,10 +240,10 @@ class Client(ExplainCall, RowCalls, OperationsOfCaller):
             Seconds. Default: the client's.
         """
         __tracebackhide__ = True
-        file = to_table(table, feature_columns)
         with ShortTracebacks():
+            file = to_table(table, feature_columns)
             uploaded = self.messages.upload(file, timeout=timeout)
-        return TableRef(uploaded, content_of(file), str(file.WhichOneof("source")))
+            return TableRef(uploaded, content_of(file), str(file.WhichOneof("source")))
 
     def health(self, service: str = "", *, timeout: float | None = None) -> str:
         """Return the health of the server: "SERVING", or "NOT_SERVING" while it stops.

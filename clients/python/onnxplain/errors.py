@@ -53,9 +53,11 @@ class ExplainError(Exception):
 
 
 class ShortTracebacks:
-    """Context in which an ExplainError forgets the frames and errors below it.
+    """Context in which an error for the caller forgets the frames and errors below it.
 
-    Users see their call, and the error in one line. `__context__` still has the error of grpc.
+    Those are an ExplainError, a file that cannot be read, and what this package says of arguments.
+    Users see their call, and the error in one line; `__context__` still has the error of grpc. An
+    error of another library, or of a mistake in this one, keeps its frames.
     """
 
     def __enter__(self) -> None: ...
@@ -66,6 +68,17 @@ class ShortTracebacks:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if isinstance(error, ExplainError):
+        if error is not None and (
+            isinstance(error, ExplainError | OSError)
+            or (isinstance(error, TypeError | ValueError) and _is_raised_here(error, trace))
+        ):
             error.__cause__ = None  # also suppresses the context in what is printed
             error.__traceback__ = None
+
+
+def _is_raised_here(error: Exception, trace: TracebackType | None) -> bool:
+    """Tell whether this package raised an error, by its deepest frame and by its text."""
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    module = trace.tb_frame.f_globals.get("__name__", "") if trace is not None else ""
+    return str(module).partition(".")[0] == "onnxplain" and "\n" not in str(error)

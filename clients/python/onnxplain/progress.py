@@ -173,8 +173,9 @@ def spell_time(seconds: float | None) -> str:
 
 
 def _text(done: float, planned: float, left: float | None) -> str:
-    at_most = f"{done / planned:.0%} of at most {planned:,.0f} rows"
-    return at_most if left is None else f"{at_most}, {spell_time(left)} left"
+    # No count: what is planned are rows to predict, and work on trees as so many of them.
+    share = f"{done / planned:.0%} of the work planned at most"
+    return share if left is None else f"{share}, {spell_time(left)} left"
 
 
 def _in_notebook() -> bool:

@@ -66,23 +66,23 @@ class RowCalls:
         >>> client.predict("model.onnx", frame).to_pandas()
         """
         __tracebackhide__ = True
-        request = to_predict_request(
-            model,
-            table,
-            rows=rows,
-            feature_columns=feature_columns,
-            input_columns=input_columns,
-            target_column=target_column,
-            weight_column=weight_column,
-            output_indices=output_indices,
-            outputs=outputs,
-            scale=scale,
-            prediction=prediction,
-            allow_inconsistent_model=allow_inconsistent_model,
-        )
         with ShortTracebacks():
+            request = to_predict_request(
+                model,
+                table,
+                rows=rows,
+                feature_columns=feature_columns,
+                input_columns=input_columns,
+                target_column=target_column,
+                weight_column=weight_column,
+                output_indices=output_indices,
+                outputs=outputs,
+                scale=scale,
+                prediction=prediction,
+                allow_inconsistent_model=allow_inconsistent_model,
+            )
             response = self.messages.predict(request, timeout=timeout, files=files_of(model, table))
-        return Predictions.from_message(response)
+            return Predictions.from_message(response)
 
     # Long: likewise.
     def describe_table(
@@ -124,19 +124,19 @@ class RowCalls:
         >>> client.describe_table(frame, near={"age": 40, "city": "Bern"}, row_count=3).rows
         """
         __tracebackhide__ = True
-        request = to_describe_request(
-            table,
-            model,
-            rows=rows,
-            row_count=row_count,
-            near=near,
-            feature_columns=feature_columns,
-            input_columns=input_columns,
-            target_column=target_column,
-            weight_column=weight_column,
-        )
         with ShortTracebacks():
+            request = to_describe_request(
+                table,
+                model,
+                rows=rows,
+                row_count=row_count,
+                near=near,
+                feature_columns=feature_columns,
+                input_columns=input_columns,
+                target_column=target_column,
+                weight_column=weight_column,
+            )
             response = self.messages.describe_table(
                 request, timeout=timeout, files=files_of(model, table)
             )
-        return TableDescription.from_message(response)
+            return TableDescription.from_message(response)

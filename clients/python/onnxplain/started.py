@@ -60,8 +60,8 @@ class OperationsOfCaller:
         >>> explanation = operation.result()
         """
         __tracebackhide__ = True
-        message = to_request(model, table, *methods, **request)
         with ShortTracebacks():
+            message = to_request(model, table, *methods, **request)
             started = self.messages.start(
                 message,
                 request_id=request_id or uuid.uuid4().hex,
@@ -69,7 +69,7 @@ class OperationsOfCaller:
                 timeout=timeout,
                 files=files_of(model, table),
             )
-        return Operation(started, self.messages.operations)
+            return Operation(started, self.messages.operations)
 
     def operation(self, name: str, *, timeout: float | None = None) -> Operation:
         """Return the operation of this name; OPERATION_NOT_FOUND."""

@@ -25,9 +25,9 @@ def to_table(table: Any, feature_columns: Sequence[str] = ()) -> Table:
         A text that begins like "s3://" is the address of a file or a folder that the server reads.
         A path or the bytes of a CSV, Parquet or Arrow IPC file (detected by
         content; gzipped or not); a pandas or polars frame, Arrow table, or anything else with
-        `__arrow_c_stream__`; a mapping of column name to values; a 2-D array, of which what
-        numpy.ma masks is missing; a TableRef; or a message, which is returned as it is. The index
-        of a pandas frame is left out.
+        `__arrow_c_stream__`; a LazyFrame of polars, which is collected; a mapping of column name
+        to values; a 2-D array, of which what numpy.ma masks is missing; a TableRef; or a message,
+        which is returned as it is. The index of a pandas frame is left out.
     feature_columns : sequence of str
         Names for the columns of a 2-D array. Default: "f0", "f1", ...
 
@@ -57,6 +57,8 @@ def _arrow(table: Any, feature_columns: Sequence[str]) -> pa.Table:
     if _is_pandas(table):
         # Its own Arrow export would add the index as a column.
         return pa.Table.from_pandas(table, preserve_index=False)
+    if _is_lazy(table):
+        return _arrow(table.collect(), feature_columns)
     if hasattr(table, "__arrow_c_stream__"):
         return pa.RecordBatchReader.from_stream(table).read_all()
     if isinstance(table, Mapping):
@@ -70,6 +72,12 @@ def _arrow(table: Any, feature_columns: Sequence[str]) -> pa.Table:
         "frame, an Arrow table, a mapping of column name to values, or a 2-D array; the model "
         "comes first, then the table"
     )
+
+
+def _is_lazy(table: Any) -> bool:
+    """Tell whether it is a LazyFrame of polars, which holds a plan and no rows."""
+    kind = type(table)
+    return kind.__module__.partition(".")[0] == "polars" and kind.__name__ == "LazyFrame"
 
 
 def _is_pandas(table: Any) -> bool:

@@ -404,31 +404,31 @@ class ExplainCall(ABC):
         ... )
         """
         __tracebackhide__ = True
-        request = to_request(
-            model,
-            table,
-            *methods,
-            feature_columns=feature_columns,
-            target_column=target_column,
-            weight_column=weight_column,
-            output_indices=output_indices,
-            scale=scale,
-            engine=engine,
-            row_count=row_count,
-            seed=seed,
-            plots=plots,
-            allow_inconsistent_model=allow_inconsistent_model,
-            class_labels=class_labels,
-            prediction=prediction,
-            model_name=model_name,
-            outputs=outputs,
-            budget_seconds=budget_seconds,
-            budget_predicted_row_count=budget_predicted_row_count,
-            partial=partial,
-            result_uri=result_uri,
-            input_columns=input_columns,
-        )
         with ShortTracebacks():
+            request = to_request(
+                model,
+                table,
+                *methods,
+                feature_columns=feature_columns,
+                target_column=target_column,
+                weight_column=weight_column,
+                output_indices=output_indices,
+                scale=scale,
+                engine=engine,
+                row_count=row_count,
+                seed=seed,
+                plots=plots,
+                allow_inconsistent_model=allow_inconsistent_model,
+                class_labels=class_labels,
+                prediction=prediction,
+                model_name=model_name,
+                outputs=outputs,
+                budget_seconds=budget_seconds,
+                budget_predicted_row_count=budget_predicted_row_count,
+                partial=partial,
+                result_uri=result_uri,
+                input_columns=input_columns,
+            )
             return self._explain(request, files_of(model, table), timeout, progress)
 
     @abstractmethod

@@ -44,8 +44,30 @@ def to_model(model: Any) -> Model:
     serialize = getattr(model, "SerializeToString", None)
     if serialize or isinstance(model, bytes | bytearray | memoryview):
         return Model(content=serialize() if serialize else bytes(model))
-    raise TypeError(
-        f"cannot read a model from {type(model).__name__}: "
+    raise TypeError(f"cannot read a model from {type(model).__name__}: {_way(model)}")
+
+
+_EXPORTS = {
+    "sklearn": "skl2onnx.to_onnx(model, initial_types=...)",
+    "lightgbm": "onnxmltools.convert_lightgbm(model, initial_types=...)",
+    "xgboost": "onnxmltools.convert_xgboost(model, initial_types=...)",
+    "catboost": 'model.save_model("model.onnx", format="onnx")',
+    "torch": "torch.onnx.export(model, ...)",
+    "keras": 'model.export("model.onnx", format="onnx")',
+}
+"""How a library's models are written as ONNX files, by its package."""
+
+
+def _way(model: Any) -> str:
+    """Tell what to give in place of this."""
+    packages = (base.__module__.partition(".")[0] for base in type(model).__mro__)
+    for package in packages:
+        if package in _EXPORTS:
+            return (
+                f"write it as ONNX first, by {_EXPORTS[package]}, and give that; recipes that run: "
+                "docs/export.md"
+            )
+    return (
         "give a path, a URI, the bytes of an ONNX file, an onnx.ModelProto, or a RemoteModel; the "
         "model comes first, then the table"
     )
