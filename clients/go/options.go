@@ -19,8 +19,9 @@ const (
 	// DefaultMessageLimit is what a server takes and sends by default, in bytes.
 	DefaultMessageLimit = 64 << 20
 
-	// DefaultRetries last a second or two, in which a server can be replaced.
-	DefaultRetries = 4
+	// DefaultRetries last 6 to 13 seconds, in which the only server can be
+	// restarted.
+	DefaultRetries = 10
 )
 
 // An Option of [Connect].
@@ -150,7 +151,7 @@ func (s *settings) dialOptions() []grpc.DialOption {
 		grpc.WithDefaultCallOptions(
 			grpc.MaxCallSendMsgSize(s.messageLimit), grpc.MaxCallRecvMsgSize(s.messageLimit),
 		),
-		// Attempts follow within a second or two: who met nobody must look again.
+		// Attempts follow within two seconds: who met nobody must look again.
 		grpc.WithConnectParams(grpc.ConnectParams{
 			Backoff: backoff.Config{
 				BaseDelay: firstPause, Multiplier: 1.6, Jitter: 0.2, MaxDelay: time.Second,

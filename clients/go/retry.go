@@ -13,7 +13,7 @@ import (
 
 const (
 	firstPause = 100 * time.Millisecond
-	mostPause  = 5 * time.Second
+	mostPause  = 2 * time.Second
 )
 
 // attempts are those at one call, and the pauses between them.

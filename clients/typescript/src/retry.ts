@@ -3,7 +3,7 @@
 import { type ExplainError, ended } from "./errors.js";
 
 const FIRST_MS = 100;
-const MOST_MS = 5_000;
+const MOST_MS = 2_000;
 
 /**
  * The attempts at one call, and the pauses between them.

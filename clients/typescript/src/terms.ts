@@ -27,8 +27,8 @@ export interface ConnectOptions {
 
   /**
    * How often a call is made again where nobody answers, or where the server says that it has
-   * too much to do; with growing pauses, within the time of the call. Default 4: a second or
-   * two, in which a server can be replaced.
+   * too much to do; with growing pauses, within the time of the call. Default 10: 6 to 13 s,
+   * in which the only server can be restarted.
    */
   readonly retries?: number;
 
@@ -48,7 +48,7 @@ export class Terms {
   constructor(options: ConnectOptions) {
     this.messageLimit = options.messageLimit ?? 64 * 2 ** 20;
     this.timeoutMs = options.timeoutMs;
-    this.retries = options.retries ?? 4;
+    this.retries = options.retries ?? 10;
   }
 
   /** Begin a call. */

@@ -15,7 +15,7 @@ import java.util.concurrent.TimeUnit;
  */
 final class Attempts {
     private static final Duration FIRST = Duration.ofMillis(100);
-    private static final Duration MOST = Duration.ofSeconds(5);
+    private static final Duration MOST = Duration.ofSeconds(2);
 
     private final Deadline deadline;
     private int left;
