@@ -321,7 +321,7 @@ test-client-go: lint-go build/clients/go/conformance $(ENV) ## Test the Go clien
 		--rerun-fails=2 --rerun-fails-max-failures=3 --rerun-fails-abort-on-data-race \
 		--rerun-fails-report $(CURDIR)/build/clients/go/reruns --packages ./... -- -race
 	@[ ! -s build/clients/go/reruns ] || sed 's/^/FLAKY: /' build/clients/go/reruns
-	$(PYTEST_ONE_BY_ONE) clients/tests/test_conformance.py clients/tests/test_large.py \
+	$(PYTEST_ONE_BY_ONE) clients/tests/test_conformance.py clients/tests/test_retries.py clients/tests/test_large.py \
 		clients/tests/test_access.py clients/tests/test_operations.py clients/tests/test_table.py \
 		clients/tests/test_go.py --client go
 
@@ -353,7 +353,7 @@ client-typescript: $(TS_ENV) $(BUF_ENV) $(CLIENT_CONTRACT) ## Generate and compi
 test-client-typescript: lint-typescript client-typescript $(ENV) ## Test the TypeScript client, in Chromium too
 	@command -v chromium > /dev/null || { echo 'chromium not found: apt-get install chromium' >&2; exit 1; }
 	@# REST has no TLS of its own.
-	$(PYTEST_ONE_BY_ONE) clients/tests/test_conformance.py clients/tests/test_large.py \
+	$(PYTEST_ONE_BY_ONE) clients/tests/test_conformance.py clients/tests/test_retries.py clients/tests/test_large.py \
 		clients/tests/test_access.py clients/tests/test_typescript.py \
 		--client typescript --client typescript_rest \
 		-k 'not typescript_rest or not (certificate or cannot_be_trusted)'
@@ -408,7 +408,7 @@ test-client-java: $(JAVA_CLIENT) $(ENV) ## Test the Java client
 	@# Maven's -q leaves out its warning of flakes.
 	@grep -hB1 '<flaky' clients/java/target/surefire-reports/*.xml \
 		| sed -n 's/.*<testcase name="\([^"]*\)" classname="\([^"]*\)".*/FLAKY: \2.\1/p'
-	$(PYTEST_ONE_BY_ONE) clients/tests/test_conformance.py clients/tests/test_large.py \
+	$(PYTEST_ONE_BY_ONE) clients/tests/test_conformance.py clients/tests/test_retries.py clients/tests/test_large.py \
 		clients/tests/test_access.py clients/tests/test_operations.py clients/tests/test_java.py --client java
 
 $(JAVA_CLIENT): clients/java/pom.xml $(CLIENT_CONTRACT) $(shell find clients/java/src -name '*.java')

@@ -32,6 +32,8 @@ export function toExplainError(
 
 /** The name of a code. A connection that broke has none of its own, or one no server of ours says. */
 function codeOf(failure: ConnectError): Code {
+  // Without a status of the server's, and without the caller having left: the connection broke.
+  if (failure.rawMessage.startsWith("http/2 stream closed")) return "UNAVAILABLE";
   if (failure.code === ConnectCode.Canceled) return "CANCELLED";
   if (failure.code === ConnectCode.Aborted || [...chain(failure)].some(isOfNode)) {
     return "UNAVAILABLE";
