@@ -59,7 +59,7 @@ CONTRACT := build/contract.binpb
 CLIENT_CONTRACT := build/contract/.made
 # Messages of the protocol that servers of models speak, which is not the contract's.
 INFERENCE := proto/open_inference/v2/inference.proto
-INFERENCE_MESSAGES := service/onnxplain_server/adapters/remote/protocols
+INFERENCE_MESSAGES := service/onnxplain_server/wire/inference
 REQUESTS := build/requests/.made
 JAVA_SOURCES := clients/java/src/main/java/io/github/onnxplain
 # Of Google's operations, the module without grpc, which messages must not import.

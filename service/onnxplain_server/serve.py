@@ -274,5 +274,6 @@ def _grpc(shared: _Shared) -> GrpcServer:
         message_bytes=settings.max_message_bytes,
         response_bytes=settings.max_response_bytes,
         unread=shared.unread,
+        explainer=shared.explainer,
         longest_seconds=settings.max_seconds,
     )

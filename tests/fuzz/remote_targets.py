@@ -10,7 +10,7 @@ import numpy as np
 from google.protobuf.message import DecodeError, Message
 from onnxplain_server.adapters.remote.calls.http_transport import HttpAnswer
 from onnxplain_server.adapters.remote.failures import ModelFailures
-from onnxplain_server.adapters.remote.protocols.inference_pb2 import ModelInferResponse
+from onnxplain_server.wire.inference.inference_pb2 import ModelInferResponse
 from onnxplain_server.adapters.remote.protocols.kserve_v1 import KserveV1Client
 from onnxplain_server.adapters.remote.protocols.model_client import ModelClient
 from onnxplain_server.adapters.remote.protocols.oip_client import OipClient

@@ -75,6 +75,27 @@ print(json.dumps({
 """
 
 
+TRITON = """
+import json, sys
+import numpy
+from tritonclient import grpc, http
+
+grpc_url, http_url, row = sys.argv[1], sys.argv[2], json.loads(sys.argv[3])
+client = grpc.InferenceServerClient(grpc_url)
+tensor = grpc.InferInput("rows", [1, len(row)], "FP64")
+tensor.set_data_from_numpy(numpy.array([row]))
+answer = client.infer("forest", [tensor])
+metadata = client.get_model_metadata("forest", as_json=True)
+over_http = http.InferenceServerClient(http_url).get_model_metadata("forest")
+print(json.dumps({
+    "health": [client.is_server_live(), client.is_server_ready(), client.is_model_ready("forest")],
+    "server": client.get_server_metadata().name,
+    "inputs": [[one["name"] for one in told["inputs"]] for told in (metadata, over_http)],
+    "explanation": json.loads(answer.as_numpy("explanation")[0]),
+}))
+"""
+
+
 @pytest.fixture(scope="module")
 def server(lasting_serve: Callable[..., Any], tmp_path_factory: pytest.TempPathFactory) -> Any:
     background = tmp_path_factory.mktemp("clients") / "background.csv"
@@ -122,3 +143,18 @@ def test_the_client_of_mlflow_gets_explanations(server: Any, program: Callable[[
     (curves,) = answers["params"]["explanations"]
     assert curves["individualConditionalExpectation"]["curves"][0]["feature"] == "x1"
     assert "version" in answers["version"]
+
+
+def test_the_client_of_triton_gets_explanations_over_grpc(
+    server: Any, program: Callable[[str], str]
+) -> None:
+    addresses = f"127.0.0.1:{server.grpc_port}", f"127.0.0.1:{server.rest_port}"
+    answers = told(program("triton"), TRITON, *addresses, json.dumps(ROW))
+
+    assert answers["health"] == [True, True, True]
+    assert answers["server"] == "onnxplain"
+    assert answers["inputs"] == [NAMES, NAMES]
+    assert names(answers["explanation"])[:2] == [
+        "individualConditionalExpectation",
+        "featureVectors",
+    ]

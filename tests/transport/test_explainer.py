@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
+import struct
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import grpc
 import pytest
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest
 from onnxplain_server.adapters.runner.in_process import InProcess
@@ -16,6 +19,7 @@ from onnxplain_server.config.setting_names import SettingsError
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import Blobs
 from onnxplain_server.core.request import Reply, ReplyFormat
+from onnxplain_server.wire.inference import inference_pb2
 
 from tools.waiting import until
 
@@ -179,3 +183,108 @@ def test_rows_are_explained_for_callers_that_are_known(begin, tmp_path: Path) ->
     headers = {"Content-Type": "application/json", "Authorization": "Bearer a-token"}
     assert client.rest("POST", "/v1/models/m:explain", json.dumps(ROW), headers).status == 200
     assert client.rest("GET", "/v1/models").status == 401
+
+
+class Inference:
+    """Client of the Open Inference Protocol over gRPC."""
+
+    def __init__(self, channel: grpc.Channel) -> None:
+        self._channel = channel
+
+    def __call__(self, method: str, **fields: Any) -> Any:
+        request, answer = (
+            getattr(inference_pb2, f"{method}{end}") for end in ("Request", "Response")
+        )
+        call = self._channel.unary_unary(
+            f"/inference.GRPCInferenceService/{method}",
+            request_serializer=lambda message: message.SerializeToString(),
+            response_deserializer=answer.FromString,
+        )
+        return call(request(**fields))
+
+
+@pytest.fixture
+def infer(begin) -> Iterator[tuple[Inference, Any]]:
+    client, held = begin("individual_conditional_expectation")
+    with grpc.insecure_channel(f"127.0.0.1:{client.server.grpc_port}") as channel:
+        asked = Inference(channel)
+        assert held.reached.wait(600)
+        assert asked("ServerLive").live
+        assert not asked("ServerReady").ready
+        assert not asked("ModelReady", name="m").ready
+        with pytest.raises(grpc.RpcError, match="not ready"):
+            asked("ModelMetadata", name="m")
+        assert client.rest("GET", "/v2/models/m").status == 503
+        held.released.set()
+        wait_ready(client)
+        yield asked, client
+
+
+def test_the_open_inference_protocol_over_grpc_tells_what_a_model_takes(infer) -> None:
+    asked, client = infer
+
+    assert asked("ServerReady").ready
+    assert asked("ModelReady", name="m").ready
+    assert asked("ServerMetadata").name == "onnxplain"
+    told = asked("ModelMetadata", name="m")
+    assert [(one.name, one.datatype, list(one.shape)) for one in told.inputs] == [
+        (name, "FP64", [-1]) for name in NAMES
+    ]
+    over_rest = client.rest("GET", "/v2/models/m").json
+    assert over_rest["inputs"] == [
+        {"name": one.name, "datatype": one.datatype, "shape": list(one.shape)}
+        for one in told.inputs
+    ]
+    for method in ("ModelReady", "ModelMetadata"):
+        with pytest.raises(grpc.RpcError, match='no model "other"'):
+            asked(method, name="other")
+
+
+def test_the_open_inference_protocol_over_grpc_explains_rows_as_over_rest(infer) -> None:
+    asked, client = infer
+    tensor = {"name": "rows", "datatype": "FP64", "shape": [1, 10]}
+    parameters = {
+        "methods": {"string_param": '[{"individualConditionalExpectation": {"features": ["x1"]}}]'}
+    }
+
+    def explained(**given: Any) -> Any:
+        answer = asked("ModelInfer", model_name="m", id="7", parameters=parameters, **given)
+        assert (answer.model_name, answer.id) == ("m", "7")
+        (content,) = answer.raw_output_contents
+        assert struct.unpack("<I", content[:4]) == (len(content) - 4,)
+        return json.loads(content[4:])["explanations"]
+
+    body = {
+        "inputs": [{**tensor, "data": [0.5] * 10}],
+        "parameters": {"methods": [{"individualConditionalExpectation": {"features": ["x1"]}}]},
+    }
+    headers = {"Content-Type": "application/json"}
+    over_rest = client.rest("POST", "/v2/models/m/explain", json.dumps(body), headers).json
+    expected = json.loads(over_rest["outputs"][0]["data"][0])["explanations"]
+
+    assert explained(inputs=[{**tensor, "contents": {"fp64_contents": [0.5] * 10}}]) == expected
+    raw = struct.pack("<10d", *[0.5] * 10)
+    assert explained(inputs=[tensor], raw_input_contents=[raw]) == expected
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"model_name": "other"}, 'no model "other"'),
+        ({"model_name": "m" * 2_000}, "at most 1,024 bytes"),
+        ({"raw_input_contents": [b"", b""]}, "2 raw_input_contents for 1 inputs"),
+        ({"raw_input_contents": [b"123"]}, "3 bytes are no whole number of FP64"),
+        ({"inputs": [{"contents": {"fp64_contents": [1], "int_contents": [1]}}]}, "several types"),
+        ({"inputs": [{"contents": {"bytes_contents": [b"\xff"]}}]}, "not UTF-8"),
+        ({"inputs": [{"contents": {"fp32_contents": [math.inf]}}]}, "infinite"),
+        ({"inputs": []}, "no row to explain"),
+    ],
+)
+def test_a_message_of_the_open_inference_protocol_that_is_wrong(
+    infer, given: dict[str, Any], words: str
+) -> None:
+    asked, _ = infer
+    tensor = {"name": "rows", "datatype": "FP64", "shape": [1, 10]}
+
+    with pytest.raises(grpc.RpcError, match=words):
+        asked("ModelInfer", **{"model_name": "m", "inputs": [tensor], **given})

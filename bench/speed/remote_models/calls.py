@@ -26,7 +26,7 @@ import tritonclient.http
 import urllib3
 from onnxplain_server.adapters.remote.open_remote import open_remote
 from onnxplain_server.adapters.remote.policy import RemotePolicy
-from onnxplain_server.adapters.remote.protocols.inference_pb2 import (
+from onnxplain_server.wire.inference.inference_pb2 import (
     ModelInferRequest,
     ModelInferResponse,
 )

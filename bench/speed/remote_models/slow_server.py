@@ -14,7 +14,7 @@ from typing import Any
 
 import grpc
 import numpy as np
-from onnxplain_server.adapters.remote.protocols.inference_pb2 import (
+from onnxplain_server.wire.inference.inference_pb2 import (
     ModelInferResponse,
     ModelMetadataResponse,
 )

@@ -12,6 +12,9 @@ JSON = "application/json"
 FORM = "multipart/form-data"
 MODEL_TYPES = ("application/octet-stream", "application/onnx")
 
+INFER_REQUEST = "application/x-protobuf"
+"""Of ModelInferRequest, as gRPC brings it."""
+
 BINARY_TENSORS = "application/octet-stream"
 """Of rows: JSON, and values of tensors as bytes behind it."""
 

@@ -19,7 +19,7 @@ from onnxplain_server.adapters.remote.calls.call_watch import WatchedCall
 from onnxplain_server.adapters.remote.calls.kept_connections import KeptConnections
 from onnxplain_server.adapters.remote.open_remote import open_remote
 from onnxplain_server.adapters.remote.policy import RemotePolicy
-from onnxplain_server.adapters.remote.protocols.inference_pb2 import (
+from onnxplain_server.wire.inference.inference_pb2 import (
     ModelInferResponse,
     ModelMetadataResponse,
 )

@@ -16,7 +16,7 @@ import pytest
 from authority import Authority
 from onnxplain_server.adapters.remote.open_remote import open_remote
 from onnxplain_server.adapters.remote.policy import RemotePolicy
-from onnxplain_server.adapters.remote.protocols.inference_pb2 import (
+from onnxplain_server.wire.inference.inference_pb2 import (
     ModelInferRequest,
     ModelInferResponse,
     ModelMetadataRequest,

@@ -11,7 +11,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from onnxplain.v1.table_pb2 import Table, TableUris
+from onnxplain.v1.explanation_service_pb2 import DescribeTableRequest, ExplainRequest
+from onnxplain.v1.table_pb2 import Column, Table, TableUris
 
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.sources import FetchControl, Sources, TableNeeds
@@ -88,6 +89,27 @@ def file_content(path: str, kind: str) -> bytes:
     except OSError as error:
         message = f"the file {path} cannot be read: {error.strerror}"
         raise ExplainError(Reason.INVALID_REQUEST, message, kind) from None
+
+
+def roles(request: ExplainRequest) -> bytes:
+    """Return what tells the features of the background, as of any table."""
+    return DescribeTableRequest(
+        feature_columns=request.feature_columns,
+        target_column=request.target_column,
+        weight_column=request.weight_column,
+    ).SerializeToString()
+
+
+def features(request: ExplainRequest) -> list[Column]:
+    """Return the columns of the background that the model takes; MISSING_COLUMN."""
+    others = {request.target_column, request.weight_column}
+    columns = {column.name: column for column in request.table.columns.columns}
+    names = list(request.feature_columns) or [name for name in columns if name not in others]
+    missing = [name for name in names if name not in columns]
+    if missing:
+        message = f'the background has no column "{missing[0]}"'
+        raise ExplainError(Reason.MISSING_COLUMN, message, "feature_columns")
+    return [columns[name] for name in names]
 
 
 def _columns(form: str, content: bytes, needs: TableNeeds) -> bytes:

@@ -15,7 +15,6 @@ from datetime import UTC, datetime
 from typing import TypeVar
 
 from onnxplain.v1.explanation_service_pb2 import (
-    DescribeTableRequest,
     ExplainRequest,
     MethodOptions,
 )
@@ -40,7 +39,12 @@ from onnxplain_server.core.sources import ModelColumns, TableNeeds
 from onnxplain_server.transport.admission.admission import Caller
 from onnxplain_server.transport.admission.authentication import ANONYMOUS
 from onnxplain_server.transport.admission.ticket import Ticket
-from onnxplain_server.transport.explainer.background import WHOLE, BackgroundTable
+from onnxplain_server.transport.explainer.background import (
+    WHOLE,
+    BackgroundTable,
+    features,
+    roles,
+)
 from onnxplain_server.transport.explainer.kept_interactions import (
     KeptInteractions,
     separate_fields,
@@ -110,6 +114,7 @@ class Explainer:
         self._explained = explained
         self._service = service
         self._template = b""
+        self._inputs: Sequence[tuple[str, str]] = ()
         self._model = RequestFile()
         self._problem = "it has not read its background yet"
         self._kept = KeptInteractions()
@@ -126,6 +131,11 @@ class Explainer:
     def ready(self) -> bool:
         """True once the background is read, and the model explains a row of it."""
         return bool(self._template)
+
+    @property
+    def inputs(self) -> Sequence[tuple[str, str]]:
+        """Feature columns, by name and datatype of the Open Inference Protocol; once `ready`."""
+        return self._inputs
 
     def stop(self) -> None:
         """End its work at the next step, as a service that stops does."""
@@ -152,11 +162,14 @@ class Explainer:
         try:
             request = self._request()
             self._read(request, WHOLE)
-            self._model = self._explained.model(_features(request))
+            self._model = self._explained.model(features(request))
             columns = self._model_columns()
             if any(each.type == "string" for each in columns.inputs):
-                self._read(request, replace(WHOLE, request=_roles(request), model=columns))
+                self._read(request, replace(WHOLE, request=roles(request), model=columns))
             request.feature_columns[:] = self._feature_names(request, columns)
+            self._inputs = [
+                (column.name, "BYTES" if column.strings else "FP64") for column in features(request)
+            ]
             methods = self._methods(request)
             request.methods.extend(methods)
             self._template = request.SerializeToString()
@@ -273,24 +286,3 @@ class Explainer:
 
     def _is_stopped(self) -> bool:
         return self._stop.is_set() or self._service.is_stopping
-
-
-def _roles(request: ExplainRequest) -> bytes:
-    """Return what tells the features of the background, as of any table."""
-    return DescribeTableRequest(
-        feature_columns=request.feature_columns,
-        target_column=request.target_column,
-        weight_column=request.weight_column,
-    ).SerializeToString()
-
-
-def _features(request: ExplainRequest) -> list[Column]:
-    """Return the columns of the background that the model takes."""
-    roles = {request.target_column, request.weight_column}
-    columns = {column.name: column for column in request.table.columns.columns}
-    names = list(request.feature_columns) or [name for name in columns if name not in roles]
-    missing = [name for name in names if name not in columns]
-    if missing:
-        message = f'the background has no column "{missing[0]}"'
-        raise ExplainError(Reason.MISSING_COLUMN, message, "feature_columns")
-    return [columns[name] for name in names]

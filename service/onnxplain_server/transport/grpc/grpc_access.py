@@ -12,9 +12,14 @@ from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.telemetry.tracing import Tracer
 from onnxplain_server.transport.admission.authentication import Authenticator, Credentials
 from onnxplain_server.transport.grpc.grpc_errors import answering, name_caller
+from onnxplain_server.transport.grpc_methods import INFERENCE_SERVICE
 from onnxplain_server.transport.metrics.request_metrics import Metrics
 
 _EXEMPT = "/grpc.health.v1.Health/"
+_EXEMPT_METHODS = frozenset(
+    f"/{INFERENCE_SERVICE}/{name}"
+    for name in ("ServerLive", "ServerReady", "ModelReady", "ServerMetadata", "ModelMetadata")
+)
 
 _HANDLERS = {
     False: grpc.stream_unary_rpc_method_handler,
@@ -45,7 +50,11 @@ class AuthenticationInterceptor(grpc.ServerInterceptor):  # type: ignore[misc] #
     def intercept_service(self, continuation: Callable[[Any], Any], details: Any) -> Any:
         """Return the method's handler, behind authentication."""
         handler = continuation(details)
-        if handler is None or details.method.startswith(_EXEMPT):
+        if (
+            handler is None
+            or details.method.startswith(_EXEMPT)
+            or details.method in _EXEMPT_METHODS
+        ):
             return handler
         is_own = details.method.startswith(self._prefixes)
         method = details.method.rpartition("/")[2] if is_own else details.method

@@ -13,7 +13,9 @@ from onnxplain.v1.explanation_service_pb2_grpc import add_ExplanationServiceServ
 
 from onnxplain_server.telemetry.tracing import UNTRACED, Tracer
 from onnxplain_server.transport.admission.authentication import Authenticator
+from onnxplain_server.transport.explainer.explainer import Explainer
 from onnxplain_server.transport.grpc.grpc_access import AuthenticationInterceptor
+from onnxplain_server.transport.grpc.grpc_inference import inference_handlers
 from onnxplain_server.transport.grpc.grpc_operations import GrpcOperations
 from onnxplain_server.transport.grpc.grpc_service import ExplanationServicer
 from onnxplain_server.transport.grpc.grpc_tls import ServerCertificates, server_credentials
@@ -23,13 +25,22 @@ from onnxplain_server.transport.grpc.interceptors import (
     DedicatedThreadPools,
 )
 from onnxplain_server.transport.grpc.receiving import MessageReceiver
-from onnxplain_server.transport.grpc_methods import EXPLANATION_SERVICE, OPERATIONS_SERVICE
+from onnxplain_server.transport.grpc_methods import (
+    EXPLANATION_SERVICE,
+    INFERENCE_SERVICE,
+    MODEL_INFER,
+    OPERATIONS_SERVICE,
+)
 from onnxplain_server.transport.metrics.request_metrics import Metrics
 from onnxplain_server.transport.operations.operation_calls import WAIT_LIMIT, OperationCalls
 from onnxplain_server.transport.service import Service
 from onnxplain_server.transport.unread_replies import UnreadReplies
 
-_PREFIXES = tuple(f"/{name}/" for name in (EXPLANATION_SERVICE, OPERATIONS_SERVICE))
+_PREFIXES = (
+    *(f"/{name}/" for name in (EXPLANATION_SERVICE, OPERATIONS_SERVICE)),
+    f"/{INFERENCE_SERVICE}/{MODEL_INFER}",
+)
+_PROBES = tuple(f"/{INFERENCE_SERVICE}/{name}" for name in ("Server", "ModelReady"))
 _LISTED = (
     EXPLANATION_SERVICE,
     OPERATIONS_SERVICE,
@@ -73,6 +84,8 @@ class GrpcServer:
         Size limits of requests and of responses.
     unread : UnreadReplies
         Counts responses that wait for their readers.
+    explainer : Explainer, optional
+        Answers the Open Inference Protocol.
     longest_seconds : float
         Time limit of a call, for which old connections stay open.
     certificates : callable () -> ServerCertificates, optional
@@ -96,6 +109,7 @@ class GrpcServer:
         message_bytes: int,
         response_bytes: int,
         unread: UnreadReplies,
+        explainer: Explainer | None = None,
         longest_seconds: float,
         certificates: Callable[[], ServerCertificates] | None = None,
     ) -> None:
@@ -104,20 +118,20 @@ class GrpcServer:
         self._server = grpc.server(
             ThreadPoolExecutor(thread_count + WAIT_LIMIT + _SPARE_THREADS, "onnxplain-grpc"),
             interceptors=[
-                DedicatedThreadPools(("/grpc.health.", "/grpc.reflection.")),
+                DedicatedThreadPools(("/grpc.health.", "/grpc.reflection.", *_PROBES)),
                 self._calls,
                 AuthenticationInterceptor(authenticator, _PREFIXES, metrics, tracer),
             ],
             options=_options(message_bytes, response_bytes, longest_seconds, thread_count),
         )
-        receiver = MessageReceiver(thread_count)
-        operations = OperationCalls(service)
-        parts = (metrics, tracer, receiver, operations)
+        parts = (metrics, tracer, MessageReceiver(thread_count), OperationCalls(service))
         explanations = ExplanationServicer(
             service, *parts, unread=unread, message_bytes=message_bytes
         )
         add_ExplanationServiceServicer_to_server(explanations, self._server)
         add_OperationsServicer_to_server(GrpcOperations(*parts, unread=unread), self._server)
+        if explainer is not None:
+            self._server.add_generic_rpc_handlers((inference_handlers(explainer, explanations),))
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
         self.set_ready(service.ready)
         reflection.enable_server_reflection(_LISTED, self._server)

@@ -69,20 +69,25 @@ class ExplanationServicer(ExplanationServiceServicer):
         self._unread = unread
         self._message_bytes = message_bytes
 
+    @property
+    def is_ready(self) -> bool:
+        """True while requests are admitted and can be computed."""
+        return self._service.ready
+
     def Explain(  # noqa: N802 - the contract's name
         self, requests: Iterator[bytes], context: grpc.ServicerContext
     ) -> bytes:
         """Serve this method of the contract."""
-        with self._admitted(context, "Explain") as ticket:
-            parts = split(self._only(requests, ticket), ServiceMethod.EXPLAIN)
+        with self.admitted(context, "Explain") as ticket:
+            parts = split(self.receive(requests, ticket), ServiceMethod.EXPLAIN)
             return self._service.explain(parts, ticket, ReplyFormat.PROTOBUF).content
 
     def ExplainStream(  # noqa: N802 - the contract's name
         self, requests: Iterator[bytes], context: grpc.ServicerContext
     ) -> Iterator[bytes]:
         """Serve this method of the contract."""
-        with self._admitted(context, "ExplainStream") as ticket:
-            request = request_of_stream(self._only(requests, ticket))
+        with self.admitted(context, "ExplainStream") as ticket:
+            request = request_of_stream(self.receive(requests, ticket))
             parts = split(request, ServiceMethod.EXPLAIN)
             with closing(self._service.events(parts, ticket, ReplyFormat.EVENT)) as events:
                 for event in events:
@@ -97,9 +102,9 @@ class ExplanationServicer(ExplanationServiceServicer):
         self, requests: Iterator[bytes], context: grpc.ServicerContext
     ) -> bytes:
         """Serve this method of the contract."""
-        with self._admitted(context, "StartExplanation") as ticket:
+        with self.admitted(context, "StartExplanation") as ticket:
             self._operations.check_enabled()
-            content, start = request_to_start(self._only(requests, ticket))
+            content, start = request_to_start(self.receive(requests, ticket))
             parts = split(content, ServiceMethod.EXPLAIN)
             operation = self._operations.start(parts, ticket, start.request_id, start.labels)
             return bytes(operation.SerializeToString())
@@ -108,8 +113,8 @@ class ExplanationServicer(ExplanationServiceServicer):
         self, requests: Iterator[bytes], context: grpc.ServicerContext
     ) -> Iterator[bytes]:
         """Serve this method of the contract."""
-        with self._admitted(context, "ReadExplanation") as ticket:
-            request = parser(ReadExplanationRequest)(self._only(requests, ticket))
+        with self.admitted(context, "ReadExplanation") as ticket:
+            request = parser(ReadExplanationRequest)(self.receive(requests, ticket))
             for part in self._operations.response_parts(
                 ticket.caller.name, request.name, request.offset
             ):
@@ -119,44 +124,44 @@ class ExplanationServicer(ExplanationServiceServicer):
         self, requests: Iterator[bytes], context: grpc.ServicerContext
     ) -> Iterator[bytes]:
         """Serve this method of the contract."""
-        with self._admitted(context, "ReadPartialExplanations") as ticket:
-            request = parser(ReadPartialExplanationsRequest)(self._only(requests, ticket))
+        with self.admitted(context, "ReadPartialExplanations") as ticket:
+            request = parser(ReadPartialExplanationsRequest)(self.receive(requests, ticket))
             yield from self._operations.parts(ticket.caller.name, request.name)
 
     def PlanExplanation(  # noqa: N802 - the contract's name
         self, requests: Iterator[bytes], context: grpc.ServicerContext
     ) -> bytes:
         """Serve this method of the contract."""
-        with self._admitted(context, "PlanExplanation") as ticket:
-            parts = split(self._only(requests, ticket), ServiceMethod.EXPLAIN)
+        with self.admitted(context, "PlanExplanation") as ticket:
+            parts = split(self.receive(requests, ticket), ServiceMethod.EXPLAIN)
             return self._service.plan(parts, ticket, ReplyFormat.PROTOBUF).content
 
     def DescribeModel(  # noqa: N802 - the contract's name
         self, requests: Iterator[bytes], context: grpc.ServicerContext
     ) -> bytes:
         """Serve this method of the contract."""
-        with self._admitted(context, "DescribeModel") as ticket:
+        with self.admitted(context, "DescribeModel") as ticket:
             return self._answer(ServiceMethod.DESCRIBE, requests, ticket)
 
     def DescribeTable(  # noqa: N802 - the contract's name
         self, requests: Iterator[bytes], context: grpc.ServicerContext
     ) -> bytes:
         """Serve this method of the contract."""
-        with self._admitted(context, "DescribeTable") as ticket:
+        with self.admitted(context, "DescribeTable") as ticket:
             return self._answer(ServiceMethod.DESCRIBE_TABLE, requests, ticket)
 
     def Predict(  # noqa: N802 - the contract's name
         self, requests: Iterator[bytes], context: grpc.ServicerContext
     ) -> bytes:
         """Serve this method of the contract."""
-        with self._admitted(context, "Predict") as ticket:
+        with self.admitted(context, "Predict") as ticket:
             return self._answer(ServiceMethod.PREDICT, requests, ticket)
 
     def UploadModel(  # noqa: N802 - the contract's name
         self, requests: Iterator[bytes], context: grpc.ServicerContext
     ) -> bytes:
         """Serve this method of the contract."""
-        with self._admitted(context, "UploadModel") as ticket:
+        with self.admitted(context, "UploadModel") as ticket:
             messages = map(parser(UploadModelRequest), self._parts(requests, ticket))
             reply = self._service.upload_model(grpc_uploads.model(messages), ticket)
             return reply.SerializeToString()
@@ -165,16 +170,17 @@ class ExplanationServicer(ExplanationServiceServicer):
         self, requests: Iterator[bytes], context: grpc.ServicerContext
     ) -> bytes:
         """Serve this method of the contract."""
-        with self._admitted(context, "UploadTable") as ticket:
+        with self.admitted(context, "UploadTable") as ticket:
             messages = map(parser(UploadTableRequest), self._parts(requests, ticket))
             form, parts = grpc_uploads.table(messages)
             return self._service.upload_table(form, parts, ticket).SerializeToString()
 
     def _answer(self, method: ServiceMethod, requests: Iterator[bytes], ticket: Ticket) -> bytes:
-        parts = split(self._only(requests, ticket), method)
+        parts = split(self.receive(requests, ticket), method)
         return self._service.answer(method, parts, ticket, ReplyFormat.PROTOBUF).content
 
-    def _only(self, requests: Iterator[bytes], ticket: Ticket) -> bytes:
+    def receive(self, requests: Iterator[bytes], ticket: Ticket) -> bytes:
+        """Return the only message of a call, and count its bytes."""
         with ticket.caller.spans.measure("receive"):
             message = self._receiver.only(requests, ticket, self._message_bytes)
         ticket.caller.usage.received_byte_count = len(message)
@@ -184,7 +190,7 @@ class ExplanationServicer(ExplanationServiceServicer):
         return self._receiver.messages(requests, ticket, grpc_uploads.PART_BYTES)
 
     @contextmanager
-    def _admitted(self, context: grpc.ServicerContext, method: str) -> Iterator[Ticket]:
+    def admitted(self, context: grpc.ServicerContext, method: str) -> Iterator[Ticket]:
         """Hold a ticket during a call, and turn errors into its status."""
         with answering(context, method, self._metrics, self._tracer) as record:
             caller = replace(caller_of(context, record.spans), usage=record.usage)

@@ -65,6 +65,7 @@ def platform_routes(service: Service, explainer: Explainer) -> Blueprint:
     return routes
 
 
+# Long: it holds all of its routes.
 def add_probes(routes: Blueprint, service: Service, explainer: Explainer) -> None:
     """Add the health checks of platforms to those of the server."""
     name = explainer.name
@@ -96,14 +97,19 @@ def add_probes(routes: Blueprint, service: Service, explainer: Explainer) -> Non
         }
 
     @routes.get(f"/v2/models/{name}")
-    def metadata() -> dict[str, object]:
-        return {
-            "name": name,
-            "versions": [],
-            "platform": "onnxplain",
-            "inputs": [],
-            "outputs": [{"name": "explanation", "datatype": "BYTES", "shape": [1]}],
-        }
+    def metadata() -> tuple[dict[str, object], int]:
+        inputs = [
+            {"name": column, "datatype": datatype, "shape": [-1]}
+            for column, datatype in explainer.inputs
+        ]
+        return state(
+            {
+                "name": name,
+                "platform": "onnxplain",
+                "inputs": inputs,
+                "outputs": [{"name": "explanation", "datatype": "BYTES", "shape": [1]}],
+            }
+        )
 
 
 def _check_name(name: str, explainer: Explainer) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -57,7 +57,7 @@ def read_binary(body: bytes, length: int, shape: Shape = ANY) -> dict[str, Any]:
         if size is not None:
             if size > len(rest):
                 raise _invalid(f"a tensor has {size:,} bytes, of which {len(rest):,} are there")
-            tensor["data"] = _values(str(tensor.get("datatype")), rest[:size])
+            tensor["data"] = read_values(str(tensor.get("datatype")), rest[:size])
             rest = rest[size:]
     if rest:
         raise _invalid(f"{len(rest):,} bytes belong to no tensor")
@@ -73,7 +73,8 @@ def _binary_size(tensor: object) -> int | None:
     return size
 
 
-def _values(datatype: str, content: bytes) -> list[Any]:
+def read_values(datatype: str, content: bytes) -> list[Any]:
+    """Return the values that bytes hold; None where one is missing; INVALID_TABLE."""
     if datatype == "BYTES":
         return _texts(content)
     if datatype not in _NUMBERS:
@@ -81,10 +82,15 @@ def _values(datatype: str, content: bytes) -> list[Any]:
     number = struct.Struct(f"<{_NUMBERS[datatype]}")
     if len(content) % number.size:
         raise _invalid(f"{len(content):,} bytes are no whole number of {datatype}")
-    values = [value for (value,) in number.iter_unpack(content)]
-    if any(map(math.isinf, values)):
+    return finite_values(value for (value,) in number.iter_unpack(content))
+
+
+def finite_values(values: Iterable[float]) -> list[float | None]:
+    """Return numbers, with None for NaN; INVALID_TABLE where one is infinite."""
+    kept = list(values)
+    if any(map(math.isinf, kept)):
         raise _invalid("a value is infinite")
-    return [None if math.isnan(value) else value for value in values]
+    return [None if math.isnan(value) else value for value in kept]
 
 
 def _texts(content: bytes) -> list[str]:

@@ -2,7 +2,7 @@
 
 KServe's first protocol   {"instances": [...], "parameters": {...}}
 Open Inference Protocol   {"inputs": [{"name", "shape", "datatype", "data"}], "parameters": {...}},
-                          also with the data as bytes behind the JSON
+                          also with the data as bytes behind the JSON, and as ModelInferRequest
 MLflow                    {"dataframe_split": ..., "params": {...}}, its other forms, and CSV
 
 The rows become the first of the table, of weight 0; the explainer's background follows. So rows
@@ -22,8 +22,9 @@ from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.wire import canonical
 from onnxplain_server.wire.explained.binary_tensors import read_binary
 from onnxplain_server.wire.explained.explained_columns import cells_of, put_first, row_count_of
+from onnxplain_server.wire.inference.infer_request import read_infer_request
 from onnxplain_server.wire.kept_parts import separate_parts
-from onnxplain_server.wire.media_types import BINARY_TENSORS, CSV_TYPES, JSON_LENGTH
+from onnxplain_server.wire.media_types import BINARY_TENSORS, CSV_TYPES, INFER_REQUEST, JSON_LENGTH
 from onnxplain_server.wire.requests.json_reader import ANY, JsonReader, MessageShape, ObjectShape
 from onnxplain_server.wire.rest_table import FORMS, TABLE_SHAPES
 
@@ -79,6 +80,8 @@ def _document(media_type: str, body: bytes) -> dict[str, Any]:
     kind, options = parse_options_header(media_type)
     if kind == BINARY_TENSORS:
         return read_binary(body, int(options[JSON_LENGTH]), BODY)
+    if kind == INFER_REQUEST:
+        return read_infer_request(body)
     if kind in CSV_TYPES:
         try:
             return {"csv": body.decode()}

@@ -8,13 +8,6 @@ from functools import partial
 import numpy as np
 
 from onnxplain_server.adapters.remote.calls.grpc_transport import GrpcTransport
-from onnxplain_server.adapters.remote.protocols.inference_pb2 import (
-    InferTensorContents,
-    ModelInferRequest,
-    ModelInferResponse,
-    ModelMetadataRequest,
-    ModelMetadataResponse,
-)
 from onnxplain_server.adapters.remote.protocols.oip_metadata import ModelMetadata
 from onnxplain_server.adapters.remote.protocols.tensors import (
     DTYPES,
@@ -27,6 +20,13 @@ from onnxplain_server.adapters.remote.protocols.tensors import (
 from onnxplain_server.core.arrays import Array
 from onnxplain_server.core.errors import printable
 from onnxplain_server.core.remote.models import RemoteAddress
+from onnxplain_server.wire.inference.inference_pb2 import (
+    InferTensorContents,
+    ModelInferRequest,
+    ModelInferResponse,
+    ModelMetadataRequest,
+    ModelMetadataResponse,
+)
 
 _SERVICE = "/inference.GRPCInferenceService"
 
