@@ -17,7 +17,7 @@ _IDLE_SECONDS = 15.0
 _BYTES_PER_SECOND = 2**16
 _CHECK_SECONDS = 1.0
 _ROOM_SECONDS = 2.0
-"""For which a finished reply waits until others are read."""
+"""For which a finished reply waits until others are read; one at a time, as it takes memory."""
 _COPIES = 2
 """Of a reply that waits: Python's bytes, and the transport's own."""
 
@@ -70,6 +70,7 @@ class UnreadReplies:
         self.byte_limit = byte_limit
         self.dropped_count = 0
         self._lock = threading.Condition()
+        self._is_waited = False
         self._replies: dict[Hashable, _Reply] = {}
         self._byte_counts: Counter[Hashable] = Counter()
         self._closed = threading.Event()
@@ -123,9 +124,8 @@ class UnreadReplies:
             OVERLOADED, where there is none within 2 s or until the deadline, a monotonic time.
         """
         while True:
-            seconds = min(_ROOM_SECONDS, deadline - time.monotonic())
             with self._lock:
-                if self._lock.wait_for(lambda: self._has_room(byte_count), max(0.0, seconds)):
+                if self._wait_for_room(byte_count, deadline):
                     self._count(call, _Reply(caller_key, byte_count, time.monotonic(), cancel))
                     return lambda: self._remove(call)
                 held, replaceable = self._byte_counts.total(), self._replaceable(caller_key)
@@ -140,6 +140,16 @@ class UnreadReplies:
     def close(self) -> None:
         """Watch the clock no longer."""
         self._closed.set()
+
+    def _wait_for_room(self, byte_count: int, deadline: float) -> bool:
+        """Wait, unless another reply waits already; return whether there is room."""
+        is_alone, seconds = not self._is_waited, min(_ROOM_SECONDS, deadline - time.monotonic())
+        self._is_waited = True
+        try:
+            most = max(0.0, seconds) if is_alone else 0.0
+            return self._lock.wait_for(lambda: self._has_room(byte_count), most)
+        finally:
+            self._is_waited = not is_alone
 
     def _has_room(self, byte_count: int) -> bool:
         held = self._byte_counts.total()

@@ -123,6 +123,23 @@ def test_a_reply_waits_for_room_and_is_refused_where_there_is_none(
     account.close()
 
 
+def test_one_reply_at_a_time_waits_for_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(unread_replies, "_ROOM_SECONDS", PATIENCE_SECONDS)
+    account, ever = UnreadReplies(200), math.inf
+    first = account.add("call 1", "a", 100, list)
+    waiting = threading.Thread(target=account.reserve, args=("call 2", "b", 50, list, ever))
+    waiting.start()
+    until(lambda: account._is_waited)
+
+    with pytest.raises(ExplainError, match="no room"):
+        account.reserve("call 3", "c", 50, list, ever)
+    first()
+    waiting.join()
+    assert account.byte_count == 100
+    account.reserve("call 3", "c", 50, list, ever)
+    account.close()
+
+
 def test_finished_replies_that_find_no_room_are_refused(
     start, make_runner, unread: ExitStack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
