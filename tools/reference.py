@@ -33,7 +33,7 @@ from onnxplain_server.transport.metrics.quota_metrics import QuotaState
 from onnxplain_server.transport.metrics.remote_metrics import RemoteCollector
 from onnxplain_server.transport.metrics.request_metrics import Metrics
 from onnxplain_server.transport.metrics.state_metrics import StateCollector, UnreadCollector
-from onnxplain_server.transport.rest.connection_limit import ConnectionLimit
+from onnxplain_server.transport.rest.connections.connection_limit import ConnectionLimit
 from onnxplain_server.transport.status import STATUS
 from prometheus_client import Metric
 from pydantic import ByteSize

@@ -35,7 +35,7 @@ from onnxplain_server.transport.metrics.state_metrics import StateCollector, Unr
 from onnxplain_server.transport.operations.executor import OperationExecutor
 from onnxplain_server.transport.operations.operation_calls import WAIT_LIMIT
 from onnxplain_server.transport.readiness import ReadinessWatcher
-from onnxplain_server.transport.rest.connection_limit import ConnectionLimit
+from onnxplain_server.transport.rest.connections.connection_limit import ConnectionLimit
 from onnxplain_server.transport.rest.origin_policy import OriginPolicy
 from onnxplain_server.transport.rest.rest_access import header_check
 from onnxplain_server.transport.rest.rest_server import RestServer

@@ -18,9 +18,9 @@ from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.telemetry.tracing import UNTRACED
 from onnxplain_server.transport.admission import caller_addresses
 from onnxplain_server.transport.admission.size_limits import BodyLimits, SizeLimit
+from onnxplain_server.transport.rest.connections.request_parser import RequestParser
 from onnxplain_server.transport.rest.headers import challenge
 from onnxplain_server.transport.rest.origin_policy import OriginPolicy
-from onnxplain_server.transport.rest.request_parser import RequestParser
 from waitress.adjustments import Adjustments
 
 _UPLOADS = {"/v1/models": SizeLimit("model", 100, "upload_bytes")}

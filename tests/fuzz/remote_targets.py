@@ -10,7 +10,6 @@ import numpy as np
 from google.protobuf.message import DecodeError, Message
 from onnxplain_server.adapters.remote.calls.http_transport import HttpAnswer
 from onnxplain_server.adapters.remote.failures import ModelFailures
-from onnxplain_server.wire.inference.inference_pb2 import ModelInferResponse
 from onnxplain_server.adapters.remote.protocols.kserve_v1 import KserveV1Client
 from onnxplain_server.adapters.remote.protocols.model_client import ModelClient
 from onnxplain_server.adapters.remote.protocols.oip_client import OipClient
@@ -19,6 +18,7 @@ from onnxplain_server.adapters.remote.protocols.oip_rest import OipRestConnectio
 from onnxplain_server.core.errors import ExplainError
 from onnxplain_server.core.model import Input
 from onnxplain_server.core.remote.models import RemoteAddress
+from onnxplain_server.wire.inference.inference_pb2 import ModelInferResponse
 
 ROWS = np.zeros((2, 1))
 _ADDRESS = RemoteAddress("", "http://models.example", "m", inputs=(Input("x", "double", 1),))

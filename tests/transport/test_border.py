@@ -6,7 +6,7 @@ import json
 import re
 
 import pytest
-from onnxplain_server.transport.rest.request_parser import RequestParser
+from onnxplain_server.transport.rest.connections.request_parser import RequestParser
 
 JSON = "Content-Type: application/json"
 

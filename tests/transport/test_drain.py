@@ -258,7 +258,7 @@ def test_connections_that_idle_do_not_hold_the_server(
     start, make_runner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "onnxplain_server.transport.rest.connection_limit._IDLE_SECONDS", 10 * PATIENCE
+        "onnxplain_server.transport.rest.connections.connection_limit._IDLE_SECONDS", 10 * PATIENCE
     )
     client = start(make_runner())
     with client.connect() as idle:

@@ -112,7 +112,7 @@ def test_a_form_without_a_request_asks_for_an_overview(start, make_runner) -> No
         (
             "POST",
             "/v1/explanations",
-            {"Content-Type": "application/json", "Content-Encoding": "gzip"},
+            {"Content-Type": "application/json", "Content-Encoding": "br"},
             415,
             "UNSUPPORTED_MEDIA_TYPE",
         ),

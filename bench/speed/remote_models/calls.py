@@ -26,12 +26,12 @@ import tritonclient.http
 import urllib3
 from onnxplain_server.adapters.remote.open_remote import open_remote
 from onnxplain_server.adapters.remote.policy import RemotePolicy
+from onnxplain_server.core.arrays import Array
+from onnxplain_server.core.remote.models import RemoteAddress
 from onnxplain_server.wire.inference.inference_pb2 import (
     ModelInferRequest,
     ModelInferResponse,
 )
-from onnxplain_server.core.arrays import Array
-from onnxplain_server.core.remote.models import RemoteAddress
 
 from bench.speed.remote_models.slow_server import COLUMNS, ROWS
 from bench.speed_table.row import Row, Unit, in_turn, lines, seconds

@@ -14,11 +14,11 @@ from typing import Any
 
 import grpc
 import numpy as np
+from onnxplain_server.core.arrays import Array
 from onnxplain_server.wire.inference.inference_pb2 import (
     ModelInferResponse,
     ModelMetadataResponse,
 )
-from onnxplain_server.core.arrays import Array
 
 SECONDS = 0.010
 ROWS = 2_000

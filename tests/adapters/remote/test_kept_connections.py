@@ -19,12 +19,12 @@ from onnxplain_server.adapters.remote.calls.call_watch import WatchedCall
 from onnxplain_server.adapters.remote.calls.kept_connections import KeptConnections
 from onnxplain_server.adapters.remote.open_remote import open_remote
 from onnxplain_server.adapters.remote.policy import RemotePolicy
+from onnxplain_server.core.model import Input
+from onnxplain_server.core.remote.models import RemoteAddress, RemotePredictions
 from onnxplain_server.wire.inference.inference_pb2 import (
     ModelInferResponse,
     ModelMetadataResponse,
 )
-from onnxplain_server.core.model import Input
-from onnxplain_server.core.remote.models import RemoteAddress, RemotePredictions
 
 from tools.ports import free_port
 

@@ -16,15 +16,15 @@ import pytest
 from authority import Authority
 from onnxplain_server.adapters.remote.open_remote import open_remote
 from onnxplain_server.adapters.remote.policy import RemotePolicy
+from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.model import Input
+from onnxplain_server.core.remote.models import RemoteAddress
 from onnxplain_server.wire.inference.inference_pb2 import (
     ModelInferRequest,
     ModelInferResponse,
     ModelMetadataRequest,
     ModelMetadataResponse,
 )
-from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.model import Input
-from onnxplain_server.core.remote.models import RemoteAddress
 
 from tools.waiting import PATIENCE_SECONDS
 

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 from onnxplain_server.core.request import Reply
-from onnxplain_server.transport.rest import (
+from onnxplain_server.transport.rest import rest_server
+from onnxplain_server.transport.rest.connections import (
     connection_limit,
     request_parser,
-    rest_server,
     waitress_channel,
 )
 

@@ -10,6 +10,7 @@ from werkzeug.exceptions import BadRequest, LengthRequired, UnsupportedMediaType
 
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.request import Body, RequestFile, RequestParts, ServiceMethod
+from onnxplain_server.transport.rest import compression
 from onnxplain_server.wire.media_types import (
     BINARY_TENSORS,
     CHARSETS,
@@ -80,17 +81,22 @@ def rows() -> tuple[str, Iterator[bytes]]:
 
 def _body(method: ServiceMethod) -> Body:
     # Another thread may read it, without Flask's request.
-    stream = request.environ["wsgi.input"]
+    stream, is_packed = request.environ["wsgi.input"], compression.is_packed()
+    byte_limit = request.max_content_length or 0
 
     def parts() -> Iterator[bytes]:
         stream.seek(0)
-        return _slices(stream)
+        slices = _slices(stream)
+        return compression.unpacked(slices, byte_limit) if is_packed else slices
 
     return Body(method, request.content_type or "", parts)
 
 
 def _parts() -> Iterator[bytes]:
-    return _slices(request.stream)
+    slices = _slices(request.stream)
+    if not compression.is_packed():
+        return slices
+    return compression.unpacked(slices, request.max_content_length or 0)
 
 
 def _slices(stream: IO[bytes]) -> Iterator[bytes]:
@@ -100,10 +106,7 @@ def _slices(stream: IO[bytes]) -> Iterator[bytes]:
 def _media_type() -> str:
     if request.content_length is None:
         raise LengthRequired
-    if request.headers.get("Content-Encoding", "identity").lower() != "identity":
-        raise UnsupportedMediaType(
-            "compressed bodies are not supported; send the body uncompressed"
-        )
+    compression.is_packed()
     _check_charset(request.mimetype_params)
     if request.mimetype == FORM and not request.mimetype_params.get("boundary"):
         message = f"the Content-Type {FORM} needs a boundary"

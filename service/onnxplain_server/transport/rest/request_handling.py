@@ -13,7 +13,7 @@ from onnxplain_server.telemetry.tracing import UNTRACED, Trace, Tracer
 from onnxplain_server.transport.metrics.request_metrics import Metrics, known_method
 from onnxplain_server.transport.request_log import NOBODY, OK, RequestRecord
 from onnxplain_server.transport.rest import headers, problems
-from onnxplain_server.transport.rest.request_parser import is_explanation
+from onnxplain_server.transport.rest.connections.request_parser import is_explanation
 from onnxplain_server.transport.status import retry_seconds
 from onnxplain_server.wire.media_types import JSON
 

@@ -17,9 +17,9 @@ from onnxplain_server.transport.admission import caller_addresses
 from onnxplain_server.transport.admission.admission import Caller, CallerKey
 from onnxplain_server.transport.admission.authentication import Authenticator, Credentials
 from onnxplain_server.transport.rest import request_handling
-from onnxplain_server.transport.rest.request_parser import HeaderCheck
+from onnxplain_server.transport.rest.connections.request_parser import HeaderCheck
+from onnxplain_server.transport.rest.connections.waitress_channel import NAME_CALLER, REQUEST_START
 from onnxplain_server.transport.rest.request_timeout import TIMEOUT, milliseconds
-from onnxplain_server.transport.rest.waitress_channel import NAME_CALLER, REQUEST_START
 
 
 def install(

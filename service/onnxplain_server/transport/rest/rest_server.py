@@ -17,14 +17,14 @@ from waitress.task import ThreadedTaskDispatcher
 
 from onnxplain_server.transport.admission.size_limits import BodyLimits
 from onnxplain_server.transport.audit.ended_explanation import ExplanationSink
-from onnxplain_server.transport.rest.connection_limit import (
+from onnxplain_server.transport.rest.connections.connection_limit import (
     ACCEPT_LIMIT,
     CONNECTION_LIMIT,
     ConnectionLimit,
 )
+from onnxplain_server.transport.rest.connections.request_parser import HeaderCheck
+from onnxplain_server.transport.rest.connections.waitress_channel import RestChannel
 from onnxplain_server.transport.rest.origin_policy import OriginPolicy
-from onnxplain_server.transport.rest.request_parser import HeaderCheck
-from onnxplain_server.transport.rest.waitress_channel import RestChannel
 
 _SPARE_THREADS = 4
 _PAGE_BYTES = 2**24

@@ -24,6 +24,7 @@ from onnxplain_server.transport.explainer.explainer import Explainer
 from onnxplain_server.transport.metrics.request_metrics import Metrics
 from onnxplain_server.transport.operations.operation_calls import OperationCalls
 from onnxplain_server.transport.rest import (
+    compression,
     cross_origin,
     query,
     request_body,
@@ -84,6 +85,7 @@ def create_app(
     app = Flask("onnxplain", static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = message_bytes
     request_handling.install(app, metrics, tracer)
+    compression.install(app)
     cross_origin.install(app, origin_policy)
     rest_access.install(app, authenticator, check_unread)
     calls = OperationCalls(service)
@@ -243,7 +245,7 @@ def _json(message: Message) -> Response:
 
 def _passed_on(reply: Reply, stack: ExitStack) -> Response:
     """Pass a reply on in its parts; close `stack` once it is sent, or the client has gone."""
-    response = Response(iter(reply.parts), mimetype=JSON)
+    response = Response(list(reply.parts), mimetype=JSON)
     response.content_length = reply.byte_count
     response.call_on_close(stack.close)
     return response

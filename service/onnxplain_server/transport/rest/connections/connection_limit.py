@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Collection
 
 from onnxplain_server.transport.admission.admission import CallerKey
-from onnxplain_server.transport.rest.waitress_channel import RestChannel
+from onnxplain_server.transport.rest.connections.waitress_channel import RestChannel
 from onnxplain_server.transport.unread_replies import check_share, longest_seconds
 
 LOG = logging.getLogger(__name__)

@@ -24,14 +24,14 @@ from onnxplain_server.transport.admission.size_limits import BodyLimits
 from onnxplain_server.transport.audit.ended_explanation import ExplanationSink
 from onnxplain_server.transport.request_log import NOBODY, RequestRecord
 from onnxplain_server.transport.rest import headers, problems
-from onnxplain_server.transport.rest.origin_policy import OriginPolicy
-from onnxplain_server.transport.rest.request_parser import (
+from onnxplain_server.transport.rest.connections.request_parser import (
     HeaderCheck,
     HeadersRefusedError,
     RequestParser,
     RequestRefusedError,
     is_explanation,
 )
+from onnxplain_server.transport.rest.origin_policy import OriginPolicy
 
 REQUEST_START = "onnxplain.request_start"
 """Key in the WSGI environment: monotonic time of the request's first byte."""
