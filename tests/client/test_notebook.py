@@ -56,7 +56,7 @@ def test_the_bar_is_one_output_that_ends_where_the_work_did(outputs: Outputs) ->
     (bar,) = outputs["explain"]
 
     assert "<progress" in bar["text/html"]
-    assert bar["text/plain"].startswith("100% of at most")
+    assert bar["text/plain"].startswith("100% of the work")
 
 
 @slow
