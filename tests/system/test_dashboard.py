@@ -27,10 +27,13 @@ ALERTS = DEPLOY / "prometheus" / "alerts.yaml"
 # Prometheus adds them to what it has read.
 OF_PROMETHEUS = {"job": "onnxplain", "instance": "a", "namespace": "b"}
 
-# Shown by servers with tokens or TLS only: tests/transport/access/test_access_metrics.py.
-OF_ACCESS_FILES = {
+# Shown by servers with tokens or TLS only: tests/transport/access/test_access_metrics.py; and with
+# Redis: tests/system/redis/test_redis_failures.py.
+OF_SETTINGS = {
     "onnxplain_last_reload_successful",
     "onnxplain_certificate_expiry_timestamp_seconds",
+    "onnxplain_redis_up",
+    "onnxplain_redis_failures_total",
 }
 
 COUNTED_LAST = "http_server_request_duration_seconds_count"
@@ -123,7 +126,7 @@ def selectors(expression: str) -> list[tuple[str, dict[str, str]]]:
     return [
         (name, dict(re.findall(r'(\w+)=~?"(.*?)"', labels)))
         for name, labels in found
-        if name not in OF_ACCESS_FILES
+        if name not in OF_SETTINGS
     ]
 
 
