@@ -324,7 +324,7 @@ def test_each_failure_of_redis_says_what_it_is(
     caplog.set_level(logging.WARNING)
 
     def is_found() -> bool:
-        return attempt(broken) == row.answer and broken.health.counts().failures[name] > 0
+        return bool(attempt(broken) == row.answer and broken.health.counts().failures[name])
 
     # Whether the other side speaks TLS is found out beside the first attempts.
     assert soon(is_found) if row.kind is FailureKind.TLS else is_found()

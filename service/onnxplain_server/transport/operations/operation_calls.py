@@ -34,6 +34,7 @@ from onnxplain_server.transport.operations.operation_messages import (
 from onnxplain_server.transport.operations.reachable import reachable
 from onnxplain_server.transport.service import Service
 from onnxplain_server.wire.protobuf_split import method_names
+from onnxplain_server.wire.requests.start_check import check_start
 
 WAIT_LIMIT = 32
 """Calls that wait at the same time, each on a thread; others get the current state at once."""
@@ -77,6 +78,7 @@ class OperationCalls:
         check_request_id(request_id)
         check_labels(labels or {})
         named = self._service.name(request, ticket)
+        check_start(named.message, named.blobs)
         new = NewOperation(
             named.message,
             named.blobs,

@@ -30,6 +30,14 @@ class MessageField:
     end: int
 
 
+class TooManyFieldsError(ExplainError):
+    """Message with more fields than are scanned: INVALID_REQUEST."""
+
+    def __init__(self, message: str) -> None:
+        text = f"the {message} has more than {_FIELD_LIMIT:,} fields"
+        super().__init__(Reason.INVALID_REQUEST, text)
+
+
 def scan(
     content: bytes | mmap,
     start: int,
@@ -64,8 +72,7 @@ def scan(
             next_ = value_start + _FIXED_BYTES.get(wire_type, end)
         count = next(steps)
         if next_ > end or not number or count > _FIELD_LIMIT:
-            too_many = f"the {message} has more than {_FIELD_LIMIT:,} fields"
-            raise malformed(message) if count <= _FIELD_LIMIT else invalid(too_many)
+            raise malformed(message) if count <= _FIELD_LIMIT else TooManyFieldsError(message)
         at = next_
 
 
