@@ -341,11 +341,11 @@ def test_leaving_during_an_upload_gives_its_place_back(start, make_runner, caplo
 def test_no_caller_finds_what_another_uploaded() -> None:
     uploads = Uploads(MemoryBlobs(1_000, 60), RequestLimits(100, 100, 1.0))
     ada, bob = (Caller(name, math.inf, lambda: False) for name in ("ada", "bob"))
-    model = uploads.put_model(b"model", ada)
+    model = uploads.put_model(MODEL, ada)
 
     parts = RequestParts(b"", RequestFile(blob_id=model))
 
-    assert uploads.name(ServiceMethod.EXPLAIN, parts, ada).blobs[model].content == b"model"
+    assert uploads.name(ServiceMethod.EXPLAIN, parts, ada).blobs[model].content == MODEL
     with pytest.raises(ExplainError) as caught:
         uploads.name(ServiceMethod.EXPLAIN, parts, bob)
     assert caught.value.reason is Reason.BLOB_NOT_FOUND

@@ -12,7 +12,7 @@ _ADVICE = {
 }
 
 
-def no_model(content: bytes) -> str:
+def no_model(content: bytes | bytearray) -> str:
     """Tell what a file is that is no ONNX model, and what to give instead."""
     kind = file_kind(content)
     if kind is None or kind is ONNX:

@@ -39,7 +39,7 @@ class TooManyFieldsError(ExplainError):
 
 
 def scan(
-    content: bytes | mmap,
+    content: bytes | bytearray | mmap,
     start: int,
     end: int,
     message: str,
@@ -76,7 +76,7 @@ def scan(
         at = next_
 
 
-def _varint(content: bytes | mmap, at: int, end: int, message: str) -> tuple[int, int]:
+def _varint(content: bytes | bytearray | mmap, at: int, end: int, message: str) -> tuple[int, int]:
     """Read a varint; return its value and the offset after it."""
     if at < end and content[at] < _MORE:
         return content[at], at + 1

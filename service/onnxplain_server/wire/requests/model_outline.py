@@ -16,7 +16,7 @@ _GRAPH = 7  # ModelProto.graph
 _NODE, _OUTPUT = 1, 12  # GraphProto.node, GraphProto.output
 
 
-def check_outline(content: bytes) -> None:
+def check_outline(content: bytes | bytearray) -> None:
     """Refuse bytes that are no ModelProto with a graph of nodes and outputs.
 
     No bytes at all are left to the refusal of what is empty.
@@ -43,7 +43,7 @@ def check_outline(content: bytes) -> None:
 
 
 def _fields(
-    content: bytes, start: int, end: int, numbers: Collection[int]
+    content: bytes | bytearray, start: int, end: int, numbers: Collection[int]
 ) -> list[MessageField] | None:
     """Return the fields of these numbers; None where there are too many to look at each."""
     try:
@@ -54,5 +54,5 @@ def _fields(
         raise _refusal(content) from None
 
 
-def _refusal(content: bytes) -> ExplainError:
+def _refusal(content: bytes | bytearray) -> ExplainError:
     return ExplainError(Reason.INVALID_MODEL, no_model(content), "model")
