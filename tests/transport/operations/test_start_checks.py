@@ -17,7 +17,7 @@ IRIS = Path(__file__).parents[3] / "examples" / "iris" / "lightgbm.onnx"
 MODEL = {"content": base64.b64encode(IRIS.read_bytes()).decode()}
 TABLE = {"csv": base64.b64encode(b"a\n1\n2\n3\n").decode()}
 FILES = {"model": MODEL, "table": TABLE}
-ICE = [{"individual_conditional_expectation": {}}]
+ICE: list[dict[str, Any]] = [{"individual_conditional_expectation": {}}]
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "nothing": ({}, "model"),
@@ -51,7 +51,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_a_start_refuses_at_once_as_the_request_itself(start, name: str) -> None:
+def test_a_start_refuses_at_once_as_the_request_itself(start: Any, name: str) -> None:
     document, field = REFUSED[name]
     client = start(InProcess(1), operations=MemoryOperations(OperationLimits()))
 
@@ -62,3 +62,27 @@ def test_a_start_refuses_at_once_as_the_request_itself(start, name: str) -> None
     told = ("status", "reason", "errors")
     assert [refused.json[key] for key in told] == [at_once.json[key] for key in told]
     assert not client.rest("GET", "/v1/operations").json.get("operations")
+
+
+@pytest.mark.parametrize(
+    ("document", "field"),
+    [
+        ({"model_name": "m" * 256}, "model_name"),
+        ({"prediction": ["p"] * 101}, "prediction"),
+        ({"output_indices": [0, -1]}, "output_indices"),
+        ({"methods": [{"feature_vectors": {"row_indices": [0] * 10_001}}]},
+         "methods[0].feature_vectors.row_indices"),
+    ],
+)  # fmt: skip
+def test_a_start_refuses_lists_and_texts_beyond_their_limits(
+    start: Any, document: dict[str, Any], field: str
+) -> None:
+    client = start(InProcess(1), operations=MemoryOperations(OperationLimits()))
+
+    refused = [
+        client.rest("POST", path, json.dumps({**FILES, **document}), JSON)
+        for path in ("/v1/explanations", "/v1/explanations:start")
+    ]
+
+    assert [reply.status for reply in refused] == [400, 400]
+    assert refused[1].json["errors"][0]["field"] == field

@@ -7,7 +7,8 @@ depends on the columns of a table or on a model's graph is refused when the oper
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sized
+from typing import Any
 
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import DecodeError, Message
@@ -60,37 +61,47 @@ def check_start(content: bytes, blobs: Blobs) -> None:
     except DecodeError:
         message = "the message cannot be decoded"
         raise ExplainError(Reason.INVALID_REQUEST, message) from None
-    for field, value, path in _limited(request, "", {"methods"}):
-        within(value, field, path)
+    _check_limits(request, "")
     _check_methods(request)
     _check_exclusive(request)
     _check_files(request, blobs)
 
 
-def _limited(
-    message: Message, prefix: str, left_out: frozenset[str] | set[str] = frozenset()
-) -> Iterator[tuple[Limits[object], float, str]]:
-    """Yield the numbers of a message that have limits, those of messages within it too."""
+def _check_limits(message: Message, prefix: str) -> None:
+    """Refuse numbers, lists and texts outside their limits, also in messages within a message."""
     limits = getattr(contract_limits, message.DESCRIPTOR.name, None)
     for field, value in message.ListFields():
         path = f"{prefix}{field.name}"
-        if field.name in left_out or field.is_repeated:
-            continue
-        if field.message_type is not None:
-            yield from _limited(value, f"{path}.")
-        elif field.cpp_type in _NUMBERS and limits is not None:
-            found = getattr(limits, field.name, None)
-            if isinstance(found, Limits):
-                yield found, value, path
+        found = getattr(limits, field.name, None)
+        if isinstance(found, Limits):
+            _check_count(value, found, path)
+        if field.message_type is not None and not field.is_repeated:
+            _check_limits(value, f"{path}.")
+        elif field.message_type is not None and not field.message_type.GetOptions().map_entry:
+            for index, each in enumerate(value):
+                _check_limits(each, f"{path}[{index}].")
+        elif isinstance(found, Limits) and field.cpp_type in _NUMBERS:
+            for number in (min(value), max(value)) if field.is_repeated else (value,):
+                within(number, found, path)
+
+
+def _check_count(value: Any, limits: Limits[Any], path: str) -> None:
+    """Refuse a list with too many entries, and a text with too many letters.
+
+    Lists with too few are left to the computation: it tells first what is wrong with an entry.
+    """
+    if isinstance(value, Sized) and len(value) > limits.max_items:
+        what = "letters" if isinstance(value, str) else "entries"
+        name = path.rpartition(".")[2]
+        message = f"{name} has {len(value):,} {what}; it takes at most {limits.max_items:,}"
+        raise ExplainError(Reason.INVALID_OPTION, message, path)
 
 
 def _check_methods(request: ExplainRequest) -> None:
     for index, method in enumerate(request.methods):
-        path = f"methods[{index}]"
         if method.WhichOneof("method") is None:
+            path = f"methods[{index}]"
             raise ExplainError(Reason.INVALID_REQUEST, f"{path} names no method", path)
-        for limits, value, field in _limited(method, f"{path}."):
-            within(value, limits, field)
 
 
 def _check_exclusive(request: ExplainRequest) -> None:
