@@ -22,6 +22,7 @@ from onnxplain_server.cli.method_options import MethodHelp, MethodOption, method
 from onnxplain_server.config.setting_names import PREFIX, flag
 from onnxplain_server.config.settings import Settings
 from onnxplain_server.core.errors import Reason
+from onnxplain_server.core.operation_store import RedisCounts
 from onnxplain_server.core.remote.counts import NO_CALLS, CallCounts
 from onnxplain_server.core.remote.sessions import NoRemoteSessions
 from onnxplain_server.report.registry import of_method
@@ -30,6 +31,7 @@ from onnxplain_server.transport.admission.scheduler import Scheduler
 from onnxplain_server.transport.audit.audit_line import FIELDS
 from onnxplain_server.transport.metrics.operation_metrics import OperationCollector
 from onnxplain_server.transport.metrics.quota_metrics import QuotaState
+from onnxplain_server.transport.metrics.redis_metrics import RedisCollector
 from onnxplain_server.transport.metrics.remote_metrics import RemoteCollector
 from onnxplain_server.transport.metrics.request_metrics import Metrics
 from onnxplain_server.transport.metrics.state_metrics import StateCollector, UnreadCollector
@@ -120,6 +122,7 @@ def metrics() -> str:
     counted.registry.register(OperationCollector(None))
     counted.registry.register(UnreadCollector({"memory": ConnectionLimit(0)}))
     counted.registry.register(RemoteCollector(_ListedRemotes()))
+    counted.registry.register(RedisCollector(lambda: RedisCounts(is_up=True, failures={"full": 0})))
     counted.registry.register(AccessState(WatchedFiles([], len), certificates))
     for noun in ("worker", "decoder"):
         counted.registry.register(WorkerState(noun, lambda: WorkerCounts({}, 0, (), 0, {}, 0)))

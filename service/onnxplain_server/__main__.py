@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from onnxplain_server import cli
 from onnxplain_server.core.interfaces import Began, BlobStore, Cache, Decoder, Runner
 from onnxplain_server.core.model_limits import ModelLimits
-from onnxplain_server.core.operation_store import OperationStore
+from onnxplain_server.core.operation_store import OperationStore, RedisCounts
 from onnxplain_server.core.quotas import QuotaStore
 from onnxplain_server.core.sources import FetchControl, Sources
 from onnxplain_server.core.systems import console
@@ -65,8 +65,7 @@ def local(memory_bytes: int | None = None, executor: object = None) -> LocalMess
     return LocalMessages(_runner(workers), _cache(), _blobs(), _local_sources(), tables)
 
 
-# Imports are local (PLC0415), because most commands need neither onnxruntime nor Flask, which take
-# a second to import.
+# Imports are local (PLC0415): most commands need neither onnxruntime nor Flask, a second each.
 
 
 def _runner(workers: PredictionWorkers | None = None) -> InProcess:
@@ -232,6 +231,7 @@ class _Stores:
     blobs: BlobStore
     operations: OperationStore | None = None
     quotas: QuotaStore | None = None
+    redis_counts: Callable[[], RedisCounts] = RedisCounts
 
 
 def _stores(settings: Settings) -> _Stores:
@@ -259,6 +259,7 @@ def _stores(settings: Settings) -> _Stores:
         shared.blobs(blobs, settings.upload_seconds),
         shared.operations(operation_limits(settings)),
         shared.quotas(),
+        shared.health.counts,
     )
 
 
@@ -288,6 +289,7 @@ def _serve(flags: Mapping[str, object], began: Began) -> None:
             tracer=tracer,
             operations=stores.operations,
             quotas=stores.quotas,
+            redis_counts=stores.redis_counts,
             sources=reached.sources,
             remote_sessions=reached.remote_sessions,
         )

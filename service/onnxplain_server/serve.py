@@ -15,7 +15,7 @@ from onnxplain_server import usage
 from onnxplain_server.access import Access, build_access, build_page
 from onnxplain_server.config.settings import Settings
 from onnxplain_server.core.interfaces import BlobStore, Cache, Decoder, Runner
-from onnxplain_server.core.operation_store import OperationStore
+from onnxplain_server.core.operation_store import OperationStore, RedisCounts
 from onnxplain_server.core.quotas import QuotaStore
 from onnxplain_server.core.remote.sessions import NO_REMOTE_SESSIONS, RemoteSessions
 from onnxplain_server.core.sources import Sources
@@ -29,6 +29,7 @@ from onnxplain_server.transport.fetched_files import NO_SOURCES
 from onnxplain_server.transport.grpc.grpc_server import GrpcServer
 from onnxplain_server.transport.metrics.metrics_page import create_metrics_app
 from onnxplain_server.transport.metrics.operation_metrics import OperationCollector
+from onnxplain_server.transport.metrics.redis_metrics import RedisCollector
 from onnxplain_server.transport.metrics.remote_metrics import RemoteCollector
 from onnxplain_server.transport.metrics.request_metrics import Metrics
 from onnxplain_server.transport.metrics.state_metrics import StateCollector, UnreadCollector
@@ -93,6 +94,8 @@ class Server:
         Keeps the operations; without it, none can be started.
     quotas : QuotaStore, optional
         Counts what callers use; without it, each server counts for itself.
+    redis_counts : callable () -> RedisCounts
+        Statistics of Redis for the metrics page.
     sources : Sources
         Reads models and tables by their URIs; by default, none may be read.
     remote_sessions : RemoteSessions
@@ -120,6 +123,7 @@ class Server:
         tracer: Tracer = UNTRACED,
         operations: OperationStore | None = None,
         quotas: QuotaStore | None = None,
+        redis_counts: Callable[[], RedisCounts] = RedisCounts,
         sources: Sources = NO_SOURCES,
         remote_sessions: RemoteSessions = NO_REMOTE_SESSIONS,
     ) -> None:
@@ -134,6 +138,7 @@ class Server:
             OperationCollector(operations),
             RemoteCollector(remote_sessions),
             UnreadCollector({"memory": unread, "disk": limit}),
+            RedisCollector(redis_counts),
         )
         metrics = usage.build_metrics(settings, quota, (*state, access.state, *collectors))
         service = RowService(

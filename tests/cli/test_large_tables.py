@@ -21,10 +21,11 @@ def large(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.parametrize("memory", ["1000000", "1MB", "0.9MiB", "1 mb"])
 def test_a_table_too_large_for_the_memory_is_read_in_blocks(
-    run: Run, parts, model: Path, large: Path
+    run: Run, parts, model: Path, large: Path, memory: str
 ) -> None:
-    result = run("explain", model, large, "--memory-bytes", "1000000", "--output", "json")
+    result = run("explain", model, large, "--memory-bytes", memory, "--output", "json")
 
     assert result.exit_code == 0, result.stderr
     (table,) = parts.large_tables
@@ -56,3 +57,13 @@ def test_a_table_in_blocks_has_no_plan(run: Run, parts, model: Path, large: Path
 
     assert result.exit_code == 1
     assert "--memory-bytes" in result.stderr
+
+
+@pytest.mark.parametrize("memory", ["0", "-1", "0.1B", "much", "1XB", "1e400MiB"])
+def test_what_is_no_number_of_bytes_is_refused(
+    run: Run, model: Path, large: Path, memory: str
+) -> None:
+    result = run("explain", model, large, f"--memory-bytes={memory}")
+
+    assert result.exit_code == 2
+    assert "such as 512MiB" in " ".join(result.stderr.split())

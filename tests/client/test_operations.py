@@ -291,5 +291,5 @@ def test_a_server_without_operations_names_the_setting() -> None:
 
     assert (caught.value.reason, caught.value.code) == (
         "OPERATIONS_DISABLED",
-        "FAILED_PRECONDITION",
+        "UNIMPLEMENTED",
     )

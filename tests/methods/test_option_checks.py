@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.limits import Limits
+from onnxplain_server.core.limits import Limits, within
 from onnxplain_server.methods import interactions, partial_dependence
-from onnxplain_server.methods.option_checks import check_limits, choose, within
+from onnxplain_server.methods.option_checks import check_limits, choose
 
 NAMES = ("x", "y", "t")
 

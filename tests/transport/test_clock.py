@@ -39,7 +39,9 @@ def test_deadlines_and_uploads_do_not_follow_the_clock_of_the_wall(
     release = threading.Event()
     runner = make_runner(lambda _host: release.wait(PATIENCE))
     client = start(runner)
-    model = client.stub.UploadModel(iter([UploadModelRequest(content=b"model")])).id
+    model = client.stub.UploadModel(
+        iter([UploadModelRequest(content=b"\x3a\x04\x0a\x00\x62\x00")])
+    ).id
     running = client.stub.Explain.future(ExplainRequest(seed=5), timeout=PATIENCE)
     assert runner.started.acquire(timeout=PATIENCE)
 

@@ -183,6 +183,27 @@ def test_an_unknown_service_has_no_health(start, make_runner) -> None:
     assert caught.value.code() is grpc.StatusCode.NOT_FOUND
 
 
+def test_reflection_has_both_of_its_names_and_every_service_is_healthy(start, make_runner) -> None:
+    channel = start(make_runner()).channel
+    ask = reflection_pb2.ServerReflectionRequest
+    symbol = "grpc.reflection.v1.ServerReflection"
+    final = channel.stream_stream(
+        f"/{symbol}/ServerReflectionInfo",
+        request_serializer=ask.SerializeToString,
+        response_deserializer=reflection_pb2.ServerReflectionResponse.FromString,
+    )
+    asked = [ask(list_services=""), ask(file_containing_symbol=symbol)]
+
+    listed, file = final(iter(asked))
+
+    described = file.file_descriptor_response.file_descriptor_proto[0]
+    assert FileDescriptorProto.FromString(described).package == "grpc.reflection.v1"
+    health = health_pb2_grpc.HealthStub(channel)
+    for service in listed.list_services_response.service:
+        found = health.Check(health_pb2.HealthCheckRequest(service=service.name))
+        assert found.status == health_pb2.HealthCheckResponse.SERVING
+
+
 def test_reflection_gives_the_contract(start, make_runner) -> None:
     stub = reflection_pb2_grpc.ServerReflectionStub(start(make_runner()).channel)
     ask = reflection_pb2.ServerReflectionRequest
@@ -199,6 +220,7 @@ def test_reflection_gives_the_contract(start, make_runner) -> None:
         SERVICE,
         "google.longrunning.Operations",
         "grpc.health.v1.Health",
+        "grpc.reflection.v1.ServerReflection",
         "grpc.reflection.v1alpha.ServerReflection",
     }
     assert [method.name for method in contract.service[0].method] == [

@@ -5,8 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import pickle
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 
 import grpc
 import pytest
@@ -27,6 +29,19 @@ OCTETS = {"Content-Type": "application/octet-stream"}
 CSV = b"a\n1\n"
 PATIENCE = 120.0
 NOWHERE = "sha256:" + "0" * 64
+
+MODEL = b"\x3a\x04\x0a\x00\x62\x00"
+"""ONNX file with one node and one output, both without a name."""
+
+
+def of_size(size: int) -> bytes:
+    """A model of so many bytes, most of them in doc_string."""
+    length = size - len(MODEL) - 4
+    return (
+        MODEL
+        + bytes([0x32, length & 0x7F | 0x80, length >> 7 & 0x7F | 0x80, length >> 14])
+        + bytes(length)
+    )
 
 
 def id_of(content: bytes) -> str:
@@ -57,7 +72,7 @@ def reason_of(call) -> tuple[str, str]:
 
 def test_the_id_of_a_file_is_the_digest_of_its_content(start, make_runner) -> None:
     client = start(make_runner())
-    model = b"model" * 1_000_000
+    model = of_size(2_000_000)
 
     by_grpc = client.stub.UploadModel(model_parts(model)).id
     by_rest = client.rest("PUT", "/v1/models", model, OCTETS).json["id"]
@@ -71,7 +86,7 @@ def test_the_id_of_a_file_is_the_digest_of_its_content(start, make_runner) -> No
 def test_a_runner_gets_the_files_that_a_request_names_beside_it(start, make_runner) -> None:
     runner = make_runner()
     client = start(runner)
-    model = client.stub.UploadModel(model_parts(b"model")).id
+    model = client.stub.UploadModel(model_parts(MODEL)).id
     table = client.rest(
         "PUT", "/v1/tables", b"rows", {"Content-Type": "application/vnd.apache.parquet"}
     ).json["id"]
@@ -83,7 +98,7 @@ def test_a_runner_gets_the_files_that_a_request_names_beside_it(start, make_runn
     assert runner.requests == [request, request]
     for blobs in runner.blobs:
         found = {name: (blob.form, blob.content) for name, blob in blobs.items()}
-        assert found == {model: ("onnx", b"model"), table: ("parquet", b"rows")}
+        assert found == {model: ("onnx", MODEL), table: ("parquet", b"rows")}
 
 
 @pytest.mark.parametrize("form", ["ARROW", "PARQUET", "CSV"])
@@ -99,7 +114,7 @@ def test_a_table_keeps_its_format(start, make_runner, form: str) -> None:
 
 def test_uploaded_models_are_described(start, make_runner) -> None:
     client = start(make_runner())
-    model = client.stub.UploadModel(model_parts(b"model")).id
+    model = client.stub.UploadModel(model_parts(MODEL)).id
 
     by_grpc = client.stub.DescribeModel(DescribeModelRequest(model=Model(id=model)))
     by_rest = client.rest("GET", f"/v1/models/{model}")
@@ -111,7 +126,7 @@ def test_uploaded_models_are_described(start, make_runner) -> None:
 def test_a_model_may_be_named_while_the_table_is_a_file(start, make_runner) -> None:
     runner = make_runner()
     client = start(runner)
-    model = client.stub.UploadModel(model_parts(b"model")).id
+    model = client.stub.UploadModel(model_parts(MODEL)).id
     parts = {
         'name="table"; filename="a.csv"': CSV,
         'name="request"': json.dumps({"model": {"id": model}}).encode(),
@@ -153,7 +168,7 @@ def test_an_id_that_is_gone_is_answered_so_that_clients_upload_again(start, make
 
 def test_a_model_is_no_table(start, make_runner) -> None:
     client = start(make_runner())
-    model = client.stub.UploadModel(model_parts(b"model")).id
+    model = client.stub.UploadModel(model_parts(MODEL)).id
 
     found = reason_of(lambda: client.stub.Explain(ExplainRequest(table=Table(id=model))))
 
@@ -192,7 +207,7 @@ def test_models_over_the_limit_are_refused_before_they_have_all_arrived(
         f"1,000 bytes, the limit of this server for uploads (setting {setting})"
         in (refused.json["detail"])
     )
-    assert client.rest("PUT", "/v1/models", bytes(1_000), OCTETS).status == 200
+    assert client.rest("PUT", "/v1/models", of_size(1_000), OCTETS).status == 200
 
 
 def test_tables_over_the_limit_are_refused(start, make_runner) -> None:
@@ -211,7 +226,7 @@ def test_an_upload_may_be_larger_than_a_message(start, make_runner) -> None:
     client = start(
         make_runner(), max_message_bytes=2**16, max_model_bytes=2**17, max_table_bytes=2**18
     )
-    model, table = bytes(2**17), bytes(2**18)
+    model, table = of_size(2**17), bytes(2**18)
 
     assert client.stub.UploadModel(model_parts(model, 2**15)).id == id_of(model)
     assert client.rest("PUT", "/v1/models", model, OCTETS).json["id"] == id_of(model)
@@ -248,7 +263,7 @@ def test_default_limits_let_uploads_be_larger_than_messages_and_have_room_for_bo
 
 def test_parts_of_more_than_one_mebibyte_are_refused(start, make_runner) -> None:
     client = start(make_runner())
-    content = bytes(2**20 + 1)
+    content = of_size(2**20 + 1)
 
     found = reason_of(lambda: client.stub.UploadModel(model_parts(content, 2**20 + 1)))
 
@@ -326,11 +341,45 @@ def test_leaving_during_an_upload_gives_its_place_back(start, make_runner, caplo
 def test_no_caller_finds_what_another_uploaded() -> None:
     uploads = Uploads(MemoryBlobs(1_000, 60), RequestLimits(100, 100, 1.0))
     ada, bob = (Caller(name, math.inf, lambda: False) for name in ("ada", "bob"))
-    model = uploads.put_model(b"model", ada)
+    model = uploads.put_model(MODEL, ada)
 
     parts = RequestParts(b"", RequestFile(blob_id=model))
 
-    assert uploads.name(ServiceMethod.EXPLAIN, parts, ada).blobs[model].content == b"model"
+    assert uploads.name(ServiceMethod.EXPLAIN, parts, ada).blobs[model].content == MODEL
     with pytest.raises(ExplainError) as caught:
         uploads.name(ServiceMethod.EXPLAIN, parts, bob)
     assert caught.value.reason is Reason.BLOB_NOT_FOUND
+
+
+IRIS = Path(__file__).parents[2] / "examples" / "iris" / "lightgbm.onnx"
+NO_MODELS = {
+    "a byte": lambda _model: bytes(1),
+    "text": lambda _model: b"no model",
+    "a field of text": lambda _model: b"model",
+    "an HTML page": lambda _model: b"<!DOCTYPE html><html><body>Not found</body></html>",
+    "a zip archive": lambda _model: b"PK\x03\x04" + bytes(60),
+    "a pickle": lambda _model: pickle.dumps({"model": [1.0]}),
+    "a cut file": lambda model: model[: len(model) // 2],
+    "all but the last byte": lambda model: model[:-1],
+    "a model without a graph": lambda _model: b"\x08\x08\x12\x04made",
+    "a model without nodes": lambda _model: b"\x3a\x02\x62\x00",
+}
+
+
+@pytest.mark.parametrize("made", NO_MODELS.values(), ids=NO_MODELS)
+def test_what_is_no_model_is_refused_instead_of_stored(start, make_runner, made) -> None:
+    client = start(make_runner())
+    content = made(IRIS.read_bytes())
+
+    refused = client.rest("PUT", "/v1/models", content, OCTETS)
+
+    assert (refused.status, refused.json["reason"]) == (400, "INVALID_MODEL")
+    call = lambda: client.stub.UploadModel(model_parts(content))  # noqa: E731
+    assert reason_of(call) == ("INVALID_MODEL", "INVALID_ARGUMENT")
+    assert client.rest("GET", f"/v1/models/{id_of(content)}").json["reason"] == "BLOB_NOT_FOUND"
+
+
+def test_real_models_are_stored(start, make_runner) -> None:
+    client = start(make_runner())
+    for file in [IRIS, *(Path(__file__).parents[1] / "models").glob("*.onnx")]:
+        assert client.rest("PUT", "/v1/models", file.read_bytes(), OCTETS).status == 200, file

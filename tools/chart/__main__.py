@@ -11,19 +11,21 @@ import shutil
 import sys
 from pathlib import Path
 
-from tools.chart import defaults, readme, schema
+from tools.chart import defaults, panels, readme, schema
 
 _DEPLOY = Path(__file__).parents[2] / "deploy"
 
 # A chart reads files of its own only.
-_COPIED = (_DEPLOY / "prometheus" / "alerts.yaml", _DEPLOY / "grafana" / "onnxplain.json")
+_DASHBOARD = _DEPLOY / "grafana" / "onnxplain.json"
+_COPIED = (_DEPLOY / "prometheus" / "alerts.yaml", _DASHBOARD)
 
 # What `helm test` explains.
 _FLOWERS = _DEPLOY.parent / "examples" / "iris"
 
 
 def main(chart: Path, folder: Path) -> None:
-    """Write the schema of the values, the defaults of the settings, copies, and the README."""
+    """Write panels, the schema of the values, defaults of the settings, copies, and the README."""
+    panels.write(_DASHBOARD)
     values = (chart / "values.yaml").read_text(encoding="utf-8")
     written = {
         "values.schema.json": schema.with_settings((chart / "values.schema.json").read_text()),

@@ -36,7 +36,12 @@ from onnxplain_server.cli.output.formats import (
 from onnxplain_server.cli.output.long_work import warn_of_long_work
 from onnxplain_server.cli.requests import cluster, methods, remote_model, request
 from onnxplain_server.cli.requests.large_table import large_table
-from onnxplain_server.cli.requests.parsers import names_of, one_of, parse_row_count
+from onnxplain_server.cli.requests.parsers import (
+    names_of,
+    one_of,
+    parse_byte_count,
+    parse_row_count,
+)
 from onnxplain_server.cli.rows.described_rows import InputColumns
 from onnxplain_server.core import contract_limits
 from onnxplain_server.report import renderer
@@ -194,10 +199,10 @@ def explain(
     memory_bytes: Annotated[
         int | None,
         typer.Option(
-            min=1,
+            parser=parse_byte_count,
             metavar="BYTES",
-            help="Memory of the computation: a Parquet, Arrow or CSV file that would need more is "
-            "read in blocks.  [default: half of the machine's memory]",
+            help="Memory of the computation, like 512MiB: a Parquet, Arrow or CSV file that would "
+            "need more is read in blocks.  [default: half of the machine's memory]",
         ),
     ] = None,
     remote_protocol: remote_model.RemoteProtocol = None,

@@ -138,7 +138,8 @@ class Settings(ClusterSettings):
         None,
         description="Redis that shares cached numbers and uploads, such as redis://host:6379/0; "
         "needs cache_secret or cache_secret_file. If it contains a password, use the "
-        "variable or a file.",
+        "variable or a file. With TLS, rediss://host:6379/0, followed by ?ssl_ca_certs=FILE for a "
+        "private authority and &ssl_certfile=FILE&ssl_keyfile=FILE for a certificate of its own.",
     )
     redis_url_file: Path | None = Field(None, description="File with the Redis address.")
     cache_secret: SecretStr | None = Field(

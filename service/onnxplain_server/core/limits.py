@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
+
+from onnxplain_server.core.errors import ExplainError, Reason
 
 T = TypeVar("T")
 
@@ -51,3 +53,10 @@ class Limits(Generic[T]):
         left, right = "(" if self.exclusive_min else "[", ")" if self.exclusive_max else "]"
         zero = "0, or " if self.zero_is_off else ""
         return f"{zero}in {left}{self.min:g}, {self.max:g}{right}"
+
+
+def within(value: float, limits: Limits[Any], path: str) -> None:
+    """Refuse a number outside its limits, and NaN."""
+    if not limits.allow(value):
+        name = path.rpartition(".")[2]
+        raise ExplainError(Reason.INVALID_OPTION, f"{name} is {value:g}; it must be {limits}", path)

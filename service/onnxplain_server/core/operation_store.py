@@ -6,8 +6,8 @@ fencing token and a lease; once another has claimed the operation, the first cla
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Protocol
 
@@ -47,8 +47,40 @@ class Renewal(Enum):
     LOST = "lost"
 
 
+@dataclass(frozen=True, slots=True)
+class RedisCounts:
+    """Statistics of the connections of this process.
+
+    Attributes
+    ----------
+    is_up : bool or None
+        Whether the last command was of use; None without Redis, and before the first command.
+    failures : mapping of str to int
+        Failed commands by kind, all kinds included.
+    """
+
+    is_up: bool | None = None
+    failures: Mapping[str, int] = field(default_factory=dict)
+
+
 class OperationStoreError(Exception):
-    """Store that cannot be reached now, or refuses: nothing is known about the operation."""
+    """Store that cannot be reached now, or refuses: nothing is known about the operation.
+
+    Parameters
+    ----------
+    message : str
+        For the log.
+    is_temporary : bool
+        Whether a later call may succeed though nobody changes a setting.
+    """
+
+    def __init__(self, message: str, *, is_temporary: bool = True) -> None:
+        super().__init__(message)
+        self.is_temporary = is_temporary
+
+
+class OperationStoreFullError(OperationStoreError):
+    """Store without memory for what is to be written."""
 
 
 @dataclass(frozen=True, slots=True)

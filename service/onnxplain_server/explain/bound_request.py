@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from onnxplain_server.core.arrays import Indices, Matrix
-from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.messages.missing_parts import missing_model, missing_table
 from onnxplain_server.core.model import Model
 from onnxplain_server.core.row_draws import draw
 from onnxplain_server.core.rows import Features
@@ -33,7 +33,7 @@ from onnxplain_server.explain.resources import ClassMargin, Resources
 from onnxplain_server.explain.sample import BoundTable, Sample, take_sample
 from onnxplain_server.explain.single_flight_host import SingleFlightHost
 from onnxplain_server.explain.streaming.streaming_choice import stream
-from onnxplain_server.explain.without_model import check_without_model, missing_model
+from onnxplain_server.explain.without_model import check_without_model
 from onnxplain_server.methods.classes import Outputs
 from onnxplain_server.telemetry.spans import span
 from onnxplain_server.trees.kernels.block_pool import BlockPool
@@ -178,8 +178,7 @@ class BoundRequest:
     @property
     def _bound_table(self) -> BoundTable:
         if self._given_bound_table is None:
-            text = "no table: give it as arrow, parquet, csv or columns"
-            raise ExplainError(Reason.INVALID_REQUEST, text, "table")
+            raise missing_table()
         return self._given_bound_table
 
     @property

@@ -29,13 +29,3 @@ def check_without_model(question: Question) -> None:
             raise ExplainError(
                 Reason.INVALID_OPTION, f"{name} applies to a model, and there is none", name
             )
-
-
-def missing_model() -> ExplainError:
-    """Return the refusal of what needs a model."""
-    return ExplainError(
-        Reason.INVALID_REQUEST,
-        "no model: give the ONNX file; only feature_vectors and firm of LABELS, and firm of "
-        "sequences with weights, need none",
-        "model",
-    )

@@ -7,7 +7,7 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.limits import Limits
+from onnxplain_server.core.limits import Limits, within
 from onnxplain_server.core.table import listed
 
 
@@ -65,13 +65,6 @@ def check_row_indices(rows: Sequence[int], row_count: int, limits: Limits[Any], 
             f"[0, {row_count - 1}]" + (f"; one is {wrong[0]}" if wrong else ""),
             path,
         )
-
-
-def within(value: float, limits: Limits[Any], path: str) -> None:
-    """Refuse a number outside its limits, and NaN."""
-    if not limits.allow(value):
-        name = path.rpartition(".")[2]
-        raise ExplainError(Reason.INVALID_OPTION, f"{name} is {value:g}; it must be {limits}", path)
 
 
 def _numbers(options: Any) -> Iterator[tuple[str, float]]:

@@ -79,7 +79,7 @@ STATUS: Mapping[Reason, Status] = MappingProxyType(
         Reason.REQUEST_ID_IN_USE: Status(StatusCode.ALREADY_EXISTS, 409),
         Reason.OPERATION_NOT_FOUND: Status(StatusCode.NOT_FOUND, 404),
         Reason.OPERATION_NOT_DONE: Status(StatusCode.FAILED_PRECONDITION, 409),
-        Reason.OPERATIONS_DISABLED: _PRECONDITION,
+        Reason.OPERATIONS_DISABLED: Status(StatusCode.UNIMPLEMENTED, 501),
         Reason.OVERLOADED: Status(StatusCode.RESOURCE_EXHAUSTED, 429, retry_seconds=1),
         Reason.UNAVAILABLE: Status(StatusCode.UNAVAILABLE, 503, retry_seconds=1),
         Reason.INTERNAL: Status(StatusCode.INTERNAL, 500),

@@ -30,6 +30,7 @@ from onnxplain_server.transport.admission.size_limits import SizeLimit
 from onnxplain_server.transport.audit.usage import Usage
 from onnxplain_server.wire.blobs import check_id, identify, not_found
 from onnxplain_server.wire.protobuf_split import method_names
+from onnxplain_server.wire.requests.model_outline import check_outline
 from onnxplain_server.wire.requests.request_messages import REQUESTS
 
 _MODEL_FORM = "onnx"
@@ -114,11 +115,12 @@ class Uploads:
         Raises
         ------
         ExplainError
-            INVALID_REQUEST if it is empty; MODEL_TOO_LARGE.
+            INVALID_REQUEST if it is empty; INVALID_MODEL if it is none; MODEL_TOO_LARGE.
         """
         limit = self.limits["model"]
         if len(content) > limit.byte_count:
             raise limit.upload_refusal()
+        check_outline(content)
         return self._put("model", Blob(_MODEL_FORM, content), caller)
 
     def put_table(self, form: str, parts: Iterable[bytes], caller: Caller) -> str:

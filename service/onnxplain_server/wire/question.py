@@ -9,9 +9,9 @@ from onnxplain.v1 import model_pb2
 from onnxplain_server.core.contract_limits import ExplainRequest
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import NO_BLOBS, Blobs
+from onnxplain_server.core.limits import within
 from onnxplain_server.core.model import Scale
 from onnxplain_server.explain import Engine, Question
-from onnxplain_server.methods.option_checks import within
 from onnxplain_server.wire import method_options
 from onnxplain_server.wire.blobs import find
 from onnxplain_server.wire.message_fields import enum

@@ -86,7 +86,9 @@ def test_row_groups_change_no_bit(cluster, rows, explained, expected, tmp_path) 
             assert explained(path, workers) == expected
 
 
-def test_a_worker_that_is_killed_changes_no_bit(cluster, table, explained, expected) -> None:
+def test_a_worker_that_is_killed_changes_no_bit(
+    cluster, table, explained, expected, caplog
+) -> None:
     with workers_of(cluster, 2) as workers:
         for after in (1, 4):
             cluster.start_worker()
@@ -94,6 +96,11 @@ def test_a_worker_that_is_killed_changes_no_bit(cluster, table, explained, expec
             workers.client.wait_for_workers(3 if after == 1 else 2)
             killing = Interrupted(workers, after, partial(cluster.kill, victim))
             assert explained(table, killing) == expected
+        while workers.lost_count < 2:
+            workers.thread_count()
+    lost = [record for record in caplog.records if "lost 1 of" in record.getMessage()]
+    assert len(lost) == 2
+    assert all(cluster.address in record.getMessage() for record in lost)
 
 
 def test_all_workers_may_be_replaced(cluster, table, explained, expected) -> None:
@@ -127,6 +134,7 @@ def test_a_cluster_without_workers_is_told(cluster, table, explained) -> None:
             explained(table, workers)
 
     assert error.value.reason is Reason.UNAVAILABLE
+    assert cluster.address in error.value.message
 
 
 def test_a_deadline_ends_the_wait_for_workers(cluster, table, explained) -> None:
@@ -138,7 +146,7 @@ def test_a_deadline_ends_the_wait_for_workers(cluster, table, explained) -> None
 
     cluster.start_scheduler()
     with connected(cluster) as workers:
-        workers.missing_seconds = 1e9
+        workers.missing_seconds = workers.first_seconds = 1e9
         with pytest.raises(ExplainError, match="too late"):
             explained(table, workers, deadline)
 

@@ -125,7 +125,7 @@ def test_a_deadline_ends_the_wait_for_workers(cluster, predicted) -> None:
 
     cluster.start_scheduler()
     with dask_client.connected(cluster.address) as workers:
-        workers.missing_seconds = 1e9
+        workers.missing_seconds = workers.first_seconds = 1e9
         with pytest.raises(ExplainError, match="too late"):
             predicted(workers, deadline)
 

@@ -230,8 +230,9 @@ def test_in_a_full_redis_a_response_without_memory_fails_and_all_else_goes_on(
     claim = claimed(store)
     redis_server.fill()
 
-    with pytest.raises(OperationStoreError):
+    with pytest.raises(ExplainError) as refused:
         store.start("ada", NewOperation(b"c"))
+    assert refused.value.reason is Reason.QUOTA_EXCEEDED
     assert not store.keep_plan(claim, b"p")
     assert not store.keep_part(claim, 0, b"p")
     assert store.renew(claim, 1, 2) is Renewal.OK

@@ -50,7 +50,7 @@ def use_all(client: onnxplain.Client) -> None:
     client.explain(b"model", ROWS, METHOD)
     client.explain(b"model", ROWS, METHOD, progress=lambda _done, _planned: None)
     list(client.explain_stream(b"model", ROWS, METHOD))
-    client.describe(client.upload_model(b"model"))
+    client.describe(client.upload_model(b"\x3a\x04\x0a\x00\x62\x00"))
     client.upload_table(ROWS)
     assert client.health() == "SERVING"
 
@@ -68,7 +68,7 @@ def test_a_token_goes_with_every_call_of_asyncio(server, tokens) -> None:
             await client.explain(b"model", ROWS, METHOD)
             await client.explain(b"model", ROWS, METHOD, progress=lambda _done, _planned: None)
             assert [event async for event in client.explain_stream(b"model", ROWS, METHOD)]
-            await client.describe(await client.upload_model(b"model"))
+            await client.describe(await client.upload_model(b"\x3a\x04\x0a\x00\x62\x00"))
             await client.upload_table(ROWS)
             return await client.health()
 

@@ -256,7 +256,7 @@ def test_access_tokens_alone_are_taken_where_a_setting_asks_for_them(
 
 def test_anothers_upload_is_as_if_it_had_never_been(client, tokens, provider) -> None:
     callers = [tokens.of("ann"), tokens.of("bob"), provider.token(), provider.token(sub="ann")]
-    parts = [UploadModelRequest(content=b"model")]
+    parts = [UploadModelRequest(content=b"\x3a\x04\x0a\x00\x62\x00")]
     uploaded = client.stub.UploadModel(iter(parts), metadata=bearer(callers[0])).id
     never = "sha256:" + "0" * 64
 

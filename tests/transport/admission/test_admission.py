@@ -20,7 +20,7 @@ from onnxplain_server.transport.admission.request_control import RequestControl
 from onnxplain_server.transport.uploads import Uploads
 from onnxplain_server.wire.blobs import identify
 
-MODEL = RequestFile("onnx", b"model")
+MODEL = RequestFile("onnx", b"\x3a\x04\x0a\x00\x62\x00")
 TABLE = RequestFile("csv", b"a\n1\n")
 LIMITS = RequestLimits(1_000, 1_000, 1.0)
 

@@ -44,8 +44,12 @@ def serve(start, make_runner) -> Callable[..., tuple[Any, OperationsStub]]:
     return begin
 
 
+FIRM = [MethodOptions(firm=FirmOptions())]
+"""A method that may need neither model nor table."""
+
+
 def request(seed: int = 3, **rest: Any) -> StartExplanationRequest:
-    return StartExplanationRequest(request=ExplainRequest(seed=seed), **rest)
+    return StartExplanationRequest(request=ExplainRequest(seed=seed, methods=FIRM), **rest)
 
 
 def metadata(operation: longrunning.Operation) -> OperationMetadata:
@@ -75,9 +79,10 @@ def reason(call: Callable[[], object]) -> tuple[str, str]:
 def test_an_operation_is_started_awaited_and_has_its_answer(serve) -> None:
     stub, operations = serve()
     methods = [MethodOptions(firm=FirmOptions())]
+    model = Model(content=b"\x3a\x04\x0a\x00\x62\x00")
     started = stub.StartExplanation(
         StartExplanationRequest(
-            request=ExplainRequest(seed=3, methods=methods, model=Model(content=b"m")),
+            request=ExplainRequest(seed=3, methods=methods, model=model),
             request_id="a",
             labels={"team": "risk"},
         )
@@ -100,7 +105,9 @@ def test_an_operation_is_started_awaited_and_has_its_answer(serve) -> None:
 
 def test_an_address_that_no_answer_may_be_written_to_is_refused_at_the_start(serve) -> None:
     stub, operations = serve()
-    asked = StartExplanationRequest(request=ExplainRequest(result_uri="s3://results/answer.pb"))
+    asked = StartExplanationRequest(
+        request=ExplainRequest(methods=FIRM, result_uri="s3://results/answer.pb")
+    )
 
     refused = reason(lambda: stub.StartExplanation(asked))
 
@@ -298,7 +305,7 @@ def test_a_server_without_a_store_names_the_setting(start, make_runner) -> None:
     with pytest.raises(grpc.RpcError) as caught:
         client.stub.StartExplanation(request())
 
-    assert caught.value.code() is grpc.StatusCode.FAILED_PRECONDITION
+    assert caught.value.code() is grpc.StatusCode.UNIMPLEMENTED
     assert "redis_url" in caught.value.details()
     get = longrunning.GetOperationRequest(name="operations/1")
     assert reason(lambda: operations.GetOperation(get))[1] == "OPERATIONS_DISABLED"

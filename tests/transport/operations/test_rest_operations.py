@@ -15,6 +15,8 @@ from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.operations import OperationLimits
 
 JSON = {"Content-Type": "application/json"}
+FIRM = [{"firm": {}}]
+"""A method that may need neither model nor table."""
 
 
 @pytest.fixture
@@ -29,7 +31,7 @@ def serve(start, make_runner) -> Callable[..., Any]:
 
 
 def started(client: Any, query: str = "", seed: int = 3) -> str:
-    body = json.dumps({"seed": seed})
+    body = json.dumps({"seed": seed, "methods": FIRM})
     reply = client.rest("POST", f"/v1/explanations:start{query}", body, JSON)
     assert reply.status == 202
     assert reply.headers["Location"] == f"/v1/{reply.json['name']}"
@@ -60,7 +62,7 @@ def test_an_operation_is_started_awaited_and_has_its_answer(serve) -> None:
 
 def test_an_explanation_may_be_preferred_as_an_operation(serve) -> None:
     client = serve()
-    reply = client.post({"seed": 4}, Prefer="wait=1, Respond-Async")
+    reply = client.post({"seed": 4, "methods": FIRM}, Prefer="wait=1, Respond-Async")
     path = reply.headers["Location"]
 
     assert reply.status == 202
@@ -222,7 +224,12 @@ def test_a_page_token_holds_for_its_filter_also_once_its_operation_is_deleted(se
 def test_a_request_id_names_one_operation(serve) -> None:
     client = serve()
     first, again = (started(client, "?request_id=a") for _ in range(2))
-    other = client.rest("POST", "/v1/explanations:start?request_id=a", '{"seed": 4}', JSON)
+    other = client.rest(
+        "POST",
+        "/v1/explanations:start?request_id=a",
+        json.dumps({"seed": 4, "methods": FIRM}),
+        JSON,
+    )
 
     assert first == again
     assert (other.status, other.json["reason"]) == (409, "REQUEST_ID_IN_USE")
@@ -237,5 +244,43 @@ def test_a_server_without_a_store_names_the_setting(start, make_runner) -> None:
         ("GET", "/v1/operations/1/partials"),
     ):
         reply = client.rest(method, path, "{}" if method == "POST" else None, JSON)
-        assert (reply.status, reply.json["reason"]) == (400, "OPERATIONS_DISABLED")
+        assert (reply.status, reply.json["reason"]) == (501, "OPERATIONS_DISABLED")
         assert "redis_url" in reply.json["detail"]
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "allowed"),
+    [
+        ("GET", "/v1/operations/1:cancel", "POST"),
+        ("DELETE", "/v1/operations/1:cancel", "POST"),
+        ("POST", "/v1/operations/1", "DELETE, GET, HEAD"),
+        ("PUT", "/v1/operations", "GET, HEAD"),
+        ("POST", "/v1/operations/1/result", "GET, HEAD"),
+        ("POST", "/v1/operations/1/partials", "GET, HEAD"),
+        ("GET", "/v1/explanations", "POST"),
+        ("GET", "/v1/explanations:start", "POST"),
+        ("GET", "/v1/explanations:plan", "POST"),
+        ("GET", "/v1/models:describe", "POST"),
+        ("GET", "/v1/tables:describe", "POST"),
+        ("GET", "/v1/predictions", "POST"),
+        ("POST", "/v1/models", "PUT"),
+        ("POST", "/v1/tables", "PUT"),
+        ("DELETE", f"/v1/models/sha256:{0:064}", "GET, HEAD"),
+        ("POST", "/version", "GET, HEAD"),
+        ("POST", "/readyz", "GET, HEAD"),
+    ],
+)
+def test_a_wrong_verb_is_refused_with_those_that_are_right(
+    serve, method: str, path: str, allowed: str
+) -> None:
+    refused = serve().rest(method, path, "{}" if method != "GET" else None, JSON)
+
+    assert (refused.status, refused.json["reason"]) == (405, "METHOD_NOT_ALLOWED")
+    verbs = sorted(set(refused.headers["Allow"].split(", ")) - {"OPTIONS"})
+    assert ", ".join(verbs) == allowed
+
+
+def test_metrics_show_routes_without_the_kinds_of_their_parts(serve) -> None:
+    client = serve()
+    client.rest("GET", "/v1/operations/1")
+    assert 'http_route="/v1/operations/<operation_id>"' in client.metrics().body.decode()

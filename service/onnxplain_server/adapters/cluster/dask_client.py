@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +14,8 @@ from onnxplain_server.adapters.cluster.dask_words import with_cause
 from onnxplain_server.adapters.cluster.dask_workers import DaskWorkers
 from onnxplain_server.core.errors import ExplainError, Reason
 
+_REACH_SECONDS = 5.0
+"""Time limit for reaching the address at all: Dask would try again for longer, and say nothing."""
 _CONNECT_SECONDS = 30.0
 """Time limit for the connection, and for the next one after it was lost."""
 
@@ -43,6 +46,7 @@ def connected(address: str, tls_files: Sequence[Path] = ()) -> Iterator[DaskWork
 def connect(address: str, tls_files: Sequence[Path] = ()) -> Client:
     """Return a client, which its owner closes; arguments and errors are those of `connected`."""
     try:
+        _check_reachable(address)
         return Client(
             address,
             timeout=_CONNECT_SECONDS,
@@ -56,6 +60,13 @@ def connect(address: str, tls_files: Sequence[Path] = ()) -> Client:
             Reason.UNAVAILABLE,
             with_cause("the Dask scheduler cannot be reached", f"{address}: {error}"),
         ) from None
+
+
+def _check_reachable(address: str) -> None:
+    """Raise OSError where nobody listens at an address."""
+    host, _, port = address.partition("://")[2].rpartition(":")
+    with socket.create_connection((host.strip("[]"), int(port)), _REACH_SECONDS):
+        pass
 
 
 def _security(tls_files: Sequence[Path]) -> Security | None:

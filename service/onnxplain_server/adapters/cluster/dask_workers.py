@@ -29,7 +29,9 @@ from onnxplain_server.trees.streaming.workers import SharedFile
 LOG = logging.getLogger(__name__)
 
 _MISSING_SECONDS = 30.0
-"""Time without any worker after which a request ends."""
+"""Time without any worker after which a request ends, where there were some before."""
+_FIRST_SECONDS = 5.0
+"""The same where there has never been one."""
 _COUNT_SECONDS = 1.0
 """Between two questions of how many threads workers have, and for an answer."""
 _RUN_COUNT = 3
@@ -61,6 +63,13 @@ class DaskWorkers:
         Its owner closes it.
     missing_seconds : float
         Time without any worker after which a request ends.
+
+    Attributes
+    ----------
+    first_seconds : float
+        The same, as long as there has never been a worker, if it is less.
+    lost_count : int
+        Workers that were there at one question, and were not at the next.
     """
 
     most_calls = MOST_CALLS
@@ -68,7 +77,10 @@ class DaskWorkers:
     def __init__(self, client: Client, missing_seconds: float = _MISSING_SECONDS) -> None:
         self.client: Any = client
         self.missing_seconds = missing_seconds
-        self._thread_count, self._counted = 0, -math.inf
+        self.first_seconds = _FIRST_SECONDS
+        self.lost_count = 0
+        self._thread_count, self._worker_count, self._counted = 0, 0, -math.inf
+        self._has_had_workers = False
         self._kept: dict[str, Any] = {}
         self._lock = threading.Lock()
 
@@ -99,10 +111,33 @@ class DaskWorkers:
                     self.client.scheduler.identity, n_workers=0, callback_timeout=_COUNT_SECONDS
                 )
                 self._thread_count = int(told["total_threads"])
+                self._count_workers(int(told["n_workers"]))
             except (OSError, AttributeError):  # not connected; AttributeError once it is closed
                 self._thread_count = 0
             self._counted = time.monotonic()
         return self._thread_count
+
+    @property
+    def patience_seconds(self) -> float:
+        """Time without any worker after which a request ends, as things are."""
+        least = math.inf if self._has_had_workers else self.first_seconds
+        return min(self.missing_seconds, least)
+
+    @property
+    def address(self) -> str:
+        """Address of the scheduler."""
+        return str(self.client.scheduler.address)
+
+    def _count_workers(self, count: int) -> None:
+        lost = self._worker_count - count
+        if lost > 0:
+            self.lost_count += lost
+            LOG.warning(
+                "the Dask cluster at %s lost %d of %d workers; what they computed runs again",
+                *(self.address, lost, self._worker_count),
+            )
+        self._has_had_workers |= count > 0
+        self._worker_count = count
 
     def keep(self, contents: Sequence[bytes]) -> list[Future[bytes]]:
         """Return bytes as Dask has them: workers pass them on themselves.
@@ -169,7 +204,8 @@ class _DaskQueue(Generic[_Task]):
             for number, result in zip(ended, results, strict=True)
             for reply in self._reply(number, result)
         ]
-        if replies or self.width():
+        # Asked in any case: workers that are lost are told.
+        if self.width() or replies:
             self._seen = time.monotonic()
         self._check()
         return replies
@@ -218,12 +254,13 @@ class _DaskQueue(Generic[_Task]):
         """Raise where nothing will ever be computed."""
         if self._client.status in {"closing", "closed"}:
             raise _lost(None)
-        if time.monotonic() - self._seen > self._workers.missing_seconds:
-            raise ExplainError(
-                Reason.UNAVAILABLE,
-                f"the Dask cluster had no worker for {self._workers.missing_seconds:g} s; "
-                "start some with the scheduler's address",
+        seconds = self._workers.patience_seconds
+        if time.monotonic() - self._seen > seconds:
+            message = (
+                f"the Dask cluster had no worker for {seconds:g} s; start some with the "
+                "scheduler's address"
             )
+            raise ExplainError(Reason.UNAVAILABLE, with_cause(message, self._workers.address))
 
 
 @contextmanager

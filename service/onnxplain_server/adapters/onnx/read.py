@@ -11,7 +11,8 @@ from onnxplain_server.adapters.onnx.checks.gate import check, check_trees
 from onnxplain_server.adapters.onnx.faults import refuse_for_memory
 from onnxplain_server.adapters.onnx.packing import pack
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.messages.file_kinds import ONNX, Role, file_kind
+from onnxplain_server.core.messages.file_kinds import ONNX, file_kind
+from onnxplain_server.core.messages.no_model import no_model
 from onnxplain_server.core.model_limits import DEFAULT_LIMITS, ModelLimits
 from onnxplain_server.trees.reading.onnx_nodes import nodes_within
 
@@ -44,30 +45,10 @@ def _parse(content: bytes) -> ModelProto:
         model = ModelProto.FromString(content)
     except DecodeError as fault:
         refuse_for_memory(fault)
-        raise ExplainError(Reason.INVALID_MODEL, _no_model(content), "model") from None
+        raise ExplainError(Reason.INVALID_MODEL, no_model(content), "model") from None
     if not model.graph.node or not model.graph.output:
         message = "The bytes hold no ONNX graph with nodes and outputs."
         if file_kind(content) not in {None, ONNX}:
-            message = _no_model(content)
+            message = no_model(content)
         raise ExplainError(Reason.INVALID_MODEL, message, "model")
     return model
-
-
-def _no_model(content: bytes) -> str:
-    """Tell what a file is that is no ONNX model, and what to give instead."""
-    kind = file_kind(content)
-    if kind is None or kind is ONNX:
-        return (
-            f"The {len(content)} bytes are no ONNX model, or only a part of one. "
-            "Send the whole content of the .onnx file."
-        )
-    advice = _ADVICE[kind.role]
-    return f"The {len(content)} bytes are no ONNX model, but {kind.words}. {advice}"
-
-
-_ADVICE = {
-    Role.TABLE: "The table may stand in its place: give the .onnx file as the model, before the "
-    "table.",
-    Role.MODEL: "Export the model to ONNX where it was trained, and give the .onnx file.",
-    Role.OTHER: "Give the whole content of the .onnx file.",
-}

@@ -91,16 +91,18 @@ class RedisCache:
             return [None] * len(names)
 
     def _store(self, batch: Mapping[str, bytes]) -> None:
-        def command(redis: Redis) -> int:
+        def command(redis: Redis) -> list[Exception]:
             pipeline = redis.pipeline(transaction=False)
             for name, signed in batch.items():
                 pipeline.set(_key(name), signed, px=self._milliseconds)
             replies = pipeline.execute(raise_on_error=False)
             # A full Redis refuses each value by itself.
-            return sum(isinstance(reply, Exception) for reply in replies)
+            return [reply for reply in replies if isinstance(reply, Exception)]
 
         try:
-            self._count(errors=self._connection.ask(command))
+            refusals = self._connection.ask(command)
+            self._connection.count_refusals(*refusals)
+            self._count(errors=len(refusals))
         except RedisUnavailableError:
             self._count(errors=1)
 

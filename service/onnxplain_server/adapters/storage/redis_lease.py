@@ -124,9 +124,11 @@ class Leases:
 
     def _take_over(self, redis: Redis, key: str, token: str) -> bool:
         # Where scripts are refused, the wait ends with the patience of the caller.
-        with suppress(ResponseError):
+        try:
             return bool(redis.eval(_TAKE_OVER, 1, key, token, self._milliseconds))
-        return False
+        except ResponseError as error:
+            self._connection.count_refusals(error)
+            return False
 
     def _renew(self, key: str, token: str, stop: threading.Event) -> None:
         """Renew the lease until `stop` is set, or the lease is lost."""

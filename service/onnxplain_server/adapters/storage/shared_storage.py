@@ -11,7 +11,8 @@ from onnxplain_server.adapters.storage.memory_quotas import MemoryQuotas
 from onnxplain_server.adapters.storage.operations.redis_operations import RedisOperations
 from onnxplain_server.adapters.storage.redis_blobs import RedisBlobs
 from onnxplain_server.adapters.storage.redis_cache import RedisCache
-from onnxplain_server.adapters.storage.redis_connection import RedisConnection
+from onnxplain_server.adapters.storage.redis_connection import TIMEOUT_SECONDS, RedisConnection
+from onnxplain_server.adapters.storage.redis_health import RedisHealth
 from onnxplain_server.adapters.storage.redis_quotas import RedisQuotas
 from onnxplain_server.adapters.storage.signing import Signer
 from onnxplain_server.core.operations import OperationLimits
@@ -32,6 +33,11 @@ class SharedStorage:
     secret : bytes
         Signs values; the same for all replicas.
 
+    Attributes
+    ----------
+    health : RedisHealth
+        Of all its connections.
+
     Raises
     ------
     ValueError
@@ -41,7 +47,8 @@ class SharedStorage:
     def __init__(self, url: str, secret: bytes) -> None:
         self._url = url
         self._secret = secret
-        self._connection = RedisConnection(url)
+        self.health = RedisHealth(url)
+        self._connection = RedisConnection(url, None, TIMEOUT_SECONDS, self.health)
         self._signer = Signer(secret)
 
     def cache(self, front: MemoryCache, seconds: float) -> LayeredCache:
@@ -60,5 +67,5 @@ class SharedStorage:
     def operations(self, limits: OperationLimits) -> RedisOperations:
         """Build a store of operations, on a connection of its own."""
         breaker = CircuitBreaker(_OPERATION_PAUSE)
-        connection = RedisConnection(self._url, breaker, _OPERATION_TIMEOUT)
+        connection = RedisConnection(self._url, breaker, _OPERATION_TIMEOUT, self.health)
         return RedisOperations(connection, self._secret, limits)

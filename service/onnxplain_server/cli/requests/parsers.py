@@ -35,3 +35,16 @@ def parse_row_count(text: str) -> int:
 def names_of(enum: Any) -> list[str]:
     """Return the names of the values except the unspecified one, number 0."""
     return [name for name, number in enum.items() if number]
+
+
+def parse_byte_count(text: str) -> int:
+    """Read a number of bytes as settings have it, with a unit or without."""
+    from pydantic import ByteSize, TypeAdapter, ValidationError  # noqa: PLC0415 - for a flag
+
+    try:
+        count = int(TypeAdapter(ByteSize).validate_python(text))
+    except (ValidationError, OverflowError):
+        count = 0
+    if count < 1:
+        raise UsageFault(f'"{text}" is no number of bytes above 0, such as 512MiB')
+    return count

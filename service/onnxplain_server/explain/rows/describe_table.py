@@ -11,10 +11,11 @@ from onnxplain_server.core.arrays import Array, Indices, Vector
 from onnxplain_server.core.contract_limits import DescribeTableRequest
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import ComputationHost
+from onnxplain_server.core.limits import within
 from onnxplain_server.core.table import Table
 from onnxplain_server.explain.rows.column_summary import ColumnCounts, summarize
 from onnxplain_server.explain.rows.nearest_rows import distances, nearest
-from onnxplain_server.methods.option_checks import check_row_indices, within
+from onnxplain_server.methods.option_checks import check_row_indices
 
 
 @dataclass(frozen=True, slots=True, eq=False)

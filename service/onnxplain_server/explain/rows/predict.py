@@ -10,6 +10,7 @@ import numpy as np
 from onnxplain_server.core.arrays import Indices, Matrix
 from onnxplain_server.core.contract_limits import PredictRequest
 from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.messages.missing_parts import missing_model
 from onnxplain_server.core.model import Model, Note
 from onnxplain_server.core.rows import Features, bind
 from onnxplain_server.explain.bound_request import BoundRequest
@@ -20,7 +21,6 @@ from onnxplain_server.explain.resources import Resources
 from onnxplain_server.explain.rows.position_notes import position_notes
 from onnxplain_server.explain.sample import BoundTable
 from onnxplain_server.explain.weighted_table import WeightedTable
-from onnxplain_server.explain.without_model import missing_model
 from onnxplain_server.methods.option_checks import check_row_indices
 
 

@@ -11,8 +11,9 @@ import numpy as np
 from onnxplain_server.core.arrays import Indices
 from onnxplain_server.core.contract_limits import FeatureVectorsOptions, KnockoffOptions
 from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.limits import within
 from onnxplain_server.methods.feature_vectors.cooccurrence import Rule
-from onnxplain_server.methods.option_checks import check_limits, choose, within
+from onnxplain_server.methods.option_checks import check_limits, choose
 
 MOST_IN_MATRIX = 2_000
 """Features up to which a matrix of all pairs is returned."""

@@ -8,7 +8,6 @@ from concurrent.futures import ThreadPoolExecutor
 import grpc
 from google.longrunning.operations_pb2_grpc import add_OperationsServicer_to_server
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
-from grpc_reflection.v1alpha import reflection
 from onnxplain.v1.explanation_service_pb2_grpc import add_ExplanationServiceServicer_to_server
 
 from onnxplain_server.telemetry.tracing import UNTRACED, Tracer
@@ -25,6 +24,7 @@ from onnxplain_server.transport.grpc.interceptors import (
     DedicatedThreadPools,
 )
 from onnxplain_server.transport.grpc.receiving import MessageReceiver
+from onnxplain_server.transport.grpc.reflection import SERVICE_NAMES, add_reflection
 from onnxplain_server.transport.grpc_methods import (
     EXPLANATION_SERVICE,
     INFERENCE_SERVICE,
@@ -41,12 +41,7 @@ _PREFIXES = (
     f"/{INFERENCE_SERVICE}/{MODEL_INFER}",
 )
 _PROBES = tuple(f"/{INFERENCE_SERVICE}/{name}" for name in ("Server", "ModelReady"))
-_LISTED = (
-    EXPLANATION_SERVICE,
-    OPERATIONS_SERVICE,
-    health.SERVICE_NAME,
-    reflection.SERVICE_NAME,
-)
+_LISTED = (EXPLANATION_SERVICE, OPERATIONS_SERVICE, health.SERVICE_NAME)
 
 _SPARE_THREADS = 4
 _HELD_STREAMS = 64
@@ -134,14 +129,14 @@ class GrpcServer:
             self._server.add_generic_rpc_handlers((inference_handlers(explainer, explanations),))
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
         self.set_ready(service.ready)
-        reflection.enable_server_reflection(_LISTED, self._server)
+        add_reflection(self._server, _LISTED)
         self.port = _bind(self._server, address, certificates)
         self._server.start()
 
     def set_ready(self, ready: bool) -> None:
         """Set the health status to SERVING or NOT_SERVING; calls are served in any case."""
         statuses = health_pb2.HealthCheckResponse
-        for name in (health.OVERALL_HEALTH, EXPLANATION_SERVICE):
+        for name in (health.OVERALL_HEALTH, *_LISTED, *SERVICE_NAMES):
             self._health.set(name, statuses.SERVING if ready else statuses.NOT_SERVING)
 
     def announce_stop(self) -> None:

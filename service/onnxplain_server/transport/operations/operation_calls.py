@@ -9,7 +9,6 @@ import math
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from typing import NoReturn
 
 from google.longrunning.operations_pb2 import ListOperationsResponse
@@ -18,7 +17,7 @@ from google.rpc.error_details_pb2 import BadRequest, ErrorInfo
 from google.rpc.status_pb2 import Status
 
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.operation_store import OperationStore, OperationStoreError
+from onnxplain_server.core.operation_store import OperationStore
 from onnxplain_server.core.operations import NewOperation, Operation, OperationState, owner_key
 from onnxplain_server.core.request import Body, RequestParts
 from onnxplain_server.transport.admission.ticket import Ticket
@@ -32,8 +31,10 @@ from onnxplain_server.transport.operations.operation_messages import (
     operation_id,
     to_message,
 )
+from onnxplain_server.transport.operations.reachable import reachable
 from onnxplain_server.transport.service import Service
 from onnxplain_server.wire.protobuf_split import method_names
+from onnxplain_server.wire.requests.start_check import check_start
 
 WAIT_LIMIT = 32
 """Calls that wait at the same time, each on a thread; others get the current state at once."""
@@ -77,6 +78,7 @@ class OperationCalls:
         check_request_id(request_id)
         check_labels(labels or {})
         named = self._service.name(request, ticket)
+        check_start(named.message, named.blobs)
         new = NewOperation(
             named.message,
             named.blobs,
@@ -89,7 +91,7 @@ class OperationCalls:
             labels=dict(labels or {}),
             method_names=method_names(named.message),
         )
-        with _reachable():
+        with reachable():
             return to_message(store.start(owner_key(ticket.caller.name), new))
 
     def get(self, caller: str, name: str) -> OperationMessage:
@@ -153,20 +155,20 @@ class OperationCalls:
             raise ExplainError(Reason.INVALID_REQUEST, message, "page_size")
         store, matches = self._store, parse_filter(text)
         size = min(page_size or _PAGE_SIZE, _PAGE_LIMIT)
-        with _reachable():
+        with reachable():
             page, token = store.list(owner_key(caller), matches, size, page_token, query=text)
         operations = [to_message(operation) for operation in page]
         return ListOperationsResponse(operations=operations, next_page_token=token)
 
     def cancel(self, caller: str, name: str) -> None:
         """Cancel an operation; nothing changes if it has ended."""
-        with _reachable():
+        with reachable():
             if self._store.cancel(owner_key(caller), operation_id(name)) is None:
                 raise _not_found(name)
 
     def delete(self, caller: str, name: str) -> None:
         """Forget an operation, ending it."""
-        with _reachable():
+        with reachable():
             if not self._store.delete(owner_key(caller), operation_id(name)):
                 raise _not_found(name)
 
@@ -189,7 +191,7 @@ class OperationCalls:
 
     def parts(self, caller: str, name: str) -> Sequence[bytes]:
         """Return the serialised PartialExplanations of an operation, in the order of methods."""
-        with _reachable():
+        with reachable():
             parts = self._store.read_parts(owner_key(caller), operation_id(name))
         if parts is None:
             raise _not_found(name)
@@ -206,7 +208,7 @@ class OperationCalls:
         return store
 
     def _find(self, caller: str, name: str) -> Operation:
-        with _reachable():
+        with reachable():
             operation = self._store.get(owner_key(caller), operation_id(name))
         if operation is None:
             raise _not_found(name)
@@ -225,7 +227,7 @@ class OperationCalls:
             left = end - time.monotonic()
             if left <= 0:
                 break
-            with _reachable():
+            with reachable():
                 latest = self._store.wait(owner_key(caller), operation.id, min(left, _STEP_SECONDS))
             if latest is None:
                 raise _not_found(operation.id)
@@ -240,7 +242,7 @@ class OperationCalls:
         is_inline = operation.response_byte_count <= INLINE_BYTES
         if operation.state is not OperationState.SUCCEEDED or not is_inline:
             return to_message(operation)
-        with _reachable():
+        with reachable():
             owner = owner_key(caller)
             response = self._store.read_response(owner, operation.id, 0, INLINE_BYTES)
         if response is None:
@@ -249,21 +251,11 @@ class OperationCalls:
 
     def _parts(self, operation: Operation, offset: int) -> Iterator[bytes]:
         for start in range(offset, operation.response_byte_count, PART_BYTES):
-            with _reachable():
+            with reachable():
                 part = self._store.read_response(operation.owner, operation.id, start, PART_BYTES)
             if part is None:
                 raise _lost()
             yield part
-
-
-@contextmanager
-def _reachable() -> Iterator[None]:
-    """Turn the silence of the store into UNAVAILABLE."""
-    try:
-        yield
-    except OperationStoreError:
-        message = "the store of operations does not answer; ask again later"
-        raise ExplainError(Reason.UNAVAILABLE, message) from None
 
 
 def _check_succeeded(operation: Operation) -> None:

@@ -77,7 +77,7 @@ def operation_routes(service: Service, calls: OperationCalls) -> Blueprint:
         )
         return _json(canonical.encode(page))
 
-    @routes.get("/v1/operations/<operation_id>")
+    @routes.get("/v1/operations/<plain:operation_id>")
     def get_operation(operation_id: str) -> Response:
         caller, name = rest_access.caller(), operation_name(operation_id)
         wait = query.parameters("wait").get("wait")
@@ -88,19 +88,19 @@ def operation_routes(service: Service, calls: OperationCalls) -> Blueprint:
         operation = calls.wait_end(caller.name, name, seconds, caller.is_disconnected)
         return _json(canonical.encode(to_message(operation)))
 
-    @routes.post("/v1/operations/<operation_id>:cancel")
+    @routes.post("/v1/operations/<plain:operation_id>:cancel")
     def cancel_operation(operation_id: str) -> Response:
         query.refuse()
         calls.cancel(rest_access.caller_name(), operation_name(operation_id))
         return _json("{}")
 
-    @routes.delete("/v1/operations/<operation_id>")
+    @routes.delete("/v1/operations/<plain:operation_id>")
     def delete_operation(operation_id: str) -> Response:
         query.refuse()
         calls.delete(rest_access.caller_name(), operation_name(operation_id))
         return _json("{}")
 
-    @routes.get("/v1/operations/<operation_id>/result")
+    @routes.get("/v1/operations/<plain:operation_id>/result")
     def get_result(operation_id: str) -> Response:
         query.refuse()
         name = operation_name(operation_id)
@@ -113,7 +113,7 @@ def operation_routes(service: Service, calls: OperationCalls) -> Blueprint:
             )
         return Response(content, mimetype=JSON)
 
-    @routes.get("/v1/operations/<operation_id>/partials")
+    @routes.get("/v1/operations/<plain:operation_id>/partials")
     def get_partials(operation_id: str) -> Response:
         query.refuse()
         with service.admit(rest_access.caller()) as ticket:

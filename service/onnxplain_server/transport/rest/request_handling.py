@@ -10,6 +10,7 @@ from flask import Flask, Response, g, request
 from werkzeug.exceptions import HTTPException
 
 from onnxplain_server.telemetry.tracing import UNTRACED, Trace, Tracer
+from onnxplain_server.transport import path_parts
 from onnxplain_server.transport.metrics.request_metrics import Metrics, known_method
 from onnxplain_server.transport.request_log import NOBODY, OK, RequestRecord
 from onnxplain_server.transport.rest import headers, problems
@@ -38,7 +39,7 @@ class Exchange:
     def __init__(self, metrics: Metrics, tracer: Tracer) -> None:
         self._metrics = metrics
         self._method = request.method
-        self._route = request.url_rule.rule if request.url_rule else ""
+        self._route = path_parts.shown(request.url_rule.rule) if request.url_rule else ""
         self._is_probe = request.blueprint == PROBES
         self.path = request.path
         client_id = request.headers.get(_REQUEST_ID)

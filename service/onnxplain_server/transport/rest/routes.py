@@ -18,6 +18,7 @@ from onnxplain_server.core.request import (
     ServiceMethod,
 )
 from onnxplain_server.telemetry.tracing import UNTRACED, Tracer
+from onnxplain_server.transport import path_parts
 from onnxplain_server.transport.admission.admission import CallerKey
 from onnxplain_server.transport.admission.authentication import ALLOW_ALL, Authenticator
 from onnxplain_server.transport.explainer.explainer import Explainer
@@ -84,6 +85,7 @@ def create_app(
     """
     app = Flask("onnxplain", static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = message_bytes
+    path_parts.install(app)
     request_handling.install(app, metrics, tracer)
     compression.install(app)
     cross_origin.install(app, origin_policy)
@@ -153,7 +155,7 @@ def _models(service: Service) -> Blueprint:
             reply = service.answer(method, body, ticket, ReplyFormat.JSON)
             return _passed_on(reply, stack.pop_all())
 
-    @routes.get("/v1/models/<model_id>")
+    @routes.get("/v1/models/<file:model_id>")
     def describe_uploaded(model_id: str) -> Response:
         with ExitStack() as stack:
             ticket = stack.enter_context(service.admit(rest_access.caller()))

@@ -30,8 +30,16 @@ class MessageField:
     end: int
 
 
+class TooManyFieldsError(ExplainError):
+    """Message with more fields than are scanned: INVALID_REQUEST."""
+
+    def __init__(self, message: str) -> None:
+        text = f"the {message} has more than {_FIELD_LIMIT:,} fields"
+        super().__init__(Reason.INVALID_REQUEST, text)
+
+
 def scan(
-    content: bytes | mmap,
+    content: bytes | bytearray | mmap,
     start: int,
     end: int,
     message: str,
@@ -64,12 +72,11 @@ def scan(
             next_ = value_start + _FIXED_BYTES.get(wire_type, end)
         count = next(steps)
         if next_ > end or not number or count > _FIELD_LIMIT:
-            too_many = f"the {message} has more than {_FIELD_LIMIT:,} fields"
-            raise malformed(message) if count <= _FIELD_LIMIT else invalid(too_many)
+            raise malformed(message) if count <= _FIELD_LIMIT else TooManyFieldsError(message)
         at = next_
 
 
-def _varint(content: bytes | mmap, at: int, end: int, message: str) -> tuple[int, int]:
+def _varint(content: bytes | bytearray | mmap, at: int, end: int, message: str) -> tuple[int, int]:
     """Read a varint; return its value and the offset after it."""
     if at < end and content[at] < _MORE:
         return content[at], at + 1

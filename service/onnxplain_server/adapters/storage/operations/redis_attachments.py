@@ -16,10 +16,13 @@ from onnxplain_server.adapters.storage.operations.redis_operation_records import
 )
 from onnxplain_server.adapters.storage.operations.redis_operation_scripts import (
     OperationScripts,
-    RedisFullError,
     checked,
 )
-from onnxplain_server.core.operation_store import Claim, OperationStoreError
+from onnxplain_server.core.operation_store import (
+    Claim,
+    OperationStoreError,
+    OperationStoreFullError,
+)
 from onnxplain_server.core.operations import Operation
 
 _PLAN = "plan"
@@ -68,7 +71,7 @@ class RedisAttachments:
         try:
             self._parts.write(operation_id, kind, content)
             reply = checked(self._scripts.run("attach", operation_id, *arguments), bytes)
-        except RedisFullError:
+        except OperationStoreFullError:
             reply = b"full"
         if reply != b"ok":
             # Otherwise they expire.

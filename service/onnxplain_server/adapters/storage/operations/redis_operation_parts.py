@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 
 from onnxplain_server.adapters.storage.operations.redis_operation_scripts import OperationScripts
 from onnxplain_server.adapters.storage.redis_replies import value
 from onnxplain_server.adapters.storage.signing import SIGNATURE_BYTES, Signer
+from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.operation_store import OperationStoreError, OperationStoreFullError
 
 # A part with its signature has 1 MiB: Redis serves one command at a time.
 PART_BYTES = 2**20 - SIGNATURE_BYTES
@@ -68,6 +71,21 @@ class OperationParts:
         keys = [self._key(operation_id, kind, number) for number in range(part_count(size))]
         if keys:
             self._unlink(keys)
+
+    @contextmanager
+    def room_for(self, operation_id: str, kind: str, size: int) -> Iterator[None]:
+        """Turn a lack of memory into QUOTA_EXCEEDED, and delete what was stored of the parts."""
+        try:
+            yield
+        except OperationStoreFullError:
+            with suppress(OperationStoreError):  # otherwise they expire
+                self.delete(operation_id, kind, size)
+            what = "request" if kind == "request" else "response"
+            message = (
+                f"Redis has no memory for the {what} of {size:,} bytes; delete operations, or "
+                "start again once others have ended"
+            )
+            raise ExplainError(Reason.QUOTA_EXCEEDED, message) from None
 
     def _part(self, operation_id: str, kind: str, number: int, size: int) -> bytes | None:
         key = self._key(operation_id, kind, number)

@@ -8,13 +8,13 @@ from typing import TypeVar
 
 from redis import Redis
 from redis.commands.core import Script
-from redis.exceptions import OutOfMemoryError
 
 from onnxplain_server.adapters.storage.redis_connection import (
     RedisConnection,
     RedisUnavailableError,
 )
-from onnxplain_server.core.operation_store import OperationStoreError
+from onnxplain_server.adapters.storage.redis_failures import FailureKind
+from onnxplain_server.core.operation_store import OperationStoreError, OperationStoreFullError
 from onnxplain_server.core.operations import OperationLimits
 
 _NAMES = (
@@ -23,10 +23,6 @@ _NAMES = (
 )
 
 _Result = TypeVar("_Result")
-
-
-class RedisFullError(OperationStoreError):
-    """Redis has no memory for a value."""
 
 
 class OperationScripts:
@@ -67,9 +63,10 @@ class OperationScripts:
         try:
             return self._connection.ask(command)
         except RedisUnavailableError as error:
-            if isinstance(error.__cause__, OutOfMemoryError):
-                raise RedisFullError("Redis has no memory left") from error
-            raise OperationStoreError(str(error)) from error
+            kind = error.failure.kind
+            if kind is FailureKind.FULL:
+                raise OperationStoreFullError("Redis has no memory left") from error
+            raise OperationStoreError(str(error), is_temporary=kind.value.is_temporary) from error
 
 
 def checked(reply: object, kind: type[_Result]) -> _Result:

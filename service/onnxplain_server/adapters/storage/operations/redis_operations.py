@@ -31,12 +31,11 @@ from onnxplain_server.adapters.storage.operations.redis_operation_records import
 )
 from onnxplain_server.adapters.storage.operations.redis_operation_scripts import (
     OperationScripts,
-    RedisFullError,
     checked,
 )
 from onnxplain_server.adapters.storage.redis_connection import KEYS, RedisConnection
 from onnxplain_server.adapters.storage.signing import Signer
-from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.errors import ExplainError
 from onnxplain_server.core.operation_store import (
     AT_ONCE,
     Claim,
@@ -96,6 +95,10 @@ class RedisOperations:
     def start(self, owner: str, new: NewOperation) -> Operation:
         """Store a new operation; see `OperationStore.start`."""
         operation_id, packed = secrets.token_hex(16), pack_request(new)
+        with self._parts.room_for(operation_id, "request", len(packed)):
+            return self._start(operation_id, owner, new, packed)
+
+    def _start(self, operation_id: str, owner: str, new: NewOperation, packed: bytes) -> Operation:
         # An earlier operation, or a refusal, costs no bytes.
         earlier = self._try_start(operation_id, owner, new, len(packed), is_trial=True)
         if earlier is not None:
@@ -221,13 +224,9 @@ class RedisOperations:
     ) -> bool:
         """End the operation; see `OperationStore.finish`."""
         operation_id, kind, size = claim.operation.id, _response(claim.token), len(response)
-        try:
+        with self._parts.room_for(operation_id, kind, size):
             self._parts.write(operation_id, kind, response)
             reply = self._finish(claim, state, response, error)
-        except RedisFullError:
-            self._drop(operation_id, kind, size)
-            message = f"Redis has no memory for the response of {size:,} bytes; start again later"
-            raise ExplainError(Reason.QUOTA_EXCEEDED, message) from None
         if reply in {b"lost", b"full"}:
             self._drop(operation_id, kind, size)
         if reply == b"full":
