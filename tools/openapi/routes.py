@@ -125,7 +125,6 @@ def _content_with_table(
     name: str, examples: Mapping[str, Any], files_examples: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Describe the bodies of a request with a table: JSON, and a form with files."""
-    either = {"oneOf": [reference(name), reference(f"{name}WithRows")]}
     form: Schema = {
         "type": "object",
         "properties": {
@@ -134,12 +133,15 @@ def _content_with_table(
                 **_BINARY,
                 "description": "CSV, Parquet or Arrow IPC, told by content type or file name.",
             },
-            "request": {"description": "All the rest; without it, an overview.", **either},
+            "request": {
+                "description": "All the rest; without it, an overview.",
+                **reference(f"{name}Part"),
+            },
         },
         "additionalProperties": False,
     }
     return {
-        "application/json": {"schema": either, "examples": examples},
+        "application/json": {"schema": reference(name), "examples": examples},
         "multipart/form-data": {
             "schema": form,
             "encoding": {
