@@ -20,7 +20,8 @@ def of_number(limits: Limits) -> Schema:
         for name, member in _MEMBERS.items()
         if (value := getattr(limits, name)) is not None
     }
-    # Comments say that 0 is apart: an alternative within a number is a type of its own to generators.
+    # That 0 is apart is told by comments: an alternative in a number is a type of its own to
+    # generators.
     return {**schema, "minimum": 0} if limits.zero_is_off else schema
 
 

@@ -37,8 +37,8 @@ _SCHEMAS: dict[str, Schema] = {
         "items": {"description": "An object, a list of cells, or one cell."},
     },
     "inputs": {
-        "description": "An object with one list per column, by their names; or rows without names, as "
-        "instances.",
+        "description": "An object with one list per column, by their names; or rows without "
+        "names, as instances.",
     },
 }
 
@@ -46,7 +46,7 @@ _INSTEAD = "In place of `table`, in a form of MLflow's servers. "
 
 
 def components(requests: Mapping[str, Schema]) -> dict[str, Schema]:
-    """Describe the forms, and each request, by its name, as JSON has it and as a part beside files."""
+    """Describe the forms, and each request, by its name, in JSON and as a part beside files."""
     schemas: dict[str, Any] = {_name(form): _SCHEMAS[form] for form in FORMS}
     for name, request in requests.items():
         schemas[name] = _with_rows(request, {"table"})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from types import MappingProxyType
 from typing import Any
 
 from google.protobuf.descriptor import Descriptor, EnumDescriptor, FieldDescriptor
@@ -12,7 +11,6 @@ from tools.contract.limits import Limits
 from tools.openapi import bounds, values
 from tools.openapi.values import Schema, component, reference
 
-_NO_LIMITS: Mapping[str, Any] = MappingProxyType({})
 _TIMES = frozenset({"google.protobuf.Duration", "google.protobuf.Timestamp"})
 
 
@@ -63,12 +61,11 @@ class Schemas:
         if kind.full_name not in self._taken or not _choices(kind):
             return {}
         (choice,) = _choices(kind)
+        name, others = component(kind), [f for f in kind.fields if f not in choice.fields]
         return {
-            f"{component(kind)}By{_capital(chosen.json_name)}": {
-                **self._object(
-                    kind, [f for f in kind.fields if f not in choice.fields or f is chosen], chosen
-                ),
-                "description": f"{component(kind)} by `{chosen.json_name}`: {self._comment(chosen)}",
+            f"{name}By{_capital(chosen.json_name)}": {
+                **self._object(kind, [chosen, *others], chosen),
+                "description": f"{name} by `{chosen.json_name}`: {self._comment(chosen)}",
             }
             for chosen in choice.fields
         }
@@ -113,20 +110,26 @@ def _values(field: FieldDescriptor, *, taken: bool, limits: Limits | None) -> Sc
         return {"type": "object", "additionalProperties": _value(value, taken=taken)}
     if field.is_repeated:
         count = bounds.of_count(limits, "Items") if limits else {}
-        return {"type": "array", "items": _value(field, taken=taken), **count}
+        item = _value(field, taken=taken, limits={} if limits else None)
+        return {"type": "array", "items": item, **count}
     if field.type == FieldDescriptor.TYPE_STRING and limits:
         return {**_value(field, taken=taken), **bounds.of_count(limits, "Length")}
-    return _value(field, taken=taken, limits=bounds.of_number(limits) if limits else {})
+    return _value(field, taken=taken, limits=bounds.of_number(limits) if limits else None)
 
 
 def _value(
-    field: FieldDescriptor, *, taken: bool, limits: Mapping[str, Any] = _NO_LIMITS
+    field: FieldDescriptor, *, taken: bool, limits: Mapping[str, Any] | None = None
 ) -> Schema:
     if field.message_type is not None:
         return reference(component(field.message_type))
     if field.enum_type is not None:
         return reference(component(field.enum_type))
-    return values.taken(field.type, limits) if taken else values.given(field.type)
+    if not taken:
+        return values.given(field.type)
+    # Numbers without limits are data, where one may be missing.
+    if field.type == FieldDescriptor.TYPE_DOUBLE and limits is None:
+        return values.given(field.type)
+    return values.taken(field.type, limits or {})
 
 
 def _capital(name: str) -> str:

@@ -1,7 +1,7 @@
 """JSON Schemas of single values, in forms that generators of clients read.
 
-One value has one type: where the server reads more (null, numbers as text, enum values by number), the
-description says so in words. A double that comes back is a number or one of three texts.
+One value has one type: where the server reads more (null, numbers as text, enum values by number),
+the description says so in words. A double that comes back is a number or one of three texts.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Schema = dict[str, Any]
 
 DOUBLE: Schema = {
     "description": "A number; where it is none, one of three texts.",
-    "anyOf": [
+    "oneOf": [
         {"type": "number", "format": "double"},
         {"$ref": "#/components/schemas/NonFinite"},
     ],
