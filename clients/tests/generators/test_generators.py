@@ -1,0 +1,91 @@
+"""Clients that public generators make from the OpenAPI document, against a real server."""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+
+import pytest
+from generated import DOCUMENT, GENERATORS, HERE, METHODS, Generator, run
+from harness import Server
+
+from tools.openapi.examples import MODEL
+
+pytestmark = pytest.mark.slow
+
+ROWS = "".join(f"{18 + 7 * i % 70},{18 + 5 * i % 22},{i * 37 % 900}\n" for i in range(30))
+
+
+@pytest.fixture(scope="module", params=GENERATORS, ids=lambda each: each.heading)
+def generator(request: pytest.FixtureRequest) -> Generator:
+    """Give each generator."""
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def folder(generator: Generator, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the client that a generator has made, and files to explain."""
+    made = tmp_path_factory.mktemp("generated")
+    generator.generate(made)
+    (made / "model.onnx").write_bytes(base64.b64decode(MODEL))
+    (made / "table.csv").write_text(f"age,bmi,risk\n{ROWS}")
+    return made
+
+
+def compiled(generator: Generator, folder: Path, program: str) -> tuple[bool, str]:
+    """Compile a program; tell whether it does, and what was said."""
+    (folder / generator.program).write_text(program)
+    done = run(generator.check or "true", folder)
+    return done.returncode == 0, done.stdout
+
+
+def asked(generator: Generator, folder: Path, program: str, server: Server) -> list[str]:
+    """Compile and run a program, and return the lines that it prints."""
+    ok, told = compiled(generator, folder, program)
+    assert ok, told
+    done = run(generator.run, folder, SERVER=f"http://127.0.0.1:{server.rest_port}")
+    assert done.returncode == 0, done.stdout
+    return done.stdout.splitlines()
+
+
+def test_the_program_of_the_page_gets_an_answer_and_reads_a_refusal(
+    generator: Generator, folder: Path, server: Server
+) -> None:
+    lines = asked(generator, folder, generator.written(), server)
+
+    assert lines == ["answered interactions", "refused MISSING_COLUMN"]
+
+
+def test_each_method_is_answered(generator: Generator, folder: Path, server: Server) -> None:
+    lines = asked(generator, folder, generator.with_every_method(), server)
+
+    assert lines[:-1] == [f"answered {name}" for name in METHODS]
+
+
+@pytest.mark.parametrize("what", ["method", "option"])
+def test_what_does_not_exist_is_refused_before_the_server_is_asked(
+    generator: Generator, folder: Path, what: str
+) -> None:
+    ok, told = compiled(generator, folder, generator.without(what))
+    if not generator.check:
+        done = run(generator.run, folder, SERVER="http://127.0.0.1:1")
+        ok, told = done.returncode == 0, done.stdout
+
+    assert not ok
+    assert "interaction" in told.lower() or "pairwise" in told.lower()
+    assert "onnect" not in told, "nobody has tried to reach the server"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        f"spectral lint --fail-severity hint --ruleset {HERE}/spectral.yaml {DOCUMENT}",
+        f"redocly lint --config {HERE}/redocly.yaml {DOCUMENT}",
+    ],
+    ids=["spectral", "redocly"],
+)
+def test_linters_find_nothing(command: str) -> None:
+    done = run(f"node_modules/.bin/{command}", HERE, REDOCLY_TELEMETRY="off")
+
+    assert done.returncode == 0, done.stdout
+    assert "warning" not in done.stdout.lower().replace("no warnings", "")
