@@ -37,8 +37,22 @@ _SCHEMAS: dict[str, Schema] = {
         "items": {"description": "An object, a list of cells, or one cell."},
     },
     "inputs": {
-        "description": "An object with one list per column, by their names; or rows without "
-        "names, as instances.",
+        "description": "One list per column, by their names; or rows without names.",
+        "oneOf": [reference("InputsByColumn"), reference("InputsByRow")],
+    },
+}
+
+_INPUTS: dict[str, Schema] = {
+    "InputsByColumn": {
+        "description": "One list per column, by their names.",
+        "type": "object",
+        "additionalProperties": {"type": "array", "items": _CELL},
+    },
+    "InputsByRow": {
+        "description": "Rows without names, a list or one value each: the columns are x0, x1, and "
+        "so on.",
+        "type": "array",
+        "items": {"description": "A list of cells, or one cell."},
     },
 }
 
@@ -47,7 +61,7 @@ _INSTEAD = "In place of `table`, in a form of MLflow's servers. "
 
 def components(requests: Mapping[str, Schema]) -> dict[str, Schema]:
     """Describe the forms, and each request, by its name, in JSON and as a part beside files."""
-    schemas: dict[str, Any] = {_name(form): _SCHEMAS[form] for form in FORMS}
+    schemas: dict[str, Any] = {_name(form): _SCHEMAS[form] for form in FORMS} | _INPUTS
     for name, request in requests.items():
         schemas[name] = _with_rows(request, {"table"})
         part = _with_rows(request, {"model", "table"})

@@ -25,15 +25,16 @@ PACKAGE_MANAGERS = ("npm ", "pip ", "go get ", "go mod ")
 
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _NODE = "node_modules/.bin"
-_TSC = (
-    f"{_NODE}/tsc --noCheck false --strict --target es2022 --module nodenext --lib es2022,dom "
-    "--skipLibCheck --outDir built program.ts"
-)
 
 
 def as_json(name: str) -> str:
     """Write a method with its default options as JSON, which TypeScript and Python read."""
     return json.dumps({name: {}})
+
+
+def by_from_dict(name: str) -> str:
+    """Write a method as what OpenAPI Generator makes of a dictionary."""
+    return f"MethodOptions.from_dict({as_json(name)})"
 
 
 def in_go(name: str) -> str:
@@ -93,7 +94,7 @@ class Generator:
     def generate(self, folder: Path) -> None:
         """Run the commands of the page in this folder, which gets what they find there."""
         shutil.copy(DOCUMENT, folder / "openapi.json")
-        for name in ("package.json", "go.mod", "go.sum"):
+        for name in ("package.json", "tsconfig.json", "go.mod", "go.sum"):
             shutil.copy(HERE / name, folder)
         (folder / "node_modules").symlink_to(HERE / "node_modules")
         for line in self.blocks()["sh"].splitlines():
@@ -149,13 +150,23 @@ _OF_DICTS = {
     },
 }
 _PYTHON = {"program": "program.py", "run": "python program.py"}
-_TYPESCRIPT = {"program": "program.ts", "check": _TSC, "run": "node built/program.js"}
+_TYPESCRIPT = {"program": "program.ts", "check": "tsc", "run": "node built/program.js"}
 
 GENERATORS: Sequence[Generator] = [
     Generator("openapi-typescript", **_TYPESCRIPT),
     Generator("Hey API", **_TYPESCRIPT),
     Generator("OpenAPI Generator: typescript-fetch", **_TYPESCRIPT),
-    Generator("OpenAPI Generator: python", check="", **_PYTHON, **_OF_DICTS),
+    Generator(
+        "OpenAPI Generator: python",
+        check="mypy program.py",
+        **_PYTHON,
+        methods="[MethodOptions(MethodOptionsByInteractions(interactions=options))]",
+        method=by_from_dict,
+        wrong={
+            "method": ("MethodOptionsByInteractions(", "MethodOptionsByInteraction("),
+            "option": ("pairwiseFeatureCount=", "pairwiseFeatureCounts="),
+        },
+    ),
     Generator(
         "openapi-python-client",
         check="mypy program.py",

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from generated import DOCUMENT, GENERATORS, HERE, METHODS, Generator, run
-from harness import Server
+from harness import Server, serving
 
 from tools.openapi.examples import MODEL
 
@@ -32,6 +33,13 @@ def folder(generator: Generator, tmp_path_factory: pytest.TempPathFactory) -> Pa
     return made
 
 
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    """A server that waits for models as long as a busy machine needs."""
+    with serving(max_load_seconds=300, max_seconds=600) as running:
+        yield running
+
+
 def compiled(generator: Generator, folder: Path, program: str) -> tuple[bool, str]:
     """Compile a program; tell whether it does, and what was said."""
     (folder / generator.program).write_text(program)
@@ -53,13 +61,15 @@ def test_the_program_of_the_page_gets_an_answer_and_reads_a_refusal(
 ) -> None:
     lines = asked(generator, folder, generator.written(), server)
 
-    assert lines == ["answered interactions", "refused MISSING_COLUMN"]
+    assert lines[0].startswith("answered 1 "), lines
+    assert "risk" in lines[0], "the output that the answer is about"
+    assert lines[1:] == ["refused MISSING_COLUMN"]
 
 
 def test_each_method_is_answered(generator: Generator, folder: Path, server: Server) -> None:
     lines = asked(generator, folder, generator.with_every_method(), server)
 
-    assert lines[:-1] == [f"answered {name}" for name in METHODS]
+    assert lines[0].startswith(f"answered {len(METHODS)} "), lines
 
 
 @pytest.mark.parametrize("what", ["method", "option"])
@@ -79,8 +89,8 @@ def test_what_does_not_exist_is_refused_before_the_server_is_asked(
 @pytest.mark.parametrize(
     "command",
     [
-        f"spectral lint --fail-severity hint --ruleset {HERE}/spectral.yaml {DOCUMENT}",
-        f"redocly lint --config {HERE}/redocly.yaml {DOCUMENT}",
+        f"spectral lint --fail-severity hint --ruleset spectral.yaml {DOCUMENT}",
+        f"redocly lint --config redocly.yaml {DOCUMENT}",
     ],
     ids=["spectral", "redocly"],
 )
