@@ -20,9 +20,9 @@ protobuf's canonical JSON: names are camelCase, bytes are base64, and doubles of
 finite numbers are the texts "NaN", "Infinity" and "-Infinity".
 
 The schemas of requests are what a client should send: each value has one type. The server reads
-more: null is the same as leaving a member out, a number may be written as text ("1e3"), an enum value
-as its number, a name as the contract has it (snake_case). Limits that a schema tells in words only are
-limits all the same. A member that is not known is refused.
+more: null is the same as leaving a member out, a number may be written as text ("1e3"), an enum
+value as its number, a name as the contract has it (snake_case). Limits that a schema tells in words
+only are limits all the same. A member that is not known is refused.
 
 Where the server is set up to ask who calls, every route but the probes needs a bearer token."""
 

@@ -59,8 +59,8 @@ def table_form(media_type: str, name: str = "") -> str:
         raise ExplainError(
             Reason.INVALID_TABLE,
             f'a table of type "{media_type[:100]}"{file_name} is not supported; '
-            "send CSV, Parquet or Arrow IPC and say which by content type or file name, or an upload "
-            "by the parameter format",
+            "send CSV, Parquet or Arrow IPC and say which by content type or file name, or for an "
+            "upload by the parameter format",
             "table",
         )
     return form
