@@ -60,12 +60,14 @@ class Generator:
     ----------
     heading, program : str
         Of the page; and the file that its program is written to.
-    check, run : sequence of str
-        Commands that compile the program, and the one that runs it.
+    check, run : str
+        Commands that compile the program, if there is one, and that run it.
     methods : str
         What the program has in the place of methods.
     method : callable
         Writes one of them, by its name.
+    around : str
+        What all of them are written into.
     wrong : mapping
         What is put in the place of what, to ask for what does not exist.
     """
@@ -141,43 +143,48 @@ def _capital(name: str) -> str:
     return name[0].upper() + name[1:]
 
 
-_OF_DICTS = {
-    "methods": '[{"interactions": {"pairwiseFeatureCount": 2}}]',
-    "wrong": {
-        "method": ('{"interactions":', '{"interaction":'),
-        "option": ('"pairwiseFeatureCount":', '"pairwiseFeatureCounts":'),
-    },
-}
-_PYTHON = {"program": "program.py", "run": "python program.py"}
-_TYPESCRIPT = {"program": "program.ts", "check": "tsc", "run": "node built/program.js"}
+def _typescript(heading: str) -> Generator:
+    return Generator(heading, "program.ts", "tsc", "node built/program.js")
+
+
+def _python(
+    heading: str, one: str, method: Callable[[str], str], wrong: Mapping[str, tuple[str, str]]
+) -> Generator:
+    check = "" if method is as_json else "mypy program.py"
+    return Generator(heading, "program.py", check, "python program.py", one, method, wrong=wrong)
+
 
 GENERATORS: Sequence[Generator] = [
-    Generator("openapi-typescript", **_TYPESCRIPT),
-    Generator("Hey API", **_TYPESCRIPT),
-    Generator("OpenAPI Generator: typescript-fetch", **_TYPESCRIPT),
-    Generator(
+    _typescript("openapi-typescript"),
+    _typescript("Hey API"),
+    _typescript("OpenAPI Generator: typescript-fetch"),
+    _python(
         "OpenAPI Generator: python",
-        check="mypy program.py",
-        **_PYTHON,
-        methods="[MethodOptions(MethodOptionsByInteractions(interactions=options))]",
-        method=by_from_dict,
-        wrong={
+        "[MethodOptions(MethodOptionsByInteractions(interactions=options))]",
+        by_from_dict,
+        {
             "method": ("MethodOptionsByInteractions(", "MethodOptionsByInteraction("),
             "option": ("pairwiseFeatureCount=", "pairwiseFeatureCounts="),
         },
     ),
-    Generator(
+    _python(
         "openapi-python-client",
-        check="mypy program.py",
-        **_PYTHON,
-        methods="[MethodOptionsByInteractions(InteractionsOptions(pairwise_feature_count=2))]",
-        method=in_python,
-        wrong={
+        "[MethodOptionsByInteractions(InteractionsOptions(pairwise_feature_count=2))]",
+        in_python,
+        {
             "method": ("MethodOptionsByInteractions(", "MethodOptionsByInteraction("),
             "option": ("pairwise_feature_count=", "pairwise_feature_counts="),
         },
     ),
-    Generator("datamodel-code-generator", check="", **_PYTHON, **_OF_DICTS),
+    _python(
+        "datamodel-code-generator",
+        '[{"interactions": {"pairwiseFeatureCount": 2}}]',
+        as_json,
+        {
+            "method": ('{"interactions":', '{"interaction":'),
+            "option": ('"pairwiseFeatureCount":', '"pairwiseFeatureCounts":'),
+        },
+    ),
     Generator(
         "oapi-codegen",
         program="main.go",

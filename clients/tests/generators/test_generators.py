@@ -20,7 +20,8 @@ ROWS = "".join(f"{18 + 7 * i % 70},{18 + 5 * i % 22},{i * 37 % 900}\n" for i in 
 @pytest.fixture(scope="module", params=GENERATORS, ids=lambda each: each.heading)
 def generator(request: pytest.FixtureRequest) -> Generator:
     """Give each generator."""
-    return request.param
+    chosen: Generator = request.param
+    return chosen
 
 
 @pytest.fixture(scope="module")
