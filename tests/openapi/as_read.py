@@ -82,7 +82,11 @@ def _choice(schema: dict[str, Any], schemas: Mapping[str, Any]) -> dict[str, Any
             name: _value(field, schemas, optional=True) for name, field in members.items()
         },
         "oneOf": [
-            {"required": [name], "properties": {name: {"not": {"type": "null"}}}} for name in chosen
+            {
+                "required": [name],
+                "properties": {name: {"type": members[name].get("type", "object")}},
+            }
+            for name in chosen
         ],
         "additionalProperties": False,
     }
