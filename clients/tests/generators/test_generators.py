@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -85,6 +86,33 @@ def test_what_does_not_exist_is_refused_before_the_server_is_asked(
     assert not ok
     assert "interaction" in told.lower() or "pairwise" in told.lower()
     assert "onnect" not in told, "nobody has tried to reach the server"
+
+
+UPLOAD = """
+import os
+from io import BytesIO
+from onnxplain_rest import Client
+from onnxplain_rest.api.models_and_tables import put_model, put_table
+from onnxplain_rest.models import PutTableFormat
+from onnxplain_rest.types import File
+
+client = Client(base_url=os.environ["SERVER"])
+file = File(BytesIO(b"age,risk\\n1,2\\n"))
+print(put_table.sync(client=client, body=file, format_=PutTableFormat.CSV).id)
+print(put_model.sync(client=client, body=File(open("model.onnx", "rb"))).id)
+"""
+
+
+@pytest.mark.parametrize(
+    "generator",
+    [each for each in GENERATORS if each.heading == "openapi-python-client"],
+    indirect=True,
+)
+def test_files_are_uploaded(folder: Path, server: Server) -> None:
+    (folder / "program.py").write_text(UPLOAD)
+    done = run("python program.py", folder, SERVER=f"http://127.0.0.1:{server.rest_port}")
+
+    assert re.fullmatch(r"(sha256:[0-9a-f]{64}\n){2}", done.stdout), done.stdout
 
 
 @pytest.mark.parametrize(
