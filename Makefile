@@ -15,7 +15,7 @@ CHECKED := $(wildcard hatch_build.py service clients/python/onnxplain clients/te
 FUZZ_SECONDS ?= 60
 FUZZ_JOBS ?= $(shell nproc)
 LOCKS := $(wildcard requirements/*.txt tests/models/*.txt tools/package-lock.json \
-	clients/*/package-lock.json)
+	clients/*/package-lock.json clients/tests/generators/package-lock.json)
 
 # Stamps: an environment is made again only when what it is made from changes.
 ENV := .venv/.made
@@ -27,6 +27,8 @@ PEER_ENV := .venv-peer/.made
 STUDY_ENV := .venv-study/.made
 FUZZ_ENV := .venv-fuzz/.made
 NOTEBOOK_ENV := .venv-notebook/.made
+GENERATORS_ENV := .venv-generators/.made
+GENERATORS := clients/tests/generators
 MLFLOW_ENV := .venv-mlflow/.made
 KSERVE_ENV := .venv-kserve/.made
 MLSERVER_ENV := .venv-mlserver/.made
@@ -36,6 +38,7 @@ FOREIGN_ENVS := $(NOTEBOOK_ENV) $(MODELS_ENV) $(EXPORT_ENV) $(MLFLOW_ENV) $(KSER
 BUF_ENV := tools/node_modules/.made
 TS_ENV := clients/typescript/node_modules/.made
 WEB_ENV := clients/web/node_modules/.made
+GENERATORS_NPM := clients/tests/generators/node_modules/.made
 CHART_TOOLS := tools/kubernetes/bin/.made
 # Minors of Kubernetes that the chart is installed on.
 MINORS := $(notdir $(wildcard tools/kubernetes/control_plane/1.*))
@@ -394,6 +397,12 @@ test-page-firefox: client-web $(ENV) ## Walk through the page of a real server i
 lint-web: $(BUF_ENV) ## Style and format of the page
 	cd $(WEB) && $(CURDIR)/$(BIOME) check --error-on-warnings .
 
+.PHONY: test-generators
+test-generators: $(ENV) $(GENERATORS_ENV) $(GENERATORS_NPM) ## Lint the OpenAPI document; generate clients from it, compile them and call a server
+	@tools/go/found.sh $(GO)
+	@command -v java > /dev/null || { echo 'java 11 or later not found: apt-get install openjdk-17-jre-headless' >&2; exit 1; }
+	PATH=$(dir $(GO)):$$PATH $(PYTEST_ONE_BY_ONE) -m slow $(GENERATORS) $(ARGS)
+
 # Java: 17 or later; with Maven, 3.8 or later, which gets its plugins at the first run.
 MVN := mvn -q -B -ntp -f clients/java/pom.xml
 JAVA_CLIENT := clients/java/target/.made
@@ -734,6 +743,7 @@ lock: $(ENV) $(PROTO_ENV) ## Refresh the locks; newest versions with LOCK_FLAGS=
 	$(RESOLVE) --output-file requirements/fuzz.txt --group fuzz \
 		--constraints requirements/server.txt pyproject.toml
 	$(RESOLVE) --output-file requirements/notebook.txt --group pyproject.toml:notebook
+	$(RESOLVE) --output-file requirements/generators.txt --group pyproject.toml:generators
 	$(RESOLVE) --output-file requirements/mlflow.txt --group pyproject.toml:mlflow
 	$(RESOLVE) --output-file requirements/kserve.txt --group pyproject.toml:kserve
 	$(RESOLVE) --output-file requirements/mlserver.txt --group pyproject.toml:mlserver
@@ -744,15 +754,17 @@ lock: $(ENV) $(PROTO_ENV) ## Refresh the locks; newest versions with LOCK_FLAGS=
 	.venv-proto/bin/npm install --prefix tools --package-lock-only --omit-lockfile-registry-resolved --no-update-notifier
 	.venv-proto/bin/npm install --prefix $(TS) --package-lock-only --omit-lockfile-registry-resolved --no-update-notifier
 	.venv-proto/bin/npm install --prefix $(WEB) --package-lock-only --omit-lockfile-registry-resolved --no-update-notifier
+	.venv-proto/bin/npm install --prefix $(GENERATORS) --package-lock-only --omit-lockfile-registry-resolved --no-update-notifier
 	.venv-proto/bin/node tools/without_addresses.mjs tools/package-lock.json
 	.venv-proto/bin/node tools/without_addresses.mjs $(TS)/package-lock.json
 	.venv-proto/bin/node tools/without_addresses.mjs $(WEB)/package-lock.json
+	.venv-proto/bin/node tools/without_addresses.mjs $(GENERATORS)/package-lock.json
 
 .PHONY: clean
 clean: ## Remove all that make made, environments too
-	rm -rf .venv .venv-bench .venv-export .venv-fuzz .venv-kserve .venv-mlflow .venv-mlserver .venv-notebook .venv-proto .venv-models .venv-peer .venv-release .venv-study .venv-triton tools/node_modules tools/go/bin tools/actionlint/bin tools/audit/bin tools/cosign/bin tools/kubernetes/bin* tools/stores/bin build dist .demo
+	rm -rf .venv .venv-bench .venv-export .venv-fuzz .venv-generators .venv-kserve .venv-mlflow .venv-mlserver .venv-notebook .venv-proto .venv-models .venv-peer .venv-release .venv-study .venv-triton tools/node_modules tools/go/bin tools/actionlint/bin tools/audit/bin tools/cosign/bin tools/kubernetes/bin* tools/stores/bin build dist .demo
 	rm -f service/onnxplain_server/trees/kernels/_compiled_*
-	rm -rf $(TS)/node_modules $(TS)/build $(TS)/dist $(TS)/src/gen $(WEB)/node_modules $(WEB)/build $(WEB)/dist clients/java/target
+	rm -rf $(TS)/node_modules $(TS)/build $(TS)/dist $(TS)/src/gen $(WEB)/node_modules $(WEB)/build $(WEB)/dist $(GENERATORS)/node_modules clients/java/target
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find clients $(CHECKED) -name __pycache__ -prune -exec rm -rf {} +
 
@@ -790,6 +802,11 @@ $(PEER_ENV): requirements/peer.txt
 $(NOTEBOOK_ENV): requirements/notebook.txt
 	$(PYTHON) -m venv .venv-notebook
 	.venv-notebook/$(INSTALL) requirements/notebook.txt
+	@touch $@
+
+$(GENERATORS_ENV): requirements/generators.txt
+	$(PYTHON) -m venv .venv-generators
+	.venv-generators/$(INSTALL) requirements/generators.txt
 	@touch $@
 
 $(MLFLOW_ENV): requirements/mlflow.txt
@@ -864,6 +881,10 @@ $(BUF_ENV): tools/package-lock.json $(PROTO_ENV)
 
 $(WEB_ENV): $(WEB)/package-lock.json $(PROTO_ENV)
 	.venv-proto/bin/npm ci --prefix $(WEB) --ignore-scripts --no-fund --no-audit --no-update-notifier
+	@touch $@
+
+$(GENERATORS_NPM): $(GENERATORS)/package-lock.json $(PROTO_ENV)
+	.venv-proto/bin/npm ci --prefix $(GENERATORS) --ignore-scripts --no-fund --no-audit --no-update-notifier
 	@touch $@
 
 $(TS_ENV): $(TS)/package-lock.json $(PROTO_ENV)

@@ -222,6 +222,33 @@ def test_tables_over_the_limit_are_refused(start, make_runner) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("media_type", "query", "found"),
+    [
+        ("application/octet-stream", "?format=PARQUET", "parquet"),
+        ("text/csv", "?format=CSV", "csv"),
+        ("text/csv", "?format=PARQUET", "INVALID_REQUEST"),
+        ("application/octet-stream", "?format=csv", "INVALID_REQUEST"),
+        ("application/octet-stream", "?form=CSV", "INVALID_REQUEST"),
+        ("application/octet-stream", "", "INVALID_TABLE"),
+        ("image/png", "?format=CSV", "INVALID_TABLE"),
+    ],
+)
+def test_the_format_of_a_table_is_told_by_its_type_or_by_a_parameter(
+    start, make_runner, media_type: str, query: str, found: str
+) -> None:
+    runner = make_runner()
+    client = start(runner)
+
+    answer = client.rest("PUT", f"/v1/tables{query}", b"rows", {"Content-Type": media_type}).json
+
+    if "reason" in answer:
+        assert answer["reason"] == found
+    else:
+        client.post({"table": {"id": answer["id"]}})
+        assert [blob.form for blob in runner.blobs[0].values()] == [found]
+
+
 def test_an_upload_may_be_larger_than_a_message(start, make_runner) -> None:
     client = start(
         make_runner(), max_message_bytes=2**16, max_model_bytes=2**17, max_table_bytes=2**18

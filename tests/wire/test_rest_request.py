@@ -142,6 +142,14 @@ def test_a_table_that_is_not_understood_is_refused_with_its_form(
     assert error.field == next(iter(document))
 
 
+@pytest.mark.parametrize("form", FORMS)
+def test_a_form_that_is_null_counts_as_left_out(form: str) -> None:
+    assert read({"table": {"csv": "YQox"}, form: None}).table.csv == b"a\n1"
+    assert read({"table": None, "dataframe_records": [{"a": 1}], "seed": 1}).table.HasField(
+        "columns"
+    )
+
+
 @pytest.mark.parametrize("other", FORMS)
 def test_a_table_comes_in_exactly_one_form(other: str) -> None:
     error = refusal(json.dumps({"table": {}, other: {}}))

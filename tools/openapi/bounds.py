@@ -20,9 +20,9 @@ def of_number(limits: Limits) -> Schema:
         for name, member in _MEMBERS.items()
         if (value := getattr(limits, name)) is not None
     }
-    if limits.zero_is_off:
-        return {**schema, "minimum": 0, "anyOf": [{"maximum": 0}, {"minimum": limits.min}]}
-    return schema
+    # That 0 is apart is told by comments: an alternative in a number is a type of its own to
+    # generators.
+    return {**schema, "minimum": 0} if limits.zero_is_off else schema
 
 
 def of_count(limits: Limits, unit: str) -> Schema:
@@ -30,8 +30,7 @@ def of_count(limits: Limits, unit: str) -> Schema:
     schema: Schema = {}
     if limits.max_items is not None:
         schema[f"max{unit}"] = limits.max_items
-    if limits.min_items is not None:
-        least = {f"min{unit}": limits.min_items}
-        # Empty is the same as left out.
-        schema |= least if limits.required else {"anyOf": [{f"max{unit}": 0}, least]}
+    # Empty is the same as left out.
+    if limits.min_items is not None and limits.required:
+        schema[f"min{unit}"] = limits.min_items
     return schema

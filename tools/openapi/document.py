@@ -12,13 +12,17 @@ from onnxplain.v1 import operations_pb2, plan_pb2, upload_pb2
 
 from tools.contract.limits import Limits
 from tools.openapi import operation_routes, problems, rows
-from tools.openapi.routes import paths
+from tools.openapi.routes import TAGS, paths
 from tools.openapi.schemas import Schemas
 
 _TEXT = """Explains what an ONNX model has learned. The messages are those of the gRPC contract, in
-protobuf's canonical JSON: names are camelCase, bytes are base64, and NaN and infinities are the
-texts "NaN", "Infinity" and "-Infinity". Names as the contract has them (snake_case) are read too.
-null is the same as leaving a member out. A member that is not known is refused.
+protobuf's canonical JSON: names are camelCase, bytes are base64, and doubles of answers that are no
+finite numbers are the texts "NaN", "Infinity" and "-Infinity".
+
+The schemas of requests are what a client should send: each value has one type. The server reads
+more: null is the same as leaving a member out, a number may be written as text ("1e3"), an enum
+value as its number, a name as the contract has it (snake_case). Limits that a schema tells in words
+only are limits all the same. A member that is not known is refused.
 
 Where the server is set up to ask who calls, every route but the probes needs a bearer token."""
 
@@ -78,6 +82,7 @@ def document(comments: Mapping[str, str], limits: Mapping[str, Limits]) -> dict[
         },
         "servers": [{"url": "/"}],
         "security": [{}, {"bearer": []}],
+        "tags": [{"name": name, "description": text} for name, text in TAGS.items()],
         "paths": paths(comments),
         "components": {
             "schemas": {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 # risk = age · bmi, each of them an input, as onnx.helper writes it.
-_MODEL = (
+MODEL = (
     "CAgSCW9ubnhwbGFpbjpgChUKA2FnZQoDYm1pEgRyaXNrIgNNdWwSB3Byb2R1Y3RaEwoDYWdlEgwKCggB"
     "EgYKAAoCCAFaEwoDYm1pEgwKCggBEgYKAAoCCAFiFAoEcmlzaxIMCgoIARIGCgAKAggBQgQKABAR"
 )
@@ -25,7 +25,7 @@ _SPLIT = {
     "data": [[19, 27.9], [33, 22.7], [46, 33.4], [62, 26.3]],
 }
 
-_REQUEST: dict[str, Any] = {"model": {"content": _MODEL}, "methods": _METHODS}
+_REQUEST: dict[str, Any] = {"model": {"content": MODEL}, "methods": _METHODS}
 
 
 def _example(summary: str, value: object) -> dict[str, Any]:
@@ -50,7 +50,7 @@ FILES_REQUEST = {
     )
 }
 
-DESCRIBE = {"content": _example("A model in the JSON", {"model": {"content": _MODEL}})}
+DESCRIBE = {"content": _example("A model in the JSON", {"model": {"content": MODEL}})}
 
 _TABLE: dict[str, Any] = {"columns": {"columns": _COLUMNS}}
 
@@ -58,7 +58,7 @@ DESCRIBE_TABLE = {
     "columns": _example(
         "A table in the JSON, and the rows nearest to one",
         {
-            "model": {"content": _MODEL},
+            "model": {"content": MODEL},
             "table": _TABLE,
             "near": {"columns": [{"name": "age", "numbers": [40]}]},
         },
@@ -70,7 +70,7 @@ DESCRIBE_TABLE_FILES = {"request": _example("Beside a file", {"request": {"rowCo
 PREDICT = {
     "columns": _example(
         "Everything in the JSON",
-        {"model": {"content": _MODEL}, "table": _TABLE, "rowIndices": [0, 2]},
+        {"model": {"content": MODEL}, "table": _TABLE, "rowIndices": [0, 2]},
     )
 }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from onnxplain_server.wire.media_types import TABLE_TYPES
+from onnxplain_server.wire.media_types import MODEL_TYPES, TABLE_FORMATS, TABLE_TYPES
 
 from tools.openapi import operation_routes, problems
 from tools.openapi.examples import (
@@ -33,7 +33,6 @@ _MODEL_FORM: dict[str, Schema] = {
         "as `Model.files`: a part each, whose file name is the name that the model has.",
     },
 }
-_MODEL = ("application/octet-stream", "application/onnx")
 _PARAMETERS = ("X-Request-Timeout-Ms", "X-Request-Id")
 _PROBES = {
     "/livez": "live",
@@ -42,6 +41,14 @@ _PROBES = {
     "/readyz": "ready",
     "/ping": "ping",
     "/v2/health/ready": "v2Ready",
+}
+
+TAGS = {
+    "Explanations": "What a model has learned.",
+    "Operations": "Explanations that outlive the connection.",
+    "Models and tables": "Files, what is in them, and predictions.",
+    "Probes": "Whether the server runs and answers.",
+    "Description": "This description.",
 }
 
 _EVENTS: Schema = {
@@ -68,7 +75,7 @@ def paths(comments: Mapping[str, str]) -> dict[str, dict[str, Operation]]:
         "/v1/predictions": {"post": _predict(rpc)},
         "/v1/models": {"put": _upload(rpc("UploadModel"), "UploadModel", _model_content())},
         "/v1/models/{model_id}": {"get": _describe_uploaded(rpc)},
-        "/v1/tables": {"put": _upload(rpc("UploadTable"), "UploadTable", _table_content())},
+        "/v1/tables": {"put": _upload_table(rpc("UploadTable"))},
         **{path: {"get": _probe(path, name)} for path, name in _PROBES.items()},
         "/version": {"get": _version()},
         "/openapi.json": {"get": _document("openapi", "This description.", "application/json")},
@@ -88,7 +95,7 @@ def _explain(rpc: Callable[[str], str]) -> Operation:
         "takes its parameters."
     )
     content = _explain_content()
-    operation = _call("Explain", "Explanations", text, answer, content, is_stream=True)
+    operation = _call("ExplainModel", "Explanations", text, answer, content, is_stream=True)
     operation["parameters"] += [
         {"$ref": "#/components/parameters/Prefer"},
         *operation_routes.start_parameters(),
@@ -106,13 +113,13 @@ def _plan(rpc: Callable[[str], str]) -> Operation:
 def _describe_table(rpc: Callable[[str], str]) -> Operation:
     answer = _answer("DescribeTableResponse", "The description.")
     content = _content_with_table("DescribeTableRequest", DESCRIBE_TABLE, DESCRIBE_TABLE_FILES)
-    return _call("DescribeTable", "Models and tables", rpc("DescribeTable"), answer, content)
+    return _call("DescribeSentTable", "Models and tables", rpc("DescribeTable"), answer, content)
 
 
 def _predict(rpc: Callable[[str], str]) -> Operation:
     answer = _answer("PredictResponse", "The predictions.")
     content = _content_with_table("PredictRequest", PREDICT, PREDICT_FILES)
-    return _call("Predict", "Models and tables", rpc("Predict"), answer, content)
+    return _call("PredictRows", "Models and tables", rpc("Predict"), answer, content)
 
 
 def _explain_content() -> dict[str, Any]:
@@ -125,7 +132,6 @@ def _content_with_table(
     name: str, examples: Mapping[str, Any], files_examples: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Describe the bodies of a request with a table: JSON, and a form with files."""
-    either = {"oneOf": [reference(name), reference(f"{name}WithRows")]}
     form: Schema = {
         "type": "object",
         "properties": {
@@ -134,16 +140,19 @@ def _content_with_table(
                 **_BINARY,
                 "description": "CSV, Parquet or Arrow IPC, told by content type or file name.",
             },
-            "request": {"description": "All the rest; without it, an overview.", **either},
+            "request": {
+                "description": "All the rest; without it, an overview.",
+                **reference(f"{name}Part"),
+            },
         },
         "additionalProperties": False,
     }
     return {
-        "application/json": {"schema": either, "examples": examples},
+        "application/json": {"schema": reference(name), "examples": examples},
         "multipart/form-data": {
             "schema": form,
             "encoding": {
-                "model": {"contentType": _MODEL[0]},
+                "model": {"contentType": MODEL_TYPES[0]},
                 "table": {"contentType": ", ".join(TABLE_TYPES)},
                 "request": {"contentType": "application/json"},
             },
@@ -159,7 +168,7 @@ def _describe(rpc: Callable[[str], str]) -> Operation:
         "examples": DESCRIBE,
     }
     answer = _answer("DescribeModelResponse", "The description.")
-    return _call("DescribeModel", "Models and tables", rpc("DescribeModel"), answer, content)
+    return _call("DescribeSentModel", "Models and tables", rpc("DescribeModel"), answer, content)
 
 
 def _model_content() -> dict[str, Any]:
@@ -171,10 +180,10 @@ def _model_content() -> dict[str, Any]:
         "additionalProperties": False,
     }
     return {
-        **{kind: {"schema": _BINARY} for kind in _MODEL},
+        **{kind: {"schema": _BINARY} for kind in MODEL_TYPES},
         "multipart/form-data": {
             "schema": form,
-            "encoding": {"model": {"contentType": _MODEL[0]}},
+            "encoding": {"model": {"contentType": MODEL_TYPES[0]}},
         },
     }
 
@@ -193,13 +202,22 @@ def _describe_uploaded(rpc: Callable[[str], str]) -> Operation:
     return {**operation, "parameters": [parameter, *operation["parameters"]]}
 
 
-def _table_content() -> dict[str, Any]:
-    return {kind: {"schema": _BINARY} for kind in TABLE_TYPES}
+def _upload_table(text: str) -> Operation:
+    content = {kind: {"schema": _BINARY} for kind in (*TABLE_TYPES, MODEL_TYPES[0])}
+    operation = _upload(text, "UploadTable", content)
+    parameter = {
+        "name": "format",
+        "in": "query",
+        "description": "Format of the file. Required with `application/octet-stream`; the other "
+        "types say it themselves, and then it must be the same.",
+        "schema": {"type": "string", "enum": [*TABLE_FORMATS]},
+    }
+    return {**operation, "parameters": [*operation["parameters"], parameter]}
 
 
 def _upload(text: str, name: str, content: dict[str, Any]) -> Operation:
     answer = _answer(f"{name}Response", "The file is kept.")
-    return _call(name, "Models and tables", text, answer, content)
+    return _call(name.replace("Upload", "Put"), "Models and tables", text, answer, content)
 
 
 def _call(
@@ -211,7 +229,10 @@ def _call(
     *,
     is_stream: bool = False,
 ) -> Operation:
-    """Describe a route that does work, and can refuse it for any reason."""
+    """Describe a route that does work, and can refuse it for any reason.
+
+    Generators name the type of its answer by its name and "Response": no message has that name.
+    """
     # 409 is of operations that are started.
     refused = set(problems.statuses()) - {409} - (set() if is_stream else {406})
     if content is None:
@@ -255,6 +276,7 @@ def _probe(path: str, name: str) -> Operation:
         "operationId": name,
         "tags": ["Probes"],
         "summary": f"Tell whether the server is {member}.",
+        "description": f"{text} Needs no token.",
         "security": [],
         "responses": {**answers, **problems.references([500])},
     }
@@ -272,6 +294,7 @@ def _version() -> Operation:
         "operationId": "version",
         "tags": ["Probes"],
         "summary": "Tell the version of the server.",
+        "description": "The version of the server, as its packages and images have it.",
         "responses": {"200": answer, **problems.references(problems.EVERYWHERE)},
     }
 
@@ -286,6 +309,7 @@ def _document(name: str, text: str, kind: str) -> Operation:
         "operationId": name,
         "tags": ["Description"],
         "summary": text,
+        "description": f"{text} With `If-None-Match`, only where the client has another.",
         "responses": {
             "200": answer,
             "304": {"description": "It is as the client has it."},
@@ -306,6 +330,7 @@ def _asset() -> Operation:
         "operationId": "docsFile",
         "tags": ["Description"],
         "summary": "What the page is made of.",
+        "description": "A script or style of the page, by its name.",
         "parameters": [parameter],
         "responses": {
             "200": answer,

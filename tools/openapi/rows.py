@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from typing import Any
 
 from onnxplain_server.wire.rest_table import FORMS
 
 from tools.openapi.values import Schema, reference
 
-_CELL: Schema = {"type": ["number", "string", "boolean", "null"]}
+# Any value: generators make a class of each union, and none of one that has null.
+_CELL: Schema = {"description": "A number, a text, true or false; null is a missing value."}
 _ROW: Schema = {"type": "array", "items": _CELL}
-_MATRIX: Schema = {
-    "description": "Rows without names: the columns are x0, x1, and so on.",
-    "type": "array",
-    "items": {"anyOf": [_ROW, _CELL]},
-}
 
 _SCHEMAS: dict[str, Schema] = {
     "dataframe_split": {
         "description": "Names of the columns, and rows.",
         "type": "object",
         "properties": {
-            "columns": {"type": "array", "items": {"type": ["string", "integer"]}},
+            "columns": {"type": "array", "items": {"type": "string"}},
             "data": {"type": "array", "items": _ROW},
             "index": {"description": "Is not read."},
         },
@@ -35,46 +31,54 @@ _SCHEMAS: dict[str, Schema] = {
         "items": {"type": "object", "additionalProperties": _CELL},
     },
     "instances": {
-        "description": "As dataframe_records, or rows without names.",
-        "anyOf": [reference("DataframeRecords"), _MATRIX],
+        "description": "As dataframe_records; or rows without names, a list or one value each: the "
+        "columns are x0, x1, and so on.",
+        "type": "array",
+        "items": {"description": "An object, a list of cells, or one cell."},
     },
     "inputs": {
-        "description": "One list per column, by their names, or rows without names.",
-        "anyOf": [
-            {
-                "type": "object",
-                "additionalProperties": {
-                    "type": "array",
-                    "items": {
-                        "anyOf": [_CELL, {**_ROW, "minItems": 1, "maxItems": 1}],
-                    },
-                },
-            },
-            _MATRIX,
-        ],
+        "description": "One list per column, by their names; or rows without names.",
+        "oneOf": [reference("InputsByColumn"), reference("InputsByRow")],
     },
 }
 
+_INPUTS: dict[str, Schema] = {
+    "InputsByColumn": {
+        "description": "One list per column, by their names.",
+        "type": "object",
+        "additionalProperties": {"type": "array", "items": _CELL},
+    },
+    "InputsByRow": {
+        "description": "Rows without names, a list or one value each: the columns are x0, x1, and "
+        "so on.",
+        "type": "array",
+        "items": {"description": "A list of cells, or one cell."},
+    },
+}
+
+_INSTEAD = "In place of `table`, in a form of MLflow's servers. "
+
 
 def components(requests: Mapping[str, Schema]) -> dict[str, Schema]:
-    """Describe the forms, and each request, by its name, with one of them instead of `table`."""
-    schemas: dict[str, Any] = {_name(form): _SCHEMAS[form] for form in FORMS}
-    return schemas | {f"{name}WithRows": _with_rows(name, r) for name, r in requests.items()}
+    """Describe the forms, and each request, by its name, in JSON and as a part beside files."""
+    schemas: dict[str, Any] = {_name(form): _SCHEMAS[form] for form in FORMS} | _INPUTS
+    for name, request in requests.items():
+        schemas[name] = _with_rows(request, {"table"})
+        part = _with_rows(request, {"model", "table"})
+        text = f"The {name} beside files: `model` and `table` only where they are no files."
+        schemas[f"{name}Part"] = {**part, "description": text}
+    return schemas
 
 
-def _with_rows(name: str, request: Schema) -> Schema:
-    forms = {form: reference(_name(form)) for form in FORMS}
-    others = {name: schema for name, schema in request["properties"].items() if name != "table"}
-    with_rows = {
-        **request,
-        "description": f"The {name} with its table in one of the forms of MLflow's servers. "
-        "null is a missing value.",
-        "properties": {**others, **forms},
-        "oneOf": [{"required": [form]} for form in forms],
+def _with_rows(request: Schema, optional: Set[str]) -> Schema:
+    forms = {
+        form: {"description": _INSTEAD + _SCHEMAS[form]["description"], **reference(_name(form))}
+        for form in FORMS
     }
-    required = [name for name in request.get("required", ()) if name != "table"]
-    with_rows.pop("required", None)
-    return {**with_rows, **({"required": required} if required else {})}
+    required = [name for name in request.get("required", ()) if name not in optional]
+    schema = {**request, "properties": {**request["properties"], **forms}}
+    schema.pop("required", None)
+    return {**schema, **({"required": required} if required else {})}
 
 
 def _name(form: str) -> str:

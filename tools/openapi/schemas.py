@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from types import MappingProxyType
 from typing import Any
 
 from google.protobuf.descriptor import Descriptor, EnumDescriptor, FieldDescriptor
 
 from tools.contract.limits import Limits
 from tools.openapi import bounds, values
-from tools.openapi.values import Schema, component, enum, nullable, reference
+from tools.openapi.values import Schema, component, reference
 
-_NO_LIMITS: Mapping[str, Any] = MappingProxyType({})
 _TIMES = frozenset({"google.protobuf.Duration", "google.protobuf.Timestamp"})
-_ONE_OF_JSON = {
-    FieldDescriptor.TYPE_MESSAGE: "object",
-    FieldDescriptor.TYPE_BYTES: "string",
-    FieldDescriptor.TYPE_STRING: "string",
-}
 
 
 class Schemas:
@@ -47,21 +40,49 @@ class Schemas:
         """Describe every message and enum, by its name."""
         found = {component(kind): self.message(kind) for kind in self._messages}
         for kind in self._messages:
+            found |= self.forms(kind)
             for field in kind.fields:
                 if field.enum_type is not None:
                     found[component(field.enum_type)] = self._enum(field.enum_type)
         return dict(sorted({**found, **values.COMPONENTS}.items()))
 
     def message(self, kind: Descriptor) -> Schema:
-        """Describe a message."""
+        """Describe a message; one of a request that has a choice, by the names of its forms."""
+        if kind.full_name in self._taken and _choices(kind):
+            forms = [reference(name) for name in self.forms(kind)]
+            return {"description": self._comments.get(kind.full_name, ""), "oneOf": forms}
+        return self._object(kind, kind.fields)
+
+    def forms(self, kind: Descriptor) -> dict[str, Schema]:
+        """Describe the forms that a choice gives to a message of a request, by their names.
+
+        Generators of clients make one type of each; most cannot read a choice beside properties.
+        """
+        if kind.full_name not in self._taken or not _choices(kind):
+            return {}
+        (choice,) = _choices(kind)
+        name, others = component(kind), [f for f in kind.fields if f not in choice.fields]
+        return {
+            f"{name}By{_capital(chosen.json_name)}": {
+                **self._object(kind, [chosen, *others], chosen),
+                "description": f"{name} by `{chosen.json_name}`: {self._comment(chosen)}",
+            }
+            for chosen in choice.fields
+        }
+
+    def _object(
+        self,
+        kind: Descriptor,
+        fields: Iterable[FieldDescriptor],
+        chosen: FieldDescriptor | None = None,
+    ) -> Schema:
         taken = kind.full_name in self._taken
-        required = [field.json_name for field in kind.fields if self._is_required(field, taken)]
+        fields = list(fields)
+        required = [f.json_name for f in fields if f is chosen or self._is_required(f, taken)]
         schema: Schema = {"description": self._comments.get(kind.full_name, ""), "type": "object"}
-        schema["properties"] = {field.json_name: self._field(field, taken) for field in kind.fields}
+        schema["properties"] = {field.json_name: self._field(field, taken) for field in fields}
         if required:
             schema["required"] = required
-        if choices := [self._choice(oneof, taken) for oneof in _choices(kind)]:
-            schema.update(choices[0] if len(choices) == 1 else {"allOf": choices})
         return {**schema, "additionalProperties": False}
 
     def _is_required(self, field: FieldDescriptor, taken: bool) -> bool:
@@ -72,17 +93,7 @@ class Schemas:
 
     def _field(self, field: FieldDescriptor, taken: bool) -> Schema:
         schema = _values(field, taken=taken, limits=self._limits.get(field.full_name))
-        if taken and not self._is_required(field, taken):
-            schema = nullable(schema)
         return {"description": self._comment(field), **schema}
-
-    def _choice(self, oneof: Any, taken: bool) -> Schema:
-        """Describe that exactly one field of several is there; null is as if it were not."""
-        branches: list[Schema] = [{"required": [field.json_name]} for field in oneof.fields]
-        if taken:
-            for branch, field in zip(branches, oneof.fields, strict=True):
-                branch["properties"] = {field.json_name: {"type": _ONE_OF_JSON[field.type]}}
-        return {"oneOf": branches}
 
     def _enum(self, kind: EnumDescriptor) -> Schema:
         meanings = (f"- `{v.name}`: {self._comments.get(_value_name(v), '')}" for v in kind.values)
@@ -99,29 +110,39 @@ def _values(field: FieldDescriptor, *, taken: bool, limits: Limits | None) -> Sc
         return {"type": "object", "additionalProperties": _value(value, taken=taken)}
     if field.is_repeated:
         count = bounds.of_count(limits, "Items") if limits else {}
-        return {"type": "array", "items": _value(field, taken=taken), **count}
+        item = _value(field, taken=taken, limits={} if limits else None)
+        return {"type": "array", "items": item, **count}
     if field.type == FieldDescriptor.TYPE_STRING and limits:
         return {**_value(field, taken=taken), **bounds.of_count(limits, "Length")}
-    return _value(field, taken=taken, limits=bounds.of_number(limits) if limits else {})
+    return _value(field, taken=taken, limits=bounds.of_number(limits) if limits else None)
 
 
 def _value(
-    field: FieldDescriptor, *, taken: bool, limits: Mapping[str, Any] = _NO_LIMITS
+    field: FieldDescriptor, *, taken: bool, limits: Mapping[str, Any] | None = None
 ) -> Schema:
     if field.message_type is not None:
         return reference(component(field.message_type))
     if field.enum_type is not None:
-        return enum(field.enum_type, taken=taken)
-    return values.taken(field.type, limits) if taken else values.given(field.type)
+        return reference(component(field.enum_type))
+    if not taken:
+        return values.given(field.type)
+    # Numbers without limits are data, where one may be missing.
+    if field.type == FieldDescriptor.TYPE_DOUBLE and limits is None:
+        return values.given(field.type)
+    return values.taken(field.type, limits or {})
+
+
+def _capital(name: str) -> str:
+    return name[0].upper() + name[1:]
 
 
 def _value_name(value: Any) -> str:
     return f"{value.type.full_name}.{value.name}"
 
 
-def _choices(kind: Descriptor) -> Iterator[Any]:
+def _choices(kind: Descriptor) -> list[Any]:
     """Give the oneofs that the contract has; protobuf adds one for each optional field."""
-    return (oneof for oneof in kind.oneofs if not oneof.name.startswith("_"))
+    return [oneof for oneof in kind.oneofs if not oneof.name.startswith("_")]
 
 
 def _reachable(kinds: Iterable[Descriptor]) -> Iterator[Descriptor]:

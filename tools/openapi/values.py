@@ -1,7 +1,7 @@
-"""JSON Schemas of single values, as protobuf's canonical JSON has them.
+"""JSON Schemas of single values, in forms that generators of clients read.
 
-A value that is sent may be written in more ways than one that comes back: numbers as text, enum
-values by number. Both are described exactly, so that what a schema refuses, the server refuses.
+One value has one type: where the server reads more (null, numbers as text, enum values by number),
+the description says so in words. A double that comes back is a number or one of three texts.
 """
 
 from __future__ import annotations
@@ -10,30 +10,22 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from google.protobuf.descriptor import EnumDescriptor, FieldDescriptor
+from google.protobuf.descriptor import FieldDescriptor
 
 Schema = dict[str, Any]
 
 DOUBLE: Schema = {
     "description": "A number; where it is none, one of three texts.",
-    "anyOf": [
+    "oneOf": [
         {"type": "number", "format": "double"},
-        {"type": "string", "enum": ["NaN", "Infinity", "-Infinity"]},
+        {"$ref": "#/components/schemas/NonFinite"},
     ],
 }
 
-_DIGITS = r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?"
-
-DIGITS: Schema = {
-    "description": "The same as text.",
+NON_FINITE: Schema = {
+    "description": "What is no finite number.",
     "type": "string",
-    "pattern": f"^{_DIGITS}$",
-}
-
-NUMBER: Schema = {
-    "description": "The same as text, or what is no number.",
-    "type": "string",
-    "pattern": f"^({_DIGITS}|NaN|-?Infinity)$",
+    "enum": ["NaN", "Infinity", "-Infinity"],
 }
 
 DURATION: Schema = {
@@ -49,10 +41,9 @@ TIMESTAMP: Schema = {
 }
 
 COMPONENTS = {
-    "Digits": DIGITS,
-    "Double": DOUBLE,
+    "DoubleOrText": DOUBLE,
     "Duration": DURATION,
-    "Number": NUMBER,
+    "NonFinite": NON_FINITE,
     "Timestamp": TIMESTAMP,
 }
 
@@ -66,7 +57,7 @@ _GIVEN: Mapping[int, Callable[[], Schema]] = MappingProxyType(
         FieldDescriptor.TYPE_BYTES: lambda: {"type": "string", "contentEncoding": "base64"},
         FieldDescriptor.TYPE_BOOL: lambda: {"type": "boolean"},
         FieldDescriptor.TYPE_INT32: lambda: dict(_INT32),
-        FieldDescriptor.TYPE_DOUBLE: lambda: reference("Double"),
+        FieldDescriptor.TYPE_DOUBLE: lambda: reference("DoubleOrText"),
     }
 )
 
@@ -83,8 +74,6 @@ _TAKEN: Mapping[int, Callable[[], Schema]] = MappingProxyType(
     }
 )
 
-_TEXTS = {FieldDescriptor.TYPE_INT32: "Digits", FieldDescriptor.TYPE_DOUBLE: "Number"}
-
 
 def reference(name: str) -> Schema:
     """Refer to a component."""
@@ -97,28 +86,10 @@ def given(kind: int) -> Schema:
 
 
 def taken(kind: int, limits: Mapping[str, Any]) -> Schema:
-    """Describe a value of a scalar type as it may be sent; `limits` are those of numbers."""
-    if kind not in _TEXTS:
-        return _TAKEN[kind]()
-    return {"anyOf": [{**_TAKEN[kind](), **limits}, reference(_TEXTS[kind])]}
-
-
-def enum(kind: EnumDescriptor, *, taken: bool) -> Schema:
-    """Refer to an enum; one that is sent may also be a number."""
-    name = reference(component(kind))
-    if not taken:
-        return name
-    return {"anyOf": [name, {"type": "integer", "enum": [value.number for value in kind.values]}]}
+    """Describe a value of a scalar type as it is sent; `limits` are those of numbers."""
+    return {**_TAKEN[kind](), **limits}
 
 
 def component(kind: Any) -> str:
-    """Name the component of a message or enum."""
-    return str(kind.full_name).removeprefix(f"{kind.file.package}.")
-
-
-def nullable(schema: Schema) -> Schema:
-    """Allow null, which means the same as leaving the value out."""
-    kinds = schema.get("type")
-    if kinds is not None and "enum" not in schema:
-        return {**schema, "type": [*([kinds] if isinstance(kinds, str) else kinds), "null"]}
-    return {"anyOf": [*schema.get("anyOf", [schema]), {"type": "null"}]}
+    """Name the component of a message or enum; those within a message begin with its name."""
+    return str(kind.full_name).removeprefix(f"{kind.file.package}.").replace(".", "")

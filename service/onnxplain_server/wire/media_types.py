@@ -41,6 +41,11 @@ _TABLE_FORMS: Mapping[str, str] = MappingProxyType(
     }
 )
 
+TABLE_FORMATS: Mapping[str, str] = MappingProxyType(
+    {"ARROW": "arrow", "PARQUET": "parquet", "CSV": "csv"}
+)
+"""Formats as uploads name them, and as the contract's field of a table's bytes is called."""
+
 CSV_TYPES = tuple(name for name, form in _TABLE_FORMS.items() if form == "csv" and "/" in name)
 
 TABLE_TYPES = tuple(name for name in _TABLE_FORMS if "/" in name)
@@ -54,7 +59,8 @@ def table_form(media_type: str, name: str = "") -> str:
         raise ExplainError(
             Reason.INVALID_TABLE,
             f'a table of type "{media_type[:100]}"{file_name} is not supported; '
-            "send CSV, Parquet or Arrow IPC and say which by content type or file name",
+            "send CSV, Parquet or Arrow IPC and say which by content type or file name, or for an "
+            "upload by the parameter format",
             "table",
         )
     return form

@@ -42,7 +42,10 @@ def from_json(text: bytes, kind: type[Rows]) -> Rows:
         INVALID_REQUEST, INVALID_TABLE or WRONG_TYPE.
     """
     document = canonical.read_object(text, MessageShape(kind.DESCRIPTOR, TABLE_SHAPES))
-    forms = [name for name in ("table", *FORMS) if name in document]
+    for name in FORMS:
+        if document.get(name, name) is None:  # The same as left out.
+            del document[name]
+    forms = [name for name in ("table", *FORMS) if document.get(name) is not None]
     if len(forms) > 1:
         choices = ", ".join(("table", *FORMS))
         raise ExplainError(

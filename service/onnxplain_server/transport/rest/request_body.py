@@ -10,7 +10,7 @@ from werkzeug.exceptions import BadRequest, LengthRequired, UnsupportedMediaType
 
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.request import Body, RequestFile, RequestParts, ServiceMethod
-from onnxplain_server.transport.rest import compression
+from onnxplain_server.transport.rest import compression, query
 from onnxplain_server.wire.media_types import (
     BINARY_TENSORS,
     CHARSETS,
@@ -19,6 +19,7 @@ from onnxplain_server.wire.media_types import (
     JSON,
     JSON_LENGTH,
     MODEL_TYPES,
+    TABLE_FORMATS,
     table_form,
 )
 
@@ -63,8 +64,24 @@ def uploaded_model() -> Iterator[tuple[str, bytes]] | Body:
 
 
 def table_parts() -> tuple[str, Iterator[bytes]]:
-    """Read the current request's body: a table's format, and its bytes in parts."""
-    return table_form(_media_type()), _parts()
+    """Read the current request's body: a table's format, and its bytes in parts.
+
+    Raises
+    ------
+    ExplainError
+        INVALID_TABLE for a type that is no table's, and INVALID_REQUEST for a parameter `format`
+        that is no format, or not that of the type.
+    """
+    kind = _media_type()
+    told = query.parameters("format").get("format", "")
+    if told not in {"", *TABLE_FORMATS}:
+        raise query.invalid(f"format must be one of {', '.join(TABLE_FORMATS)}", "format")
+    if told and kind == MODEL_TYPES[0]:
+        return TABLE_FORMATS[told], _parts()
+    form = table_form(kind)
+    if told and TABLE_FORMATS[told] != form:
+        raise query.invalid(f"format is {told}, and the Content-Type is {kind}", "format")
+    return form, _parts()
 
 
 def rows() -> tuple[str, Iterator[bytes]]:

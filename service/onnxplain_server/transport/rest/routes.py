@@ -190,10 +190,10 @@ def _answer(service: Service, method: ServiceMethod) -> Response:
 
 def _uploads(service: Service) -> Blueprint:
     routes = Blueprint("uploads", "onnxplain")
-    routes.before_request(query.refuse)
 
     @routes.put("/v1/models")
     def upload_model() -> Response:
+        query.refuse()
         _lift_body_limit()
         with service.admit(rest_access.caller()) as ticket:
             return _json(service.upload_model(request_body.uploaded_model(), ticket))
