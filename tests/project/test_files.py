@@ -23,7 +23,7 @@ def test_locks_hold_no_address(root: Path) -> None:
         *root.glob("clients/*/package-lock.json"),
     ]
     assert [path for path in locks if "://" in path.read_text(encoding="utf-8")] == []
-    assert len(locks) == 21
+    assert len(locks) == 22
 
 
 def test_no_program_or_package_is_committed(committed: list[Path]) -> None:
