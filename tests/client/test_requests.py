@@ -384,7 +384,7 @@ def test_a_model_is_a_path_bytes_or_a_model_of_onnx(tmp_path: Path) -> None:
         to_request(tmp_path / "none.onnx", ROWS)
 
 
-class Boosted(LogisticRegression):
+class Boosted(LogisticRegression):  # type: ignore[misc] # scikit-learn ships no types
     """A model of a library that derives its own from scikit-learn's."""
 
     __module__ = "lightgbm.sklearn"

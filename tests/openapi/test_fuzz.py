@@ -15,13 +15,14 @@ from typing import Any
 
 import pytest
 import schemathesis
-from as_read import as_read
 from flask import Flask
 from onnxplain_server.wire.media_types import TABLE_TYPES
 from schemathesis import Case, CheckContext, HookContext, Response
 from schemathesis.config import SchemathesisConfig
 from schemathesis.engine import events, from_schema
 from schemathesis.generation import GenerationMode
+
+from tools.testing.as_read import as_read
 
 CASES = os.environ.get("TEST_API_CASES", "")
 

@@ -60,6 +60,10 @@ def test_replies_that_are_read_are_counted_no_longer(start, make_runner) -> None
     until(lambda: not client.server._unread.byte_count)
 
 
+def is_counted(account: UnreadReplies, byte_count: int) -> bool:
+    return account.byte_count >= byte_count
+
+
 def refused(account: UnreadReplies, key: str) -> bool:
     try:
         account.check(key)
@@ -153,7 +157,7 @@ def test_finished_replies_that_find_no_room_are_refused(
     for count, method in enumerate(("Explain", "ExplainStream"), 1):
         call = UnreadCall(port, f"/onnxplain.v1.ExplanationService/{method}", message, "127.0.0.2")
         unread.enter_context(closing(call))
-        until(lambda count=count: client.server._unread.byte_count >= count * 2**21)
+        until(partial(is_counted, client.server._unread, count * 2**21))
 
     with pytest.raises(grpc.RpcError, match="no room for this one"):
         client.stub.Explain(ExplainRequest())

@@ -15,7 +15,7 @@ from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.operations import OperationLimits
 
 JSON = {"Content-Type": "application/json"}
-FIRM = [{"firm": {}}]
+FIRM: list[dict[str, Any]] = [{"firm": {}}]
 """A method that may need neither model nor table."""
 
 

@@ -70,7 +70,7 @@ _ONNX_VERSION, _ONNX_FIELDS = 0x08, b"\x12\x1a\x22\x28\x32\x3a\x42"
 """First field of an ONNX file, and those that may follow it."""
 
 
-def file_kind(content: bytes | memoryview) -> FileKind | None:
+def file_kind(content: bytes | bytearray | memoryview) -> FileKind | None:
     """Return the kind of a file; None for one that is not known."""
     start = bytes(content[:_LOOKED_AT])
     if start.startswith(_ZIP):

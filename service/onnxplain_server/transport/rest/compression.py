@@ -70,7 +70,7 @@ def install(app: Flask) -> None:
     @app.after_request
     def pack(response: Response) -> Response:
         parts = response.response
-        if not (isinstance(parts, list | tuple) and response.mimetype.endswith("json")):
+        if not (isinstance(parts, list | tuple) and (response.mimetype or "").endswith("json")):
             return response
         if sum(map(len, parts)) < _LEAST_BYTES:
             return response
