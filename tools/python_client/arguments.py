@@ -113,8 +113,8 @@ def _explain(positional: list[Argument], options: list[Argument]) -> str:
     ) -> Explanations:
 {doc}
         __tracebackhide__ = True
-        request = to_request(model, table, *methods, {given})
         with ShortTracebacks():
+            request = to_request(model, table, *methods, {given})
             return self._explain(request, files_of(model, table), timeout, progress)
 
     @abstractmethod
