@@ -234,7 +234,7 @@ def test_describe_prints_the_canonical_description(run: Run, parts, model: Path)
     result = run("describe", model)
 
     assert json.loads(result.stdout)["model"]["outputNames"] == ["price"]
-    assert parts.described.model.content == b"the model"
+    assert parts.described.model.content == model.read_bytes()
     assert ["outputs", "price"] in rows(run("describe", model, "--output", "table").stdout)
 
 

@@ -30,7 +30,7 @@ def test_every_field_of_the_request_is_a_flag_of_its_name() -> None:
 def test_the_files_go_in_the_form_that_they_have(run: Run, parts, model: Path, table: Path) -> None:
     run("explain", model, table, "--method", "interactions")
 
-    assert parts.request.model.content == b"the model"
+    assert parts.request.model.content == model.read_bytes()
     assert parts.request.table.csv == b"age,bmi\n20,21\n"
 
 
@@ -258,7 +258,7 @@ def test_a_request_file_is_the_canonical_request(
 
     assert parts.request.row_count == 100
     assert list(parts.request.methods) == methods({"interactions": {}})
-    assert parts.request.model.content == b"the model"
+    assert parts.request.model.content == model.read_bytes()
 
 
 def test_flags_win_over_the_request_file(
