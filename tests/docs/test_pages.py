@@ -15,6 +15,7 @@ from onnxplain.v1.explanation_service_pb2 import Explanation, MethodOptions
 from onnxplain_server import cli
 from onnxplain_server.config.settings import Settings
 from onnxplain_server.core.errors import Reason
+from onnxplain_server.transport import path_parts
 from onnxplain_server.transport.metrics.request_metrics import Metrics
 from onnxplain_server.transport.rest.routes import create_app
 from onnxplain_server.transport.service import Service
@@ -111,7 +112,7 @@ def test_every_route_of_rest_is_told() -> None:
     """What answers is never asked, only where it would."""
     routes = create_app(cast("Service", None), Metrics(), 1).url_map.iter_rules()
     named = code(page("surfaces/rest.md"))
-    assert {re.sub(r"<\w+:", "<", route.rule) for route in routes} <= named
+    assert {path_parts.shown(route.rule) for route in routes} <= named
 
 
 def test_every_command_is_told() -> None:

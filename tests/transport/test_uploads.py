@@ -8,6 +8,7 @@ import math
 import pickle
 import threading
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import grpc
@@ -401,7 +402,7 @@ def test_what_is_no_model_is_refused_instead_of_stored(start, make_runner, made)
     refused = client.rest("PUT", "/v1/models", content, OCTETS)
 
     assert (refused.status, refused.json["reason"]) == (400, "INVALID_MODEL")
-    call = lambda: client.stub.UploadModel(model_parts(content))  # noqa: E731
+    call = partial(client.stub.UploadModel, model_parts(content))
     assert reason_of(call) == ("INVALID_MODEL", "INVALID_ARGUMENT")
     assert client.rest("GET", f"/v1/models/{id_of(content)}").json["reason"] == "BLOB_NOT_FOUND"
 

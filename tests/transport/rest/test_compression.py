@@ -68,6 +68,17 @@ def test_a_body_that_is_not_unpacked(
     assert words in refused.json["detail"]
 
 
+def test_a_form_in_gzip_unpacks_to_no_more_than_an_upload_may_have(start, make_runner) -> None:
+    client = start(make_runner(), max_model_bytes=LIMIT)
+    head = b'--x\r\nContent-Disposition: form-data; name="model"; filename="m.onnx"\r\n\r\n'
+    body = gzip.compress(head + bytes(8 * LIMIT) + b"\r\n--x--\r\n")
+    headers = {"Content-Type": "multipart/form-data; boundary=x", "Content-Encoding": "gzip"}
+    refused = client.rest("PUT", "/v1/models", body, headers)
+
+    assert refused.status == 413
+    assert "unpacks to more than 1,048,576 bytes" in refused.json["detail"]
+
+
 @given(st.binary(max_size=3_000), st.integers(1, 700), st.integers(0, 3_000))
 def test_parts_are_unpacked_within_the_limit(content: bytes, size: int, limit: int) -> None:
     packed = gzip.compress(content)

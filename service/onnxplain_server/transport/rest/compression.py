@@ -16,7 +16,7 @@ _IDENTITY = "identity"
 _LEAST_BYTES = 1_024
 """Of an answer: less is not worth the header."""
 _LEVEL = 1
-"""Some 100 MB/s, at three quarters of the best ratio of JSON with numbers."""
+"""The fastest: an answer is compressed once, and while its caller waits."""
 _PART_BYTES = 2**20
 _GZIP_WINDOW = 31
 

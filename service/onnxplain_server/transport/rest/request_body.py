@@ -49,11 +49,14 @@ def description() -> Body | RequestParts:
     return _body(ServiceMethod.DESCRIBE)
 
 
-def uploaded_model() -> Iterator[tuple[str, bytes]] | Body:
-    """Return the current request's body: a model's bytes in parts, or a form with its files."""
+def uploaded_model(byte_limit: int) -> Iterator[tuple[str, bytes]] | Body:
+    """Return the current request's body: a model's bytes in parts, or a form with its files.
+
+    Of a form in gzip, `byte_limit` bounds what it unpacks to; bytes alone are counted as they come.
+    """
     kind = _media_type()
     if kind == FORM:
-        return _body(ServiceMethod.DESCRIBE)
+        return _body(ServiceMethod.DESCRIBE, byte_limit)
     if kind not in MODEL_TYPES:
         kinds = " or ".join(MODEL_TYPES)
         raise UnsupportedMediaType(
@@ -96,15 +99,15 @@ def rows() -> tuple[str, Iterator[bytes]]:
     return request.content_type or "", _parts()
 
 
-def _body(method: ServiceMethod) -> Body:
+def _body(method: ServiceMethod, byte_limit: int | None = None) -> Body:
     # Another thread may read it, without Flask's request.
     stream, is_packed = request.environ["wsgi.input"], compression.is_packed()
-    byte_limit = request.max_content_length or 0
+    most = byte_limit or request.max_content_length or 0
 
     def parts() -> Iterator[bytes]:
         stream.seek(0)
         slices = _slices(stream)
-        return compression.unpacked(slices, byte_limit) if is_packed else slices
+        return compression.unpacked(slices, most) if is_packed else slices
 
     return Body(method, request.content_type or "", parts)
 

@@ -195,8 +195,9 @@ def _uploads(service: Service) -> Blueprint:
     def upload_model() -> Response:
         query.refuse()
         _lift_body_limit()
+        byte_limit = service.upload_limits["model"].byte_count
         with service.admit(rest_access.caller()) as ticket:
-            return _json(service.upload_model(request_body.uploaded_model(), ticket))
+            return _json(service.upload_model(request_body.uploaded_model(byte_limit), ticket))
 
     @routes.put("/v1/tables")
     def upload_table() -> Response:
