@@ -1,48 +1,163 @@
-"""Registry of preparations: for each method the function that makes it a job, and its row rules."""
+"""Registry of preparations: what each module of `explain.methods` declares as `PREPARATION`.
+
+How a method becomes a job, and all that others ask about it: nothing else compares methods.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from types import MappingProxyType
-from typing import Any, cast
+from enum import Enum
+from typing import Any, NamedTuple, cast
 
 from onnxplain_server.explain import methods as room
+from onnxplain_server.explain.bound_request import BoundRequest
 from onnxplain_server.explain.task import Job, Task
-from onnxplain_server.methods.registry import METHODS, SEQUENCES, Method, Options, method_of
+from onnxplain_server.methods.registry import Method, Options, method_of
 
 
-@dataclass(frozen=True, slots=True)
+class Rehearsing(Enum):
+    """Way in which a plan counts the rows that a method predicts."""
+
+    TO_ITS_END = "it runs to its end, without the model: it does little beside predicting"
+    UNTIL_PREDICTED = "it runs until its last prediction, without the model"
+    BY_BOUND = "it does not run; its cost is told, as an upper bound"
+    BY_SEARCH = "it runs with the model, which its next rows depend on, where that takes a moment"
+
+
+class Change(NamedTuple):
+    """Change of an option that saves time.
+
+    Attributes
+    ----------
+    name : str
+        Of the option, with those of the parts of the options that it lies in: "growth.depth".
+    value : int
+        Its new value.
+    accuracy : str
+        What it costs in accuracy: a sentence.
+    """
+
+    name: str
+    value: int
+    accuracy: str
+
+
+class Repetitions(NamedTuple):
+    """Repetitions of a method's work.
+
+    Attributes
+    ----------
+    times : int
+    words : str
+        Template over this number and another one: "shuffled {} times instead of {}".
+    """
+
+    times: int
+    words: str
+
+
+def _same(options: Any) -> Any:
+    return options
+
+
+def _same_for_outputs(options: Any, _feature_count: int, _output_count: int) -> Any:
+    return options
+
+
+def _none(_options: Any) -> None:
+    return None
+
+
+def _no_changes(_options: Any) -> Iterator[Change]:
+    return iter(())
+
+
+def _no_seconds(_request: BoundRequest, _job: Job[Any]) -> None:
+    return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Preparation:
     """Preparation of a method.
 
     Attributes
     ----------
-    method : Method
+    prepare : callable (Task, Options) -> Job
+        Raises ExplainError if options, model and table do not fit each other.
     rows_once : bool
         Whether it predicts each row once: it then uses all rows and does not merge equal ones.
     is_alone : bool
         Whether it must be the request's only method, as it reads another kind of table.
+    moves_few_features : bool
+        Whether it predicts rows of the table with few features moved.
+    is_predicted_on_trees : bool
+        Whether the model predicts its rows also where the engine is trees.
+    leaves_out_additive : bool
+        Whether it predicts nothing for pairs of features whose effects add up.
+    is_quadratic_on_trees : bool
+        Whether its time on trees behind a link function grows with the square of the rows.
+    unread_prediction : callable (Options) -> str or None
+        Why it does not read the request's `prediction`; None if it does.
+    sample_shares : tuple of int
+        Parts of its rows that it is computed on before all of them, as divisors.
+    has_small_samples : bool
+        Whether that costs little whatever the rows, as its time grows with their square.
+    with_intervals : callable (Options) -> Options
+        Options whose answer on a part of the rows has intervals.
+    rehearsing : callable (Options) -> Rehearsing
+    is_count_exact : callable (Options) -> bool
+        Whether the rows that a rehearsal counts do not depend on the model's predictions.
+    costliest : callable (Options, feature count, output count) -> Options
+        Options that rehearse the most rows that the model's predictions can lead to.
+    seconds : callable (BoundRequest, Job) -> float or None
+        Its time beside predictions; None if trials on few rows tell it.
+    size : callable (Options) -> int or None
+        Number that its time grows with in place of the rows, like that of the paths of a forest;
+        None if it grows with the rows.
+    brief : callable (Options) -> Options
+        Options with the fewest repetitions that leave the method its standard errors.
+    repetitions : callable (Options) -> Repetitions or None
+    changes : callable (Options) -> iterator of Change
+        Changes that save time, small ones of an option first.
     """
 
-    method: Method
+    prepare: Callable[[Task, Any], Job[Any]]
     rows_once: bool = False
     is_alone: bool = False
+    moves_few_features: bool = False
+    is_predicted_on_trees: bool = False
+    leaves_out_additive: bool = False
+    is_quadratic_on_trees: bool = False
+    unread_prediction: Callable[[Any], str | None] = _none
+    sample_shares: tuple[int, ...] = ()
+    has_small_samples: bool = False
+    with_intervals: Callable[[Any], Options] = _same
+    rehearsing: Callable[[Any], Rehearsing]
+    is_count_exact: Callable[[Any], bool] = lambda _options: True
+    costliest: Callable[[Any, int, int], Options] = _same_for_outputs
+    seconds: Callable[[BoundRequest, Job[Any]], float | None] = _no_seconds
+    size: Callable[[Any], int | None] = _none
+    brief: Callable[[Any], Options] = _same
+    repetitions: Callable[[Any], Repetitions | None] = _none
+    changes: Callable[[Any], Iterator[Change]] = _no_changes
 
-    @property
-    def prepare(self) -> Callable[[Task, Any], Job[Any]]:
-        """Function (Task, Options) -> Job of the method's module in `explain.methods`."""
-        return cast("Callable[[Task, Any], Job[Any]]", self.method.module_in(room.__name__).prepare)
+
+def to_its_end(_options: Any) -> Rehearsing:
+    """Return the way of a method that does little beside predicting."""
+    return Rehearsing.TO_ITS_END
 
 
-PREPARATIONS: Mapping[str, Preparation] = MappingProxyType(
-    {name: Preparation(method, rows_once=name == "firm") for name, method in METHODS.items()}
-)
+def halvings(count: int, least: int) -> Iterator[int]:
+    """Yield a half and a quarter of a count, as far as they are no less than `least`."""
+    yield from (count // divisor for divisor in (2, 4) if count // divisor >= least)
 
-_SEQUENCES = Preparation(SEQUENCES, is_alone=True)
+
+def preparation(method: Method) -> Preparation:
+    """Return the preparation of a method."""
+    return cast("Preparation", method.module_in(room.__name__).PREPARATION)
 
 
 def preparation_of(options: Options) -> Preparation:
     """Return the preparation of the method that has these options."""
-    method = method_of(options)
-    return _SEQUENCES if method is SEQUENCES else PREPARATIONS[method.name]
+    return preparation(method_of(options))

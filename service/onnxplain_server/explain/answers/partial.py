@@ -10,7 +10,7 @@ are exact, and quick.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Note
@@ -23,17 +23,16 @@ from onnxplain_server.explain.answers.explanation import (
 from onnxplain_server.explain.bound_request import BoundRequest
 from onnxplain_server.explain.prepared_method import PreparedMethod, prepare_method
 from onnxplain_server.explain.question import Engine
-from onnxplain_server.methods.registry import Options, Result
-from onnxplain_server.methods.resampling import MIN_ROWS, Resampling
+from onnxplain_server.explain.registry import preparation_of
+from onnxplain_server.methods.registry import Result
+from onnxplain_server.methods.resampling import MIN_ROWS
 from onnxplain_server.methods.sampled.intervals import SampledRows
 
-_SHARES = {"interactions": (16, 4), "permutation_importance": (16,), "partial_dependence": (16,)}
-"""Parts of the rows that a method is computed on before, as divisors."""
 _LEAST_SAVING = 8
 """Least ratio of a method's predictions to those on a sixteenth of its rows: it is small where rows
 repeat, which are predicted once."""
-_REPEATS, _LEVEL = 200, 0.9
-"""Replicates and confidence level of their intervals, where the request has none."""
+_LEVEL = 0.9
+"""Confidence level of intervals."""
 _ENDED = frozenset({Reason.CANCELLED, Reason.DEADLINE_EXCEEDED})
 
 
@@ -84,9 +83,11 @@ class PartialAnswer:
 
     def _run_sampled(self, sample: BoundRequest, whole: PreparedMethod) -> None:
         """Publish statistics on fewer rows, unless they are too few for the method."""
+        options = whole.job.options
+        own = preparation_of(options)
         try:
-            method = prepare_method(sample, with_intervals(whole.job.options), whole.path)
-            if method.name == "interactions" or _LEAST_SAVING * method.job.cost <= whole.job.cost:
+            method = prepare_method(sample, own.with_intervals(options), whole.path)
+            if own.has_small_samples or _LEAST_SAVING * method.job.cost <= whole.job.cost:
                 self._tell(method, _result(method, whole), is_final=False)
         except ExplainError as error:
             if error.reason in _ENDED:
@@ -106,10 +107,11 @@ def _samples(method: PreparedMethod) -> Iterator[BoundRequest]:
     """Yield requests for samples of the method's rows, smaller ones first."""
     choice, rows = method.request.choice, method.job.rows
     is_predicted = choice is not None and choice.engine is Engine.BLACK_BOX
-    has_intervals = method.name == "interactions" or method.job.run_sampled is not None
+    own = preparation_of(method.job.options)
+    has_intervals = own.has_small_samples or method.job.run_sampled is not None
     if not is_predicted or not has_intervals or rows is None:
         return
-    for share in _SHARES[method.name]:
+    for share in own.sample_shares:
         if rows.drawn // share >= MIN_ROWS:
             yield method.request.trial(rows.drawn // share)
 
@@ -122,15 +124,3 @@ def _result(method: PreparedMethod, whole: PreparedMethod) -> Result:
         return result
     sampled: Result = job.run_sampled(SampledRows(rows.drawn, _LEVEL))
     return sampled
-
-
-def with_intervals(options: Options) -> Options:
-    """Return options that give intervals, and no tests: of interactions, the only ones that can."""
-    from onnxplain_server.methods import interactions
-
-    if not isinstance(options, interactions.Options):
-        return options
-    resampling = options.resampling
-    if not resampling.repeat_count:
-        resampling = Resampling(_REPEATS, resampling.scheme, _LEVEL)
-    return replace(options, resampling=resampling, permutation_count=0)

@@ -12,6 +12,7 @@ from onnxplain_server.core.model import Note
 from onnxplain_server.explain.far_from_target import far_from_target
 from onnxplain_server.explain.loss_choice import with_loss
 from onnxplain_server.explain.methods.compared_outputs import on_compared_outputs
+from onnxplain_server.explain.registry import Preparation, to_its_end
 from onnxplain_server.explain.streaming.streamed_columns import known_columns
 from onnxplain_server.explain.streaming.streamed_target import streamed_target
 from onnxplain_server.explain.task import Job, Task
@@ -107,3 +108,6 @@ def _ascending_groups(task: Task, options: Options, rows: Indices) -> list[Group
     )
     drawn = [Group(g.label, np.flatnonzero(np.isin(rows, g.rows))) for g in groups]
     return [group for group in drawn if len(group.rows)]
+
+
+PREPARATION = Preparation(prepare=prepare, rehearsing=to_its_end)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
@@ -14,9 +15,12 @@ from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Model
 from onnxplain_server.core.table import listed
 from onnxplain_server.effects.effect_cache import cached
+from onnxplain_server.explain.bound_request import BoundRequest
 from onnxplain_server.explain.learning_library import require_learning_library
+from onnxplain_server.explain.methods.forest_duration import forest_seconds
 from onnxplain_server.explain.methods.labels import Labels, read_labels
 from onnxplain_server.explain.prediction.checks import prediction_unread
+from onnxplain_server.explain.registry import Change, Preparation, Rehearsing
 from onnxplain_server.explain.row_counts import FOREST_ROWS
 from onnxplain_server.explain.sample import Sample
 from onnxplain_server.explain.task import Job, Task
@@ -25,6 +29,9 @@ from onnxplain_server.methods.feature_vectors import Options, PathSource, Result
 from onnxplain_server.trees.kernels.leaf_visits import count_leaf_visits
 from onnxplain_server.trees.reading.forest import Forest
 from onnxplain_server.trees.reading.refusal import Refusal
+
+_FEWEST_PATHS = 1_000
+"""Paths of a forest where they are saved."""
 
 
 def prepare(task: Task, options: Options) -> Job[Result]:
@@ -239,3 +246,38 @@ def _check_knockoff_columns(names: Sequence[str], columns: Sequence[Array], path
             f"{listed(faulty)} out of features",
             path,
         )
+
+
+def _unread_prediction(options: Options) -> str | None:
+    if options.source is not PathSource.LABELS:
+        return None
+    return "the source LABELS reads the target; SURROGATE reads the predictions"
+
+
+def _seconds(request: BoundRequest, job: Job[Result]) -> float | None:
+    options = job.options
+    if not isinstance(options, Options) or options.source is PathSource.MODEL:
+        return None
+    return forest_seconds(request, options, job.rows.drawn if job.rows else 0)
+
+
+def _changes(options: Options) -> Iterator[Change]:
+    count = options.growth.sentence_count
+    for divisor in (4, 10):
+        if count // divisor >= _FEWEST_PATHS:
+            yield Change(
+                "growth.sentence_count",
+                count // divisor,
+                f"{count // divisor:,} paths in place of {count:,}: angles between features differ "
+                f"{math.sqrt(divisor):.2g} times as much from seed to seed.",
+            )
+
+
+PREPARATION = Preparation(
+    prepare=prepare,
+    unread_prediction=_unread_prediction,
+    rehearsing=lambda _options: Rehearsing.UNTIL_PREDICTED,
+    seconds=_seconds,
+    size=lambda options: options.growth.sentence_count,
+    changes=_changes,
+)

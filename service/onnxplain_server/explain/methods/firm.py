@@ -15,16 +15,16 @@ from onnxplain_server.core.model import Note
 from onnxplain_server.core.table import listed
 from onnxplain_server.effects.engine import Effects
 from onnxplain_server.explain.learning_library import require_learning_library
-from onnxplain_server.explain.methods.labels import Labels, read_labels
+from onnxplain_server.explain.methods.labels import TargetScores, read_labels, target_scores
 from onnxplain_server.explain.methods.streamed_firm import streamed_firm
 from onnxplain_server.explain.question import Question
+from onnxplain_server.explain.registry import Preparation, Rehearsing
 from onnxplain_server.explain.row_counts import CONTRAST_ROWS
 from onnxplain_server.explain.sample import Sample
 from onnxplain_server.explain.task import Job, Task
 from onnxplain_server.language import ColumnValues, Expression, form_of, parse
 from onnxplain_server.language.forms import Threshold
 from onnxplain_server.methods import firm
-from onnxplain_server.methods.classes import format_label, pair
 from onnxplain_server.methods.firm import (
     Estimator,
     Moments,
@@ -38,16 +38,7 @@ from onnxplain_server.methods.firm import (
 from onnxplain_server.methods.firm.pairs import expand
 from onnxplain_server.methods.firm.result import PairGrid
 
-_MAX_CLASSES = 100
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _TargetScores:
-    """The target as scores: (n_rows, n_scores) for all rows of the table, and their names."""
-
-    scores: Matrix
-    names: tuple[str, ...]
-    labels: Labels
+_CLOSED_FORMS = {Estimator.GAUSSIAN, Estimator.TAYLOR}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,7 +51,7 @@ class _Scoring:
         The engine on the rows used; raises INVALID_REQUEST without a model.
     rows : (n,)
         Numbers of these rows in the table.
-    target : _TargetScores or None
+    target : TargetScores or None
         None if the source is MODEL.
     """
 
@@ -70,7 +61,7 @@ class _Scoring:
     options: Options
     rows: Indices
     path: str
-    target: _TargetScores | None = None
+    target: TargetScores | None = None
 
 
 class _Contrasted(NamedTuple):
@@ -164,7 +155,7 @@ def _check(scoring: _Scoring) -> None:
     gradient_option = contrasts.wants_gradient(options)
     if gradient_option:
         gradients.check_smooth(scoring.engine(), gradient_option, path)
-    is_closed_form = options.estimator in {Estimator.GAUSSIAN, Estimator.TAYLOR}
+    is_closed_form = options.estimator in _CLOSED_FORMS
     if is_closed_form and options.source is not ScoreSource.MODEL:
         raise ExplainError(
             Reason.INVALID_OPTION,
@@ -197,7 +188,7 @@ def _contrasted(scoring: _Scoring, expressions: Sequence[Expression]) -> _Contra
 def _cost(scoring: _Scoring, contrasted: _Contrasted | None) -> int:
     options = scoring.options
     score_cost = 0 if options.source is ScoreSource.LABELS else len(scoring.rows)
-    is_closed_form = options.estimator in {Estimator.GAUSSIAN, Estimator.TAYLOR}
+    is_closed_form = options.estimator in _CLOSED_FORMS
     gradient_cost = gradients.gradient_cost(scoring.engine()) if is_closed_form else 0
     contrast_cost = contrasts.cost(*contrasted, options) if contrasted else 0
     return score_cost + gradient_cost + contrast_cost
@@ -228,38 +219,15 @@ def _with_target(task: Task, scoring: _Scoring) -> _Scoring:
     if options.source is ScoreSource.MODEL:
         return scoring
     labels = read_labels(task, options.one_hot_target)
-    scores = _target_scores(labels, task)
+    scores = target_scores(labels, task)
     options = replace(options, one_hot_target=labels.is_class)
     return replace(scoring, options=options, target=scores)
-
-
-def _target_scores(labels: Labels, task: Task) -> _TargetScores:
-    """Score rows by their labels; classes become one score each, two classes a single one."""
-    name = task.question.target_column
-    if not labels.is_class:
-        return _TargetScores(labels.values[:, None], (name,), labels)
-    if labels.pairings:
-        output_positions = pair(labels.values, task.outputs, "target_column").outputs
-        texts = [pairing.label for pairing in labels.pairings]
-        codes = output_positions + len(texts) - len(task.outputs.names)
-    else:
-        classes, codes = np.unique(labels.values, return_inverse=True)
-        texts = [format_label(label) for label in classes]
-    if len(texts) > _MAX_CLASSES:
-        raise ExplainError(
-            Reason.INVALID_OPTION,
-            f"the target has {len(texts):,} classes; at most {_MAX_CLASSES} can be scores",
-            "target_column",
-        )
-    scored = range(len(texts))[-1:] if len(texts) == 2 else range(len(texts))
-    scores = np.stack([(codes == k).astype(np.float64) for k in scored], axis=1)
-    return _TargetScores(scores, tuple(f"{name} = {texts[k]}" for k in scored), labels)
 
 
 def _moments(scoring: _Scoring, expressions: Sequence[Expression]) -> Moments | None:
     """Return the inputs of closed forms: the gradient, and the columns of model and features."""
     options = scoring.options
-    if options.estimator not in {Estimator.GAUSSIAN, Estimator.TAYLOR}:
+    if options.estimator not in _CLOSED_FORMS:
         return None
     effects = scoring.engine()
     features = effects.background.features
@@ -298,3 +266,23 @@ def _extra_columns(expressions: Sequence[Expression], names: Sequence[str]) -> l
         linear = form.linear if isinstance(form, Threshold) else form
         extra += [name for name in (linear.coefficients if linear else ()) if name not in names]
     return extra
+
+
+def _unread_prediction(options: Options) -> str | None:
+    if options.source is not ScoreSource.LABELS or options.contrasts:
+        return None
+    return "the source LABELS reads the target; MODEL and BOTH read the predictions"
+
+
+def _rehearsing(options: Options) -> Rehearsing:
+    """Tell by its bound what is predicted beside each row once."""
+    is_row_once = not options.contrasts and options.estimator not in _CLOSED_FORMS
+    return Rehearsing.UNTIL_PREDICTED if is_row_once else Rehearsing.BY_BOUND
+
+
+PREPARATION = Preparation(
+    prepare=prepare,
+    rows_once=True,
+    unread_prediction=_unread_prediction,
+    rehearsing=_rehearsing,
+)

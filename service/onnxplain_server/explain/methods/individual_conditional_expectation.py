@@ -9,7 +9,8 @@ import numpy as np
 
 from onnxplain_server.core.arrays import Indices
 from onnxplain_server.effects.column_values import SortedColumn
-from onnxplain_server.explain.methods.partial_dependence import castable_grids
+from onnxplain_server.explain.methods.partial_dependence import castable_grids, fewer_points
+from onnxplain_server.explain.registry import Preparation, to_its_end
 from onnxplain_server.explain.sample import Sample
 from onnxplain_server.explain.streaming.streamed_columns import (
     StreamedColumns,
@@ -76,3 +77,10 @@ def _summaries(task: Task, options: Options) -> Mapping[str, ColumnSummary]:
         table.column(column, f"{task.path}.group_columns")
     wanted = wanted_ranks(options.as_partial_dependence, options.group_columns)
     return known_columns(trees, table, wanted) or {}
+
+
+PREPARATION = Preparation(
+    prepare=prepare,
+    rehearsing=to_its_end,
+    changes=lambda options: fewer_points(options.grid_size),
+)

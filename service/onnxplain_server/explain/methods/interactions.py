@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
+
 import numpy as np
 
 from onnxplain_server.core.errors import ExplainError, Reason
@@ -13,13 +16,19 @@ from onnxplain_server.explain.methods.interaction_approximation import (
     knots_unnecessary,
     remarks,
 )
+from onnxplain_server.explain.registry import Change, Preparation, to_its_end
 from onnxplain_server.explain.sample import Sample
 from onnxplain_server.explain.task import Job, Task
 from onnxplain_server.methods import interactions, target
 from onnxplain_server.methods.interactions import Options, Result
-from onnxplain_server.methods.resampling import few_rows_notes
+from onnxplain_server.methods.resampling import Resampling, few_rows_notes
 from onnxplain_server.methods.target import Target
 from onnxplain_server.methods.target_outputs import named_outputs
+
+_REPEATS, _LEVEL = 200, 0.9
+"""Replicates and confidence level of intervals, where the request has none."""
+_KNOTS = 15
+"""Knots between which effects are interpolated where time is saved."""
 
 
 def prepare(task: Task, options: Options) -> Job[Result]:
@@ -132,3 +141,54 @@ def _pairs_sampled(effects: Effects, options: Options) -> tuple[Note, ...]:
         "time grows with the square of the rows; set row_count for more."
     )
     return (Note("PAIRS_SAMPLED", message),)
+
+
+def with_intervals(options: Options) -> Options:
+    """Return options that give intervals, and no tests."""
+    resampling = options.resampling
+    if not resampling.repeat_count:
+        resampling = Resampling(_REPEATS, resampling.scheme, _LEVEL)
+    return replace(options, resampling=resampling, permutation_count=0)
+
+
+def _costliest(options: Options, feature_count: int, output_count: int) -> Options:
+    """Return options with the most groups: each output may choose other features."""
+    count, asked = len(options.features) or feature_count, options.pairwise_feature_count
+    return replace(
+        options,
+        pairwise_feature_count=None if asked is None else min(asked * output_count, count),
+        threeway_feature_count=min(options.threeway_feature_count * output_count, count),
+    )
+
+
+def _changes(options: Options) -> Iterator[Change]:
+    count = options.pairwise_feature_count
+    for fewer in (0,) if count is None else (count // 2, 0):
+        if count is None or (fewer != 1 and fewer < count):
+            what = f"Only pairs of the {fewer} strongest features are" if fewer else "No pairs are"
+            before = "" if count is None else f", in place of those of {count}"
+            text = f"{what} measured{before}; other numbers stay the same."
+            yield Change("pairwise_feature_count", fewer, text)
+    if not options.knot_count and not options.quantile_bin_count:
+        yield Change(
+            "knot_count",
+            _KNOTS,
+            f"Effects of features with more than {_KNOTS} values are interpolated between {_KNOTS} "
+            "knots; each statistic then comes with the estimated error of that.",
+        )
+
+
+PREPARATION = Preparation(
+    prepare=prepare,
+    moves_few_features=True,
+    leaves_out_additive=True,
+    is_quadratic_on_trees=True,
+    sample_shares=(16, 4),
+    has_small_samples=True,
+    with_intervals=with_intervals,
+    rehearsing=to_its_end,
+    # The features that interact make the pairs.
+    is_count_exact=lambda options: options.pairwise_feature_count == 0,
+    costliest=_costliest,
+    changes=_changes,
+)

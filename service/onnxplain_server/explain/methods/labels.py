@@ -6,15 +6,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from onnxplain_server.core.arrays import Array
+from onnxplain_server.core.arrays import Array, Matrix
+from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Note
 from onnxplain_server.core.table import listed
 from onnxplain_server.explain.task import Task
 from onnxplain_server.methods import target
-from onnxplain_server.methods.classes import ClassPairing, Outputs
+from onnxplain_server.methods.classes import ClassPairing, Outputs, format_label, pair
 
 _FEW = 20
 """Largest number of distinct whole numbers that may be codes of classes."""
+_MAX_CLASSES = 100
+"""Largest number of classes that are scores."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,6 +40,15 @@ class Labels:
     notes: tuple[Note, ...] = ()
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class TargetScores:
+    """The target as scores: (n_rows, n_scores) for all rows of the table, and their names."""
+
+    scores: Matrix
+    names: tuple[str, ...]
+    labels: Labels
+
+
 def read_labels(task: Task, one_hot_target: bool | None) -> Labels:
     """Read the target column of the request.
 
@@ -54,6 +66,35 @@ def read_labels(task: Task, one_hot_target: bool | None) -> Labels:
     )
     is_assumed = one_hot_target is None and not is_class and not task.request.has_model
     return Labels(values, is_class, pairings, _as_numbers(values, name) if is_assumed else ())
+
+
+def target_scores(labels: Labels, task: Task) -> TargetScores:
+    """Score rows by their labels; classes become one score each, two classes a single one.
+
+    Raises
+    ------
+    ExplainError
+        INVALID_OPTION if the target has too many classes.
+    """
+    name = task.question.target_column
+    if not labels.is_class:
+        return TargetScores(labels.values[:, None], (name,), labels)
+    if labels.pairings:
+        output_positions = pair(labels.values, task.outputs, "target_column").outputs
+        texts = [pairing.label for pairing in labels.pairings]
+        codes = output_positions + len(texts) - len(task.outputs.names)
+    else:
+        classes, codes = np.unique(labels.values, return_inverse=True)
+        texts = [format_label(label) for label in classes]
+    if len(texts) > _MAX_CLASSES:
+        raise ExplainError(
+            Reason.INVALID_OPTION,
+            f"the target has {len(texts):,} classes; at most {_MAX_CLASSES} can be scores",
+            "target_column",
+        )
+    scored = range(len(texts))[-1:] if len(texts) == 2 else range(len(texts))
+    scores = np.stack([(codes == k).astype(np.float64) for k in scored], axis=1)
+    return TargetScores(scores, tuple(f"{name} = {texts[k]}" for k in scored), labels)
 
 
 def _outputs(task: Task) -> Outputs:

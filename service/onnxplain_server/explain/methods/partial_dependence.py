@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from onnxplain_server.core.arrays import Array, Indices
 from onnxplain_server.core.rows import Features
 from onnxplain_server.effects.engine import Effects
+from onnxplain_server.explain.registry import Change, Preparation, halvings, to_its_end
 from onnxplain_server.explain.streaming.streamed_columns import (
     StreamedColumns,
     known_columns,
@@ -19,6 +22,9 @@ from onnxplain_server.methods.groups import grouping_of
 from onnxplain_server.methods.partial_dependence import GroupedRows, Options, Result, RowGroup
 from onnxplain_server.methods.sampled import partial_dependence as sampled
 from onnxplain_server.methods.sampled.intervals import SampledRows
+
+_FEWEST_POINTS = 5
+"""Points of a curve where they are saved."""
 
 
 def prepare(task: Task, options: Options) -> Job[Result]:
@@ -101,3 +107,23 @@ def _row_groups(task: Task, options: Options) -> tuple[list[RowGroup], Indices]:
         drawn.append(sample.draw(group.rows))
         row_groups.append(RowGroup(group.label, sample.merged(drawn[-1])))
     return row_groups, np.concatenate(drawn)
+
+
+def fewer_points(grid_size: int) -> Iterator[Change]:
+    """Yield changes of the number of points of curves."""
+    for fewer in halvings(grid_size, _FEWEST_POINTS):
+        yield Change(
+            "grid_size",
+            fewer,
+            f"Curves have {fewer} points in place of {grid_size}, and show nothing of what happens "
+            "between them; their values at a point are as accurate as before.",
+        )
+
+
+PREPARATION = Preparation(
+    prepare=prepare,
+    moves_few_features=True,
+    sample_shares=(16,),
+    rehearsing=to_its_end,
+    changes=lambda options: fewer_points(options.grid_size),
+)

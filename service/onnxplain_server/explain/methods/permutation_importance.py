@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from dataclasses import replace
 
 from onnxplain_server.core.model import Note
 from onnxplain_server.explain.far_from_target import far_from_target
 from onnxplain_server.explain.loss_choice import with_loss
 from onnxplain_server.explain.methods.compared_outputs import on_compared_outputs
+from onnxplain_server.explain.registry import (
+    Change,
+    Preparation,
+    Repetitions,
+    halvings,
+    to_its_end,
+)
 from onnxplain_server.explain.row_counts import SHUFFLED_ROWS
 from onnxplain_server.explain.task import Job, Task
 from onnxplain_server.methods import permutation_importance, target
 from onnxplain_server.methods.permutation_importance import Options, Result
 from onnxplain_server.methods.sampled import permutation_importance as sampled
 from onnxplain_server.methods.sampled.intervals import SampledRows
+
+_FEW_SHUFFLES = 2
+"""Repetitions where they are saved; two still have a standard error."""
 
 
 def prepare(task: Task, options: Options) -> Job[Result]:
@@ -54,3 +66,29 @@ def prepare(task: Task, options: Options) -> Job[Result]:
         pairings=truth.pairings,
         run_sampled=run_sampled if sampled.is_average(options) else None,
     )
+
+
+def _brief(options: Options) -> Options:
+    return replace(options, repeat_count=min(options.repeat_count, _FEW_SHUFFLES))
+
+
+def _repetitions(options: Options) -> Repetitions:
+    return Repetitions(options.repeat_count, "shuffled {} times instead of {}")
+
+
+def _changes(options: Options) -> Iterator[Change]:
+    count = options.repeat_count
+    for fewer in halvings(count, 1):
+        error = f"the standard error of an importance grows by {math.sqrt(count / fewer):.2g}"
+        cost = error if fewer > 1 else "there is no standard error"
+        yield Change("repeat_count", fewer, f"{fewer} shuffles in place of {count}: {cost}.")
+
+
+PREPARATION = Preparation(
+    prepare=prepare,
+    sample_shares=(16,),
+    rehearsing=to_its_end,
+    brief=_brief,
+    repetitions=_repetitions,
+    changes=_changes,
+)

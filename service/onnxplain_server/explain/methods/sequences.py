@@ -17,11 +17,15 @@ from onnxplain_server.explain.methods.sequence_encoding import (
     additivity_cost,
     sum_over_letters,
 )
+from onnxplain_server.explain.registry import Preparation, Rehearsing
 from onnxplain_server.explain.sample import RowsUsed
 from onnxplain_server.explain.task import Job, Task
 from onnxplain_server.methods import sequences
 from onnxplain_server.methods.sequences import Options, Result, Setting, Weights
 from onnxplain_server.methods.sequences.background import MarkovChain, fit
+
+_ROW_SECONDS = 5e-7
+"""Making a row of letters, and adding its prediction."""
 
 
 def prepare(task: Task, options: Options) -> Job[Result]:
@@ -193,3 +197,12 @@ def _compute_from_model(
         return sequences.from_samples(scorer, setting, options, seed)
     ledger.release(sequences.cost(options, setting.length))
     return sequences.from_weights(weights, setting, options, lambda: ledger.spend(0, 0))
+
+
+PREPARATION = Preparation(
+    prepare=prepare,
+    is_alone=True,
+    unread_prediction=lambda _options: "importances of strings read the score of the model itself",
+    rehearsing=lambda _options: Rehearsing.BY_BOUND,
+    seconds=lambda _request, job: job.cost * _ROW_SECONDS,
+)

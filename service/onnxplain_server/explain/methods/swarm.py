@@ -12,6 +12,7 @@ from onnxplain_server.core.model import Note
 from onnxplain_server.core.rows import Features
 from onnxplain_server.core.table import listed
 from onnxplain_server.explain.loss_choice import check_parameters, with_loss
+from onnxplain_server.explain.methods import swarm_effort
 from onnxplain_server.explain.methods.swarm_search import (
     StepReaderFactory,
     exact_search,
@@ -19,6 +20,7 @@ from onnxplain_server.explain.methods.swarm_search import (
     require_exact,
 )
 from onnxplain_server.explain.output_choice import requested_outputs
+from onnxplain_server.explain.registry import Preparation, Rehearsing
 from onnxplain_server.explain.row_counts import SEARCHED_ROWS
 from onnxplain_server.explain.sample import Sample
 from onnxplain_server.explain.single_flight_key import single_flight_key
@@ -276,3 +278,14 @@ def _fixed_feature_notes(
         return []
     message = f"These features are not numeric, and are left out: {listed(fixed)}."
     return [Note("FEATURES_LEFT_OUT", message)]
+
+
+PREPARATION = Preparation(
+    prepare=prepare,
+    is_predicted_on_trees=True,
+    unread_prediction=lambda _: "swarm reads the classes and scores of the model itself",
+    rehearsing=lambda _: Rehearsing.BY_SEARCH,
+    brief=swarm_effort.brief,
+    repetitions=swarm_effort.repetitions,
+    changes=swarm_effort.changes,
+)

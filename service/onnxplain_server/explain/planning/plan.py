@@ -20,13 +20,11 @@ from onnxplain_server.explain.planning.duration import (
     trial,
 )
 from onnxplain_server.explain.planning.explanation_plan import ExplanationPlan, MethodPlan
-from onnxplain_server.explain.planning.forest_duration import forest_seconds
 from onnxplain_server.explain.planning.memory import peak_bytes
 from onnxplain_server.explain.planning.overview import CURVE_COUNT, plan_overview
 from onnxplain_server.explain.planning.rehearsal import (
     Rehearsal,
     RehearsalHost,
-    costliest,
     rehearse,
     searches_by_trial,
 )
@@ -39,7 +37,6 @@ from onnxplain_server.explain.resources import Resources
 from onnxplain_server.explain.sample import BoundTable
 from onnxplain_server.explain.task import Task
 from onnxplain_server.explain.use_case import check_question
-from onnxplain_server.methods import feature_vectors
 from onnxplain_server.methods.registry import Options, Result, method_of
 from onnxplain_server.plots.registry import draw_all
 
@@ -48,8 +45,6 @@ SizeOf = Callable[[Explanation], int]
 
 _TRIAL_SECONDS = 0.08
 """Time of the trials of all methods together."""
-_MOVING = {"interactions", "partial_dependence"}
-"""Methods that predict rows with few features moved."""
 
 
 class _Part(NamedTuple):
@@ -83,11 +78,12 @@ def plan_explanation(
     engine = partial(RehearsedBlackBox, additive=additive)
     request = bound(replace(resources, black_box=engine))
     parts = _parts(request, lambda: bound(resources))
-    names = {method_of(part.options).name for part in parts}
+    declared = [preparation_of(part.options) for part in parts]
     pace = None
     if _may_predict(request):
-        pace = prediction_pace(request, is_moving=bool(names & _MOVING))
-    if pace and "interactions" in names:
+        is_moving = any(own.moves_few_features for own in declared)
+        pace = prediction_pace(request, is_moving=is_moving)
+    if pace and any(own.leaves_out_additive for own in declared):
         additive |= additive_features(bound(resources), pace.rows)
     rehearsals = [_rehearse(part, host, pace.rows if pace else 0.0) for part in parts]
     measuring = _Measuring(host, pace, size_of, _TRIAL_SECONDS / len(parts))
@@ -142,16 +138,18 @@ def _may_predict(request: BoundRequest) -> bool:
     """Return whether there are rows to predict for another engine than trees."""
     if not request.has_model or request.given_table is None:
         return False
-    if any(method_of(options).name == "sequences" for options in request.question.methods):
+    declared = [preparation_of(options) for options in request.question.methods]
+    if any(own.is_alone for own in declared):
         return False
-    is_searched = any(method_of(options).name == "swarm" for options in request.question.methods)
-    return is_searched or request.tabular_choice.engine is Engine.BLACK_BOX
+    is_predicted = any(own.is_predicted_on_trees for own in declared)
+    return is_predicted or request.tabular_choice.engine is Engine.BLACK_BOX
 
 
 def _rehearse(part: _Part, host: RehearsalHost, pace: float) -> Rehearsal:
     request, options = part.request, part.options
     if request.has_model and request.given_table is not None:
         names = request.sample.features.names
+        costliest = preparation_of(options).costliest
         options = costliest(options, len(names), len(request.output_indices))
     return rehearse(request, host, options, part.path, pace)
 
@@ -197,7 +195,7 @@ class _Measuring(NamedTuple):
     def _prediction_seconds(self, rehearsal: Rehearsal) -> float:
         if self.pace is None or rehearsal.has_predicted:
             return 0.0
-        is_moving = method_of(rehearsal.job.options).name in _MOVING
+        is_moving = preparation_of(rehearsal.job.options).moves_few_features
         return rehearsal.predicted / (self.pace.moved_rows if is_moving else self.pace.rows)
 
     def _without_predictions(
@@ -206,13 +204,14 @@ class _Measuring(NamedTuple):
         """Return the seconds of all but predictions, and a result of the right size, if known."""
         if rehearsal.seconds is not None:
             return rehearsal.seconds, rehearsal.result
-        options, request = rehearsal.job.options, part.request
-        name, choice = method_of(options).name, request.choice
-        if isinstance(options, feature_vectors.Options) and not _is_of_model(options):
-            return forest_seconds(request, options, rows), None
-        if name == "sequences" or searches_by_trial(rehearsal.job):
+        job, request = rehearsal.job, part.request
+        own, choice = preparation_of(job.options), request.choice
+        if searches_by_trial(job):
             return rehearsal.predicted * _TRIED_ROW_SECONDS, None
-        is_quadratic = name == "interactions" and choice is not None and choice.is_quadratic
+        seconds = own.seconds(request, job)
+        if seconds is not None:
+            return seconds, None
+        is_quadratic = own.is_quadratic_on_trees and choice is not None and choice.is_quadratic
         task = Task(request, part.path)
         tried = trial(
             task, self.host, part.options, rows, seconds=self.seconds, is_quadratic=is_quadratic
@@ -229,10 +228,6 @@ class _Measuring(NamedTuple):
         drawn = draw_all([result])[0] if plots else ()
         size = self.size_of(Explanation(job.options, result, drawn, job.rows, job.pairings))
         return size, time.perf_counter() - start
-
-
-def _is_of_model(options: feature_vectors.Options) -> bool:
-    return options.source is feature_vectors.PathSource.MODEL
 
 
 _TRIED_ROW_SECONDS = 5e-7

@@ -8,17 +8,16 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import ComputationHost
 from onnxplain_server.explain.bound_request import BoundRequest
 from onnxplain_server.explain.question import Engine
-from onnxplain_server.explain.registry import preparation_of
+from onnxplain_server.explain.registry import Rehearsing, preparation_of
 from onnxplain_server.explain.task import Job, Task
-from onnxplain_server.methods import firm, interactions, swarm
-from onnxplain_server.methods.registry import Options, Result, method_of
+from onnxplain_server.methods.registry import Options, Result
 
 _CANCELLING = {Reason.CANCELLED, Reason.DEADLINE_EXCEEDED}
 _SEARCH_SECONDS = 0.15
@@ -114,14 +113,6 @@ class Rehearsal:
     has_predicted: bool = False
 
 
-_TO_ITS_END = (
-    "average_loss",
-    "individual_conditional_expectation",
-    "interactions",
-    "partial_dependence",
-    "permutation_importance",
-)
-"""Methods that do little beside predicting."""
 _MOST_SECONDS = 1.0
 """A rehearsal that takes longer, by many repetitions, is ended, and its bound is told."""
 
@@ -150,26 +141,34 @@ def rehearse(
     """
     start = time.monotonic()
     before = request.ledger.predicted
-    job = preparation_of(options).prepare(Task(request, path), options)
-    name = method_of(options).name
+    own = preparation_of(options)
+    job = own.prepare(Task(request, path), options)
     is_tree = request.choice is not None and request.choice.engine is Engine.TREES
-    if is_tree and name != "swarm":
+    if is_tree and not own.is_predicted_on_trees:
         return _on_trees(host, job, start)
-    if name == "swarm" and searches_by_trial(job):
-        return _searched(request, host, job, before, pace)
-    if name == "swarm":
-        unplanned = request.ledger.predicted - before
-        rows = job.cost + job.check_cost + unplanned
-        return Rehearsal(job, rows, 0, is_exact=not job.check_cost)
-    if job.cost == 0 or name == "sequences" or _has_other_predictions(job.options):
-        unplanned = request.ledger.predicted - before
-        return Rehearsal(job, job.cost + unplanned, 0, is_exact=job.cost == 0)
-    return _counted(request, host, job, name, start, before)
+    unplanned = request.ledger.predicted - before
+    match own.rehearsing(job.options):
+        case Rehearsing.BY_SEARCH if searches_by_trial(job):
+            return _searched(request, host, job, before, pace)
+        case Rehearsing.BY_SEARCH:
+            rows = job.cost + job.check_cost + unplanned
+            return Rehearsal(job, rows, 0, is_exact=not job.check_cost)
+        case Rehearsing.BY_BOUND:
+            return Rehearsal(job, job.cost + unplanned, 0, is_exact=job.cost == 0)
+        case _ if job.cost == 0:
+            return Rehearsal(job, unplanned, 0, is_exact=True)
+        case _:
+            return _counted(request, host, job, start, before)
 
 
 def searches_by_trial(job: Job[Any]) -> bool:
-    """Return whether a search of swarm predicts the weights that it tries."""
-    return isinstance(job.options, swarm.Options) and job.cost > (job.rows.drawn if job.rows else 0)
+    """Return whether a method searches, and predicts what it tries."""
+    is_search = preparation_of(job.options).rehearsing(job.options) is Rehearsing.BY_SEARCH
+    return is_search and job.cost > (job.rows.drawn if job.rows else 0)
+
+
+def _runs_to_its_end(job: Job[Any]) -> bool:
+    return preparation_of(job.options).rehearsing(job.options) is Rehearsing.TO_ITS_END
 
 
 def _searched(
@@ -203,17 +202,9 @@ def _searched(
     )
 
 
-def _has_other_predictions(options: Options) -> bool:
-    """Return whether FIRM predicts more than each row once."""
-    if not isinstance(options, firm.Options):
-        return False
-    is_closed_form = options.estimator in {firm.Estimator.GAUSSIAN, firm.Estimator.TAYLOR}
-    return bool(options.contrasts) or is_closed_form
-
-
 def _on_trees(host: RehearsalHost, job: Job[Any], start: float) -> Rehearsal:
     """Trees predict nothing; where the cache has all numbers, the method is done at once."""
-    if method_of(job.options).name not in _TO_ITS_END:
+    if not _runs_to_its_end(job):
         return Rehearsal(job, 0, 0, is_exact=True)
     host.ends_at_miss, host.deadline = True, time.monotonic() + _MOST_SECONDS
     try:
@@ -225,15 +216,15 @@ def _on_trees(host: RehearsalHost, job: Job[Any], start: float) -> Rehearsal:
     return Rehearsal(job, 0, 0, True, time.monotonic() - start, result)
 
 
-def _counted(  # noqa: PLR0917 - state of one rehearsal
-    request: BoundRequest, host: RehearsalHost, job: Job[Any], name: str, start: float, before: int
+def _counted(
+    request: BoundRequest, host: RehearsalHost, job: Job[Any], start: float, before: int
 ) -> Rehearsal:
     """Run a job on the rehearsed engine, and count."""
     ledger, done = request.ledger, host.done
     bound = ledger.predicted - before + job.cost
     prepared = ledger.predicted
     ledger.reserve(job.cost)
-    host.ends_when_spent = name not in _TO_ITS_END
+    host.ends_when_spent = not _runs_to_its_end(job)
     host.deadline = time.monotonic() + _MOST_SECONDS
     result = None
     try:
@@ -251,21 +242,5 @@ def _counted(  # noqa: PLR0917 - state of one rehearsal
     predicted = ledger.predicted - before
     cached = int(host.done - done) - (ledger.predicted - prepared)
     seconds = None if result is None else time.monotonic() - start
-    return Rehearsal(job, predicted, max(cached, 0), _is_exact(job.options), seconds, result)
-
-
-def _is_exact(options: Options) -> bool:
-    """Return whether the rows do not depend on the features that interact: these make pairs."""
-    return not isinstance(options, interactions.Options) or options.pairwise_feature_count == 0
-
-
-def costliest(options: Options, feature_count: int, output_count: int) -> Options:
-    """Return options that rehearse most groups: each output may choose other features."""
-    if not isinstance(options, interactions.Options):
-        return options
-    count, asked = len(options.features) or feature_count, options.pairwise_feature_count
-    return replace(
-        options,
-        pairwise_feature_count=None if asked is None else min(asked * output_count, count),
-        threeway_feature_count=min(options.threeway_feature_count * output_count, count),
-    )
+    is_exact = preparation_of(job.options).is_count_exact(job.options)
+    return Rehearsal(job, predicted, max(cached, 0), is_exact, seconds, result)

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 from onnxplain_server.explain.bound_request import BoundRequest
 from onnxplain_server.explain.prepared_method import PreparedMethod, prepare_method
-from onnxplain_server.methods import permutation_importance, swarm
+from onnxplain_server.explain.registry import preparation_of
 from onnxplain_server.methods.registry import Options
-
-_FEW_SHUFFLES = 2
-"""Repetitions of permutation importance where they are saved; two still have a standard error."""
 
 
 class Size(NamedTuple):
@@ -54,7 +50,7 @@ class SizedMethods:
         requests: dict[int, BoundRequest] = {}
         prepared = []
         for given, method in zip(self.request.question.methods, self.whole, strict=True):
-            options = brief(given) if size.is_brief else given
+            options = preparation_of(given).brief(given) if size.is_brief else given
             is_smaller = _row_count(method) > size.row_count
             if not is_trial and not is_smaller and options == given:
                 prepared.append(method)
@@ -80,29 +76,12 @@ class SizedMethods:
                 yield f"{method.name} is {' and '.join(parts)}"
 
 
-def brief(options: Options) -> Options:
-    """Return options with the fewest repetitions that leave the method its standard errors."""
-    if isinstance(options, permutation_importance.Options):
-        return replace(options, repeat_count=min(options.repeat_count, _FEW_SHUFFLES))
-    if isinstance(options, swarm.Options):
-        return replace(options, search_settings=replace(options.search_settings, restart_count=1))
-    return options
-
-
 def _row_count(method: PreparedMethod) -> int:
     return method.job.rows.drawn if method.job.rows else 0
 
 
 def _repetitions(options: Options, whole: Options) -> Iterator[str]:
-    pair = options, whole
-    match pair:
-        case permutation_importance.Options(), permutation_importance.Options():
-            few, many = (o.repeat_count for o in pair)
-            words = "shuffled {} times instead of {}"
-        case swarm.Options(), swarm.Options():
-            few, many = (o.search_settings.restart_count for o in pair)
-            words = "searched from {} starts instead of {}"
-        case _:
-            return
-    if few != many:
-        yield words.format(few, many).replace("1 starts", "1 start").replace("1 times", "once")
+    few, many = (preparation_of(each).repetitions(each) for each in (options, whole))
+    if few is not None and many is not None and few.times != many.times:
+        words = few.words.format(few.times, many.times)
+        yield words.replace("1 starts", "1 start").replace("1 times", "once")

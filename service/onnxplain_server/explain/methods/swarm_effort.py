@@ -1,0 +1,33 @@
+"""Effort of swarm's searches: how often they start, and settings that save time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from onnxplain_server.explain.registry import Change, Repetitions
+from onnxplain_server.methods.swarm import Options
+
+
+def brief(options: Options) -> Options:
+    """Search from one start."""
+    return replace(options, search_settings=replace(options.search_settings, restart_count=1))
+
+
+def repetitions(options: Options) -> Repetitions:
+    """Return from how many starts weights are searched."""
+    count = options.search_settings.restart_count
+    return Repetitions(count, "searched from {} starts instead of {}")
+
+
+def changes(options: Options) -> Iterator[Change]:
+    """Yield changes that try fewer weights."""
+    for name in ("restart_count", "iteration_count"):
+        count = getattr(options.search_settings, name)
+        if count >= 2:
+            yield Change(
+                f"search_settings.{name}",
+                count // 2,
+                f"{count // 2} in place of {count}: a search that tries half as many weights is "
+                "likelier to miss the most damaging one.",
+            )
