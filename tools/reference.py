@@ -1,4 +1,4 @@
-"""Reference pages and tables of docs/, generated from the code: settings, errors, methods.
+"""Reference pages and tables of docs/, made from the code: settings, errors, warnings, methods.
 
 Usage: python tools/reference.py FOLDER
 """
@@ -25,6 +25,7 @@ from onnxplain_server.core.errors import Reason
 from onnxplain_server.core.operation_store import RedisCounts
 from onnxplain_server.core.remote.counts import NO_CALLS, CallCounts
 from onnxplain_server.core.remote.sessions import NoRemoteSessions
+from onnxplain_server.core.warnings import ALL, WARNINGS, WarningDeclaration, WarningSection
 from onnxplain_server.report.registry import of_method
 from onnxplain_server.transport.admission.quotas import NO_QUOTAS
 from onnxplain_server.transport.admission.scheduler import Scheduler
@@ -74,6 +75,14 @@ the message. The message names the input, the rule and the remedy. Representatio
 [command line](surfaces/command-line.md#exit-codes), [Python](surfaces/python.md).
 """
 
+_WARNINGS = """`warnings` of an answer list what lowers trust in it. Each warning has a stable
+`code` and a `message` that names the columns, the sizes and the remedy. Numbers that cannot be
+computed are NaN; a warning or the field's description says why.
+
+Where the numbers of a method cannot be relied on, a [report](reports.md) has no sentence about it:
+the last column names these methods.
+"""
+
 _METRICS = """`/metrics` on port 8082 (`ONNXPLAIN_METRICS_PORT`) serves Prometheus and OpenMetrics
 formats. Each server process counts from its start. Labels come from closed lists, without models,
 features or paths. Probes are not counted. Metrics `onnxplain_caller_...` are served with
@@ -103,6 +112,25 @@ def errors() -> str:
         for reason in Reason
     )
     return _page("Errors", _ERRORS, ("Reason", "Meaning", "gRPC", "HTTP", "Retry"), rows)
+
+
+def warnings() -> str:
+    """Write the page of warnings, a table for each section."""
+    parts = [f"# Warnings\n\n{_NOTE}\n\n{_WARNINGS}"]
+    for section in WarningSection:
+        rows = (
+            (f"`{code}`", told.cause, told.remedy, _silenced(told))
+            for code, told in WARNINGS.items()
+            if told.section is section
+        )
+        table = _table(("Code", "Cause", "Remedy", "No sentence about"), rows)
+        parts.append("\n".join((f"## {section.value}", "", *table, "")))
+    return "\n".join(parts)
+
+
+def _silenced(told: WarningDeclaration) -> str:
+    """Name the methods about which a report says nothing under a warning."""
+    return "anything" if told.silences == ALL else ", ".join(map(_link, told.silences))
 
 
 class _ListedRemotes(NoRemoteSessions):
@@ -137,7 +165,12 @@ def metrics() -> str:
 
 
 PAGES: Mapping[str, Callable[[], str]] = MappingProxyType(
-    {"settings.md": settings, "errors.md": errors, "metrics.md": metrics}
+    {
+        "settings.md": settings,
+        "errors.md": errors,
+        "warnings.md": warnings,
+        "metrics.md": metrics,
+    }
 )
 
 

@@ -15,6 +15,7 @@ from onnxplain.v1.explanation_service_pb2 import Explanation, MethodOptions
 from onnxplain_server import cli
 from onnxplain_server.config.settings import Settings
 from onnxplain_server.core.errors import Reason
+from onnxplain_server.core.warnings import ALL, WARNINGS, InputWarning, MethodWarning
 from onnxplain_server.transport import path_parts
 from onnxplain_server.transport.metrics.request_metrics import Metrics
 from onnxplain_server.transport.rest.routes import create_app
@@ -60,6 +61,7 @@ def fields(message) -> set[str]:
         "index.md",
         "settings.md",
         "errors.md",
+        "warnings.md",
         "metrics.md",
         *(f"methods/{method.replace('_', '-')}.md" for method in METHODS),
     ],
@@ -133,21 +135,27 @@ def test_every_setting_that_is_named_exists() -> None:
         assert {name.lower() for name in named} - {"token"} <= Settings.model_fields.keys(), path
 
 
-def warning_codes() -> set[str]:
-    """The codes in all calls of Note, and of what writes warnings where no library computes."""
-    calls = (
-        node
+def test_every_warning_is_raised_by_its_name() -> None:
+    """No answer has a code that is not declared; no declaration is left over."""
+    raised = {
+        node.attr
         for path in (ROOT / "service" / "onnxplain_server").rglob("*.py")
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.Call) and getattr(node.func, "id", "") in {"Note", "answer_warning"}
-    )
-    codes = {call.args[0].value for call in calls if isinstance(call.args[0], ast.Constant)}
-    return {code for code in codes if isinstance(code, str)}
+        if isinstance(node, ast.Attribute)
+        and getattr(node.value, "id", "") in {"InputWarning", "MethodWarning"}
+    }
+
+    assert raised == WARNINGS.keys()
 
 
-def test_every_warning_has_a_line_and_no_other() -> None:
-    first_cells = re.findall(r"^\|([^|]*)\|", page("warnings.md"), re.MULTILINE)
+def test_no_two_warnings_are_declared_alike() -> None:
+    """Members of an enumeration with equal values would be one."""
+    members = (*InputWarning.__members__, *MethodWarning.__members__)
 
-    assert {
-        code for cell in first_cells for code in re.findall(r"`(\w+)`", cell)
-    } == warning_codes()
+    assert len(members) == len(WARNINGS)
+
+
+def test_warnings_silence_methods_that_exist() -> None:
+    silenced = {name for told in WARNINGS.values() for name in told.silences}
+
+    assert silenced - {*ALL} <= {*METHODS}

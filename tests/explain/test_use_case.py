@@ -10,6 +10,7 @@ import pytest
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Note, Scale
 from onnxplain_server.core.row_draws import Purpose, row_hashes
+from onnxplain_server.core.warnings import InputWarning
 from onnxplain_server.explain import Engine
 from onnxplain_server.methods import (
     individual_conditional_expectation,
@@ -187,7 +188,7 @@ def test_two_rows_are_enough_for_an_answer_though_they_show_no_interaction(make)
 def test_features_that_are_constant_are_named(make) -> None:
     table = make.table({"a": [0.0, 1], "b": [3.0, 3], "c": [np.nan, 2]})
     model = model_of(make, lambda a, b, _c: a + b, "abc")
-    model.notes = (Note("LABELS_ONLY", "only labels"),)
+    model.notes = (Note(InputWarning.LABELS_ONLY, "only labels"),)
 
     notes = make.answer(model, table, Interactions()).notes
 

@@ -8,6 +8,7 @@ import pytest
 from google.protobuf import json_format
 from onnxplain.v1 import explanation_service_pb2 as pb
 from onnxplain_server.cli.output.tables import of_response
+from onnxplain_server.core.warnings import Tells
 from onnxplain_server.report import facts, page, summary
 from onnxplain_server.report.output_names import with_output_names
 from onnxplain_server.report.registry import of_explanation
@@ -32,7 +33,7 @@ def numbers(text: str) -> set[str]:
 def tables(answer: pb.ExplainResponse) -> str:
     """All text of the tables, the numbers of rows, and correlations, which are no result."""
     texts = [f"{e.rows.used_row_count:,}" for e in answer.explanations]
-    texts += [c.message for c in facts.warnings(answer) if c.code == facts.TOLD]
+    texts += [c.message for c in facts.warnings_that_tell(answer, Tells.SENTENCE)]
     for explanation in answer.explanations:
         for finding in of_explanation(explanation):
             texts += [finding.title, finding.note, *(cell for row in finding.rows for cell in row)]

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest, ExplainResponse
 from onnxplain_server.core.model import Description, Input, Note
+from onnxplain_server.core.warnings import InputWarning
 from onnxplain_server.methods import average_loss, interactions, partial_dependence
 from onnxplain_server.wire import answer, question
 
@@ -22,7 +23,7 @@ def function(x, t):
 @pytest.fixture(scope="module")
 def given(make):
     model = make.model(function, ("x", "t"), ["double", "string"], n_outputs=2)
-    model.notes = (Note("LABELS_ONLY", "only labels"),)
+    model.notes = (Note(InputWarning.LABELS_ONLY, "only labels"),)
     return make.answer(
         model,
         make.table(COLUMNS),

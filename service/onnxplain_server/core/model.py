@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Protocol
 
+from onnxplain_server.core.warnings import AnswerWarning
+
 if TYPE_CHECKING:  # the serving process reads names without numpy
     from onnxplain_server.core.arrays import Array, Indices, Vector
 
@@ -101,10 +103,15 @@ def default_outputs(count: int, *, is_binary: bool) -> tuple[int, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """Warning about a result: a stable code, and what it means here."""
+    """Warning about a result, and what it means here."""
 
-    code: str
+    warning: AnswerWarning
     message: str
+
+    @property
+    def code(self) -> str:
+        """Stable code of the contract."""
+        return self.warning.name
 
 
 def distinct_names(names: Iterable[str]) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from onnxplain_server.core.interfaces import ComputationHost
 from onnxplain_server.core.model import Model, Note
 from onnxplain_server.core.row_draws import draw
 from onnxplain_server.core.rows import Features
+from onnxplain_server.core.warnings import InputWarning
 from onnxplain_server.effects.background import Background, unmerged
 from onnxplain_server.effects.engine import Effects
 from onnxplain_server.effects.ledger import Ledger
@@ -100,10 +101,10 @@ def choose_engine(  # noqa: PLR0917 - the choice depends on all of these
     on = _tree_engine(explained.trees, model, outputs, question, resources, ledger)
     mismatch = _check_predictions(trees, _source(model), features, resources)
     if mismatch is not None:
-        note = Note("TREES_DISAGREE", f"The trees engine was not used, because {mismatch.reason}.")
-        return _black_box(
-            predictor, question, resources, _why_no_trees(question, mismatch.reason), note
-        )
+        why = _why_no_trees(question, mismatch.reason)
+        text = f"The trees engine was not used, because {mismatch.reason}."
+        note = Note(InputWarning.TREES_DISAGREE, text)
+        return _black_box(predictor, question, resources, why, note)
     is_quadratic = isinstance(explained.trees, LinkedEnsemble)
     identity = _identity(question)
 

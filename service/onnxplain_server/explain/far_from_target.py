@@ -13,6 +13,7 @@ import numpy as np
 
 from onnxplain_server.core.arrays import Matrix, Vector
 from onnxplain_server.core.model import Note
+from onnxplain_server.core.warnings import InputWarning
 from onnxplain_server.effects.weighted_mean import mean
 from onnxplain_server.methods.comparison import (
     Comparison,
@@ -93,7 +94,7 @@ def _note(parts: Sequence[str], row_count: int) -> Note:
         f"On {row_count:,} rows the model is no better than a constant prediction: "
         f"{'; '.join(parts[:3])}{more}. {_CAUSES}"
     )
-    return Note("FAR_FROM_TARGET", message)
+    return Note(InputWarning.FAR_FROM_TARGET, message)
 
 
 def _comparison_text(loss: Loss | str, name: str, value: float, baseline: float) -> str:

@@ -16,6 +16,7 @@ from onnxplain_server.core.model import HasInputs, Note
 from onnxplain_server.core.row_draws import draw
 from onnxplain_server.core.rows import Features, bind, bind_without_model
 from onnxplain_server.core.table import Table, listed
+from onnxplain_server.core.warnings import InputWarning
 from onnxplain_server.effects.background import Background, merge, unmerged
 from onnxplain_server.explain.question import Question
 from onnxplain_server.explain.rows.model_names import model_names
@@ -153,10 +154,10 @@ class Sample:
         constant = tuple(name for name, column in columns if _is_constant(column))
         if constant:
             message = f"Constant in this table, so nothing can be said of them: {listed(constant)}."
-            notes.append(Note("CONSTANT_FEATURE", message))
+            notes.append(Note(InputWarning.CONSTANT_FEATURE, message))
         if self.table.durations:
             message = f"Durations were taken as numbers of seconds: {listed(self.table.durations)}."
-            notes.append(Note("DURATIONS_IN_SECONDS", message))
+            notes.append(Note(InputWarning.DURATIONS_IN_SECONDS, message))
         return (*notes, *self._infinite_notes())
 
     def _infinite_notes(self) -> Iterator[Note]:
@@ -172,7 +173,7 @@ class Sample:
                 "about them as they are, and grids are laid over the others, if any. If they stand "
                 "for something else, replace them or leave these rows out."
             )
-            yield Note("INFINITE_VALUES", message)
+            yield Note(InputWarning.INFINITE_VALUES, message)
 
 
 def _is_constant(column: Array) -> bool:
@@ -276,4 +277,4 @@ def rows_drawn(counts: Sequence[tuple[str, int]], n_rows: int, seed: int) -> tup
         f"{', '.join(parts)} (seed {seed}); other draws give somewhat other numbers, and a higher "
         "row_count gives steadier ones."
     )
-    return (Note("ROWS_DRAWN", message),)
+    return (Note(InputWarning.ROWS_DRAWN, message),)

@@ -10,6 +10,7 @@ from onnxplain_server.core.arrays import Array, Matrix, Vector
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Note
 from onnxplain_server.core.table import listed
+from onnxplain_server.core.warnings import MethodWarning
 from onnxplain_server.effects.background import Background
 from onnxplain_server.effects.row_predictions import describe_rows
 from onnxplain_server.methods.losses import LOG_LOSSES, Loss
@@ -52,7 +53,7 @@ def check_finite_baseline(
     )
     if wrong.all():
         raise ExplainError(Reason.INVALID_OPTION, message, "loss")
-    return (Note("INFINITE_LOSS", f"{message[0].upper()}{message[1:]}."),)
+    return (Note(MethodWarning.INFINITE_LOSS, f"{message[0].upper()}{message[1:]}."),)
 
 
 def check_nonzero_baseline(baseline: Vector, names: Sequence[str]) -> tuple[Note, ...]:
@@ -72,7 +73,7 @@ def check_nonzero_baseline(baseline: Vector, names: Sequence[str]) -> tuple[Note
     )
     if wrong.all():
         raise ExplainError(Reason.INVALID_OPTION, message, "normalize")
-    return (Note("ZERO_BASELINE", f"{message[0].upper()}{message[1:]}."),)
+    return (Note(MethodWarning.ZERO_BASELINE, f"{message[0].upper()}{message[1:]}."),)
 
 
 def infinite_loss_notes(
@@ -98,7 +99,7 @@ def infinite_loss_notes(
         f"some row {_cause(loss)}: these importances are infinite, and their "
         f"standard errors and shares are NaN. {_cure(loss)}."
     )
-    return (Note("INFINITE_LOSS", message),)
+    return (Note(MethodWarning.INFINITE_LOSS, message),)
 
 
 def _for_outputs(names: Sequence[str], wrong: Array) -> str:

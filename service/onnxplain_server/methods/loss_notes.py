@@ -10,6 +10,7 @@ from onnxplain_server.core.arrays import Flags, Matrix, Vector
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Note
 from onnxplain_server.core.table import listed
+from onnxplain_server.core.warnings import MethodWarning
 from onnxplain_server.methods.comparison import Comparison
 from onnxplain_server.methods.losses import LOG_LOSSES, Loss
 
@@ -51,7 +52,7 @@ def floor_note(comparison: Comparison, count: int, row_count: int) -> tuple[Note
         f"{floor:.2g}; it counts as {floor:.2g}, because the log loss of 0 is infinite. "
         "probability_floor sets another one."
     )
-    return (Note("PROBABILITY_FLOOR", message),)
+    return (Note(MethodWarning.PROBABILITY_FLOOR, message),)
 
 
 def check_defined(values: Vector, names: Sequence[str]) -> None:
@@ -93,4 +94,4 @@ def undefined_notes(groups: Sequence[tuple[str, Vector]], names: Sequence[str]) 
         f"The score is NaN for {listed(places)}: it is not defined for rows that are all of one "
         "class."
     )
-    return (Note("UNDEFINED_SCORE", message),)
+    return (Note(MethodWarning.UNDEFINED_SCORE, message),)

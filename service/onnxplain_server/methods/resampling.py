@@ -18,6 +18,7 @@ from onnxplain_server.core.arrays import Indices, Matrix, Vector
 from onnxplain_server.core.contract_limits import InteractionsOptions
 from onnxplain_server.core.model import Note
 from onnxplain_server.core.row_draws import jackknife_groups, poisson_counts
+from onnxplain_server.core.warnings import MethodWarning
 
 MIN_ROWS = 100
 """Rows from which intervals carry no warning; with 50 and heavy tails, few have their coverage."""
@@ -268,4 +269,4 @@ def few_rows_notes(resampling: Resampling, weights: Vector) -> tuple[Note, ...]:
         f"{MIN_ROWS}, intervals may cover less often than their level says if predictions have "
         "heavy tails, and standard errors may be far off. Send more rows, or raise row_count."
     )
-    return (Note("FEW_ROWS", message),)
+    return (Note(MethodWarning.FEW_ROWS, message),)

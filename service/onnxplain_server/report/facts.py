@@ -15,6 +15,7 @@ from onnxplain.v1.explanation_service_pb2 import (
 )
 from onnxplain.v1.model_pb2 import ModelDescription, ModelInput
 
+from onnxplain_server.core.warnings import WARNINGS, Tells
 from onnxplain_server.plots.elements import loss_names
 from onnxplain_server.plots.elements.labels import clean, cut_end, enumerate_words
 from onnxplain_server.plots.elements.number_formats import spell_whole
@@ -23,23 +24,6 @@ from onnxplain_server.report.registry import of_method
 
 _DIGEST_LENGTH = len("sha256:") + 12
 _OPTIONS_LENGTH = 400
-
-_REMARKS = frozenset({
-    "BUDGET_REDUCED",
-    "CONTRASTS_SAMPLED",
-    "DURATIONS_IN_SECONDS",
-    "OVERVIEW_REDUCED",
-    "PAIRS_SAMPLED",
-    "ROWS_DRAWN",
-    "ROW_BY_ROW",
-    "SEQUENCES_SAMPLED",
-    "TABLE_STREAMED",
-})  # fmt: skip
-"""Warnings that tell how an answer was made; all others tell what may be wrong with it."""
-
-
-TOLD = "CORRELATED_FEATURES"
-"""Warning whose message is a sentence of the summary."""
 
 
 class Caution(NamedTuple):
@@ -62,15 +46,13 @@ def warnings(answer: ExplainResponse) -> list[Caution]:
     return [Caution(_text(m.code), _text(m.message)) for m in messages]
 
 
-def troubles(answer: ExplainResponse) -> list[Caution]:
-    """Return the warnings that tell what may be wrong with the answer."""
-    told = {*_REMARKS, TOLD}
-    return [caution for caution in warnings(answer) if caution.code not in told]
+def warnings_that_tell(answer: ExplainResponse, what: Tells) -> list[Caution]:
+    """Return the warnings of an answer of one kind; those of a newer server tell a doubt."""
+    return [caution for caution in warnings(answer) if _tells(caution.code) is what]
 
 
-def remarks(answer: ExplainResponse) -> list[Caution]:
-    """Return the warnings that tell how the answer was made."""
-    return [caution for caution in warnings(answer) if caution.code in _REMARKS]
+def _tells(code: str) -> Tells:
+    return WARNINGS[code].tells if code in WARNINGS else Tells.DOUBT
 
 
 def model(description: ModelDescription) -> list[Fact]:

@@ -18,6 +18,7 @@ from onnxplain.v1.explanation_service_pb2 import ExplainResponse, Explanation
 from onnxplain.v1.plot_pb2 import Plot
 
 from onnxplain_server.core.errors import ExplainError
+from onnxplain_server.core.warnings import Tells
 from onnxplain_server.plots.elements.labels import clean, distinguish
 from onnxplain_server.report import facts, key_figures, renderer, summary
 from onnxplain_server.report.finding import Finding, by_output
@@ -103,8 +104,8 @@ def of_response(answer: ExplainResponse, file_name: str = "") -> str:
             key_figure_count=key_figures.MOST,
             sections=_sections(named),
             options=[facts.options(explanation) for explanation in answer.explanations],
-            warnings=facts.troubles(answer),
-            remarks=facts.remarks(answer),
+            warnings=facts.warnings_that_tell(answer, Tells.DOUBT),
+            remarks=facts.warnings_that_tell(answer, Tells.HOW_IT_WAS_MADE),
             model=facts.model(answer.model),
             receipt=facts.receipt(answer.receipt),
         )

@@ -11,32 +11,13 @@ from types import MappingProxyType
 from onnxplain.v1.explanation_service_pb2 import ExplainResponse, Explanation
 from onnxplain.v1.model_pb2 import ModelDescription
 
+from onnxplain_server.core.warnings import ALL, WARNINGS, Tells
 from onnxplain_server.plots.elements.labels import clean, enumerate_words
 from onnxplain_server.report import facts, key_figures
 from onnxplain_server.report.output_names import target_of
 from onnxplain_server.report.registry import of_method
 from onnxplain_server.report.sentences import effects, leading, losses, vectors
 from onnxplain_server.report.sentences.words import output_names, outputs_in_words
-
-_LOSSES = frozenset({"permutation_importance", "average_loss"})
-_FORBIDDEN: Mapping[str, frozenset[str]] = MappingProxyType({
-    "FAR_FROM_TARGET": _LOSSES | {"swarm"},
-    "INFINITE_LOSS": _LOSSES | {"swarm"},
-    "ZERO_BASELINE": frozenset({"permutation_importance"}),
-    "KNOTS_TOO_FEW": frozenset({"interactions", "partial_dependence"}),
-    "SQUARES_OUT_OF_RANGE": frozenset({"interactions"}),
-    "TARGET_AS_NUMBERS": frozenset({"feature_vectors", "firm"}),
-    "SLOPE_BLIND": frozenset({"firm"}),
-    "TAYLOR_BLIND": frozenset({"firm"}),
-    "GAUSSIAN_OFF": frozenset({"firm"}),
-    "FIRM_OVERFLOW": frozenset({"firm"}),
-    "LOW_FIDELITY": frozenset({"feature_vectors"}),
-    "FEW_SENTENCES": frozenset({"feature_vectors"}),
-})  # fmt: skip
-"""Methods about which nothing is said under a warning."""
-
-_EVERYTHING = frozenset({"INCONSISTENT_MODEL", "LABELS_ONLY"})
-"""Warnings under which nothing is said at all."""
 
 _SENTENCES: Mapping[str, Callable[[Explanation], Iterator[str]]] = MappingProxyType({
     "individual_conditional_expectation": effects.of_individual,
@@ -51,12 +32,12 @@ _SENTENCES: Mapping[str, Callable[[Explanation], Iterator[str]]] = MappingProxyT
 def of_answer(answer: ExplainResponse) -> list[str]:
     """Return the sentences on an answer whose outputs have their names for reports."""
     codes = {caution.code for caution in facts.warnings(answer)}
-    if stops := sorted(codes & _EVERYTHING):
+    if stops := sorted(code for code in codes if _silenced(code) == ALL):
         return [f"Nothing is summed up, because of {_warnings(stops)}."]
     sentences = [*_about(answer), *_leading(answer, codes)]
     for explanation in answer.explanations:
         method = explanation.WhichOneof("result") or ""
-        stops = sorted(code for code in codes if method in _FORBIDDEN.get(code, ()))
+        stops = sorted(code for code in codes if method in _silenced(code))
         if stops:
             title = of_method(method).title
             sentences.append(f"{title}: not summed up, because of {_warnings(stops)}.")
@@ -67,7 +48,7 @@ def of_answer(answer: ExplainResponse) -> list[str]:
         elif method in _SENTENCES:
             sentences += _SENTENCES[method](explanation)
             sentences[-1:] = _on_fewer_rows(answer, explanation, sentences[-1:])
-    sentences += [c.message for c in facts.warnings(answer) if c.code == facts.TOLD]
+    sentences += [told.message for told in facts.warnings_that_tell(answer, Tells.SENTENCE)]
     return list(dict.fromkeys(sentences))
 
 
@@ -101,9 +82,14 @@ def _most_important(answer: ExplainResponse, codes: set[str]) -> str:
 
 def _told(answer: ExplainResponse, method: str, codes: set[str]) -> list[Explanation]:
     """Return the explanations by a method about which no warning forbids to say anything."""
-    if any(method in _FORBIDDEN.get(code, ()) for code in codes):
+    if any(method in _silenced(code) for code in codes):
         return []
     return [e for e in answer.explanations if e.WhichOneof("result") == method]
+
+
+def _silenced(code: str) -> tuple[str, ...]:
+    """Return the methods about which nothing is said under a warning."""
+    return WARNINGS[code].silences if code in WARNINGS else ()
 
 
 def _is_linear(answer: ExplainResponse) -> bool:

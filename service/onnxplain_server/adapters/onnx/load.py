@@ -34,6 +34,7 @@ from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Description, Note, Scale
 from onnxplain_server.core.model_limits import DEFAULT_LIMITS, ModelLimits
 from onnxplain_server.core.table import listed
+from onnxplain_server.core.warnings import InputWarning
 
 
 def load(
@@ -222,7 +223,7 @@ def _output_notes(graph: Graph, response: _Opened) -> tuple[Note, ...]:
         f"onnxruntime refuses this model as it is: {fault}. The numbers are those of the model "
         f"without its {outputs}, which it accepts. Export it again."
     )
-    return (Note("OUTPUT_REFUSED", message),)
+    return (Note(InputWarning.OUTPUT_REFUSED, message),)
 
 
 def _model(

@@ -9,9 +9,10 @@ from onnxplain_server.adapters.onnx.outputs import OutputTensor
 from onnxplain_server.adapters.onnx.trial_rows import Trial
 from onnxplain_server.core.arrays import Indices
 from onnxplain_server.core.model import Note
+from onnxplain_server.core.warnings import InputWarning
 
 _LABELS_ONLY = Note(
-    "LABELS_ONLY",
+    InputWarning.LABELS_ONLY,
     "The model gives only class labels: each class is explained as 1 where it is predicted and 0 "
     "elsewhere. Probabilities or scores tell more; export the model with them.",
 )
@@ -34,7 +35,7 @@ def trial_notes(
     if trial.is_chunked:
         notes += (_chunk_note(trial),)
     if inconsistency:
-        notes += (Note("INCONSISTENT_MODEL", f"{inconsistency} {_NOT_CACHED}"),)
+        notes += (Note(InputWarning.INCONSISTENT_MODEL, f"{inconsistency} {_NOT_CACHED}"),)
     return notes
 
 
@@ -50,7 +51,7 @@ def _chunk_note(trial: Trial) -> Note:
     else:
         cause = "The model cannot evaluate several rows at once"
     how = "each is evaluated on its own" if size == 1 else "each call is filled up to that number"
-    return Note("ROW_BY_ROW", f"{cause}, so {how}; {advice}")
+    return Note(InputWarning.ROW_BY_ROW, f"{cause}, so {how}; {advice}")
 
 
 def describe_inconsistency(trial: Trial, source: Indices | None = None) -> str:
@@ -81,7 +82,7 @@ def elsewhere_note(trial: Trial, row_count: int) -> Note:
         f"so it was explained. On other rows it does not: {other_rows}. Explanations also predict "
         "rows that are put together from several."
     )
-    return Note("INCONSISTENT_ELSEWHERE", message)
+    return Note(InputWarning.INCONSISTENT_ELSEWHERE, message)
 
 
 def _on_trial_rows(trial: Trial, inconsistency: Inconsistency) -> str:

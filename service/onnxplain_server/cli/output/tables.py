@@ -15,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from onnxplain_server.cli.output.table_layout import fitted
+from onnxplain_server.core.warnings import Tells
 from onnxplain_server.report import facts, registry, summary
 from onnxplain_server.report.finding import Finding
 from onnxplain_server.report.output_names import with_output_names
@@ -46,7 +47,8 @@ def head(answer: ExplainResponse) -> list[RenderableType]:
     """Write summary and warnings of an answer whose outputs have their names for reports."""
     warnings = [
         Text(f"Warning: {w.message} ({w.code})", "yellow")
-        for w in [*facts.troubles(answer), *facts.remarks(answer)]
+        for what in (Tells.DOUBT, Tells.HOW_IT_WAS_MADE)
+        for w in facts.warnings_that_tell(answer, what)
     ]
     return [*_listed(summary.of_answer(answer)), Text(), *warnings]
 

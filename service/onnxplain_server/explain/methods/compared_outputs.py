@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from onnxplain_server.core.model import Note
+from onnxplain_server.core.warnings import InputWarning
 from onnxplain_server.explain.bound_request import BoundRequest
 from onnxplain_server.explain.task import Task
 from onnxplain_server.methods import target
@@ -39,5 +40,5 @@ def unclear_target(request: BoundRequest) -> tuple[Note, ...]:
             "or name the methods average_loss and permutation_importance, with a column for each "
             "output in target_columns."
         )
-        return (Note("UNCLEAR_TARGET", message),)
+        return (Note(InputWarning.UNCLEAR_TARGET, message),)
     return ()

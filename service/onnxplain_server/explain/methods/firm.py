@@ -13,6 +13,7 @@ from onnxplain_server.core.arrays import Array, Indices, Matrix
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Note
 from onnxplain_server.core.table import listed
+from onnxplain_server.core.warnings import MethodWarning
 from onnxplain_server.effects.engine import Effects
 from onnxplain_server.explain.learning_library import require_learning_library
 from onnxplain_server.explain.methods.labels import TargetScores, read_labels, target_scores
@@ -139,7 +140,7 @@ def _contrasts_sampled_notes(contrasted: _Contrasted | None, rows: Indices) -> t
         f"Contrasts were computed on {row_count:,} of {len(rows):,} rows, as the time of some "
         "grows with the square of the rows; set row_count for more."
     )
-    return (Note("CONTRASTS_SAMPLED", message),)
+    return (Note(MethodWarning.CONTRASTS_SAMPLED, message),)
 
 
 def _on(effects: Effects, sample: Sample, rows: Indices) -> Effects:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from onnxplain_server.core.model import Note
 from onnxplain_server.core.table import listed
+from onnxplain_server.core.warnings import MethodWarning
 from onnxplain_server.effects.black_box import BlackBox
 from onnxplain_server.effects.engine import Effects
 from onnxplain_server.effects.interpolated import Interpolated
 from onnxplain_server.methods import interactions
 from onnxplain_server.methods.interactions.interpolation import doubtful
-
-_UNNECESSARY = "APPROXIMATION_UNNECESSARY"
 
 
 def approximated(
@@ -26,7 +25,7 @@ def approximated(
             "quantile_bin_count was applied, but saves nothing: without it, the trees engine gives "
             "exact numbers and predicts nothing either."
         )
-        return effects, (Note(_UNNECESSARY, message),)
+        return effects, (Note(MethodWarning.APPROXIMATION_UNNECESSARY, message),)
     return effects, ()
 
 
@@ -35,7 +34,7 @@ def knots_unnecessary(options: interactions.Options) -> tuple[Note, ...]:
     if not options.knot_count:
         return ()
     message = "knot_count was not applied: the trees engine is exact and predicts nothing."
-    return (Note(_UNNECESSARY, message),)
+    return (Note(MethodWarning.APPROXIMATION_UNNECESSARY, message),)
 
 
 def remarks(result: interactions.Result) -> tuple[Note, ...]:
@@ -53,4 +52,4 @@ def _coarse_knots_notes(result: interactions.Result) -> tuple[Note, ...]:
         "The estimated error of interpolation exceeds a tenth of the numerators of "
         f"{listed(names)}: raise knot_count, or leave it out."
     )
-    return (Note("KNOTS_TOO_FEW", message),)
+    return (Note(MethodWarning.KNOTS_TOO_FEW, message),)

@@ -9,6 +9,7 @@ import numpy as np
 
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Note, Scale
+from onnxplain_server.core.warnings import MethodWarning
 from onnxplain_server.effects.background import Background, merge, unmerged
 from onnxplain_server.effects.engine import Effects
 from onnxplain_server.explain.methods.interaction_approximation import (
@@ -140,7 +141,7 @@ def _pairs_sampled(effects: Effects, options: Options) -> tuple[Note, ...]:
         f"Pairs and triples were computed on {pair_rows:,} of {rows:,} distinct rows, as their "
         "time grows with the square of the rows; set row_count for more."
     )
-    return (Note("PAIRS_SAMPLED", message),)
+    return (Note(MethodWarning.PAIRS_SAMPLED, message),)
 
 
 def with_intervals(options: Options) -> Options:

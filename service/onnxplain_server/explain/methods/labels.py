@@ -10,6 +10,7 @@ from onnxplain_server.core.arrays import Array, Matrix
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Note
 from onnxplain_server.core.table import listed
+from onnxplain_server.core.warnings import InputWarning
 from onnxplain_server.explain.task import Task
 from onnxplain_server.methods import target
 from onnxplain_server.methods.classes import ClassPairing, Outputs, format_label, pair
@@ -112,4 +113,4 @@ def _as_numbers(values: Array, name: str) -> tuple[Note, ...]:
         f"The target {name!r} holds the whole numbers {shown} and was taken as a number; if they "
         "are codes of classes, set one_hot_target to true."
     )
-    return (Note("TARGET_AS_NUMBERS", message),)
+    return (Note(InputWarning.TARGET_AS_NUMBERS, message),)

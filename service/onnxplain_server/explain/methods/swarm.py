@@ -11,6 +11,7 @@ from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Note
 from onnxplain_server.core.rows import Features
 from onnxplain_server.core.table import listed
+from onnxplain_server.core.warnings import MethodWarning
 from onnxplain_server.explain.loss_choice import check_parameters, with_loss
 from onnxplain_server.explain.methods import swarm_effort
 from onnxplain_server.explain.methods.swarm_search import (
@@ -267,7 +268,7 @@ def _absent_class_notes(problem: Problem) -> list[Note]:
     present = set(problem.truth.classes.tolist())
     absent = tuple(n for k, n in enumerate(problem.class_names) if k not in present)
     message = f"No row used is of these classes, so they have no results: {listed(absent)}."
-    return [Note("CLASS_ABSENT", message)] if absent else []
+    return [Note(MethodWarning.CLASS_ABSENT, message)] if absent else []
 
 
 def _fixed_feature_notes(
@@ -277,7 +278,7 @@ def _fixed_feature_notes(
     if not fixed or options.features != movable:
         return []
     message = f"These features are not numeric, and are left out: {listed(fixed)}."
-    return [Note("FEATURES_LEFT_OUT", message)]
+    return [Note(MethodWarning.FEATURES_LEFT_OUT, message)]
 
 
 PREPARATION = Preparation(

@@ -16,6 +16,7 @@ from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Model, Note
 from onnxplain_server.core.row_draws import draw
 from onnxplain_server.core.rows import Features, feeds
+from onnxplain_server.core.warnings import MethodWarning
 from onnxplain_server.effects.background import Background, unmerged
 from onnxplain_server.explain.bound_request import BoundRequest
 from onnxplain_server.explain.question import Engine
@@ -83,7 +84,7 @@ def require_exact(factory: StepReaderFactory | Refusal, path: str) -> StepReader
 def not_exact_note(reason: str) -> Note:
     """Return the warning that weights were found by trying candidates."""
     return Note(
-        "NOT_EXACT",
+        MethodWarning.NOT_EXACT,
         f"Weights were searched by sampling, not exactly, because {reason}; a search can miss "
         "effects. A higher restart_count and start UNIFORM lower that risk.",
     )

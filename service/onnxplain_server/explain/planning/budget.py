@@ -15,6 +15,7 @@ import numpy as np
 
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Note
+from onnxplain_server.core.warnings import InputWarning
 from onnxplain_server.explain.bound_request import BoundRequest
 from onnxplain_server.explain.planning.remembered import remembered
 from onnxplain_server.explain.planning.sized_methods import Size, SizedMethods
@@ -133,4 +134,4 @@ def _reduced(request: BoundRequest, changes: Sequence[str]) -> Note:
         f"To {' and '.join(limits)}, {enumerate_words(changes)}. Numbers on fewer rows err more: "
         f"on a quarter of them about twice as much. Raise {' and '.join(fields)} for more rows."
     )
-    return Note("BUDGET_REDUCED", message)
+    return Note(InputWarning.BUDGET_REDUCED, message)

@@ -8,6 +8,7 @@ import numpy as np
 
 from onnxplain_server.core.arrays import Array, Vector
 from onnxplain_server.core.model import Note
+from onnxplain_server.core.warnings import InputWarning
 from onnxplain_server.explain.bound_request import BoundRequest
 from onnxplain_server.methods import partial_dependence
 from onnxplain_server.methods.registry import Result
@@ -52,7 +53,7 @@ def correlation_notes(
         f"Correlated features: {listed}. Curves over one of a pair lead through combinations that "
         "few rows have."
     )
-    return (Note("CORRELATED_FEATURES", message),)
+    return (Note(InputWarning.CORRELATED_FEATURES, message),)
 
 
 def _correlations(

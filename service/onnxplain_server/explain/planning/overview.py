@@ -20,6 +20,7 @@ from onnxplain_server.core.contract_limits import (
     PartialDependenceOptions,
 )
 from onnxplain_server.core.model import Note
+from onnxplain_server.core.warnings import InputWarning
 from onnxplain_server.explain.bound_request import BoundRequest
 from onnxplain_server.explain.planning.nominal_pace import effect_count, round_rows
 from onnxplain_server.explain.planning.overview_pace import PaceSource, overview_pace
@@ -197,7 +198,7 @@ class OverviewPlan:
             f"{self._pace_words}. {field}; a request that names its methods has no limit of time "
             "by default."
         )
-        return (Note("OVERVIEW_REDUCED", message),)
+        return (Note(InputWarning.OVERVIEW_REDUCED, message),)
 
     @property
     def _pace_words(self) -> str:

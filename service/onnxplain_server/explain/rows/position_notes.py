@@ -7,6 +7,7 @@ from itertools import islice
 from onnxplain_server.core.model import Note
 from onnxplain_server.core.rows import Features
 from onnxplain_server.core.table import listed
+from onnxplain_server.core.warnings import InputWarning
 
 _UNNAMED = "No names of the model tell which column is which, so they were taken in their order"
 _LISTED_COLUMNS = 12
@@ -18,7 +19,7 @@ def position_notes(features: Features) -> tuple[Note, ...]:
     if not features.by_position or len(features.names) == 1:
         return ()
     if features.spans:
-        return (Note("COLUMNS_BY_POSITION", _mapping(features)),)
+        return (Note(InputWarning.COLUMNS_BY_POSITION, _mapping(features)),)
     columns = [f"{j} {name!r}" for j, name in enumerate(features.names, 1)]
     if len(columns) > _LISTED_COLUMNS:
         columns[_LISTED_COLUMNS - 1 : -1] = ["…"]
@@ -26,7 +27,7 @@ def position_notes(features: Features) -> tuple[Note, ...]:
         f"{features.order_reason or _UNNAMED}: {', '.join(columns)}. Name them in the model's "
         "order in feature_columns."
     )
-    return (Note("COLUMNS_BY_POSITION", message),)
+    return (Note(InputWarning.COLUMNS_BY_POSITION, message),)
 
 
 def _mapping(features: Features) -> str:

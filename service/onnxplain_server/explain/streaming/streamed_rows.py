@@ -19,6 +19,7 @@ from onnxplain_server.core.model import HasInputs, Note
 from onnxplain_server.core.row_draws import draw
 from onnxplain_server.core.rows import Features, is_missing, no_value
 from onnxplain_server.core.table import Table
+from onnxplain_server.core.warnings import InputWarning
 from onnxplain_server.explain.question import Question
 from onnxplain_server.explain.rows.model_names import model_names
 from onnxplain_server.explain.sample import RowsUsed, check_row_count
@@ -131,7 +132,7 @@ class StreamedRows:
             f"columns, rests on at most {self.survey.sample.n_rows:,} rows drawn from them. The "
             "rows of each explanation tell how many."
         )
-        return Note("TABLE_STREAMED", message)
+        return Note(InputWarning.TABLE_STREAMED, message)
 
     def _survey(self) -> Survey:
         """Read all rows once; raise what a table in memory would."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from onnxplain_server.core.arrays import Array, Counts, Indices, Matrix, Vector
 from onnxplain_server.core.model import Note
+from onnxplain_server.core.warnings import MethodWarning
 from onnxplain_server.methods.feature_vectors import knockoff_test, knockoffs
 from onnxplain_server.methods.feature_vectors.cooccurrence import (
     Cooccurrence,
@@ -38,7 +39,7 @@ from onnxplain_server.methods.feature_vectors.result import (
 from onnxplain_server.trees.reading.forest import Forest
 
 _BOOSTED = Note(
-    "BOOSTED_TREES",
+    MethodWarning.BOOSTED_TREES,
     "The model's trees are boosted, without random subsets of the features, so of redundant "
     "features only the best is split on. Neither angles nor counts show that features are "
     "interchangeable, and no pair is reported. Use the source SURROGATE for that.",

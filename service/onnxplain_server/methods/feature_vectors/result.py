@@ -10,6 +10,7 @@ import numpy as np
 from onnxplain_server.core.arrays import Indices, Matrix, Vector
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Note
+from onnxplain_server.core.warnings import MethodWarning
 from onnxplain_server.methods.feature_vectors import geometry, interchange
 from onnxplain_server.methods.feature_vectors.cooccurrence import Cooccurrence
 from onnxplain_server.methods.feature_vectors.embedding import Embedding, embed
@@ -197,7 +198,7 @@ def _notes(counts: PathCounts, embedding: Embedding) -> list[Note]:
         count = embedding.vectors.shape[1]
         notes.append(
             Note(
-                "ANGLE_ILL_DETERMINED",
+                MethodWarning.ANGLE_ILL_DETERMINED,
                 f"Singular value {count} is only {embedding.gap:.2f} times the next one, so the "
                 "plane of the vectors, and with it every angle, is poorly determined; use "
                 "similarities with a higher dimension_count.",
@@ -206,14 +207,14 @@ def _notes(counts: PathCounts, embedding: Embedding) -> list[Note]:
     if counts.sentence_count < _MIN_SENTENCES:
         notes.append(
             Note(
-                "FEW_SENTENCES",
+                MethodWarning.FEW_SENTENCES,
                 f"Only {counts.sentence_count:,} paths were counted; about {_MIN_SENTENCES:,} give "
                 "angles within some 5 degrees from forest to forest. repeat_count tells how far "
                 "these would move.",
             )
         )
     if doubts := " ".join(filter(None, (_low_fidelity(counts), _low_variance(embedding)))):
-        notes.append(Note("LOW_FIDELITY", doubts))
+        notes.append(Note(MethodWarning.LOW_FIDELITY, doubts))
     return notes
 
 

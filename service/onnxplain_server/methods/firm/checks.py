@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from onnxplain_server.core.arrays import Array, Matrix
 from onnxplain_server.core.model import Note
 from onnxplain_server.core.table import listed
+from onnxplain_server.core.warnings import MethodWarning
 from onnxplain_server.methods.firm.binding import BoundFeature
 from onnxplain_server.methods.firm.measures import Binned, Smooth
 from onnxplain_server.methods.firm.options import Estimator
@@ -21,36 +23,36 @@ MIN_ROWS_PER_VALUE = 5
 
 _BLIND = {
     Estimator.SLOPE: Note(
-        "SLOPE_BLIND",
+        MethodWarning.SLOPE_BLIND,
         "SLOPE does not detect a score that rises and falls again; use BINNED. The expected "
         "score is not linear in these features: ",
     ),
     Estimator.TAYLOR: Note(
-        "TAYLOR_BLIND",
+        MethodWarning.TAYLOR_BLIND,
         "The gradient at the mean does not detect curvature; use BINNED. The spread of the "
         "expected score differs from the estimate for these features: ",
     ),
     Estimator.GAUSSIAN: Note(
-        "GAUSSIAN_OFF",
+        MethodWarning.GAUSSIAN_OFF,
         "The closed form assumes jointly Gaussian columns; use BINNED. The spread of the "
         "expected score differs from the estimate for these features: ",
     ),
 }
 
 _SINGLE_ROWS = Note(
-    "FEW_ROWS",
+    MethodWarning.FEW_ROWS,
     "Each bin has the weight of a single row, so noise cannot be separated from signal, and the "
     "importance is NaN; more rows or fewer bins (`bin_count`) give a number, and so does "
     "`keep_bias`, one that is too large: ",
 )
 _NO_RESIDUALS = Note(
-    "FEW_ROWS",
+    MethodWarning.FEW_ROWS,
     "A few rows hold nearly all the weight, so the spline of SMOOTH leaves no residuals to "
     "estimate noise from, and the importance is NaN; more rows or less unequal weights give a "
     "number, and so does `keep_bias`, one that is too large: ",
 )
 _OVERFLOW = Note(
-    "FIRM_OVERFLOW",
+    MethodWarning.FIRM_OVERFLOW,
     "Squares or sums of the score or of columns exceed the range of float64, so the importance "
     "is NaN; rescale the model's output or these features: ",
 )
@@ -67,7 +69,7 @@ def notes(bounds: Sequence[BoundFeature], scores: WeightedScores) -> Iterator[No
             and _disagrees(bound, scores)
         )
         if wrong:
-            yield Note(note.code, f"{note.message}{listed(wrong)}.")
+            yield replace(note, message=f"{note.message}{listed(wrong)}.")
 
 
 def constant_notes(bounds: Sequence[BoundFeature]) -> Iterator[Note]:
@@ -75,7 +77,7 @@ def constant_notes(bounds: Sequence[BoundFeature]) -> Iterator[Note]:
     constant = tuple(bound.expression.text for bound in bounds if bound.bins.count == 1)
     if constant:
         yield Note(
-            "CONSTANT_FIRM_FEATURE",
+            MethodWarning.CONSTANT_FIRM_FEATURE,
             f"Constant in all rows, so their importance is 0: {listed(constant)}.",
         )
 
@@ -91,7 +93,7 @@ def rare_notes(bounds: Sequence[BoundFeature], *, is_resampled: bool) -> Iterato
     )
     if rare:
         yield Note(
-            "FEW_ROWS",
+            MethodWarning.FEW_ROWS,
             f"Fewer than {MIN_ROWS_PER_VALUE} rows have one of the two values, too few for a "
             f"standard error or an interval, so these are NaN: {listed(rare)}.",
         )
@@ -107,7 +109,7 @@ def unmeasured_notes(
             note = _unmeasured(bound, np.isnan(raw), scores)
             features.setdefault(note, []).append(bound.expression.text)
     for note, texts in features.items():
-        yield Note(note.code, f"{note.message}{listed(tuple(texts))}.")
+        yield replace(note, message=f"{note.message}{listed(tuple(texts))}.")
 
 
 def _unmeasured(bound: BoundFeature, is_nan: Array, scores: WeightedScores) -> Note:

@@ -9,6 +9,7 @@ import numpy as np
 from onnxplain_server.core.arrays import Matrix, Vector
 from onnxplain_server.core.model import Note
 from onnxplain_server.core.table import listed
+from onnxplain_server.core.warnings import MethodWarning
 
 _LEAST_SQUARE = 1e-290
 """A mean square below it loses digits to rounding near the least number of float64."""
@@ -37,4 +38,4 @@ def out_of_range_note(
         f"{listed(names)}, so that interactions are infinite, NaN or 0 there. Explain predictions "
         "in another unit, by an expression in prediction that divides or multiplies them."
     )
-    return (Note("SQUARES_OUT_OF_RANGE", message),)
+    return (Note(MethodWarning.SQUARES_OUT_OF_RANGE, message),)

@@ -9,6 +9,7 @@ import numpy as np
 
 from onnxplain_server.core.arrays import Matrix, Vector
 from onnxplain_server.core.model import Note
+from onnxplain_server.core.warnings import MethodWarning
 from onnxplain_server.methods.interactions.options import Options
 from onnxplain_server.methods.interactions.out_of_range import out_of_range_note
 from onnxplain_server.methods.interactions.result import Result, Statistic, ratio
@@ -121,7 +122,7 @@ class Presentation:
             f"reported as 0, but up to {max(clipped.values()):.2g} of the mean square of the "
             "predictions. " + (_ROUNDED if absolute is None else _BY_OPTION)
         )
-        return (Note("BELOW_THRESHOLD", message),)
+        return (Note(MethodWarning.BELOW_THRESHOLD, message),)
 
     def statistic(self, order: str, group: tuple[int, ...]) -> Statistic:
         """Return one statistic; 0 / 1 if it pads a list and was not measured."""

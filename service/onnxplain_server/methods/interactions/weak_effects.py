@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from onnxplain_server.core.model import Note
+from onnxplain_server.core.warnings import MethodWarning
 
 _MAX_LISTED = 5
 
@@ -31,4 +32,4 @@ def weak_effects_note(chance: Mapping[tuple[str, ...], float]) -> tuple[Note, ..
         "allows for that, and may be wide. Compare these by the square root of the numerator, "
         "or raise row_count."
     )
-    return (Note("WEAK_EFFECT", message),)
+    return (Note(MethodWarning.WEAK_EFFECT, message),)

@@ -9,6 +9,7 @@ import numpy as np
 
 from onnxplain_server.core.arrays import Indices, Matrix, Vector
 from onnxplain_server.core.model import Note
+from onnxplain_server.core.warnings import MethodWarning
 from onnxplain_server.methods.sequences.background import MarkovChain
 from onnxplain_server.methods.sequences.kmers import mismatches, text_of
 from onnxplain_server.methods.sequences.options import Options
@@ -167,7 +168,7 @@ def _by_class(numbers: Vector, mismatch_counts: Indices, k: int) -> tuple[Vector
 def sampled_note(count: int) -> Note:
     """Return the note that importances are estimated from sampled sequences."""
     return Note(
-        "SEQUENCES_SAMPLED",
+        MethodWarning.SEQUENCES_SAMPLED,
         "The score is not a sum of weights of single letters, so importances are estimated from "
         f"{count:,} sequences sampled from the background, with standard errors; raise "
         "sample_count to reduce these.",

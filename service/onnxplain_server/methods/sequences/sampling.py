@@ -9,6 +9,7 @@ import numpy as np
 
 from onnxplain_server.core.arrays import Array, Matrix, Vector
 from onnxplain_server.core.model import Note
+from onnxplain_server.core.warnings import MethodWarning
 from onnxplain_server.methods.sequences.compute import Setting, sampled_note, strongest
 from onnxplain_server.methods.sequences.kmers import mismatches, windows
 from onnxplain_server.methods.sequences.options import Options
@@ -80,7 +81,7 @@ def _few_note(kmers: Sequence[Kmers]) -> tuple[Note, ...]:
         f"{MIN_SEQUENCES} of the sampled sequences, too few for a standard error: it is NaN, and "
         "the difference may be far off. Raise sample_count, or lower max_length."
     )
-    return (Note("FEW_ROWS", message),)
+    return (Note(MethodWarning.FEW_ROWS, message),)
 
 
 def _kmers(letters: Array, scores: Matrix, k: int, size: int) -> Kmers:

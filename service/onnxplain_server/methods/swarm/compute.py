@@ -10,6 +10,7 @@ import numpy as np
 
 from onnxplain_server.core.arrays import Indices, Matrix, Vector
 from onnxplain_server.core.model import Note
+from onnxplain_server.core.warnings import InputWarning
 from onnxplain_server.effects.background import Background
 from onnxplain_server.methods.infinite_losses import check_finite_baseline, infinite_loss_notes
 from onnxplain_server.methods.swarm.cohorts import Cohort, cohorts
@@ -175,7 +176,7 @@ def _disagreement_notes(count: int) -> tuple[Note, ...]:
         f"{count:,} of the predictions that confirm best weights differ from the steps read from "
         "the model; compare with search PUBLISHED."
     )
-    return (Note("TREES_DISAGREE", message),)
+    return (Note(InputWarning.TREES_DISAGREE, message),)
 
 
 def _read_steps(

@@ -10,6 +10,7 @@ import numpy as np
 from onnxplain_server.core.arrays import Array, Vector
 from onnxplain_server.core.model import Note
 from onnxplain_server.core.number_texts import share_text
+from onnxplain_server.core.warnings import MethodWarning
 from onnxplain_server.methods.swarm.perturbation import Move
 
 
@@ -92,7 +93,7 @@ def extrapolation(harmful: Sequence[tuple[str, str, Reach]]) -> list[Note]:
     feature, weight, worst = max(outside, key=lambda effect: effect[2].outside_share)
     return [
         Note(
-            "EXTRAPOLATES",
+            MethodWarning.EXTRAPOLATES,
             f"{len(outside):,} of the {len(harmful):,} most harmful weights {move} values out "
             f"of the observed range. Most rows leave it for {feature} with weight {weight}: "
             f"{share_text(worst.outside_share)} of those moved. Values of "

@@ -8,6 +8,7 @@ from typing import Any
 from onnxplain.v1.explanation_service_pb2 import ExplainResponse
 
 from onnxplain_server.core.request import REMOTE_FORM
+from onnxplain_server.core.warnings import AnswerWarning, InputWarning
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,23 +46,23 @@ class KeptInteractions:
             return self._content(answer)
         problem = "the model has changed since they were computed" if self.fields else self.problem
         message = f"The answer has no interactions of the model: {problem}."
-        return answer_warning("INTERACTIONS_NOT_COMPUTED", message)
+        return answer_warning(InputWarning.INTERACTIONS_NOT_COMPUTED, message)
 
     def _content(self, answer: bytes) -> bytes:
         content = b"".join(field for field in self.fields if field not in answer)
         if not self.model.startswith(f"{REMOTE_FORM}:"):
             return content
         return content + answer_warning(
-            "INTERACTIONS_KEPT",
+            InputWarning.INTERACTIONS_KEPT,
             f"The interactions are those of the predictor as it answered at {self.time}; if it was "
             "replaced since, restart the explainer.",
         )
 
 
-def answer_warning(code: str, message: str) -> bytes:
+def answer_warning(warning: AnswerWarning, message: str) -> bytes:
     """Return a serialised ExplainResponse with a warning alone."""
     answer = ExplainResponse()
-    answer.warnings.add(code=code, message=message)
+    answer.warnings.add(code=warning.name, message=message)
     return bytes(answer.SerializeToString())
 
 

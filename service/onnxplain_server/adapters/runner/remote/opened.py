@@ -31,6 +31,7 @@ from onnxplain_server.core.remote.listing import not_listed
 from onnxplain_server.core.remote.models import UNTOLD, RemoteAddress, RemoteModels
 from onnxplain_server.core.rows import feeds
 from onnxplain_server.core.sources import FetchControl
+from onnxplain_server.core.warnings import InputWarning
 from onnxplain_server.explain import BoundTable
 
 MARGIN_REFUSAL = "a remote model gives its answers, and no score before them"
@@ -107,7 +108,7 @@ class OpenedRemote:
         self.host.guard(scope, lambda: probes.check_unchanged(self.model, self._answers))
         if self.model.inconsistency:
             note = f"{self.model.inconsistency} {_NOT_CACHED}"
-            self.model.notes += (Note("INCONSISTENT_MODEL", note),)
+            self.model.notes += (Note(InputWarning.INCONSISTENT_MODEL, note),)
             self.host.abandon()
 
     def finish(self) -> None:
@@ -228,7 +229,7 @@ class OpenedRemote:
 
     def _replaced_note(self) -> Note:
         return Note(
-            "REMOTE_MODEL_REPLACED",
+            InputWarning.REMOTE_MODEL_REPLACED,
             f'Under the identity "{self._named.identity}", the model gave other answers to rows '
             "of this table in an earlier request, so it is another one now. Nothing of the earlier "
             "numbers was used; state another identity for another model.",
