@@ -464,8 +464,9 @@ types-tests: $(ENV)
 		--allow-incomplete-defs --allow-untyped-calls $$tests || exit 1; done
 
 .PHONY: layers
-layers: $(ENV) ## Imports point down only
+layers: $(ENV) ## Imports point down only; methods are declared, not compared
 	$(BIN)/lint-imports --no-cache --no-logo
+	$(BIN)/python -m tools.declarations
 
 .PHONY: contract
 contract: $(BUF_ENV) ## Style of the contract, and that it breaks no released client

@@ -4,6 +4,7 @@ import pytest
 from onnxplain.v1.explanation_service_pb2 import Explanation, MethodOptions
 from onnxplain_server.explain.registry import Preparation, preparation
 from onnxplain_server.methods.registry import METHODS, SEQUENCES, Method, method_of
+from onnxplain_server.plots.drawing import Drawing
 from onnxplain_server.plots.registry import drawing
 from onnxplain_server.report.registry import of_method
 
@@ -17,7 +18,7 @@ def test_every_method_of_the_contract_is_in_the_table() -> None:
 @pytest.mark.parametrize("method", [*METHODS.values(), SEQUENCES], ids=lambda m: m.module)
 def test_every_method_has_its_module_in_each_room(method: Method) -> None:
     assert isinstance(preparation(method), Preparation)
-    assert callable(drawing(method))
+    assert isinstance(drawing(method), Drawing)
     assert {method.options.__name__, method.result.__name__} == {"Options", "Result"}
 
 

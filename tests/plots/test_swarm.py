@@ -15,7 +15,7 @@ from onnxplain_server.methods.swarm.reach import Reach
 from onnxplain_server.methods.swarm.result import Histogram
 from onnxplain_server.methods.swarm.searching import SearchResult
 from onnxplain_server.plots.elements.chart import Plot
-from onnxplain_server.plots.swarm import plots
+from onnxplain_server.plots.swarm.importances import plots
 
 FEATURES = ("age", "blood pressure", "sex")
 BORDERS = np.linspace(0, 10, 11)

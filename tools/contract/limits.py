@@ -95,17 +95,23 @@ class _Option:
 
 def fields(files: FileDescriptorSet) -> Iterator[tuple[str, FieldDescriptorProto]]:
     """Give all fields by their full name, in the order of the files."""
-    for file in files.file:
-        yield from _fields(file.message_type, file.package)
-
-
-def _fields(
-    messages: Iterable[DescriptorProto], scope: str
-) -> Iterator[tuple[str, FieldDescriptorProto]]:
-    for message in messages:
-        name = f"{scope}.{message.name}"
+    for name, message in messages(files):
         yield from ((f"{name}.{field.name}", field) for field in message.field)
-        yield from _fields(message.nested_type, name)
+
+
+def messages(files: FileDescriptorSet) -> Iterator[tuple[str, DescriptorProto]]:
+    """Give all messages by their full name, in the order of the files."""
+    for file in files.file:
+        yield from _messages(file.message_type, file.package)
+
+
+def _messages(
+    found: Iterable[DescriptorProto], scope: str
+) -> Iterator[tuple[str, DescriptorProto]]:
+    for message in found:
+        name = f"{scope}.{message.name}"
+        yield name, message
+        yield from _messages(message.nested_type, name)
 
 
 def _limits(message: Any, field: FieldDescriptorProto) -> Limits:

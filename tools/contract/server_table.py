@@ -1,4 +1,6 @@
-"""Table of limits for the server, which has no descriptors of options: a class per message.
+"""Table for the server, which has no descriptors of options: limits, defaults, enumerations.
+
+A class per message of the contract; enumerations are those of requests for explanations.
 
 Usage: python -m tools.contract.server_table DESCRIPTORS FILE
 """
@@ -7,15 +9,23 @@ from __future__ import annotations
 
 import sys
 from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from graphlib import TopologicalSorter
 from pathlib import Path
 
-from google.protobuf.descriptor_pb2 import FileDescriptorSet
+from google.protobuf.descriptor_pb2 import FieldDescriptorProto, FileDescriptorSet
 
+from tools.contract import limits
 from tools.contract.limits import Limits, read, read_rows
 
-_HEAD = '''"""Generated from proto/ by `make proto`: limits and defaults of request fields."""
+_REQUEST, _METHODS = "onnxplain.v1.ExplainRequest", "onnxplain.v1.MethodOptions"
+_ENUM, _MESSAGE = FieldDescriptorProto.TYPE_ENUM, FieldDescriptorProto.TYPE_MESSAGE
+
+_HEAD = '''"""Generated from proto/ by `make proto`: limits, defaults, enumerations of requests."""
 
 from __future__ import annotations
+
+from enum import Enum
 
 from onnxplain_server.core.limits import Limits
 '''
@@ -23,21 +33,57 @@ from onnxplain_server.core.limits import Limits
 
 def table(files: FileDescriptorSet) -> str:
     """Write the module."""
+    fields = dict(limits.fields(files))
     messages: dict[str, list[str]] = defaultdict(list)
+    needed: dict[str, set[str]] = defaultdict(set)
+    for name, values in _enumerations(files):
+        _, message, own = name.rsplit(".", 2)
+        messages[message].append(_enumeration(message, own, values))
     for name, rows in read_rows(files).items():
         messages[name.rpartition(".")[2]].append(f"    default_rows = {_literal(rows.count)}\n")
-    for name, limits in read(files).items():
+    for name, found in read(files).items():
         _, message, field = name.rsplit(".", 2)
-        if arguments := _arguments(limits):
+        default = _literal(found.default)
+        if fields[name].type == _ENUM and found.default is not None:
+            _, owner, kind = fields[name].type_name.rsplit(".", 2)
+            default = f"{kind if owner == message else f'{owner}.{kind}'}.{found.default}"
+            needed[message] |= {owner} - {message}
+        if arguments := _arguments(found, default):
             messages[message].append(f"    {field} = Limits({arguments})\n")
-    classes = (
-        f'\n\nclass {message}:\n    """Limits of `{message}`."""\n\n{"".join(lines)}'
-        for message, lines in sorted(messages.items())
-    )
-    return _HEAD + "".join(classes)
+    order = TopologicalSorter({name: sorted(needed[name]) for name in sorted(messages)})
+    return _HEAD + "".join(_class(name, "".join(messages[name])) for name in order.static_order())
 
 
-def _arguments(limits: Limits) -> str:
+def _class(message: str, body: str) -> str:
+    headline = f"Limits and enumerations of `{message}`."
+    return f'\n\nclass {message}:\n    """{headline}"""\n\n{body.rstrip()}\n'
+
+
+def _enumerations(files: FileDescriptorSet) -> Iterator[tuple[str, list[str]]]:
+    """Yield the enumerations of requests for explanations, with the names of their values."""
+    messages = dict(limits.messages(files))
+    used, seen, pending = {field.type_name for field in messages[_REQUEST].field}, set(), [_METHODS]
+    while pending:
+        name = pending.pop()
+        if name in seen:
+            continue
+        seen.add(name)
+        fields = messages[name].field
+        used.update(field.type_name for field in fields if field.type == _ENUM)
+        pending += [field.type_name[1:] for field in fields if field.type == _MESSAGE]
+    for name, message in messages.items():
+        for enum in message.enum_type:
+            if f".{name}.{enum.name}" in used:
+                yield f"{name}.{enum.name}", [value.name for value in enum.value[1:]]
+
+
+def _enumeration(message: str, name: str, values: Iterable[str]) -> str:
+    """Write an enumeration, without the value that stands for the default."""
+    lines = "".join(f'        {value} = "{value}"\n' for value in values)
+    return f'    class {name}(Enum):\n        """`{message}.{name}`."""\n\n{lines}\n'
+
+
+def _arguments(limits: Limits, default: str) -> str:
     """Write the arguments of `Limits` in the server; empty where there is nothing to check."""
     low = limits.min if limits.exclusive_min is None else limits.exclusive_min
     high = limits.max if limits.exclusive_max is None else limits.exclusive_max
@@ -53,7 +99,7 @@ def _arguments(limits: Limits) -> str:
     written = [f"{name}={_literal(value)}" for name, value in known.items() if value is not None]
     if limits.default is None and not written:
         return ""
-    return ", ".join([f"default={_literal(limits.default)}", *written])
+    return ", ".join([f"default={default}", *written])
 
 
 def _literal(value: bool | float | str | None) -> str:

@@ -1,12 +1,30 @@
-"""Generated from proto/ by `make proto`: limits and defaults of request fields."""
+"""Generated from proto/ by `make proto`: limits, defaults, enumerations of requests."""
 
 from __future__ import annotations
+
+from enum import Enum
 
 from onnxplain_server.core.limits import Limits
 
 
 class AverageLossOptions:
-    """Limits of `AverageLossOptions`."""
+    """Limits and enumerations of `AverageLossOptions`."""
+
+    class Loss(Enum):
+        """`AverageLossOptions.Loss`."""
+
+        SQUARED_ERROR = "SQUARED_ERROR"
+        ABSOLUTE_ERROR = "ABSOLUTE_ERROR"
+        POISSON = "POISSON"
+        GAMMA = "GAMMA"
+        LOGLOSS = "LOGLOSS"
+        MLOGLOSS = "MLOGLOSS"
+        PINBALL = "PINBALL"
+        MAPE = "MAPE"
+        ACCURACY = "ACCURACY"
+        BALANCED_ACCURACY = "BALANCED_ACCURACY"
+        F1 = "F1"
+        AUC = "AUC"
 
     default_rows = None
     sum_outputs = Limits(default=False)
@@ -17,36 +35,42 @@ class AverageLossOptions:
 
 
 class DescribeTableRequest:
-    """Limits of `DescribeTableRequest`."""
+    """Limits and enumerations of `DescribeTableRequest`."""
 
     row_count = Limits(default=10, min=0, max=1_000)
     row_indices = Limits(default=None, min=0, max_items=1_000)
 
 
-class ExplainRequest:
-    """Limits of `ExplainRequest`."""
+class ModelDescription:
+    """Limits and enumerations of `ModelDescription`."""
 
-    output_indices = Limits(default=None, min=0)
-    scale = Limits(default="RESPONSE")
-    row_count = Limits(default=None, min=2)
-    seed = Limits(default=0, min=0)
-    plots = Limits(default=True)
-    allow_inconsistent_model = Limits(default=False)
-    prediction = Limits(default=None, max_items=100)
-    model_name = Limits(default=None, max_items=255)
-    budget_seconds = Limits(default=60.0, min=1.0, max=86_400.0)
-    budget_predicted_row_count = Limits(default=None, min=1.0, max=1_000_000_000_000_000.0)
-    partial = Limits(default=False)
-    result_uri = Limits(default=None, max_items=2_048)
+    class Scale(Enum):
+        """`ModelDescription.Scale`."""
+
+        RESPONSE = "RESPONSE"
+        MARGIN = "MARGIN"
 
 
 class FeatureVectorsOptions:
-    """Limits of `FeatureVectorsOptions`."""
+    """Limits and enumerations of `FeatureVectorsOptions`."""
+
+    class Source(Enum):
+        """`FeatureVectorsOptions.Source`."""
+
+        MODEL = "MODEL"
+        SURROGATE = "SURROGATE"
+        LABELS = "LABELS"
+
+    class Counting(Enum):
+        """`FeatureVectorsOptions.Counting`."""
+
+        PER_WINDOW = "PER_WINDOW"
+        PER_PATH = "PER_PATH"
 
     default_rows = 10_000
     features = Limits(default=None, min_items=2)
     window = Limits(default=3, min=2, max=64)
-    counting = Limits(default="PER_WINDOW")
+    counting = Limits(default=Counting.PER_WINDOW)
     fill_diagonal = Limits(default=False)
     min_split_count = Limits(default=0, min=0, max=1_000)
     sentence_count = Limits(default=100_000, min=100, max=10_000_000)
@@ -62,7 +86,7 @@ class FeatureVectorsOptions:
 
 
 class FirmBackground:
-    """Limits of `FirmBackground`."""
+    """Limits and enumerations of `FirmBackground`."""
 
     order = Limits(default=None, min=0, max=8)
     initial = Limits(default=None, min=0.0, max=1.0)
@@ -71,18 +95,49 @@ class FirmBackground:
 
 
 class FirmKmerWeights:
-    """Limits of `FirmKmerWeights`."""
+    """Limits and enumerations of `FirmKmerWeights`."""
 
     positions = Limits(default=None, min=0)
     constant = Limits(default=0.0)
 
 
 class FirmOptions:
-    """Limits of `FirmOptions`."""
+    """Limits and enumerations of `FirmOptions`."""
+
+    class Estimator(Enum):
+        """`FirmOptions.Estimator`."""
+
+        GAUSSIAN = "GAUSSIAN"
+        TAYLOR = "TAYLOR"
+        TWO_VALUED = "TWO_VALUED"
+        SLOPE = "SLOPE"
+        BINNED = "BINNED"
+        SMOOTH = "SMOOTH"
+
+    class Source(Enum):
+        """`FirmOptions.Source`."""
+
+        MODEL = "MODEL"
+        LABELS = "LABELS"
+        BOTH = "BOTH"
+
+    class Covariance(Enum):
+        """`FirmOptions.Covariance`."""
+
+        EMPIRICAL = "EMPIRICAL"
+        SHRUNK = "SHRUNK"
+        LEDOIT_WOLF = "LEDOIT_WOLF"
+
+    class Contrast(Enum):
+        """`FirmOptions.Contrast`."""
+
+        PARTIAL_DEPENDENCE = "PARTIAL_DEPENDENCE"
+        SENSITIVITY = "SENSITIVITY"
+        WEIGHT = "WEIGHT"
 
     default_rows = None
     features = Limits(default=None, max_items=50_000)
-    covariance = Limits(default="EMPIRICAL")
+    covariance = Limits(default=Covariance.EMPIRICAL)
     bin_count = Limits(default=20, min=2, max=1_000)
     keep_bias = Limits(default=False)
     standardize = Limits(default=False)
@@ -91,42 +146,65 @@ class FirmOptions:
 
 
 class FirmPairs:
-    """Limits of `FirmPairs`."""
+    """Limits and enumerations of `FirmPairs`."""
+
+    class Combination(Enum):
+        """`FirmPairs.Combination`."""
+
+        CONJUNCTION = "CONJUNCTION"
+        DISJUNCTION = "DISJUNCTION"
+        EXCLUSIVE_OR = "EXCLUSIVE_OR"
+        PRODUCT = "PRODUCT"
 
     features = Limits(default=None, min_items=2)
-    combination = Limits(default="CONJUNCTION")
+    combination = Limits(default=Combination.CONJUNCTION)
     include_negations = Limits(default=False)
 
 
 class FirmSequences:
-    """Limits of `FirmSequences`."""
+    """Limits and enumerations of `FirmSequences`."""
+
+    class Layout(Enum):
+        """`FirmSequences.Layout`."""
+
+        POSITION_MAJOR = "POSITION_MAJOR"
+        LETTER_MAJOR = "LETTER_MAJOR"
 
     alphabet = Limits(default="ACGT", min_items=2, max_items=64)
     length = Limits(default=None, min=1, max=10_000)
     max_length = Limits(default=3, min=1, max=10)
     top_count = Limits(default=20, min=0, max=10_000)
-    layout = Limits(default="POSITION_MAJOR")
+    layout = Limits(default=Layout.POSITION_MAJOR)
     sample_count = Limits(default=20_000, min=1_000, max=10_000_000)
 
 
-class IndividualConditionalExpectationOptions:
-    """Limits of `IndividualConditionalExpectationOptions`."""
+class PartialDependenceOptions:
+    """Limits and enumerations of `PartialDependenceOptions`."""
+
+    class Strategy(Enum):
+        """`PartialDependenceOptions.Strategy`."""
+
+        UNIFORM = "UNIFORM"
+        QUANTILE = "QUANTILE"
+        STEPS = "STEPS"
 
     default_rows = 500
     grid_size = Limits(default=49, min=2, max=10_000)
-    strategy = Limits(default="UNIFORM")
+    strategy = Limits(default=Strategy.UNIFORM)
     trim_lower = Limits(default=0.01, min=0.0, max=1.0, exclusive_max=True)
     trim_upper = Limits(default=0.99, min=0.0, max=1.0, exclusive_min=True)
-    include_missing = Limits(default=False)
-    curve_count = Limits(default=100, min=1, max=10_000)
-    group_columns = Limits(default=None, max_items=2)
     group_count = Limits(default=4, min=1, max=100)
-    centered = Limits(default=False)
-    row_indices = Limits(default=None, min=0, max_items=1_000)
+    include_missing = Limits(default=False)
 
 
 class InteractionsOptions:
-    """Limits of `InteractionsOptions`."""
+    """Limits and enumerations of `InteractionsOptions`."""
+
+    class Resampling(Enum):
+        """`InteractionsOptions.Resampling`."""
+
+        BOOTSTRAP = "BOOTSTRAP"
+        JACKKNIFE = "JACKKNIFE"
 
     default_rows = 500
     features = Limits(default=None, min_items=2)
@@ -135,39 +213,27 @@ class InteractionsOptions:
     quantile_bin_count = Limits(default=0, min=2, max=10_000, zero_is_off=True)
     absolute_threshold = Limits(default=None, min=0.0)
     repeat_count = Limits(default=0, min=10, max=10_000, zero_is_off=True)
-    resampling = Limits(default="BOOTSTRAP")
+    resampling = Limits(default=Resampling.BOOTSTRAP)
     confidence_level = Limits(default=0.95, min=0.5, max=0.999)
     permutation_count = Limits(default=0, min=0, max=100_000)
     knot_count = Limits(default=0, min=3, max=10_000, zero_is_off=True)
 
 
 class KnockoffOptions:
-    """Limits of `KnockoffOptions`."""
+    """Limits and enumerations of `KnockoffOptions`."""
 
     permutation_count = Limits(default=10_000, min=100, max=1_000_000)
     component_count = Limits(default=None, min=1, max=20)
 
 
 class Model:
-    """Limits of `Model`."""
+    """Limits and enumerations of `Model`."""
 
     files = Limits(default=None, max_items=1_000)
 
 
-class PartialDependenceOptions:
-    """Limits of `PartialDependenceOptions`."""
-
-    default_rows = 500
-    grid_size = Limits(default=49, min=2, max=10_000)
-    strategy = Limits(default="UNIFORM")
-    trim_lower = Limits(default=0.01, min=0.0, max=1.0, exclusive_max=True)
-    trim_upper = Limits(default=0.99, min=0.0, max=1.0, exclusive_min=True)
-    group_count = Limits(default=4, min=1, max=100)
-    include_missing = Limits(default=False)
-
-
 class PermutationImportanceOptions:
-    """Limits of `PermutationImportanceOptions`."""
+    """Limits and enumerations of `PermutationImportanceOptions`."""
 
     default_rows = 10_000
     sum_outputs = Limits(default=False)
@@ -178,31 +244,47 @@ class PermutationImportanceOptions:
     probability_floor = Limits(default=None, min=0.0, max=0.1)
 
 
-class PredictRequest:
-    """Limits of `PredictRequest`."""
-
-    output_indices = Limits(default=None, min=0)
-    scale = Limits(default="RESPONSE")
-    row_indices = Limits(default=None, min=0, max_items=10_000)
-    allow_inconsistent_model = Limits(default=False)
-    prediction = Limits(default=None, max_items=100)
-
-
 class ReadExplanationRequest:
-    """Limits of `ReadExplanationRequest`."""
+    """Limits and enumerations of `ReadExplanationRequest`."""
 
     offset = Limits(default=0.0, min=0.0)
 
 
 class StartExplanationRequest:
-    """Limits of `StartExplanationRequest`."""
+    """Limits and enumerations of `StartExplanationRequest`."""
 
     request_id = Limits(default=None, max_items=128)
     labels = Limits(default=None, max_items=64)
 
 
 class SwarmOptions:
-    """Limits of `SwarmOptions`."""
+    """Limits and enumerations of `SwarmOptions`."""
+
+    class Search(Enum):
+        """`SwarmOptions.Search`."""
+
+        EXACT = "EXACT"
+        PUBLISHED = "PUBLISHED"
+        DIFFERENTIAL_EVOLUTION = "DIFFERENTIAL_EVOLUTION"
+
+    class Score(Enum):
+        """`SwarmOptions.Score`."""
+
+        ACCURACY = "ACCURACY"
+        F1 = "F1"
+        BALANCED_ACCURACY = "BALANCED_ACCURACY"
+
+    class Perturbation(Enum):
+        """`SwarmOptions.Perturbation`."""
+
+        MULTIPLICATION = "MULTIPLICATION"
+        GAUSSIAN = "GAUSSIAN"
+
+    class Start(Enum):
+        """`SwarmOptions.Start`."""
+
+        UNPERTURBED = "UNPERTURBED"
+        UNIFORM = "UNIFORM"
 
     default_rows = 2_000
     particle_count = Limits(default=10, min=2, max=200)
@@ -210,8 +292,8 @@ class SwarmOptions:
     restart_count = Limits(default=1, min=1, max=1_000)
     weight_limit = Limits(default=10.0, min=1e-09, max=1_000.0)
     velocity_limit = Limits(default=1.0, min=1e-09, max=1_000_000_000.0)
-    start = Limits(default="UNPERTURBED")
-    perturbation = Limits(default="MULTIPLICATION")
+    start = Limits(default=Start.UNPERTURBED)
+    perturbation = Limits(default=Perturbation.MULTIPLICATION)
     zero_offset = Limits(default=1.0, min=-1_000_000_000.0, max=1_000_000_000.0)
     row_indices = Limits(default=None, min=0, max_items=1_000)
     window_count = Limits(default=40, min=1, max=1_000)
@@ -221,6 +303,55 @@ class SwarmOptions:
 
 
 class TableUris:
-    """Limits of `TableUris`."""
+    """Limits and enumerations of `TableUris`."""
 
     uris = Limits(default=None, max_items=2_048)
+
+
+class ExplainRequest:
+    """Limits and enumerations of `ExplainRequest`."""
+
+    class Engine(Enum):
+        """`ExplainRequest.Engine`."""
+
+        TREES = "TREES"
+        BLACK_BOX = "BLACK_BOX"
+
+    output_indices = Limits(default=None, min=0)
+    scale = Limits(default=ModelDescription.Scale.RESPONSE)
+    row_count = Limits(default=None, min=2)
+    seed = Limits(default=0, min=0)
+    plots = Limits(default=True)
+    allow_inconsistent_model = Limits(default=False)
+    prediction = Limits(default=None, max_items=100)
+    model_name = Limits(default=None, max_items=255)
+    budget_seconds = Limits(default=60.0, min=1.0, max=86_400.0)
+    budget_predicted_row_count = Limits(default=None, min=1.0, max=1_000_000_000_000_000.0)
+    partial = Limits(default=False)
+    result_uri = Limits(default=None, max_items=2_048)
+
+
+class PredictRequest:
+    """Limits and enumerations of `PredictRequest`."""
+
+    output_indices = Limits(default=None, min=0)
+    scale = Limits(default=ModelDescription.Scale.RESPONSE)
+    row_indices = Limits(default=None, min=0, max_items=10_000)
+    allow_inconsistent_model = Limits(default=False)
+    prediction = Limits(default=None, max_items=100)
+
+
+class IndividualConditionalExpectationOptions:
+    """Limits and enumerations of `IndividualConditionalExpectationOptions`."""
+
+    default_rows = 500
+    grid_size = Limits(default=49, min=2, max=10_000)
+    strategy = Limits(default=PartialDependenceOptions.Strategy.UNIFORM)
+    trim_lower = Limits(default=0.01, min=0.0, max=1.0, exclusive_max=True)
+    trim_upper = Limits(default=0.99, min=0.0, max=1.0, exclusive_min=True)
+    include_missing = Limits(default=False)
+    curve_count = Limits(default=100, min=1, max=10_000)
+    group_columns = Limits(default=None, max_items=2)
+    group_count = Limits(default=4, min=1, max=100)
+    centered = Limits(default=False)
+    row_indices = Limits(default=None, min=0, max_items=1_000)

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from enum import Enum
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
+from onnxplain_server.core.contract_limits import ModelDescription
 from onnxplain_server.core.warnings import AnswerWarning
 
 if TYPE_CHECKING:  # the serving process reads names without numpy
     from onnxplain_server.core.arrays import Array, Indices, Vector
 
 
-class Scale(Enum):
-    """Scale of the explained predictions: the model's answer, or the additive score before it."""
-
-    RESPONSE = "RESPONSE"
-    MARGIN = "MARGIN"
+Scale: TypeAlias = ModelDescription.Scale
+"""Scale of the explained predictions: the model's answer, or the additive score before it."""
 
 
 @dataclass(frozen=True, slots=True)

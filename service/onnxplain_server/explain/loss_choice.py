@@ -16,7 +16,7 @@ from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Scale
 from onnxplain_server.explain.task import Task
 from onnxplain_server.methods.comparison import Comparison
-from onnxplain_server.methods.losses import Loss, LossParameters
+from onnxplain_server.methods.losses import THRESHOLD_SCORES, Loss, LossParameters
 from onnxplain_server.methods.option_checks import check_limits
 
 _DEFAULT_FLOOR = 2.0**-23
@@ -116,7 +116,7 @@ def _check_score(comparison: Comparison, task: Task) -> None:
 def _threshold(comparison: Comparison, task: Task) -> float | None:
     """Return the threshold of a score; None if the largest output gives the class."""
     given, outputs = comparison.parameters.threshold, task.outputs
-    if given is not None or comparison.loss is None or not comparison.loss.has_threshold:
+    if given is not None or comparison.loss is None or comparison.loss not in THRESHOLD_SCORES:
         return given
     if len(outputs.explained) == 1:
         return _HALF if _are_probabilities(task) else 0.0

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
+from typing import TypeAlias
 
+from onnxplain_server.core.contract_limits import ExplainRequest
 from onnxplain_server.core.model import Scale
 from onnxplain_server.methods.registry import Options
 
-
-class Engine(Enum):
-    """Engine that computes the effects."""
-
-    TREES = "TREES"
-    BLACK_BOX = "BLACK_BOX"
+Engine: TypeAlias = ExplainRequest.Engine
+"""Engine that computes the effects."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Model, Note
@@ -30,6 +30,7 @@ from onnxplain_server.methods.registry import Result, method_of
 if TYPE_CHECKING:
     from onnxplain_server.explain.planning.overview import OverviewPlan
     from onnxplain_server.explain.planning.overview_part import Part
+    from onnxplain_server.methods import partial_dependence
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -133,16 +134,19 @@ def _overview(request: BoundRequest) -> Answer:
     partial = PartialAnswer(request)
     results = [partial.run(method) for method in prepared]
 
-    curves = curves_of(plan, results, request)
+    by_role = {part.role: result for part, result in zip(parts, results, strict=True)}
+    curves = curves_of(plan, by_role, request)
+    drawn: Sequence[partial_dependence.PartialDependenceCurve] = ()
     if curves is not None:
         parts.append(curves)
         prepared.append(_prepare_part(request, curves))
         request.ledger.release(plan.curve_cost - prepared[-1].job.cost)
         results.append(partial.run(prepared[-1]))
+        drawn = cast("partial_dependence.Result", results[-1]).curves
     methods = tuple((method_of(part.options).name, part.row_count) for part in parts)
     answer = _answer(request, prepared, results)
     notes = (*answer.notes, *unclear, *plan.notes(parts, has_target=has_target))
-    notes += notes_of_overview(request, results)
+    notes += notes_of_overview(request, drawn)
     return replace(answer, notes=notes, overview_methods=methods)
 
 

@@ -155,7 +155,7 @@ def _standard_errors(
     expression: LossExpression | None,
 ) -> Vector | None:
     """Return the standard errors of average losses over some rows; None of scores, or one row."""
-    if (comparison.loss is not None and comparison.loss.is_score) or (weights > 0).sum() < 2:
+    if comparison.is_score or (weights > 0).sum() < 2:
         return None
     losses = comparison.losses(actual, predicted, expression)
     if not np.isfinite(losses).all():

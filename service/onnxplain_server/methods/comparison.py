@@ -11,7 +11,7 @@ from onnxplain_server.core.contract_limits import AverageLossOptions
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.effects.weighted_mean import mean
 from onnxplain_server.methods.loss_expression import LossExpression
-from onnxplain_server.methods.losses import Loss, LossParameters, row_losses
+from onnxplain_server.methods.losses import SCORES, Loss, LossParameters, row_losses
 from onnxplain_server.methods.scores import score
 
 
@@ -52,7 +52,7 @@ class Comparison:
     @property
     def is_score(self) -> bool:
         """Return whether larger is better, and rows have no losses of their own."""
-        return self.loss is not None and self.loss.is_score
+        return self.loss in SCORES
 
     @property
     def direction(self) -> int:
@@ -115,7 +115,7 @@ class Comparison:
                 "weight_column",
             )
         rows = np.flatnonzero(is_weighted)
-        if self.loss is not None and self.loss.is_score:
+        if self.loss in SCORES:
             threshold = self.parameters.threshold
             return score(self.loss, actual[rows], predicted[rows], weights[rows], threshold)
         expression = expression and expression.take(rows)

@@ -39,7 +39,7 @@ class Options:
     joint_features: tuple[tuple[str, ...], ...] = ()
     grids: tuple[Mapping[str, Array] | None, ...] = ()
     grid_size: int = IndividualConditionalExpectationOptions.grid_size.default
-    strategy: Strategy = Strategy[IndividualConditionalExpectationOptions.strategy.default]
+    strategy: Strategy = IndividualConditionalExpectationOptions.strategy.default
     trim_lower: float = IndividualConditionalExpectationOptions.trim_lower.default
     trim_upper: float = IndividualConditionalExpectationOptions.trim_upper.default
     include_missing: bool = IndividualConditionalExpectationOptions.include_missing.default

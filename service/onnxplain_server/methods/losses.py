@@ -4,43 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import Enum
+from typing import TypeAlias
 
 import numpy as np
 
 from onnxplain_server.core.arrays import Matrix
+from onnxplain_server.core.contract_limits import AverageLossOptions
 from onnxplain_server.core.errors import ExplainError, Reason
 
-
-class Loss(Enum):
-    """Loss of a row, or score of all rows; see `AverageLossOptions.Loss` in the contract."""
-
-    SQUARED_ERROR = "SQUARED_ERROR"
-    ABSOLUTE_ERROR = "ABSOLUTE_ERROR"
-    POISSON = "POISSON"
-    GAMMA = "GAMMA"
-    LOGLOSS = "LOGLOSS"
-    MLOGLOSS = "MLOGLOSS"
-    PINBALL = "PINBALL"
-    MAPE = "MAPE"
-    ACCURACY = "ACCURACY"
-    BALANCED_ACCURACY = "BALANCED_ACCURACY"
-    F1 = "F1"
-    AUC = "AUC"
-
-    @property
-    def is_score(self) -> bool:
-        """Return whether it is a score of all rows together, of which larger is better."""
-        return self in SCORES
-
-    @property
-    def has_threshold(self) -> bool:
-        """Return whether it compares predicted classes, not values."""
-        return self in SCORES - {Loss.AUC}
-
+Loss: TypeAlias = AverageLossOptions.Loss
+"""Loss of a row, or score of all rows."""
 
 LOG_LOSSES = frozenset({Loss.LOGLOSS, Loss.MLOGLOSS})
 SCORES = frozenset({Loss.ACCURACY, Loss.BALANCED_ACCURACY, Loss.F1, Loss.AUC})
+"""Scores of all rows together, of which larger is better."""
+THRESHOLD_SCORES = SCORES - {Loss.AUC}
+"""Scores that compare predicted classes, not values."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from enum import Enum
+from typing import TypeAlias
 
 from onnxplain_server.core.arrays import Array, Matrix, Vector
 from onnxplain_server.core.contract_limits import PartialDependenceOptions
@@ -20,13 +20,8 @@ from onnxplain_server.methods.option_checks import check_limits, choose
 from onnxplain_server.trees.streaming.counts import TreeCounts
 from onnxplain_server.trees.streaming.engine import StreamedTrees
 
-
-class Strategy(Enum):
-    """Placement of grid points for a numeric feature."""
-
-    UNIFORM = "UNIFORM"
-    QUANTILE = "QUANTILE"
-    STEPS = "STEPS"
+Strategy: TypeAlias = PartialDependenceOptions.Strategy
+"""Placement of grid points for a numeric feature."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,7 +41,7 @@ class Options:
     features: tuple[tuple[str, ...], ...] = ()
     grids: tuple[Mapping[str, Array] | None, ...] = ()
     grid_size: int = PartialDependenceOptions.grid_size.default
-    strategy: Strategy = Strategy[PartialDependenceOptions.strategy.default]
+    strategy: Strategy = PartialDependenceOptions.strategy.default
     trim_lower: float = PartialDependenceOptions.trim_lower.default
     trim_upper: float = PartialDependenceOptions.trim_upper.default
     group_column: str = ""

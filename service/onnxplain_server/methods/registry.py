@@ -46,12 +46,16 @@ class Method:
         Target columns of its own, beside that of the request.
     row_indices : callable (options) -> tuple of int
         Rows that are explained one by one, also those of weight 0.
+    part : str
+        Field of the contract's options of `name` that makes them those of this method; empty
+        where it has the contract's options for itself.
     """
 
     name: str
     module: str
     target_columns: Callable[[Any], tuple[str, ...]] = _none
     row_indices: Callable[[Any], tuple[int, ...]] = _none
+    part: str = ""
 
     @property
     def options(self) -> type[Options]:
@@ -70,7 +74,7 @@ class Method:
 
 _ROOM = __name__.rpartition(".")[0]
 
-SEQUENCES = Method("firm", "sequences")
+SEQUENCES = Method("firm", "sequences", part="sequences")
 """FIRM of sequences: a method of its own here, a field of `FirmOptions` in the contract."""
 
 _METHODS = (
@@ -104,6 +108,12 @@ _METHODS = (
 METHODS: Mapping[str, Method] = MappingProxyType({method.name: method for method in _METHODS})
 
 _BY_MODULE = {method.module: method for method in (*_METHODS, SEQUENCES)}
+
+
+def part_of(name: str, options: Any) -> Method | None:
+    """Return the method that a field set in the contract's options of another one makes."""
+    parts = (method for method in _BY_MODULE.values() if method.part and method.name == name)
+    return next((method for method in parts if options.HasField(method.part)), None)
 
 
 def method_of(value: Options | Result) -> Method:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from enum import Enum
+from typing import TypeAlias
 
 import numpy as np
 
@@ -28,11 +28,8 @@ _CHANCE_SHARE = 0.05
 """Share of a denominator that is chance, from which intervals of a ratio allow for it."""
 
 
-class Scheme(Enum):
-    """Resampling scheme."""
-
-    BOOTSTRAP = "BOOTSTRAP"
-    JACKKNIFE = "JACKKNIFE"
+Scheme: TypeAlias = InteractionsOptions.Resampling
+"""Resampling scheme."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +45,7 @@ class Resampling:
     """
 
     repeat_count: int = InteractionsOptions.repeat_count.default
-    scheme: Scheme = Scheme[InteractionsOptions.resampling.default]
+    scheme: Scheme = InteractionsOptions.resampling.default
     confidence_level: float = InteractionsOptions.confidence_level.default
 
 
@@ -88,10 +85,12 @@ class ReplicateSpread:
 
 def replicate(resampling: Resampling, weights: Vector, rows: Indices, seed: int) -> Replicates:
     """Draw replicates of rows with their case weights, and their numbers: (n_rows,) each."""
-    if resampling.scheme is Scheme.BOOTSTRAP:
-        replicates = bootstrap(weights, rows, seed, range(resampling.repeat_count))
-        return Replicates(replicates, np.zeros(len(replicates)))
-    return _jackknife(weights, rows, seed, resampling.repeat_count)
+    match resampling.scheme:
+        case Scheme.BOOTSTRAP:
+            replicates = bootstrap(weights, rows, seed, range(resampling.repeat_count))
+            return Replicates(replicates, np.zeros(len(replicates)))
+        case Scheme.JACKKNIFE:
+            return _jackknife(weights, rows, seed, resampling.repeat_count)
 
 
 def bootstrap(weights: Vector, rows: Indices, seed: int, repeats: Sequence[int]) -> Matrix:

@@ -9,6 +9,7 @@ import numpy as np
 
 from onnxplain_server.core.arrays import Matrix, Vector
 from onnxplain_server.methods.average_loss import AverageLoss, Result
+from onnxplain_server.plots.drawing import Drawing
 from onnxplain_server.plots.elements import loss_names
 from onnxplain_server.plots.elements.bars import Bars, BarTitles, ErrorBars, draw
 from onnxplain_server.plots.elements.chart import Plot, finish
@@ -142,3 +143,6 @@ def _left_out(result: Result, bars: Bars, grouped: bool) -> list[str]:
     if bars.broken:
         remarks.append(f"{NOT_SHOWN}: {bars.broken} of {bars.values.size} values")
     return remarks
+
+
+DRAWING = Drawing(plots=plots)

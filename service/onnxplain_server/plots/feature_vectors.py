@@ -11,6 +11,7 @@ from onnxplain_server.core.arrays import Indices, Matrix
 from onnxplain_server.methods.feature_vectors import PathSource, Result
 from onnxplain_server.plots import feature_vector_similarity as similarity
 from onnxplain_server.plots import knockoffs
+from onnxplain_server.plots.drawing import Drawing
 from onnxplain_server.plots.elements.bars import BarTitles, ErrorBars, draw
 from onnxplain_server.plots.elements.chart import Plot, finish, tooltip
 from onnxplain_server.plots.elements.labels import (
@@ -216,3 +217,7 @@ def _bars(result: Result) -> Plot:
     description = " ".join(f"{sentence}." for sentence in [title, *remarks])
     body = draw(bars, BarTitles("feature", "length"), "Length, as a share of the longest vector's")
     return finish("feature-vector-lengths", title, remarks, description, body)
+
+
+# Its outputs have no names in plots.
+DRAWING = Drawing(plots=plots, named=lambda result, _naming: result)

@@ -11,6 +11,7 @@ from onnxplain_server.core.arrays import Array, Cube, Indices, Matrix
 from onnxplain_server.methods.individual_conditional_expectation import Curves, Result, center_index
 from onnxplain_server.plots.axes.layout import Axis, lay_axis
 from onnxplain_server.plots.axes.number_line import NumberLine
+from onnxplain_server.plots.drawing import Drawing
 from onnxplain_server.plots.elements import bundles
 from onnxplain_server.plots.elements.bundles import Bundle
 from onnxplain_server.plots.elements.chart import Plot, finish
@@ -239,3 +240,6 @@ def _left_out(view: _View, result: Result) -> Iterator[str]:
     broken = int((~np.isfinite(view.values)).sum())
     if broken:
         yield f"{NOT_SHOWN}: {broken} of {view.values.size} values"
+
+
+DRAWING = Drawing(plots=plots)

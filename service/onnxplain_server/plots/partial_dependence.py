@@ -20,6 +20,7 @@ from onnxplain_server.plots.axes.number_line import NumberLine
 from onnxplain_server.plots.axes.tiny_steps import without_tiny_steps
 from onnxplain_server.plots.axes.view_axes import axis_of, span
 from onnxplain_server.plots.claims.support import extremes, support_note
+from onnxplain_server.plots.drawing import Drawing
 from onnxplain_server.plots.elements import curves, surfaces
 from onnxplain_server.plots.elements.chart import Plot, finish
 from onnxplain_server.plots.elements.curve_marks import NO_MARKS, CommonScale
@@ -250,3 +251,6 @@ def _trend(piece: Piece, axes: tuple[Axis, ...]) -> str:
     if (steps >= -rounding).all():
         return ", rising throughout"
     return ", falling throughout" if (steps <= rounding).all() else ""
+
+
+DRAWING = Drawing(plots=plots)

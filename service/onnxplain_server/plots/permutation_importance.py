@@ -7,6 +7,7 @@ import numpy as np
 from onnxplain_server.methods import partial_dependence
 from onnxplain_server.methods.permutation_importance import Result
 from onnxplain_server.plots.claims.directions import of_outputs
+from onnxplain_server.plots.drawing import Drawing
 from onnxplain_server.plots.elements import loss_names
 from onnxplain_server.plots.elements.bars import Bars, BarTitles, ErrorBars, draw
 from onnxplain_server.plots.elements.chart import Plot, finish
@@ -95,3 +96,6 @@ def _infinite(result: Result) -> list[str]:
     ]
     more = [f"{len(names) - 3} more"] if len(names) > 3 else []
     return [f"Infinite, without a bar: {enumerate_words([*names[:3], *more])}"] if names else []
+
+
+DRAWING = Drawing(plots=plots, beside="partial_dependence")

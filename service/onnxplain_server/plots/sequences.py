@@ -10,6 +10,7 @@ from onnxplain_server.core.arrays import Matrix
 from onnxplain_server.methods.sequences import Result
 from onnxplain_server.methods.sequences.kmers import text_of
 from onnxplain_server.methods.sequences.result import Kmers, MismatchClass, Motif
+from onnxplain_server.plots.drawing import Drawing
 from onnxplain_server.plots.elements.chart import Plot, finish, tooltip
 from onnxplain_server.plots.elements.labels import clean, identifiers, shorten
 from onnxplain_server.plots.elements.naming import spoken
@@ -217,3 +218,6 @@ def _output_remarks(result: Result, output: int) -> list[str]:
         return remarks
     name = shorten(clean(result.output_names[output]), 40)
     return [f"Output {name}, the one of {len(result.output_names)} that varies most", *remarks]
+
+
+DRAWING = Drawing(plots=plots)

@@ -16,10 +16,8 @@ from onnxplain.v1.explanation_service_pb2 import (
 from onnxplain.v1.model_pb2 import ModelDescription, ModelInput
 
 from onnxplain_server.core.warnings import WARNINGS, Tells
-from onnxplain_server.plots.elements import loss_names
 from onnxplain_server.plots.elements.labels import clean, cut_end, enumerate_words
 from onnxplain_server.plots.elements.number_formats import spell_whole
-from onnxplain_server.report.loss_findings import loss_of
 from onnxplain_server.report.registry import of_method
 
 _DIGEST_LENGTH = len("sha256:") + 12
@@ -116,15 +114,9 @@ def _operators(names: Sequence[str]) -> str:
 def title(explanation: Explanation) -> str:
     """Return the title of the method, with its loss and the columns that group its rows."""
     name = explanation.WhichOneof("result") or ""
-    start = _loss_title(explanation) if name == "average_loss" else of_method(name).title
+    start = of_method(name).title_of(explanation)
     columns = group_columns(explanation)
     return f"{start}, by {enumerate_words(columns)}" if columns else start
-
-
-def _loss_title(explanation: Explanation) -> str:
-    loss = loss_of(explanation.options.average_loss)
-    kind = "Score" if loss_names.is_score(loss) else of_method("average_loss").title
-    return f"{kind}: {loss_names.name(loss)}"
 
 
 def rows(explanation: Explanation) -> str:

@@ -38,7 +38,7 @@ def of_answer(answer: ExplainResponse) -> list[KeyFigure]:
 def is_of_all_rows(explanation: Explanation) -> bool:
     """Return whether these are losses of all rows together."""
     losses = explanation.average_loss.losses
-    return explanation.HasField("average_loss") and len(losses) == 1 and not losses[0].group
+    return len(losses) == 1 and not losses[0].group
 
 
 def is_single(explanation: Explanation) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from onnxplain.v1.average_loss_pb2 import AverageLossOptions, AverageLossResult
+from onnxplain.v1.explanation_service_pb2 import Explanation
 from onnxplain.v1.permutation_importance_pb2 import (
     PermutationImportanceOptions,
     PermutationImportanceResult,
@@ -177,8 +178,14 @@ def _strength(values: Sequence[float]) -> float:
     return -np.inf if np.isnan(total) else total
 
 
+def loss_title(explanation: Explanation, title: str) -> str:
+    """Return the title of a loss or score, with its name."""
+    loss = loss_of(explanation.options.average_loss)
+    return f"{'Score' if loss_names.is_score(loss) else title}: {loss_names.name(loss)}"
+
+
 def loss_of(options: PermutationImportanceOptions | AverageLossOptions) -> Loss | str:
     """Return the loss that was computed, or its expression."""
     if options.loss_expression:
         return str(options.loss_expression)
-    return Loss[AverageLossOptions.Loss.Name(options.loss)]
+    return Loss(AverageLossOptions.Loss.Name(options.loss))

@@ -22,9 +22,8 @@ def with_output_names(answer: ExplainResponse) -> ExplainResponse:
             if hasattr(result, field):
                 names = getattr(result, field)
                 names[:] = naming.named(names)
-        if explanation.HasField("swarm"):
-            for effect in explanation.swarm.effects:
-                effect.class_name = naming.output(effect.class_name)
+        for effect in getattr(result, "effects", ()):  # of classes
+            effect.class_name = naming.output(effect.class_name)
     return named
 
 

@@ -1,13 +1,14 @@
-"""Registry of reports: the findings, title, question and limits of each method."""
+"""Registry of reports: what a method's findings, sentences, title and limits are."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from onnxplain.v1.explanation_service_pb2 import Explanation
 
@@ -20,9 +21,50 @@ from onnxplain_server.report import (
 )
 from onnxplain_server.report.class_findings import of_pairings
 from onnxplain_server.report.finding import Finding
+from onnxplain_server.report.sentences import effects, leading, losses, vectors
 
 
-@dataclass(frozen=True, slots=True)
+class Answered(NamedTuple):
+    """Facts of the whole answer that a method's sentences depend on.
+
+    Attributes
+    ----------
+    most_important : str
+        Feature that another sentence calls most important; empty without one.
+    is_linear : bool
+        Whether the outputs are a link of a linear map.
+    loss_row_count : int
+        Most rows of a loss of all rows; 0 without one.
+    """
+
+    most_important: str
+    is_linear: bool
+    loss_row_count: int
+
+
+class Ranking(NamedTuple):
+    """Ranking of features by a method, for the sentence on the leading ones.
+
+    Attributes
+    ----------
+    measure : str
+        What they are ranked by.
+    features : callable (Explanation) -> list of str
+        The first ones; empty where they cannot be told.
+    first : callable (Explanation) -> str
+        The one that a sentence calls most important; empty without one.
+    """
+
+    measure: str
+    features: Callable[[Explanation], list[str]]
+    first: Callable[[Explanation], str]
+
+
+def _own_title(_explanation: Explanation, title: str) -> str:
+    return title
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MethodReport:
     """Report of one method.
 
@@ -30,6 +72,13 @@ class MethodReport:
     ----------
     findings : callable (Explanation) -> iterable of Finding
         Returns its tables, the most important first.
+    sentences : callable (Explanation, Answered) -> iterable of str
+        Returns what was found.
+    ranking : Ranking or None
+    has_curves : bool
+        Whether its result tells how predictions go along leading features.
+    heading : callable (Explanation, title) -> str
+        Returns its title with what this explanation is of.
     title : str
     question : str
         The question that the method answers.
@@ -38,28 +87,62 @@ class MethodReport:
     """
 
     findings: Callable[[Explanation], Iterable[Finding]]
-    title: str
+    sentences: Callable[[Explanation, Answered], Iterable[str]]
+    ranking: Ranking | None = None
+    has_curves: bool = False
+    heading: Callable[[Explanation, str], str] = _own_title
+    title: str = ""
     question: str = ""
     limits: tuple[str, ...] = ()
 
+    def title_of(self, explanation: Explanation) -> str:
+        """Return the title of one of its explanations."""
+        return self.heading(explanation, self.title)
 
-_FIRST = ("permutation_importance", "partial_dependence", "interactions")
-"""What a reader wants first: which features matter, how, and which act together."""
 
-_FINDINGS: dict[str, Callable[[Explanation], Iterable[Finding]]] = {
-    "interactions": lambda e: effect_findings.of_interactions(e.interactions),
-    "partial_dependence": lambda e: effect_findings.of_partial_dependence(e.partial_dependence),
-    "individual_conditional_expectation": lambda e: effect_findings.of_individual(
-        e.individual_conditional_expectation
+_REPORTS: Mapping[str, MethodReport] = MappingProxyType({
+    "permutation_importance": MethodReport(
+        findings=lambda e: loss_findings.of_permutation_importance(
+            e.permutation_importance, e.options.permutation_importance
+        ),
+        sentences=lambda e, told: losses.of_permutation_importance(e, told.loss_row_count),
+        ranking=Ranking("shuffling", leading.by_shuffling, losses.most_harmful),
     ),
-    "permutation_importance": lambda e: loss_findings.of_permutation_importance(
-        e.permutation_importance, e.options.permutation_importance
+    "partial_dependence": MethodReport(
+        findings=lambda e: effect_findings.of_partial_dependence(e.partial_dependence),
+        sentences=lambda e, told: effects.of_partial_dependence(e, told.most_important),
+        has_curves=True,
     ),
-    "average_loss": lambda e: loss_findings.of_average_loss(e.average_loss, e.options.average_loss),
-    "feature_vectors": lambda e: vector_findings.of_vectors(e.feature_vectors),
-    "firm": lambda e: firm_findings.of_firm(e.firm),
-    "swarm": lambda e: swarm_findings.of_swarm(e.swarm, e.options.swarm),
-}
+    "interactions": MethodReport(
+        findings=lambda e: effect_findings.of_interactions(e.interactions),
+        sentences=lambda e, told: effects.of_interactions(e, is_linear=told.is_linear),
+        ranking=Ranking("size of effect", leading.by_size, effects.moving_most),
+    ),
+    "individual_conditional_expectation": MethodReport(
+        findings=lambda e: effect_findings.of_individual(e.individual_conditional_expectation),
+        sentences=lambda e, _told: effects.of_individual(e),
+    ),
+    "average_loss": MethodReport(
+        findings=lambda e: loss_findings.of_average_loss(e.average_loss, e.options.average_loss),
+        sentences=lambda e, _told: losses.of_average_loss(e),
+        heading=loss_findings.loss_title,
+    ),
+    "feature_vectors": MethodReport(
+        findings=lambda e: vector_findings.of_vectors(e.feature_vectors),
+        sentences=lambda e, _told: vectors.of_vectors(e),
+    ),
+    "firm": MethodReport(
+        findings=lambda e: firm_findings.of_firm(e.firm),
+        sentences=lambda e, _told: effects.of_firm(e),
+    ),
+    "swarm": MethodReport(
+        findings=lambda e: swarm_findings.of_swarm(e.swarm, e.options.swarm),
+        sentences=lambda e, _told: losses.of_swarm(e),
+    ),
+})  # fmt: skip
+"""Reports by method. The first three stand first on a page: which features matter, how, and which
+act together."""
+_FIRST_COUNT = 3
 
 
 @cache
@@ -71,17 +154,30 @@ def _texts() -> dict[str, Any]:
 
 def of_method(method: str) -> MethodReport:
     """Return the report of a method; for an unknown one only a title made from its name."""
-    if method not in _FINDINGS:
+    if method not in _REPORTS:
         title = method.replace("_", " ").capitalize() or "Explanation"
-        return MethodReport(lambda _explanation: (), title)
+        return MethodReport(findings=lambda _: (), sentences=lambda _, _told: (), title=title)
     texts = _texts()[method]
     limits = tuple(texts["limits"])
-    return MethodReport(_FINDINGS[method], texts["title"], texts["question"], limits)
+    return replace(
+        _REPORTS[method], title=texts["title"], question=texts["question"], limits=limits
+    )
 
 
 def place(method: str) -> int:
     """Return the place of a method in a report; those of one place stay as they were asked."""
-    return _FIRST.index(method) if method in _FIRST else len(_FIRST)
+    first = [*_REPORTS][:_FIRST_COUNT]
+    return first.index(method) if method in first else _FIRST_COUNT
+
+
+def rankings() -> Mapping[str, Ranking]:
+    """Return the rankings of features by method, the one to be told first in front."""
+    return {name: own.ranking for name, own in _REPORTS.items() if own.ranking is not None}
+
+
+def methods_with_curves() -> list[str]:
+    """Return the methods whose results tell how predictions go along leading features."""
+    return [name for name, own in _REPORTS.items() if own.has_curves]
 
 
 def of_explanations(explanations: Iterable[Explanation]) -> list[list[Finding]]:

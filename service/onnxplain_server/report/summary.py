@@ -5,8 +5,7 @@ A method has no sentence where a warning says that its numbers cannot be relied 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from types import MappingProxyType
+from collections.abc import Iterator
 
 from onnxplain.v1.explanation_service_pb2 import ExplainResponse, Explanation
 from onnxplain.v1.model_pb2 import ModelDescription
@@ -15,18 +14,14 @@ from onnxplain_server.core.warnings import ALL, WARNINGS, Tells
 from onnxplain_server.plots.elements.labels import clean, enumerate_words
 from onnxplain_server.report import facts, key_figures
 from onnxplain_server.report.output_names import target_of
-from onnxplain_server.report.registry import of_method
-from onnxplain_server.report.sentences import effects, leading, losses, vectors
+from onnxplain_server.report.registry import (
+    Answered,
+    methods_with_curves,
+    of_method,
+    rankings,
+)
+from onnxplain_server.report.sentences import leading
 from onnxplain_server.report.sentences.words import output_names, outputs_in_words
-
-_SENTENCES: Mapping[str, Callable[[Explanation], Iterator[str]]] = MappingProxyType({
-    "individual_conditional_expectation": effects.of_individual,
-    "permutation_importance": losses.of_permutation_importance,
-    "average_loss": losses.of_average_loss,
-    "feature_vectors": vectors.of_vectors,
-    "firm": effects.of_firm,
-    "swarm": losses.of_swarm,
-})  # fmt: skip
 
 
 def of_answer(answer: ExplainResponse) -> list[str]:
@@ -35,47 +30,42 @@ def of_answer(answer: ExplainResponse) -> list[str]:
     if stops := sorted(code for code in codes if _silenced(code) == ALL):
         return [f"Nothing is summed up, because of {_warnings(stops)}."]
     sentences = [*_about(answer), *_leading(answer, codes)]
+    answered = _answered(answer, codes)
     for explanation in answer.explanations:
         method = explanation.WhichOneof("result") or ""
         stops = sorted(code for code in codes if method in _silenced(code))
         if stops:
             title = of_method(method).title
             sentences.append(f"{title}: not summed up, because of {_warnings(stops)}.")
-        elif method == "partial_dependence":
-            sentences += effects.of_partial_dependence(explanation, _most_important(answer, codes))
-        elif method == "interactions":
-            sentences += effects.of_interactions(explanation, is_linear=_is_linear(answer))
-        elif method in _SENTENCES:
-            sentences += _SENTENCES[method](explanation)
-            sentences[-1:] = _on_fewer_rows(answer, explanation, sentences[-1:])
+        else:
+            sentences += of_method(method).sentences(explanation, answered)
     sentences += [told.message for told in facts.warnings_that_tell(answer, Tells.SENTENCE)]
     return list(dict.fromkeys(sentences))
 
 
 def _leading(answer: ExplainResponse, codes: set[str]) -> Iterator[str]:
     """Name the features that lead, where there are curves over them."""
-    curves = _told(answer, "partial_dependence", codes)
-    by_measures = (
-        ("permutation_importance", leading.by_shuffling, "shuffling"),
-        ("interactions", leading.by_size, "size of effect"),
-    )
-    for method, ranked, measure in by_measures:
+    curves = [e for name in methods_with_curves() for e in _told(answer, name, codes)]
+    for method, ranking in rankings().items():
         found = _told(answer, method, codes)
-        if curves and found and (features := ranked(found[0])):
-            sentence = leading.of_features(features, measure, curves[0])
+        if curves and found and (features := ranking.features(found[0])):
+            sentence = leading.of_features(features, ranking.measure, curves[0])
             yield from [sentence] if sentence else []
             return
 
 
+def _answered(answer: ExplainResponse, codes: set[str]) -> Answered:
+    """Return what sentences on one method take from the whole answer."""
+    losses = [e.rows.used_row_count for e in answer.explanations if key_figures.is_of_all_rows(e)]
+    most = _most_important(answer, codes)
+    return Answered(most, _is_linear(answer), max(losses, default=0))
+
+
 def _most_important(answer: ExplainResponse, codes: set[str]) -> str:
     """Return the feature that a sentence of this summary calls most important; or else empty."""
-    of_methods = {
-        "permutation_importance": losses.most_harmful,
-        "interactions": effects.moving_most,
-    }
-    for method, most in of_methods.items():
+    for method, ranking in rankings().items():
         found = _told(answer, method, codes)
-        if found and (name := most(found[0])):
+        if found and (name := ranking.first(found[0])):
             return name
     return ""
 
@@ -98,19 +88,6 @@ def _is_linear(answer: ExplainResponse) -> bool:
     has_trees = any(name.rpartition(":")[2].startswith("TreeEnsemble") for name in model.operators)
     has_link = ModelDescription.MARGIN in model.scales
     return has_link and not has_trees and not answer.receipt.prediction
-
-
-def _on_fewer_rows(
-    answer: ExplainResponse, explanation: Explanation, sentences: list[str]
-) -> list[str]:
-    """Say that the loss before shuffling is of fewer rows than the loss that is told beside it."""
-    if not explanation.HasField("permutation_importance"):
-        return sentences
-    counts = [e.rows.used_row_count for e in answer.explanations if key_figures.is_of_all_rows(e)]
-    own = explanation.rows.used_row_count
-    if own >= max(counts, default=0):
-        return sentences
-    return [f"{text[:-1]} ({own:,} of the rows)." for text in sentences]
 
 
 def _warnings(codes: list[str]) -> str:

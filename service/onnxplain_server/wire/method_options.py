@@ -9,7 +9,14 @@ from onnxplain.v1 import explanation_service_pb2 as service_pb2
 from onnxplain.v1 import firm_pb2, partial_dependence_pb2
 
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.methods.registry import METHODS, SEQUENCES, Options, method_of
+from onnxplain_server.methods.registry import (
+    METHODS,
+    SEQUENCES,
+    Method,
+    Options,
+    method_of,
+    part_of,
+)
 from onnxplain_server.methods.resampling import Resampling, Scheme
 from onnxplain_server.wire import message_fields
 from onnxplain_server.wire.message_fields import ReadExceptions, Values, WriteExceptions, enum
@@ -31,8 +38,8 @@ def read(method: service_pb2.MethodOptions, path: str) -> Options:
     if name is None:
         raise ExplainError(Reason.INVALID_REQUEST, f"{path} names no method", path)
     message, path = getattr(method, name), f"{path}.{name}"
-    if name == "firm" and message.HasField("sequences"):
-        return _read_sequences(message, path)
+    if part := part_of(name, message):
+        return _read_part(part, message, path)
     options: Options = message_fields.read(message, METHODS[name].options, path, _READ)
     return options
 
@@ -46,16 +53,16 @@ def write(options: Options) -> service_pb2.MethodOptions:
     return method
 
 
-def _read_sequences(message: firm_pb2.FirmOptions, path: str) -> Options:
-    row_fields = sorted({field.name for field, _ in message.ListFields()} - {"sequences"})
+def _read_part(method: Method, message: Any, path: str) -> Options:
+    row_fields = sorted({field.name for field, _ in message.ListFields()} - {method.part})
     if row_fields:
         raise ExplainError(
             Reason.INVALID_OPTION,
-            f"{row_fields[0]} is for features of rows and cannot stand beside sequences",
+            f"{row_fields[0]} is for features of rows and cannot stand beside {method.part}",
             f"{path}.{row_fields[0]}",
         )
     options: Options = message_fields.read(
-        message.sequences, SEQUENCES.options, f"{path}.sequences"
+        getattr(message, method.part), method.options, f"{path}.{method.part}"
     )
     return options
 

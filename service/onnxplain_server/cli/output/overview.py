@@ -47,10 +47,10 @@ def _method(explanation: Explanation, findings: list[Finding]) -> Iterator[Rende
     rows = facts.rows(explanation)
     title = facts.title(explanation)
     yield Text.assemble((title, "bold"), (f" · {rows}" if rows else "", "dim"))
-    if explanation.HasField("partial_dependence"):
+    method = explanation.WhichOneof("result") or ""
+    if registry.of_method(method).has_curves:
         yield from _curves(explanation)
         return
-    method = explanation.WhichOneof("result") or ""
     leading = _LEADING.get(method, ())
     shown = [finding for name in leading for finding in findings if finding.title == name]
     for finding in shown or findings[:1]:

@@ -201,7 +201,7 @@ def _scored_rows(scoring: _Scoring, columns: ColumnValues) -> ScoredRows:
     drawn_columns = columns if has_all_rows else columns.take(scoring.rows)
     parts: list[Matrix] = []
     names: tuple[str, ...] = ()
-    if scoring.options.source is not ScoreSource.LABELS:
+    if scoring.options.source in {ScoreSource.MODEL, ScoreSource.BOTH}:
         effects = scoring.engine()
         parts.append(effects.outputs())
         names += effects.output_names

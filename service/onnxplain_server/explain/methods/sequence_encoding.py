@@ -49,8 +49,11 @@ class SequenceScorer:
     def _features(self, letters: Array) -> Features:
         """Encode sequences: a column for each letter at each position."""
         one_hot = letters[:, :, None] == np.arange(self._size)
-        if self._layout is SequenceLayout.LETTER_MAJOR:
-            one_hot = one_hot.transpose(0, 2, 1)
+        match self._layout:
+            case SequenceLayout.POSITION_MAJOR:
+                pass
+            case SequenceLayout.LETTER_MAJOR:
+                one_hot = one_hot.transpose(0, 2, 1)
         columns = one_hot.reshape(len(letters), -1).T.astype(np.float64)
         table = Table({f"f{j}": column for j, column in enumerate(columns)}, len(letters))
         inputs = [replace(model_input, columns=()) for model_input in self._model.inputs]

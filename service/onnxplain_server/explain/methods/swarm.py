@@ -29,7 +29,7 @@ from onnxplain_server.explain.task import Job, Task
 from onnxplain_server.methods import swarm, target
 from onnxplain_server.methods.classes import ClassPairing
 from onnxplain_server.methods.comparison import Comparison
-from onnxplain_server.methods.losses import Loss
+from onnxplain_server.methods.losses import SCORES, Loss
 from onnxplain_server.methods.swarm import (
     GroundTruth,
     MovedRowPredictor,
@@ -166,7 +166,7 @@ def _with_default_loss(task: Task, options: Options) -> Options:
 
 def _check_loss(options: Options, path: str) -> None:
     """Refuse scores, which have a field of their own."""
-    if options.loss is not None and options.loss.is_score:
+    if options.loss in SCORES:
         raise ExplainError(
             Reason.INVALID_OPTION,
             f"{options.loss.value} is a score; set score, which has "

@@ -10,18 +10,16 @@ from onnxplain_server.core.arrays import Array, Vector
 from onnxplain_server.core.model import Note
 from onnxplain_server.core.warnings import InputWarning
 from onnxplain_server.explain.bound_request import BoundRequest
-from onnxplain_server.methods import partial_dependence
-from onnxplain_server.methods.registry import Result
+from onnxplain_server.methods.partial_dependence import PartialDependenceCurve as Curve
 
 _LEAST = 0.7
 """Size of a correlation from which on two features are told."""
 _MOST_TOLD = 3
 
 
-def notes_of_overview(request: BoundRequest, results: Sequence[Result]) -> tuple[Note, ...]:
+def notes_of_overview(request: BoundRequest, curves: Sequence[Curve]) -> tuple[Note, ...]:
     """Name features that go together with one that has a curve; nothing of tables in blocks."""
-    curves = [r.curves for r in results if isinstance(r, partial_dependence.Result)]
-    drawn = {name for several in curves for curve in several for name in curve.features}
+    drawn = {name for curve in curves for name in curve.features}
     if request.resources.streamed is not None or not drawn:
         return ()
     features, weights = request.sample.features, request.sample.weights

@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias, cast
 
 from onnxplain_server.core.arrays import Array
 from onnxplain_server.core.contract_limits import (
@@ -24,7 +25,7 @@ from onnxplain_server.core.warnings import InputWarning
 from onnxplain_server.explain.bound_request import BoundRequest
 from onnxplain_server.explain.planning.nominal_pace import effect_count, round_rows
 from onnxplain_server.explain.planning.overview_pace import PaceSource, overview_pace
-from onnxplain_server.explain.planning.overview_part import Part
+from onnxplain_server.explain.planning.overview_part import OverviewRole, Part
 from onnxplain_server.explain.question import Engine
 from onnxplain_server.explain.row_counts import QUADRATIC_ROWS, SHUFFLED_ROWS
 from onnxplain_server.methods import (
@@ -55,7 +56,8 @@ MOST_PREDICTIONS = 50_000_000
 """Rows times points of curves on trees, up to which there are steps, and a surface."""
 _LOSS_COUNT = 3
 """Most losses that are computed."""
-CURVES = partial_dependence.Options(include_missing=True)
+CurveOptions: TypeAlias = partial_dependence.Options
+CURVES = CurveOptions(include_missing=True)
 _EVEN, _STEPS = partial_dependence.Strategy.UNIFORM, partial_dependence.Strategy.STEPS
 _SHARES = {"losses": 0.05, "permutation_importance": 0.35, "interactions": 0.4, "curves": 0.2}
 """Shares of the budget."""
@@ -102,15 +104,19 @@ class OverviewPlan:
             cost = 1 + len(self.names) * options.repeat_count
             rows = self._affordable("permutation_importance") // cost
             if self._is_enough(rows):
-                part = self._sized(options, SHUFFLED_ROWS, rows)
-                yield replace(part, is_reduced=part.is_reduced or options != usual)
+                part = self._sized(OverviewRole.IMPORTANCES, options, SHUFFLED_ROWS, rows)
+                count = options.repeat_count
+                details = f" shuffled {count} times" if count > 1 else " shuffled once"
+                is_reduced = part.is_reduced or options != usual
+                yield replace(part, is_reduced=is_reduced, details=details)
                 return
 
     def losses(self, *losses: Loss | None) -> Iterator[Part]:
         """Return average losses; None: the default one."""
         rows = self._affordable("losses", _LOSS_COUNT)
         for loss in losses if self._is_enough(rows) else ():
-            yield self._sized(average_loss.Options(Comparison(loss)), self.row_count, rows)
+            options = average_loss.Options(Comparison(loss))
+            yield self._sized(OverviewRole.LOSS, options, self.row_count, rows)
 
     def pairs(self) -> Iterator[Part]:
         """Return interactions, if there are features and rows enough."""
@@ -118,9 +124,9 @@ class OverviewPlan:
         if len(self.names) < 2 or not self._is_enough(rows):
             return
         if self.tree_rows is None:
-            yield self._sized(options, QUADRATIC_ROWS, rows)
+            yield self._sized(OverviewRole.PAIRS, options, QUADRATIC_ROWS, rows)
         else:
-            yield self._of_trees(options)
+            yield self._of_trees(OverviewRole.PAIRS, options)
 
     def curves(
         self,
@@ -144,7 +150,7 @@ class OverviewPlan:
             if surface:
                 grids = (*(None,) * len(singles), surface)
                 options = replace(options, features=(*singles, tuple(surface)), grids=grids)
-            return self._of_trees(options)
+            return self._with_curves(self._of_trees(OverviewRole.CURVES, options), options)
         affordable = self._affordable("curves")
         sizes = [(len(features), grid) for grid in (_GRID, _COARSE_GRID)]
         sizes += [(count, _COARSE_GRID) for count in range(len(features) - 1, 0, -1)]
@@ -153,9 +159,19 @@ class OverviewPlan:
             if self._is_enough(rows):
                 singles = tuple((name,) for name in features[:count])
                 options = replace(CURVES, features=singles, grid_size=grid)
-                part = self._sized(options, QUADRATIC_ROWS, rows)
-                return replace(part, is_reduced=part.is_reduced or (count, grid) != sizes[0])
+                part = self._sized(OverviewRole.CURVES, options, QUADRATIC_ROWS, rows)
+                is_reduced = part.is_reduced or (count, grid) != sizes[0]
+                return replace(self._with_curves(part, options), is_reduced=is_reduced)
         return None
+
+    @staticmethod
+    def _with_curves(part: Part, options: CurveOptions) -> Part:
+        """Tell the curves of a part in words."""
+        count = sum(len(names) == 1 for names in options.features)
+        is_stepped = options.strategy is _STEPS
+        points = "all steps" if is_stepped else f"{options.grid_size} points"
+        curves = "1 curve" if count == 1 else f"{count} curves"
+        return replace(part, details=f" for {curves} of {points}")
 
     @property
     def curve_cost(self) -> int:
@@ -163,9 +179,8 @@ class OverviewPlan:
         part = self.curves(self.names[:CURVE_COUNT])
         if part is None:
             return 0
-        is_tree, options = self.tree_rows is not None, part.options
+        is_tree, options = self.tree_rows is not None, cast("CurveOptions", part.options)
         rows = part.rows(self.row_count, None if is_tree else QUADRATIC_ROWS)
-        assert isinstance(options, partial_dependence.Options)  # noqa: S101 - made by curves
         count = len(options.features)
         cost = rows * count * (options.grid_size + 1)
         most = rows * (count * (MOST_STEPS + 1) + MOST_CELLS)
@@ -173,7 +188,7 @@ class OverviewPlan:
 
     def fits(self, point_count: int) -> bool:
         """Return whether curves on trees may have so many points in all."""
-        rows = self._of_trees(CURVES).rows(self.row_count)
+        rows = self._of_trees(OverviewRole.CURVES, CURVES).rows(self.row_count)
         return rows * point_count <= MOST_PREDICTIONS
 
     def notes(self, parts: Sequence[Part], *, has_target: bool) -> tuple[Note, ...]:
@@ -228,20 +243,20 @@ class OverviewPlan:
         # Each effect is predicted on all pairs of rows.
         return math.isqrt(self._affordable("interactions") // effect_count(len(self.names)))
 
-    def _of_trees(self, options: Options) -> Part:
+    def _of_trees(self, role: OverviewRole, options: Options) -> Part:
         """Size a method on trees, which take all rows by default."""
         rows = max(self.tree_rows or 0, _FEWEST_ROWS)
         if self.requested_row_count is not None or rows >= self.row_count:
-            return Part(options, self.requested_row_count, is_reduced=False)
-        return Part(options, self._rounded(rows), is_reduced=True)
+            return Part(role, options, self.requested_row_count, is_reduced=False)
+        return Part(role, options, self._rounded(rows), is_reduced=True)
 
-    def _sized(self, options: Options, usual: int, affordable: int) -> Part:
+    def _sized(self, role: OverviewRole, options: Options, usual: int, affordable: int) -> Part:
         """Take the rows requested, or else the usual ones as far as the budget reaches."""
         if self.requested_row_count is not None:
-            return Part(options, self.requested_row_count, is_reduced=False)
+            return Part(role, options, self.requested_row_count, is_reduced=False)
         if affordable >= min(usual, self.row_count):
-            return Part(options, None, is_reduced=False)
-        return Part(options, self._rounded(affordable), is_reduced=True)
+            return Part(role, options, None, is_reduced=False)
+        return Part(role, options, self._rounded(affordable), is_reduced=True)
 
     def _rounded(self, rows: int) -> int:
         return rows if self._is_measured else round_rows(rows)

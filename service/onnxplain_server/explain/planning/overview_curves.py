@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -19,13 +20,14 @@ from onnxplain_server.explain.planning.overview import (
     SURFACE_GRID,
     OverviewPlan,
 )
-from onnxplain_server.explain.planning.overview_part import Part
-from onnxplain_server.methods import interactions, permutation_importance
+from onnxplain_server.explain.planning.overview_part import OverviewRole, Part
 from onnxplain_server.methods.grids import lay_grids
-from onnxplain_server.methods.registry import Result
+
+Results: TypeAlias = Mapping[OverviewRole, Any]
+"""Results of an overview by their role, each of the method that the plan has for it."""
 
 
-def curves_of(plan: OverviewPlan, results: Sequence[Result], request: BoundRequest) -> Part | None:
+def curves_of(plan: OverviewPlan, results: Results, request: BoundRequest) -> Part | None:
     """Return the curves of the most important features, and the surface of the strongest pair."""
     features = most_important(results, plan.names)
     if plan.tree_rows is None:
@@ -41,18 +43,18 @@ def curves_of(plan: OverviewPlan, results: Sequence[Result], request: BoundReque
     return plan.curves(features, by_step=by_step, surface=surface)
 
 
-def most_important(results: Sequence[Result], names: Sequence[str]) -> tuple[str, ...]:
+def most_important(results: Results, names: Sequence[str]) -> tuple[str, ...]:
     """Return the features with the largest permutation importance, or else by interactions.
 
     Features of equal importance, or without one, stand in table order.
     """
     values: dict[str, float] = {}
-    for result in results:
-        if isinstance(result, permutation_importance.Result):
-            values = {i.features[0]: _sum(i.values) for i in result.importances}
-            break
-        if isinstance(result, interactions.Result):
-            values = {s.features[0]: _sum(s.numerators) for s in result.importance}
+    if OverviewRole.IMPORTANCES in results:
+        shuffled = results[OverviewRole.IMPORTANCES].importances
+        values = {one.features[0]: _sum(one.values) for one in shuffled}
+    elif OverviewRole.PAIRS in results:
+        statistics = results[OverviewRole.PAIRS].importance
+        values = {one.features[0]: _sum(one.numerators) for one in statistics}
     return tuple(sorted(names, key=lambda name: -values.get(name, 0.0)))[:CURVE_COUNT]
 
 
@@ -73,9 +75,9 @@ def step_count(request: BoundRequest, features: Sequence[str]) -> int | None:
     return count
 
 
-def strongest_pair(results: Sequence[Result], request: BoundRequest) -> tuple[str, ...]:
+def strongest_pair(results: Results, request: BoundRequest) -> tuple[str, ...]:
     """Return the pair of the largest interaction, by size; empty without any, or if too large."""
-    pairs = [p for r in results if isinstance(r, interactions.Result) for p in r.pairwise]
+    pairs = results[OverviewRole.PAIRS].pairwise if OverviewRole.PAIRS in results else ()
     sizes = [_sum(pair.numerators) for pair in pairs]
     if not pairs or max(sizes) <= 0:
         return ()

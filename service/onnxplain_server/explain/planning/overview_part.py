@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 
-from onnxplain_server.methods import partial_dependence, permutation_importance
 from onnxplain_server.methods.registry import Options
+
+
+class OverviewRole(Enum):
+    """OverviewRole of a method in an overview."""
+
+    LOSS = "loss of all rows"
+    IMPORTANCES = "importances by shuffling"
+    PAIRS = "interactions"
+    CURVES = "curves of the most important features"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -14,16 +23,21 @@ class Part:
 
     Attributes
     ----------
+    role : OverviewRole
     options : Options
     row_count : int or None
         `row_count` of its request; None for the default of the method.
     is_reduced : bool
         Whether the budget made it smaller.
+    details : str
+        Its repetitions or curves, in words.
     """
 
+    role: OverviewRole
     options: Options
     row_count: int | None
     is_reduced: bool
+    details: str = ""
 
     def rows(self, row_count: int, default: int | None = None) -> int:
         """Return its rows of so many that count; `default` is that of its method, None: all."""
@@ -32,12 +46,4 @@ class Part:
 
     def words(self, row_count: int) -> str:
         """Tell its rows, of so many that count, with its repetitions or curves."""
-        text = f"{self.rows(row_count):,} rows"
-        if isinstance(self.options, permutation_importance.Options):
-            text += f" shuffled {self.options.repeat_count} times"
-        if isinstance(self.options, partial_dependence.Options):
-            count = sum(len(names) == 1 for names in self.options.features)
-            is_stepped = self.options.strategy is partial_dependence.Strategy.STEPS
-            points = "all steps" if is_stepped else f"{self.options.grid_size} points"
-            text += f" for {count} curves of {points}"
-        return text.replace("1 times", "once").replace("1 curves", "1 curve")
+        return f"{self.rows(row_count):,} rows{self.details}"

@@ -7,7 +7,6 @@ number of paths. Time is linear in the number of splits.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -22,11 +21,8 @@ Cooccurrence: TypeAlias = Any
 """Sparse symmetric (n_features, n_features) of int64; scipy has no type stubs."""
 
 
-class CountingUnit(Enum):
-    """Unit in which pairs are counted once."""
-
-    PER_WINDOW = "PER_WINDOW"
-    PER_PATH = "PER_PATH"
+CountingUnit: TypeAlias = FeatureVectorsOptions.Counting
+"""Unit in which pairs are counted once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +42,7 @@ class Rule:
     """
 
     window: int = FeatureVectorsOptions.window.default
-    counting: CountingUnit = CountingUnit[FeatureVectorsOptions.counting.default]
+    counting: CountingUnit = FeatureVectorsOptions.counting.default
     fill_diagonal: bool = FeatureVectorsOptions.fill_diagonal.default
     min_split_count: int = FeatureVectorsOptions.min_split_count.default
 

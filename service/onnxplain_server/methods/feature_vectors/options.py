@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from enum import Enum
+from typing import TypeAlias
 
 import numpy as np
 
@@ -19,12 +19,8 @@ MOST_IN_MATRIX = 2_000
 """Features up to which a matrix of all pairs is returned."""
 
 
-class PathSource(Enum):
-    """Source of decision paths."""
-
-    MODEL = "MODEL"
-    SURROGATE = "SURROGATE"
-    LABELS = "LABELS"
+PathSource: TypeAlias = FeatureVectorsOptions.Source
+"""Source of decision paths."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,20 +7,15 @@ Biology 4(1), 32. doi:10.2202/1544-6115.1175
 
 from __future__ import annotations
 
-from enum import Enum
+from typing import TypeAlias
 
 import numpy as np
 
 from onnxplain_server.core.arrays import Matrix, Vector
+from onnxplain_server.core.contract_limits import FirmOptions
 
-
-class Covariance(Enum):
-    """Covariance estimator."""
-
-    EMPIRICAL = "EMPIRICAL"
-    SHRUNK = "SHRUNK"
-    LEDOIT_WOLF = "LEDOIT_WOLF"
-
+Covariance: TypeAlias = FirmOptions.Covariance
+"""Covariance estimator."""
 
 _SINGLE_ROW = 1e-12
 """Share of the weight outside the heaviest row, up to which that row counts as the only one."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from enum import Enum
+from typing import TypeAlias
 
 from onnxplain_server.core.contract_limits import FirmOptions, FirmPairs
 from onnxplain_server.core.errors import ExplainError, Reason
@@ -14,40 +14,17 @@ from onnxplain_server.methods.resampling import Resampling
 MAX_FEATURES = FirmOptions.features.max_items
 
 
-class Estimator(Enum):
-    """Estimator of importance."""
+Estimator: TypeAlias = FirmOptions.Estimator
+"""Estimator of importance."""
 
-    GAUSSIAN = "GAUSSIAN"
-    TAYLOR = "TAYLOR"
-    TWO_VALUED = "TWO_VALUED"
-    SLOPE = "SLOPE"
-    BINNED = "BINNED"
-    SMOOTH = "SMOOTH"
+ScoreSource: TypeAlias = FirmOptions.Source
+"""Source of the score."""
 
+Contrast: TypeAlias = FirmOptions.Contrast
+"""Alternative measure, computed for comparison."""
 
-class ScoreSource(Enum):
-    """Source of the score."""
-
-    MODEL = "MODEL"
-    LABELS = "LABELS"
-    BOTH = "BOTH"
-
-
-class Contrast(Enum):
-    """Alternative measure, computed for comparison."""
-
-    PARTIAL_DEPENDENCE = "PARTIAL_DEPENDENCE"
-    SENSITIVITY = "SENSITIVITY"
-    WEIGHT = "WEIGHT"
-
-
-class Combination(Enum):
-    """Combination of two features."""
-
-    CONJUNCTION = "CONJUNCTION"
-    DISJUNCTION = "DISJUNCTION"
-    EXCLUSIVE_OR = "EXCLUSIVE_OR"
-    PRODUCT = "PRODUCT"
+Combination: TypeAlias = FirmPairs.Combination
+"""Combination of two features."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +32,7 @@ class Pairs:
     """All pairs of some features; see `FirmPairs` in the contract."""
 
     features: tuple[str, ...]
-    combination: Combination = Combination[FirmPairs.combination.default]
+    combination: Combination = FirmPairs.combination.default
     include_negations: bool = FirmPairs.include_negations.default
 
 
@@ -77,7 +54,7 @@ class Options:
     pairs: tuple[Pairs, ...] = ()
     estimator: Estimator | None = None
     source: ScoreSource | None = None
-    covariance: Covariance = Covariance[FirmOptions.covariance.default]
+    covariance: Covariance = FirmOptions.covariance.default
     bin_count: int = FirmOptions.bin_count.default
     keep_bias: bool = FirmOptions.keep_bias.default
     standardize: bool = FirmOptions.standardize.default

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from enum import Enum
+from typing import TypeAlias
 
 import numpy as np
 
@@ -20,11 +20,8 @@ _MAX_STRINGS = 2**20
 """Largest number of strings of a motif's length."""
 
 
-class SequenceLayout(Enum):
-    """Layout of a model's one-hot input."""
-
-    POSITION_MAJOR = "POSITION_MAJOR"
-    LETTER_MAJOR = "LETTER_MAJOR"
+SequenceLayout: TypeAlias = FirmSequences.Layout
+"""Layout of a model's one-hot input."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +79,7 @@ class Options:
     max_length: int = FirmSequences.max_length.default
     motifs: tuple[str, ...] = ()
     top_count: int = FirmSequences.top_count.default
-    layout: SequenceLayout = SequenceLayout[FirmSequences.layout.default]
+    layout: SequenceLayout = FirmSequences.layout.default
     sample_count: int = FirmSequences.sample_count.default
 
 

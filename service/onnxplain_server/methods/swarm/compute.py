@@ -206,7 +206,7 @@ def _search(
         limit = options.motion.weight_limit
         steps_by_feature = problem.reader.steps(cohort, positions, prepared)
         exact_curves = [score_curve(steps, cohort, limit) for steps in steps_by_feature]
-    neutral = options.motion.perturbation.neutral
+    neutral = options.motion.neutral
     memo = PredictionMemo(problem.predictor, cohort, positions, prepared, neutral, exact_curves)
     space = SearchSpace(
         cohort, positions, memo, options.motion, options.search_settings, widest(prepared), seed
@@ -246,7 +246,7 @@ def _effects(  # noqa: PLR0917 - as the searches, and their results
                 result.curve.similarities(limit),
                 histogram(column[cohort.rows], background.weights[cohort.rows], background.unit),
                 reach(column, moved, cohort.truth.weights),
-                weights_inside(column, move, options.motion.perturbation.neutral),
+                weights_inside(column, move, options.motion.neutral),
             )
         )
     return effects

@@ -4,47 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from enum import Enum
+from typing import TypeAlias
 
 from onnxplain_server.core.contract_limits import SwarmOptions
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.methods.losses import Loss, LossParameters
 from onnxplain_server.methods.option_checks import check_limits, check_row_indices, choose
 
+Search: TypeAlias = SwarmOptions.Search
+"""Search for the weight."""
 
-class Search(Enum):
-    """Search for the weight; see `SwarmOptions.Search` in the contract."""
+Score: TypeAlias = SwarmOptions.Score
+"""Score of predicted labels."""
 
-    EXACT = "EXACT"
-    PUBLISHED = "PUBLISHED"
-    DIFFERENTIAL_EVOLUTION = "DIFFERENTIAL_EVOLUTION"
+Perturbation: TypeAlias = SwarmOptions.Perturbation
+"""Perturbation of values."""
 
-
-class Score(Enum):
-    """Score of predicted labels; see `SwarmOptions.Score` in the contract."""
-
-    ACCURACY = "ACCURACY"
-    F1 = "F1"
-    BALANCED_ACCURACY = "BALANCED_ACCURACY"
-
-
-class Perturbation(Enum):
-    """Perturbation of values; see `SwarmOptions.Perturbation` in the contract."""
-
-    MULTIPLICATION = "MULTIPLICATION"
-    GAUSSIAN = "GAUSSIAN"
-
-    @property
-    def neutral(self) -> float:
-        """Weight that changes nothing."""
-        return 1.0 if self is Perturbation.MULTIPLICATION else 0.0
-
-
-class ParticleStart(Enum):
-    """Start of particles; see `SwarmOptions.Start` in the contract."""
-
-    UNPERTURBED = "UNPERTURBED"
-    UNIFORM = "UNIFORM"
+ParticleStart: TypeAlias = SwarmOptions.Start
+"""Start of particles."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +38,7 @@ class SearchSettings:
     iteration_count: int = SwarmOptions.iteration_count.default
     restart_count: int = SwarmOptions.restart_count.default
     velocity_limit: float = SwarmOptions.velocity_limit.default
-    start: ParticleStart = ParticleStart[SwarmOptions.start.default]
+    start: ParticleStart = SwarmOptions.start.default
 
     @property
     def starts_neutral(self) -> bool:
@@ -81,9 +58,14 @@ class Motion:
         Added to the values of a feature that contains zeros before multiplication.
     """
 
-    perturbation: Perturbation = Perturbation[SwarmOptions.perturbation.default]
+    perturbation: Perturbation = SwarmOptions.perturbation.default
     weight_limit: float = SwarmOptions.weight_limit.default
     zero_offset: float = SwarmOptions.zero_offset.default
+
+    @property
+    def neutral(self) -> float:
+        """Weight that changes nothing."""
+        return 1.0 if self.perturbation is Perturbation.MULTIPLICATION else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +155,7 @@ def resolve(options: Options, movable: Sequence[str], row_count: int, path: str)
 
 
 def _check_neutral(motion: Motion, path: str) -> None:
-    neutral = motion.perturbation.neutral
+    neutral = motion.neutral
     if motion.weight_limit < neutral:
         raise ExplainError(
             Reason.INVALID_OPTION,

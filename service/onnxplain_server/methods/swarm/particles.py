@@ -61,7 +61,7 @@ class Particles:
         """Start one swarm per random generator, with weights of `dtype`."""
         count, limit = settings.particle_count, settings.velocity_limit
         velocity = np.stack([random.uniform(-limit, limit, count) for random in randoms])
-        position = np.full(velocity.shape, motion.perturbation.neutral, dtype)
+        position = np.full(velocity.shape, motion.neutral, dtype)
         if settings.start is ParticleStart.UNIFORM:
             drawn = [random.uniform(0, motion.weight_limit, count) for random in randoms]
             position = np.stack(drawn).astype(dtype)
@@ -99,7 +99,7 @@ class Particles:
 
     def _remember(self, p: int, damage: Array) -> None:
         """Update the best position of a particle."""
-        neutral = self.motion.perturbation.neutral
+        neutral = self.motion.neutral
         position, best = self.position[:, p], self.best[:, p]
         is_better = better(damage, position, self.best_damage[:, p], best, neutral)
         self.best[:, p] = np.where(is_better, position, best)
@@ -107,7 +107,7 @@ class Particles:
 
     def _guide(self, p: int) -> Array:
         """Return the best of a particle's best and those of its two neighbours on the ring."""
-        count, neutral = self.position.shape[1], self.motion.perturbation.neutral
+        count, neutral = self.position.shape[1], self.motion.neutral
         guide, damage = self.best[:, p].copy(), self.best_damage[:, p].copy()
         for j in ((p - 1) % count, (p + 1) % count):
             is_better = better(self.best_damage[:, j], self.best[:, j], damage, guide, neutral)

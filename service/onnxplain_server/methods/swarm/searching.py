@@ -139,14 +139,14 @@ def _evolve(space: SearchSpace, place: int, feature: int, restart: int) -> float
         updating="deferred",
         polish=False,
         tol=0.0,
-        x0=[space.motion.perturbation.neutral],
+        x0=[space.motion.neutral],
     )
     return float(np.asarray(result.x[0], dtype=space.precision))
 
 
 def _cost(space: SearchSpace, place: int) -> Callable[[Matrix], Vector]:
     """Return the cost to minimize: negative damage, with distance to neutral as tie-breaker."""
-    neutral, limit = space.motion.perturbation.neutral, space.motion.weight_limit
+    neutral, limit = space.motion.neutral, space.motion.weight_limit
     base = space.cohort.scorer.damage(np.array([space.cohort.score]))[0]
 
     def cost(weights: Matrix) -> Vector:
@@ -164,7 +164,7 @@ def _cost(space: SearchSpace, place: int) -> Callable[[Matrix], Vector]:
 
 def _best_search(space: SearchSpace, place: int, best: Array) -> SearchResult:
     """Summarize the best of the restarts, given their best weights: (n_restarts, n_particles)."""
-    neutral, scorer = space.motion.perturbation.neutral, space.cohort.scorer
+    neutral, scorer = space.motion.neutral, space.cohort.scorer
     scores = space.memo.scores(np.full(best.size, place), best.ravel().astype(space.precision))
     scores = scores.reshape(best.shape)
     damage = scorer.damage(scores)

@@ -110,7 +110,7 @@ def exact_optimum(
     curve: ScoreCurve, cohort: Cohort, motion: Motion, report: Resolution, kind: npt.DTypeLike
 ) -> SearchResult:
     """Return the global optimum of a curve, and the best one that is not a sliver."""
-    neutral = motion.perturbation.neutral
+    neutral = motion.neutral
     ranges = _ranges(curve, kind)
     damage = cohort.scorer.damage(ranges.scores)
     best = _best(ranges, damage, neutral)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from onnxplain_server.methods.losses import Loss
+from onnxplain_server.methods.losses import SCORES, Loss
 from onnxplain_server.plots.elements.labels import clean, shorten
 
 _NAMES = {
@@ -50,7 +50,7 @@ def unit(loss: Loss | str) -> str:
 
 def is_score(loss: Loss | str) -> bool:
     """Return whether larger is better."""
-    return isinstance(loss, Loss) and loss.is_score
+    return loss in SCORES
 
 
 def change(loss: Loss | str) -> str:

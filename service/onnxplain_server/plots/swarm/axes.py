@@ -44,7 +44,7 @@ def score_scale(result: Result, chosen: Sequence[Effect]) -> Spec:
 def largest_weight(result: Result, chosen: Sequence[Effect]) -> float:
     """Return where the axis of weights ends: where no larger one was tried, by windows."""
     finite = np.isfinite([effect.window_scores for effect in chosen]).any(axis=0)
-    tried = result.borders[1:][finite].max(initial=result.motion.perturbation.neutral)
+    tried = result.borders[1:][finite].max(initial=result.motion.neutral)
     end = float(max(tried, *(effect.search_result.best_weight for effect in chosen)))
     return end or result.motion.weight_limit
 

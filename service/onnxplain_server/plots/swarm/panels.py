@@ -204,7 +204,7 @@ def _scores(effect: Effect, label: str) -> list[Spec]:
 
 
 def _rules(result: Result, effect: Effect, label: str) -> list[Spec]:
-    neutral, best = result.motion.perturbation.neutral, effect.search_result.best_weight
+    neutral, best = result.motion.neutral, effect.search_result.best_weight
     return [
         {"feature": label, "part": "neutral", "x": neutral},
         {"feature": label, "part": "best", "x": data_number(best)},

@@ -97,7 +97,7 @@ def _marks(
     result: Result, chosen: Sequence[Effect], labels: Sequence[str], y: Spec, size: float
 ) -> list[Spec]:
     """Mark the weight that changes nothing, and the most harmful one over it."""
-    neutral = result.motion.perturbation.neutral
+    neutral = result.motion.neutral
     rows = [
         {
             "feature": label,

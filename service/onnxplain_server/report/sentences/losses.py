@@ -23,8 +23,20 @@ from onnxplain_server.report.sentences.words import few_of, for_output
 from onnxplain_server.report.swarm_findings import best_weight_text, score_text
 
 
-def of_permutation_importance(explanation: Explanation) -> Iterator[str]:
-    """Name what hurts most when it is shuffled, beyond the error of shuffling."""
+def of_permutation_importance(explanation: Explanation, loss_row_count: int) -> Iterator[str]:
+    """Name what hurts most when it is shuffled, beyond the error of shuffling.
+
+    Parameters
+    ----------
+    loss_row_count : int
+        Rows of the loss that is told beside it, which may be more; 0 without one.
+    """
+    own = explanation.rows.used_row_count
+    for text in _shuffled(explanation):
+        yield text if own >= loss_row_count else f"{text[:-1]} ({own:,} of the rows)."
+
+
+def _shuffled(explanation: Explanation) -> Iterator[str]:
     result = explanation.permutation_importance
     if not result.importances:
         return

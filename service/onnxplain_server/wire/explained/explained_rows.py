@@ -11,10 +11,12 @@ have the numbers that their sender knows, and no part in grids and averages.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from enum import Enum
 from typing import Any
 
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest, MethodOptions
+from onnxplain.v1.interactions_pb2 import InteractionsOptions
 from werkzeug.http import parse_options_header
 
 from onnxplain_server.core.contract_limits import IndividualConditionalExpectationOptions
@@ -40,6 +42,23 @@ _OF_OPERATOR = (
     *("model_name", "partial", "result_uri"),
 )
 """Fields of a request that the operator's settings decide, or that need another way to answer."""
+
+
+class RowsNamed(Enum):
+    """Rows that the options of a method name, where all rows of a request are explained."""
+
+    TOGETHER = "all of them"
+    ONE_BY_ONE = "one: each row has a method of its own"
+
+
+_ROWS_NAMED: Mapping[str, RowsNamed] = {
+    "individual_conditional_expectation": RowsNamed.TOGETHER,
+    "feature_vectors": RowsNamed.ONE_BY_ONE,
+}
+"""Methods that explain single rows; others explain the model."""
+
+_KEPT = MethodOptions(interactions=InteractionsOptions())
+"""Method whose answer an explainer keeps."""
 
 _ROW_LIMIT = IndividualConditionalExpectationOptions.row_indices.max_items or 0
 
@@ -160,7 +179,7 @@ def _put_parameters(request: ExplainRequest, parameters: dict[str, Any], row_cou
     methods = list(asked.methods or (request.methods if row_count else ()))
     is_kept = bool(row_count) and given <= {"methods"}
     if is_kept and asked.methods:
-        is_kept = len(methods) > 1 and _is_default_interactions(methods[-1])
+        is_kept = len(methods) > 1 and methods[-1] == _KEPT
         methods = methods[:-1] if is_kept else methods
     asked.ClearField("methods")
     request.ClearField("methods")
@@ -170,26 +189,22 @@ def _put_parameters(request: ExplainRequest, parameters: dict[str, Any], row_cou
     return is_kept
 
 
-def _is_default_interactions(method: MethodOptions) -> bool:
-    is_interactions = method.WhichOneof("method") == "interactions"
-    return is_interactions and not method.interactions.ListFields()
-
-
 def _of_rows(method: MethodOptions, row_count: int) -> list[MethodOptions]:
     """Return a method for all rows, or for each of them, where its options name none."""
     name = method.WhichOneof("method")
-    if name == "individual_conditional_expectation" and row_count:
-        curves = method.individual_conditional_expectation
-        curves.row_indices.extend(() if curves.row_indices else range(row_count))
-    if name != "feature_vectors" or not row_count or method.feature_vectors.row_indices:
+    how = _ROWS_NAMED.get(name or "")
+    if how is None or not row_count or getattr(method, name).row_indices:
         return [method]
-    of_each = []
-    for row in range(row_count):
-        single = MethodOptions()
-        single.CopyFrom(method)
-        single.feature_vectors.row_indices.append(row)
-        of_each.append(single)
-    return of_each
+    rows = range(row_count)
+    named = [rows] if how is RowsNamed.TOGETHER else [[row] for row in rows]
+    return [_with_rows(method, name, own) for own in named]
+
+
+def _with_rows(method: MethodOptions, name: str, rows: Iterable[int]) -> MethodOptions:
+    copy = MethodOptions()
+    copy.CopyFrom(method)
+    getattr(copy, name).row_indices.extend(rows)
+    return copy
 
 
 def _invalid(message: str, field: str = "") -> ExplainError:

@@ -138,7 +138,7 @@ class PredictionComputer:
 
 def _tried(content: bytes, asked: PredictionJob, call: PackedRows) -> OnnxModel:
     """Load a model; one that takes no made-up rows is tried on the first rows to predict."""
-    scale, is_batched = Scale[asked.scale], asked.is_batched
+    scale, is_batched = Scale(asked.scale), asked.is_batched
     try:
         return load(content, scale, asked.limits, is_batched=is_batched)
     except UntriedModelError:
