@@ -5,7 +5,7 @@ How a method becomes a job, and all that others ask about it: nothing else compa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, NamedTuple, cast
@@ -120,6 +120,11 @@ class Preparation:
     repetitions : callable (Options) -> Repetitions or None
     changes : callable (Options) -> iterator of Change
         Changes that save time, small ones of an option first.
+    warm_up : tuple of mappings
+        Options, in canonical JSON, that reach all of its code: workers ask for them on the columns
+        a, b and c, with a target, before they are confined.
+    is_warm_after_one : bool
+        Whether its code depends neither on the kind of model nor on weights.
     """
 
     prepare: Callable[[Task, Any], Job[Any]]
@@ -141,6 +146,8 @@ class Preparation:
     brief: Callable[[Any], Options] = _same
     repetitions: Callable[[Any], Repetitions | None] = _none
     changes: Callable[[Any], Iterator[Change]] = _no_changes
+    warm_up: tuple[Mapping[str, Any], ...] = ({},)
+    is_warm_after_one: bool = False
 
 
 def to_its_end(_options: Any) -> Rehearsing:

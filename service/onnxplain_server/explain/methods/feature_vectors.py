@@ -280,4 +280,14 @@ PREPARATION = Preparation(
     seconds=_seconds,
     size=lambda options: options.growth.sentence_count,
     changes=_changes,
+    warm_up=(
+        {"source": "MODEL", "rowIndices": [0], "repeatCount": 2},
+        {
+            "source": "SURROGATE",
+            "sentenceCount": 100,
+            "depth": 3,
+            "knockoffs": {"componentCount": 2},
+        },
+    ),
+    is_warm_after_one=True,
 )

@@ -83,4 +83,5 @@ PREPARATION = Preparation(
     prepare=prepare,
     rehearsing=to_its_end,
     changes=lambda options: fewer_points(options.grid_size),
+    warm_up=({"features": ["a"]},),
 )

@@ -192,4 +192,8 @@ PREPARATION = Preparation(
     is_count_exact=lambda options: options.pairwise_feature_count == 0,
     costliest=_costliest,
     changes=_changes,
+    warm_up=(
+        {"threewayFeatureCount": 3},
+        {"threewayFeatureCount": 3, "quantileBinCount": 3},
+    ),
 )

@@ -126,4 +126,5 @@ PREPARATION = Preparation(
     sample_shares=(16,),
     rehearsing=to_its_end,
     changes=lambda options: fewer_points(options.grid_size),
+    warm_up=({"gridSize": 3}, {"features": [{"names": ["a", "b"]}]}),
 )

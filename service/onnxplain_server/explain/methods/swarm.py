@@ -289,4 +289,6 @@ PREPARATION = Preparation(
     brief=swarm_effort.brief,
     repetitions=swarm_effort.repetitions,
     changes=swarm_effort.changes,
+    warm_up=swarm_effort.WARM_UP,
+    is_warm_after_one=True,
 )

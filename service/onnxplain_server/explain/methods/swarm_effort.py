@@ -8,6 +8,14 @@ from dataclasses import replace
 from onnxplain_server.explain.registry import Change, Repetitions
 from onnxplain_server.methods.swarm import Options
 
+_LEAST = {"loss": "SQUARED_ERROR", "iterationCount": 1, "pointCount": 10}
+WARM_UP = (
+    {"loss": "SQUARED_ERROR", "pointCount": 10},
+    {**_LEAST, "search": "PUBLISHED"},
+    {**_LEAST, "search": "DIFFERENTIAL_EVOLUTION"},
+)
+"""Options that reach the code of each search."""
+
 
 def brief(options: Options) -> Options:
     """Search from one start."""

@@ -19,6 +19,9 @@ from onnxplain.v1.explanation_service_pb2 import (
 from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.table_pb2 import Column, Columns, Table
 
+from onnxplain_server.explain.registry import preparation
+from onnxplain_server.methods.registry import METHODS
+
 _ML = "ai.onnx.ml"
 FEATURES = ("a", "b", "c")
 _ROW_COUNT, _TREE_COUNT, _LEVELS = 300, 12, 5
@@ -26,39 +29,6 @@ _CSV = b"a,b,c,w,t\n" + b"".join(
     b"%d,%d,%d,%d,%d\n" % (i % 53, 7 * i % 59, i * i % 47, 1 + i % 2, i % 2)
     for i in range(_ROW_COUNT)
 )
-
-_OPTIONS: Mapping[str, Sequence[Mapping[str, Any]]] = {
-    "interactions": (
-        {"threewayFeatureCount": 3},
-        {"threewayFeatureCount": 3, "quantileBinCount": 3},
-    ),
-    "partial_dependence": ({"gridSize": 3}, {"features": [{"names": FEATURES[:2]}]}),
-    "individual_conditional_expectation": ({"features": ["a"]},),
-}
-"""Options that reach all code of a method, in canonical JSON."""
-
-_ONCE: Mapping[str, Sequence[Mapping[str, Any]]] = {
-    "feature_vectors": (
-        {"source": "MODEL", "rowIndices": [0], "repeatCount": 2},
-        {
-            "source": "SURROGATE",
-            "sentenceCount": 100,
-            "depth": 3,
-            "knockoffs": {"componentCount": 2},
-        },
-    ),
-    "swarm": (
-        {"loss": "SQUARED_ERROR", "pointCount": 10},
-        {"loss": "SQUARED_ERROR", "search": "PUBLISHED", "iterationCount": 1, "pointCount": 10},
-        {
-            "loss": "SQUARED_ERROR",
-            "search": "DIFFERENTIAL_EVOLUTION",
-            "iterationCount": 1,
-            "pointCount": 10,
-        },
-    ),
-}
-"""The same for methods whose code depends neither on the model nor on weights."""
 
 
 class NullHost:
@@ -95,7 +65,8 @@ class NullHost:
 def requests() -> Iterator[bytes]:
     """Yield requests for every method, with weights, on trees, linked trees and another model."""
     given = models()
-    for model, method in [*product(given, _repeated()), *product(given[:1], _once())]:
+    asked = [*product(given, _methods(once=False)), *product(given[:1], _methods(once=True))]
+    for model, method in asked:
         yield ExplainRequest(
             model=Model(content=model.SerializeToString()),
             table=Table(csv=_CSV),
@@ -129,24 +100,17 @@ def models() -> Sequence[ModelProto]:
 
 
 def methods() -> Iterator[MethodOptions]:
-    """Yield the options of every method of the contract; defaults for those not listed here."""
-    yield from _repeated()
-    yield from _once()
+    """Yield the options by which every method of the contract is warmed up."""
+    yield from _methods(once=False)
+    yield from _methods(once=True)
 
 
-def _repeated() -> Iterator[MethodOptions]:
-    names = [field.name for field in MethodOptions.DESCRIPTOR.oneofs_by_name["method"].fields]
-    return _methods({name: _OPTIONS.get(name, ({},)) for name in names if name not in _ONCE})
-
-
-def _once() -> Iterator[MethodOptions]:
-    return _methods(_ONCE)
-
-
-def _methods(options_by_name: Mapping[str, Sequence[Mapping[str, Any]]]) -> Iterator[MethodOptions]:
-    for name, variants in options_by_name.items():
-        for options in variants:
-            yield ParseDict({name: options}, MethodOptions())
+def _methods(*, once: bool) -> Iterator[MethodOptions]:
+    """Yield those of methods whose code depends on the model, or of the others."""
+    for name, method in METHODS.items():
+        own = preparation(method)
+        if own.is_warm_after_one is once:
+            yield from (ParseDict({name: options}, MethodOptions()) for options in own.warm_up)
 
 
 def regressor(target_count: int) -> ModelProto:
