@@ -101,7 +101,8 @@ async function opened(named: NonNullable<Config["openid"]>): Promise<UserManager
 
 /** Follow the end of the login whose token calls show; forget it, where another one was given since. */
 async function forgetOthers(): Promise<void> {
-  const made = await manager;
+  // Whether the library did not load is told by the login that needs it.
+  const made = await manager.catch(() => undefined);
   const user = await made?.getUser();
   if (user && !isShown(user)) await made?.removeUser();
 }
