@@ -81,8 +81,8 @@ def guarded(
         yield running
 
 
-@pytest.fixture
-def login(root: Path) -> Iterator[Server]:
+@contextmanager
+def logging_in(root: Path, *tokens: str, **settings: object) -> Iterator[Server]:
     """A server whose tokens are those of an OpenID provider, oidc-provider."""
     node = root / ".venv-proto" / "bin" / "node"
     if not (root / "tools" / "node_modules" / ".made").exists():
@@ -90,7 +90,7 @@ def login(root: Path) -> Iterator[Server]:
     port = free_port()
     # The provider leads back to the page, whose address it knows before.
     script = root / "tools" / "openid" / "provider.mjs"
-    command = [str(node), str(script), f"http://127.0.0.1:{port}/", CLIENT]
+    command = [str(node), str(script), f"http://127.0.0.1:{port}/", CLIENT, *tokens]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as provider:
         assert provider.stdout is not None
         try:
@@ -100,6 +100,7 @@ def login(root: Path) -> Iterator[Server]:
                 oidc_audience="onnxplain",
                 oidc_client_id=CLIENT,
                 oidc_scopes="openid explain",
+                **settings,
             ) as running:
                 yield running
         finally:
@@ -172,10 +173,27 @@ def test_a_slow_model_is_explained_without_its_page(
     walk(root, "leaving", keeping, files)
 
 
-def test_a_login_at_a_provider_gives_the_page_its_token(
-    root: Path, login: Server, files: Path
+def test_a_login_at_a_provider_gives_the_page_its_token(root: Path, files: Path) -> None:
+    with logging_in(root) as server:
+        walk(root, "login", server, files)
+
+
+@pytest.mark.parametrize(
+    ("journey", "tokens"), [("renewal", ("20", "refresh")), ("relogin", ("20",))]
+)
+def test_tokens_of_20_s_last_through_an_explanation(
+    root: Path,
+    program: Callable[[str], str],
+    tmp_path: Path,
+    files: Path,
+    journey: str,
+    tokens: tuple[str, ...],
 ) -> None:
-    walk(root, "login", login, files)
+    with (
+        running_redis(program("redis-server"), tmp_path) as url,
+        logging_in(root, *tokens, redis_url=url, cache_secret="s" * 32) as server,
+    ):
+        walk(root, journey, server, files)
 
 
 def test_files_are_dropped_and_an_explanation_is_cancelled(

@@ -1,10 +1,10 @@
-// OpenID provider of the tests: `node provider.mjs PAGE CLIENT` knows one client, which logins lead back
-// to at PAGE; whoever says a name is that person. Tokens come from another origin than the issuer's, as
-// large providers have it. It prints its own address.
+// OpenID provider of the tests: `node provider.mjs PAGE CLIENT [SECONDS [refresh]]` knows one client, which logins
+// lead back to at PAGE; whoever says a name is that person. Tokens end after SECONDS, with refresh tokens where that is
+// asked for. They come from another origin than the issuer's, as large providers have it. It prints its own address.
 import { createServer } from "node:http";
 import Provider from "oidc-provider";
 
-const [page, client] = process.argv.slice(2);
+const [page, client, seconds = "600", refresh = ""] = process.argv.slice(2);
 
 function listening() {
   const server = createServer();
@@ -17,6 +17,7 @@ const resource = {
   scope: "explain",
   audience: "onnxplain",
   accessTokenFormat: "jwt",
+  accessTokenTTL: Number(seconds),
   jwt: { sign: { alg: "RS256" } },
 };
 const provider = new Provider(issuer, {
@@ -25,12 +26,13 @@ const provider = new Provider(issuer, {
       client_id: client,
       redirect_uris: [page],
       token_endpoint_auth_method: "none",
-      grant_types: ["authorization_code"],
+      grant_types: ["authorization_code", "refresh_token"],
       response_types: ["code"],
       application_type: "native",
     },
   ],
   scopes: ["openid", "explain"],
+  issueRefreshToken: () => refresh === "refresh",
   pkce: { required: () => true },
   cookies: { keys: ["of-tests"] },
   features: {

@@ -2,7 +2,7 @@
 
 import { effect } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import { TokenForm } from "./access/token_form";
+import { Access } from "./access/access";
 import { config } from "./common/config";
 import { plain } from "./common/name";
 import type { Room } from "./common/question";
@@ -79,7 +79,7 @@ export function App() {
             ))}
         </nav>
       </header>
-      <TokenForm />
+      <Access />
       <RunBar />
       <main ref={main} tabIndex={-1}>
         {room === "start" && <Start />}

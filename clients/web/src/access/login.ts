@@ -1,24 +1,11 @@
-/** Login on the page of an OpenID provider: authorisation code with PKCE (RFC 7636). */
+/** Login at an OpenID provider, by oidc-client-ts: authorisation code with PKCE (RFC 7636), and its renewal. */
 
-import { computed, signal } from "@preact/signals";
-import { config, readConfig } from "../common/config";
+import { computed, effect, signal } from "@preact/signals";
+import type { User, UserManager } from "oidc-client-ts";
+import { token, waiting, wasAccepted } from "../common/asking";
+import { type Config, config, readConfig } from "../common/config";
 import { base } from "../common/server";
-import { challengeOf, randomText } from "./pkce";
-import { keep } from "./tokens";
-
-/** Of OpenID Connect Discovery, what is needed. */
-interface Endpoints {
-  readonly issuer: string;
-  readonly authorization_endpoint: string;
-  readonly token_endpoint: string;
-}
-
-/** What a login remembers while the provider's page is open. */
-interface Begun {
-  readonly state: string;
-  readonly verifier: string;
-  readonly hash: string;
-}
+import { goOn, keep } from "./tokens";
 
 /** The provider that the server names. */
 export const provider = computed(() => config.value.openid);
@@ -26,76 +13,143 @@ export const provider = computed(() => config.value.openid);
 /** Why the last login failed. */
 export const fault = signal("");
 
-const KEY = "onnxplain-login";
+/** Whether a refresh token is being used. */
+export const isRenewing = signal(false);
 
-/** Go to the provider's page; it comes back to this one. */
+const PREFIX = "onnxplain.login.";
+
+// The library looks at its clock each five seconds.
+const SECONDS_BEFORE_END = 10;
+
+/** What knows the provider; nothing where the server names none. */
+let manager: Promise<UserManager | undefined> = Promise.resolve(undefined);
+
+/**
+ * Open the provider's page in a window of its own, or where the browser lets none open, in this one.
+ * The page's policy isolates that window, which answers by a BroadcastChannel: whether it was closed is not known.
+ */
 export async function begin(): Promise<void> {
-  const { value } = provider;
-  if (value === undefined) return;
+  fault.value = "";
   try {
-    const { authorization_endpoint } = await endpoints(value.issuer);
-    const begun: Begun = { state: randomText(), verifier: randomText(), hash: location.hash };
-    sessionStorage.setItem(KEY, JSON.stringify(begun));
-    const address = new URL(authorization_endpoint);
-    const query = {
-      response_type: "code",
-      client_id: value.clientId,
-      redirect_uri: base().href,
-      scope: (value.scopes ?? ["openid"]).join(" "),
-      state: begun.state,
-      code_challenge: await challengeOf(begun.verifier),
-      code_challenge_method: "S256",
-    };
-    for (const [name, text] of Object.entries(query)) address.searchParams.set(name, text);
-    location.assign(address);
+    const made = await manager;
+    if (made === undefined) throw new Error("the server names no provider");
+    const { authority } = made.settings;
+    if ((await made.metadataService.getIssuer()) !== authority) {
+      throw new Error("the provider calls itself by another name");
+    }
+    await made.signinPopup().catch((error: unknown) => {
+      if (!isBlocked(error)) throw error;
+      return made.signinRedirect({ state: location.hash });
+    });
+    goOn();
   } catch (error) {
-    fault.value = `No login: ${error instanceof Error ? error.message : error}`;
+    fault.value = told(error);
   }
 }
 
-/** Learn how the server wants to be shown who asks, and end a login that came back. */
-export async function receive(): Promise<void> {
+/** oidc-client-ts has no other sign of it. */
+function isBlocked(error: unknown): boolean {
+  return error instanceof Error && /disposed window/.test(error.message);
+}
+
+function told(error: unknown): string {
+  return `No login: ${error instanceof Error ? error.message : error}`;
+}
+
+/**
+ * Learn how the server wants to be shown who asks, and end a login that came back.
+ *
+ * @returns whether this window is one that a login opened, and has no other use
+ */
+export async function receive(): Promise<boolean> {
   await readConfig();
+  const { value } = provider;
+  if (value === undefined) return false;
+  manager = opened(value);
+  effect(() => {
+    token.value;
+    void forgetOthers();
+  });
+  effect(() => {
+    if (waiting.value.some(({ shown }) => shown === token.peek())) void renew(isOver);
+  });
   const query = new URLSearchParams(location.search);
-  const begun = sessionStorage.getItem(KEY);
-  if (begun === null || !(query.has("code") || query.has("error"))) return;
-  sessionStorage.removeItem(KEY);
-  const { state, verifier, hash }: Begun = JSON.parse(begun);
-  history.replaceState(null, "", `${base().pathname}${hash}`);
+  if (!query.has("state") || !(query.has("code") || query.has("error"))) return false;
+  return ended(query.get("state") ?? "");
+}
+
+async function opened(named: NonNullable<Config["openid"]>): Promise<UserManager> {
+  const { UserManager, WebStorageStateStore } = await import("oidc-client-ts");
+  const made = new UserManager({
+    authority: named.issuer,
+    client_id: named.clientId,
+    redirect_uri: base().href,
+    scope: (named.scopes ?? ["openid"]).join(" "),
+    // What a login remembers is read by the window that it opened, too; tokens stay in the tab.
+    stateStore: new WebStorageStateStore({ prefix: PREFIX, store: localStorage }),
+    userStore: new WebStorageStateStore({ prefix: PREFIX, store: sessionStorage }),
+    // Without a refresh token, the library would open a frame, which the page's policy refuses.
+    automaticSilentRenew: false,
+    accessTokenExpiringNotificationTimeInSeconds: SECONDS_BEFORE_END,
+  });
+  // Logins that were given up.
+  await made.clearStaleState();
+  made.events.addUserLoaded(({ access_token }) => keep(access_token));
+  made.events.addAccessTokenExpiring(() => void renew());
+  return made;
+}
+
+/** Follow the end of the login whose token calls show; forget it, where another one was given since. */
+async function forgetOthers(): Promise<void> {
+  // Whether the library did not load is told by the login that needs it.
+  const made = await manager.catch(() => undefined);
+  const user = await made?.getUser();
+  if (user && !isShown(user)) await made?.removeUser();
+}
+
+/** Whether calls show the token of a login. */
+function isShown({ access_token }: User): boolean {
+  return access_token === token.peek().text;
+}
+
+/** End a login that came back to this page. */
+async function ended(state: string): Promise<boolean> {
+  let { hash } = location;
   try {
-    const refused = query.get("error");
-    if (refused !== null) throw new Error(query.get("error_description") ?? refused);
+    const made = await manager;
     // Else another page could log this one in as somebody else.
-    if (query.get("state") !== state) throw new Error("the answer belongs to another login");
-    keep(await exchanged(query.get("code") ?? "", verifier));
+    if (!(await made?.settings.stateStore.get(state))) {
+      throw new Error("the answer belongs to another login");
+    }
+    const user = await made?.signinCallback();
+    if (user === undefined) return true;
+    hash = String(user.state);
   } catch (error) {
-    fault.value = `No login: ${error instanceof Error ? error.message : error}`;
+    fault.value = told(error);
+    const kept: unknown = Object(error).state;
+    if (typeof kept === "string") hash = kept;
+  }
+  history.replaceState(null, "", `${base().pathname}${hash}`);
+  return false;
+}
+
+/** Use the refresh token of the login, if it has one and the token that calls show is its own. */
+async function renew(isDue: (user: User) => boolean = () => true): Promise<void> {
+  if (isRenewing.peek()) return;
+  isRenewing.value = true;
+  try {
+    const made = await manager;
+    const user = await made?.getUser();
+    if (user?.refresh_token && isShown(user) && isDue(user)) await made?.signinSilent();
+  } catch (error) {
+    // A provider that is not reached is asked again by the next call that is refused.
+    if (Object(error).name === "ErrorResponse") await (await manager)?.removeUser();
+  } finally {
+    isRenewing.value = false;
   }
 }
 
-async function endpoints(issuer: string): Promise<Endpoints> {
-  const address = `${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`;
-  const response = await fetch(address);
-  if (!response.ok) throw new Error(`the provider answered HTTP ${response.status}`);
-  const found: Endpoints = await response.json();
-  if (found.issuer !== issuer) throw new Error("the provider calls itself by another name");
-  return found;
-}
-
-async function exchanged(code: string, verifier: string): Promise<string> {
-  const { value } = provider;
-  if (value === undefined) throw new Error("the server names no provider");
-  const { token_endpoint } = await endpoints(value.issuer);
-  const body = new URLSearchParams({
-    grant_type: "authorization_code",
-    code,
-    redirect_uri: base().href,
-    client_id: value.clientId,
-    code_verifier: verifier,
-  });
-  const response = await fetch(token_endpoint, { method: "POST", body });
-  const answer = await response.json();
-  if (!response.ok) throw new Error(answer.error_description ?? answer.error ?? "refused");
-  if (typeof answer.access_token !== "string") throw new Error("the provider gave no token");
-  return answer.access_token;
+/** Whether a refused token may have ended: a new one is refused for something else. */
+function isOver({ expired = false }: User): boolean {
+  return wasAccepted(token.peek()) || expired;
 }

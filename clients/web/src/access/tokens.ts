@@ -1,8 +1,8 @@
 /** Whether the page asks who its reader is, and how that is told. */
 
 import { signal } from "@preact/signals";
+import { token } from "../common/asking";
 import { resumeAgain } from "../common/runs";
-import { token } from "../common/server";
 import { describeAgain } from "../common/store";
 
 /** Whether the form for tokens is open. */
@@ -13,6 +13,11 @@ const KEY = "onnxplain-token";
 /** Show this token with each call from now on, as long as the tab is open. */
 export function show(text: string): void {
   keep(text.trim());
+  goOn();
+}
+
+/** Go on with what failed for the former reader; what waits goes on by itself. */
+export function goOn(): void {
   isAsking.value = false;
   void describeAgain();
   resumeAgain();
@@ -20,7 +25,7 @@ export function show(text: string): void {
 
 /** Keep a token for the tab. */
 export function keep(text: string): void {
-  token.value = text;
+  token.value = { text };
   if (text === "") sessionStorage.removeItem(KEY);
   else sessionStorage.setItem(KEY, text);
 }
@@ -31,7 +36,7 @@ export function recall(): void {
   const told = new URLSearchParams(query);
   const given = told.get("token") ?? "";
   if (given === "") {
-    token.value = sessionStorage.getItem(KEY) ?? "";
+    token.value = { text: sessionStorage.getItem(KEY) ?? "" };
     return;
   }
   keep(given);

@@ -6,7 +6,7 @@ import { client, modelOf, options, tableOf } from "./server";
 
 export type TableAnswer = v1.DescribeTableResponse;
 
-type Client = typeof client.value;
+type Client = typeof client;
 type DescribeOptions = Omit<Parameters<Client["describeTable"]>[0], "model" | "table">;
 type PredictOptions = Partial<Omit<Parameters<Client["predict"]>[0], "model">>;
 
@@ -18,7 +18,7 @@ export async function describeTable(
   if (asked.table === undefined) throw new TypeError("the question has no table");
   const { outputs: _, modelName: __, ...common } = options(asked);
   const { model, table } = asked;
-  return client.value.describeTable({
+  return client.describeTable({
     ...common,
     ...more,
     ...(model === undefined ? {} : { model: modelOf(model) }),
@@ -36,7 +36,7 @@ export async function predict(
   if (model === undefined || table === undefined) throw new TypeError("the question has no model");
   const { modelName: _, ...common } = options(asked);
   const input = { table: tableOf(table), ...common, ...more, model: modelOf(model) };
-  return client.value.predict(input, { signal });
+  return client.predict(input, { signal });
 }
 
 /** Whether a column holds text. */

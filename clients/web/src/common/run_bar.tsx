@@ -2,6 +2,7 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { about } from "../explore/methods";
+import { waiting } from "./asking";
 import { between, count, percent, seconds } from "./formats";
 import { Problem } from "./problem";
 import { type Run, run } from "./runs";
@@ -65,6 +66,7 @@ function Going({ current }: { current: Run }) {
 
 /** What it does, and the rows that it does it for. */
 function stateOf({ done, planned, plan, isWaiting }: Run): string[] {
+  if (waiting.value.length > 0) return ["Waiting for a token"];
   if (planned > 0) return [`${count(done)} of at most ${count(planned)} rows predicted`];
   const rowCount = plan?.predictedRowCount ?? 0;
   const state = isWaiting ? "Waiting for its turn" : "Preparing";

@@ -87,7 +87,10 @@ export async function resume(name: string): Promise<void> {
   const ending = new AbortController();
   const made = begun("Overview", [], ending);
   try {
-    const operation = await endedWith(ending.signal, client.peek().operation(name));
+    const operation = await endedWith(
+      ending.signal,
+      client.operation(name, { signal: ending.signal }),
+    );
     since(operation.createTime);
     await awaited(operation, ending.signal);
   } catch (error) {
@@ -121,9 +124,8 @@ function fail({ startTime, title, methods, cancel }: Run, error: unknown, ending
 async function started(input: ExplainInput, ending: AbortSignal): Promise<Operation | undefined> {
   if (config.peek().hasOperations === false) return undefined;
   try {
-    // Without the signal: what has begun on the server can be cancelled by its name only.
     const labels = { page: "overview" };
-    const starting = client.peek().start({ ...input, partial: true }, { labels });
+    const starting = client.start({ ...input, partial: true }, { labels, signal: ending });
     const operation = await endedWith(ending, starting);
     go({ operation: operation.name });
     return operation;
@@ -170,7 +172,7 @@ async function awaited(operation: Operation, signal: AbortSignal): Promise<void>
 }
 
 async function streamed(input: ExplainInput, ending: AbortSignal): Promise<void> {
-  const events = client.peek().explainStream({ ...input, partial: true }, { signal: ending });
+  const events = client.explainStream({ ...input, partial: true }, { signal: ending });
   for await (const event of events) {
     if (event.type === "progress") progress(event.done, event.planned);
     else if (event.type === "partial") part(event.index, event.explanations);
@@ -217,7 +219,7 @@ export function resumeFromAddress(): void {
   }
 }
 
-/** Resume it again, as after a new token, where that failed. */
+/** Resume it again, as for another reader, where that failed. */
 export function resumeAgain(): void {
   if (place.peek().operation !== "" && run.peek()?.error !== undefined) run.value = undefined;
   resumeFromAddress();

@@ -1,22 +1,24 @@
 /** The server that the page came from. */
 
-import { computed, signal } from "@preact/signals";
+import { computed } from "@preact/signals";
 import { connect, ModelFiles, ModelRef, ModelUri, TableRef, TableUris } from "onnxplain/rest";
+import { patient, token } from "./asking";
 import type { Content, Question } from "./question";
-
-/** The token that shows who asks; empty where none is needed. */
-export const token = signal("");
 
 /** The address that the page and the calls of its server are below, without the fragment. */
 export function base(): URL {
   return new URL(".", document.baseURI);
 }
 
-/** The client; another one for another token. */
-export const client = computed(() => {
-  const shown = token.value;
-  return connect(base(), shown === "" ? {} : { token: shown });
-});
+const isTold = computed(() => token.value.text !== "");
+
+// Calls on their way, and operations, show the token of the moment.
+const connection = computed(() =>
+  connect(base(), isTold.value ? { token: () => token.peek().text } : {}),
+);
+
+/** The client. */
+export const client = patient(() => connection.peek());
 
 /** Files of this page, which can be sent again where the server has forgotten them. */
 const models = new Map<string, ModelRef>();
@@ -27,7 +29,7 @@ export async function keepModel(files: readonly File[], signal: AbortSignal): Pr
   const [file, ...beside] = files as readonly [File, ...File[]];
   const values = Object.fromEntries(beside.map((each) => [each.name, each]));
   const model = beside.length === 0 ? file : new ModelFiles(file, values);
-  const kept = await client.value.uploadModel(model, { signal });
+  const kept = await client.uploadModel(model, { signal });
   models.set(kept.id, kept);
   return { kind: "id", value: kept.id, name: file.name };
 }
@@ -35,7 +37,7 @@ export async function keepModel(files: readonly File[], signal: AbortSignal): Pr
 /** Have the server keep a table. */
 export async function keepTable(files: readonly File[], signal: AbortSignal): Promise<Content> {
   const [file] = files as readonly [File];
-  const kept = await client.value.uploadTable(file, { signal });
+  const kept = await client.uploadTable(file, { signal });
   tables.set(kept.id, kept);
   return { kind: "id", value: kept.id, name: file.name };
 }

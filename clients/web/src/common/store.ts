@@ -73,22 +73,25 @@ export function follow(): void {
   const asked = { model: "", table: "" };
   effect(() => {
     const { model: content } = question.value;
-    const key = JSON.stringify([content?.kind, content?.value, client.value !== undefined]);
+    const key = JSON.stringify([content?.kind, content?.value]);
     if (key !== asked.model) void describeModel(key);
     asked.model = key;
   });
   effect(() => {
     const { model: content, table: rows, target, weight, features: columns } = question.value;
     const key = JSON.stringify([content?.value, rows?.value, target, weight, columns]);
-    client.value;
     if (key !== asked.table) void describeRows(key);
     asked.table = key;
   });
 }
 
-/** Describe again, as after a new token. */
+/** Describe again, as for another reader, what could not be described. */
 export async function describeAgain(): Promise<void> {
-  await Promise.all([describeModel(), describeRows()]);
+  const failed = faults.peek();
+  await Promise.all([
+    failed.model === undefined ? undefined : describeModel(),
+    failed.table === undefined ? undefined : describeRows(),
+  ]);
 }
 
 let latest = { model: "", table: "" };
@@ -101,7 +104,7 @@ async function describeModel(key = latest.model): Promise<void> {
   if (content === undefined) return;
   describing.value = { ...describing.peek(), model: true };
   try {
-    const found = await client.peek().describe(modelOf(content));
+    const found = await client.describe(modelOf(content));
     if (latest.model === key) model.value = found;
   } catch (error) {
     if (latest.model === key) faults.value = { ...faults.peek(), model: error };

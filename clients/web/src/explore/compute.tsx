@@ -22,7 +22,7 @@ export function Compute({ title, methods, isAgain = false }: Props) {
     const ending = new AbortController();
     plan.value = undefined;
     error.value = undefined;
-    client.value.plan(inputOf(asked, methods), { signal: ending.signal }).then(
+    client.plan(inputOf(asked, methods), { signal: ending.signal }).then(
       (found) => {
         plan.value = found;
       },

@@ -188,7 +188,7 @@ function PlanFacts({ plan }: { plan: Signal<v1.ExplanationPlan | undefined> }) {
     error.value = undefined;
     if (!isReady) return;
     const ending = new AbortController();
-    client.value.plan(inputOf(asked, []), { signal: ending.signal }).then(
+    client.plan(inputOf(asked, []), { signal: ending.signal }).then(
       (found) => {
         plan.value = found;
       },

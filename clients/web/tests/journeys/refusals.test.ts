@@ -4,12 +4,8 @@ import { accessible, choose, explain, file, go, open } from "./browser";
 test("a file that is no model is refused with what is wrong", async () => {
   const page = await open();
   await choose(page, file("broken.onnx"), file("fruit.csv"));
-  await page.getByText("The model cannot be explained").waitFor();
-  await page
-    .getByText("MODEL_INVALID")
-    .or(page.getByText(/INVALID/))
-    .first()
-    .waitFor();
+  const message = page.getByRole("alert").filter({ hasText: "The model was not taken" });
+  await message.getByText("INVALID_MODEL").waitFor();
   await accessible(page);
   await page.close();
 });

@@ -2,18 +2,16 @@
 
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import { token } from "../common/server";
-import { begin, fault, provider } from "./login";
+import { token, waiting } from "../common/asking";
+import { Problem } from "../common/problem";
+import { begin, fault, isRenewing, provider } from "./login";
 import { isAsking, show } from "./tokens";
 
-export function TokenForm() {
-  const field = useRef<HTMLInputElement>(null);
-  const text = useSignal("");
+/** What stands in the way of calls, and the form. */
+export function Access() {
+  const [refused] = isRenewing.value ? [] : waiting.value;
   const isOpen = isAsking.value || fault.value !== "";
-  useEffect(() => {
-    if (isOpen) field.current?.focus();
-  }, [isOpen]);
-  if (!isOpen) return null;
+  if (refused === undefined && !isOpen) return null;
   return (
     <section class="card access" aria-label="Access">
       <h2>Who asks?</h2>
@@ -22,16 +20,32 @@ export function TokenForm() {
           <bdi>{fault.value}</bdi>
         </p>
       )}
-      {provider.value !== undefined && (
+      {refused !== undefined && (
+        <Problem error={refused.error} title="The server does not know who asks" />
+      )}
+      {refused === undefined && provider.value !== undefined && (
         <p>
           <button type="button" class="strong" onClick={() => void begin()}>
             Log in
           </button>
         </p>
       )}
+      {isOpen && <TokenForm />}
+    </section>
+  );
+}
+
+function TokenForm() {
+  const field = useRef<HTMLInputElement>(null);
+  const text = useSignal("");
+  useEffect(() => field.current?.focus(), []);
+  return (
+    <>
       <form
         onSubmit={(event) => {
           event.preventDefault();
+          if (text.value.trim() === "") return;
+          fault.value = "";
           show(text.value);
           text.value = "";
         }}
@@ -63,8 +77,8 @@ export function TokenForm() {
       </form>
       <p class="note">
         The token stays in this tab until it is closed.
-        {token.value !== "" && " One is in use."}
+        {token.value.text !== "" && " One is in use."}
       </p>
-    </section>
+    </>
   );
 }
