@@ -1,0 +1,45 @@
+"""Each entry that a method declares, by name: none is lost when methods change."""
+
+from __future__ import annotations
+
+from dataclasses import MISSING, fields
+
+import pytest
+from onnxplain_server.explain.registry import Preparation, preparation
+from onnxplain_server.methods.registry import METHODS, SEQUENCES, Method
+
+ALWAYS = {"prepare", "rehearsing"}
+DECLARED = {
+    "interactions": {
+        *("moves_few_features", "leaves_out_additive", "is_quadratic_on_trees", "is_count_exact"),
+        *("sample_shares", "has_small_samples", "with_intervals", "costliest", "changes"),
+        "warm_up",
+    },
+    "partial_dependence": {"moves_few_features", "sample_shares", "changes", "warm_up"},
+    "individual_conditional_expectation": {"changes", "warm_up"},
+    "permutation_importance": {"sample_shares", "brief", "repetitions", "changes"},
+    "average_loss": set(),
+    "feature_vectors": {
+        *("unread_prediction", "seconds", "size", "changes", "warm_up", "is_warm_after_one"),
+    },
+    "firm": {"rows_once", "unread_prediction"},
+    "swarm": {
+        *("is_predicted_on_trees", "unread_prediction", "brief", "repetitions", "changes"),
+        *("warm_up", "is_warm_after_one"),
+    },
+    "sequences": {"is_alone", "unread_prediction", "seconds"},
+}
+
+
+def entries(declared: Preparation) -> set[str]:
+    """Entries that are not what a method has that declares nothing."""
+    return {
+        field.name
+        for field in fields(declared)
+        if field.default is MISSING or getattr(declared, field.name) != field.default
+    }
+
+
+@pytest.mark.parametrize("method", [*METHODS.values(), SEQUENCES], ids=lambda m: m.module)
+def test_a_method_declares_its_entries(method: Method) -> None:
+    assert entries(preparation(method)) == ALWAYS | DECLARED[method.module]
