@@ -109,6 +109,7 @@ class GrpcServer:
         certificates: Callable[[], ServerCertificates] | None = None,
     ) -> None:
         self._health = HealthServicer()
+        self._names = _LISTED if explainer is None else (*_LISTED, INFERENCE_SERVICE)
         self._calls = ByteStreamInterceptor(_PREFIXES, unread)
         self._server = grpc.server(
             ThreadPoolExecutor(thread_count + WAIT_LIMIT + _SPARE_THREADS, "onnxplain-grpc"),
@@ -129,14 +130,14 @@ class GrpcServer:
             self._server.add_generic_rpc_handlers((inference_handlers(explainer, explanations),))
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
         self.set_ready(service.ready)
-        add_reflection(self._server, _LISTED)
+        add_reflection(self._server, self._names)
         self.port = _bind(self._server, address, certificates)
         self._server.start()
 
     def set_ready(self, ready: bool) -> None:
         """Set the health status to SERVING or NOT_SERVING; calls are served in any case."""
         statuses = health_pb2.HealthCheckResponse
-        for name in (health.OVERALL_HEALTH, *_LISTED, *SERVICE_NAMES):
+        for name in (health.OVERALL_HEALTH, *self._names, *SERVICE_NAMES):
             self._health.set(name, statuses.SERVING if ready else statuses.NOT_SERVING)
 
     def announce_stop(self) -> None:
