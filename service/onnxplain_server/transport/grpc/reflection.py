@@ -54,13 +54,16 @@ class _Pools:
         self._pools: tuple[Any, ...] = (inference, default)
 
     def FindFileByName(self, name: str) -> FileDescriptor:  # noqa: N802 - of a pool, as all here
-        return self._found("FindFileByName", name)
+        found: FileDescriptor = self._found("FindFileByName", name)
+        return found
 
     def FindFileContainingSymbol(self, name: str) -> FileDescriptor:  # noqa: N802
-        return self._found("FindFileContainingSymbol", name)
+        found: FileDescriptor = self._found("FindFileContainingSymbol", name)
+        return found
 
     def FindMessageTypeByName(self, name: str) -> Descriptor:  # noqa: N802
-        return self._found("FindMessageTypeByName", name)
+        found: Descriptor = self._found("FindMessageTypeByName", name)
+        return found
 
     def FindExtensionByNumber(self, message: Descriptor, number: int) -> Any:  # noqa: N802
         return message.file.pool.FindExtensionByNumber(message, number)
