@@ -125,7 +125,7 @@ class GrpcServer:
         )
         add_ExplanationServiceServicer_to_server(explanations, self._server)
         add_OperationsServicer_to_server(GrpcOperations(*parts, unread=unread), self._server)
-        self._names = _LISTED
+        self._names: tuple[str, ...] = _LISTED
         if explainer is not None:
             self._names = (*_LISTED, INFERENCE_SERVICE)
             self._server.add_generic_rpc_handlers((inference_handlers(explainer, explanations),))
