@@ -58,7 +58,9 @@ def linear(model: Any, inputs: Any, wrong: dict[float, float]) -> Any:
     ]
     taken = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [None, 1]) for name in names]
     given = [helper.make_tensor_value_info("y", TensorProto.FLOAT, [None, 1])]
-    known = [numpy_helper.from_array(value.astype(np.float32), name) for name, value in constants.items()]
+    known = [
+        numpy_helper.from_array(value.astype(np.float32), name) for name, value in constants.items()
+    ]
     graph = helper.make_graph(nodes, "linear", taken, given, known)
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
 
