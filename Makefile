@@ -384,14 +384,14 @@ test-client-web: lint-web client-web client-java $(ENV) ## Test the page: its pa
 	@command -v chromium > /dev/null || { echo 'chromium not found: apt-get install chromium' >&2; exit 1; }
 	@cmp $(WEB)/dist/index.html $(PAGE)/index.html && diff -r --exclude index.html $(WEB)/dist/page $(PAGE) || { echo 'the committed page is not what its sources give: make page' >&2; exit 1; }
 	@$(WEB_NPM) test
-	$(PYTEST_ONE_BY_ONE) clients/tests/test_page.py clients/tests/test_page_programs.py clients/tests/test_page_tables.py
+	$(PYTEST_ONE_BY_ONE) clients/tests/page/test_page.py clients/tests/page/test_page_programs.py clients/tests/page/test_page_tables.py
 
 .PHONY: test-page-firefox
 test-page-firefox: client-web $(ENV) ## Walk through the page of a real server in Firefox
 	@$(PYTHON) tools/programs.py install firefox-esr
 	@$(PYTHON) tools/programs.py check firefox-esr
 	@$(WEB_NPM) test
-	PAGE_BROWSER=firefox $(BIN)/pytest clients/tests/test_page.py -k "people or hostile or fits or wide"
+	PAGE_BROWSER=firefox $(BIN)/pytest clients/tests/page/test_page.py -k "people or hostile or fits or wide"
 
 .PHONY: lint-web
 lint-web: $(BUF_ENV) ## Style and format of the page

@@ -21,6 +21,7 @@ from onnxplain_server.adapters.workers.worker_metrics import WorkerCounts, Worke
 from onnxplain_server.cli.method_options import MethodHelp, MethodOption, methods
 from onnxplain_server.config.setting_names import PREFIX, flag
 from onnxplain_server.config.settings import Settings
+from onnxplain_server.core.cluster.counts import ClusterState
 from onnxplain_server.core.errors import Reason
 from onnxplain_server.core.operation_store import RedisCounts
 from onnxplain_server.core.remote.counts import NO_CALLS, CallCounts
@@ -30,6 +31,7 @@ from onnxplain_server.report.registry import of_method
 from onnxplain_server.transport.admission.quotas import NO_QUOTAS
 from onnxplain_server.transport.admission.scheduler import Scheduler
 from onnxplain_server.transport.audit.audit_line import FIELDS
+from onnxplain_server.transport.metrics.cluster_metrics import ClusterCollector
 from onnxplain_server.transport.metrics.operation_metrics import OperationCollector
 from onnxplain_server.transport.metrics.quota_metrics import QuotaState
 from onnxplain_server.transport.metrics.redis_metrics import RedisCollector
@@ -148,6 +150,7 @@ def metrics() -> str:
     counted.registry.register(QuotaState(NO_QUOTAS))
     certificates = WatchedFiles([], lambda _contents: CertificateFiles(b"", b"", None, 0))
     counted.registry.register(OperationCollector(None))
+    counted.registry.register(ClusterCollector(lambda: ClusterState(worker_count=0)))
     counted.registry.register(UnreadCollector({"memory": ConnectionLimit(0)}))
     counted.registry.register(RemoteCollector(_ListedRemotes()))
     counted.registry.register(RedisCollector(lambda: RedisCounts(is_up=True, failures={"full": 0})))

@@ -147,6 +147,7 @@ def _isolated(
     from onnxplain_server.adapters.workers.isolated_decoder import IsolatedDecoder  # noqa: PLC0415
     from onnxplain_server.adapters.workers.worker_metrics import WorkerState  # noqa: PLC0415
     from onnxplain_server.adapters.workers.zygote_start import StartError  # noqa: PLC0415
+    from onnxplain_server.transport.metrics.cluster_metrics import ClusterCollector  # noqa: PLC0415
 
     worker_settings = _worker_settings(settings, limits)
     timeouts = WorkerTimeouts(settings.max_load_seconds, settings.quarantine_seconds)
@@ -167,10 +168,9 @@ def _isolated(
         ) from None
     missing = {*isolated.counts().missing, *decoder.counts().missing}
     _check_protections(settings, sorted(missing))
-    collectors = [
-        WorkerState("worker", isolated.counts),
-        WorkerState("decoder", decoder.counts),
-    ]
+    pools = WorkerState("worker", isolated.counts), WorkerState("decoder", decoder.counts)
+    cluster = () if reached.cluster is None else (ClusterCollector(reached.cluster.state),)
+    collectors = (*pools, *cluster)
     return _ServerRunner(isolated, decoder, collectors, lambda: isolated.ready and decoder.ready)
 
 

@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import tarfile
+from collections.abc import Callable
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -143,47 +144,68 @@ def install_lines(root: Path) -> list[str]:
     return lines
 
 
-@pytest.mark.slow
-def test_the_files_install_into_a_clean_environment_and_explain(
-    root: Path, dist: Path, tmp_path: Path
-) -> None:
-    subprocess.run([sys.executable, "-m", "venv", tmp_path / "env"], check=True)
-    programs = tmp_path / "env" / "bin"
+Run = Callable[..., str]
+
+
+@pytest.fixture(scope="module")
+def installed(root: Path, dist: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Run]:
+    """A folder with an environment that the README's lines made, and what runs programs there."""
+    folder = tmp_path_factory.mktemp("installed")
+    subprocess.run([sys.executable, "-m", "venv", folder / "env"], check=True)
+    path = f"{folder / 'env' / 'bin'}{os.pathsep}{os.environ['PATH']}"
 
     def run(program: str, *arguments: str) -> str:
-        path = f"{programs}{os.pathsep}{os.environ['PATH']}"
         return subprocess.run(
             [program, *arguments],
-            cwd=tmp_path,
+            cwd=folder,
             env=os.environ | {"PATH": path},
             check=True,
             capture_output=True,
             text=True,
         ).stdout
 
-    (tmp_path / "dist").symlink_to(dist)
+    (folder / "dist").symlink_to(dist)
     for line in install_lines(root):
         run("bash", "-euc", line)
-    found = run(
-        *("pip", "download", "--no-index", "--no-deps", "--find-links", "dist"),
-        *("--dest", "found", "onnxplain-server"),
-    )
-    assert "Successfully downloaded onnxplain-server" in found
+    return folder, run
+
+
+def explained(root: Path, run: Run) -> str:
+    """The answer of the installed command, as JSON."""
     iris = root / "examples" / "iris"
-    described = json.loads(run("onnxplain", "describe", str(iris / "linear.onnx")))
-    files = run("python", "-c", "import onnxplain, onnxplain_server as s; print(s.__file__)")
-    answer = run(
+    return run(
         *("onnxplain", "explain", str(iris / "linear.onnx"), str(iris / "iris.csv")),
         *("--feature-columns", "sepal_width,petal_length,petal_width,species"),
         *("--method", "permutation_importance", "--target-column", "sepal_length"),
     )
 
-    assert described["model"]["outputNames"] == ["variable"]
-    assert files.startswith(str(tmp_path))
-    importances = json.loads(answer)["explanations"][0]["permutationImportance"]["importances"]
-    assert len(importances) == 4
 
-    (tmp_path / "answer.json").write_text(answer, encoding="utf-8")
+@pytest.mark.slow
+def test_the_files_install_into_a_clean_environment_and_explain(
+    root: Path, installed: tuple[Path, Run]
+) -> None:
+    folder, run = installed
+    found = run(
+        *("pip", "download", "--no-index", "--no-deps", "--find-links", "dist"),
+        *("--dest", "found", "onnxplain-server"),
+    )
+    model = str(root / "examples" / "iris" / "linear.onnx")
+    described = json.loads(run("onnxplain", "describe", model))
+    files = run("python", "-c", "import onnxplain, onnxplain_server as s; print(s.__file__)")
+    answer = json.loads(explained(root, run))
+
+    assert "Successfully downloaded onnxplain-server" in found
+    assert described["model"]["outputNames"] == ["variable"]
+    assert files.startswith(str(folder))
+    assert len(answer["explanations"][0]["permutationImportance"]["importances"]) == 4
+
+
+@pytest.mark.slow
+def test_installed_files_draw_as_long_as_the_renderer_is_there(
+    root: Path, installed: tuple[Path, Run]
+) -> None:
+    folder, run = installed
+    (folder / "answer.json").write_text(explained(root, run), encoding="utf-8")
     draw = ["onnxplain", "plot", "answer.json", "--name", "permutation-importance"]
     assert run(*draw).startswith("<svg")
     run("pip", "uninstall", "--yes", "vl-convert-python")

@@ -13,6 +13,9 @@ from typing import Any
 
 import grpc
 import pytest
+from google.protobuf.descriptor_pool import DescriptorPool
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection_pb2
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest
 from onnxplain_server.adapters.runner.in_process import InProcess
 from onnxplain_server.config.setting_names import SettingsError
@@ -24,6 +27,7 @@ from onnxplain_server.wire.inference import inference_pb2
 from tools.waiting import until
 
 MODEL = Path(__file__).parents[1] / "models" / "sklearn_linear.onnx"
+SERVICE = "inference.GRPCInferenceService"
 NAMES = [f"x{j}" for j in range(10)]
 ROW = {"instances": [[0.5] * 10]}
 
@@ -189,14 +193,14 @@ class Inference:
     """Client of the Open Inference Protocol over gRPC."""
 
     def __init__(self, channel: grpc.Channel) -> None:
-        self._channel = channel
+        self.channel = channel
 
     def __call__(self, method: str, **fields: Any) -> Any:
         request, answer = (
             getattr(inference_pb2, f"{method}{end}") for end in ("Request", "Response")
         )
-        call = self._channel.unary_unary(
-            f"/inference.GRPCInferenceService/{method}",
+        call = self.channel.unary_unary(
+            f"/{SERVICE}/{method}",
             request_serializer=lambda message: message.SerializeToString(),
             response_deserializer=answer.FromString,
         )
@@ -218,6 +222,37 @@ def infer(begin) -> Iterator[tuple[Inference, Any]]:
         held.released.set()
         wait_ready(client)
         yield asked, client
+
+
+@pytest.mark.parametrize("version", ["v1", "v1alpha"])
+def test_the_open_inference_protocol_is_listed_described_and_healthy(infer, version: str) -> None:
+    """As `grpcurl list`, `grpcurl describe` and probes of gRPC ask."""
+    asked, _client = infer
+    ask = reflection_pb2.ServerReflectionRequest
+    reflect = asked.channel.stream_stream(
+        f"/grpc.reflection.{version}.ServerReflection/ServerReflectionInfo",
+        request_serializer=ask.SerializeToString,
+        response_deserializer=reflection_pb2.ServerReflectionResponse.FromString,
+    )
+    message = "inference.ModelInferRequest.InferInputTensor"
+    questions = [ask(list_services="")]
+    questions += [ask(file_containing_symbol=symbol) for symbol in (SERVICE, message)]
+    questions.append(ask(all_extension_numbers_of_type=message))
+
+    listed, *described, extensions = reflect(iter(questions))
+
+    names = [service.name for service in listed.list_services_response.service]
+    assert names.count(SERVICE) == 1
+    pool = DescriptorPool()
+    for file in {one.file_descriptor_response.file_descriptor_proto[0] for one in described}:
+        pool.AddSerializedFile(file)
+    methods = {method.name: method for method in pool.FindServiceByName(SERVICE).methods}
+    assert methods["ModelInfer"].input_type.full_name == "inference.ModelInferRequest"
+    assert pool.FindMessageTypeByName(message).fields_by_name["shape"]
+    assert extensions.all_extension_numbers_response.base_type_name == message
+    health = health_pb2_grpc.HealthStub(asked.channel)
+    served = health_pb2.HealthCheckResponse.SERVING  # soon after the explainer is ready
+    until(lambda: health.Check(health_pb2.HealthCheckRequest(service=SERVICE)).status == served)
 
 
 def test_the_open_inference_protocol_over_grpc_tells_what_a_model_takes(infer) -> None:

@@ -174,11 +174,13 @@ def test_a_missed_deadline_is_the_reason_and_not_that_the_caller_left(start, mak
     assert reasons.get(timeout=PATIENCE) is Reason.DEADLINE_EXCEEDED
 
 
-def test_an_unknown_service_has_no_health(start, make_runner) -> None:
+@pytest.mark.parametrize("service", ["nobody", "inference.GRPCInferenceService"])
+def test_a_service_that_is_not_served_has_no_health(start, make_runner, service: str) -> None:
+    """The second one is of explainers."""
     health = health_pb2_grpc.HealthStub(start(make_runner()).channel)
 
     with pytest.raises(grpc.RpcError) as caught:
-        health.Check(health_pb2.HealthCheckRequest(service="nobody"))
+        health.Check(health_pb2.HealthCheckRequest(service=service))
 
     assert caught.value.code() is grpc.StatusCode.NOT_FOUND
 

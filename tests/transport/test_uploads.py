@@ -299,17 +299,52 @@ def test_parts_of_more_than_one_mebibyte_are_refused(start, make_runner) -> None
     assert client.stub.UploadModel(model_parts(content)).id == id_of(content)
 
 
-def test_empty_files_and_tables_without_a_format_are_refused(start, make_runner) -> None:
+def test_tables_without_a_format_are_refused(start, make_runner) -> None:
     client = start(make_runner())
     calls = [
-        lambda: client.stub.UploadModel(iter([])),
         lambda: client.stub.UploadTable(iter([])),
         lambda: client.stub.UploadTable(iter([UploadTableRequest(content=b"a")])),
         lambda: client.stub.UploadTable(iter([UploadTableRequest.FromString(b"\x08\x63")])),
     ]
 
-    assert [reason_of(call)[0] for call in calls] == ["INVALID_REQUEST"] * 4
-    assert client.rest("PUT", "/v1/models", b"", OCTETS).json["reason"] == "INVALID_REQUEST"
+    assert [reason_of(call)[0] for call in calls] == ["INVALID_REQUEST"] * 3
+
+
+@pytest.mark.parametrize("parts", [[], [{}], [{"content": b""}, {}]])
+def test_empty_files_are_no_model_and_no_table(start, make_runner, parts) -> None:
+    """Over gRPC without a part, or in empty ones."""
+    client = start(make_runner())
+    model = [UploadModelRequest(**part) for part in parts]
+    table = [UploadTableRequest(format="CSV", **part) for part in parts or [{}]]
+
+    assert reason_of(lambda: client.stub.UploadModel(iter(model)))[0] == "INVALID_MODEL"
+    assert reason_of(lambda: client.stub.UploadTable(iter(table)))[0] == "INVALID_TABLE"
+
+
+EMPTY_FORM = (
+    b'--b\r\nContent-Disposition: form-data; name="model"; filename="m.onnx"\r\n\r\n\r\n--b--\r\n'
+)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "kind", "body"),
+    [
+        ("PUT", "/v1/models", "application/octet-stream", b""),
+        ("PUT", "/v1/models", "multipart/form-data; boundary=b", EMPTY_FORM),
+        ("POST", "/v1/models:describe", "application/octet-stream", b""),
+        ("PUT", "/v1/tables", "text/csv", b""),
+        ("PUT", "/v1/tables", "application/vnd.apache.parquet", b""),
+    ],
+)
+def test_an_empty_file_is_called_so_over_rest(
+    start, make_runner, method: str, path: str, kind: str, body: bytes
+) -> None:
+    answer = start(make_runner()).rest(method, path, body, {"Content-Type": kind})
+    noun = "table" if "tables" in path else "model"
+
+    assert answer.status == 400
+    assert answer.json["reason"] == f"INVALID_{noun.upper()}"
+    assert answer.json["detail"] == f"the {noun} is empty: 0 bytes"
 
 
 @pytest.mark.parametrize(

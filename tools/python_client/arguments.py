@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeAlias, TypedDict
 
 from onnxplain.errors import ShortTracebacks
+from onnxplain.fitted_calls import FittedCalls
 from onnxplain.progress import ProgressCallback
 from onnxplain.requests.forms import (
     Method, to_choice, to_expressions, to_input_columns, to_labels, to_method, to_names,
@@ -105,7 +106,7 @@ def _explain(positional: list[Argument], options: list[Argument]) -> str:
     ]
     doc = docstring(["Explain a model on the rows of a table."], sections, 8)
     given = ", ".join(f"{option.name}={option.name}" for option in options)
-    return f'''class ExplainCall(ABC):
+    return f'''class ExplainCall(FittedCalls, ABC):
     """Base of `Client`: the call `explain`, with an argument for each field of a request."""
 
     def explain(self, model: Any, table: Any, *methods: Method | str,
@@ -114,6 +115,7 @@ def _explain(positional: list[Argument], options: list[Argument]) -> str:
 {doc}
         __tracebackhide__ = True
         with ShortTracebacks():
+            model = self._file_of(model, table, feature_columns, timeout)
             request = to_request(model, table, *methods, {given})
             return self._explain(request, files_of(model, table), timeout, progress)
 

@@ -111,7 +111,9 @@ FORMS = {
         "path, bytes, onnx.ModelProto, or what `upload_model` returned",
         "None if {0} is None else to_model({0})",
         "None if no method needs one: feature vectors and FIRM of labels, and sequences that bring "
-        "weights.",
+        "weights. Also a fitted model of scikit-learn, with a table in memory and skl2onnx "
+        "installed: it is written as ONNX, compared on up to 1,000 rows of the table, and a "
+        "warning tells the difference.",
     ),
     "ExplainRequest.table": Form(
         "Any",

@@ -116,6 +116,8 @@ class AsyncClient(AsyncRowCalls):
         """
         __tracebackhide__ = True
         with ShortTracebacks():
+            columns = request.get("feature_columns", ())
+            model = await self._file_of(model, table, columns, timeout)
             message = await asyncio.to_thread(to_request, model, table, *methods, **request)
             files = files_of(model, table)
             refuse_partial(message)
@@ -136,6 +138,8 @@ class AsyncClient(AsyncRowCalls):
         """Explain a model and yield progress; see `Client.explain_stream`."""
         __tracebackhide__ = True
         with ShortTracebacks():
+            columns = request.get("feature_columns", ())
+            model = await self._file_of(model, table, columns, timeout)
             message = await asyncio.to_thread(to_request, model, table, *methods, **request)
             files = files_of(model, table)
             async for event in self.messages.explain_stream(message, timeout=timeout, files=files):
@@ -154,6 +158,8 @@ class AsyncClient(AsyncRowCalls):
         """Start an explanation that the server computes and keeps; see `Client.start`."""
         __tracebackhide__ = True
         with ShortTracebacks():
+            columns = request.get("feature_columns", ())
+            model = await self._file_of(model, table, columns, timeout)
             message = await asyncio.to_thread(to_request, model, table, *methods, **request)
             started = await self.messages.start(
                 message,
@@ -194,6 +200,8 @@ class AsyncClient(AsyncRowCalls):
         """Tell what an explanation would take, without computing it; see `Client.plan`."""
         __tracebackhide__ = True
         with ShortTracebacks():
+            columns = request.get("feature_columns", ())
+            model = await self._file_of(model, table, columns, timeout)
             message = await asyncio.to_thread(to_request, model, table, *methods, **request)
             plan = await self.messages.plan(message, timeout=timeout, files=files_of(model, table))
             return ExplanationPlan.from_message(plan)

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from onnxplain.errors import ShortTracebacks
+from onnxplain.fitted_calls import AsyncFittedCalls
 from onnxplain.requests.arguments import Scale
 from onnxplain.requests.rows import to_describe_request, to_predict_request
 from onnxplain.results.predictions import Predictions
@@ -15,7 +16,7 @@ from onnxplain.transport.async_calls import AsyncRemote
 from onnxplain.transport.uploads import files_of
 
 
-class AsyncRowCalls:
+class AsyncRowCalls(AsyncFittedCalls):
     """Base of `AsyncClient`: calls about rows; see `RowCalls` for their arguments.
 
     Attributes
@@ -45,6 +46,7 @@ class AsyncRowCalls:
         """Predict rows of a table; see `Client.predict`."""
         __tracebackhide__ = True
         with ShortTracebacks():
+            model = await self._file_of(model, table, feature_columns, timeout)
             request = await asyncio.to_thread(
                 to_predict_request,
                 model,
@@ -82,6 +84,7 @@ class AsyncRowCalls:
         """Tell what a table holds; see `Client.describe_table`."""
         __tracebackhide__ = True
         with ShortTracebacks():
+            model = await self._file_of(model, table, feature_columns, timeout)
             request = await asyncio.to_thread(
                 to_describe_request,
                 table,

@@ -164,6 +164,8 @@ class Client(ExplainCall, RowCalls, OperationsOfCaller):
         """
         __tracebackhide__ = True
         with ShortTracebacks():
+            columns = request.get("feature_columns", ())
+            model = self._file_of(model, table, columns, timeout)
             message = to_request(model, table, *methods, **request)
             files = files_of(model, table)
             for event in self.messages.explain_stream(message, timeout=timeout, files=files):
@@ -188,6 +190,8 @@ class Client(ExplainCall, RowCalls, OperationsOfCaller):
         """
         __tracebackhide__ = True
         with ShortTracebacks():
+            columns = request.get("feature_columns", ())
+            model = self._file_of(model, table, columns, timeout)
             message = to_request(model, table, *methods, **request)
             refuse_partial(message)
             plan = self.messages.plan(message, timeout=timeout, files=files_of(model, table))

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from onnxplain.errors import ShortTracebacks
+from onnxplain.fitted_calls import FittedCalls
 from onnxplain.requests.arguments import Scale
 from onnxplain.requests.rows import to_describe_request, to_predict_request
 from onnxplain.results.predictions import Predictions
@@ -14,7 +15,7 @@ from onnxplain.transport.messages import Messages
 from onnxplain.transport.uploads import files_of
 
 
-class RowCalls:
+class RowCalls(FittedCalls):
     """Base of `Client`: calls about rows.
 
     Attributes
@@ -67,6 +68,7 @@ class RowCalls:
         """
         __tracebackhide__ = True
         with ShortTracebacks():
+            model = self._file_of(model, table, feature_columns, timeout)
             request = to_predict_request(
                 model,
                 table,
@@ -125,6 +127,7 @@ class RowCalls:
         """
         __tracebackhide__ = True
         with ShortTracebacks():
+            model = self._file_of(model, table, feature_columns, timeout)
             request = to_describe_request(
                 table,
                 model,

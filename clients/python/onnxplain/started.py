@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Unpack
 
 from onnxplain.errors import ShortTracebacks
+from onnxplain.fitted_calls import FittedCalls
 from onnxplain.operations import Operation
 from onnxplain.requests import RequestOptions, to_request
 from onnxplain.requests.forms import Method
@@ -15,7 +16,7 @@ from onnxplain.transport.operation_calls import pages
 from onnxplain.transport.uploads import files_of
 
 
-class OperationsOfCaller:
+class OperationsOfCaller(FittedCalls):
     """Base of `Client`: operations of the caller.
 
     Attributes
@@ -61,6 +62,8 @@ class OperationsOfCaller:
         """
         __tracebackhide__ = True
         with ShortTracebacks():
+            columns = request.get("feature_columns", ())
+            model = self._file_of(model, table, columns, timeout)
             message = to_request(model, table, *methods, **request)
             started = self.messages.start(
                 message,

@@ -48,17 +48,18 @@ def to_table(table: Any, feature_columns: Sequence[str] = ()) -> Table:
         return from_bytes(Path(table).read_bytes())
     if isinstance(table, bytes | bytearray | memoryview):
         return from_bytes(bytes(table))
-    return Table(arrow=_stream(_arrow(table, feature_columns)))
+    return Table(arrow=_stream(arrow_of(table, feature_columns)))
 
 
-def _arrow(table: Any, feature_columns: Sequence[str]) -> pa.Table:
+def arrow_of(table: Any, feature_columns: Sequence[str] = ()) -> pa.Table:
+    """Read a table of this process as Arrow's; TypeError, ValueError."""
     if isinstance(table, pa.Table):
         return table
     if _is_pandas(table):
         # Its own Arrow export would add the index as a column.
         return pa.Table.from_pandas(table, preserve_index=False)
     if _is_lazy(table):
-        return _arrow(table.collect(), feature_columns)
+        return arrow_of(table.collect(), feature_columns)
     if hasattr(table, "__arrow_c_stream__"):
         return pa.RecordBatchReader.from_stream(table).read_all()
     if isinstance(table, Mapping):

@@ -8,6 +8,8 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
+from onnxplain_server.core.cluster.counts import ClusterState
+
 
 class FetchControl(Protocol):
     """Deadline and cancellation of a request, as a fetch sees them."""
@@ -149,6 +151,9 @@ class TaskCluster(Protocol):
     @property
     def prediction_seconds(self) -> float:
         """Planned time from which it predicts for a request; infinite where it never does."""
+
+    def state(self) -> ClusterState:
+        """Return what it did since the start, and its workers now."""
 
     def session(
         self, blocks: bytes | bytearray, model_key: str, control: FetchControl

@@ -33,6 +33,7 @@ from onnxplain_server.wire.protobuf_split import method_names
 from onnxplain_server.wire.requests.model_outline import check_outline
 from onnxplain_server.wire.requests.request_messages import REQUESTS
 
+_EMPTY = {"model": Reason.INVALID_MODEL, "table": Reason.INVALID_TABLE}
 _MODEL_FORM = "onnx"
 _FILE_FIELDS = {_MODEL_FORM: "content"}
 """Fields of files whose name is not that of their format."""
@@ -115,7 +116,7 @@ class Uploads:
         Raises
         ------
         ExplainError
-            INVALID_REQUEST if it is empty; INVALID_MODEL if it is none; MODEL_TOO_LARGE.
+            INVALID_MODEL if it is empty, or none; MODEL_TOO_LARGE.
         """
         limit = self.limits["model"]
         if len(content) > limit.byte_count:
@@ -124,7 +125,13 @@ class Uploads:
         return self._put("model", Blob(_MODEL_FORM, content), caller)
 
     def put_table(self, form: str, parts: Iterable[bytes], caller: Caller) -> str:
-        """Store a table in this format and return its id; may raise TABLE_TOO_LARGE."""
+        """Store a table in this format and return its id.
+
+        Raises
+        ------
+        ExplainError
+            INVALID_TABLE if it is empty; TABLE_TOO_LARGE.
+        """
         files = _by_file(_limited((("", part) for part in parts), self.limits["table"]))
         return self._put("table", Blob(form, files.get("", b"")), caller)
 
@@ -153,7 +160,7 @@ class Uploads:
 
     def _put(self, kind: str, blob: Blob, caller: Caller) -> str:
         if not blob.content:
-            raise ExplainError(Reason.INVALID_REQUEST, f"the {kind} is empty; send the file", kind)
+            raise ExplainError(_EMPTY[kind], f"the {kind} is empty: 0 bytes", kind)
         blob_id = identify(blob.content)
         self._store.put(_name(kind, blob_id, caller), blob)
         return blob_id

@@ -96,7 +96,7 @@ def test_a_worker_that_is_killed_changes_no_bit(
             workers.client.wait_for_workers(3 if after == 1 else 2)
             killing = Interrupted(workers, after, partial(cluster.kill, victim))
             assert explained(table, killing) == expected
-        while workers.lost_count < 2:
+        while workers.counter.counts.lost_worker_count < 2:
             workers.thread_count()
     lost = [record for record in caplog.records if "lost 1 of" in record.getMessage()]
     assert len(lost) == 2

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from urllib.request import urlopen
 
 import numpy as np
 import onnxplain
@@ -75,6 +76,14 @@ def expected(model: bytes, rows: Any) -> list[str]:
         return plain(client.explain(model, rows, *METHODS, **ASKED))
 
 
+def counted(server: Any) -> dict[str, float]:
+    """What the metrics page tells of the cluster, by name and labels."""
+    with urlopen(f"http://127.0.0.1:{server.metrics_port}/metrics", timeout=120) as reply:
+        lines = reply.read().decode().splitlines()
+    found = (line.rpartition(" ") for line in lines if line.startswith("onnxplain_cluster"))
+    return {name: float(value) for name, _, value in found}
+
+
 def plain(found: Any) -> list[str]:
     return [MessageToJson(each) for each in found.message.explanations]
 
@@ -96,6 +105,13 @@ def test_a_cluster_predicts_for_operations_alone(
         )
         assert plain(operation.result()) == expected
         assert max(watched.runs().values()) > 1
+        counts = counted(server)
+        assert counts["onnxplain_cluster_workers"] == 1
+        assert counts["onnxplain_cluster_lost_workers_total"] == 1
+        assert 0 < counts['onnxplain_cluster_tasks_total{outcome="done"}'] <= watched.done()
+        assert counts['onnxplain_cluster_tasks_total{outcome="failed"}'] == 0
+        assert counts["onnxplain_cluster_sent_bytes_total"] > len(model)
+        assert counts["onnxplain_cluster_received_bytes_total"] > 0
 
 
 def test_short_operations_stay_with_the_server(
@@ -107,6 +123,7 @@ def test_short_operations_stay_with_the_server(
         watched.wait_for_workers(1)
         assert plain(client.start(model, rows, *METHODS, **ASKED).result()) == expected
         assert not watched.done()
+        assert not any(counted(server).values())
 
 
 def test_an_operation_waits_for_a_scheduler(

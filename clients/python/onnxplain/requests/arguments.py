@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeAlias, TypedDict
 
 from onnxplain.errors import ShortTracebacks
+from onnxplain.fitted_calls import FittedCalls
 from onnxplain.progress import ProgressCallback
 from onnxplain.requests.forms import (
     Method,
@@ -229,7 +230,7 @@ def to_request(
     )
 
 
-class ExplainCall(ABC):
+class ExplainCall(FittedCalls, ABC):
     """Base of `Client`: the call `explain`, with an argument for each field of a request."""
 
     def explain(
@@ -265,7 +266,9 @@ class ExplainCall(ABC):
         ----------
         model : path, bytes, onnx.ModelProto, or what `upload_model` returned
             None if no method needs one: feature vectors and FIRM of labels, and sequences that
-            bring weights.
+            bring weights. Also a fitted model of scikit-learn, with a table in memory and skl2onnx
+            installed: it is written as ONNX, compared on up to 1,000 rows of the table, and a
+            warning tells the difference.
         table : path, pandas or polars frame, Arrow table, mapping, 2-D array, ...
             See `onnxplain.tables.to_table`; or what `upload_table` returned. None for methods that
             need none.
@@ -405,6 +408,7 @@ class ExplainCall(ABC):
         """
         __tracebackhide__ = True
         with ShortTracebacks():
+            model = self._file_of(model, table, feature_columns, timeout)
             request = to_request(
                 model,
                 table,

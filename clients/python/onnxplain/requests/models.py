@@ -56,17 +56,27 @@ _EXPORTS = {
     "keras": 'model.export("model.onnx", format="onnx")',
 }
 """How a library's models are written as ONNX files, by its package."""
+_WRITTEN = (
+    ". After `pip install skl2onnx`, calls with a table in memory that has the columns of the "
+    "fitted model do so themselves, and compare"
+)
+
+
+def library_of(model: Any) -> str:
+    """Return the library of a fitted model, by its package; empty for anything else."""
+    packages = (base.__module__.partition(".")[0] for base in type(model).__mro__)
+    return next((package for package in packages if package in _EXPORTS), "")
 
 
 def _way(model: Any) -> str:
     """Tell what to give in place of this."""
-    packages = (base.__module__.partition(".")[0] for base in type(model).__mro__)
-    for package in packages:
-        if package in _EXPORTS:
-            return (
-                f"write it as ONNX first, by {_EXPORTS[package]}, and give that; recipes that run: "
-                "docs/export.md"
-            )
+    package = library_of(model)
+    if package:
+        is_written = package == "sklearn"
+        return (
+            f"write it as ONNX first, by {_EXPORTS[package]}, and give that; recipes that run: "
+            f"docs/export.md{_WRITTEN if is_written else ''}"
+        )
     return (
         "give a path, a URI, the bytes of an ONNX file, an onnx.ModelProto, or a RemoteModel; the "
         "model comes first, then the table"

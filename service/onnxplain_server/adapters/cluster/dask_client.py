@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from distributed import Client
+from distributed.comm.core import connect as open_comm
 from distributed.security import Security
 
 from onnxplain_server.adapters.cluster.dask_words import with_cause
@@ -15,7 +17,10 @@ from onnxplain_server.adapters.cluster.dask_workers import DaskWorkers
 from onnxplain_server.core.errors import ExplainError, Reason
 
 _REACH_SECONDS = 5.0
-"""Time limit for reaching the address at all: Dask would try again for longer, and say nothing."""
+"""Time limit for reaching the address at all, and for a first handshake with the scheduler.
+
+Dask would try again for longer, and say nothing.
+"""
 _CONNECT_SECONDS = 30.0
 """Time limit for the connection, and for the next one after it was lost."""
 
@@ -47,10 +52,12 @@ def connect(address: str, tls_files: Sequence[Path] = ()) -> Client:
     """Return a client, which its owner closes; arguments and errors are those of `connected`."""
     try:
         _check_reachable(address)
+        security = _security(tls_files)
+        asyncio.run(_check_scheduler(address, security or Security()))
         return Client(
             address,
             timeout=_CONNECT_SECONDS,
-            security=_security(tls_files),
+            security=security,
             set_as_default=False,
             # Of the cluster, one comes: the scheduler, which may be all that is reachable.
             direct_to_workers=False,
@@ -67,6 +74,19 @@ def _check_reachable(address: str) -> None:
     host, _, port = address.partition("://")[2].rpartition(":")
     with socket.create_connection((host.strip("[]"), int(port)), _REACH_SECONDS):
         pass
+
+
+async def _check_scheduler(address: str, security: Security) -> None:
+    """Raise UNAVAILABLE where what listens at an address is no scheduler, or not by this TLS."""
+    given = security.get_connection_args("client")
+    try:
+        # Dask bounds the connection, and not the handshake behind it.
+        comm = await asyncio.wait_for(open_comm(address, **given), _REACH_SECONDS)
+    except Exception as error:  # noqa: BLE001 - of anything that another program may send
+        message = "what listens at the address of the Dask scheduler does not answer as one"
+        cause = str(error) or f"no answer within {_REACH_SECONDS:g} s"
+        raise ExplainError(Reason.UNAVAILABLE, with_cause(message, f"{address}: {cause}")) from None
+    await comm.close()
 
 
 def _security(tls_files: Sequence[Path]) -> Security | None:

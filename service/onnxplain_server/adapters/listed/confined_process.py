@@ -92,7 +92,7 @@ def serve(
     missing : iterable of str
         Protections that the kernel lacks.
     end_count : int
-        Sockets that are handed over together.
+        Sockets that are handed over together, at most.
     answer : callable (*sockets) -> None
         Serves them, on a thread of its own, and closes them.
     """

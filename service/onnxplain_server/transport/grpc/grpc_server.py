@@ -125,18 +125,24 @@ class GrpcServer:
         )
         add_ExplanationServiceServicer_to_server(explanations, self._server)
         add_OperationsServicer_to_server(GrpcOperations(*parts, unread=unread), self._server)
+        self._names: tuple[str, ...] = _LISTED
         if explainer is not None:
+            self._names = (*_LISTED, INFERENCE_SERVICE)
             self._server.add_generic_rpc_handlers((inference_handlers(explainer, explanations),))
-        health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
-        self.set_ready(service.ready)
-        add_reflection(self._server, _LISTED)
+        self._add_names(is_ready=service.ready)
         self.port = _bind(self._server, address, certificates)
         self._server.start()
+
+    def _add_names(self, *, is_ready: bool) -> None:
+        """Serve what names the services: health checks and reflection."""
+        health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
+        self.set_ready(is_ready)
+        add_reflection(self._server, self._names)
 
     def set_ready(self, ready: bool) -> None:
         """Set the health status to SERVING or NOT_SERVING; calls are served in any case."""
         statuses = health_pb2.HealthCheckResponse
-        for name in (health.OVERALL_HEALTH, *_LISTED, *SERVICE_NAMES):
+        for name in (health.OVERALL_HEALTH, *self._names, *SERVICE_NAMES):
             self._health.set(name, statuses.SERVING if ready else statuses.NOT_SERVING)
 
     def announce_stop(self) -> None:

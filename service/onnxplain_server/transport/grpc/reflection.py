@@ -6,22 +6,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import grpc
 from google.protobuf import descriptor_pool
+from google.protobuf.descriptor import Descriptor, FileDescriptor
 from google.protobuf.descriptor_pb2 import FileDescriptorProto
 from grpc_reflection.v1alpha import reflection, reflection_pb2, reflection_pb2_grpc
 
+from onnxplain_server.transport.grpc_methods import INFERENCE_SERVICE
+from onnxplain_server.wire.inference import inference_pb2
+
 SERVICE_NAMES = ("grpc.reflection.v1.ServerReflection", reflection.SERVICE_NAME)
 
-_ALPHA, _FINAL = "grpc.reflection.v1alpha", "grpc.reflection.v1"
+_FINAL = "grpc.reflection.v1"
+_INFERENCE = INFERENCE_SERVICE.rpartition(".")[0]
 
 
 def add_reflection(server: grpc.Server, names: Sequence[str]) -> None:
     """Serve reflection on these services, and on itself."""
-    pool = descriptor_pool.Default()
-    pool.AddSerializedFile(_final_file().SerializeToString())
-    servicer = reflection.ReflectionServicer([*names, *SERVICE_NAMES], pool)
+    servicer = reflection.ReflectionServicer([*names, *SERVICE_NAMES], _Pools())
     reflection_pb2_grpc.add_ServerReflectionServicer_to_server(servicer, server)
     handler = grpc.stream_stream_rpc_method_handler(
         servicer.ServerReflectionInfo,
@@ -34,15 +38,63 @@ def add_reflection(server: grpc.Server, names: Sequence[str]) -> None:
     server.add_generic_rpc_handlers((handlers,))
 
 
-def _final_file() -> FileDescriptorProto:
-    """Return the file of v1: that of v1alpha in another package."""
+class _Pools:
+    """The default pool, and before it one with the Open Inference Protocol by its own names.
+
+    A client of that protocol in the same process may have them in the default one.
+    """
+
+    def __init__(self) -> None:
+        inference, default = descriptor_pool.DescriptorPool(), descriptor_pool.Default()
+        for pool, file, package in (
+            (default, reflection_pb2, _FINAL),
+            (inference, inference_pb2, _INFERENCE),
+        ):
+            pool.AddSerializedFile(_renamed(file.DESCRIPTOR, package).SerializeToString())
+        self._pools: tuple[Any, ...] = (inference, default)
+
+    def FindFileByName(self, name: str) -> FileDescriptor:  # noqa: N802 - of a pool, as all here
+        found: FileDescriptor = self._found("FindFileByName", name)
+        return found
+
+    def FindFileContainingSymbol(self, name: str) -> FileDescriptor:  # noqa: N802
+        found: FileDescriptor = self._found("FindFileContainingSymbol", name)
+        return found
+
+    def FindMessageTypeByName(self, name: str) -> Descriptor:  # noqa: N802
+        found: Descriptor = self._found("FindMessageTypeByName", name)
+        return found
+
+    def FindExtensionByNumber(self, message: Descriptor, number: int) -> Any:  # noqa: N802
+        return message.file.pool.FindExtensionByNumber(message, number)
+
+    def FindAllExtensions(self, message: Descriptor) -> Any:  # noqa: N802
+        return message.file.pool.FindAllExtensions(message)
+
+    def _found(self, method: str, name: str) -> Any:
+        """Return what the first pool that knows the name has; KeyError."""
+        for pool in self._pools[:-1]:
+            try:
+                return getattr(pool, method)(name)
+            except KeyError:
+                continue
+        return getattr(self._pools[-1], method)(name)
+
+
+def _renamed(found: FileDescriptor, package: str) -> FileDescriptorProto:
+    """Return a file without imports in another package."""
     file = FileDescriptorProto()
-    reflection_pb2.DESCRIPTOR.CopyToProto(file)
-    file.name, file.package = "grpc/reflection/v1/reflection.proto", _FINAL
-    for message in file.message_type:
+    found.CopyToProto(file)
+    before, after = f".{file.package}.", f".{package}."
+    file.package = package
+    file.name = f"{package.replace('.', '/')}/{found.name.rpartition('/')[2]}"
+    messages = [*file.message_type]
+    while messages:
+        message = messages.pop()
+        messages += message.nested_type
         for field in filter(lambda field: field.HasField("type_name"), message.field):
-            field.type_name = field.type_name.replace(_ALPHA, _FINAL)
+            field.type_name = field.type_name.replace(before, after)
     for method in file.service[0].method:
-        method.input_type = method.input_type.replace(_ALPHA, _FINAL)
-        method.output_type = method.output_type.replace(_ALPHA, _FINAL)
+        method.input_type = method.input_type.replace(before, after)
+        method.output_type = method.output_type.replace(before, after)
     return file

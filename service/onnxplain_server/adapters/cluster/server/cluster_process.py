@@ -1,5 +1,7 @@
 """Process that has the Dask client: confines itself to the network, then serves sessions.
 
+The server hands it two sockets for a session, and one to be told the state of the cluster.
+
 Started by `cluster_sessions`; ends with its server. Arguments: descriptor of the control socket,
 address of the scheduler, memory in bytes, files of TLS.
 """
@@ -8,22 +10,34 @@ from __future__ import annotations
 
 import importlib
 import math
+import socket
 import sys
 import threading
 import time
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
 from distributed import Client
 
+from onnxplain_server.adapters.cluster.cluster_counter import ClusterCounter
 from onnxplain_server.adapters.cluster.dask_client import connect
 from onnxplain_server.adapters.cluster.dask_task import own_release
 from onnxplain_server.adapters.cluster.dask_workers import DaskWorkers
+from onnxplain_server.adapters.cluster.server import task_frames as frames
+from onnxplain_server.adapters.cluster.server.task_frames import (
+    TaskBrokenError,
+    TaskFrame,
+    TaskKind,
+)
 from onnxplain_server.adapters.cluster.server.task_session import serve_session
 from onnxplain_server.adapters.listed import confined_process
+from onnxplain_server.core.cluster.counts import ClusterState
 from onnxplain_server.core.errors import ExplainError, Reason
 
 _THREAD_COUNT = 256
+_ENDED = frozenset({"closing", "closed"})
+"""States of a client that is of no use any more."""
 _LIBRARIES = (
     *("encodings.idna", "distributed.comm.tcp", "distributed.protocol", "cloudpickle"),
     *("msgpack", "tornado.iostream", "tornado.platform.asyncio", "tornado.tcpclient"),
@@ -44,6 +58,7 @@ class ClusterConnection:
         self._address = address
         self._tls_files = tls_files
         self._lock = threading.Lock()
+        self._counter = ClusterCounter()
         self._workers: DaskWorkers | None = None
         self._failure = (-math.inf, ExplainError(Reason.UNAVAILABLE, ""))
 
@@ -51,9 +66,17 @@ class ClusterConnection:
         """Return the workers of the cluster; UNAVAILABLE, at once for all that waited together."""
         begun = time.monotonic()
         with self._lock:
-            if self._workers is None or self._workers.client.status in {"closing", "closed"}:
-                self._workers = DaskWorkers(self._connected(begun))
+            if self._workers is None or self._workers.client.status in _ENDED:
+                self._workers = DaskWorkers(self._connected(begun), counter=self._counter)
             return self._workers
+
+    def state(self) -> ClusterState:
+        """Return what the cluster did, and its workers; nothing is connected for that."""
+        workers = self._workers
+        if workers is None or workers.client.status in _ENDED:
+            return ClusterState(self._counter.counts)
+        worker_count = workers.worker_count()  # which may find that some are lost
+        return ClusterState(self._counter.counts, worker_count)
 
     def _connected(self, begun: float) -> Client:
         failed, error = self._failure
@@ -80,7 +103,17 @@ def main() -> None:
         {file.parent for file in files},
     )
     connection = ClusterConnection(address, files)
-    confined_process.serve(control, missing, 2, partial(serve_session, connection))
+    confined_process.serve(control, missing, 2, partial(answer, connection))
+
+
+def answer(connection: ClusterConnection, *ends: socket.socket) -> None:
+    """Serve a session by two sockets, or tell the state of the cluster by one."""
+    if len(ends) > 1:
+        serve_session(connection, *ends)
+        return
+    with ends[0], suppress(TaskBrokenError):
+        content = frames.pack_state(connection.state())
+        frames.send(ends[0], TaskFrame(TaskKind.STATE, 0, content))
 
 
 def load_libraries() -> None:

@@ -23,11 +23,14 @@ from onnxplain_server.adapters.listed.network_process import (
     NetworkProcess,
     ProcessProgram,
 )
+from onnxplain_server.core.cluster.counts import ClusterCounts, ClusterState
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.sources import FetchControl
 
 _FAILURE_SECONDS = 5.0
 """For an error that was told already, or the end of the process."""
+_STATE_SECONDS = 3.0
+"""For the state of the cluster, whose scheduler the process asks for at most a second."""
 _ENDED_TWICE = (
     "the process that has the connection to the Dask cluster ended, twice; tell the operator"
 )
@@ -82,6 +85,24 @@ class ClusterSessions:
         self._is_confined = is_confined
         self._lock = threading.Lock()
         self._process: NetworkProcess | None = None
+        self._counting = threading.Lock()
+        self._counted: NetworkProcess | None = None
+        self._ended, self._latest = ClusterCounts(), ClusterCounts()
+
+    def state(self) -> ClusterState:
+        """Return what the cluster did since the start, and its workers now.
+
+        What a process did between the last question and its own end is not known.
+        """
+        with self._counting:
+            told = _asked(process := self._process)
+            if told is not None:
+                if process is not self._counted:
+                    self._counted = process
+                    self._ended += self._latest
+                self._latest = told.counts
+            worker_count = None if told is None else told.worker_count
+            return ClusterState(self._ended + self._latest, worker_count)
 
     @contextmanager
     def session(
@@ -141,6 +162,17 @@ class ClusterSessions:
                     self._program, control, is_confined=self._is_confined
                 )
             return self._process
+
+
+def _asked(process: NetworkProcess | None) -> ClusterState | None:
+    """Return what a process tells of the cluster; None where there is none, or it is silent."""
+    if process is None or not process.is_alive:
+        return None
+    try:
+        with process.connect(time.monotonic() + _STATE_SECONDS) as end:
+            return frames.unpack_state(frames.receive(end, frames.TOLD_STATE).content)
+    except (OSError, TaskBrokenError):
+        return None
 
 
 def _failure(binding: ClockedSocket, control: FetchControl) -> ExplainError:

@@ -2,7 +2,8 @@
 
 One queue is open at a time: OPEN with job and pass, or OPEN_PREDICTIONS with model and job, then
 tasks, whose replies come in any order; CLOSE ends it, and is answered behind all replies. Neither
-end trusts the other.
+end trusts the other. The server gets FAILED by the socket that binds a session, and STATE by one of
+its own.
 """
 
 from __future__ import annotations
@@ -11,11 +12,12 @@ import json
 import socket
 import struct
 from collections.abc import Mapping, Set
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass, fields
 from enum import Enum
 from hashlib import sha256
 
 from onnxplain_server.adapters.workers.ipc.payloads import PARENT_REASONS
+from onnxplain_server.core.cluster.counts import ClusterCounts, ClusterState
 from onnxplain_server.core.errors import ExplainError, Reason
 
 CONTENT_LIMIT = 2**29
@@ -39,6 +41,7 @@ Reasons like UNAVAILABLE, on which operations and alerts depend, are none that a
 _OF_WORKERS = frozenset(Reason) - PARENT_REASONS - {Reason.INTERNAL}
 _OF_CLUSTER = frozenset({Reason.UNAVAILABLE, Reason.WORKER_DIED})
 FAILURE_LIMIT = 2**14
+_STATE_LIMIT = 2**10
 
 
 class TaskBrokenError(Exception):
@@ -56,6 +59,7 @@ class TaskKind(Enum):
     RESULT = b"R"
     WIDTH = b"W"
     FAILED = b"E"
+    STATE = b"S"
 
 
 TO_PASS = {TaskKind.OPEN: CONTENT_LIMIT}
@@ -68,6 +72,7 @@ ANSWERED = {
     TaskKind.WIDTH: _WIDTH.size,
     TaskKind.FAILED: FAILURE_LIMIT,
 }
+TOLD_STATE = {TaskKind.STATE: _STATE_LIMIT}
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,11 +187,32 @@ def unpack_cluster_failure(content: bytes | bytearray) -> ExplainError:
     return _unpack(content, _OF_CLUSTER)
 
 
-def _unpack(content: bytes | bytearray, accepted: Set[Reason]) -> ExplainError:
+def pack_state(state: ClusterState) -> bytes:
+    """Encode the state of the cluster."""
+    return json.dumps([state.worker_count, *astuple(state.counts)]).encode()
+
+
+def unpack_state(content: bytes | bytearray) -> ClusterState:
+    """Decode the output of `pack_state`; TaskBrokenError."""
+    document = _loaded(content)
+    if not isinstance(document, list) or len(document) != 1 + len(fields(ClusterCounts)):
+        raise TaskBrokenError
+    worker_count, *counts = document
+    numbers = counts if worker_count is None else document
+    if any(type(number) is not int or number < 0 for number in numbers):
+        raise TaskBrokenError
+    return ClusterState(ClusterCounts(*counts), worker_count)
+
+
+def _loaded(content: bytes | bytearray) -> object:
     try:
-        document = json.loads(content)
+        return json.loads(content)
     except (ValueError, RecursionError):
         raise TaskBrokenError from None
+
+
+def _unpack(content: bytes | bytearray, accepted: Set[Reason]) -> ExplainError:
+    document = _loaded(content)
     if not isinstance(document, list) or [*map(type, document)] != [str, str, str]:
         raise TaskBrokenError
     name, message, field = document

@@ -1,0 +1,211 @@
+"""Fitted models of scikit-learn: written by skl2onnx, and compared on rows of the table."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from onnxplain.requests.models import library_of
+from onnxplain.results.predictions import Predictions
+from onnxplain.tables import arrow_of, to_table
+from onnxplain.v1.explanation_service_pb2 import PredictRequest, PredictResponse
+from onnxplain.v1.model_pb2 import Model
+
+_ROW_LIMIT = 1_000
+_SHARE = 1e-4
+"""Difference that counts as rounding: a share of the range of an output over the rows."""
+_ROUNDINGS = 4 * float(np.finfo(np.float32).eps)
+"""The same beside it, as a share of the largest prediction: four roundings of float32."""
+_NAMED_COUNT = 5
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FittedModel:
+    """Fitted model that was written as ONNX, and is yet to be compared.
+
+    Attributes
+    ----------
+    name : str
+        Its class.
+    content : bytes
+        The ONNX file.
+    request : PredictRequest
+        Asks for its predictions of some rows.
+    row_indices : (n_rows,)
+        These rows, from 0 in the table.
+    expected : (n_rows, n_outputs)
+        Predictions of the fitted model.
+    """
+
+    name: str
+    content: bytes
+    request: PredictRequest
+    row_indices: npt.NDArray[np.int64]
+    expected: npt.NDArray[np.float64]
+
+    def checked(self, response: PredictResponse) -> Model:
+        """Return the model, and tell how far its predictions are from the fitted model's.
+
+        Raises
+        ------
+        ValueError
+            Where they differ by more than rounding.
+        """
+        found = Predictions.from_message(response).values
+        if found.shape != self.expected.shape:
+            raise ValueError(
+                f"skl2onnx wrote {self.name} as a model of {found.shape[1]} outputs, where it has "
+                f"{self.expected.shape[1]}; {_BY_HAND}"
+            )
+        difference = np.where(np.isnan(found) & np.isnan(self.expected), 0, found - self.expected)
+        difference = np.nan_to_num(np.abs(difference), nan=np.inf)
+        spread = np.ptp(self.expected, axis=0)
+        largest = np.abs(self.expected).max(axis=0)
+        is_wrong = (difference > _SHARE * spread + _ROUNDINGS * largest).any(axis=1)
+        if is_wrong.any():
+            raise ValueError(self._refusal(is_wrong, float(difference.max())))
+        warnings.warn(
+            f"{self.name} was written as ONNX by skl2onnx; on {len(found):,} rows of the table, its"
+            f" predictions differ by at most {difference.max():.1e}",
+            stacklevel=4,
+        )
+        return Model(content=self.content)
+
+    def _refusal(self, is_wrong: npt.NDArray[np.bool_], largest: float) -> str:
+        rows = self.row_indices[is_wrong]
+        more = f" and {len(rows) - _NAMED_COUNT:,} more" if len(rows) > _NAMED_COUNT else ""
+        named = ", ".join(map(str, rows[:_NAMED_COUNT]))
+        return (
+            f"skl2onnx wrote {self.name} as a model that predicts otherwise on {len(rows):,} of "
+            f"{len(is_wrong):,} rows of the table, by up to {largest:.2g}, where rounding explains "
+            f"{_SHARE:g} of the range of its predictions: rows {named}{more}, from 0; {_BY_HAND}"
+        )
+
+
+_BY_HAND = "write it as ONNX by hand, and compare: docs/export.md"
+
+
+def fitted_model(model: Any, table: Any, columns: Sequence[str] = ()) -> FittedModel | None:
+    """Write a fitted model of scikit-learn as ONNX; None for any other model.
+
+    None as well where skl2onnx is missing, and for a table that is not in this process: the model
+    is then refused as others are. `columns` are the names of an array's columns.
+
+    Raises
+    ------
+    TypeError
+        Where skl2onnx cannot write it.
+    """
+    if library_of(model) != "sklearn" or not importlib.util.find_spec("skl2onnx"):
+        return None
+    try:
+        rows = arrow_of(table, columns)
+    except TypeError:
+        return None
+    taken = _features(model, rows)
+    count = min(rows.num_rows, _ROW_LIMIT)
+    if taken is None or not count:
+        return None
+    indices = np.linspace(0, rows.num_rows - 1, count).astype(np.int64)
+    content = _written(model, taken)
+    compared = taken.take(indices)
+    return FittedModel(
+        type(model).__name__,
+        content,
+        PredictRequest(model=Model(content=content), table=to_table(compared)),
+        indices,
+        _predicted(model, compared),
+    )
+
+
+def _features(model: Any, rows: pa.Table) -> pa.Table | None:
+    """Return the columns that a model was fitted on, by their names; all of as many without."""
+    names = getattr(model, "feature_names_in_", None)
+    if names is not None:
+        missing = [name for name in names if name not in rows.column_names]
+        if missing:
+            raise TypeError(
+                f"{type(model).__name__} was fitted on the column {missing[0]!r}, which the table "
+                "lacks"
+            )
+        return rows.select([*map(str, names)])
+    count = getattr(model, "n_features_in_", None)
+    return rows if count == rows.num_columns else None
+
+
+def _predicted(model: Any, rows: pa.Table) -> npt.NDArray[np.float64]:
+    """Return predictions, of a classifier the probabilities: (n_rows, n_outputs)."""
+    is_named = getattr(model, "feature_names_in_", None) is not None
+    given = rows.to_pandas() if is_named else np.column_stack([*map(np.asarray, rows.columns)])
+    predict = model.predict_proba if _is_classifier(model) else model.predict
+    values = np.asarray(predict(given), np.float64)
+    return values.reshape(len(values), -1)
+
+
+def _is_classifier(model: Any) -> bool:
+    return hasattr(model, "predict_proba")
+
+
+def _written(model: Any, rows: pa.Table) -> bytes:
+    """Write a model with an input for each column, or one of all, where it takes only such."""
+    from skl2onnx.common.data_types import (  # noqa: PLC0415
+        FloatTensorType,
+        StringTensorType,
+    )
+
+    fields = rows.schema
+    texts = [not _is_number(field.type) for field in fields]
+    types = (StringTensorType if text else FloatTensorType for text in texts)
+    each = [(field.name, kind([None, 1])) for field, kind in zip(fields, types, strict=True)]
+    matrix = [("X", FloatTensorType([None, len(fields)]))]
+    is_named = getattr(model, "feature_names_in_", None) is not None
+    ways = [each] if is_named else []
+    if not any(texts):
+        ways.append(matrix)
+    failure: Exception | None = None
+    for inputs in ways:
+        try:
+            made = _converted(model, inputs)
+        except Exception as error:  # noqa: BLE001 - those of skl2onnx have no common base
+            failure = error
+            continue
+        if inputs is matrix:
+            made.metadata_props.add(key="feature_names", value=json.dumps(rows.column_names))
+        else:
+            _rename(made.graph, rows.column_names)
+        return bytes(made.SerializeToString())
+    reason = str(failure).strip().partition("\n")[0] or type(failure).__name__
+    raise TypeError(f"skl2onnx cannot write {type(model).__name__}: {reason}; {_BY_HAND}")
+
+
+def _converted(model: Any, inputs: Sequence[tuple[str, Any]]) -> Any:
+    from skl2onnx import to_onnx  # noqa: PLC0415
+
+    options = {"zipmap": False} if _is_classifier(model) else None
+    return to_onnx(model, initial_types=inputs, options=options)
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return bool(
+        pa.types.is_integer(kind)
+        or pa.types.is_floating(kind)
+        or pa.types.is_boolean(kind)
+        or pa.types.is_decimal(kind)
+    )
+
+
+def _rename(graph: Any, names: Sequence[str]) -> None:
+    """Give inputs the names of their columns: skl2onnx writes letters and digits only."""
+    renamed = {given.name: name for given, name in zip(graph.input, names, strict=True)}
+    for given in graph.input:
+        given.name = renamed[given.name]
+    for node in graph.node:
+        node.input[:] = [renamed.get(name, name) for name in node.input]

@@ -1,0 +1,1 @@
+"""Cluster of a server: what it did."""
