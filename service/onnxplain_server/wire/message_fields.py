@@ -12,7 +12,7 @@ from dataclasses import fields, is_dataclass
 from enum import Enum
 from functools import cache
 from types import MappingProxyType, UnionType
-from typing import Any, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, NamedTuple, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 from google.protobuf.descriptor import FieldDescriptor
@@ -26,6 +26,23 @@ Values: TypeAlias = Mapping[str, Any]
 ReadExceptions: TypeAlias = Mapping[str, Callable[[Any, str], Values]]
 WriteExceptions: TypeAlias = Mapping[str, Callable[[Any], Values]]
 NO_EXCEPTIONS: Mapping[str, Any] = MappingProxyType({})
+
+
+class WireExceptions(NamedTuple):
+    """Values of a method's messages that differ from the attributes of their names.
+
+    Attributes
+    ----------
+    read, write : mapping of message to function
+        Of its options.
+    results : mapping of message to function
+        Of its results, which are only written.
+    """
+
+    read: ReadExceptions = NO_EXCEPTIONS
+    write: WriteExceptions = NO_EXCEPTIONS
+    results: WriteExceptions = NO_EXCEPTIONS
+
 
 _ABSENT = object()
 
