@@ -19,7 +19,7 @@ from onnxplain_server.serve import Server
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = ["clients/python/README.md", "docs/surfaces/python.md"]
 NOT_RUN = {
-    'pip install "./clients/python[notebook,pandas]"  # pictures and frames; also [polars], [sklearn]\n': (
+    'pip install "./clients/python[notebook,pandas]"  # also [polars], [sklearn]\n': (
         "installs; tests/project/test_packages.py tells whether the extras exist"
     ),
 }
