@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from onnxplain_server.core.arrays import Vector
+from onnxplain_server.core.arrays import Array, Vector
 from onnxplain_server.methods.interactions.measurement_plan import (
     JOINT,
     ChosenGroups,
     Group,
     Plan,
 )
-from onnxplain_server.methods.interactions.strength import Clip, RatioParts, clip_below
+from onnxplain_server.methods.interactions.strength import (
+    Clip,
+    RatioParts,
+    clip_below,
+    terms_of_feature,
+)
 from onnxplain_server.trees.streaming.block_effects import BlockEffects
 from onnxplain_server.trees.streaming.engine import StreamedTrees
 from onnxplain_server.trees.streaming.moments import SeriesMoments
@@ -124,11 +129,10 @@ class SingleMoments:
     def __call__(self, effects: BlockEffects) -> SeriesMoments:
         """Sum over the rows of one block."""
         outputs = effects.outputs()
-        residual, terms = outputs.copy(), []
+        residual, terms = outputs.copy(), list[Array]()
         for single in effects.single(self.features):
             residual -= single.own
-            importance = outputs - single.others
-            terms += [importance - single.own, importance]
+            terms += terms_of_feature(outputs, single.own, single.others)
         return SeriesMoments.of([outputs, residual, *terms], effects.weights)
 
 

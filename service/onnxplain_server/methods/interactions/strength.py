@@ -15,6 +15,15 @@ from onnxplain_server.effects.engine import Joint, Single
 from onnxplain_server.effects.weighted_mean import center, mean, mean_square
 
 
+def terms_of_feature(f: Array, own: Array, others: Array) -> tuple[Array, Array]:
+    r"""Return the terms of a feature's overall interaction and of its importance.
+
+    f - F_j - F_\j and f - F_\j of section 8.1, of all effects centred, or of none: the mean square
+    about the mean of each is the numerator.
+    """
+    return f - own - others, f - others
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class RatioParts:
     """Numerator and denominator: (n_outputs,), or (n_replicates, n_outputs); output unit squared.
@@ -107,7 +116,7 @@ class OneWay:
         own, others = center(single.own, self._weights), center(single.others, self._weights)
         self._residual -= own
         self.residual_error = add_errors(self.residual_error, single.own_error)
-        return self._centered - own - others, self._centered - others
+        return terms_of_feature(self._centered, own, others)
 
     def residual(self) -> Array:
         """Return the term of all interactions: the predictions minus all added effects."""
