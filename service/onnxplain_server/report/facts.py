@@ -140,12 +140,8 @@ def options(explanation: Explanation) -> str:
 
 def group_columns(explanation: Explanation) -> list[str]:
     """Return the columns that group the rows of a method."""
-    options = explanation.options
-    columns = [
-        options.partial_dependence.group_column,
-        *options.individual_conditional_expectation.group_columns,
-        options.average_loss.group_column,
-    ]
+    options = getattr(explanation.options, explanation.options.WhichOneof("method") or "", None)
+    columns = (getattr(options, "group_column", ""), *getattr(options, "group_columns", ()))
     return [_text(column) for column in columns if column]
 
 

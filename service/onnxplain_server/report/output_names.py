@@ -48,14 +48,10 @@ def _naming(answer: ExplainResponse) -> Naming:
 def target_of(answer: ExplainResponse) -> str:
     """Return the column that predictions were compared with; empty for none, and for several."""
     columns = [
-        list(options.target_columns)
-        for explanation in answer.explanations
-        for options in (
-            explanation.options.average_loss,
-            explanation.options.permutation_importance,
-            explanation.options.swarm,
-        )
-        if options.target_columns
+        list(getattr(getattr(options, method), "target_columns", ()))
+        for options in (explanation.options for explanation in answer.explanations)
+        if (method := options.WhichOneof("method"))
     ]
+    columns = [own for own in columns if own]
     is_one = bool(columns) and all(len(own) == 1 and own == columns[0] for own in columns)
     return columns[0][0] if is_one else ""
