@@ -27,12 +27,13 @@ ALERTS = DEPLOY / "prometheus" / "alerts.yaml"
 # Prometheus adds them to what it has read.
 OF_PROMETHEUS = {"job": "onnxplain", "instance": "a", "namespace": "b"}
 
-# Shown by servers with tokens, TLS, Redis, remote models or listed callers only.
+# Shown by servers with tokens, TLS, Redis, a cluster, remote models or listed callers only.
 OF_SETTINGS = (
     "onnxplain_last_reload_successful",
     "onnxplain_certificate_expiry_timestamp_seconds",
     "onnxplain_redis_up",
     "onnxplain_redis_failures_total",
+    "onnxplain_cluster_",
     "onnxplain_remote_",
     "onnxplain_caller_",
 )

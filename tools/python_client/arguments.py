@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeAlias, TypedDict
 
 from onnxplain.errors import ShortTracebacks
-from onnxplain.fitted_calls import FittedCalls
+from onnxplain.requests.fitted_calls import FittedCalls
 from onnxplain.progress import ProgressCallback
 from onnxplain.requests.forms import (
     Method, to_choice, to_expressions, to_input_columns, to_labels, to_method, to_names,

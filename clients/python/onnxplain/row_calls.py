@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from onnxplain.errors import ShortTracebacks
-from onnxplain.fitted_calls import FittedCalls
 from onnxplain.requests.arguments import Scale
+from onnxplain.requests.fitted_calls import FittedCalls
 from onnxplain.requests.rows import to_describe_request, to_predict_request
 from onnxplain.results.predictions import Predictions
 from onnxplain.results.table_descriptions import TableDescription

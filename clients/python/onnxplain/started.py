@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Unpack
 
 from onnxplain.errors import ShortTracebacks
-from onnxplain.fitted_calls import FittedCalls
 from onnxplain.operations import Operation
 from onnxplain.requests import RequestOptions, to_request
+from onnxplain.requests.fitted_calls import FittedCalls
 from onnxplain.requests.forms import Method
 from onnxplain.transport.messages import Messages
 from onnxplain.transport.operation_calls import pages

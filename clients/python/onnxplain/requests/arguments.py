@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeAlias, TypedDict
 
 from onnxplain.errors import ShortTracebacks
-from onnxplain.fitted_calls import FittedCalls
 from onnxplain.progress import ProgressCallback
+from onnxplain.requests.fitted_calls import FittedCalls
 from onnxplain.requests.forms import (
     Method,
     to_choice,
