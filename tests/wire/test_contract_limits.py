@@ -111,6 +111,12 @@ def test_an_option_that_is_left_out_has_the_default_of_the_contract(
                 assert read[name] == limits.default, (kind, name)
 
 
+def test_each_method_is_asked_about() -> None:
+    methods_of = service_pb2.MethodOptions.DESCRIPTOR.oneofs_by_name["method"].fields
+
+    assert {method for method, _, _ in ASKED} == {field.name for field in methods_of}
+
+
 def test_defaults_of_rows_are_those_of_the_contract() -> None:
     quadratic = (
         contract_limits.InteractionsOptions,

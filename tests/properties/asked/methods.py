@@ -5,19 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from hypothesis import strategies as st
+from onnxplain.v1.explanation_service_pb2 import MethodOptions
 
 Options = st.SearchStrategy[dict[str, Any]]
 _LOSSES = ["ABSOLUTE_ERROR", "POISSON", "GAMMA", "LOGLOSS", "MLOGLOSS", *8 * ["SQUARED_ERROR"]]
 
-METHODS = (
-    "interactions",
-    "partialDependence",
-    "individualConditionalExpectation",
-    "permutationImportance",
-    "averageLoss",
-    "featureVectors",
-    "firm",
-    "swarm",
+METHODS = tuple(
+    field.json_name for field in MethodOptions.DESCRIPTOR.oneofs_by_name["method"].fields
 )
 
 
