@@ -7,9 +7,11 @@ from collections.abc import Iterator, Sequence
 
 from onnxplain.v1.swarm_pb2 import SwarmEffect, SwarmOptions, SwarmResult
 
+from onnxplain_server.core import contract_limits
 from onnxplain_server.core.number_texts import share_text, text_within
 from onnxplain_server.plots.elements.labels import clean
 from onnxplain_server.plots.elements.number_formats import spell_whole
+from onnxplain_server.plots.swarm_words import MoveWords, words_of
 from onnxplain_server.report.finding import Finding, Heading, truncate
 
 _NONE = "–"
@@ -42,7 +44,7 @@ def _effects(result: SwarmResult, options: SwarmOptions) -> Finding:
     rows = tuple(_row(result, effect, by_row=by_row) for effect in shown)
     note = (
         f"{measured} before: {score_text(result.baseline_score)}; most harmful weight: "
-        f"{_factor(options)}, closest to no change; importance is in "
+        f"{move_words(options).weight}, closest to no change; importance is in "
         f"{_range(options)}"
     )
     limit = (
@@ -61,10 +63,12 @@ def _range(options: SwarmOptions) -> str:
     return f"[0, {options.weight_limit:.4g}]" if options.score else "[0, ∞)"
 
 
-def _factor(options: SwarmOptions) -> str:
-    if options.perturbation == SwarmOptions.GAUSSIAN:
-        return "the standard deviations of noise"
-    return "the factor of the values"
+def move_words(options: SwarmOptions) -> MoveWords:
+    """Return the words on how values were moved."""
+    known = contract_limits.SwarmOptions
+    if not options.perturbation:
+        return words_of(known.perturbation.default)
+    return words_of(known.Perturbation(SwarmOptions.Perturbation.Name(options.perturbation)))
 
 
 def _row(result: SwarmResult, effect: SwarmEffect, *, by_row: bool) -> tuple[str, ...]:

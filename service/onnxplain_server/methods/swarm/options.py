@@ -65,7 +65,11 @@ class Motion:
     @property
     def neutral(self) -> float:
         """Weight that changes nothing."""
-        return 1.0 if self.perturbation is Perturbation.MULTIPLICATION else 0.0
+        match self.perturbation:
+            case Perturbation.MULTIPLICATION:
+                return 1.0
+            case Perturbation.GAUSSIAN:
+                return 0.0
 
 
 @dataclass(frozen=True, slots=True)

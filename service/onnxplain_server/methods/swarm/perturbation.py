@@ -99,8 +99,10 @@ def moves(motion: Motion, column: Array, rows: Indices, random: np.random.Genera
     random : Generator
         Seeded by feature; draws cover all rows, so a row's noise does not depend on the others.
     """
-    if motion.perturbation is Perturbation.GAUSSIAN:
-        draws = random.standard_normal(len(column))
-        spread = float(np.nanstd(column.astype(np.float64)))
-        return shaken(column[rows], spread, draws[rows])
-    return scaled(column[rows], motion, has_zeros=bool((column == 0).any()))
+    match motion.perturbation:
+        case Perturbation.MULTIPLICATION:
+            return scaled(column[rows], motion, has_zeros=bool((column == 0).any()))
+        case Perturbation.GAUSSIAN:
+            draws = random.standard_normal(len(column))
+            spread = float(np.nanstd(column.astype(np.float64)))
+            return shaken(column[rows], spread, draws[rows])

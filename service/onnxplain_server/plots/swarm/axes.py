@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from onnxplain_server.methods.swarm import Effect, Perturbation, Result, Score
+from onnxplain_server.methods.swarm import Effect, Result, Score
 from onnxplain_server.plots.axes.number_line import round_numbers
 from onnxplain_server.plots.elements import loss_names
 from onnxplain_server.plots.elements.number_formats import data_number
 from onnxplain_server.plots.elements.style import AREA_SCHEME, Spec
+from onnxplain_server.plots.swarm_words import words_of
 
 PANEL_WIDTH = 430
 HARMFUL_COLOUR, NEUTRAL_COLOUR = "#d93025", "#9aa0a6"
@@ -51,8 +52,7 @@ def largest_weight(result: Result, chosen: Sequence[Effect]) -> float:
 
 def weight_axis(result: Result, end: float, *, room: float = 1.0) -> Spec:
     """Axis of weights up to an end; `room` widens it beyond."""
-    gaussian = result.motion.perturbation is Perturbation.GAUSSIAN
-    title = "Weight: noise in standard deviations" if gaussian else "Weight: factor of the values"
+    title = words_of(result.motion.perturbation).axis
     ticks = [data_number(tick) for tick in round_numbers(0, end)]
     return {
         "type": "quantitative",

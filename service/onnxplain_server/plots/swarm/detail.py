@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from onnxplain_server.core.number_texts import share_text
-from onnxplain_server.methods.swarm import Effect, Perturbation, Result
+from onnxplain_server.methods.swarm import Effect, Result
 from onnxplain_server.plots.claims.leaders import leaders
 from onnxplain_server.plots.elements.chart import Plot, finish
 from onnxplain_server.plots.elements.labels import clean, distinguish, shorten, shorten_apart
@@ -22,6 +22,7 @@ from onnxplain_server.plots.swarm.axes import (
     outside_weights,
     score_scale,
 )
+from onnxplain_server.plots.swarm_words import words_of
 
 _HINT = "Click the right end of a feature's row to see it in detail, or to hide it."
 
@@ -57,16 +58,13 @@ def _finding(result: Result, strongest: Effect, effects: Sequence[Effect]) -> st
 def _perturbation(result: Result, weight: str) -> str:
     """Describe the perturbation of values at a weight."""
     limit = f"of at most {result.motion.weight_limit:.4g}"
-    if result.motion.perturbation is Perturbation.GAUSSIAN:
-        return f"with noise of {weight} standard deviations ({limit}) added"
-    return f"with values times {weight} ({limit})"
+    return words_of(result.motion.perturbation).predictions.format(weight, limit)
 
 
 def made_up(result: Result, effect: Effect) -> str:
     """Return a remark that rows moved by the most harmful weight are no real ones."""
     weight = effect.search_result.best_weight_text
-    gaussian = result.motion.perturbation is Perturbation.GAUSSIAN
-    moved = f"with noise of {weight} standard deviations" if gaussian else f"scaled by {weight}"
+    moved = words_of(result.motion.perturbation).rows.format(weight)
     return f"Rows {moved} are made up to test the model: they are no real persons or things"
 
 

@@ -20,7 +20,7 @@ from onnxplain_server.report.key_figures import r_squared_text
 from onnxplain_server.report.loss_findings import ROOT, RootLosses, loss_of, root_losses
 from onnxplain_server.report.sentences.effects import largest
 from onnxplain_server.report.sentences.words import few_of, for_output
-from onnxplain_server.report.swarm_findings import best_weight_text, score_text
+from onnxplain_server.report.swarm_findings import best_weight_text, move_words, score_text
 
 
 def of_permutation_importance(explanation: Explanation, loss_row_count: int) -> Iterator[str]:
@@ -166,11 +166,7 @@ def of_swarm(explanation: Explanation) -> Iterator[str]:
     if options.score:
         measured = SwarmOptions.Score.Name(options.score).lower().replace("_", " ")
         measured = "F1" if measured == "f1" else measured
-    moved = (
-        f"Adding noise of {best_weight_text(worst)} standard deviations to"
-        if options.perturbation == SwarmOptions.GAUSSIAN
-        else f"Scaling by {best_weight_text(worst)} the values of"
-    )
+    moved = move_words(options).doing.format(best_weight_text(worst))
     rows = f" in rows of {class_phrase(worst.class_name)}" if worst.class_name else ""
     alike = leaders(np.array([effect.importance for effect in effects]))
     harm = "does most harm" if len(alike) == 1 else "does harm, and no other move more"
