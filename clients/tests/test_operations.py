@@ -187,4 +187,4 @@ def test_without_redis_a_start_is_refused(
         found = put(operating, {**INTERACTIONS, "call": "operation"}, on=alone)
 
     assert found["error"]["reason"] == "OPERATIONS_DISABLED"
-    assert found["error"]["code"] == "FAILED_PRECONDITION"
+    assert found["error"]["code"] == "UNIMPLEMENTED"
