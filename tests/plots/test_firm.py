@@ -17,8 +17,9 @@ from onnxplain_server.methods.firm.result import (
 )
 from onnxplain_server.methods.sequences import Options, Setting, Weights, from_weights
 from onnxplain_server.methods.sequences.background import uniform
-from onnxplain_server.plots import firm, sequences
+from onnxplain_server.plots import sequences
 from onnxplain_server.plots.elements.chart import Plot
+from onnxplain_server.plots.firm.ranking import plots as drawn
 
 Check = Callable[[Plot], None]
 WEIRD = ("a.b[0] > 1", "quo\"te's", "<b>&amp;", "constructor", "", "größe (m²) ** 2")
@@ -72,7 +73,7 @@ def subtitle(plot: Plot) -> str:
 def test_the_ranking_is_by_size_and_keeps_signs() -> None:
     signed = replace(importance("b", [-2]), estimator=Estimator.SLOPE)
     held = replace(importance("c", [1], levels=("no", "yes")), estimator=Estimator.TWO_VALUED)
-    plot = named(firm.plots(result(importance("a", [0.5]), signed, held)), "firm")
+    plot = named(drawn(result(importance("a", [0.5]), signed, held)), "firm")
 
     assert plot.vega_lite["encoding"]["y"]["sort"] == ["b", "c = yes", "a"]
     assert [row["value"] for row in plot.vega_lite["data"]["values"]] == [2, 1, 0.5]
@@ -83,7 +84,7 @@ def test_the_ranking_is_by_size_and_keeps_signs() -> None:
 
 
 def test_intervals_lie_over_the_bars() -> None:
-    plot = named(firm.plots(result(importance("a", [1], spread=0.25), level=0.9)), "firm")
+    plot = named(drawn(result(importance("a", [1], spread=0.25), level=0.9)), "firm")
 
     (row,) = plot.vega_lite["data"]["values"]
     assert (row["low"], row["high"]) == (0.5, 1.5)
@@ -97,7 +98,7 @@ def test_curves_show_the_expected_score_the_rows_and_where_they_are() -> None:
         importance("gaps", [0.5], [1.0, 2.0, np.nan]),
     )
 
-    plot = named(firm.plots(found), "firm-curves")
+    plot = named(drawn(found), "firm-curves")
 
     assert plot.description.startswith("Expected score of price along each feature: x, kind, gaps.")
     first, second, third = plot.vega_lite["concat"]
@@ -127,7 +128,7 @@ def pairs(values: Sequence[float], outputs: int = 1) -> Result:
 
 
 def test_pairs_are_a_square_below_their_features() -> None:
-    plot = named(firm.plots(pairs([1, -1, 2, -2, 0.5, -0.5, 0.25, -4])), "firm-pairs-conjunction")
+    plot = named(drawn(pairs([1, -1, 2, -2, 0.5, -0.5, 0.25, -4])), "firm-pairs-conjunction")
 
     row, square = plot.vega_lite["vconcat"]
     assert [cell["value"] for cell in row["data"]["values"]] == [1, -1, 2, -2]
@@ -139,7 +140,7 @@ def test_pairs_are_a_square_below_their_features() -> None:
 
 
 def test_model_and_labels_are_squares_side_by_side() -> None:
-    plot = named(firm.plots(pairs(np.arange(8.0).tolist(), 2)), "firm-pairs-conjunction")
+    plot = named(drawn(pairs(np.arange(8.0).tolist(), 2)), "firm-pairs-conjunction")
 
     assert [block["vconcat"][0]["title"]["text"] for block in plot.vega_lite["hconcat"]] == [
         "y0",
@@ -163,12 +164,12 @@ def test_pictures_can_be_drawn_and_read(
         importance(name, random.normal(size=len(outputs)).tolist(), np.linspace(-1, 3, 12), 0.1)
         for name in names
     ]
-    for plot in firm.plots(result(*found, outputs=outputs, level=0.95)):
+    for plot in drawn(result(*found, outputs=outputs, level=0.95)):
         check_readable(plot)
 
 
 def test_squares_can_be_drawn_and_read(check_readable: Check) -> None:
-    for plot in firm.plots(pairs([1, -1, 2, -2, 0.5, -0.5, 0.25, float("nan")])):
+    for plot in drawn(pairs([1, -1, 2, -2, 0.5, -0.5, 0.25, float("nan")])):
         check_readable(plot)
 
 

@@ -13,7 +13,7 @@ from onnxplain.v1.explanation_service_pb2 import ExplainResponse, Explanation, M
 from onnxplain_server.report.registry import Answered, of_explanation, of_method
 
 ROOT = Path(__file__).parents[2]
-FIELDS = list(MethodOptions.DESCRIPTOR.oneofs_by_name["method"].fields)
+FIELDS: list[Any] = list(MethodOptions.DESCRIPTOR.oneofs_by_name["method"].fields)
 METHODS = [field.name for field in FIELDS]
 CASES = [
     json.loads(path.read_text(encoding="utf-8"))

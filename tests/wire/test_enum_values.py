@@ -7,20 +7,20 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from google.protobuf.descriptor import Descriptor, FieldDescriptor
+from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.json_format import ParseDict
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest, ExplainResponse, MethodOptions
 from onnxplain_server.adapters.runner.in_process import InProcess
 from onnxplain_server.adapters.workers.sandbox.warm_up import NullHost, models, requests
 from onnxplain_server.core.errors import ExplainError
 
-METHODS = MethodOptions.DESCRIPTOR.oneofs_by_name["method"].fields
+METHODS: Any = MethodOptions.DESCRIPTOR.oneofs_by_name["method"].fields
 
 
 Options = dict[str, Any]
 
 
-def choices(message: Descriptor) -> Iterator[tuple[str, list[tuple[str, Options]]]]:
+def choices(message: Any) -> Iterator[tuple[str, list[tuple[str, Options]]]]:
     """Each enumeration of options, with the options that have its values; also within messages."""
     for field in message.fields:
         if field.enum_type is not None:
