@@ -7,8 +7,26 @@ from dataclasses import MISSING, fields
 import pytest
 from onnxplain_server.explain.registry import Preparation, preparation
 from onnxplain_server.methods.registry import METHODS, SEQUENCES, Method
+from onnxplain_server.plots.drawing import Drawing
+from onnxplain_server.plots.registry import drawing
+from onnxplain_server.report.registry import MethodReport, of_method
 
 ALWAYS = {"prepare", "rehearsing"}
+DRAWN = {
+    "interactions": {"compared_with", "compare"},
+    "permutation_importance": {"beside"},
+    "feature_vectors": {"named"},
+    "swarm": {"named"},
+}
+"""What a method declares to plots beside `plots`."""
+REPORTED = {
+    "permutation_importance": {"ranking"},
+    "interactions": {"ranking"},
+    "partial_dependence": {"has_curves"},
+    "average_loss": {"heading"},
+}
+"""What it declares to reports beside tables, sentences and texts."""
+TEXTS = {"findings", "sentences", "title", "question", "limits"}
 DECLARED = {
     "interactions": {
         *("moves_few_features", "leaves_out_additive", "is_quadratic_on_trees", "is_count_exact"),
@@ -31,7 +49,7 @@ DECLARED = {
 }
 
 
-def entries(declared: Preparation) -> set[str]:
+def entries(declared: Preparation | Drawing | MethodReport) -> set[str]:
     """Entries that are not what a method has that declares nothing."""
     return {
         field.name
@@ -43,3 +61,13 @@ def entries(declared: Preparation) -> set[str]:
 @pytest.mark.parametrize("method", [*METHODS.values(), SEQUENCES], ids=lambda m: m.module)
 def test_a_method_declares_its_entries(method: Method) -> None:
     assert entries(preparation(method)) == ALWAYS | DECLARED[method.module]
+
+
+@pytest.mark.parametrize("method", [*METHODS.values(), SEQUENCES], ids=lambda m: m.module)
+def test_a_method_declares_its_drawing(method: Method) -> None:
+    assert entries(drawing(method)) == {"plots"} | DRAWN.get(method.module, set())
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_method_declares_its_report(name: str) -> None:
+    assert entries(of_method(name)) == TEXTS | REPORTED.get(name, set())
