@@ -141,7 +141,7 @@ test-model-servers: $(ENV) $(KSERVE_ENV) $(MLSERVER_ENV) $(MLFLOW_ENV) $(TRITON_
 test-exports: $(ENV) $(MODELS_ENV) $(EXPORT_ENV)
 	$(PYTEST) -m slow $(EXPORT_TESTS) $(ARGS)
 
-test-notebooks: $(ENV) $(NOTEBOOK_ENV)
+test-notebooks: $(ENV) $(NOTEBOOK_ENV) $(BUF_ENV)
 	@$(PYTHON) tools/programs.py install chromium
 	$(PYTEST) -m slow $(NOTEBOOK_TESTS) $(ARGS)
 
