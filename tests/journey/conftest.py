@@ -65,7 +65,8 @@ def ask(cases: dict[str, Case]) -> Callable[..., dict[str, Any]]:
             case = cases[name]
             # Slow models need a budget that keeps the tests short, of rows: no clock decides.
             words = ["explain", case.model, case.table, "--target-column", "target"]
-            kept[name] = json.loads(run_piped(*words, "--budget-predicted-row-count", "100000").stdout)
+            words += ["--budget-predicted-row-count", "100000"]
+            kept[name] = json.loads(run_piped(*words).stdout)
         return kept[name]
 
     return answer
