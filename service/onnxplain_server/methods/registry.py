@@ -107,13 +107,10 @@ _METHODS = (
 
 METHODS: Mapping[str, Method] = MappingProxyType({method.name: method for method in _METHODS})
 
-_BY_MODULE = {method.module: method for method in (*_METHODS, SEQUENCES)}
+PARTS = (SEQUENCES,)
+"""Methods that are a field of the contract's options of another one."""
 
-
-def part_of(name: str, options: Any) -> Method | None:
-    """Return the method that a field set in the contract's options of another one makes."""
-    parts = (method for method in _BY_MODULE.values() if method.part and method.name == name)
-    return next((method for method in parts if options.HasField(method.part)), None)
+_BY_MODULE = {method.module: method for method in (*_METHODS, *PARTS)}
 
 
 def method_of(value: Options | Result) -> Method:

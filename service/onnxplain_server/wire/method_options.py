@@ -7,13 +7,7 @@ from typing import Any
 from onnxplain.v1 import explanation_service_pb2 as service_pb2
 
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.methods.registry import (
-    METHODS,
-    Method,
-    Options,
-    method_of,
-    part_of,
-)
+from onnxplain_server.methods.registry import METHODS, PARTS, Method, Options, method_of
 from onnxplain_server.wire import message_fields
 from onnxplain_server.wire.methods import READ, WRITE
 
@@ -30,8 +24,9 @@ def read(method: service_pb2.MethodOptions, path: str) -> Options:
     if name is None:
         raise ExplainError(Reason.INVALID_REQUEST, f"{path} names no method", path)
     message, path = getattr(method, name), f"{path}.{name}"
-    if part := part_of(name, message):
-        return _read_part(part, message, path)
+    for part in PARTS:
+        if part.name == name and message.HasField(part.part):
+            return _read_part(part, message, path)
     options: Options = message_fields.read(message, METHODS[name].options, path, READ)
     return options
 

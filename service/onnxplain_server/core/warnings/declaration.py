@@ -30,6 +30,10 @@ ALL = ("*",)
 """Of `silences`: each method, so that a report has no summary."""
 
 
+LOSSES = ("permutation_importance", "average_loss", "swarm")
+"""Of `silences`: methods that compare predictions with a target."""
+
+
 @dataclass(frozen=True, slots=True)
 class WarningDeclaration:
     """Declaration of a warning.

@@ -4,12 +4,11 @@ from enum import Enum
 
 from onnxplain_server.core.warnings.declaration import (
     ALL,
+    LOSSES,
     Tells,
     WarningDeclaration,
     WarningSection,
 )
-
-_LOSSES = ("permutation_importance", "average_loss", "swarm")
 
 
 class InputWarning(Enum):
@@ -93,7 +92,7 @@ class InputWarning(Enum):
             "squared error, log loss and the area under the ROC curve"
         ),
         remedy="Check for swapped columns, other units or another target",
-        silences=_LOSSES,
+        silences=LOSSES,
     )
     TARGET_AS_NUMBERS = WarningDeclaration(
         WarningSection.TABLE,

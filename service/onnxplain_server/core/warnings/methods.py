@@ -2,9 +2,12 @@
 
 from enum import Enum
 
-from onnxplain_server.core.warnings.declaration import Tells, WarningDeclaration, WarningSection
-
-_LOSSES = ("permutation_importance", "average_loss", "swarm")
+from onnxplain_server.core.warnings.declaration import (
+    LOSSES,
+    Tells,
+    WarningDeclaration,
+    WarningSection,
+)
 
 
 class MethodWarning(Enum):
@@ -74,7 +77,7 @@ class MethodWarning(Enum):
         WarningSection.EFFECTS,
         cause="The loss is infinite, on the rows as they are or permuted",
         remedy="Use another loss, or fix the probabilities of 0",
-        silences=_LOSSES,
+        silences=LOSSES,
     )
     ZERO_BASELINE = WarningDeclaration(
         WarningSection.EFFECTS,

@@ -26,13 +26,11 @@ from onnxplain_server.explain.question import Engine
 from onnxplain_server.explain.registry import preparation_of
 from onnxplain_server.methods.registry import Result
 from onnxplain_server.methods.resampling import MIN_ROWS
-from onnxplain_server.methods.sampled.intervals import SampledRows
+from onnxplain_server.methods.sampled.intervals import LEVEL, SampledRows
 
 _LEAST_SAVING = 8
 """Least ratio of a method's predictions to those on a sixteenth of its rows: it is small where rows
 repeat, which are predicted once."""
-_LEVEL = 0.9
-"""Confidence level of intervals."""
 _ENDED = frozenset({Reason.CANCELLED, Reason.DEADLINE_EXCEEDED})
 
 
@@ -122,5 +120,5 @@ def _result(method: PreparedMethod, whole: PreparedMethod) -> Result:
     if job.run_sampled is None or rows is None:
         result: Result = job.run()
         return result
-    sampled: Result = job.run_sampled(SampledRows(rows.drawn, _LEVEL))
+    sampled: Result = job.run_sampled(SampledRows(rows.drawn, LEVEL))
     return sampled

@@ -23,11 +23,12 @@ from onnxplain_server.explain.task import Job, Task
 from onnxplain_server.methods import interactions, target
 from onnxplain_server.methods.interactions import Options, Result
 from onnxplain_server.methods.resampling import Resampling, few_rows_notes
+from onnxplain_server.methods.sampled.intervals import LEVEL
 from onnxplain_server.methods.target import Target
 from onnxplain_server.methods.target_outputs import named_outputs
 
-_REPEATS, _LEVEL = 200, 0.9
-"""Replicates and confidence level of intervals, where the request has none."""
+_REPEATS = 200
+"""Replicates of intervals from a sample, where the request has none."""
 _KNOTS = 15
 """Knots between which effects are interpolated where time is saved."""
 
@@ -144,11 +145,11 @@ def _pairs_sampled(effects: Effects, options: Options) -> tuple[Note, ...]:
     return (Note(MethodWarning.PAIRS_SAMPLED, message),)
 
 
-def with_intervals(options: Options) -> Options:
+def _with_intervals(options: Options) -> Options:
     """Return options that give intervals, and no tests."""
     resampling = options.resampling
     if not resampling.repeat_count:
-        resampling = Resampling(_REPEATS, resampling.scheme, _LEVEL)
+        resampling = Resampling(_REPEATS, resampling.scheme, LEVEL)
     return replace(options, resampling=resampling, permutation_count=0)
 
 
@@ -186,7 +187,7 @@ PREPARATION = Preparation(
     is_quadratic_on_trees=True,
     sample_shares=(16, 4),
     has_small_samples=True,
-    with_intervals=with_intervals,
+    with_intervals=_with_intervals,
     rehearsing=to_its_end,
     # The features that interact make the pairs.
     is_count_exact=lambda options: options.pairwise_feature_count == 0,

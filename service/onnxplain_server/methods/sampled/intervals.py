@@ -13,6 +13,9 @@ import numpy as np
 from onnxplain_server.core.arrays import Array
 from onnxplain_server.methods.resampling import effective_row_count, t_quantile
 
+LEVEL = 0.9
+"""Confidence level of intervals from a sample, where the request has none."""
+
 
 @dataclass(frozen=True, slots=True)
 class SampledRows:
