@@ -106,6 +106,10 @@ def methods(task: Task) -> dict[str, list[Any]]:
         "feature-vectors": [onnxplain.FeatureVectors()],
         "firm": [onnxplain.Firm(repeat_count=100)],
         "swarm": [swarm],
+        "attributions": [
+            onnxplain.Attributions(row_indices=[3]),
+            onnxplain.Attributions(permutation_count=50),
+        ],
     }
 
 

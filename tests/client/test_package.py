@@ -11,6 +11,8 @@ import pytest
 PUBLIC = [
     "AsyncClient",
     "AsyncOperation",
+    "Attributions",
+    "AttributionsResult",
     "AverageLoss",
     "AverageLossResult",
     "ClassPairing",

@@ -9,6 +9,7 @@ import numpy as np
 import onnx.helper
 import pytest
 from onnxplain import (
+    Attributions,
     AverageLoss,
     Explanations,
     FeatureVectors,
@@ -46,6 +47,7 @@ METHODS: list[Any] = [
     FeatureVectors,
     Firm,
     Swarm,
+    Attributions,
 ]
 
 

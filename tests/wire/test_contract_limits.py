@@ -31,6 +31,7 @@ ASKED: list[tuple[str, dict[str, Any], dict[str, str]]] = [
     ("individual_conditional_expectation", {}, {"IndividualConditionalExpectationOptions": ""}),
     ("permutation_importance", {}, {"PermutationImportanceOptions": ""}),
     ("average_loss", {}, {"AverageLossOptions": ""}),
+    ("attributions", {}, {"AttributionsOptions": ""}),
     (
         "feature_vectors",
         {"knockoffs": {}},

@@ -156,6 +156,7 @@ EXAMPLES = {
         '>>> sequences = onnxplain.FirmSequences(weights=weights, motifs=["GATTACA"])',
         ">>> client.explain(None, None, onnxplain.Firm(sequences=sequences))",
     ],
+    "Attributions": ['>>> onnxplain.Attributions(row_indices=[3, 17], groups=[("lat", "lon")])'],
     "Swarm": ['>>> onnxplain.Swarm(search="PUBLISHED", restart_count=10)'],
 }
 """By class."""

@@ -420,6 +420,7 @@ type MethodOptions struct {
 	//	*MethodOptions_FeatureVectors
 	//	*MethodOptions_Firm
 	//	*MethodOptions_Swarm
+	//	*MethodOptions_Attributions
 	Method        isMethodOptions_Method `protobuf_oneof:"method"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -534,6 +535,15 @@ func (x *MethodOptions) GetSwarm() *SwarmOptions {
 	return nil
 }
 
+func (x *MethodOptions) GetAttributions() *AttributionsOptions {
+	if x != nil {
+		if x, ok := x.Method.(*MethodOptions_Attributions); ok {
+			return x.Attributions
+		}
+	}
+	return nil
+}
+
 type isMethodOptions_Method interface {
 	isMethodOptions_Method()
 }
@@ -578,6 +588,11 @@ type MethodOptions_Swarm struct {
 	Swarm *SwarmOptions `protobuf:"bytes,8,opt,name=swarm,proto3,oneof"`
 }
 
+type MethodOptions_Attributions struct {
+	// Parts of the features in the predictions of single rows.
+	Attributions *AttributionsOptions `protobuf:"bytes,9,opt,name=attributions,proto3,oneof"`
+}
+
 func (*MethodOptions_Interactions) isMethodOptions_Method() {}
 
 func (*MethodOptions_PartialDependence) isMethodOptions_Method() {}
@@ -593,6 +608,8 @@ func (*MethodOptions_FeatureVectors) isMethodOptions_Method() {}
 func (*MethodOptions_Firm) isMethodOptions_Method() {}
 
 func (*MethodOptions_Swarm) isMethodOptions_Method() {}
+
+func (*MethodOptions_Attributions) isMethodOptions_Method() {}
 
 // The explanations, and how they were made.
 type ExplainResponse struct {
@@ -694,6 +711,7 @@ type Explanation struct {
 	//	*Explanation_FeatureVectors
 	//	*Explanation_Firm
 	//	*Explanation_Swarm
+	//	*Explanation_Attributions
 	Result isExplanation_Result `protobuf_oneof:"result"`
 	// Pictures of the result.
 	Plots []*Plot `protobuf:"bytes,10,rep,name=plots,proto3" json:"plots,omitempty"`
@@ -820,6 +838,15 @@ func (x *Explanation) GetSwarm() *SwarmResult {
 	return nil
 }
 
+func (x *Explanation) GetAttributions() *AttributionsResult {
+	if x != nil {
+		if x, ok := x.Result.(*Explanation_Attributions); ok {
+			return x.Attributions
+		}
+	}
+	return nil
+}
+
 func (x *Explanation) GetPlots() []*Plot {
 	if x != nil {
 		return x.Plots
@@ -892,6 +919,11 @@ type Explanation_Swarm struct {
 	Swarm *SwarmResult `protobuf:"bytes,8,opt,name=swarm,proto3,oneof"`
 }
 
+type Explanation_Attributions struct {
+	// Of AttributionsOptions.
+	Attributions *AttributionsResult `protobuf:"bytes,9,opt,name=attributions,proto3,oneof"`
+}
+
 func (*Explanation_Interactions) isExplanation_Result() {}
 
 func (*Explanation_PartialDependence) isExplanation_Result() {}
@@ -907,6 +939,8 @@ func (*Explanation_FeatureVectors) isExplanation_Result() {}
 func (*Explanation_Firm) isExplanation_Result() {}
 
 func (*Explanation_Swarm) isExplanation_Result() {}
+
+func (*Explanation_Attributions) isExplanation_Result() {}
 
 // A class of the target, and the output that scores it.
 type ClassPairing struct {
@@ -2618,7 +2652,7 @@ var File_onnxplain_v1_explanation_service_proto protoreflect.FileDescriptor
 
 const file_onnxplain_v1_explanation_service_proto_rawDesc = "" +
 	"\n" +
-	"&onnxplain/v1/explanation_service.proto\x12\fonnxplain.v1\x1a#google/longrunning/operations.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fonnxplain/v1/average_loss.proto\x1a\"onnxplain/v1/feature_vectors.proto\x1a\x17onnxplain/v1/firm.proto\x1a5onnxplain/v1/individual_conditional_expectation.proto\x1a\x1fonnxplain/v1/interactions.proto\x1a\x18onnxplain/v1/model.proto\x1a%onnxplain/v1/partial_dependence.proto\x1a)onnxplain/v1/permutation_importance.proto\x1a\x17onnxplain/v1/plan.proto\x1a\x17onnxplain/v1/plot.proto\x1a\x18onnxplain/v1/swarm.proto\x1a\x18onnxplain/v1/table.proto\x1a$onnxplain/v1/table_description.proto\x1a\x19onnxplain/v1/upload.proto\"\xb3\b\n" +
+	"&onnxplain/v1/explanation_service.proto\x12\fonnxplain.v1\x1a#google/longrunning/operations.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fonnxplain/v1/attributions.proto\x1a\x1fonnxplain/v1/average_loss.proto\x1a\"onnxplain/v1/feature_vectors.proto\x1a\x17onnxplain/v1/firm.proto\x1a5onnxplain/v1/individual_conditional_expectation.proto\x1a\x1fonnxplain/v1/interactions.proto\x1a\x18onnxplain/v1/model.proto\x1a%onnxplain/v1/partial_dependence.proto\x1a)onnxplain/v1/permutation_importance.proto\x1a\x17onnxplain/v1/plan.proto\x1a\x17onnxplain/v1/plot.proto\x1a\x18onnxplain/v1/swarm.proto\x1a\x18onnxplain/v1/table.proto\x1a$onnxplain/v1/table_description.proto\x1a\x19onnxplain/v1/upload.proto\"\xb3\b\n" +
 	"\x0eExplainRequest\x12)\n" +
 	"\x05model\x18\x01 \x01(\v2\x13.onnxplain.v1.ModelR\x05model\x12)\n" +
 	"\x05table\x18\x02 \x01(\v2\x13.onnxplain.v1.TableR\x05table\x12'\n" +
@@ -2656,7 +2690,7 @@ const file_onnxplain_v1_explanation_service_proto_rawDesc = "" +
 	"\x05_seedB\b\n" +
 	"\x06_plotsB\x11\n" +
 	"\x0f_budget_secondsB\x1d\n" +
-	"\x1b_budget_predicted_row_count\"\xa4\x05\n" +
+	"\x1b_budget_predicted_row_count\"\xed\x05\n" +
 	"\rMethodOptions\x12G\n" +
 	"\finteractions\x18\x01 \x01(\v2!.onnxplain.v1.InteractionsOptionsH\x00R\finteractions\x12W\n" +
 	"\x12partial_dependence\x18\x02 \x01(\v2&.onnxplain.v1.PartialDependenceOptionsH\x00R\x11partialDependence\x12\x85\x01\n" +
@@ -2665,14 +2699,15 @@ const file_onnxplain_v1_explanation_service_proto_rawDesc = "" +
 	"\faverage_loss\x18\x05 \x01(\v2 .onnxplain.v1.AverageLossOptionsH\x00R\vaverageLoss\x12N\n" +
 	"\x0ffeature_vectors\x18\x06 \x01(\v2#.onnxplain.v1.FeatureVectorsOptionsH\x00R\x0efeatureVectors\x12/\n" +
 	"\x04firm\x18\a \x01(\v2\x19.onnxplain.v1.FirmOptionsH\x00R\x04firm\x122\n" +
-	"\x05swarm\x18\b \x01(\v2\x1a.onnxplain.v1.SwarmOptionsH\x00R\x05swarmB\b\n" +
+	"\x05swarm\x18\b \x01(\v2\x1a.onnxplain.v1.SwarmOptionsH\x00R\x05swarm\x12G\n" +
+	"\fattributions\x18\t \x01(\v2!.onnxplain.v1.AttributionsOptionsH\x00R\fattributionsB\b\n" +
 	"\x06method\"\x84\x02\n" +
 	"\x0fExplainResponse\x12=\n" +
 	"\fexplanations\x18\x01 \x03(\v2\x19.onnxplain.v1.ExplanationR\fexplanations\x124\n" +
 	"\x05model\x18\x02 \x01(\v2\x1e.onnxplain.v1.ModelDescriptionR\x05model\x12/\n" +
 	"\areceipt\x18\x03 \x01(\v2\x15.onnxplain.v1.ReceiptR\areceipt\x121\n" +
 	"\bwarnings\x18\x04 \x03(\v2\x15.onnxplain.v1.WarningR\bwarnings\x12\x18\n" +
-	"\asummary\x18\x05 \x03(\tR\asummary\"\xea\x06\n" +
+	"\asummary\x18\x05 \x03(\tR\asummary\"\xb2\a\n" +
 	"\vExplanation\x12F\n" +
 	"\finteractions\x18\x01 \x01(\v2 .onnxplain.v1.InteractionsResultH\x00R\finteractions\x12V\n" +
 	"\x12partial_dependence\x18\x02 \x01(\v2%.onnxplain.v1.PartialDependenceResultH\x00R\x11partialDependence\x12\x84\x01\n" +
@@ -2681,7 +2716,8 @@ const file_onnxplain_v1_explanation_service_proto_rawDesc = "" +
 	"\faverage_loss\x18\x05 \x01(\v2\x1f.onnxplain.v1.AverageLossResultH\x00R\vaverageLoss\x12M\n" +
 	"\x0ffeature_vectors\x18\x06 \x01(\v2\".onnxplain.v1.FeatureVectorsResultH\x00R\x0efeatureVectors\x12.\n" +
 	"\x04firm\x18\a \x01(\v2\x18.onnxplain.v1.FirmResultH\x00R\x04firm\x121\n" +
-	"\x05swarm\x18\b \x01(\v2\x19.onnxplain.v1.SwarmResultH\x00R\x05swarm\x12(\n" +
+	"\x05swarm\x18\b \x01(\v2\x19.onnxplain.v1.SwarmResultH\x00R\x05swarm\x12F\n" +
+	"\fattributions\x18\t \x01(\v2 .onnxplain.v1.AttributionsResultH\x00R\fattributions\x12(\n" +
 	"\x05plots\x18\n" +
 	" \x03(\v2\x12.onnxplain.v1.PlotR\x05plots\x125\n" +
 	"\aoptions\x18\v \x01(\v2\x1b.onnxplain.v1.MethodOptionsR\aoptions\x12*\n" +
@@ -2889,26 +2925,28 @@ var file_onnxplain_v1_explanation_service_proto_goTypes = []any{
 	(*FeatureVectorsOptions)(nil),                   // 37: onnxplain.v1.FeatureVectorsOptions
 	(*FirmOptions)(nil),                             // 38: onnxplain.v1.FirmOptions
 	(*SwarmOptions)(nil),                            // 39: onnxplain.v1.SwarmOptions
-	(*ModelDescription)(nil),                        // 40: onnxplain.v1.ModelDescription
-	(*InteractionsResult)(nil),                      // 41: onnxplain.v1.InteractionsResult
-	(*PartialDependenceResult)(nil),                 // 42: onnxplain.v1.PartialDependenceResult
-	(*IndividualConditionalExpectationResult)(nil),  // 43: onnxplain.v1.IndividualConditionalExpectationResult
-	(*PermutationImportanceResult)(nil),             // 44: onnxplain.v1.PermutationImportanceResult
-	(*AverageLossResult)(nil),                       // 45: onnxplain.v1.AverageLossResult
-	(*FeatureVectorsResult)(nil),                    // 46: onnxplain.v1.FeatureVectorsResult
-	(*FirmResult)(nil),                              // 47: onnxplain.v1.FirmResult
-	(*SwarmResult)(nil),                             // 48: onnxplain.v1.SwarmResult
-	(*Plot)(nil),                                    // 49: onnxplain.v1.Plot
-	(*durationpb.Duration)(nil),                     // 50: google.protobuf.Duration
-	(RemoteModel_Protocol)(0),                       // 51: onnxplain.v1.RemoteModel.Protocol
-	(*Columns)(nil),                                 // 52: onnxplain.v1.Columns
-	(*TableDescription)(nil),                        // 53: onnxplain.v1.TableDescription
-	(*UploadModelRequest)(nil),                      // 54: onnxplain.v1.UploadModelRequest
-	(*UploadTableRequest)(nil),                      // 55: onnxplain.v1.UploadTableRequest
-	(*longrunningpb.Operation)(nil),                 // 56: google.longrunning.Operation
-	(*ExplanationPlan)(nil),                         // 57: onnxplain.v1.ExplanationPlan
-	(*UploadModelResponse)(nil),                     // 58: onnxplain.v1.UploadModelResponse
-	(*UploadTableResponse)(nil),                     // 59: onnxplain.v1.UploadTableResponse
+	(*AttributionsOptions)(nil),                     // 40: onnxplain.v1.AttributionsOptions
+	(*ModelDescription)(nil),                        // 41: onnxplain.v1.ModelDescription
+	(*InteractionsResult)(nil),                      // 42: onnxplain.v1.InteractionsResult
+	(*PartialDependenceResult)(nil),                 // 43: onnxplain.v1.PartialDependenceResult
+	(*IndividualConditionalExpectationResult)(nil),  // 44: onnxplain.v1.IndividualConditionalExpectationResult
+	(*PermutationImportanceResult)(nil),             // 45: onnxplain.v1.PermutationImportanceResult
+	(*AverageLossResult)(nil),                       // 46: onnxplain.v1.AverageLossResult
+	(*FeatureVectorsResult)(nil),                    // 47: onnxplain.v1.FeatureVectorsResult
+	(*FirmResult)(nil),                              // 48: onnxplain.v1.FirmResult
+	(*SwarmResult)(nil),                             // 49: onnxplain.v1.SwarmResult
+	(*AttributionsResult)(nil),                      // 50: onnxplain.v1.AttributionsResult
+	(*Plot)(nil),                                    // 51: onnxplain.v1.Plot
+	(*durationpb.Duration)(nil),                     // 52: google.protobuf.Duration
+	(RemoteModel_Protocol)(0),                       // 53: onnxplain.v1.RemoteModel.Protocol
+	(*Columns)(nil),                                 // 54: onnxplain.v1.Columns
+	(*TableDescription)(nil),                        // 55: onnxplain.v1.TableDescription
+	(*UploadModelRequest)(nil),                      // 56: onnxplain.v1.UploadModelRequest
+	(*UploadTableRequest)(nil),                      // 57: onnxplain.v1.UploadTableRequest
+	(*longrunningpb.Operation)(nil),                 // 58: google.longrunning.Operation
+	(*ExplanationPlan)(nil),                         // 59: onnxplain.v1.ExplanationPlan
+	(*UploadModelResponse)(nil),                     // 60: onnxplain.v1.UploadModelResponse
+	(*UploadTableResponse)(nil),                     // 61: onnxplain.v1.UploadTableResponse
 }
 var file_onnxplain_v1_explanation_service_proto_depIdxs = []int32{
 	29, // 0: onnxplain.v1.ExplainRequest.model:type_name -> onnxplain.v1.Model
@@ -2925,77 +2963,79 @@ var file_onnxplain_v1_explanation_service_proto_depIdxs = []int32{
 	37, // 11: onnxplain.v1.MethodOptions.feature_vectors:type_name -> onnxplain.v1.FeatureVectorsOptions
 	38, // 12: onnxplain.v1.MethodOptions.firm:type_name -> onnxplain.v1.FirmOptions
 	39, // 13: onnxplain.v1.MethodOptions.swarm:type_name -> onnxplain.v1.SwarmOptions
-	4,  // 14: onnxplain.v1.ExplainResponse.explanations:type_name -> onnxplain.v1.Explanation
-	40, // 15: onnxplain.v1.ExplainResponse.model:type_name -> onnxplain.v1.ModelDescription
-	7,  // 16: onnxplain.v1.ExplainResponse.receipt:type_name -> onnxplain.v1.Receipt
-	11, // 17: onnxplain.v1.ExplainResponse.warnings:type_name -> onnxplain.v1.Warning
-	41, // 18: onnxplain.v1.Explanation.interactions:type_name -> onnxplain.v1.InteractionsResult
-	42, // 19: onnxplain.v1.Explanation.partial_dependence:type_name -> onnxplain.v1.PartialDependenceResult
-	43, // 20: onnxplain.v1.Explanation.individual_conditional_expectation:type_name -> onnxplain.v1.IndividualConditionalExpectationResult
-	44, // 21: onnxplain.v1.Explanation.permutation_importance:type_name -> onnxplain.v1.PermutationImportanceResult
-	45, // 22: onnxplain.v1.Explanation.average_loss:type_name -> onnxplain.v1.AverageLossResult
-	46, // 23: onnxplain.v1.Explanation.feature_vectors:type_name -> onnxplain.v1.FeatureVectorsResult
-	47, // 24: onnxplain.v1.Explanation.firm:type_name -> onnxplain.v1.FirmResult
-	48, // 25: onnxplain.v1.Explanation.swarm:type_name -> onnxplain.v1.SwarmResult
-	49, // 26: onnxplain.v1.Explanation.plots:type_name -> onnxplain.v1.Plot
-	2,  // 27: onnxplain.v1.Explanation.options:type_name -> onnxplain.v1.MethodOptions
-	6,  // 28: onnxplain.v1.Explanation.rows:type_name -> onnxplain.v1.RowsUsed
-	5,  // 29: onnxplain.v1.Explanation.class_pairings:type_name -> onnxplain.v1.ClassPairing
-	0,  // 30: onnxplain.v1.Receipt.engine:type_name -> onnxplain.v1.ExplainRequest.Engine
-	27, // 31: onnxplain.v1.Receipt.library_versions:type_name -> onnxplain.v1.Receipt.LibraryVersionsEntry
-	50, // 32: onnxplain.v1.Receipt.elapsed:type_name -> google.protobuf.Duration
-	10, // 33: onnxplain.v1.Receipt.overview_methods:type_name -> onnxplain.v1.OverviewMethod
-	9,  // 34: onnxplain.v1.Receipt.sources:type_name -> onnxplain.v1.Source
-	8,  // 35: onnxplain.v1.Receipt.remote_model:type_name -> onnxplain.v1.RemoteModelReceipt
-	51, // 36: onnxplain.v1.RemoteModelReceipt.protocol:type_name -> onnxplain.v1.RemoteModel.Protocol
-	1,  // 37: onnxplain.v1.ExplainStreamRequest.request:type_name -> onnxplain.v1.ExplainRequest
-	15, // 38: onnxplain.v1.ExplainStreamResponse.progress:type_name -> onnxplain.v1.Progress
-	3,  // 39: onnxplain.v1.ExplainStreamResponse.response:type_name -> onnxplain.v1.ExplainResponse
-	14, // 40: onnxplain.v1.ExplainStreamResponse.partial:type_name -> onnxplain.v1.PartialExplanation
-	4,  // 41: onnxplain.v1.PartialExplanation.explanation:type_name -> onnxplain.v1.Explanation
-	11, // 42: onnxplain.v1.PartialExplanation.warnings:type_name -> onnxplain.v1.Warning
-	1,  // 43: onnxplain.v1.StartExplanationRequest.request:type_name -> onnxplain.v1.ExplainRequest
-	28, // 44: onnxplain.v1.StartExplanationRequest.labels:type_name -> onnxplain.v1.StartExplanationRequest.LabelsEntry
-	29, // 45: onnxplain.v1.DescribeModelRequest.model:type_name -> onnxplain.v1.Model
-	40, // 46: onnxplain.v1.DescribeModelResponse.model:type_name -> onnxplain.v1.ModelDescription
-	29, // 47: onnxplain.v1.DescribeTableRequest.model:type_name -> onnxplain.v1.Model
-	30, // 48: onnxplain.v1.DescribeTableRequest.table:type_name -> onnxplain.v1.Table
-	52, // 49: onnxplain.v1.DescribeTableRequest.near:type_name -> onnxplain.v1.Columns
-	22, // 50: onnxplain.v1.DescribeTableRequest.input_columns:type_name -> onnxplain.v1.InputColumns
-	53, // 51: onnxplain.v1.DescribeTableResponse.table:type_name -> onnxplain.v1.TableDescription
-	11, // 52: onnxplain.v1.DescribeTableResponse.warnings:type_name -> onnxplain.v1.Warning
-	29, // 53: onnxplain.v1.PredictRequest.model:type_name -> onnxplain.v1.Model
-	30, // 54: onnxplain.v1.PredictRequest.table:type_name -> onnxplain.v1.Table
-	31, // 55: onnxplain.v1.PredictRequest.scale:type_name -> onnxplain.v1.ModelDescription.Scale
-	22, // 56: onnxplain.v1.PredictRequest.input_columns:type_name -> onnxplain.v1.InputColumns
-	11, // 57: onnxplain.v1.PredictResponse.warnings:type_name -> onnxplain.v1.Warning
-	1,  // 58: onnxplain.v1.ExplanationService.Explain:input_type -> onnxplain.v1.ExplainRequest
-	12, // 59: onnxplain.v1.ExplanationService.ExplainStream:input_type -> onnxplain.v1.ExplainStreamRequest
-	16, // 60: onnxplain.v1.ExplanationService.StartExplanation:input_type -> onnxplain.v1.StartExplanationRequest
-	17, // 61: onnxplain.v1.ExplanationService.ReadExplanation:input_type -> onnxplain.v1.ReadExplanationRequest
-	19, // 62: onnxplain.v1.ExplanationService.ReadPartialExplanations:input_type -> onnxplain.v1.ReadPartialExplanationsRequest
-	1,  // 63: onnxplain.v1.ExplanationService.PlanExplanation:input_type -> onnxplain.v1.ExplainRequest
-	20, // 64: onnxplain.v1.ExplanationService.DescribeModel:input_type -> onnxplain.v1.DescribeModelRequest
-	23, // 65: onnxplain.v1.ExplanationService.DescribeTable:input_type -> onnxplain.v1.DescribeTableRequest
-	25, // 66: onnxplain.v1.ExplanationService.Predict:input_type -> onnxplain.v1.PredictRequest
-	54, // 67: onnxplain.v1.ExplanationService.UploadModel:input_type -> onnxplain.v1.UploadModelRequest
-	55, // 68: onnxplain.v1.ExplanationService.UploadTable:input_type -> onnxplain.v1.UploadTableRequest
-	3,  // 69: onnxplain.v1.ExplanationService.Explain:output_type -> onnxplain.v1.ExplainResponse
-	13, // 70: onnxplain.v1.ExplanationService.ExplainStream:output_type -> onnxplain.v1.ExplainStreamResponse
-	56, // 71: onnxplain.v1.ExplanationService.StartExplanation:output_type -> google.longrunning.Operation
-	18, // 72: onnxplain.v1.ExplanationService.ReadExplanation:output_type -> onnxplain.v1.ReadExplanationResponse
-	14, // 73: onnxplain.v1.ExplanationService.ReadPartialExplanations:output_type -> onnxplain.v1.PartialExplanation
-	57, // 74: onnxplain.v1.ExplanationService.PlanExplanation:output_type -> onnxplain.v1.ExplanationPlan
-	21, // 75: onnxplain.v1.ExplanationService.DescribeModel:output_type -> onnxplain.v1.DescribeModelResponse
-	24, // 76: onnxplain.v1.ExplanationService.DescribeTable:output_type -> onnxplain.v1.DescribeTableResponse
-	26, // 77: onnxplain.v1.ExplanationService.Predict:output_type -> onnxplain.v1.PredictResponse
-	58, // 78: onnxplain.v1.ExplanationService.UploadModel:output_type -> onnxplain.v1.UploadModelResponse
-	59, // 79: onnxplain.v1.ExplanationService.UploadTable:output_type -> onnxplain.v1.UploadTableResponse
-	69, // [69:80] is the sub-list for method output_type
-	58, // [58:69] is the sub-list for method input_type
-	58, // [58:58] is the sub-list for extension type_name
-	58, // [58:58] is the sub-list for extension extendee
-	0,  // [0:58] is the sub-list for field type_name
+	40, // 14: onnxplain.v1.MethodOptions.attributions:type_name -> onnxplain.v1.AttributionsOptions
+	4,  // 15: onnxplain.v1.ExplainResponse.explanations:type_name -> onnxplain.v1.Explanation
+	41, // 16: onnxplain.v1.ExplainResponse.model:type_name -> onnxplain.v1.ModelDescription
+	7,  // 17: onnxplain.v1.ExplainResponse.receipt:type_name -> onnxplain.v1.Receipt
+	11, // 18: onnxplain.v1.ExplainResponse.warnings:type_name -> onnxplain.v1.Warning
+	42, // 19: onnxplain.v1.Explanation.interactions:type_name -> onnxplain.v1.InteractionsResult
+	43, // 20: onnxplain.v1.Explanation.partial_dependence:type_name -> onnxplain.v1.PartialDependenceResult
+	44, // 21: onnxplain.v1.Explanation.individual_conditional_expectation:type_name -> onnxplain.v1.IndividualConditionalExpectationResult
+	45, // 22: onnxplain.v1.Explanation.permutation_importance:type_name -> onnxplain.v1.PermutationImportanceResult
+	46, // 23: onnxplain.v1.Explanation.average_loss:type_name -> onnxplain.v1.AverageLossResult
+	47, // 24: onnxplain.v1.Explanation.feature_vectors:type_name -> onnxplain.v1.FeatureVectorsResult
+	48, // 25: onnxplain.v1.Explanation.firm:type_name -> onnxplain.v1.FirmResult
+	49, // 26: onnxplain.v1.Explanation.swarm:type_name -> onnxplain.v1.SwarmResult
+	50, // 27: onnxplain.v1.Explanation.attributions:type_name -> onnxplain.v1.AttributionsResult
+	51, // 28: onnxplain.v1.Explanation.plots:type_name -> onnxplain.v1.Plot
+	2,  // 29: onnxplain.v1.Explanation.options:type_name -> onnxplain.v1.MethodOptions
+	6,  // 30: onnxplain.v1.Explanation.rows:type_name -> onnxplain.v1.RowsUsed
+	5,  // 31: onnxplain.v1.Explanation.class_pairings:type_name -> onnxplain.v1.ClassPairing
+	0,  // 32: onnxplain.v1.Receipt.engine:type_name -> onnxplain.v1.ExplainRequest.Engine
+	27, // 33: onnxplain.v1.Receipt.library_versions:type_name -> onnxplain.v1.Receipt.LibraryVersionsEntry
+	52, // 34: onnxplain.v1.Receipt.elapsed:type_name -> google.protobuf.Duration
+	10, // 35: onnxplain.v1.Receipt.overview_methods:type_name -> onnxplain.v1.OverviewMethod
+	9,  // 36: onnxplain.v1.Receipt.sources:type_name -> onnxplain.v1.Source
+	8,  // 37: onnxplain.v1.Receipt.remote_model:type_name -> onnxplain.v1.RemoteModelReceipt
+	53, // 38: onnxplain.v1.RemoteModelReceipt.protocol:type_name -> onnxplain.v1.RemoteModel.Protocol
+	1,  // 39: onnxplain.v1.ExplainStreamRequest.request:type_name -> onnxplain.v1.ExplainRequest
+	15, // 40: onnxplain.v1.ExplainStreamResponse.progress:type_name -> onnxplain.v1.Progress
+	3,  // 41: onnxplain.v1.ExplainStreamResponse.response:type_name -> onnxplain.v1.ExplainResponse
+	14, // 42: onnxplain.v1.ExplainStreamResponse.partial:type_name -> onnxplain.v1.PartialExplanation
+	4,  // 43: onnxplain.v1.PartialExplanation.explanation:type_name -> onnxplain.v1.Explanation
+	11, // 44: onnxplain.v1.PartialExplanation.warnings:type_name -> onnxplain.v1.Warning
+	1,  // 45: onnxplain.v1.StartExplanationRequest.request:type_name -> onnxplain.v1.ExplainRequest
+	28, // 46: onnxplain.v1.StartExplanationRequest.labels:type_name -> onnxplain.v1.StartExplanationRequest.LabelsEntry
+	29, // 47: onnxplain.v1.DescribeModelRequest.model:type_name -> onnxplain.v1.Model
+	41, // 48: onnxplain.v1.DescribeModelResponse.model:type_name -> onnxplain.v1.ModelDescription
+	29, // 49: onnxplain.v1.DescribeTableRequest.model:type_name -> onnxplain.v1.Model
+	30, // 50: onnxplain.v1.DescribeTableRequest.table:type_name -> onnxplain.v1.Table
+	54, // 51: onnxplain.v1.DescribeTableRequest.near:type_name -> onnxplain.v1.Columns
+	22, // 52: onnxplain.v1.DescribeTableRequest.input_columns:type_name -> onnxplain.v1.InputColumns
+	55, // 53: onnxplain.v1.DescribeTableResponse.table:type_name -> onnxplain.v1.TableDescription
+	11, // 54: onnxplain.v1.DescribeTableResponse.warnings:type_name -> onnxplain.v1.Warning
+	29, // 55: onnxplain.v1.PredictRequest.model:type_name -> onnxplain.v1.Model
+	30, // 56: onnxplain.v1.PredictRequest.table:type_name -> onnxplain.v1.Table
+	31, // 57: onnxplain.v1.PredictRequest.scale:type_name -> onnxplain.v1.ModelDescription.Scale
+	22, // 58: onnxplain.v1.PredictRequest.input_columns:type_name -> onnxplain.v1.InputColumns
+	11, // 59: onnxplain.v1.PredictResponse.warnings:type_name -> onnxplain.v1.Warning
+	1,  // 60: onnxplain.v1.ExplanationService.Explain:input_type -> onnxplain.v1.ExplainRequest
+	12, // 61: onnxplain.v1.ExplanationService.ExplainStream:input_type -> onnxplain.v1.ExplainStreamRequest
+	16, // 62: onnxplain.v1.ExplanationService.StartExplanation:input_type -> onnxplain.v1.StartExplanationRequest
+	17, // 63: onnxplain.v1.ExplanationService.ReadExplanation:input_type -> onnxplain.v1.ReadExplanationRequest
+	19, // 64: onnxplain.v1.ExplanationService.ReadPartialExplanations:input_type -> onnxplain.v1.ReadPartialExplanationsRequest
+	1,  // 65: onnxplain.v1.ExplanationService.PlanExplanation:input_type -> onnxplain.v1.ExplainRequest
+	20, // 66: onnxplain.v1.ExplanationService.DescribeModel:input_type -> onnxplain.v1.DescribeModelRequest
+	23, // 67: onnxplain.v1.ExplanationService.DescribeTable:input_type -> onnxplain.v1.DescribeTableRequest
+	25, // 68: onnxplain.v1.ExplanationService.Predict:input_type -> onnxplain.v1.PredictRequest
+	56, // 69: onnxplain.v1.ExplanationService.UploadModel:input_type -> onnxplain.v1.UploadModelRequest
+	57, // 70: onnxplain.v1.ExplanationService.UploadTable:input_type -> onnxplain.v1.UploadTableRequest
+	3,  // 71: onnxplain.v1.ExplanationService.Explain:output_type -> onnxplain.v1.ExplainResponse
+	13, // 72: onnxplain.v1.ExplanationService.ExplainStream:output_type -> onnxplain.v1.ExplainStreamResponse
+	58, // 73: onnxplain.v1.ExplanationService.StartExplanation:output_type -> google.longrunning.Operation
+	18, // 74: onnxplain.v1.ExplanationService.ReadExplanation:output_type -> onnxplain.v1.ReadExplanationResponse
+	14, // 75: onnxplain.v1.ExplanationService.ReadPartialExplanations:output_type -> onnxplain.v1.PartialExplanation
+	59, // 76: onnxplain.v1.ExplanationService.PlanExplanation:output_type -> onnxplain.v1.ExplanationPlan
+	21, // 77: onnxplain.v1.ExplanationService.DescribeModel:output_type -> onnxplain.v1.DescribeModelResponse
+	24, // 78: onnxplain.v1.ExplanationService.DescribeTable:output_type -> onnxplain.v1.DescribeTableResponse
+	26, // 79: onnxplain.v1.ExplanationService.Predict:output_type -> onnxplain.v1.PredictResponse
+	60, // 80: onnxplain.v1.ExplanationService.UploadModel:output_type -> onnxplain.v1.UploadModelResponse
+	61, // 81: onnxplain.v1.ExplanationService.UploadTable:output_type -> onnxplain.v1.UploadTableResponse
+	71, // [71:82] is the sub-list for method output_type
+	60, // [60:71] is the sub-list for method input_type
+	60, // [60:60] is the sub-list for extension type_name
+	60, // [60:60] is the sub-list for extension extendee
+	0,  // [0:60] is the sub-list for field type_name
 }
 
 func init() { file_onnxplain_v1_explanation_service_proto_init() }
@@ -3003,6 +3043,7 @@ func file_onnxplain_v1_explanation_service_proto_init() {
 	if File_onnxplain_v1_explanation_service_proto != nil {
 		return
 	}
+	file_onnxplain_v1_attributions_proto_init()
 	file_onnxplain_v1_average_loss_proto_init()
 	file_onnxplain_v1_feature_vectors_proto_init()
 	file_onnxplain_v1_firm_proto_init()
@@ -3027,6 +3068,7 @@ func file_onnxplain_v1_explanation_service_proto_init() {
 		(*MethodOptions_FeatureVectors)(nil),
 		(*MethodOptions_Firm)(nil),
 		(*MethodOptions_Swarm)(nil),
+		(*MethodOptions_Attributions)(nil),
 	}
 	file_onnxplain_v1_explanation_service_proto_msgTypes[3].OneofWrappers = []any{
 		(*Explanation_Interactions)(nil),
@@ -3037,6 +3079,7 @@ func file_onnxplain_v1_explanation_service_proto_init() {
 		(*Explanation_FeatureVectors)(nil),
 		(*Explanation_Firm)(nil),
 		(*Explanation_Swarm)(nil),
+		(*Explanation_Attributions)(nil),
 	}
 	file_onnxplain_v1_explanation_service_proto_msgTypes[9].OneofWrappers = []any{}
 	file_onnxplain_v1_explanation_service_proto_msgTypes[12].OneofWrappers = []any{

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from onnxplain.operations import Operation
     from onnxplain.progress import Progress
     from onnxplain.remote_models import RemoteInput, RemoteModel
+    from onnxplain.requests.options.attributions import Attributions
     from onnxplain.requests.options.average_loss import AverageLoss
     from onnxplain.requests.options.feature_vectors import FeatureVectors, Knockoffs
     from onnxplain.requests.options.firm import Firm, FirmPairs, FirmSequences
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from onnxplain.requests.options.partial_dependence import PartialDependence
     from onnxplain.requests.options.permutation_importance import PermutationImportance
     from onnxplain.requests.options.swarm import Swarm
+    from onnxplain.results.attributions import AttributionsResult
     from onnxplain.results.average_loss import AverageLossResult, GroupLoss
     from onnxplain.results.explanations import Explanations, load
     from onnxplain.results.feature_vectors import FeatureVectorsResult
@@ -71,6 +73,8 @@ if TYPE_CHECKING:
 __all__ = [
     "AsyncClient",
     "AsyncOperation",
+    "Attributions",
+    "AttributionsResult",
     "AverageLoss",
     "AverageLossResult",
     "ClassPairing",
@@ -135,6 +139,8 @@ __all__ = [
 _MODULES = {
     "AsyncClient": "async_client",
     "AsyncOperation": "async_operations",
+    "Attributions": "requests.options.attributions",
+    "AttributionsResult": "results.attributions",
     "AverageLoss": "requests.options.average_loss",
     "AverageLossResult": "results.average_loss",
     "ClassPairing": "results.provenance",

@@ -29,6 +29,8 @@ Indices: TypeAlias = Annotated[npt.NDArray[np.intp], Dimensions(1)]
 """(n,)"""
 Counts: TypeAlias = Annotated[npt.NDArray[np.int64], Dimensions(1)]
 """(n,)"""
+CountMatrix: TypeAlias = Annotated[npt.NDArray[np.int64], Dimensions(2)]
+"""(n_rows, n_columns)"""
 Flags: TypeAlias = Annotated[npt.NDArray[np.bool_], Dimensions(1)]
 """(n,)"""
 Int16Vector: TypeAlias = Annotated[npt.NDArray[np.int16], Dimensions(1)]

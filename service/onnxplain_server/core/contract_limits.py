@@ -7,6 +7,31 @@ from enum import Enum
 from onnxplain_server.core.limits import Limits
 
 
+class AttributionsOptions:
+    """Limits and enumerations of `AttributionsOptions`."""
+
+    class Perturbation(Enum):
+        """`AttributionsOptions.Perturbation`."""
+
+        INTERVENTIONAL = "INTERVENTIONAL"
+        PATH_DEPENDENT = "PATH_DEPENDENT"
+
+    class Value(Enum):
+        """`AttributionsOptions.Value`."""
+
+        SHAPLEY = "SHAPLEY"
+        BANZHAF = "BANZHAF"
+
+    default_rows = 500
+    row_indices = Limits(default=None, min=0, max_items=10_000)
+    explained_row_count = Limits(default=100, min=1, max=1_000_000)
+    background_row_indices = Limits(default=None, min=0, max_items=10_000)
+    perturbation = Limits(default=Perturbation.INTERVENTIONAL)
+    value = Limits(default=Value.SHAPLEY)
+    order = Limits(default=1, min=1, max=2)
+    permutation_count = Limits(default=250, min=2, max=100_000)
+
+
 class AverageLossOptions:
     """Limits and enumerations of `AverageLossOptions`."""
 

@@ -46,6 +46,7 @@ class Purpose(Enum):
     BOOTSTRAP = 2
     JACKKNIFE = 3
     SHUFFLE = 4
+    ORDER = 5
 
 
 def row_hashes(rows: Indices, seed: int, purpose: Purpose, *numbers: int) -> Words:

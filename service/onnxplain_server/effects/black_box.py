@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 import numpy as np
 
 from onnxplain_server.core.arrays import Array, Cube, Indices, Matrix, Vector
+from onnxplain_server.effects.attributing.mixed_rows import RowMixture, predict_mixed
 from onnxplain_server.effects.background import Background, combine, sum_by_code
 from onnxplain_server.effects.curve_prediction import (
     CurvePredictor,
@@ -233,15 +234,6 @@ class BlackBox:
     def batch_count(self, _replicate_count: int) -> int:
         return 1
 
-    def at_points(
-        self, features: Sequence[int], points: Sequence[Array], weights: Matrix | None = None
-    ) -> Array:
-        """Effect at distinct points, under the background's weights or several at once."""
-        if weights is None:
-            return self.curve(features, points)
-        shares = row_shares_only(weights, len(points[0]))
-        return self.curve_predictor.sweep(features, points, shares).points
-
     def curve(self, features: Sequence[int], points: Sequence[Array]) -> Matrix:
         return next(self.curves([(features, points)]))
 
@@ -280,6 +272,12 @@ class BlackBox:
         if self.unused.issuperset(features):
             return [self._rows.in_place_of(len(order)) for order in permutations]
         return self.curve_predictor.permuted(features, permutations)
+
+    def mixed(self, explained: Background, mixture: RowMixture) -> Matrix:
+        return predict_mixed(self._predictor, self._background, explained, mixture)
+
+    def exact_attributions(self) -> None:
+        return None
 
     def cached(
         self, identity: bytes, shape: tuple[int, int], rows: int, compute: Callable[[], Matrix]

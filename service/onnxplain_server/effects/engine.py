@@ -8,6 +8,8 @@ from itertools import combinations
 from typing import Protocol, runtime_checkable
 
 from onnxplain_server.core.arrays import Array, Cube, Indices, Matrix, Vector
+from onnxplain_server.effects.attributing.games import ExactAttributions
+from onnxplain_server.effects.attributing.mixed_rows import RowMixture
 from onnxplain_server.effects.background import Background
 
 
@@ -144,6 +146,12 @@ class Effects(Protocol):
 
         A permutation holds, for each row, the row that its features' values come from.
         """
+
+    def mixed(self, explained: Background, mixture: RowMixture) -> Matrix:
+        """Predict rows that are mixed of rows explained and those of the background."""
+
+    def exact_attributions(self) -> ExactAttributions | None:
+        """Return the engine that attributes in closed form; None where none is known."""
 
     def cached(
         self, identity: bytes, shape: tuple[int, int], rows: int, compute: Callable[[], Matrix]

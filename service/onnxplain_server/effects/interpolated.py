@@ -22,6 +22,7 @@ import numpy as np
 from onnxplain_server.core.arrays import Array, Matrix, Vector
 from onnxplain_server.effects.background import Background, combine
 from onnxplain_server.effects.black_box import BlackBox
+from onnxplain_server.effects.curve_prediction import row_shares_only
 from onnxplain_server.effects.engine import Joint, Single, pure_effect, usual_pairs
 from onnxplain_server.effects.knots import Knots, choose_knots, corners
 from onnxplain_server.effects.sweep import Shares
@@ -74,6 +75,7 @@ class Interpolated:
         self.output_names = engine.output_names
         self.outputs, self.curve, self.curves = engine.outputs, engine.curve, engine.curves
         self.individual, self.permuted = engine.individual, engine.permuted
+        self.mixed, self.exact_attributions = engine.mixed, engine.exact_attributions
         self.cached, self.release, self.rounding_error = (
             engine.cached,
             engine.release,
@@ -125,6 +127,13 @@ class Interpolated:
             else:
                 yield self._interpolate_joint(group, weights)
 
+    def _at_points(self, features: Group, points: Sequence[Array], weights: Matrix | None) -> Array:
+        """Effect at distinct points, under the background's weights or several at once."""
+        if weights is None:
+            return self._engine.curve(features, points)
+        shares = row_shares_only(weights, len(points[0]))
+        return self._engine.curve_predictor.sweep(features, points, shares).points
+
     def _predicted_rows(self, group: Group) -> int:
         """Count the rows to predict for an interpolated group."""
         if self._engine.unused.intersection(group):
@@ -167,7 +176,7 @@ class Interpolated:
 
     def _interpolate_joint(self, group: Group, weights: Matrix | None) -> Joint:
         plan = self._plan(group)
-        points = self._engine.at_points(group, plan.grid, weights)
+        points = self._at_points(group, plan.grid, weights)
         mixed = [
             np.einsum("...ick,ic->...ik", points[..., places, :], shares)
             for places, shares in zip(plan.places, plan.shares, strict=True)

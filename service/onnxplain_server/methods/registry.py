@@ -103,6 +103,11 @@ _METHODS = (
         target_columns=lambda options: options.target_columns,
         row_indices=lambda options: options.row_indices,
     ),
+    Method(
+        "attributions",
+        "attributions",
+        row_indices=lambda options: (*options.row_indices, *options.background_row_indices),
+    ),
 )
 
 METHODS: Mapping[str, Method] = MappingProxyType({method.name: method for method in _METHODS})

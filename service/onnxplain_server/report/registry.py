@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from onnxplain.v1.explanation_service_pb2 import Explanation
 
 from onnxplain_server.report import (
+    attribution_findings,
     effect_findings,
     firm_findings,
     loss_findings,
@@ -21,7 +22,7 @@ from onnxplain_server.report import (
 )
 from onnxplain_server.report.class_findings import of_pairings
 from onnxplain_server.report.finding import Finding
-from onnxplain_server.report.sentences import effects, leading, losses, vectors
+from onnxplain_server.report.sentences import attributions, effects, leading, losses, vectors
 
 
 class Answered(NamedTuple):
@@ -138,6 +139,12 @@ _REPORTS: Mapping[str, MethodReport] = MappingProxyType({
     "swarm": MethodReport(
         findings=lambda e: swarm_findings.of_swarm(e.swarm, e.options.swarm),
         sentences=lambda e, _told: losses.of_swarm(e),
+    ),
+    "attributions": MethodReport(
+        findings=lambda e: attribution_findings.of_attributions(
+            e.attributions, e.options.attributions
+        ),
+        sentences=lambda e, _told: attributions.of_attributions(e),
     ),
 })  # fmt: skip
 """Reports by method. The first three stand first on a page: which features matter, how, and which

@@ -11,9 +11,11 @@ from functools import cached_property
 import numpy as np
 
 from onnxplain_server.core.arrays import Array, Cube, Indices, Matrix, Vector
+from onnxplain_server.effects.attributing.games import ExactAttributions
+from onnxplain_server.effects.attributing.mixed_rows import RowMixture, not_finite_mixed
 from onnxplain_server.effects.background import Background
 from onnxplain_server.effects.row_predictions import check_finite, not_finite
-from onnxplain_server.trees.counting.ranked_rows import RankedRows
+from onnxplain_server.trees.counting.ranked_rows import RankedRows, cells_of
 from onnxplain_server.trees.kernels.block_pool import BlockPool
 from onnxplain_server.trees.kernels.summing import sum_leaves
 from onnxplain_server.trees.leaves import CountedRows
@@ -105,6 +107,16 @@ class BoundRows:
         self.pool.ledger.spend(len(permutation), 0)
         return self.predict(codes)
 
+    def mixed(self, explained: Background, mixture: RowMixture) -> Matrix:
+        """Predict mixed rows, as `Effects.mixed`."""
+        theirs = cells_of(self.ensemble, explained, self.pool)
+        codes = np.where(
+            mixture.is_own.T, theirs[:, mixture.own], self.ranked.codes[:, mixture.others]
+        )
+        self.pool.ledger.spend(len(mixture.own), 0)
+        predicted = self.predict(codes)
+        return check_finite(predicted, lambda rows: not_finite_mixed(explained, mixture, rows))
+
 
 class TreeEffects(ABC):
     """Base of the engines on trees: the part of `Effects` that does not depend on the link.
@@ -158,6 +170,12 @@ class TreeEffects(ABC):
 
     def permuted(self, features: Sequence[int], permutations: Sequence[Indices]) -> list[Matrix]:
         return [self._bound.permuted(features, permutation) for permutation in permutations]
+
+    def mixed(self, explained: Background, mixture: RowMixture) -> Matrix:
+        return self._bound.mixed(explained, mixture)
+
+    def exact_attributions(self) -> ExactAttributions | None:
+        return None
 
     def cached(
         self,

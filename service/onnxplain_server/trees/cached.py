@@ -11,6 +11,8 @@ from typing import TypeAlias, TypeVar
 import numpy as np
 
 from onnxplain_server.core.arrays import Array, Cube, Indices, Matrix, Vector
+from onnxplain_server.effects.attributing.games import ExactAttributions
+from onnxplain_server.effects.attributing.mixed_rows import RowMixture
 from onnxplain_server.effects.background import Background, fingerprint
 from onnxplain_server.effects.effect_cache import CacheKey, EffectCache
 from onnxplain_server.effects.engine import Joint, Single
@@ -102,6 +104,12 @@ class CachedTrees:
 
     def permuted(self, features: Sequence[int], permutations: Sequence[Indices]) -> list[Matrix]:
         return self._engine.permuted(features, permutations)
+
+    def mixed(self, explained: Background, mixture: RowMixture) -> Matrix:
+        return self._engine.mixed(explained, mixture)
+
+    def exact_attributions(self) -> ExactAttributions | None:
+        return self._engine.exact_attributions()
 
     @property
     def _caches_rows(self) -> bool:

@@ -8,16 +8,20 @@ from functools import cached_property
 
 import numpy as np
 
-from onnxplain_server.core.arrays import Array, Indices, Matrix, Vector
+from onnxplain_server.core.arrays import Array, Cube, Indices, Matrix, Vector
+from onnxplain_server.effects.attributing.games import Attributed, Game
 from onnxplain_server.effects.background import Background
 from onnxplain_server.effects.engine import Joint, Single
 from onnxplain_server.effects.ledger import Ledger
 from onnxplain_server.effects.rounding import AVERAGING
+from onnxplain_server.trees.attributing.attributions import CountedBackground, LeafAttributions
 from onnxplain_server.trees.bound import BoundRows, TreeEffects
 from onnxplain_server.trees.counting.pure_effects import evaluate_pure
+from onnxplain_server.trees.counting.ranked_rows import cells_of
 from onnxplain_server.trees.counting.strategies import Count, CountedLeaves, CountingStrategy
 from onnxplain_server.trees.groups import parts_of
 from onnxplain_server.trees.kernels.block_pool import BlockPool
+from onnxplain_server.trees.kernels.leaf_visits import leaf_shares
 from onnxplain_server.trees.leaves import Leaves
 from onnxplain_server.trees.reading.check import magnitude
 from onnxplain_server.trees.reading.ensemble import Ensemble
@@ -150,6 +154,27 @@ class Exact(TreeEffects):
         for curve in curves:
             self._ledger.spend(len(curve) * len(self._bound.background), 0)
             yield curve
+
+    def exact_attributions(self) -> Exact:
+        return self
+
+    def attribute(
+        self, explained: Background, players: Sequence[tuple[int, ...]], game: Game
+    ) -> Attributed:
+        """Implement `ExactAttributions` by the leaves."""
+        boxes, pool, ranked = self._leaves.boxes(self._pool), self._pool, self._bound.ranked
+        reached = leaf_shares(self._leaves.descent(), ranked.codes, ranked.shares)
+        background = CountedBackground(ranked.codes, ranked.shares, reached)
+        leaves = LeafAttributions(self._ensemble, boxes, background, players, game, pool)
+        codes = cells_of(self._ensemble, explained, pool)
+        values = leaves.values(codes)
+        pairs = leaves.pairs(codes) if game.order > 1 else values[:, :0]
+        self._ledger.spend(len(explained), 0)
+        return Attributed(self._of_outputs(values), self._of_outputs(pairs))
+
+    def _of_outputs(self, sums: Cube) -> Cube:
+        """Compute numbers of outputs from those of sums of leaves: (n, n_numbers, n_outputs)."""
+        return np.ascontiguousarray(self._to_differences(sums.T))
 
     @cached_property
     def _strategy(self) -> CountingStrategy:

@@ -9,6 +9,8 @@ from functools import cached_property
 import numpy as np
 
 from onnxplain_server.core.arrays import Array, Cube, Indices, Matrix, Vector
+from onnxplain_server.effects.attributing.games import Attributed, Game
+from onnxplain_server.effects.attributing.mixed_rows import RowMixture, not_finite_mixed
 from onnxplain_server.effects.background import Background
 from onnxplain_server.effects.engine import Joint, Single
 from onnxplain_server.effects.rounding import AVERAGING
@@ -125,6 +127,30 @@ class ExactWithLinear:
         moved, unmoved = self._sum(map(self._at_rows, features)), self._unmoved(features)
         predicted = zip(self._trees.permuted(features, permutations), permutations, strict=True)
         return [trees + moved[rows] + unmoved for trees, rows in predicted]
+
+    def mixed(self, explained: Background, mixture: RowMixture) -> Matrix:
+        added = np.zeros((len(mixture.own), len(self.output_names)))
+        for j, part in self._parts.items():
+            own = self._linear.at(j, explained.columns[j])[mixture.own]
+            added += np.where(mixture.is_own[:, j, None], own, part[mixture.others])
+        check_finite(added, lambda rows: not_finite_mixed(explained, mixture, rows))
+        return self._trees.mixed(explained, mixture) + added
+
+    def exact_attributions(self) -> ExactWithLinear:
+        return self
+
+    def attribute(
+        self, explained: Background, players: Sequence[tuple[int, ...]], game: Game
+    ) -> Attributed:
+        """Implement `ExactAttributions`: linear parts are no part of what features do together."""
+        attributed = self._trees.attribute(explained, players, game)
+        values = attributed.values.copy()
+        for number, features in enumerate(players):
+            for j in self._parts.keys() & set(features):
+                own = self._linear.at(j, explained.columns[j])
+                check_finite(own, lambda rows: not_finite(explained, rows))
+                values[:, number] += own - self._means[j]
+        return replace(attributed, values=values)
 
     def _average(self, moved: Sequence[int]) -> Matrix:
         """Add up the parts of features at the rows, and the means of all others: (n, n_outputs)."""

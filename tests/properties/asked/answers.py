@@ -15,6 +15,9 @@ Leaves = Mapping[str, Any]
 """Paths, like "[0].interactions.total.values[1]", to numbers and names."""
 
 NAN_BY_CONTRACT = {
+    "attributions.feature_values.numbers": "a missing value of a row",
+    "attributions.mean_absolute_values": "rows explained of weight 0",
+    "attributions.mean_absolute_standard_errors": "a single row has no spread",
     "permutation_importance.importances.standard_errors": "a single repetition has no spread",
     "partial_dependence.curves.grid.numbers": "the grid point 'missing'",
     "individual_conditional_expectation.curves.grid.numbers": "the grid point 'missing'",
@@ -53,6 +56,13 @@ _UNITS = {
     "numerator_errors": "mean_squares",
     "denominators": "mean_squares",
     "score_standard_deviations": "mean_scores",
+    **dict.fromkeys(
+        (
+            *("attributions.values", "attributions.standard_errors", "attributions.interactions"),
+            *("additivity_errors", "mean_absolute_values", "mean_absolute_standard_errors"),
+        ),
+        "predictions",
+    ),
     "importances.values": "baseline_losses|mean_scores|score_standard_deviations",
 }
 """Numbers that are differences of others: they keep the last digits of these."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from asked.answers import FLOAT32, SUMS, Rounding, differences, leaves, unexplained_nans
 from asked.case import Case
-from asked.changes import CHANGES, Changed, grown_from
+from asked.changes import ALL_COALITIONS, CHANGES, Changed, grown_from
 from onnxplain.v1.explanation_service_pb2 import ExplainResponse
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import Runner
@@ -46,6 +46,8 @@ class Ask:
         name, method = next(iter(case.methods[0].items()))
         # Of knots only a black box needs any, and interpolates between them.
         exact = {key: value for key, value in method.items() if key != "knotCount"}
+        if name == "attributions":  # shares of branches are of trees alone
+            exact = {k: v for k, v in exact.items() if k != "perturbation"} | ALL_COALITIONS
         case = replace(case, options={**case.options, "methods": [{name: exact}]})
         if method.get("strategy") == "STEPS":
             return []  # steps are read from trees, and refused without

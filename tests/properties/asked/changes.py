@@ -23,6 +23,10 @@ _DRAWN_BY_ROW = {
 """Numbers from draws, in which rows stand for themselves: in another order, they are others."""
 
 
+ALL_COALITIONS = {"permutationCount": 2_000}
+"""Of attributions: so many orders that all coalitions of the features here take no more rows."""
+
+
 @dataclass(frozen=True)
 class Changed:
     """A request before and after a change.
@@ -160,7 +164,8 @@ def _undrawn(case: Case) -> Case:
     options = {k: v for k, v in case.options.items() if k not in {"rowCount", "seed"}}
     name, method = next(iter(case.methods[0].items()))
     drawn = {"repeatCount", "permutationCount"} if name == "interactions" else {"curveCount"}
-    kept = {k: v for k, v in method.items() if k not in drawn}
+    kept = {k: v for k, v in method.items() if k not in drawn | {"explainedRowCount"}}
+    kept |= ALL_COALITIONS if name == "attributions" else {}
     return replace(case, options={**options, "methods": [{name: kept}]})
 
 
@@ -190,11 +195,11 @@ def _moved(options: Mapping[str, Any], places: Sequence[int] | np.ndarray[Any, A
     methods = [
         {
             name: method
-            | (
-                {"rowIndices": [int(places[row]) for row in method["rowIndices"]]}
-                if "rowIndices" in method
-                else {}
-            )
+            | {
+                key: [int(places[row]) for row in method[key]]
+                for key in ("rowIndices", "backgroundRowIndices")
+                if key in method
+            }
             for name, method in one.items()
         }
         for one in options["methods"]
@@ -219,13 +224,22 @@ def _sorted(answer: Leaves) -> Leaves:
             continue
         start = path.removesuffix(".row_indices.count")
         order = sorted(range(count), key=lambda i: answer[f"{start}.row_indices[{i}]"])
-        for name in ("row_indices", "groups", "values"):
+        for name in _by_row(answer, start):
             per_row = answer[f"{start}.{name}.count"] // count
             for i, row in enumerate(order):
                 for k in range(per_row):
                     source = f"{start}.{name}[{row * per_row + k}]"
                     found[f"{start}.{name}[{i * per_row + k}]"] = answer[source]
     return found
+
+
+def _by_row(answer: Leaves, start: str) -> list[str]:
+    """Name the lists of a result that have some numbers for each row."""
+    known = ("row_indices", "groups", "values", "predictions", "standard_errors", "interactions")
+    own = [name for name in known if answer.get(f"{start}.{name}.count")]
+    columns = range(answer.get(f"{start}.feature_values.count", 0))
+    parts = [f"feature_values[{j}].{kind}" for j in columns for kind in ("numbers", "strings")]
+    return own + [name for name in parts if answer.get(f"{start}.{name}.count")]
 
 
 def _texts(value, change: Callable[[str], str]):

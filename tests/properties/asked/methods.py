@@ -36,6 +36,7 @@ def options_of(
         "featureVectors": lambda: _feature_vectors(features, rows),
         "firm": lambda: _firm(features, columns),
         "swarm": lambda: _swarm(names, classes, rows),
+        "attributions": lambda: _attributions(features, rows),
     }
     return makers[method]()
 
@@ -181,3 +182,20 @@ def _swarm(names, classes: tuple[str, ...], rows) -> Options:
             "pointCount": st.just(10),
         },
     )
+
+
+def _attributions(features: tuple[str, ...], rows) -> Options:
+    few = st.lists(st.sampled_from(features), min_size=2, max_size=2, unique=True)
+    group = st.lists(st.fixed_dictionaries({"names": few}), max_size=1)
+    others: dict[str, Any] = {"rowIndices": rows, "backgroundRowIndices": rows}
+    others |= {
+        "groups": group if len(features) > 1 else st.just([]),
+        "perturbation": st.sampled_from(["INTERVENTIONAL", "INTERVENTIONAL", "PATH_DEPENDENT"]),
+        "value": st.sampled_from(["SHAPLEY", "SHAPLEY", "BANZHAF"]),
+        "order": st.sampled_from([1, 1, 2]),
+    }
+    counts = {
+        "explainedRowCount": st.sampled_from([1, 10]),
+        "permutationCount": st.sampled_from([2, 9]),
+    }
+    return _some(counts, others)

@@ -16,7 +16,7 @@ from onnxplain_server.cli.output import overview, tables
 from onnxplain_server.plots.elements.labels import clean
 from onnxplain_server.report import facts, page, summary
 from onnxplain_server.report.output_names import target_of, with_output_names
-from told import effect_claims, leading_claims, loss_claims, swarm_claims
+from told import attribution_claims, effect_claims, leading_claims, loss_claims, swarm_claims
 from told.plot_claims import faults_of_plot
 from told.written import NUMBER, Match, all_outputs, are_outputs
 
@@ -88,6 +88,12 @@ _TEMPLATES = tuple(Template(pattern, holds) for pattern, holds in (
       rf"in place of {_BEFORE}(?:; (?P<share>.+?%) of the moved values leave the data)?; a stress "
       r"test on made-up rows, which are no real persons or things\."), swarm_claims.moved),
     (r"No move of a feature makes predictions worse\.", swarm_claims.unharmed),
+    ((rf"Row (?P<row>[\d,]+) has a prediction{_OF} of {_A}, (?:(?P<d>{NUMBER}) "
+      rf"(?P<side>above|below)|no different from) the average of {_B}(?:, mostly by |; the largest "
+      r"Banzhaf values are those of |; no feature has a part in it)(?P<reasons>.+)?\."),
+     attribution_claims.reasons),
+    ((rf"(?P<names>.+) has the largest (?P<kind>\w+) values: a mean size of {_A}{_UNIT}{_FOR} over "
+      r"(?P<rows>[\d,]+) rows\."), attribution_claims.sizes),
 ))  # fmt: skip
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TypeAlias, TypeVar
 
+from onnxplain.results.attributions import AttributionsResult
 from onnxplain.results.average_loss import AverageLossResult
 from onnxplain.results.feature_vectors import FeatureVectorsResult
 from onnxplain.results.firm import FirmResult
@@ -30,6 +31,7 @@ Result: TypeAlias = (
     | FeatureVectorsResult
     | FirmResult
     | SwarmResult
+    | AttributionsResult
 )
 """Result of any method."""
 
@@ -43,6 +45,7 @@ READERS: Mapping[str, Callable[[Explanation], Result]] = MappingProxyType(
         "feature_vectors": FeatureVectorsResult.from_message,
         "firm": FirmResult.from_message,
         "swarm": SwarmResult.from_message,
+        "attributions": AttributionsResult.from_message,
     }
 )
 """Functions that read the result of a message, by method."""
@@ -96,3 +99,8 @@ class ResultsByMethod:
     def swarm(self) -> SwarmResult:
         """The result of `Swarm`; LookupError unless exactly one."""
         return self._only(SwarmResult)
+
+    @property
+    def attributions(self) -> AttributionsResult:
+        """The result of `Attributions`; LookupError unless exactly one."""
+        return self._only(AttributionsResult)

@@ -14,6 +14,7 @@ from collections.abc import Set as AbstractSet
 import numpy as np
 
 from onnxplain_server.core.arrays import Array, Cube, Indices, Matrix
+from onnxplain_server.effects.attributing.mixed_rows import RowMixture
 from onnxplain_server.effects.background import Background
 from onnxplain_server.effects.black_box import BlackBox
 from onnxplain_server.effects.curve_prediction import CurvePredictor, SweepRequest
@@ -60,6 +61,10 @@ class RehearsedBlackBox(BlackBox):
                 yield self._single_unused(single.feature, weights)
             else:
                 yield single
+
+    def mixed(self, explained: Background, mixture: RowMixture) -> Matrix:  # noqa: ARG002 - whatever is mixed
+        _spend(self._predictor, len(mixture.own))
+        return _noise((len(mixture.own), len(self.output_names)))
 
 
 class _RehearsedCurves(CurvePredictor):

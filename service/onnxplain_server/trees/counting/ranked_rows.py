@@ -83,6 +83,17 @@ def rank_rows(
     return RankedRows(codes, shares, below, planes, unit)
 
 
+def cells_of(ensemble: Ensemble, rows: Background, pool: BlockPool) -> Int32Array:
+    """Find the cells of rows alone: (n_features, n)."""
+    codes = np.empty((len(rows.columns), len(rows)), dtype=np.int32)
+
+    def find_column(j: int) -> None:
+        codes[j] = _codes(ensemble, j, rows.columns[j])
+
+    pool.run(find_column, range(len(codes)))
+    return codes
+
+
 def _codes(ensemble: Ensemble, feature: int, column: Array) -> Int32Array:
     axis = ensemble.axes[feature]
     if column.dtype == object:

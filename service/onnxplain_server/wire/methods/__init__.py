@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from onnxplain_server.wire.message_fields import ReadExceptions, WriteExceptions
 from onnxplain_server.wire.methods import (
+    attributions,
     feature_vectors,
     firm,
     individual_conditional_expectation,
@@ -19,6 +20,7 @@ from onnxplain_server.wire.methods import (
 _ALL = [
     each.EXCEPTIONS
     for each in (
+        attributions,
         feature_vectors,
         firm,
         individual_conditional_expectation,

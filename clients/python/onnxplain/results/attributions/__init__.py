@@ -1,0 +1,163 @@
+"""Results of `Attributions`: parts of the features in the predictions of single rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from importlib import import_module
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from onnxplain.columns import Values, from_column
+from onnxplain.results.plots import Plot
+from onnxplain.results.provenance import RowsUsed
+from onnxplain.results.tabular import Tabular, joined, read_result
+from onnxplain.v1 import attributions_pb2, explanation_service_pb2
+from onnxplain.v1.attributions_pb2 import AttributionsOptions
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AttributionsResult(Tabular):
+    """Parts of the features in the predictions of single rows.
+
+    Attributes
+    ----------
+    output_names : tuple of str
+        The explained outputs, in the order of every array here.
+    features : tuple of n_features tuples of str
+        What values belong to: one feature, or several that count as one.
+    row_indices : (n_rows,)
+        The rows explained, counted from 0 in the table.
+    base_values : (n_outputs,)
+        Average prediction of the background.
+    predictions : (n_rows, n_outputs)
+    values : (n_rows, n_features, n_outputs)
+        In the unit of the output.
+    standard_errors : (n_rows, n_features, n_outputs) or None
+        None where values are exact.
+    additivity_errors : (n_outputs,)
+        Largest difference between a prediction and the sum of base value and values; empty for
+        Banzhaf values.
+    interactions : (n_rows, n_pairs, n_outputs) or None
+        Of the pairs of `pairs`; None for order 1.
+    mean_absolute_values, mean_absolute_standard_errors : (n_features, n_outputs)
+        Over the rows explained, by their weights.
+    feature_values : dict of str to (n_rows,) array
+        Values of the model's features at the rows explained.
+    plots : tuple of Plot
+    options : AttributionsOptions
+        The message with every default filled in.
+    rows : RowsUsed or None
+        The rows of the background.
+    message : AttributionsResult
+        As the server sent it.
+
+    Examples
+    --------
+    >>> frame = explanations.attributions.to_pandas()
+    >>> frame[frame.row_index == 3].sort_values("value")
+    """
+
+    output_names: tuple[str, ...]
+    features: tuple[tuple[str, ...], ...]
+    row_indices: npt.NDArray[np.int32]
+    base_values: npt.NDArray[np.float64]
+    predictions: npt.NDArray[np.float64]
+    values: npt.NDArray[np.float64]
+    standard_errors: npt.NDArray[np.float64] | None
+    additivity_errors: npt.NDArray[np.float64]
+    interactions: npt.NDArray[np.float64] | None
+    mean_absolute_values: npt.NDArray[np.float64]
+    mean_absolute_standard_errors: npt.NDArray[np.float64]
+    feature_values: dict[str, Values]
+    plots: tuple[Plot, ...]
+    options: AttributionsOptions
+    rows: RowsUsed | None
+    message: attributions_pb2.AttributionsResult = field(repr=False)
+
+    @classmethod
+    def from_message(cls, message: explanation_service_pb2.Explanation) -> AttributionsResult:
+        """Read the message of the contract."""
+        result = message.attributions
+        n_rows, n_features = len(result.row_indices), len(result.features)
+        n_outputs = len(result.output_names)
+        shape = (n_rows, n_features, n_outputs)
+        own = (n_features, n_outputs)
+        errors, pairs = np.array(result.standard_errors), np.array(result.interactions)
+        return read_result(
+            cls,
+            message,
+            features=tuple(tuple(group.names) for group in result.features),
+            predictions=np.array(result.predictions).reshape(n_rows, n_outputs),
+            values=np.array(result.values).reshape(shape),
+            standard_errors=errors.reshape(shape) if len(errors) else None,
+            interactions=pairs.reshape(n_rows, -1, n_outputs) if len(pairs) else None,
+            mean_absolute_values=np.array(result.mean_absolute_values).reshape(own),
+            mean_absolute_standard_errors=np.array(result.mean_absolute_standard_errors).reshape(
+                own
+            ),
+            feature_values={each.name: from_column(each) for each in result.feature_values},
+        )
+
+    @property
+    def pairs(self) -> tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]:
+        """Pairs of `features`, in the order of `interactions`."""
+        return tuple(combinations(self.features, 2))
+
+    def to_arrow(self) -> pa.Table:
+        """Return one row per row explained, feature and output.
+
+        Returns
+        -------
+        pyarrow.Table
+            Columns `row_index`, `features` ("age × bmi"), `output`, `value`, `standard_error` (null
+            where values are exact), `prediction`, `base_value`.
+        """
+        n_rows, n_features, n_outputs = self.values.shape
+        names = [joined(group) for group in self.features]
+        errors = None if self.standard_errors is None else self.standard_errors.reshape(-1)
+        return pa.table(
+            {
+                "row_index": np.repeat(self.row_indices, n_features * n_outputs),
+                "features": pa.array(np.tile(np.repeat(names, n_outputs), n_rows), pa.string()),
+                "output": pa.array([*self.output_names] * (n_rows * n_features), pa.string()),
+                "value": self.values.reshape(-1),
+                "standard_error": pa.nulls(self.values.size, pa.float64())
+                if errors is None
+                else errors,
+                "prediction": np.repeat(self.predictions, n_features, axis=0).reshape(-1),
+                "base_value": np.tile(self.base_values, n_rows * n_features),
+            }
+        )
+
+    def to_shap(self) -> Any:
+        """Return the values as an explanation of the package shap, for its plots.
+
+        Returns
+        -------
+        shap.Explanation
+            `values` (n_rows, n_features), or (n_rows, n_features, n_outputs) for several outputs;
+            `data` has the features' values, and None for groups.
+
+        Raises
+        ------
+        ModuleNotFoundError
+            If shap is not installed.
+        """
+        shap = import_module("shap")
+        is_single = len(self.output_names) == 1
+        data = np.empty((len(self.row_indices), len(self.features)), dtype=object)
+        for j, group in enumerate(self.features):
+            if len(group) == 1:
+                data[:, j] = self.feature_values[group[0]]
+        base_values = np.tile(self.base_values, (len(self.row_indices), 1))
+        return shap.Explanation(
+            values=self.values[:, :, 0] if is_single else self.values,
+            base_values=base_values[:, 0] if is_single else base_values,
+            data=data,
+            feature_names=[joined(group) for group in self.features],
+            output_names=None if is_single else [*self.output_names],
+        )

@@ -1,0 +1,1 @@
+"""Attributing predictions to features: games of coalitions, and predictions of mixed rows."""

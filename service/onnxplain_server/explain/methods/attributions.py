@@ -1,0 +1,112 @@
+"""Preparation of attributions: the rows explained, and the background."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from onnxplain_server.core.arrays import Indices
+from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.effects.background import Background
+from onnxplain_server.explain.registry import (
+    Change,
+    Preparation,
+    Repetitions,
+    halvings,
+    to_its_end,
+)
+from onnxplain_server.explain.sample import RowsUsed, Sample
+from onnxplain_server.explain.task import Job, Task
+from onnxplain_server.methods import attributions as method
+from onnxplain_server.methods.attributions import Options, Result
+
+_FEW_PERMUTATIONS = 2
+"""Pairs of orders where they are saved; two still have a standard error."""
+
+
+def prepare(task: Task, options: Options) -> Job[Result]:
+    """Prepare attributions.
+
+    Raises
+    ------
+    ExplainError
+        If options, model and table do not fit each other.
+    """
+    sample, path = task.sample, task.path
+    names = sample.features.names
+    options = method.resolve(options, names, sample.weighted.sent_row_count, path)
+    effects, used = task.effects, sample.used(sample.drawn)
+    if options.background_row_indices:
+        background, used = _background(sample, options, path)
+        effects = effects.restrict(background)
+    rows = _rows(sample, options)
+    # A row has no weight in its own values, but the engines divide by the sum of weights.
+    explained = replace(sample.unmerged(rows), weights=np.ones(len(rows)))
+    way = method.choose_way(effects, options, path)
+    return Job(
+        options,
+        method.cost(effects, options, way, len(rows)),
+        lambda: method.compute(effects, explained, options, way, sample.weights[rows], sample.seed),
+        used,
+        are_rows_asked=bool(options.background_row_indices),
+    )
+
+
+def _rows(sample: Sample, options: Options) -> Indices:
+    """Return the rows explained, ascending: those asked for, of any weight, or drawn ones."""
+    if options.row_indices:
+        return sample.positions(sorted(options.row_indices))
+    return sample.draw_few(sample.rows, options.explained_row_count)
+
+
+def _background(sample: Sample, options: Options, path: str) -> tuple[Background, RowsUsed]:
+    """Return the rows that the request names as the background."""
+    rows = sample.positions(sorted(options.background_row_indices))
+    if not sample.weights[rows].any():
+        raise ExplainError(
+            Reason.INVALID_OPTION,
+            "all background rows have weight 0; name one of a weight above 0",
+            f"{path}.background_row_indices",
+        )
+    return sample.merged(rows), sample.used(rows)
+
+
+def _brief(options: Options) -> Options:
+    return replace(options, permutation_count=min(options.permutation_count, _FEW_PERMUTATIONS))
+
+
+def _repetitions(options: Options) -> Repetitions:
+    return Repetitions(options.permutation_count, "estimated from {} pairs of orders instead of {}")
+
+
+def _changes(options: Options) -> Iterator[Change]:
+    count = options.permutation_count
+    for fewer in halvings(count, _FEW_PERMUTATIONS):
+        error = f"standard errors grow by {math.sqrt(count / fewer):.2g}"
+        text = f"{fewer} pairs of orders in place of {count}: {error}."
+        yield Change("permutation_count", fewer, text)
+    rows = options.explained_row_count
+    if not options.row_indices:
+        for fewer in halvings(rows, 1):
+            yield Change(
+                "explained_row_count", fewer, f"{fewer} rows explained in place of {rows}."
+            )
+
+
+PREPARATION = Preparation(
+    prepare=prepare,
+    rehearsing=to_its_end,
+    brief=_brief,
+    repetitions=_repetitions,
+    changes=_changes,
+    warm_up=(
+        {"explainedRowCount": 50, "order": 2, "groups": [{"names": ["a", "b"]}]},
+        {"explainedRowCount": 1, "order": 2, "backgroundRowIndices": [0]},
+        {"explainedRowCount": 50, "order": 2, "perturbation": "PATH_DEPENDENT"},
+        {"explainedRowCount": 1, "perturbation": "PATH_DEPENDENT"},
+        {"explainedRowCount": 1, "permutationCount": 2},
+    ),
+)

@@ -1,0 +1,152 @@
+"""Attributions of rows: in closed form, from all coalitions, or from random orders."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import Enum
+
+import numpy as np
+
+from onnxplain_server.core.arrays import Cube, Vector
+from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.effects.attributing.games import GameValue, Perturbation
+from onnxplain_server.effects.background import Background
+from onnxplain_server.effects.engine import Effects
+from onnxplain_server.methods.attributions.coalitions import (
+    attribute_by_coalitions,
+    coalition_cost,
+)
+from onnxplain_server.methods.attributions.options import Options
+from onnxplain_server.methods.attributions.permutations import (
+    attribute_by_permutations,
+    permutation_cost,
+)
+from onnxplain_server.methods.attributions.result import Result, mean_absolute
+
+
+class Way(Enum):
+    """Way of computing values."""
+
+    CLOSED_FORM = "by the engine"
+    COALITIONS = "from all coalitions"
+    PERMUTATIONS = "from random orders"
+
+
+def choose_way(effects: Effects, options: Options, path: str) -> Way:
+    """Choose exact values where they cost no more than estimates.
+
+    Raises
+    ------
+    ExplainError
+        INVALID_OPTION where the options need values that this model does not have.
+    """
+    if effects.exact_attributions() is not None:
+        return Way.CLOSED_FORM
+    if options.perturbation is Perturbation.PATH_DEPENDENT:
+        raise ExplainError(
+            Reason.INVALID_OPTION,
+            "PATH_DEPENDENT needs a model whose outputs are sums of the leaves of its trees; leave "
+            "perturbation out, or ask with the scale MARGIN where the model has one",
+            f"{path}.perturbation",
+        )
+    count = len(options.players(effects.background.features.names))
+    coalitions = coalition_cost(count, len(effects.background))
+    if coalitions <= permutation_cost(count, options.permutation_count):
+        return Way.COALITIONS
+    if options.order > 1 or options.value is not GameValue.SHAPLEY:
+        asked = "order" if options.order > 1 else "value"
+        needed = -(-coalitions // (2 * (count - 1)))
+        raise ExplainError(
+            Reason.INVALID_OPTION,
+            f"{asked} needs exact values, and those of this model take {coalitions:,} predictions "
+            f"for each row: allow them by a permutation_count of {needed:,}, take fewer "
+            "background rows or larger groups, or leave it out",
+            f"{path}.{asked}",
+        )
+    return Way.PERMUTATIONS
+
+
+def cost(effects: Effects, options: Options, way: Way, explained_count: int) -> int:
+    """Return the number of rows to evaluate."""
+    background = len(effects.background)
+    count = len(options.players(effects.background.features.names))
+    match way:
+        case Way.CLOSED_FORM:
+            each = 1
+        case Way.COALITIONS:
+            each = coalition_cost(count, background)
+        case Way.PERMUTATIONS:
+            each = permutation_cost(count, options.permutation_count)
+    return background + explained_count * (1 + each)
+
+
+# Long: most of it documents the parameters.
+def compute(  # noqa: PLR0917 - arguments of the job
+    effects: Effects,
+    explained: Background,
+    options: Options,
+    way: Way,
+    weights: Vector,
+    seed: int,
+) -> Result:
+    """Attribute the predictions of rows.
+
+    Parameters
+    ----------
+    effects : Effects
+        On the background.
+    explained : Background
+        The rows, one by one.
+    way : Way
+        Of `choose_way`.
+    weights : (n_rows,)
+        Case weights of the rows explained, for averages over them.
+    """
+    features = effects.background.features
+    players = options.players(features.names)
+    values, interactions, errors = _attribute(effects, explained, options, way, players, seed)
+    shares = effects.background.weights / effects.background.weights.sum()
+    base, predictions = shares @ effects.outputs(), effects.restrict(explained).outputs()
+    additivity = np.zeros(0)
+    if options.value is GameValue.SHAPLEY:
+        additivity = np.abs(base + values.sum(axis=1) - predictions).max(axis=0)
+    return Result(
+        effects.output_names,
+        tuple(tuple(features.names[j] for j in player) for player in players),
+        explained.source,
+        base,
+        predictions,
+        values,
+        errors,
+        additivity,
+        interactions,
+        *mean_absolute(values, weights),
+        features.names,
+        tuple(explained.features.columns),
+    )
+
+
+def _attribute(  # noqa: PLR0917 - as of `compute`
+    effects: Effects,
+    explained: Background,
+    options: Options,
+    way: Way,
+    players: Sequence[tuple[int, ...]],
+    seed: int,
+) -> tuple[Cube, Cube, Cube]:
+    """Return values, interactions and standard errors, the last two of no length without any."""
+    none = np.zeros((0, len(players), len(effects.output_names)))
+    match way:
+        case Way.CLOSED_FORM:
+            engine = effects.exact_attributions()
+            assert engine is not None  # noqa: S101 - by `choose_way`
+            exact = engine.attribute(explained, players, options.game)
+            return exact.values, exact.interactions, none
+        case Way.COALITIONS:
+            exact = attribute_by_coalitions(effects, explained, players, options.game)
+            return exact.values, exact.interactions, none
+        case Way.PERMUTATIONS:
+            count = options.permutation_count
+            estimated = attribute_by_permutations(effects, explained, players, count, seed)
+            no_pairs = np.zeros((len(explained), 0, len(effects.output_names)))
+            return estimated.values, no_pairs, estimated.standard_errors

@@ -1,0 +1,75 @@
+"""Options of attributions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from onnxplain_server.core.contract_limits import AttributionsOptions
+from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.effects.attributing.games import Game, GameValue, Perturbation
+from onnxplain_server.methods.option_checks import check_limits, check_row_indices, choose
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Options of attributions; see `AttributionsOptions` in the contract.
+
+    Attributes
+    ----------
+    groups : tuple of tuples of str
+        Features that count as one.
+    row_indices : tuple of int
+        Rows of the table to explain; empty: rows are drawn.
+    background_row_indices : tuple of int
+        Rows of the table that make the background; empty: the rows drawn.
+    """
+
+    groups: tuple[tuple[str, ...], ...] = ()
+    row_indices: tuple[int, ...] = ()
+    explained_row_count: int = AttributionsOptions.explained_row_count.default
+    background_row_indices: tuple[int, ...] = ()
+    perturbation: Perturbation = AttributionsOptions.perturbation.default
+    value: GameValue = AttributionsOptions.value.default
+    order: int = AttributionsOptions.order.default
+    permutation_count: int = AttributionsOptions.permutation_count.default
+
+    @property
+    def game(self) -> Game:
+        """The game that values are of."""
+        return Game(self.perturbation, self.value, self.order)
+
+    def players(self, names: Sequence[str]) -> tuple[tuple[int, ...], ...]:
+        """Return the features of each player, in the order of their first ones."""
+        grouped = {name for group in self.groups for name in group}
+        single = [(name,) for name in names if name not in grouped]
+        players = (tuple(sorted(map(names.index, each))) for each in (*self.groups, *single))
+        return tuple(sorted(players))
+
+
+def resolve(options: Options, names: Sequence[str], row_count: int, path: str) -> Options:
+    """Reject invalid options.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Features of the model.
+    row_count : int
+        Rows of the table as sent.
+    """
+    check_limits(AttributionsOptions, options, path)
+    for i, group in enumerate(options.groups):
+        choose(group or ("",), names, f"{path}.groups[{i}].names")
+        if len(group) < 2:
+            raise ExplainError(
+                Reason.INVALID_OPTION,
+                f"one feature, {group[0]!r}; a group has at least two, and all others count singly",
+                f"{path}.groups[{i}].names",
+            )
+    choose([name for group in options.groups for name in group], names, f"{path}.groups")
+    limits = AttributionsOptions.row_indices
+    check_row_indices(options.row_indices, row_count, limits, f"{path}.row_indices")
+    limits = AttributionsOptions.background_row_indices
+    where = f"{path}.background_row_indices"
+    check_row_indices(options.background_row_indices, row_count, limits, where)
+    return options

@@ -1,0 +1,94 @@
+"""Result of attributions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from onnxplain_server.core.arrays import Array, Cube, Indices, Matrix, Vector
+from onnxplain_server.core.model import Note
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Result:
+    """Values of rows; see `AttributionsResult` in the contract.
+
+    Attributes
+    ----------
+    features : tuple of tuples of str
+        Features of each player.
+    row_indices : (n_rows,)
+        Rows of the table.
+    base_values : (n_outputs,)
+    predictions : (n_rows, n_outputs)
+    values : (n_rows, n_players, n_outputs)
+    standard_errors : (n_rows, n_players, n_outputs)
+        No rows where values are exact.
+    additivity_errors : (n_outputs,)
+        None where values add up to no known sum.
+    interactions : (n_rows, n_pairs, n_outputs)
+        No pairs for order 1.
+    mean_absolute_values, mean_absolute_standard_errors : (n_players, n_outputs)
+    names : tuple of str
+        Features of the model.
+    feature_values : tuple of (n_rows,)
+        Values of each of them, as the table has them.
+    notes : tuple of Note
+    """
+
+    output_names: tuple[str, ...]
+    features: tuple[tuple[str, ...], ...]
+    row_indices: Indices
+    base_values: Vector
+    predictions: Matrix
+    values: Cube
+    standard_errors: Cube
+    additivity_errors: Vector
+    interactions: Cube
+    mean_absolute_values: Matrix
+    mean_absolute_standard_errors: Matrix
+    names: tuple[str, ...]
+    feature_values: tuple[Array, ...]
+    notes: tuple[Note, ...] = ()
+
+    @property
+    def are_estimated(self) -> bool:
+        """Return whether values have standard errors."""
+        return len(self.standard_errors) > 0
+
+    @property
+    def pairs(self) -> list[tuple[int, int]]:
+        """Positions in `features` of the pairs of `interactions`."""
+        return list(combinations(range(len(self.features)), 2)) if self.interactions.size else []
+
+
+def mean_absolute(values: Cube, weights: Vector) -> tuple[Matrix, Matrix]:
+    """Average absolute values over rows by weight, with standard errors from the draw of the rows.
+
+    The standard error of a weighted mean of independent rows, sqrt(Σ w² (|φ| - mean)²) over Σ w,
+    with the factor n / (n - 1) of the effective number of rows. NaN for a single row, and both
+    where all weights are 0.
+
+    Parameters
+    ----------
+    values : (n_rows, n_players, n_outputs)
+    weights : (n_rows,)
+
+    Returns
+    -------
+    means, standard_errors : (n_players, n_outputs)
+    """
+    total = weights.sum()
+    if total == 0:
+        unknown = np.full(values.shape[1:], np.nan)
+        return unknown, unknown
+    shares = weights / total
+    sizes = np.abs(values)
+    means = np.tensordot(shares, sizes, 1)
+    count = 1 / (shares**2).sum()
+    if count < 1 + 1e-9:
+        return means, np.full_like(means, np.nan)
+    squares = np.tensordot(shares**2, (sizes - means) ** 2, 1) * count / (count - 1)
+    return means, np.sqrt(squares)

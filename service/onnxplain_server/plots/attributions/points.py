@@ -1,0 +1,157 @@
+"""Values of all rows explained as points, coloured by the feature's value: a beeswarm plot."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from onnxplain_server.core.arrays import Array, Vector
+from onnxplain_server.methods.attributions import Result
+from onnxplain_server.plots.attributions.words import own_value, result_kind
+from onnxplain_server.plots.elements.bars import labels_of
+from onnxplain_server.plots.elements.chart import Plot, finish, tooltip
+from onnxplain_server.plots.elements.labels import clean, identifiers, shorten
+from onnxplain_server.plots.elements.naming import unit_of
+from onnxplain_server.plots.elements.number_formats import data_number, drawable, share_format
+from onnxplain_server.plots.elements.ranking import strongest_outputs
+from onnxplain_server.plots.elements.style import AREA_SCHEME, MISSING_COLOUR, PLOT_WIDTH, Spec
+
+_MOST_POINTS = 200
+"""Rows of one plot, evenly spaced among those explained."""
+_MOST_FEATURES = 10
+_MOST_OUTPUTS = 3
+_BINS = 60
+_STEP = 30  # pixels of a feature
+
+
+def plots(result: Result) -> tuple[Plot, ...]:
+    """Draw one plot for each of the first outputs: "attributions-points-price"."""
+    outputs = strongest_outputs(result.mean_absolute_values)[:_MOST_OUTPUTS]
+    names = identifiers(f"attributions-points-{result.output_names[k]}" for k in outputs)
+    drawn = (_draw(result, int(k), name) for k, name in zip(outputs, names, strict=True))
+    return tuple(plot for plot in drawn if plot is not None)
+
+
+def _draw(result: Result, output: int, name: str) -> Plot | None:
+    values = drawable(result.values[:, :, output])
+    rows = np.unique(np.linspace(0, len(values) - 1, _MOST_POINTS).round().astype(int))
+    rows = rows[np.isfinite(values[rows]).all(axis=1)]
+    sizes = result.mean_absolute_values[:, output]
+    players = [int(p) for p in np.argsort(-sizes, kind="stable")[:_MOST_FEATURES]]
+    if not len(rows):
+        return None
+    labels = labels_of([result.features[p] for p in players], " + ")
+    points = [
+        point
+        for label, player in zip(labels, players, strict=True)
+        for point in _points(result, player, label, rows, values[:, player])
+    ]
+    shown = shorten(clean(result.output_names[output]))
+    title = f"{result_kind(result)} of {shown} by row"
+    remarks = [f"A point is a row: {len(rows):,} of {len(values):,} rows explained"]
+    remarks.append("Colour: the feature's value, from its lowest to its highest rank")
+    if len(players) < len(sizes):
+        remarks.append(f"{len(players)} features with the largest values of {len(sizes)}")
+    found = f"{title}: {labels[0]} has the largest values"
+    description = " ".join(f"{sentence}." for sentence in [found, *remarks])
+    body = _body(points, labels, unit_of(result.output_names))
+    return finish(name, title, remarks, description, body)
+
+
+def _points(result: Result, player: int, label: str, rows: Array, values: Vector) -> list[Spec]:
+    """Return the points of a player; one that is a group has no colour."""
+    names = result.features[player]
+    own = result.feature_values[result.names.index(names[0])] if len(names) == 1 else None
+    ranks = _ranks(own, rows)
+    return [
+        {
+            "label": label,
+            "row": int(result.row_indices[row]),
+            "value": data_number(float(values[row])),
+            "offset": data_number(float(offset)),
+            "own": "" if own is None else own_value(own, int(row)),
+            "rank": None if np.isnan(rank) else data_number(float(rank), -6),
+        }
+        for row, offset, rank in zip(rows, _offsets(values[rows]), ranks, strict=True)
+    ]
+
+
+def _ranks(own: Array | None, rows: Array) -> Vector:
+    """Return the rank of each row's value, from 0 to 1; NaN for texts and missing values."""
+    unknown = np.full(len(rows), np.nan)
+    if own is None or own.dtype == object:
+        return unknown
+    values = own[rows].astype(np.float64)
+    known = ~np.isnan(values)
+    levels, codes = np.unique(values[known], return_inverse=True)
+    unknown[known] = codes / max(len(levels) - 1, 1)
+    return unknown
+
+
+def _offsets(values: Vector) -> Vector:
+    """Move points that lie close together aside, by turns up and down: from -1 to 1."""
+    span = float(np.ptp(values)) or 1.0
+    bins = np.floor((values - values.min()) / span * (_BINS - 1)).astype(int)
+    offsets = np.zeros(len(values))
+    for place in np.unique(bins):
+        here = np.flatnonzero(bins == place)
+        turns = np.arange(len(here))
+        offsets[here] = np.where(turns % 2, 1, -1) * ((turns + 1) // 2)
+    largest = np.abs(offsets).max()
+    scaled: Vector = offsets / max(largest, 4)
+    return scaled
+
+
+def _body(points: list[Spec], labels: tuple[str, ...], unit: str) -> Spec:
+    values = np.array([point["value"] for point in points])
+    fields = (
+        ("row", "row", ""),
+        ("label", "feature", ""),
+        ("own", "its value", ""),
+        ("value", "part in the prediction", share_format(values)),
+    )
+    zero: Spec = {
+        "data": {"values": [{"at": 0}]},
+        "mark": {"type": "rule", "color": "#9aa0a6"},
+        "encoding": {"x": {"field": "at", "type": "quantitative"}},
+    }
+    axis = {"title": f"Part in the prediction (units of {unit})"}
+    encoding = {
+        **_places(labels),
+        "x": {"field": "value", "type": "quantitative", "axis": axis},
+        "color": _colour(),
+        "tooltip": tooltip(*fields),
+    }
+    mark = {"type": "circle", "size": 22, "opacity": 0.85}
+    return {
+        "data": {"values": points},
+        "width": PLOT_WIDTH,
+        "height": {"step": _STEP},
+        "layer": [zero, {"mark": mark, "encoding": encoding}],
+    }
+
+
+def _places(labels: tuple[str, ...]) -> Spec:
+    """Place points in the band of their feature."""
+    axis = {"title": None, "domain": False, "ticks": False, "labelLimit": 0}
+    scale = {"domain": [-1.6, 1.6]}
+    return {
+        "y": {"field": "label", "type": "nominal", "sort": list(labels), "axis": axis},
+        "yOffset": {"field": "offset", "type": "quantitative", "scale": scale},
+    }
+
+
+def _colour() -> Spec:
+    """Colour points by rank; grey without one."""
+    legend = {
+        "title": "Feature's value",
+        "values": [0, 1],
+        "labelExpr": "datum.value == 0 ? 'low' : 'high'",
+    }
+    ranked = {
+        "test": "isValid(datum.rank)",
+        "field": "rank",
+        "type": "quantitative",
+        "scale": {"scheme": AREA_SCHEME, "domain": [0, 1]},
+        "legend": legend,
+    }
+    return {"condition": ranked, "value": MISSING_COLOUR}

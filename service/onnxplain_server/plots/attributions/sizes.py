@@ -1,0 +1,33 @@
+"""Mean absolute values of features as bars."""
+
+from __future__ import annotations
+
+from onnxplain_server.methods.attributions import Result
+from onnxplain_server.plots.attributions.words import result_kind
+from onnxplain_server.plots.elements.bars import BarTitles, ErrorBars, draw
+from onnxplain_server.plots.elements.chart import Plot, finish
+from onnxplain_server.plots.elements.naming import spoken, unit_of
+from onnxplain_server.plots.elements.ranking import counts, finding, strongest
+
+
+def plots(result: Result) -> tuple[Plot, ...]:
+    """Draw one plot, "attributions-size"."""
+    values, errors = result.mean_absolute_values, result.mean_absolute_standard_errors
+    bars = strongest(
+        result.features,
+        values,
+        result.output_names,
+        joint=" + ",
+        errors=ErrorBars(values - errors, values + errors),
+    )
+    title = f"{result_kind(result)} of {spoken(bars.outputs, len(result.output_names))}"
+    remarks = [
+        f"Mean absolute values of {len(result.row_indices):,} rows",
+        "Lines: ± 1 standard error from the draw of the rows",
+        *counts("feature", bars, len(result.output_names)),
+    ]
+    unit = f"Mean absolute value (units of {unit_of(result.output_names)})"
+    sentences = [f"{title}: {finding(bars)}", *remarks]
+    description = " ".join(f"{sentence}." for sentence in sentences)
+    body = draw(bars, BarTitles("feature", "mean absolute value"), unit)
+    return (finish("attributions-size", title, remarks, description, body),)

@@ -1,0 +1,45 @@
+"""Words for attributions: names of values, and of a feature with its value in a row."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from onnxplain_server.core.arrays import Array
+from onnxplain_server.methods.attributions import Result
+from onnxplain_server.plots.elements.labels import clean, shorten
+from onnxplain_server.plots.elements.number_formats import scale_format, spell
+
+_MAX_LETTERS = 28
+
+
+def result_kind(result: Result) -> str:
+    """Name the values of a result."""
+    # Only Shapley values add up, so only they have a checked sum.
+    return value_kind(is_shapley=len(result.additivity_errors) > 0)
+
+
+def value_kind(*, is_shapley: bool) -> str:
+    """Name values."""
+    return "Shapley values" if is_shapley else "Banzhaf values"
+
+
+def own_value(values: Array, row: int) -> str:
+    """Write the value of a feature at a row: as the table has it, or "missing"."""
+    value = values[row]
+    if values.dtype == object:
+        return shorten(clean(str(value)), _MAX_LETTERS) if value else "missing"
+    numbers = values.astype(np.float64)
+    if np.isnan(numbers[row]):
+        return "missing"
+    return (
+        f"{numbers[row]}" if np.isinf(numbers[row]) else spell(numbers[row], scale_format(numbers))
+    )
+
+
+def player_at(result: Result, player: int, row: int) -> str:
+    """Write the features of a player with their values at a row: "rooms = 7.1"."""
+    own = dict(zip(result.names, result.feature_values, strict=True))
+    return " and ".join(
+        f"{shorten(clean(name), _MAX_LETTERS)} = {own_value(own[name], row)}"
+        for name in result.features[player]
+    )

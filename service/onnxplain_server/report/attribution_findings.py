@@ -1,0 +1,133 @@
+"""Findings of attributions: mean sizes by feature, and the values of few rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from onnxplain.v1.attributions_pb2 import AttributionsOptions, AttributionsResult
+from onnxplain.v1.table_pb2 import Column
+
+from onnxplain_server.core.arrays import Cube
+from onnxplain_server.plots.attributions.waterfall import MOST_ROWS
+from onnxplain_server.plots.attributions.words import own_value, value_kind
+from onnxplain_server.plots.elements.labels import clean, enumerate_words
+from onnxplain_server.plots.elements.number_formats import spell_beside
+from onnxplain_server.report.finding import (
+    Finding,
+    Heading,
+    if_several,
+    joined,
+    number,
+    truncate,
+    unit,
+)
+
+_LIMIT = (
+    "With correlated features the model is asked about combinations that do not occur, and another "
+    "background gives other values."
+)
+
+
+def values_of(result: AttributionsResult) -> Cube:
+    """Return the values: (n_rows, n_features, n_outputs)."""
+    shape = (len(result.row_indices), len(result.features), len(result.output_names))
+    return np.array(result.values).reshape(shape)
+
+
+def is_shapley(options: AttributionsOptions) -> bool:
+    """Return whether values are Shapley values."""
+    return options.value != AttributionsOptions.Value.BANZHAF
+
+
+def of_attributions(result: AttributionsResult, options: AttributionsOptions) -> Iterator[Finding]:
+    """Tell the values of few rows, and the mean sizes of more."""
+    kind = value_kind(is_shapley=is_shapley(options))
+    if len(result.row_indices) <= MOST_ROWS:
+        for row in range(len(result.row_indices)):
+            yield _of_row(result, row, kind)
+    else:
+        yield _sizes(result, kind)
+
+
+def _sizes(result: AttributionsResult, kind: str) -> Finding:
+    outputs = list(result.output_names)
+    shape = (len(result.features), len(outputs))
+    means = np.array(result.mean_absolute_values).reshape(shape)
+    errors = np.array(result.mean_absolute_standard_errors).reshape(shape)
+    order = np.argsort(-np.nan_to_num(means).sum(axis=1), kind="stable")
+    shown, left_out = truncate([int(p) for p in order], len(outputs), "features of smaller values")
+    rows = tuple(
+        (
+            joined(result.features[p].names, " + "),
+            *if_several(outputs, output),
+            spell_beside(means[p, k], means[:, k]),
+            spell_beside(errors[p, k], means[:, k]),
+        )
+        for p in shown
+        for k, output in enumerate(outputs)
+    )
+    numbers = [Heading("mean absolute value", True), Heading("standard error", True)]
+    columns = (Heading("feature"), *if_several(outputs, Heading("output")), *numbers)
+    count = len(result.row_indices)
+    note = (
+        f"Mean size of the {kind} of {count:,} rows, in the {unit(outputs)}; standard errors are "
+        "those of the draw of the rows."
+    )
+    return Finding(f"{kind}, mean sizes", note, _LIMIT, columns, rows, left_out)
+
+
+def _of_row(result: AttributionsResult, row: int, kind: str) -> Finding:
+    outputs, values = list(result.output_names), values_of(result)[row]
+    errors = np.array(result.standard_errors)
+    errors = errors.reshape(len(result.row_indices), *values.shape) if len(errors) else errors
+    order = np.argsort(-np.nan_to_num(np.abs(values)).sum(axis=1), kind="stable")
+    shown, left_out = truncate([int(p) for p in order], len(outputs), "features of smaller values")
+    own = {column.name: column for column in result.feature_values}
+    rows = tuple(
+        (
+            joined(result.features[p].names, " + "),
+            "; ".join(cell_of(own[name], row) for name in result.features[p].names),
+            *if_several(outputs, output),
+            spell_beside(values[p, k], values[:, k]),
+            *((spell_beside(errors[row, p, k], values[:, k]),) if len(errors) else ()),
+        )
+        for p in shown
+        for k, output in enumerate(outputs)
+    )
+    columns = (
+        *(Heading("feature"), Heading("its value")),
+        *if_several(outputs, Heading("output")),
+        Heading("part in the prediction", True),
+        *((Heading("standard error", True),) if len(errors) else ()),
+    )
+    predictions = np.array(result.predictions).reshape(-1, len(outputs))[row]
+    parts = [
+        _way(base, prediction) + (f" for {clean(output)}" if len(outputs) > 1 else "")
+        for base, prediction, output in zip(result.base_values, predictions, outputs, strict=True)
+    ]
+    note = f"{kind} in the {unit(outputs)}. The prediction is {enumerate_words(parts)}."
+    title = f"{kind} of row {result.row_indices[row]:,}"
+    return Finding(title, note, _LIMIT, columns, rows, left_out)
+
+
+def _way(base: float, prediction: float) -> str:
+    """Write a prediction beside the average: "71.6, 136.4 below the average of 208.1"."""
+    scale = np.array([base, prediction])
+    return f"{number(prediction, scale)}, {beside_average(base, prediction)}"
+
+
+def beside_average(base: float, prediction: float) -> str:
+    """Write by how much a prediction differs from the average, and the average."""
+    scale = np.array([base, prediction])
+    text = number(abs(prediction - base), scale)
+    side = "above" if prediction > base else "below"
+    way = "no different from" if text == "0" else f"{text} {side}"
+    return f"{way} the average of {number(base, scale)}"
+
+
+def cell_of(column: Column, row: int) -> str:
+    """Write the value of a column at a row explained."""
+    if column.strings:
+        return own_value(np.array([*column.strings], dtype=object), row)
+    return own_value(np.array(column.numbers), row)

@@ -1,0 +1,91 @@
+"""Sentences on attributions: the reasons of a row, or the features with the largest values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from onnxplain.v1.attributions_pb2 import AttributionsResult
+from onnxplain.v1.explanation_service_pb2 import Explanation
+
+from onnxplain_server.core.arrays import Vector
+from onnxplain_server.plots.attributions.waterfall import MOST_ROWS
+from onnxplain_server.plots.attributions.words import value_kind
+from onnxplain_server.plots.elements.labels import clean, enumerate_words
+from onnxplain_server.plots.elements.naming import unit_of
+from onnxplain_server.plots.elements.number_formats import spell_among, spell_beside
+from onnxplain_server.report.attribution_findings import (
+    beside_average,
+    cell_of,
+    is_shapley,
+    values_of,
+)
+from onnxplain_server.report.finding import joined, number
+from onnxplain_server.report.sentences.words import for_output, of_output
+
+_MOST_REASONS = 3
+_WEAK = 0.1
+"""Share of the largest value below which one is no reason."""
+
+
+def of_attributions(explanation: Explanation) -> Iterator[str]:
+    """Tell the reasons of few rows, or the feature with the largest mean size."""
+    result = explanation.attributions
+    values = values_of(result)
+    if not np.isfinite(values).all() or not values.size:
+        return
+    adds_up = is_shapley(explanation.options.attributions)
+    if len(result.row_indices) <= MOST_ROWS:
+        for row in range(len(result.row_indices)):
+            column = int(np.argmax(np.abs(values[row]).sum(axis=0)))
+            yield _of_row(result, row, column, values[row, :, column], adds_up=adds_up)
+        return
+    yield from _of_sizes(result, value_kind(is_shapley=adds_up))
+
+
+def _of_row(
+    result: AttributionsResult, row: int, column: int, values: Vector, *, adds_up: bool
+) -> str:
+    outputs = list(result.output_names)
+    base = result.base_values[column]
+    prediction = result.predictions[row * len(outputs) + column]
+    scale = np.array([base, prediction])
+    start = (
+        f"Row {result.row_indices[row]:,} has a prediction{of_output(outputs, column)} of "
+        f"{number(prediction, scale)}, {beside_average(base, prediction)}"
+    )
+    reasons = _reasons(result, row, values)
+    if not reasons:
+        return f"{start}; no feature has a part in it."
+    if not adds_up:
+        return f"{start}; the largest Banzhaf values are those of {enumerate_words(reasons)}."
+    return f"{start}, mostly by {enumerate_words(reasons)}."
+
+
+def _reasons(result: AttributionsResult, row: int, values: Vector) -> list[str]:
+    """Write the largest values of a row: "rooms = 7.1 (+3)"."""
+    order = np.argsort(-np.abs(values), kind="stable")[:_MOST_REASONS]
+    largest = np.abs(values).max()
+    own = {column.name: column for column in result.feature_values}
+    return [
+        " and ".join(
+            f"{clean(name)} = {cell_of(own[name], row)}" for name in result.features[p].names
+        )
+        + f" ({'+' if values[p] > 0 else ''}{spell_among(values[p], values)})"
+        for p in order
+        if abs(values[p]) > _WEAK * largest
+    ]
+
+
+def _of_sizes(result: AttributionsResult, kind: str) -> Iterator[str]:
+    outputs = list(result.output_names)
+    means = np.array(result.mean_absolute_values).reshape(-1, len(outputs))
+    if not np.isfinite(means).all() or means.max() == 0:
+        return
+    player, column = map(int, np.unravel_index(int(np.argmax(means)), means.shape))
+    name = joined(result.features[player].names, " + ")
+    size = spell_beside(means[player, column], means[:, column])
+    yield (
+        f"{name} has the largest {kind}: a mean size of {size} (units of {unit_of(outputs)})"
+        f"{for_output(outputs, column)} over {len(result.row_indices):,} rows."
+    )

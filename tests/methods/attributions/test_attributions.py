@@ -1,0 +1,181 @@
+"""Attributions of any model: all coalitions, random orders, and what is told of them."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from math import factorial
+from typing import Any
+
+import numpy as np
+import pytest
+from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.effects.attributing.games import GameValue, Perturbation
+from onnxplain_server.methods.attributions import Options, Result
+from onnxplain_server.methods.attributions.result import mean_absolute
+
+NAMES = ("a", "b", "c")
+QUESTION = ("weight_column", "row_count", "seed", "output_indices")
+RNG = np.random.default_rng(3)
+COLUMNS: dict[str, Any] = {
+    **{name: RNG.normal(size=12).round(2) for name in NAMES},
+    "w": np.array([1.0, 2, 0.5, 1, 1, 0, 1, 3, 1, 1, 1, 1]),
+}
+
+
+def score(a, b, c):
+    return a * b + np.sin(c) + 0.5 * a - a * c * b
+
+
+def answer(make, function=score, columns=None, **given):
+    question = {name: given.pop(name) for name in QUESTION if name in given}
+    names = function.__code__.co_varnames[: function.__code__.co_argcount]
+    model = make.model(function, names, ["double"] * len(names))
+    table = make.table(COLUMNS if columns is None else columns)
+    return make.answer(model, table, Options(**given), **question)
+
+
+def attributed(make, *given, **options) -> Result:
+    result = answer(make, *given, **options).explanations[-1].result
+    assert isinstance(result, Result)
+    return result
+
+
+def worth(function, row: int, coalition: frozenset[str], weights) -> float:
+    own = {
+        name: np.full(len(weights), COLUMNS[name][row]) if name in coalition else COLUMNS[name]
+        for name in NAMES
+    }
+    return float(np.average(function(**own), weights=weights))
+
+
+def shapley(function, row: int, weights, players=(("a",), ("b",), ("c",))) -> list[float]:
+    """Shapley values by their definition."""
+    values = []
+    for own in players:
+        others = [each for each in players if each != own]
+        total = 0.0
+        for size in range(len(others) + 1):
+            weight = factorial(size) * factorial(len(others) - size) / factorial(len(players))
+            for chosen in combinations(others, size):
+                without = frozenset(name for each in chosen for name in each)
+                gain = worth(function, row, without | {*own}, weights)
+                total += weight * (gain - worth(function, row, without, weights))
+        values.append(total)
+    return values
+
+
+MANY = {"permutation_count": 1000}
+"""So many orders that all coalitions take no more predictions."""
+
+
+def test_values_are_those_of_all_coalitions_against_weighted_rows(make) -> None:
+    found = attributed(make, weight_column="w", row_indices=(5, 2), **MANY)
+
+    assert found.row_indices.tolist() == [2, 5]  # a row of weight 0 is explained, too
+    for i, row in enumerate((2, 5)):
+        expected = shapley(score, row, COLUMNS["w"])
+        assert found.values[i, :, 0] == pytest.approx(expected, abs=1e-9)
+    assert not found.are_estimated
+    average = np.average(score(*(COLUMNS[n] for n in NAMES)), weights=COLUMNS["w"])
+    assert found.base_values == pytest.approx([average])
+    assert found.additivity_errors == pytest.approx([0], abs=1e-9)
+
+
+def test_a_group_is_one_player(make) -> None:
+    found = attributed(make, groups=(("c", "a"),), row_indices=(4,), **MANY)
+
+    assert found.features == (("a", "c"), ("b",))
+    expected = shapley(score, 4, np.ones(12), (("a", "c"), ("b",)))
+    assert found.values[0, :, 0] == pytest.approx(expected, abs=1e-9)
+
+
+def test_the_background_is_the_rows_named(make) -> None:
+    found = attributed(make, row_indices=(0,), background_row_indices=(3, 7), **MANY)
+
+    weights = np.isin(np.arange(12), [3, 7]).astype(float)
+    assert found.values[0, :, 0] == pytest.approx(shapley(score, 0, weights), abs=1e-9)
+
+
+def test_interactions_and_banzhaf_values_of_a_product_worked_by_hand(make) -> None:
+    """Of a b against a row of zeros, the pair has all: a half for each feature."""
+    columns = {"a": [0.0, 3], "b": [0.0, 4], "c": [0.0, 1]}
+    asked: Any = {"row_indices": (1,), "background_row_indices": (0,), "order": 2}
+
+    found = attributed(make, lambda a, b, c: a * b + c, columns, **asked)
+
+    assert found.values[0, :, 0].tolist() == pytest.approx([6, 6, 1])
+    assert found.interactions[0, :, 0].tolist() == pytest.approx([12, 0, 0], abs=1e-12)
+    assert found.pairs == [(0, 1), (0, 2), (1, 2)]
+    three = attributed(make, lambda a, b, c: a * b * c, columns, value=GameValue.BANZHAF, **asked)
+    assert three.values[0, :, 0].tolist() == pytest.approx([3, 3, 3])  # 12 in one of 4 coalitions
+    assert len(three.additivity_errors) == 0
+
+
+def test_estimates_lie_within_their_errors_and_add_up(make) -> None:
+    columns = COLUMNS | {name: RNG.normal(size=12) for name in "defgh"}
+
+    def function(a, b, c, d, e, f, g, h):
+        return score(a, b, c) + d * e + f - g * h * a
+
+    exact = attributed(make, function, columns, row_indices=(0, 1, 2), permutation_count=5000)
+    few = attributed(make, function, columns, row_indices=(0, 1, 2), permutation_count=40)
+
+    assert not exact.are_estimated
+    assert few.are_estimated
+    errors = np.abs(few.values - exact.values) / few.standard_errors
+    assert errors.max() < 5
+    assert few.additivity_errors.max() < 1e-9
+    # A feature that adds the same whatever the others are has no error but that of the rows.
+    assert few.standard_errors[:, 5].max() < few.standard_errors[:, 0].max()
+
+
+def test_a_draw_does_not_depend_on_other_rows(make) -> None:
+    columns = COLUMNS | {"d": RNG.normal(size=12), "e": RNG.normal(size=12)}
+
+    def function(a, b, c, d, e):
+        return score(a, b, c) + d * e * a
+
+    asked: Any = {"permutation_count": 6}
+    alone = attributed(make, function, columns, row_indices=(4,), **asked)
+    beside = attributed(make, function, columns, row_indices=(1, 4, 9), **asked)
+
+    assert alone.are_estimated
+    assert alone.values[0].tolist() == beside.values[1].tolist()
+
+
+@pytest.mark.parametrize(
+    ("options", "field", "words"),
+    [
+        ({"groups": (("a",),)}, "groups[0].names", "at least two"),
+        ({"groups": (("a", "b"), ("b", "c"))}, "groups", "'b' is named twice"),
+        ({"row_indices": (12,)}, "row_indices", "one is 12"),
+        ({"background_row_indices": (0, 0)}, "background_row_indices", "none twice"),
+        ({"order": 3}, "order", "order"),
+        ({"order": 2, "permutation_count": 3}, "order", "permutation_count of 18"),
+        ({"value": GameValue.BANZHAF, "permutation_count": 3}, "value", "permutation_count of 18"),
+        ({"perturbation": Perturbation.PATH_DEPENDENT}, "perturbation", "sums of the leaves"),
+    ],
+)
+def test_options_that_cannot_be_answered_are_refused(make, options, field, words) -> None:
+    with pytest.raises(ExplainError, match=words) as caught:
+        attributed(make, **options)
+
+    assert caught.value.reason is Reason.INVALID_OPTION
+    assert caught.value.field == f"methods[0].attributions.{field}"
+
+
+def test_a_background_without_weight_is_refused(make) -> None:
+    with pytest.raises(ExplainError, match="weight 0"):
+        attributed(make, weight_column="w", background_row_indices=(5,))
+
+
+def test_mean_sizes_and_their_errors_worked_by_hand() -> None:
+    values = np.array([[[1.0], [2.0]], [[-3.0], [2.0]]])
+
+    means, errors = mean_absolute(values, np.ones(2))
+    assert means.tolist() == [[2], [2]]
+    assert errors.tolist() == [[pytest.approx(1)], [0]]  # 1 and 3: deviation √2 over √2
+    assert np.isnan(mean_absolute(values[:1], np.ones(1))[1]).all()
+    assert np.isnan(mean_absolute(values, np.zeros(2))[0]).all()
+    doubled = mean_absolute(values, np.array([3.0, 1]))[0]
+    assert doubled.tolist() == [[1.5], [2]]
