@@ -45,7 +45,7 @@ DECLARED = {
         *("is_predicted_on_trees", "unread_prediction", "brief", "repetitions", "changes"),
         *("warm_up", "is_warm_after_one"),
     },
-    "attributions": {"brief", "repetitions", "changes", "warm_up"},
+    "attributions": {"brief", "repetitions", "changes", "warm_up", "is_warm_after_one"},
     "sequences": {"is_alone", "unread_prediction", "seconds"},
 }
 

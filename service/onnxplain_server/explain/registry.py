@@ -124,7 +124,7 @@ class Preparation:
         Options, in canonical JSON, that reach all of its code: workers ask for them on the columns
         a, b and c, with a target, before they are confined.
     is_warm_after_one : bool
-        Whether its code depends neither on the kind of model nor on weights.
+        Whether a sum of trees alone reaches all of its code that is loaded late or compiled.
     """
 
     prepare: Callable[[Task, Any], Job[Any]]

@@ -107,6 +107,6 @@ PREPARATION = Preparation(
         {"explainedRowCount": 1, "order": 2, "backgroundRowIndices": [0]},
         {"explainedRowCount": 50, "order": 2, "perturbation": "PATH_DEPENDENT"},
         {"explainedRowCount": 1, "perturbation": "PATH_DEPENDENT"},
-        {"explainedRowCount": 1, "permutationCount": 2},
     ),
+    is_warm_after_one=True,
 )

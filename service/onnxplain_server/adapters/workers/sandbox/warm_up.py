@@ -106,7 +106,7 @@ def methods() -> Iterator[MethodOptions]:
 
 
 def _methods(*, once: bool) -> Iterator[MethodOptions]:
-    """Yield those of methods whose code depends on the model, or of the others."""
+    """Yield those of methods that are asked on each kind of model, or on one."""
     for name, method in METHODS.items():
         own = preparation(method)
         if own.is_warm_after_one is once:
