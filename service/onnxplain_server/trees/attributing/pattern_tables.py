@@ -32,6 +32,8 @@ from onnxplain_server.trees.kernels.compile import inlined, kernel
 
 _ROWS = 512
 """Rows whose patterns are found at a time: they stay in the first-level cache."""
+_LANES = 4
+"""Sums side by side, so that one need not wait for the one before of an equal pattern."""
 
 
 class LeafSlots(NamedTuple):
@@ -63,27 +65,27 @@ class NodeRules(NamedTuple):
 def _find_patterns(
     leaves: Any, leaf: int, codes: Any, first: int, count: int, patterns: Any
 ) -> None:
-    """Find the patterns of rows in a leaf: bit p of each is set where it satisfies player p."""
-    size = leaves.player_start[leaf + 1] - leaves.player_start[leaf]
-    for i in range(count):
-        patterns[i] = (1 << size) - 1
+    """Find the patterns of rows in a leaf: bit p of each is set where it satisfies player p.
+
+    Loops run over slices from 0, so that they are compiled to vector instructions.
+    """
+    found = patterns[:count]
+    found[:] = (1 << (leaves.player_start[leaf + 1] - leaves.player_start[leaf])) - 1
     for condition in range(leaves.leaf_start[leaf], leaves.leaf_start[leaf + 1]):
-        own = codes[leaves.feature[condition]]
-        bit = np.int32(1 << leaves.place[condition])
+        own = codes[leaves.feature[condition], first : first + count]
+        kept = np.int32(~(1 << leaves.place[condition]))
         run, stop = leaves.met.start[condition], leaves.met.start[condition + 1]
         if stop == run + 1:
             low, span = leaves.met.low[run], np.uint32(leaves.met.high[run] - leaves.met.low[run])
             for i in range(count):
                 # As unsigned numbers, cells below the run are larger than all in it.
-                outside: Any = np.uint32(own[first + i] - low) >= span
-                patterns[i] &= ~(bit * np.int32(outside))
+                found[i] &= kept if np.uint32(own[i] - low) >= span else np.int32(-1)
         else:
             for i in range(count):
                 is_met = False
                 for r in range(run, stop):
-                    is_met |= leaves.met.low[r] <= own[first + i] < leaves.met.high[r]
-                if not is_met:
-                    patterns[i] &= ~bit
+                    is_met |= leaves.met.low[r] <= own[i] < leaves.met.high[r]
+                found[i] &= np.int32(-1) if is_met else kept
 
 
 @kernel
@@ -101,17 +103,24 @@ def count_failures(
     `failures` has 2^d numbers for each leaf, from `start`.
     """
     patterns = np.empty(_ROWS, np.int32)
+    most = 0
     for leaf in range(a, b):
-        if start[leaf] == start[leaf + 1]:
+        most = max(most, start[leaf + 1] - start[leaf])
+    lanes = np.empty((_LANES, most))
+    for leaf in range(a, b):
+        size = start[leaf + 1] - start[leaf]
+        if size == 0:
             continue
-        size = leaves.player_start[leaf + 1] - leaves.player_start[leaf]
-        own = failures[start[leaf] : start[leaf] + (1 << size)]
-        full = (1 << size) - 1
+        lanes[:, :size] = 0.0
         for first in range(0, len(shares), _ROWS):
             count = min(_ROWS, len(shares) - first)
             _find_patterns(leaves, leaf, codes, first, count, patterns)
+            own = shares[first : first + count]
             for i in range(count):
-                own[np.uint32(full ^ patterns[i])] += shares[first + i]
+                lanes[i & (_LANES - 1), np.uint32(patterns[i])] += own[i]
+        for x in range(size):
+            for lane in range(_LANES):
+                failures[start[leaf] + size - 1 - x] += lanes[lane, x]
 
 
 @inlined
@@ -119,39 +128,62 @@ def _sum_subsets(sums: Any, size: int) -> None:
     """Replace the number of each set by the sum over its subsets, in place."""
     for p in range(size):
         bit = 1 << p
-        for high in range(bit, 1 << size, 2 * bit):
-            for x in range(high, high + bit):
-                sums[x] += sums[x - bit]
+        for high in range(0, 1 << size, 2 * bit):
+            without, with_bit = sums[high : high + bit], sums[high + bit : high + 2 * bit]
+            for x in range(bit):
+                with_bit[x] += without[x]
 
 
 @inlined
-def _bit_count(pattern: int, size: int) -> int:
-    count = 0
-    for p in range(size):
-        count += pattern >> p & 1
-    return count
+def _set_factors(size: int, t: float, weight: float, factors: Any) -> None:
+    """Set weight · (1 - t)^(failed - k) · t^(k - least) for each pattern, k = 0, 1 and 2.
+
+    These are the powers of t and 1 - t that derivatives along k players that a row fails, of
+    `least` in all, leave of f, where Z has the power of t of the others: `least` is 1 or 2, by the
+    number of the factors less 1.
+    """
+    least = len(factors) - 1
+    failed = np.empty(1 << size, np.int64)
+    failed[0] = size
+    for x in range(1, 1 << size):
+        failed[x] = failed[x >> 1] - (x & 1)
+    for k in range(least + 1):
+        own, power = factors[k], weight * t ** (k - least) * (1 - t) ** -k
+        by_count = np.empty(size + 1)
+        for count in range(size + 1):
+            by_count[count] = power
+            power *= 1 - t
+        for x in range(1 << size):
+            own[x] = by_count[failed[x]]
 
 
 @inlined
-def _value(x: int, p: int, failed: int, t: float, sums: Any) -> Any:
-    """Return the derivative of f along a player at t."""
-    bit = 1 << p
-    if x & bit:
-        return (1 - t) ** failed / t * (sums[x] - sums[x ^ bit])
-    return -((1 - t) ** (failed - 1)) * sums[x]
+def _add_values(sums: Any, factors: Any, bit: int, table: Any) -> None:
+    """Add the derivative along a player, for all patterns."""
+    met, failed = factors[0], factors[1]
+    for high in range(0, len(sums), 2 * bit):
+        one, two = slice(high, high + bit), slice(high + bit, high + 2 * bit)
+        without, with_bit = sums[one], sums[two]
+        by_failed, by_met = failed[one], met[two]
+        below, above = table[one], table[two]
+        for x in range(bit):
+            below[x] -= by_failed[x] * without[x]
+            above[x] += by_met[x] * (with_bit[x] - without[x])
 
 
 @inlined
-def _pair_value(x: int, p: int, q: int, failed: int, t: float, sums: Any) -> Any:
-    """Return the mixed derivative of f along two players at t."""
-    one, two = 1 << p, 1 << q
-    if x & one and x & two:
-        both = sums[x] - sums[x ^ one] - sums[x ^ two] + sums[x ^ one ^ two]
-        return (1 - t) ** failed / t**2 * both
-    if not x & one and not x & two:
-        return (1 - t) ** (failed - 2) * sums[x]
-    own = one if x & one else two
-    return -((1 - t) ** (failed - 1)) / t * (sums[x] - sums[x ^ own])
+def _add_pair_values(sums: Any, factors: Any, one: int, two: int, table: Any) -> None:
+    """Add the mixed derivative along two players, for all patterns."""
+    for x in range(len(sums)):
+        if x & one and x & two:
+            both = sums[x] - sums[x ^ one] - sums[x ^ two] + sums[x ^ one ^ two]
+            table[x] += factors[0, x] * both
+        elif x & one:
+            table[x] -= factors[1, x] * (sums[x] - sums[x ^ one])
+        elif x & two:
+            table[x] -= factors[1, x] * (sums[x] - sums[x ^ two])
+        else:
+            table[x] += factors[2, x] * sums[x]
 
 
 @kernel
@@ -168,29 +200,31 @@ def tabulate_failures(
 ) -> None:
     """Tabulate values of players (order 1) or pairs (order 2) of the leaves from a to b."""
     for leaf in range(a, b):
-        if slots.start[leaf] == slots.start[leaf + 1]:
+        slot, count = slots.start[leaf], start[leaf + 1] - start[leaf]
+        if slot == slots.start[leaf + 1]:
             continue
         size = leaves.player_start[leaf + 1] - leaves.player_start[leaf]
-        sums = np.empty(1 << size)
+        own = failures[start[leaf] : start[leaf + 1]]
+        sums, factors, powers = np.empty(count), np.empty((order + 1, count)), np.empty(count)
         for n in range(rules.start[size], rules.start[size + 1]):
-            t = rules.nodes[n]
-            for x in range(1 << size):
-                sums[x] = failures[start[leaf] + x] * t ** _bit_count(x, size)
+            _set_factors(size, rules.nodes[n], rules.weights[n], factors)
+            powers[0] = 1.0
+            for x in range(1, count):
+                powers[x] = powers[x >> 1] * (rules.nodes[n] if x & 1 else 1.0)
+            for x in range(count):
+                sums[x] = own[x] * powers[x]
             _sum_subsets(sums, size)
-            for x in range(1 << size):
-                failed = size - _bit_count(x, size)
-                slot = slots.start[leaf]
-                for p in range(size):
-                    if order == 1:
-                        tables[slots.table[slot] + x] += rules.weights[n] * _value(
-                            x, p, failed, t, sums
-                        )
-                        slot += 1
-                    else:
-                        for q in range(p + 1, size):
-                            both = _pair_value(x, p, q, failed, t, sums)
-                            tables[slots.table[slot] + x] += rules.weights[n] * both
-                            slot += 1
+            place = slot
+            for p in range(size):
+                if order == 1:
+                    table = tables[slots.table[place] : slots.table[place] + count]
+                    _add_values(sums, factors, 1 << p, table)
+                    place += 1
+                    continue
+                for q in range(p + 1, size):
+                    table = tables[slots.table[place] : slots.table[place] + count]
+                    _add_pair_values(sums, factors, 1 << p, 1 << q, table)
+                    place += 1
 
 
 @inlined
@@ -261,6 +295,7 @@ def add_tables(
                 value = leaves.values[leaf, k]
                 if value != 0:
                     for slot in range(slots.start[leaf], slots.start[leaf + 1]):
-                        own, table = sums[k, slots.number[slot]], tables[slots.table[slot] :]
+                        own = sums[k, slots.number[slot], first : first + count]
+                        table = tables[slots.table[slot] :]
                         for i in range(count):
-                            own[first + i] += value * table[np.uint32(patterns[i])]
+                            own[i] += value * table[np.uint32(patterns[i])]
