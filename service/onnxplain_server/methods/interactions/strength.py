@@ -15,13 +15,38 @@ from onnxplain_server.effects.engine import Joint, Single
 from onnxplain_server.effects.weighted_mean import center, mean, mean_square
 
 
-def terms_of_feature(f: Array, own: Array, others: Array) -> tuple[Array, Array]:
-    r"""Return the terms of a feature's overall interaction and of its importance.
+class Terms:
+    r"""Terms of f and single features, of all effects centred, or of none: section 8.1.
 
-    f - F_j - F_\j and f - F_\j of section 8.1, of all effects centred, or of none: the mean square
-    about the mean of each is the numerator.
+    The mean square of a term about its mean is a numerator, that of f the denominator.
+
+    Parameters
+    ----------
+    f : (n_rows, n_outputs), or (n_replicates, n_rows, n_outputs)
+
+    Attributes
+    ----------
+    f : as the parameter
+    total : as f
+        Of H²: f - Σ_j F_j over the features added.
     """
-    return f - own - others, f - others
+
+    def __init__(self, f: Array) -> None:
+        self.f = f
+        self.total = f.copy()
+
+    def add(self, own: Array, others: Array) -> tuple[Array, Array]:
+        r"""Add a feature; return the terms of H²_j, f - F_j - F_\j, and of importance, f - F_\j."""
+        self.total -= own
+        return self.f - own - others, self.f - others
+
+
+def effects_of_group(joint: Joint) -> tuple[Array, Array]:
+    """Return the effects whose mean squares about their means are the parts of H²_jk or H²_jkl.
+
+    The numerator's, F_jk - F_j - F_k, is that of `pure_effect`, or exact by the model's trees.
+    """
+    return joint.pure, joint.whole
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -89,7 +114,7 @@ def clip_below(squares: Vector, noise: Vector, absolute: float | None) -> Clip:
 
 
 class OneWay:
-    """Accumulator of single-feature effects: their statistics, and the residual of all of them.
+    """Accumulator of single-feature effects, and their statistics.
 
     Parameters
     ----------
@@ -99,28 +124,25 @@ class OneWay:
 
     Attributes
     ----------
+    terms : Terms
+        Of centred effects.
     residual_error : (n_outputs,) or None
-        Estimated root mean square interpolation error of the residual; None without.
+        Estimated root mean square interpolation error of the total's term; None without.
     """
 
     def __init__(self, outputs: Matrix, weights: Array, clip: Clip) -> None:
         self._weights = weights
         self._clip = clip
-        self._centered = center(outputs, weights)
-        self._residual = self._centered.copy()
+        self.terms = Terms(center(outputs, weights))
         self.residual_error: Vector | None = None
-        self.squares = mean(self._centered**2, weights)
+        self.squares = mean(self.terms.f**2, weights)
 
     def add(self, single: Single) -> tuple[Array, Array]:
         """Add a feature; return the terms of its overall interaction and of its importance."""
-        own, others = center(single.own, self._weights), center(single.others, self._weights)
-        self._residual -= own
         self.residual_error = add_errors(self.residual_error, single.own_error)
-        return terms_of_feature(self._centered, own, others)
-
-    def residual(self) -> Array:
-        """Return the term of all interactions: the predictions minus all added effects."""
-        return self._residual
+        return self.terms.add(
+            center(single.own, self._weights), center(single.others, self._weights)
+        )
 
     def parts(self, term: Array, error: Vector | None) -> RatioParts:
         """Measure a term relative to the predictions; `error` as that of `Joint`."""
@@ -130,10 +152,11 @@ class OneWay:
 
 def of_joint(joint: Joint, weights: Array, clip: Clip) -> tuple[Array, RatioParts]:
     """Return term and parts of the pure interaction of a pair or triple."""
-    term = center(joint.pure, weights)
+    pure, whole = effects_of_group(joint)
+    term = center(pure, weights)
     numerators = clip(mean(term**2, weights))
     errors = _of_square(numerators, joint.error)
-    return term, RatioParts(numerators, mean_square(joint.whole, weights), errors)
+    return term, RatioParts(numerators, mean_square(whole, weights), errors)
 
 
 def add_errors(first: Vector | None, second: Vector | None) -> Vector | None:

@@ -87,12 +87,8 @@ class WeightedMeasurement:
                 one_way.parts(importance, single.others_error),
                 importance,
             )
-        self._keep(
-            "total",
-            (),
-            one_way.parts(one_way.residual(), one_way.residual_error),
-            one_way.residual(),
-        )
+        total = one_way.terms.total
+        self._keep("total", (), one_way.parts(total, one_way.residual_error), total)
         if self._chosen is None:
             self._chosen = self._plan.choose(self._overall(), self._screen)
             groups = self._chosen.measured.values()
