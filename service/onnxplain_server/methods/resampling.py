@@ -260,8 +260,10 @@ def effective_row_count(weights: Vector) -> float:
 
 def few_rows_notes(resampling: Resampling, weights: Vector) -> tuple[Note, ...]:
     """Warn if rows are too few for the intervals."""
+    if not resampling.repeat_count:
+        return ()
     count = effective_row_count(weights)
-    if not resampling.repeat_count or count >= MIN_ROWS:
+    if count >= MIN_ROWS:
         return ()
     message = (
         f"Standard errors and intervals rest on an effective sample of {count:.4g} rows; below "

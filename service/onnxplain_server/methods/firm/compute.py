@@ -107,27 +107,11 @@ def _computed(  # noqa: PLR0917 - as `compute`
 
     def measured(expression: Expression) -> _Measured:
         bound = bind(expression, rows.columns, rows.weights, options, moments)
-        return _Measured(bound, _raw(bound, scores, options), _curve(bound, scores, means))
+        return _measured(bound, scores, means, options)
 
     features = run(measured, expressions)
-    bounds, raws = [each.bound for each in features], np.array([each.raw for each in features])
     spreads = _spreads(features, scores, rows.numbers, options, seed, run)
-    importances = [
-        _importance(each, spread) for each, spread in zip(features, spreads, strict=True)
-    ]
-    resampling = options.resampling
-    return Result(
-        rows.output_names,
-        tuple(importances),
-        (),
-        means,
-        scores.deviations,
-        options.standardize,
-        resampling.confidence_level if resampling.repeat_count else 0.0,
-        _scatter(expressions, importances, rows),
-        (),
-        _notes(bounds, raws, scores, options),
-    )
+    return _result(features, spreads, scores, means, options, rows)
 
 
 def compute_streamed(  # noqa: PLR0917 - all inputs of the numbers, and a sample to draw
@@ -148,25 +132,44 @@ def compute_streamed(  # noqa: PLR0917 - all inputs of the numbers, and a sample
         Some rows, for scatter plots.
     """
     scores, filled = scores_and_bins(cuts, sums, work.shift)
-    features = []
-    for expression, bins in zip(expressions, filled, strict=True):
-        bound = bind_bins(expression, bins, options)
-        curve = _curve(bound, scores, scores.means)
-        features.append(_Measured(bound, _raw(bound, scores, options), curve))
+    features = [
+        _measured(bind_bins(expression, bins, options), scores, scores.means, options)
+        for expression, bins in zip(expressions, filled, strict=True)
+    ]
+    return _result(features, [None] * len(features), scores, scores.means, options, sample)
+
+
+def _measured(
+    bound: BoundFeature, scores: WeightedScores, means: Vector, options: Options
+) -> _Measured:
+    return _Measured(bound, _raw(bound, scores, options), _curve(bound, scores, means))
+
+
+def _result(  # noqa: PLR0917 - all parts of a result
+    features: Sequence[_Measured],
+    spreads: Sequence[ImportanceSpread | None],
+    scores: WeightedScores,
+    means: Vector,
+    options: Options,
+    rows: ScoredRows,
+) -> Result:
+    """Present the measurements; `rows` are those for scatter plots."""
     bounds, raws = [each.bound for each in features], np.array([each.raw for each in features])
-    importances = [_importance(each, None) for each in features]
-    notes = (*checks.constant_notes(bounds), *checks.unmeasured_notes(bounds, raws, scores))
+    importances = [
+        _importance(each, spread) for each, spread in zip(features, spreads, strict=True)
+    ]
+    resampling = options.resampling
     return Result(
-        sample.output_names,
+        rows.output_names,
         tuple(importances),
         (),
-        scores.means,
+        means,
         scores.deviations,
         options.standardize,
-        0.0,
-        _scatter(expressions, importances, sample),
+        resampling.confidence_level if resampling.repeat_count else 0.0,
+        _scatter([bound.expression for bound in bounds], importances, rows),
         (),
-        notes,
+        _notes(bounds, raws, scores, options),
     )
 
 

@@ -11,10 +11,14 @@ import numpy as np
 from onnxplain_server.core.arrays import Array, Flags, Matrix, Vector
 from onnxplain_server.methods.firm.bins import Bins, for_kernel, weight_totals
 from onnxplain_server.methods.firm.cuts import Cuts
-from onnxplain_server.methods.firm.scores import BinStatistics, statistics_of
+from onnxplain_server.methods.firm.scores import (
+    BinStatistics,
+    score_sums,
+    statistics_of,
+    sum_of_squares,
+)
 from onnxplain_server.methods.firm.weighted_scores import ROUNDING, WeightedScores
 from onnxplain_server.trees.counting.ranked_rows import rank_rows
-from onnxplain_server.trees.kernels.binning import sum_scores
 from onnxplain_server.trees.kernels.block_pool import BlockPool
 from onnxplain_server.trees.leaves import Leaves
 from onnxplain_server.trees.streaming.block_effects import predict_rows
@@ -103,16 +107,13 @@ class FirmPass:
             codes = cuts.codes(column)
             totals.append(weight_totals(codes, cuts.count, weights))
             values.append(_value_sums(column, codes, cuts.count, weights))
-            own = np.zeros((cuts.count, shifted.shape[1]))
-            sum_scores(codes, weights, shifted, own)
-            sums.append(own)
-        weighted = weights[:, None] * shifted
+            sums.append(score_sums(codes, cuts.count, shifted, weights))
         return FirmSums(
             totals,
             values,
             sums,
-            (weighted * shifted).sum(axis=0),
-            weighted.sum(axis=0),
+            sum_of_squares(shifted, weights),
+            (weights[:, None] * shifted).sum(axis=0),
             scores.min(axis=0),
             scores.max(axis=0),
             float(weights.sum()),
