@@ -13,7 +13,6 @@ from onnxplain_server.methods.comparison import Comparison
 from onnxplain_server.methods.groups import Grouping, rows_by_group
 from onnxplain_server.methods.loss_expression import LossExpression
 from onnxplain_server.methods.loss_notes import are_floored
-from onnxplain_server.methods.losses import Loss, LossParameters
 from onnxplain_server.methods.target import complete_column
 from onnxplain_server.trees.counting.ranked_rows import rank_rows
 from onnxplain_server.trees.kernels.block_pool import BlockPool
@@ -107,10 +106,8 @@ class LossPass:
     Attributes
     ----------
     target : TargetReader
-    loss : str
-        Name of a loss that is an average over rows.
-    parameters : LossParameters
-    sum_outputs : bool
+    comparison : Comparison
+        Resolved, by a loss that is an average over rows.
     group_column : str
         Empty if rows are not grouped.
     grouping : Grouping
@@ -118,9 +115,7 @@ class LossPass:
     """
 
     target: TargetReader
-    loss: str
-    parameters: LossParameters
-    sum_outputs: bool
+    comparison: Comparison
     group_column: str
     grouping: Grouping
 
@@ -132,14 +127,7 @@ class LossPass:
     def columns(self) -> tuple[str, ...]:
         return tuple(filter(None, (*self.target.names, self.group_column)))
 
-    @property
-    def comparison(self) -> Comparison:
-        """The comparison of predictions with true values."""
-        loss, names = Loss(self.loss), self.target.names
-        return Comparison(loss, names, None, self.sum_outputs, parameters=self.parameters)
-
     def prepare(self, trees: TreeSums, leaves: Leaves, pool: BlockPool) -> Summed:  # noqa: ARG002 - of the protocol
-        comparison = self.comparison
         leaves.descent()  # before threads need it
 
         def summed(block: RowBlock, pool: BlockPool) -> KeyedSums:
@@ -149,9 +137,9 @@ class LossPass:
             actual, weights = self.target.read(block.rows), background.weights
             return KeyedSums(
                 {
-                    group: LossSums.of(comparison, actual[rows], predicted[rows], weights[rows])
-                    for group, rows in enumerate(self._rows(block.rows))
-                    if len(rows)
+                    group: LossSums.of(self.comparison, actual[own], predicted[own], weights[own])
+                    for group, own in enumerate(self._rows(block.rows))
+                    if len(own)
                 }
             )
 

@@ -19,7 +19,7 @@ from onnxplain_server.explain.task import Job, Task
 from onnxplain_server.methods import average_loss, target
 from onnxplain_server.methods.average_loss import Options, Result
 from onnxplain_server.methods.groups import Group, group_ranks, grouping_of
-from onnxplain_server.methods.streamed_loss import ONE_GROUP
+from onnxplain_server.methods.streamed_loss import ONE_GROUP, LossPass
 from onnxplain_server.trees.streaming.passes import KeyedSums
 
 
@@ -83,7 +83,7 @@ def _streamed(task: Task, options: Options) -> Job[Result] | None:
     if summaries is None:
         return None
     grouping = grouping_of(summaries[column], options.group_count) if column else ONE_GROUP
-    work = target.loss_pass(column, grouping)
+    work = LossPass(target.reader, target.comparison, column, grouping)
 
     def run() -> Result:
         parts = cast("KeyedSums", trees.sum(work)).parts
