@@ -30,6 +30,7 @@ from onnxplain_server.methods.firm.weighted_scores import ROUNDING, Moments, Wei
 from onnxplain_server.methods.resampling import (
     Resampling,
     bootstrap,
+    bootstrap_errors,
     effective_row_count,
     few_rows_notes,
     t_quantile,
@@ -265,8 +266,8 @@ def _spread(
     if len(raws) < 2 or count < checks.MIN_ROWS_PER_VALUE:
         unknown = np.full_like(raw, np.nan)
         return ImportanceSpread(unknown, unknown, unknown)
-    reach = t_quantile(resampling.confidence_level, count, len(raws)) * raws.std(axis=0, ddof=1)
-    errors = _finish(bound, raws).std(axis=0, ddof=1)
+    reach = t_quantile(resampling.confidence_level, count, len(raws)) * bootstrap_errors(raws)
+    errors = bootstrap_errors(_finish(bound, raws))
     return ImportanceSpread(errors, _finish(bound, raw - reach), _finish(bound, raw + reach))
 
 
