@@ -12,7 +12,7 @@ from onnxplain_server.core.contract_limits import AverageLossOptions
 from onnxplain_server.core.model import Note
 from onnxplain_server.core.table import Table
 from onnxplain_server.effects.engine import Effects
-from onnxplain_server.effects.weighted_mean import mean
+from onnxplain_server.effects.weighted_mean import mean, standard_error
 from onnxplain_server.methods import target
 from onnxplain_server.methods.classes import Outputs
 from onnxplain_server.methods.comparison import Comparison, constant_losses
@@ -158,16 +158,8 @@ def _standard_errors(
     losses = comparison.losses(actual, predicted, expression)
     if not np.isfinite(losses).all():
         return None
-    shares = weights / weights.sum()
-    deviations = losses - shares @ losses
-    rest = 1 - float(shares @ shares)
-    if rest <= 0:  # one row has all the weight, to its rounding
-        return None
-    scale = np.abs(deviations).max(axis=0)  # squares stay within float64
-    relative = deviations / np.where(scale > 0, scale, 1)
-    with np.errstate(over="ignore"):
-        errors: Vector = scale * np.sqrt((shares**2) @ relative**2 / rest)
-    return errors
+    errors = standard_error(losses, weights)
+    return None if np.isnan(errors).any() else errors
 
 
 def result_of(
