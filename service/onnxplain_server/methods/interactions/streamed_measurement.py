@@ -130,9 +130,7 @@ class SingleMoments:
         """Sum over the rows of one block."""
         terms = Terms(effects.outputs())
         of_features = [
-            term
-            for single in effects.single(self.features)
-            for term in terms.add(single.own, single.others)
+            term for single in effects.single(self.features) for term in terms.add(single)
         ]
         return SeriesMoments.of([terms.f, terms.total, *of_features], effects.weights)
 

@@ -16,29 +16,39 @@ from onnxplain_server.effects.weighted_mean import center, mean, mean_square
 
 
 class Terms:
-    r"""Terms of f and single features, of all effects centred, or of none: section 8.1.
+    r"""Terms of single features, of effects that are centred unless `weights` is None: section 8.1.
 
     The mean square of a term about its mean is a numerator, that of f the denominator.
 
     Parameters
     ----------
-    f : (n_rows, n_outputs), or (n_replicates, n_rows, n_outputs)
+    outputs : (n_rows, n_outputs)
+    weights : (n_rows,), or (n_replicates, n_rows), or None
 
     Attributes
     ----------
-    f : as the parameter
+    f : (n_rows, n_outputs), or (n_replicates, n_rows, n_outputs)
     total : as f
         Of H²: f - Σ_j F_j over the features added.
+    total_error : (n_outputs,) or None
+        Estimated root mean square interpolation error of `total`; None without.
     """
 
-    def __init__(self, f: Array) -> None:
-        self.f = f
-        self.total = f.copy()
+    def __init__(self, outputs: Matrix, weights: Array | None = None) -> None:
+        self._weights = weights
+        self.f = self._shifted(outputs)
+        self.total = self.f.copy()
+        self.total_error: Vector | None = None
 
-    def add(self, own: Array, others: Array) -> tuple[Array, Array]:
+    def add(self, single: Single) -> tuple[Array, Array]:
         r"""Add a feature; return the terms of H²_j, f - F_j - F_\j, and of importance, f - F_\j."""
+        own, others = self._shifted(single.own), self._shifted(single.others)
         self.total -= own
+        self.total_error = add_errors(self.total_error, single.own_error)
         return self.f - own - others, self.f - others
+
+    def _shifted(self, effect: Array) -> Array:
+        return effect if self._weights is None else center(effect, self._weights)
 
 
 def effects_of_group(joint: Joint) -> tuple[Array, Array]:
@@ -113,50 +123,19 @@ def clip_below(squares: Vector, noise: Vector, absolute: float | None) -> Clip:
     return Clip(np.maximum(1e-10 * squares, noise**2), squares)
 
 
-class OneWay:
-    """Accumulator of single-feature effects, and their statistics.
-
-    Parameters
-    ----------
-    outputs : (n_rows, n_outputs)
-    weights : (n_rows,), or (n_replicates, n_rows)
-    clip : Clip
-
-    Attributes
-    ----------
-    terms : Terms
-        Of centred effects.
-    residual_error : (n_outputs,) or None
-        Estimated root mean square interpolation error of the total's term; None without.
-    """
-
-    def __init__(self, outputs: Matrix, weights: Array, clip: Clip) -> None:
-        self._weights = weights
-        self._clip = clip
-        self.terms = Terms(center(outputs, weights))
-        self.residual_error: Vector | None = None
-        self.squares = mean(self.terms.f**2, weights)
-
-    def add(self, single: Single) -> tuple[Array, Array]:
-        """Add a feature; return the terms of its overall interaction and of its importance."""
-        self.residual_error = add_errors(self.residual_error, single.own_error)
-        return self.terms.add(
-            center(single.own, self._weights), center(single.others, self._weights)
-        )
-
-    def parts(self, term: Array, error: Vector | None) -> RatioParts:
-        """Measure a term relative to the predictions; `error` as that of `Joint`."""
-        numerators = self._clip(mean(term**2, self._weights))
-        return RatioParts(numerators, self.squares, _of_square(numerators, error))
+def ratio_parts(
+    term: Array, squares: Array, weights: Array, clip: Clip, error: Vector | None
+) -> RatioParts:
+    """Measure a centred term relative to mean squares; `error` as that of `Joint`."""
+    numerators = clip(mean(term**2, weights))
+    return RatioParts(numerators, squares, _of_square(numerators, error))
 
 
 def of_joint(joint: Joint, weights: Array, clip: Clip) -> tuple[Array, RatioParts]:
     """Return term and parts of the pure interaction of a pair or triple."""
     pure, whole = effects_of_group(joint)
     term = center(pure, weights)
-    numerators = clip(mean(term**2, weights))
-    errors = _of_square(numerators, joint.error)
-    return term, RatioParts(numerators, mean_square(whole, weights), errors)
+    return term, ratio_parts(term, mean_square(whole, weights), weights, clip, joint.error)
 
 
 def add_errors(first: Vector | None, second: Vector | None) -> Vector | None:
