@@ -14,12 +14,10 @@ from onnxplain_server.methods.groups import Grouping, rows_by_group
 from onnxplain_server.methods.loss_expression import LossExpression
 from onnxplain_server.methods.loss_notes import are_floored
 from onnxplain_server.methods.target import complete_column
-from onnxplain_server.trees.counting.ranked_rows import rank_rows
 from onnxplain_server.trees.kernels.block_pool import BlockPool
 from onnxplain_server.trees.leaves import Leaves
-from onnxplain_server.trees.streaming.block_effects import predict_rows
 from onnxplain_server.trees.streaming.blocks import RowBlock
-from onnxplain_server.trees.streaming.passes import KeyedSums, Summed, TreeSums
+from onnxplain_server.trees.streaming.passes import KeyedSums, Summed, TreeSums, predicting
 
 ONE_GROUP = Grouping(("",), np.zeros(0), np.zeros(0, np.intp), np.zeros(0))
 
@@ -128,22 +126,18 @@ class LossPass:
         return tuple(filter(None, (*self.target.names, self.group_column)))
 
     def prepare(self, trees: TreeSums, leaves: Leaves, pool: BlockPool) -> Summed:  # noqa: ARG002 - of the protocol
-        leaves.descent()  # before threads need it
+        predict = predicting(trees, leaves)
+        return lambda block, pool: self._sum(block, predict(block, pool))
 
-        def summed(block: RowBlock, pool: BlockPool) -> KeyedSums:
-            background = block.background
-            codes = rank_rows(trees.ensemble, background, pool, total=1.0).codes
-            predicted = predict_rows(leaves, trees.outputs, background, codes, pool)
-            actual, weights = self.target.read(block.rows), background.weights
-            return KeyedSums(
-                {
-                    group: LossSums.of(self.comparison, actual[own], predicted[own], weights[own])
-                    for group, own in enumerate(self._rows(block.rows))
-                    if len(own)
-                }
-            )
-
-        return summed
+    def _sum(self, block: RowBlock, predicted: Matrix) -> KeyedSums:
+        actual, weights = self.target.read(block.rows), block.background.weights
+        return KeyedSums(
+            {
+                group: LossSums.of(self.comparison, actual[own], predicted[own], weights[own])
+                for group, own in enumerate(self._rows(block.rows))
+                if len(own)
+            }
+        )
 
     def _rows(self, rows: Table) -> list[Indices]:
         """Return the rows of each group."""

@@ -89,20 +89,8 @@ def compute(  # noqa: PLR0917 - all inputs of the numbers, and the parallel map
     `moments` are required by the estimators GAUSSIAN and TAYLOR.
     """
     units = unit_of_squares(rows.scores)
-    scaled = replace(rows, scores=rows.scores / units)
+    rows = replace(rows, scores=rows.scores / units)
     moments = moments and scaled_moments(moments, units)
-    return in_units(_computed(expressions, scaled, options, moments, seed, run), units)
-
-
-def _computed(  # noqa: PLR0917 - as `compute`
-    expressions: Sequence[Expression],
-    rows: ScoredRows,
-    options: Options,
-    moments: Moments | None,
-    seed: int,
-    run: Run,
-) -> Result:
-    """Measure features in the units of the scores and columns that are given."""
     means = np.average(rows.scores, axis=0, weights=rows.weights)
     scores = WeightedScores(_centered(rows.scores, means), rows.weights, moments)
 
@@ -112,7 +100,7 @@ def _computed(  # noqa: PLR0917 - as `compute`
 
     features = run(measured, expressions)
     spreads = _spreads(features, scores, rows.numbers, options, seed, run)
-    return _result(features, spreads, scores, means, options, rows)
+    return in_units(_result(features, spreads, scores, means, options, rows), units)
 
 
 def compute_streamed(  # noqa: PLR0917 - all inputs of the numbers, and a sample to draw

@@ -18,12 +18,10 @@ from onnxplain_server.methods.firm.scores import (
     sum_of_squares,
 )
 from onnxplain_server.methods.firm.weighted_scores import ROUNDING, WeightedScores
-from onnxplain_server.trees.counting.ranked_rows import rank_rows
 from onnxplain_server.trees.kernels.block_pool import BlockPool
 from onnxplain_server.trees.leaves import Leaves
-from onnxplain_server.trees.streaming.block_effects import predict_rows
 from onnxplain_server.trees.streaming.blocks import RowBlock
-from onnxplain_server.trees.streaming.passes import Summed, TreeSums
+from onnxplain_server.trees.streaming.passes import Summed, TreeSums, predicting
 
 
 @dataclass(slots=True, eq=False)
@@ -88,15 +86,8 @@ class FirmPass:
         return 1
 
     def prepare(self, trees: TreeSums, leaves: Leaves, pool: BlockPool) -> Summed:  # noqa: ARG002 - of the protocol
-        leaves.descent()  # before threads need it
-
-        def summed(block: RowBlock, pool: BlockPool) -> FirmSums:
-            background = block.background
-            cells = rank_rows(trees.ensemble, background, pool, total=1.0).codes
-            scores = predict_rows(leaves, trees.outputs, background, cells, pool)
-            return self._fill(block, scores)
-
-        return summed
+        predict = predicting(trees, leaves)
+        return lambda block, pool: self._fill(block, predict(block, pool))
 
     def _fill(self, block: RowBlock, scores: Matrix) -> FirmSums:
         weights = for_kernel(block.background.weights)
