@@ -63,6 +63,34 @@ def mean_square(values: Array, weights: Array) -> Array:
     return mean(np.square(centered, out=centered), weights)
 
 
+def standard_error(values: Array, weights: Array) -> Array:
+    """Return the standard errors of means over independent rows.
+
+    They are √(Σ s² d² / (1 - Σ s²)), with the shares s of the weights and the deviations d from the
+    mean; for equal weights, standard deviations over √n_rows.
+
+    Parameters
+    ----------
+    values : (n_rows, n_outputs)
+    weights : (n_rows,)
+
+    Returns
+    -------
+    (n_outputs,)
+        NaN where one row has all the weight, to its rounding.
+    """
+    shares = weights / weights.sum()
+    rest = 1 - float(shares @ shares)
+    if rest <= 0:
+        return np.full(values.shape[1], np.nan)
+    with np.errstate(over="ignore"):
+        deviations = center(values, weights)
+        scale = np.abs(deviations).max(axis=0)  # squares stay within float64
+        relative = deviations / np.where(scale > 0, scale, 1)
+        errors: Array = scale * np.sqrt((shares**2) @ relative**2 / rest)
+    return errors
+
+
 def over_rows(shares: Array, predicted: Array) -> Array:
     """Sum over rows: (n_points, n_rows, n_outputs) to (n_points, n_outputs); replicates first.
 

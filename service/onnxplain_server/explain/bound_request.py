@@ -28,7 +28,7 @@ from onnxplain_server.explain.engine_choice import EngineChoice, choose_engine
 from onnxplain_server.explain.output_choice import explained_outputs
 from onnxplain_server.explain.prediction.expressions import read_predictions
 from onnxplain_server.explain.prediction.model import PredictionModel
-from onnxplain_server.explain.question import Engine, Question
+from onnxplain_server.explain.question import Question
 from onnxplain_server.explain.resources import ClassMargin, Resources
 from onnxplain_server.explain.sample import BoundTable, Sample, take_sample
 from onnxplain_server.explain.single_flight_host import SingleFlightHost
@@ -157,7 +157,7 @@ class BoundRequest:
         """Explained outputs of some rows, outside the plan: (n_rows, n_outputs)."""
         sample, choice = self.sample, self.tabular_choice
         rows = sample.unmerged(sample.rows[draw(sample.rows, _SAMPLED_ROWS, 0)])
-        if choice.engine is Engine.TREES:
+        if not choice.predicts:
             return choice.on(rows).outputs()
         return self.unplanned.predict_rows(rows.features, rows.columns)[:, self.output_indices]
 

@@ -72,6 +72,15 @@ class EngineChoice:
     is_quadratic: bool
     stream: Callable[[RowBlocks, BlockPool, int], StreamedTrees] | None = None
 
+    @property
+    def predicts(self) -> bool:
+        """Return whether effects are averages of predictions, and not read from the model."""
+        match self.engine:
+            case Engine.TREES:
+                return False
+            case Engine.BLACK_BOX:
+                return True
+
 
 def choose_engine(  # noqa: PLR0917 - the choice depends on all of these
     model: Model,

@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any
 
 from onnxplain_server.explain.bound_request import BoundRequest
-from onnxplain_server.explain.question import Engine
 from onnxplain_server.explain.registry import preparation_of
 from onnxplain_server.explain.single_flight_key import single_flight_key
 from onnxplain_server.explain.task import Job, Task
@@ -41,7 +40,7 @@ class PreparedMethod:
     def predicted_row_count(self) -> int:
         """Upper bound of the rows that the model predicts, without checks and measurements."""
         choice = self.request.choice
-        is_from_trees = choice is not None and choice.engine is Engine.TREES
+        is_from_trees = choice is not None and not choice.predicts
         return 0 if is_from_trees and not self.job.is_always_predicted else self.job.cost
 
     def run(self) -> Result:

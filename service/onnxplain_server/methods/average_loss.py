@@ -12,15 +12,16 @@ from onnxplain_server.core.contract_limits import AverageLossOptions
 from onnxplain_server.core.model import Note
 from onnxplain_server.core.table import Table
 from onnxplain_server.effects.engine import Effects
+from onnxplain_server.effects.weighted_mean import mean, standard_error
 from onnxplain_server.methods import target
 from onnxplain_server.methods.classes import Outputs
 from onnxplain_server.methods.comparison import Comparison, constant_losses
 from onnxplain_server.methods.groups import Group
 from onnxplain_server.methods.loss_expression import LossExpression
-from onnxplain_server.methods.loss_notes import floor_note, floor_notes, undefined_notes
+from onnxplain_server.methods.loss_notes import floor_note, undefined_notes
 from onnxplain_server.methods.losses import Loss
 from onnxplain_server.methods.option_checks import check_limits
-from onnxplain_server.methods.streamed_loss import LossPass, LossSums
+from onnxplain_server.methods.streamed_loss import LossSums
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +104,6 @@ def resolve(
     return replace(options, comparison=comparison)
 
 
-# Long: one sequence from predictions to the result, with the notes on each part.
 def compute(
     effects: Effects,
     options: Options,
@@ -111,7 +111,7 @@ def compute(
     groups: Sequence[Group],
     expression: LossExpression | None = None,
 ) -> Result:
-    """Compute the average loss of each group.
+    """Compute the average loss of each group: rows in memory are one block.
 
     Parameters
     ----------
@@ -124,27 +124,25 @@ def compute(
     expression : LossExpression or None
         Loss of these rows, if it is an expression.
     """
-    predicted, weights = effects.outputs(), effects.background.weights
-    comparison = options.comparison
-
-    def of_group(group: Group) -> AverageLoss:
-        rows = group.rows
-        part = expression and expression.take(rows)
-        values = comparison.average(actual[rows], predicted[rows], weights[rows], part)
-        share = float(weights[rows].sum() / weights.sum())
-        errors = _standard_errors(comparison, actual[rows], predicted[rows], weights[rows], part)
-        weight = effects.background.weight(rows)
-        return AverageLoss(group.label, values, weight, share, errors, len(rows))
-
-    losses = tuple(map(of_group, groups))
-    total = comparison.average(actual, predicted, weights, expression)
+    predicted, rows, comparison = effects.outputs(), effects.background, options.comparison
+    sums, errors = [], []
+    for group in groups:
+        own = group.rows
+        part = expression and expression.take(own)
+        compared = actual[own], predicted[own], rows.weights[own], part
+        sums.append((group.label, LossSums.of(comparison, *compared)))
+        errors.append(_standard_errors(comparison, *compared))
     names = comparison.output_names(effects.output_names, expression)
-    notes = (
-        *floor_notes(comparison, actual, predicted, weights),
-        *undefined_notes([(group.group, group.values) for group in losses], names),
+    found = result_of(options, sums, names, rows.unit)
+    losses = tuple(
+        replace(loss, standard_errors=error, row_count=len(group.rows))
+        for loss, error, group in zip(found.losses, errors, groups, strict=True)
     )
-    constant = np.zeros(0) if expression else constant_losses(comparison, actual, weights)
-    return Result(names, losses, comparison.measure, total, options.group_column, notes, constant)
+    total = found.total
+    if comparison.is_score:
+        total = comparison.average(actual, predicted, rows.weights)
+    constant = np.zeros(0) if expression else constant_losses(comparison, actual, rows.weights)
+    return replace(found, losses=losses, total=total, constant_losses=constant)
 
 
 def _standard_errors(
@@ -160,40 +158,35 @@ def _standard_errors(
     losses = comparison.losses(actual, predicted, expression)
     if not np.isfinite(losses).all():
         return None
-    shares = weights / weights.sum()
-    deviations = losses - shares @ losses
-    rest = 1 - float(shares @ shares)
-    if rest <= 0:  # one row has all the weight, to its rounding
-        return None
-    scale = np.abs(deviations).max(axis=0)  # squares stay within float64
-    relative = deviations / np.where(scale > 0, scale, 1)
-    with np.errstate(over="ignore"):
-        errors: Vector = scale * np.sqrt((shares**2) @ relative**2 / rest)
-    return errors
+    errors = standard_error(losses, weights)
+    return None if np.isnan(errors).any() else errors
 
 
-def streamed_result(
-    options: Options, work: LossPass, sums: LossSums, output_names: tuple[str, ...], unit: float
+def result_of(
+    options: Options, sums: Sequence[tuple[str, LossSums]], names: tuple[str, ...], unit: float
 ) -> Result:
-    """Present the sums over all rows.
+    """Present the average losses of groups, none of them empty; scores have another `total`.
 
     Parameters
     ----------
+    sums : sequence of (str, LossSums)
+        Labels and losses of the groups.
+    names : tuple of str
+        Names of the loss columns.
     unit : float
         Case weight that a weight of 1 stands for.
     """
-    comparison, whole = options.comparison, float(sums.weights.sum())
+    comparison, (labels, parts) = options.comparison, zip(*sums, strict=True)
+    weights = np.array([part.weight for part in parts])
+    shares = (weights / weights.sum()).tolist()
     losses = tuple(
-        AverageLoss(label, total / weight, float(weight) * unit, float(weight) / whole)
-        for label, total, weight in zip(
-            work.grouping.labels, sums.losses, sums.weights, strict=True
-        )
-        if weight
+        AverageLoss(label, part.average, part.weight * unit, share)
+        for label, part, share in zip(labels, parts, shares, strict=True)
     )
-    names = comparison.output_names(output_names)
+    floored_rows, rows = sum(part.floored_rows for part in parts), sum(part.rows for part in parts)
     notes = (
-        *floor_note(comparison, int(sums.floored_rows), int(sums.rows)),
+        *floor_note(comparison, int(floored_rows), int(rows)),
         *undefined_notes([(group.group, group.values) for group in losses], names),
     )
-    total = sums.losses.sum(axis=0) / whole
+    total = mean(np.stack([part.average for part in parts]), weights)
     return Result(names, losses, comparison.measure, total, options.group_column, notes)

@@ -115,11 +115,19 @@ def grid_ranks(options: Options) -> dict[str, Vector]:
 def _layout(options: Options) -> GridLayout:
     return GridLayout(
         options.grid_size,
-        options.strategy is Strategy.QUANTILE,
+        _takes_quantiles(options.strategy),
         options.trim_lower,
         options.trim_upper,
         options.include_missing,
     )
+
+
+def _takes_quantiles(strategy: Strategy) -> bool:
+    match strategy:
+        case Strategy.QUANTILE:
+            return True
+        case Strategy.UNIFORM | Strategy.STEPS:
+            return False
 
 
 class _Axes:

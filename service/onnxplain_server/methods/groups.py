@@ -142,11 +142,16 @@ def split(column: Array, group_count: int) -> tuple[Group, ...]:
     column : (n_rows,)
     """
     grouping = grouping_of(SortedColumn(column), group_count)
+    groups = map(Group, grouping.labels, rows_by_group(grouping, column))
+    return tuple(group for group in groups if len(group.rows))
+
+
+def rows_by_group(grouping: Grouping, column: Array) -> list[Indices]:
+    """Return the rows of each group, ascending, of a column: (n_rows,)."""
     codes = grouping.codes(column)
     order = np.argsort(codes, kind="stable")
     ends = np.searchsorted(codes[order], np.arange(len(grouping.labels) + 1))
-    groups = (Group(label, order[ends[k] : ends[k + 1]]) for k, label in enumerate(grouping.labels))
-    return tuple(group for group in groups if len(group.rows))
+    return [order[start:end] for start, end in pairwise(ends)]
 
 
 def interval_names(edges: Vector, is_group: Array) -> list[str]:

@@ -19,6 +19,7 @@ from onnxplain_server.core.row_draws import shuffle
 from onnxplain_server.core.table import Table
 from onnxplain_server.effects.background import fingerprint
 from onnxplain_server.effects.engine import Effects
+from onnxplain_server.effects.weighted_mean import standard_error
 from onnxplain_server.methods import target
 from onnxplain_server.methods.classes import Outputs
 from onnxplain_server.methods.comparison import Comparison
@@ -157,7 +158,8 @@ def compute(  # noqa: PLR0917 - arguments of the job
             rise = loss.comparison.direction * (losses - before)
             after.append(rise.mean(axis=0))
             rise /= scale
-            importances.append(PermutedLoss(features, rise.mean(axis=0), _standard_error(rise)))
+            errors = standard_error(rise, np.ones(len(rise)))
+            importances.append(PermutedLoss(features, rise.mean(axis=0), errors))
     names, measure = loss.output_names(effects), loss.comparison.measure
     notes += infinite_loss_notes(measure, np.array(after), options.features, "shuffling")
     return Result(names, baseline, tuple(importances), measure, options.normalize, notes)
@@ -228,11 +230,3 @@ def _shuffled_losses(  # noqa: PLR0917 - as of `compute`
     cache_key = f"{positions} {seed}".encode() + fingerprint(rows) + loss.identity
     shape = (options.repeat_count, width)
     return effects.cached(cache_key, shape, len(rows) * options.repeat_count, shuffled)
-
-
-def _standard_error(increases: Matrix) -> Vector:
-    """Return the standard error of the mean over repetitions; NaN for a single one."""
-    if len(increases) == 1:
-        return np.full(increases.shape[1], np.nan)
-    error: Vector = increases.std(axis=0, ddof=1) / np.sqrt(len(increases))
-    return error

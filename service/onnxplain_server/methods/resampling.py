@@ -139,10 +139,7 @@ def spread(
     if len(values) < 2:
         unknown = np.full_like(value, np.nan)
         return ReplicateSpread(unknown, unknown, unknown, unknown)
-    if resampling.scheme is Scheme.BOOTSTRAP:
-        errors, biases = values.std(axis=0, ddof=1), values.mean(axis=0) - value
-    else:
-        errors, biases = _jackknife_errors(value, values, omitted[:, None])
+    errors, biases = _errors(resampling.scheme, value, values, omitted[:, None])
     reach = t_quantile(resampling.confidence_level, row_count, len(values)) * errors
     lower, upper = mean_square_interval(value, value - biases, reach)
     return ReplicateSpread(errors, lower, upper, biases)
@@ -171,9 +168,7 @@ def chance_shares(
     if len(values) < 2:
         return np.zeros_like(squares)
     own = spread(resampling, squares, values, omitted, len(values))
-    noise = 0.0
-    if resampling.scheme is Scheme.BOOTSTRAP:
-        noise = own.standard_errors / np.sqrt(len(values))
+    noise = _bias_noise(resampling.scheme, own.standard_errors, len(values))
     is_chance = own.biases > np.maximum(_CHANCE_SHARE * squares, noise)
     shares: Vector = np.divide(
         own.biases, squares, out=np.zeros_like(squares), where=is_chance & (squares > 0)
@@ -204,6 +199,37 @@ def allow_for_chance(
     lower = np.where(shares > 0, np.fmin(usual.lower, low), usual.lower)
     most = np.fmax(usual.upper, np.fmin(high, 1))
     return replace(usual, lower=lower, upper=np.where(shares > 0, most, usual.upper))
+
+
+def _errors(
+    scheme: Scheme, value: Vector, values: Matrix, omitted: Matrix
+) -> tuple[Vector, Vector]:
+    """Return standard errors and biases."""
+    match scheme:
+        case Scheme.BOOTSTRAP:
+            return bootstrap_errors(values), values.mean(axis=0) - value
+        case Scheme.JACKKNIFE:
+            return _jackknife_errors(value, values, omitted)
+
+
+def _bias_noise(scheme: Scheme, errors: Vector, count: int) -> Vector:
+    """Return the standard errors of biases by the draw of replicates, `count` of them."""
+    match scheme:
+        case Scheme.BOOTSTRAP:
+            noise: Vector = errors / np.sqrt(count)
+            return noise
+        case Scheme.JACKKNIFE:
+            return np.zeros_like(errors)
+
+
+def bootstrap_errors(values: Matrix) -> Vector:
+    """Return the standard errors of statistics, from replicates: (n_replicates, n_outputs).
+
+    Efron (1979), "Bootstrap Methods: Another Look at the Jackknife", Annals of Statistics 7(1),
+    1-26. doi:10.1214/aos/1176344552
+    """
+    errors: Vector = values.std(axis=0, ddof=1)
+    return errors
 
 
 def _jackknife_errors(value: Vector, values: Matrix, omitted: Matrix) -> tuple[Vector, Vector]:
@@ -260,8 +286,10 @@ def effective_row_count(weights: Vector) -> float:
 
 def few_rows_notes(resampling: Resampling, weights: Vector) -> tuple[Note, ...]:
     """Warn if rows are too few for the intervals."""
+    if not resampling.repeat_count:
+        return ()
     count = effective_row_count(weights)
-    if not resampling.repeat_count or count >= MIN_ROWS:
+    if count >= MIN_ROWS:
         return ()
     message = (
         f"Standard errors and intervals rest on an effective sample of {count:.4g} rows; below "

@@ -1,4 +1,4 @@
-"""Average loss on a table that is read block by block: one pass, which sums losses by group."""
+"""Average loss on a table that is read block by block: one pass, which averages losses by group."""
 
 from __future__ import annotations
 
@@ -8,17 +8,16 @@ import numpy as np
 
 from onnxplain_server.core.arrays import Array, Indices, Matrix, Vector
 from onnxplain_server.core.table import Table
+from onnxplain_server.effects.weighted_mean import mean
 from onnxplain_server.methods.comparison import Comparison
-from onnxplain_server.methods.groups import Grouping
+from onnxplain_server.methods.groups import Grouping, rows_by_group
+from onnxplain_server.methods.loss_expression import LossExpression
 from onnxplain_server.methods.loss_notes import are_floored
-from onnxplain_server.methods.losses import Loss, LossParameters
 from onnxplain_server.methods.target import complete_column
-from onnxplain_server.trees.counting.ranked_rows import rank_rows
 from onnxplain_server.trees.kernels.block_pool import BlockPool
 from onnxplain_server.trees.leaves import Leaves
-from onnxplain_server.trees.streaming.block_effects import predict_rows
 from onnxplain_server.trees.streaming.blocks import RowBlock
-from onnxplain_server.trees.streaming.passes import Summed, TreeSums
+from onnxplain_server.trees.streaming.passes import KeyedSums, Summed, TreeSums, predicting
 
 ONE_GROUP = Grouping(("",), np.zeros(0), np.zeros(0, np.intp), np.zeros(0))
 
@@ -58,41 +57,55 @@ class TargetReader:
 
 @dataclass(slots=True, eq=False)
 class LossSums:
-    """Weights and losses of groups of rows.
+    """Average loss of some rows, which those of later rows are added to.
 
     Attributes
     ----------
-    weights : (n_groups,)
-    losses : (n_groups, n_columns)
-        Times weights.
+    weight : float
+    average : (n_columns,)
     floored_rows, rows : float
-        Rows whose log loss is that of the floor, and all.
+        Rows whose log loss is that of the floor, and all; none of weight 0.
     """
 
-    weights: Vector
-    losses: Matrix
+    weight: float
+    average: Vector
     floored_rows: float
     rows: float
 
+    @classmethod
+    def of(
+        cls,
+        comparison: Comparison,
+        actual: Matrix,
+        predicted: Matrix,
+        weights: Vector,
+        expression: LossExpression | None = None,
+    ) -> LossSums:
+        """Average over rows, not all of weight 0; later rows cannot be added to a score."""
+        average = comparison.average(actual, predicted, weights, expression)
+        is_weighted = weights > 0
+        floored = are_floored(comparison, actual, predicted) & is_weighted
+        counts = float(np.count_nonzero(floored)), float(np.count_nonzero(is_weighted))
+        return cls(float(weights.sum()), average, *counts)
+
     def add(self, later: LossSums) -> None:
         """Add later rows."""
-        self.weights += later.weights
-        self.losses += later.losses
+        weights = np.array([self.weight, later.weight])
+        self.average = mean(np.stack([self.average, later.average]), weights)
+        self.weight += later.weight
         self.floored_rows += later.floored_rows
         self.rows += later.rows
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LossPass:
-    """Losses of all rows: sums are `LossSums`.
+    """Losses of all rows: sums are `KeyedSums` of `LossSums`, by group.
 
     Attributes
     ----------
     target : TargetReader
-    loss : str
-        Name of a loss that is an average over rows.
-    parameters : LossParameters
-    sum_outputs : bool
+    comparison : Comparison
+        Resolved, by a loss that is an average over rows.
     group_column : str
         Empty if rows are not grouped.
     grouping : Grouping
@@ -100,9 +113,7 @@ class LossPass:
     """
 
     target: TargetReader
-    loss: str
-    parameters: LossParameters
-    sum_outputs: bool
+    comparison: Comparison
     group_column: str
     grouping: Grouping
 
@@ -114,44 +125,22 @@ class LossPass:
     def columns(self) -> tuple[str, ...]:
         return tuple(filter(None, (*self.target.names, self.group_column)))
 
-    @property
-    def comparison(self) -> Comparison:
-        """The comparison of predictions with true values."""
-        loss, names = Loss(self.loss), self.target.names
-        return Comparison(loss, names, None, self.sum_outputs, parameters=self.parameters)
-
     def prepare(self, trees: TreeSums, leaves: Leaves, pool: BlockPool) -> Summed:  # noqa: ARG002 - of the protocol
-        comparison = self.comparison
-        leaves.descent()  # before threads need it
+        predict = predicting(trees, leaves)
+        return lambda block, pool: self._sum(block, predict(block, pool))
 
-        def summed(block: RowBlock, pool: BlockPool) -> LossSums:
-            background = block.background
-            codes = rank_rows(trees.ensemble, background, pool, total=1.0).codes
-            predicted = predict_rows(leaves, trees.outputs, background, codes, pool)
-            actual, weights = self.target.read(block.rows), background.weights
-            losses = comparison.losses(actual, predicted) * weights[:, None]
-            groups = self._groups(block.rows)
-            count = len(self.grouping.labels)
-            return LossSums(
-                _sum_by_group(weights[:, None], groups, count)[:, 0],
-                _sum_by_group(losses, groups, count),
-                float(np.count_nonzero(are_floored(comparison, actual, predicted))),
-                float(len(weights)),
-            )
+    def _sum(self, block: RowBlock, predicted: Matrix) -> KeyedSums:
+        actual, weights = self.target.read(block.rows), block.background.weights
+        return KeyedSums(
+            {
+                group: LossSums.of(self.comparison, actual[own], predicted[own], weights[own])
+                for group, own in enumerate(self._rows(block.rows))
+                if len(own)
+            }
+        )
 
-        return summed
-
-    def _groups(self, rows: Table) -> Indices:
+    def _rows(self, rows: Table) -> list[Indices]:
+        """Return the rows of each group."""
         if not self.group_column:
-            return np.zeros(rows.n_rows, np.intp)
-        return self.grouping.codes(rows.column(self.group_column))
-
-
-def _sum_by_group(values: Matrix, groups: Indices, count: int) -> Matrix:
-    """Sum rows by group, each group pairwise: (n, n_columns) to (count, n_columns)."""
-    sums = np.zeros((count, values.shape[1]))
-    order = np.argsort(groups, kind="stable")
-    present, starts = np.unique(groups[order], return_index=True)
-    for k in range(values.shape[1]):
-        sums[present, k] = np.add.reduceat(values[order, k], starts)
-    return sums
+            return [np.arange(rows.n_rows)]
+        return rows_by_group(self.grouping, rows.column(self.group_column))

@@ -11,6 +11,7 @@ import pytest
 from onnxplain_server.effects.background import merge
 from onnxplain_server.effects.ledger import Ledger
 from onnxplain_server.methods.interactions.streamed_measurement import JointMoments, SingleMoments
+from onnxplain_server.methods.losses import Loss
 from onnxplain_server.trees.kernels.block_pool import BlockPool
 from onnxplain_server.trees.leaves import Leaves
 from onnxplain_server.trees.streaming.block_effects import AffineOutputs
@@ -106,6 +107,12 @@ def test_plain_values_keep_their_types() -> None:
     texts = Encoding([]).decode(Encoding([]).encode(np.array(["a", "b"], object)))
     assert texts.dtype == object
     assert texts.tolist() == ["a", "b"]
+
+
+def test_enumerations_keep_their_values() -> None:
+    encoding = Encoding([Loss])
+
+    assert encoding.decode(encoding.encode((Loss.MAPE, Loss.AUC))) == (Loss.MAPE, Loss.AUC)
 
 
 def test_other_classes_are_neither_encoded_nor_decoded(trees) -> None:

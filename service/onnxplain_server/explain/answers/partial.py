@@ -22,7 +22,6 @@ from onnxplain_server.explain.answers.explanation import (
 )
 from onnxplain_server.explain.bound_request import BoundRequest
 from onnxplain_server.explain.prepared_method import PreparedMethod, prepare_method
-from onnxplain_server.explain.question import Engine
 from onnxplain_server.explain.registry import preparation_of
 from onnxplain_server.methods.registry import Result
 from onnxplain_server.methods.resampling import MIN_ROWS
@@ -104,7 +103,7 @@ class PartialAnswer:
 def _samples(method: PreparedMethod) -> Iterator[BoundRequest]:
     """Yield requests for samples of the method's rows, smaller ones first."""
     choice, rows = method.request.choice, method.job.rows
-    is_predicted = choice is not None and choice.engine is Engine.BLACK_BOX
+    is_predicted = choice is not None and choice.predicts
     own = preparation_of(method.job.options)
     has_intervals = own.has_small_samples or method.job.run_sampled is not None
     if not is_predicted or not has_intervals or rows is None:

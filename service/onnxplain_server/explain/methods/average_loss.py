@@ -19,7 +19,8 @@ from onnxplain_server.explain.task import Job, Task
 from onnxplain_server.methods import average_loss, target
 from onnxplain_server.methods.average_loss import Options, Result
 from onnxplain_server.methods.groups import Group, group_ranks, grouping_of
-from onnxplain_server.methods.streamed_loss import ONE_GROUP, LossSums
+from onnxplain_server.methods.streamed_loss import ONE_GROUP, LossPass
+from onnxplain_server.trees.streaming.passes import KeyedSums
 
 
 def prepare(task: Task, options: Options) -> Job[Result]:
@@ -82,11 +83,13 @@ def _streamed(task: Task, options: Options) -> Job[Result] | None:
     if summaries is None:
         return None
     grouping = grouping_of(summaries[column], options.group_count) if column else ONE_GROUP
-    work = target.loss_pass(column, grouping)
+    work = LossPass(target.reader, target.comparison, column, grouping)
 
     def run() -> Result:
-        sums = cast("LossSums", trees.sum(work))
-        return average_loss.streamed_result(options, work, sums, trees.outputs.names, rows.unit)
+        parts = cast("KeyedSums", trees.sum(work)).parts
+        sums = [(grouping.labels[group], parts[group]) for group in sorted(parts)]
+        names = options.comparison.output_names(trees.outputs.names)
+        return average_loss.result_of(options, sums, names, rows.unit)
 
     return Job(
         options,

@@ -51,7 +51,7 @@ def prepare(task: Task, options: Options) -> Job[Result]:
     options = feature_vectors.resolve(
         options, names, task.sample.weighted.sent_row_count, task.path
     )
-    if options.source is not PathSource.MODEL:
+    if options.grows_forest:
         return _from_grown_forest(task, options)
     forest = _require_forest(forest, task.path)
     return _from_model(
@@ -64,7 +64,7 @@ def _without_table(task: Task, options: Options) -> Job[Result]:
     model, names = task.request.model, task.question.feature_columns
     forest = task.request.forest(len(names) or None)
     options = _with_source(options, forest)
-    if options.source is not PathSource.MODEL:
+    if options.grows_forest:
         raise ExplainError(
             Reason.INVALID_REQUEST,
             f"no table: only the source MODEL needs none; {_model_source_hint(forest)}",
@@ -256,7 +256,7 @@ def _unread_prediction(options: Options) -> str | None:
 
 def _seconds(request: BoundRequest, job: Job[Result]) -> float | None:
     options = job.options
-    if not isinstance(options, Options) or options.source is PathSource.MODEL:
+    if not isinstance(options, Options) or not options.grows_forest:
         return None
     return forest_seconds(request, options, job.rows.drawn if job.rows else 0)
 

@@ -124,7 +124,7 @@ def _with_source(task: Task, options: Options) -> Options:
     if options.source is None:
         default = ScoreSource.MODEL if task.request.has_model else ScoreSource.LABELS
         options = replace(options, source=default)
-    if options.source is not ScoreSource.LABELS or options.contrasts:
+    if options.reads_model or options.contrasts:
         task.request.require_model()
     return options
 
@@ -157,7 +157,7 @@ def _check(scoring: _Scoring) -> None:
     if gradient_option:
         gradients.check_smooth(scoring.engine(), gradient_option, path)
     is_closed_form = options.estimator in _CLOSED_FORMS
-    if is_closed_form and options.source is not ScoreSource.MODEL:
+    if is_closed_form and options.reads_target:
         raise ExplainError(
             Reason.INVALID_OPTION,
             f"{options.estimator.value if options.estimator else ''} reads the model, so source "
@@ -188,7 +188,7 @@ def _contrasted(scoring: _Scoring, expressions: Sequence[Expression]) -> _Contra
 
 def _cost(scoring: _Scoring, contrasted: _Contrasted | None) -> int:
     options = scoring.options
-    score_cost = 0 if options.source is ScoreSource.LABELS else len(scoring.rows)
+    score_cost = len(scoring.rows) if options.reads_model else 0
     is_closed_form = options.estimator in _CLOSED_FORMS
     gradient_cost = gradients.gradient_cost(scoring.engine()) if is_closed_form else 0
     contrast_cost = contrasts.cost(*contrasted, options) if contrasted else 0
@@ -201,7 +201,7 @@ def _scored_rows(scoring: _Scoring, columns: ColumnValues) -> ScoredRows:
     drawn_columns = columns if has_all_rows else columns.take(scoring.rows)
     parts: list[Matrix] = []
     names: tuple[str, ...] = ()
-    if scoring.options.source in {ScoreSource.MODEL, ScoreSource.BOTH}:
+    if scoring.options.reads_model:
         effects = scoring.engine()
         parts.append(effects.outputs())
         names += effects.output_names
@@ -217,7 +217,7 @@ def _scored_rows(scoring: _Scoring, columns: ColumnValues) -> ScoredRows:
 def _with_target(task: Task, scoring: _Scoring) -> _Scoring:
     """Add the target as scores, unless the source is MODEL."""
     options = scoring.options
-    if options.source is ScoreSource.MODEL:
+    if not options.reads_target:
         return scoring
     labels = read_labels(task, options.one_hot_target)
     scores = target_scores(labels, task)
@@ -270,7 +270,7 @@ def _extra_columns(expressions: Sequence[Expression], names: Sequence[str]) -> l
 
 
 def _unread_prediction(options: Options) -> str | None:
-    if options.source is not ScoreSource.LABELS or options.contrasts:
+    if options.reads_model or options.contrasts:
         return None
     return "the source LABELS reads the target; MODEL and BOTH read the predictions"
 

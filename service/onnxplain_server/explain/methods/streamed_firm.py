@@ -15,7 +15,7 @@ from onnxplain_server.explain.streaming.streamed_rows import StreamedRows
 from onnxplain_server.explain.task import Job, Task
 from onnxplain_server.language import ColumnValues, Expression
 from onnxplain_server.methods import firm
-from onnxplain_server.methods.firm import Estimator, Options, Result, ScoredRows, ScoreSource
+from onnxplain_server.methods.firm import Estimator, Options, Result, ScoredRows
 from onnxplain_server.methods.firm.cuts import Cuts, cut_ranks, cut_streamed, missing_places
 from onnxplain_server.methods.firm.result import PairGrid
 from onnxplain_server.methods.firm.streamed import FirmPass, FirmSums
@@ -63,7 +63,7 @@ def streamed_firm(
     That is with another source than the model, contrasts, replicates, or an estimator that needs
     more than bins; and where rows of unequal weight, or texts, have too many distinct values.
     """
-    is_by_bins = options.estimator in _BY_BINS and options.source is ScoreSource.MODEL
+    is_by_bins = options.estimator in _BY_BINS and not options.reads_target
     if not is_by_bins or options.contrasts or options.resampling.repeat_count:
         return None
     if task.all_rows is None:

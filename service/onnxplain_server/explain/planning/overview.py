@@ -26,7 +26,6 @@ from onnxplain_server.explain.bound_request import BoundRequest
 from onnxplain_server.explain.planning.nominal_pace import effect_count, round_rows
 from onnxplain_server.explain.planning.overview_pace import PaceSource, overview_pace
 from onnxplain_server.explain.planning.overview_part import OverviewRole, Part
-from onnxplain_server.explain.question import Engine
 from onnxplain_server.explain.row_counts import QUADRATIC_ROWS, SHUFFLED_ROWS
 from onnxplain_server.methods import (
     average_loss,
@@ -266,7 +265,7 @@ def plan_overview(request: BoundRequest) -> OverviewPlan:
     """Plan an overview: by the size of the model, or for a time that is asked for, by its pace."""
     question, sample = request.question, request.sample
     budget = question.budget_seconds or ExplainRequest.budget_seconds.default
-    is_tree = request.tabular_choice.engine is Engine.TREES
+    is_tree = not request.tabular_choice.predicts
     pace = overview_pace(request, budget * _SHARES["interactions"])
     limit = question.budget_predicted_row_count
     return OverviewPlan(

@@ -14,7 +14,6 @@ from onnxplain_server.explain.bound_request import BoundRequest
 from onnxplain_server.explain.planning.nominal_pace import nominal_pace, nominal_tree_rows
 from onnxplain_server.explain.planning.pace import predicted_pace, tree_pace, tree_rows
 from onnxplain_server.explain.planning.remembered import remembered
-from onnxplain_server.explain.question import Engine
 
 
 class PaceSource(Enum):
@@ -45,7 +44,7 @@ class OverviewPace(NamedTuple):
 
 def overview_pace(request: BoundRequest, seconds: float) -> OverviewPace:
     """Return the pace, and the rows of interactions on trees in some seconds."""
-    is_tree = request.tabular_choice.engine is Engine.TREES
+    is_tree = not request.tabular_choice.predicts
     source = _source(request)
     if source is PaceSource.MEASURED:
         pace, rows = _measured(request, seconds, is_tree=is_tree)

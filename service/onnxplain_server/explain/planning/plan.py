@@ -31,7 +31,7 @@ from onnxplain_server.explain.planning.rehearsal import (
 from onnxplain_server.explain.planning.rehearsed_engine import RehearsedBlackBox
 from onnxplain_server.explain.planning.savings import TimedPart, savings
 from onnxplain_server.explain.prepared_method import prepare_method
-from onnxplain_server.explain.question import Engine, Question
+from onnxplain_server.explain.question import Question
 from onnxplain_server.explain.registry import preparation_of
 from onnxplain_server.explain.resources import Resources
 from onnxplain_server.explain.sample import BoundTable
@@ -142,7 +142,7 @@ def _may_predict(request: BoundRequest) -> bool:
     if any(own.is_alone for own in declared):
         return False
     is_predicted = any(own.is_predicted_on_trees for own in declared)
-    return is_predicted or request.tabular_choice.engine is Engine.BLACK_BOX
+    return is_predicted or request.tabular_choice.predicts
 
 
 def _rehearse(part: _Part, host: RehearsalHost, pace: float) -> Rehearsal:

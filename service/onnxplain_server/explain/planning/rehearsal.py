@@ -14,7 +14,6 @@ from typing import Any
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import ComputationHost
 from onnxplain_server.explain.bound_request import BoundRequest
-from onnxplain_server.explain.question import Engine
 from onnxplain_server.explain.registry import Rehearsing, preparation_of
 from onnxplain_server.explain.task import Job, Task
 from onnxplain_server.methods.registry import Options, Result
@@ -143,7 +142,7 @@ def rehearse(
     before = request.ledger.predicted
     own = preparation_of(options)
     job = own.prepare(Task(request, path), options)
-    is_tree = request.choice is not None and request.choice.engine is Engine.TREES
+    is_tree = request.choice is not None and not request.choice.predicts
     if is_tree and not own.is_predicted_on_trees:
         return _on_trees(host, job, start)
     unplanned = request.ledger.predicted - before

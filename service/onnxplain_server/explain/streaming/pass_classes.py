@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from onnxplain_server.methods.comparison import Comparison
 from onnxplain_server.methods.groups import Grouping
-from onnxplain_server.methods.losses import LossParameters
+from onnxplain_server.methods.losses import Loss, LossParameters
 from onnxplain_server.methods.streamed_loss import LossPass, LossSums, TargetReader
 from onnxplain_server.trees.streaming import column_sums, passes
 from onnxplain_server.trees.streaming.computed_columns import ComputedPass
@@ -22,7 +23,7 @@ def pass_classes() -> tuple[type, ...]:
         *passes.CLASSES,
         *column_sums.CLASSES,
         *(ComputedPass, Grouping),
-        *(LossPass, TargetReader, LossParameters, LossSums),
+        *(LossPass, TargetReader, Comparison, Loss, LossParameters, LossSums),
         *(FirmPass, Cuts, FirmSums),
         *(SingleMoments, JointMoments),
     )

@@ -16,8 +16,7 @@ from onnxplain_server.explain.task import Task
 from onnxplain_server.methods import target
 from onnxplain_server.methods.classes import ClassPairing
 from onnxplain_server.methods.comparison import Comparison
-from onnxplain_server.methods.groups import Grouping
-from onnxplain_server.methods.streamed_loss import LossPass, TargetReader
+from onnxplain_server.methods.streamed_loss import TargetReader
 from onnxplain_server.trees.streaming.column_summary import ColumnSummary, summarize
 from onnxplain_server.trees.streaming.engine import StreamedTrees
 
@@ -39,19 +38,6 @@ class StreamedTarget:
     reader: TargetReader
     pairings: tuple[ClassPairing, ...]
     _task: Task
-
-    def loss_pass(self, group_column: str, grouping: Grouping) -> LossPass:
-        """Return the pass that sums the losses of groups of rows."""
-        comparison = self.comparison
-        assert comparison.loss is not None  # noqa: S101 - chosen before
-        return LossPass(
-            self.reader,
-            comparison.loss.value,
-            comparison.parameters,
-            comparison.sum_outputs,
-            group_column,
-            grouping,
-        )
 
     @property
     def cost(self) -> int:

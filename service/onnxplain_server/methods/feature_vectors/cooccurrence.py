@@ -46,6 +46,15 @@ class Rule:
     fill_diagonal: bool = FeatureVectorsOptions.fill_diagonal.default
     min_split_count: int = FeatureVectorsOptions.min_split_count.default
 
+    @property
+    def per_window(self) -> bool:
+        """Return whether pairs are counted by window, and not by path."""
+        match self.counting:
+            case CountingUnit.PER_WINDOW:
+                return True
+            case CountingUnit.PER_PATH:
+                return False
+
 
 def count(paths: Paths, rule: Rule, weights: Counts | None = None) -> Cooccurrence:
     """Count co-occurrences.
@@ -62,7 +71,7 @@ def count(paths: Paths, rule: Rule, weights: Counts | None = None) -> Cooccurren
     """
     if weights is None:
         weights = np.ones(len(paths), dtype=np.int64)
-    per_window = rule.counting is CountingUnit.PER_WINDOW
+    per_window = rule.per_window
     ends, lengths = count_windows(
         paths.parent, paths.leaf, weights, rule.window, rule.min_split_count, per_window
     )

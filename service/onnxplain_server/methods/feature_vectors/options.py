@@ -102,6 +102,15 @@ class Options:
     include_cooccurrence: bool = FeatureVectorsOptions.include_cooccurrence.default
     include_similarity: bool = FeatureVectorsOptions.include_similarity.default
 
+    @property
+    def grows_forest(self) -> bool:
+        """Return whether a forest is grown, and the model's trees are not read; needs a source."""
+        match self.source:
+            case PathSource.SURROGATE | PathSource.LABELS | None:
+                return True
+            case PathSource.MODEL:
+                return False
+
 
 def resolve(options: Options, names: Sequence[str], row_count: int, path: str) -> Options:
     """Fill in defaults that depend on features; reject invalid options.
@@ -123,7 +132,7 @@ def resolve(options: Options, names: Sequence[str], row_count: int, path: str) -
     _check_numbers(options, len(features), path)
     _check_rows(options.row_indices, row_count, f"{path}.row_indices")
     if options.knockoffs is not None:
-        _check_knockoffs(options.knockoffs, options.source, f"{path}.knockoffs")
+        _check_knockoffs(options, options.knockoffs, f"{path}.knockoffs")
     return replace(options, features=features)
 
 
@@ -166,8 +175,8 @@ def _check_rows(rows: Sequence[int], row_count: int, path: str) -> None:
         )
 
 
-def _check_knockoffs(knockoffs: Knockoffs, source: PathSource | None, path: str) -> None:
-    if source is PathSource.MODEL:
+def _check_knockoffs(options: Options, knockoffs: Knockoffs, path: str) -> None:
+    if not options.grows_forest:
         raise ExplainError(
             Reason.INVALID_OPTION,
             "the model's own trees have no splits on knockoffs; set source to SURROGATE or LABELS",

@@ -139,7 +139,7 @@ def embed_counts(counted: Cooccurrence, options: Options) -> Embedding:
         UNSUPPORTED_MODEL or INVALID_OPTION if no two features co-occur.
     """
     if not counted.nnz:
-        of_model = options.source is PathSource.MODEL
+        of_model = not options.grows_forest
         least = options.rule.min_split_count
         of_length = f" of at least {least} splits" if least else ""
         lower = "lower min_split_count, or " if least else ""

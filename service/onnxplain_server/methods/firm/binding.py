@@ -93,7 +93,7 @@ def _measure(
         case Estimator.TWO_VALUED:
             _check_two_valued(expression, bins)
             return _conditional(expression, values, bins, options)
-        case _:
+        case Estimator.BINNED | Estimator.SMOOTH | None:
             return _conditional(expression, values, bins, options)
 
 

@@ -204,25 +204,26 @@ def for_kernel(values: Array) -> Array:
 def _cut_texts(values: Array, weights: Vector, bin_count: int) -> Bins:
     """Give the heaviest texts a bin each, and all others a common one."""
     levels, codes = np.unique(values, return_inverse=True)
-    ordered, bin_of = own_bins(levels, np.bincount(codes, weights), bin_count)
-    bins = np.array([bin_of.get(level, len(ordered)) for level in levels], dtype=np.int16)[codes]
-    others = [others_label(levels)] if len(ordered) < len(levels) else []
-    labels = np.array([*ordered, *others], dtype=object)
-    return Bins(bins, labels, not others, weight_totals(bins, len(labels), weights))
+    bins, labels = text_bins(levels, np.bincount(codes, weights), bin_count)
+    bins = bins[codes]
+    is_by_value = len(labels) == len(levels)
+    return Bins(bins, labels, is_by_value, weight_totals(bins, len(labels), weights))
 
 
-def own_bins(levels: Array, weights: Array, bin_count: int) -> tuple[list[str], dict[str, int]]:
-    """Return the texts with a bin of their own, in the order of the bins, and the bin of each."""
+def text_bins(levels: Array, weights: Array, bin_count: int) -> tuple[Array, Array]:
+    """Return the bin of each text, (n,), int16, and the labels of the bins: (n_bins,).
+
+    The heaviest texts have bins of their own; all others, if there are more, the last one.
+    """
     own_bin = np.arange(len(levels))
     if len(levels) > bin_count:
         heaviest = np.argsort(-weights, kind="stable")
         own_bin = np.sort(heaviest[: bin_count - 1])
     # Missing values, "", go last, before the common bin only.
     texts = [level for level in levels[own_bin] if level != ""]
-    ordered = [*texts, *([""] if "" in levels[own_bin] else [])]
-    return ordered, {level: i for i, level in enumerate(ordered)}
-
-
-def others_label(levels: Array) -> str:
-    """Return the label of the common bin of all texts without a bin of their own."""
-    return free_label("(others)", "all other texts", set(levels.tolist()))
+    labels = [*texts, *([""] if "" in levels[own_bin] else [])]
+    bin_of = {level: i for i, level in enumerate(labels)}
+    bins = np.array([bin_of.get(level, len(labels)) for level in levels], dtype=np.int16)
+    if len(labels) < len(levels):
+        labels.append(free_label("(others)", "all other texts", set(levels.tolist())))
+    return bins, np.array(labels, dtype=object)

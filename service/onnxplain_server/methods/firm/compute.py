@@ -30,6 +30,7 @@ from onnxplain_server.methods.firm.weighted_scores import ROUNDING, Moments, Wei
 from onnxplain_server.methods.resampling import (
     Resampling,
     bootstrap,
+    bootstrap_errors,
     effective_row_count,
     few_rows_notes,
     t_quantile,
@@ -88,46 +89,18 @@ def compute(  # noqa: PLR0917 - all inputs of the numbers, and the parallel map
     `moments` are required by the estimators GAUSSIAN and TAYLOR.
     """
     units = unit_of_squares(rows.scores)
-    scaled = replace(rows, scores=rows.scores / units)
+    rows = replace(rows, scores=rows.scores / units)
     moments = moments and scaled_moments(moments, units)
-    return in_units(_computed(expressions, scaled, options, moments, seed, run), units)
-
-
-def _computed(  # noqa: PLR0917 - as `compute`
-    expressions: Sequence[Expression],
-    rows: ScoredRows,
-    options: Options,
-    moments: Moments | None,
-    seed: int,
-    run: Run,
-) -> Result:
-    """Measure features in the units of the scores and columns that are given."""
     means = np.average(rows.scores, axis=0, weights=rows.weights)
     scores = WeightedScores(_centered(rows.scores, means), rows.weights, moments)
 
     def measured(expression: Expression) -> _Measured:
         bound = bind(expression, rows.columns, rows.weights, options, moments)
-        return _Measured(bound, _raw(bound, scores, options), _curve(bound, scores, means))
+        return _measured(bound, scores, means, options)
 
     features = run(measured, expressions)
-    bounds, raws = [each.bound for each in features], np.array([each.raw for each in features])
     spreads = _spreads(features, scores, rows.numbers, options, seed, run)
-    importances = [
-        _importance(each, spread) for each, spread in zip(features, spreads, strict=True)
-    ]
-    resampling = options.resampling
-    return Result(
-        rows.output_names,
-        tuple(importances),
-        (),
-        means,
-        scores.deviations,
-        options.standardize,
-        resampling.confidence_level if resampling.repeat_count else 0.0,
-        _scatter(expressions, importances, rows),
-        (),
-        _notes(bounds, raws, scores, options),
-    )
+    return in_units(_result(features, spreads, scores, means, options, rows), units)
 
 
 def compute_streamed(  # noqa: PLR0917 - all inputs of the numbers, and a sample to draw
@@ -148,25 +121,44 @@ def compute_streamed(  # noqa: PLR0917 - all inputs of the numbers, and a sample
         Some rows, for scatter plots.
     """
     scores, filled = scores_and_bins(cuts, sums, work.shift)
-    features = []
-    for expression, bins in zip(expressions, filled, strict=True):
-        bound = bind_bins(expression, bins, options)
-        curve = _curve(bound, scores, scores.means)
-        features.append(_Measured(bound, _raw(bound, scores, options), curve))
+    features = [
+        _measured(bind_bins(expression, bins, options), scores, scores.means, options)
+        for expression, bins in zip(expressions, filled, strict=True)
+    ]
+    return _result(features, [None] * len(features), scores, scores.means, options, sample)
+
+
+def _measured(
+    bound: BoundFeature, scores: WeightedScores, means: Vector, options: Options
+) -> _Measured:
+    return _Measured(bound, _raw(bound, scores, options), _curve(bound, scores, means))
+
+
+def _result(  # noqa: PLR0917 - all parts of a result
+    features: Sequence[_Measured],
+    spreads: Sequence[ImportanceSpread | None],
+    scores: WeightedScores,
+    means: Vector,
+    options: Options,
+    rows: ScoredRows,
+) -> Result:
+    """Present the measurements; `rows` are those for scatter plots."""
     bounds, raws = [each.bound for each in features], np.array([each.raw for each in features])
-    importances = [_importance(each, None) for each in features]
-    notes = (*checks.constant_notes(bounds), *checks.unmeasured_notes(bounds, raws, scores))
+    importances = [
+        _importance(each, spread) for each, spread in zip(features, spreads, strict=True)
+    ]
+    resampling = options.resampling
     return Result(
-        sample.output_names,
+        rows.output_names,
         tuple(importances),
         (),
-        scores.means,
+        means,
         scores.deviations,
         options.standardize,
-        0.0,
-        _scatter(expressions, importances, sample),
+        resampling.confidence_level if resampling.repeat_count else 0.0,
+        _scatter([bound.expression for bound in bounds], importances, rows),
         (),
-        notes,
+        _notes(bounds, raws, scores, options),
     )
 
 
@@ -262,8 +254,8 @@ def _spread(
     if len(raws) < 2 or count < checks.MIN_ROWS_PER_VALUE:
         unknown = np.full_like(raw, np.nan)
         return ImportanceSpread(unknown, unknown, unknown)
-    reach = t_quantile(resampling.confidence_level, count, len(raws)) * raws.std(axis=0, ddof=1)
-    errors = _finish(bound, raws).std(axis=0, ddof=1)
+    reach = t_quantile(resampling.confidence_level, count, len(raws)) * bootstrap_errors(raws)
+    errors = bootstrap_errors(_finish(bound, raws))
     return ImportanceSpread(errors, _finish(bound, raw - reach), _finish(bound, raw + reach))
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from onnxplain_server.core.arrays import Array, Vector
 from onnxplain_server.core.rows import is_missing
 from onnxplain_server.effects.quantiles import quantile_places, shared_out
-from onnxplain_server.methods.firm.bins import first_rows, for_kernel, others_label, own_bins
+from onnxplain_server.methods.firm.bins import first_rows, for_kernel, text_bins
 from onnxplain_server.trees.kernels.binning import find_bins
 from onnxplain_server.trees.streaming.column_summary import ColumnSummary, Found
 from onnxplain_server.trees.streaming.column_sums import LevelSums
@@ -186,9 +186,7 @@ def _cut_texts(column: ColumnSummary, bin_count: int) -> Cuts:
     levels, weights = sums.levels, sums.weights
     if sums.missing_rows:
         levels, weights = np.append([""], levels), np.append(sums.missing_weight, weights)
-    ordered, bin_of = own_bins(levels.astype(object), weights, bin_count)
-    has_others = len(ordered) < len(levels)
-    labels = np.array([*ordered, *([others_label(levels)] if has_others else [])], dtype=object)
-    bins = np.array([bin_of.get(level, len(ordered)) for level in sums.levels], np.int16)
-    missing = bin_of.get("", len(ordered)) if sums.missing_rows else -1
-    return Cuts(sums.levels, bins, labels, len(labels), missing, not has_others)
+    bins, labels = text_bins(levels.astype(object), weights, bin_count)
+    missing = int(bins[0]) if sums.missing_rows else -1
+    own = bins[len(levels) - len(sums.levels) :]
+    return Cuts(sums.levels, own, labels, len(labels), missing, len(labels) == len(levels))

@@ -62,6 +62,24 @@ class Options:
     one_hot_target: bool | None = None
     resampling: Resampling = field(default_factory=Resampling)
 
+    @property
+    def reads_model(self) -> bool:
+        """Return whether scores are predictions of the model; valid once the source is set."""
+        match self.source:
+            case ScoreSource.MODEL | ScoreSource.BOTH | None:
+                return True
+            case ScoreSource.LABELS:
+                return False
+
+    @property
+    def reads_target(self) -> bool:
+        """Return whether scores are true values; valid once the source is set."""
+        match self.source:
+            case ScoreSource.LABELS | ScoreSource.BOTH:
+                return True
+            case ScoreSource.MODEL | None:
+                return False
+
 
 def check(options: Options, path: str) -> None:
     """Reject options that are invalid for any table."""

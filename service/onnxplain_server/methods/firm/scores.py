@@ -58,20 +58,24 @@ def bin_statistics(
     square : (n_outputs,)
         `sum_of_squares` of the scores.
     """
-    score_sums = np.zeros((totals.shape[1], scores.shape[1]))
-    sum_scores(codes, for_kernel(weights), for_kernel(scores), score_sums)
-    return statistics_of(score_sums, totals, square)
+    return statistics_of(score_sums(codes, totals.shape[1], scores, weights), totals, square)
 
 
-def statistics_of(score_sums: Matrix, totals: Array, square: Vector) -> BinStatistics:
+def score_sums(codes: Array, count: int, scores: Matrix, weights: Vector) -> Matrix:
+    """Add up the weighted scores of each bin: (n, n_outputs) to (count, n_outputs)."""
+    sums = np.zeros((count, scores.shape[1]))
+    sum_scores(codes, for_kernel(weights), for_kernel(scores), sums)
+    return sums
+
+
+def statistics_of(bin_sums: Matrix, totals: Array, square: Vector) -> BinStatistics:
     """Compute bin statistics from the sums of weighted scores by bin, (n_bins, n_outputs)."""
     sums, squares = totals
     total, filled = sums.sum(), sums > 0
     with np.errstate(invalid="ignore", divide="ignore"):
-        means = score_sums / sums[:, None]
+        means = bin_sums / sums[:, None]
     shares, finite = sums / total, np.where(filled[:, None], means, 0.0)
-    mean = shares @ finite
-    between = shares @ (finite - mean) ** 2
+    mean, between = mean_and_variance(finite, shares)
     residual = np.maximum(square - sums @ finite**2, 0.0)
     ratio = squares[filled] / sums[filled]
     freedom = total - ratio.sum()
@@ -80,6 +84,16 @@ def statistics_of(score_sums: Matrix, totals: Array, square: Vector) -> BinStati
     within = residual / freedom if has_spread else np.full(len(square), np.nan)
     noise = within * max((ratio.sum() - squares.sum() / total) / total, 0.0)
     return BinStatistics(shares, means - mean, between, noise, within)
+
+
+def mean_and_variance(values: Matrix, shares: Vector) -> tuple[Vector, Vector]:
+    """Return means and variances, (n_outputs,) each; of expected scores, Q² of the paper.
+
+    The variance is that of E[score | feature], by values or bins, or at the rows of a spline; of
+    scores themselves, the largest Q² that a feature can have.
+    """
+    mean = shares @ values
+    return mean, shares @ (values - mean) ** 2
 
 
 def sum_of_squares(scores: Matrix, weights: Vector) -> Vector:
@@ -103,6 +117,5 @@ def slope(values: Vector, scores: Matrix, weights: Vector) -> Vector:
 
 def spread(scores: Matrix, weights: Vector) -> Vector:
     """Return the standard deviation of the scores: (n_outputs,)."""
-    shares = weights / weights.sum()
-    deviation: Vector = np.sqrt(shares @ (scores - shares @ scores) ** 2)
+    deviation: Vector = np.sqrt(mean_and_variance(scores, weights / weights.sum())[1])
     return deviation

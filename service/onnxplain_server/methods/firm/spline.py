@@ -10,7 +10,7 @@ import numpy as np
 from scipy.interpolate import BSpline
 
 from onnxplain_server.core.arrays import Matrix, Vector, unit_of_squares
-from onnxplain_server.methods.firm.scores import BinStatistics
+from onnxplain_server.methods.firm.scores import BinStatistics, mean_and_variance
 
 _INTERVALS = 6
 _DEGREE = 3
@@ -60,8 +60,7 @@ class Spline:
         """
         fitted = self.basis @ self.fit(scores, weights)
         shares = weights / weights.sum()
-        mean = shares @ fitted
-        between = shares @ (fitted - mean) ** 2
+        mean, between = mean_and_variance(fitted, shares)
         gram = (self.basis * shares[:, None]).T @ self.basis
         squared = (self.basis * (shares**2)[:, None]).T @ self.basis
         used = float(np.trace(np.linalg.lstsq(gram, squared, rcond=1e-12)[0]))

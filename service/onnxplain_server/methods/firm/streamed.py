@@ -8,18 +8,20 @@ from functools import cached_property
 
 import numpy as np
 
-from onnxplain_server.core.arrays import Array, Flags, Matrix, Vector
+from onnxplain_server.core.arrays import Array, Matrix, Vector
 from onnxplain_server.methods.firm.bins import Bins, for_kernel, weight_totals
 from onnxplain_server.methods.firm.cuts import Cuts
-from onnxplain_server.methods.firm.scores import BinStatistics, statistics_of
+from onnxplain_server.methods.firm.scores import (
+    BinStatistics,
+    score_sums,
+    statistics_of,
+    sum_of_squares,
+)
 from onnxplain_server.methods.firm.weighted_scores import ROUNDING, WeightedScores
-from onnxplain_server.trees.counting.ranked_rows import rank_rows
-from onnxplain_server.trees.kernels.binning import sum_scores
 from onnxplain_server.trees.kernels.block_pool import BlockPool
 from onnxplain_server.trees.leaves import Leaves
-from onnxplain_server.trees.streaming.block_effects import predict_rows
 from onnxplain_server.trees.streaming.blocks import RowBlock
-from onnxplain_server.trees.streaming.passes import Summed, TreeSums
+from onnxplain_server.trees.streaming.passes import Summed, TreeSums, predicting
 
 
 @dataclass(slots=True, eq=False)
@@ -84,15 +86,8 @@ class FirmPass:
         return 1
 
     def prepare(self, trees: TreeSums, leaves: Leaves, pool: BlockPool) -> Summed:  # noqa: ARG002 - of the protocol
-        leaves.descent()  # before threads need it
-
-        def summed(block: RowBlock, pool: BlockPool) -> FirmSums:
-            background = block.background
-            cells = rank_rows(trees.ensemble, background, pool, total=1.0).codes
-            scores = predict_rows(leaves, trees.outputs, background, cells, pool)
-            return self._fill(block, scores)
-
-        return summed
+        predict = predicting(trees, leaves)
+        return lambda block, pool: self._fill(block, predict(block, pool))
 
     def _fill(self, block: RowBlock, scores: Matrix) -> FirmSums:
         weights = for_kernel(block.background.weights)
@@ -103,16 +98,13 @@ class FirmPass:
             codes = cuts.codes(column)
             totals.append(weight_totals(codes, cuts.count, weights))
             values.append(_value_sums(column, codes, cuts.count, weights))
-            own = np.zeros((cuts.count, shifted.shape[1]))
-            sum_scores(codes, weights, shifted, own)
-            sums.append(own)
-        weighted = weights[:, None] * shifted
+            sums.append(score_sums(codes, cuts.count, shifted, weights))
         return FirmSums(
             totals,
             values,
             sums,
-            (weighted * shifted).sum(axis=0),
-            weighted.sum(axis=0),
+            sum_of_squares(shifted, weights),
+            (weights[:, None] * shifted).sum(axis=0),
             scores.min(axis=0),
             scores.max(axis=0),
             float(weights.sum()),
@@ -127,67 +119,56 @@ def _value_sums(column: Array, codes: Array, count: int, weights: Vector) -> Vec
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class StreamedScores(WeightedScores):
-    """Scores in bins, as estimators by bins ask for them; `centered` has no rows.
+class SummedScores(WeightedScores):
+    """Scores without rows, of which estimators by bins know all that they ask for.
 
     Attributes
     ----------
-    sums : FirmSums
-    shift : (n_outputs,)
-    features : mapping of Bins to int
-        Bins of each feature, and its position.
+    means, spread : (n_outputs,)
+        Means and standard deviations of the scores.
+    statistics : mapping of Bins to BinStatistics
     """
 
-    sums: FirmSums
-    shift: Vector
-    features: Mapping[Bins, int]
-
-    @cached_property
-    def means(self) -> Vector:
-        """Means of the scores: (n_outputs,)."""
-        return self.shift + self._offset
-
-    @property
-    def _offset(self) -> Vector:
-        return self.sums.total / self.sums.weight
-
-    @cached_property
-    def _varies(self) -> Flags:
-        """Return which scores are not constant up to rounding."""
-        low, high = self.sums.low, self.sums.high
-        reach = np.maximum(high - self.means, self.means - low)
-        return np.asarray(reach > ROUNDING * np.maximum(np.abs(low), np.abs(high)))
-
-    @cached_property
-    def _square(self) -> Vector:
-        square = self.sums.square - self.sums.weight * self._offset**2
-        return np.where(self._varies, np.maximum(square, 0.0), 0.0)
+    means: Vector
+    spread: Vector
+    statistics: Mapping[Bins, BinStatistics]
 
     @cached_property
     def deviations(self) -> Vector:
-        return np.sqrt(self._square / self.sums.weight)
+        return self.spread
 
     def bin_statistics(self, bins: Bins) -> BinStatistics:
-        """Return the statistics of a feature's bins."""
-        scores = self.sums.scores[self.features[bins]] - bins.totals[0][:, None] * self._offset
-        return statistics_of(np.where(self._varies, scores, 0.0), bins.totals, self._square)
+        return self.statistics[bins]
 
 
 def scores_and_bins(
     cuts: Sequence[Cuts], sums: FirmSums, shift: Vector
-) -> tuple[StreamedScores, list[Bins]]:
-    """Return the scores, and the bins of each feature, without codes of rows."""
-    filled = []
-    for cut, totals, values in zip(cuts, sums.totals, sums.values, strict=True):
-        levels = cut.labels
-        if not len(levels):
-            levels = values / np.where(totals[0] > 0, totals[0], np.nan)
-            if cut.missing_bin >= 0:
-                levels[cut.missing_bin] = np.nan
-        filled.append(Bins(np.zeros(0, np.int16), levels, cut.is_by_value, totals))
-    nothing = np.zeros((0, len(shift)))
-    scores = StreamedScores(
-        nothing, np.zeros(0), None, sums=sums, shift=shift,
-        features={bins: k for k, bins in enumerate(filled)},
+) -> tuple[SummedScores, list[Bins]]:
+    """Return the scores and the bins of each feature, both without rows.
+
+    Scores that are constant up to rounding are exactly so.
+    """
+    offset = sums.total / sums.weight
+    means = shift + offset
+    reach = np.maximum(sums.high - means, means - sums.low)
+    varies = reach > ROUNDING * np.maximum(np.abs(sums.low), np.abs(sums.high))
+    square = np.where(varies, np.maximum(sums.square - sums.weight * offset**2, 0.0), 0.0)
+    bins = list(map(_bins, cuts, sums.totals, sums.values))
+    statistics = {}
+    for own, bin_sums in zip(bins, sums.scores, strict=True):
+        centered = np.where(varies, bin_sums - own.totals[0][:, None] * offset, 0.0)
+        statistics[own] = statistics_of(centered, own.totals, square)
+    scores = SummedScores(
+        np.zeros((0, len(shift))), np.zeros(0), None,
+        means=means, spread=np.sqrt(square / sums.weight), statistics=statistics,
     )  # fmt: skip
-    return scores, filled
+    return scores, bins
+
+
+def _bins(cuts: Cuts, totals: Matrix, values: Vector) -> Bins:
+    levels = cuts.labels
+    if not len(levels):
+        levels = values / np.where(totals[0] > 0, totals[0], np.nan)
+        if cuts.missing_bin >= 0:
+            levels[cuts.missing_bin] = np.nan
+    return Bins(np.zeros(0, np.int16), levels, cuts.is_by_value, totals)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
-from onnxplain_server.core.arrays import Array, Vector
+from onnxplain_server.core.arrays import Vector
 from onnxplain_server.methods.interactions.measurement_plan import (
     JOINT,
     ChosenGroups,
@@ -15,8 +16,9 @@ from onnxplain_server.methods.interactions.measurement_plan import (
 from onnxplain_server.methods.interactions.strength import (
     Clip,
     RatioParts,
+    Terms,
     clip_below,
-    terms_of_feature,
+    effects_of_group,
 )
 from onnxplain_server.trees.streaming.block_effects import BlockEffects
 from onnxplain_server.trees.streaming.engine import StreamedTrees
@@ -115,9 +117,7 @@ def joint_passes(plan: Plan, n_outputs: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class SingleMoments:
-    r"""Moments of f, of f - Σ_j F_j, and for each feature of f - F_j - F_\j, f - F_\j.
-
-    The numerator of a statistic is the square of one of them about its mean.
+    """Moments of f, and of the `Terms` of all features, the total's first.
 
     Attributes
     ----------
@@ -128,17 +128,16 @@ class SingleMoments:
 
     def __call__(self, effects: BlockEffects) -> SeriesMoments:
         """Sum over the rows of one block."""
-        outputs = effects.outputs()
-        residual, terms = outputs.copy(), list[Array]()
-        for single in effects.single(self.features):
-            residual -= single.own
-            terms += terms_of_feature(outputs, single.own, single.others)
-        return SeriesMoments.of([outputs, residual, *terms], effects.weights)
+        terms = Terms(effects.outputs())
+        of_features = [
+            term for single in effects.single(self.features) for term in terms.add(single)
+        ]
+        return SeriesMoments.of([terms.f, terms.total, *of_features], effects.weights)
 
 
 @dataclass(frozen=True, slots=True)
 class JointMoments:
-    """Moments of the pure and the whole effect of each group.
+    """Moments of the `effects_of_group` of each group.
 
     Attributes
     ----------
@@ -149,7 +148,5 @@ class JointMoments:
 
     def __call__(self, effects: BlockEffects) -> SeriesMoments:
         """Sum over the rows of one block."""
-        series = [
-            each for joint in effects.joint(self.groups) for each in (joint.pure, joint.whole)
-        ]
-        return SeriesMoments.of(series, effects.weights)
+        joints = effects.joint(self.groups)
+        return SeriesMoments.of([*chain(*map(effects_of_group, joints))], effects.weights)

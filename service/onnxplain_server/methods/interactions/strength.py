@@ -15,13 +15,48 @@ from onnxplain_server.effects.engine import Joint, Single
 from onnxplain_server.effects.weighted_mean import center, mean, mean_square
 
 
-def terms_of_feature(f: Array, own: Array, others: Array) -> tuple[Array, Array]:
-    r"""Return the terms of a feature's overall interaction and of its importance.
+class Terms:
+    r"""Terms of single features, of effects that are centred unless `weights` is None: section 8.1.
 
-    f - F_j - F_\j and f - F_\j of section 8.1, of all effects centred, or of none: the mean square
-    about the mean of each is the numerator.
+    The mean square of a term about its mean is a numerator, that of f the denominator.
+
+    Parameters
+    ----------
+    outputs : (n_rows, n_outputs)
+    weights : (n_rows,), or (n_replicates, n_rows), or None
+
+    Attributes
+    ----------
+    f : (n_rows, n_outputs), or (n_replicates, n_rows, n_outputs)
+    total : as f
+        Of H²: f - Σ_j F_j over the features added.
+    total_error : (n_outputs,) or None
+        Estimated root mean square interpolation error of `total`; None without.
     """
-    return f - own - others, f - others
+
+    def __init__(self, outputs: Matrix, weights: Array | None = None) -> None:
+        self._weights = weights
+        self.f = self._shifted(outputs)
+        self.total = self.f.copy()
+        self.total_error: Vector | None = None
+
+    def add(self, single: Single) -> tuple[Array, Array]:
+        r"""Add a feature; return the terms of H²_j, f - F_j - F_\j, and of importance, f - F_\j."""
+        own, others = self._shifted(single.own), self._shifted(single.others)
+        self.total -= own
+        self.total_error = add_errors(self.total_error, single.own_error)
+        return self.f - own - others, self.f - others
+
+    def _shifted(self, effect: Array) -> Array:
+        return effect if self._weights is None else center(effect, self._weights)
+
+
+def effects_of_group(joint: Joint) -> tuple[Array, Array]:
+    """Return the effects whose mean squares about their means are the parts of H²_jk or H²_jkl.
+
+    The numerator's, F_jk - F_j - F_k, is that of `pure_effect`, or exact by the model's trees.
+    """
+    return joint.pure, joint.whole
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,52 +123,19 @@ def clip_below(squares: Vector, noise: Vector, absolute: float | None) -> Clip:
     return Clip(np.maximum(1e-10 * squares, noise**2), squares)
 
 
-class OneWay:
-    """Accumulator of single-feature effects: their statistics, and the residual of all of them.
-
-    Parameters
-    ----------
-    outputs : (n_rows, n_outputs)
-    weights : (n_rows,), or (n_replicates, n_rows)
-    clip : Clip
-
-    Attributes
-    ----------
-    residual_error : (n_outputs,) or None
-        Estimated root mean square interpolation error of the residual; None without.
-    """
-
-    def __init__(self, outputs: Matrix, weights: Array, clip: Clip) -> None:
-        self._weights = weights
-        self._clip = clip
-        self._centered = center(outputs, weights)
-        self._residual = self._centered.copy()
-        self.residual_error: Vector | None = None
-        self.squares = mean(self._centered**2, weights)
-
-    def add(self, single: Single) -> tuple[Array, Array]:
-        """Add a feature; return the terms of its overall interaction and of its importance."""
-        own, others = center(single.own, self._weights), center(single.others, self._weights)
-        self._residual -= own
-        self.residual_error = add_errors(self.residual_error, single.own_error)
-        return terms_of_feature(self._centered, own, others)
-
-    def residual(self) -> Array:
-        """Return the term of all interactions: the predictions minus all added effects."""
-        return self._residual
-
-    def parts(self, term: Array, error: Vector | None) -> RatioParts:
-        """Measure a term relative to the predictions; `error` as that of `Joint`."""
-        numerators = self._clip(mean(term**2, self._weights))
-        return RatioParts(numerators, self.squares, _of_square(numerators, error))
+def ratio_parts(
+    term: Array, squares: Array, weights: Array, clip: Clip, error: Vector | None
+) -> RatioParts:
+    """Measure a centred term relative to mean squares; `error` as that of `Joint`."""
+    numerators = clip(mean(term**2, weights))
+    return RatioParts(numerators, squares, _of_square(numerators, error))
 
 
 def of_joint(joint: Joint, weights: Array, clip: Clip) -> tuple[Array, RatioParts]:
     """Return term and parts of the pure interaction of a pair or triple."""
-    term = center(joint.pure, weights)
-    numerators = clip(mean(term**2, weights))
-    errors = _of_square(numerators, joint.error)
-    return term, RatioParts(numerators, mean_square(joint.whole, weights), errors)
+    pure, whole = effects_of_group(joint)
+    term = center(pure, weights)
+    return term, ratio_parts(term, mean_square(whole, weights), weights, clip, joint.error)
 
 
 def add_errors(first: Vector | None, second: Vector | None) -> Vector | None:

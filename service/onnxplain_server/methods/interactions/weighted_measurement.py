@@ -8,6 +8,7 @@ import numpy as np
 
 from onnxplain_server.core.arrays import Array, Vector
 from onnxplain_server.effects.engine import Effects
+from onnxplain_server.effects.weighted_mean import mean
 from onnxplain_server.methods.interactions.measurement_plan import (
     JOINT,
     ChosenGroups,
@@ -17,11 +18,12 @@ from onnxplain_server.methods.interactions.measurement_plan import (
 )
 from onnxplain_server.methods.interactions.permutation_test import PermutationTest
 from onnxplain_server.methods.interactions.strength import (
-    OneWay,
     RatioParts,
+    Terms,
     add_errors,
     clip,
     of_joint,
+    ratio_parts,
 )
 
 
@@ -74,25 +76,19 @@ class WeightedMeasurement:
     def run(self, weights: Array) -> None:
         """Measure under weights: (n_rows,) for the background's own, or (n_sets, n_rows)."""
         effects, several = self._effects, weights if weights.ndim == 2 else None
-        one_way = OneWay(effects.outputs(), weights, self._clip)
+        terms = Terms(effects.outputs(), weights)
+        squares = mean(terms.f**2, weights)
+
+        def keep(order: str, group: tuple[int, ...], term: Array, error: Vector | None) -> None:
+            self._keep(order, group, ratio_parts(term, squares, weights, self._clip, error), term)
+
         for single in effects.single(self._plan.positions, several):
-            interaction, importance = one_way.add(single)
+            interaction, importance = terms.add(single)
             error = add_errors(single.own_error, single.others_error)
-            overall = one_way.parts(interaction, error)
-            self._keep("overall", (single.feature,), overall, interaction)
+            keep("overall", (single.feature,), interaction, error)
             self._settle_joint()
-            self._keep(
-                "importance",
-                (single.feature,),
-                one_way.parts(importance, single.others_error),
-                importance,
-            )
-        self._keep(
-            "total",
-            (),
-            one_way.parts(one_way.residual(), one_way.residual_error),
-            one_way.residual(),
-        )
+            keep("importance", (single.feature,), importance, single.others_error)
+        keep("total", (), terms.total, terms.total_error)
         if self._chosen is None:
             self._chosen = self._plan.choose(self._overall(), self._screen)
             groups = self._chosen.measured.values()

@@ -15,7 +15,7 @@ from onnxplain_server.effects.background import Background
 from onnxplain_server.methods.infinite_losses import check_finite_baseline, infinite_loss_notes
 from onnxplain_server.methods.swarm.cohorts import Cohort, cohorts
 from onnxplain_server.methods.swarm.importance import importance, over_classes
-from onnxplain_server.methods.swarm.options import Options, Search
+from onnxplain_server.methods.swarm.options import Options, Search, SearchSettings
 from onnxplain_server.methods.swarm.perturbation import Move, moves, widest
 from onnxplain_server.methods.swarm.predicting import MovedRowPredictor
 from onnxplain_server.methods.swarm.prediction_memo import PredictionMemo
@@ -95,13 +95,18 @@ def cost(options: Options, problem: Problem) -> int:
     rows, settings = len(problem.background), options.search_settings
     if problem.reader is not None:
         return rows
-    if options.search is Search.PUBLISHED:
-        evaluations = settings.particle_count * (settings.iteration_count - settings.starts_neutral)
-    else:
-        population = max(settings.particle_count, _MIN_POPULATION)
-        evaluations = population * (settings.iteration_count + 1)  # and the first generation
-    evaluations *= settings.restart_count
+    evaluations = _evaluations(options.search, settings) * settings.restart_count
     return rows + (len(problem.single_rows) or rows) * len(options.features) * evaluations
+
+
+def _evaluations(search: Search | None, settings: SearchSettings) -> int:
+    """Return the weights that a search tries for a feature, from one start."""
+    match search:
+        case Search.PUBLISHED:
+            return settings.particle_count * (settings.iteration_count - settings.starts_neutral)
+        case Search.DIFFERENTIAL_EVOLUTION | Search.EXACT | None:
+            population = max(settings.particle_count, _MIN_POPULATION)
+            return population * (settings.iteration_count + 1)  # and the first generation
 
 
 def confirmation_cost(options: Options, problem: Problem) -> int:

@@ -61,10 +61,7 @@ class Particles:
         """Start one swarm per random generator, with weights of `dtype`."""
         count, limit = settings.particle_count, settings.velocity_limit
         velocity = np.stack([random.uniform(-limit, limit, count) for random in randoms])
-        position = np.full(velocity.shape, motion.neutral, dtype)
-        if settings.start is ParticleStart.UNIFORM:
-            drawn = [random.uniform(0, motion.weight_limit, count) for random in randoms]
-            position = np.stack(drawn).astype(dtype)
+        position = _start(settings.start, motion, velocity.shape, randoms).astype(dtype)
         # Before the first evaluation.
         no_damage = np.full(velocity.shape, -np.inf)
         return cls(position, velocity, position.copy(), no_damage, motion, settings, randoms)
@@ -114,3 +111,18 @@ class Particles:
             guide = np.where(is_better, self.best[:, j], guide)
             damage = np.where(is_better, self.best_damage[:, j], damage)
         return guide
+
+
+def _start(
+    start: ParticleStart,
+    motion: Motion,
+    shape: tuple[int, ...],
+    randoms: Sequence[np.random.Generator],
+) -> Matrix:
+    """Return the first weights of particles, one row per random generator."""
+    match start:
+        case ParticleStart.UNPERTURBED:
+            return np.full(shape, motion.neutral)
+        case ParticleStart.UNIFORM:
+            drawn = [random.uniform(0, motion.weight_limit, shape[1]) for random in randoms]
+            return np.stack(drawn)

@@ -81,17 +81,19 @@ class LabelScorer:
         confusion[:, self.moved_class] += tally.counts
         hits = np.diagonal(confusion, axis1=1, axis2=2)
         support = confusion.sum(axis=2)
-        if self.score is Score.ACCURACY:
-            accuracy: Vector = hits.sum(axis=1) / support.sum(axis=1)
-            return accuracy
         present = np.flatnonzero(support[0, :-1] > 0)
-        hits, support = hits[:, present], support[:, present]
-        if self.score is Score.BALANCED_ACCURACY:
-            recall: Vector = (hits / support).mean(axis=1)
-            return recall
-        f1_by_class = 2 * hits / (support + confusion.sum(axis=1)[:, present])
-        f1: Vector = (f1_by_class * support).sum(axis=1) / support.sum(axis=1)
-        return f1
+        match self.score:
+            case Score.ACCURACY:
+                accuracy: Vector = hits.sum(axis=1) / support.sum(axis=1)
+                return accuracy
+            case Score.BALANCED_ACCURACY:
+                recall: Vector = (hits[:, present] / support[:, present]).mean(axis=1)
+                return recall
+            case Score.F1:
+                true, found = support[:, present], confusion.sum(axis=1)[:, present]
+                f1_by_class = 2 * hits[:, present] / (true + found)
+                f1: Vector = (f1_by_class * true).sum(axis=1) / true.sum(axis=1)
+                return f1
 
     def damage(self, scores: Vector) -> Vector:
         """Return the distance of scores from 1."""

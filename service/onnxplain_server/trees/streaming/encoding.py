@@ -12,6 +12,7 @@ import dataclasses
 import io
 import json
 from collections.abc import Callable, Iterable, Mapping
+from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ class Encoding:
     Parameters
     ----------
     classes : iterable of type
-        Dataclasses and named tuples, of different names, that values may be made of.
+        Dataclasses, named tuples and enumerations, of different names, that values may be made of.
     """
 
     def __init__(self, classes: Iterable[type]) -> None:
@@ -113,5 +114,7 @@ _PLAIN: Mapping[str, Callable[[Any], Any]] = {"dtype": np.dtype, "dict": dict, "
 def _fields(of: type) -> tuple[str, ...]:
     if dataclasses.is_dataclass(of):
         return tuple(field.name for field in dataclasses.fields(of))
+    if issubclass(of, Enum):
+        return ("value",)
     names: tuple[str, ...] = of._fields  # type: ignore[attr-defined] # of named tuples
     return names

@@ -13,14 +13,15 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
-from onnxplain_server.core.arrays import Array, Indices
+from onnxplain_server.core.arrays import Array, Indices, Matrix
 from onnxplain_server.trees.counting.missed_conditions import MissedLayout, MissedShares
+from onnxplain_server.trees.counting.ranked_rows import rank_rows
 from onnxplain_server.trees.groups import parts_of
 from onnxplain_server.trees.kernels.block_pool import BlockPool
 from onnxplain_server.trees.leaves import Leaves
 from onnxplain_server.trees.reading.axes import Axis
 from onnxplain_server.trees.reading.ensemble import CellSets, Ensemble
-from onnxplain_server.trees.streaming.block_effects import AffineOutputs, BlockEffects
+from onnxplain_server.trees.streaming.block_effects import AffineOutputs, BlockEffects, predict_rows
 from onnxplain_server.trees.streaming.blocks import RowBlock, Sums, add_up
 from onnxplain_server.trees.streaming.counts import CountSums, Group, LeafCounter
 from onnxplain_server.trees.streaming.moments import SeriesMoments
@@ -42,6 +43,17 @@ class TreeSums:
 
     ensemble: Ensemble
     outputs: AffineOutputs
+
+
+def predicting(trees: TreeSums, leaves: Leaves) -> Callable[[RowBlock, BlockPool], Matrix]:
+    """Return a function that predicts the rows of a block: (n, n_outputs)."""
+    leaves.descent()  # before threads need it
+
+    def predicted(block: RowBlock, pool: BlockPool) -> Matrix:
+        codes = rank_rows(trees.ensemble, block.background, pool, total=1.0).codes
+        return predict_rows(leaves, trees.outputs, block.background, codes, pool)
+
+    return predicted
 
 
 class Pass(Protocol):
