@@ -112,6 +112,18 @@ def test_curves_go_through_the_row(explainer: Http, background: Path) -> None:
         assert curve["values"] == pytest.approx(predictions(moved.tolist()), rel=1e-5)
 
 
+def test_values_of_a_row_add_up_to_its_prediction(explainer: Http, background: Path) -> None:
+    answer = explainer.explain({"instances": ROWS})["explanations"][0]["attributions"]
+
+    assert answer["rowIndices"] == [0, 1, 2]
+    assert answer["standardErrors"] == []
+    values = np.loadtxt(background, delimiter=",", skiprows=1, usecols=range(10))
+    average = float(np.mean(predictions(values.tolist())))
+    assert answer["baseValues"] == pytest.approx([average], rel=1e-5)  # rows have no part in it
+    total = np.reshape(answer["values"], (3, 10)).sum(axis=1) + average
+    assert total == pytest.approx(predictions(ROWS), rel=1e-5)
+
+
 def test_each_row_has_local_vectors(explainer: Http) -> None:
     answer = explainer.explain({"instances": ROWS})
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TypeVar
 
+from onnxplain.v1.attributions_pb2 import AttributionsOptions
 from onnxplain.v1.explanation_service_pb2 import (
     ExplainRequest,
     MethodOptions,
@@ -66,6 +67,11 @@ _PASSING = {
 }
 """Reasons that may pass."""
 
+_VALUES = MethodOptions(attributions=AttributionsOptions())
+_EXACT_VALUES = MethodOptions(
+    attributions=AttributionsOptions(perturbation=AttributionsOptions.PATH_DEPENDENT)
+)
+"""Only answered where values are exact, without predicting."""
 _CURVES = MethodOptions(
     individual_conditional_expectation=IndividualConditionalExpectationOptions()
 )
@@ -220,19 +226,26 @@ class Explainer:
         return columns.names if present.issuperset(columns.names) else ()
 
     def _methods(self, request: ExplainRequest) -> list[MethodOptions]:
-        """Try the default methods on the first row; local vectors need trees that can be read."""
-        curves, vectors = MethodOptions(), MethodOptions()
-        curves.CopyFrom(_CURVES)
-        curves.individual_conditional_expectation.row_indices.append(0)
-        vectors.CopyFrom(_VECTORS)
-        vectors.feature_vectors.row_indices.append(0)
-        self._ask(request, curves)
+        """Try the default methods on the first row.
+
+        Values that are estimated cost predictions, so that they are no default; local vectors need
+        trees that can be read.
+        """
+        self._ask(request, _of_first_row(_CURVES))
+        values = (
+            [_VALUES] if self._is_answered(request, _EXACT_VALUES, "exact values") else []
+        )
+        vectors = [_VECTORS] if self._is_answered(request, _VECTORS, "local vectors") else []
+        return [*values, _CURVES, *vectors]
+
+    def _is_answered(self, request: ExplainRequest, method: MethodOptions, what: str) -> bool:
+        """Return whether a method explains the first row; log why it does not."""
         try:
-            self._ask(request, vectors)
+            self._ask(request, _of_first_row(method))
         except ExplainError as error:
-            LOG.info("the explainer of %s has no local vectors: %s", self.name, error.message)
-            return [_CURVES]
-        return [_CURVES, _VECTORS]
+            LOG.info("the explainer of %s has no %s: %s", self.name, what, error.message)
+            return False
+        return True
 
     def _keep_interactions(self, request: ExplainRequest) -> None:
         row_count = self._explained.interaction_row_count
@@ -286,3 +299,11 @@ class Explainer:
 
     def _is_stopped(self) -> bool:
         return self._stop.is_set() or self._service.is_stopping
+
+
+def _of_first_row(method: MethodOptions) -> MethodOptions:
+    """Return a method with the first row as the one that is explained."""
+    copy = MethodOptions()
+    copy.CopyFrom(method)
+    getattr(copy, copy.WhichOneof("method") or "").row_indices.append(0)
+    return copy

@@ -52,6 +52,7 @@ class RowsNamed(Enum):
 
 
 _ROWS_NAMED: Mapping[str, RowsNamed] = {
+    "attributions": RowsNamed.TOGETHER,
     "individual_conditional_expectation": RowsNamed.TOGETHER,
     "feature_vectors": RowsNamed.ONE_BY_ONE,
 }
