@@ -165,7 +165,9 @@ class Exact(TreeEffects):
         boxes, pool, ranked = self._leaves.boxes(self._pool), self._pool, self._bound.ranked
         reached = leaf_shares(self._leaves.descent(), ranked.codes, ranked.shares)
         background = CountedBackground(ranked.codes, ranked.shares, reached)
-        leaves = LeafAttributions(self._ensemble, boxes, background, players, game, pool)
+        descent = self._leaves.descent()
+        parts = self._ensemble, descent, boxes, background
+        leaves = LeafAttributions(*parts, players, game, pool)
         codes = cells_of(self._ensemble, explained, pool)
         values = leaves.values(codes)
         pairs = leaves.pairs(codes) if game.order > 1 else values[:, :0]

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from onnxplain_server.core.arrays import Array
+from onnxplain_server.core.errors import ExplainError
 from onnxplain_server.effects.attributing.games import Game, GameValue, Perturbation
 from onnxplain_server.effects.background import Background, unmerged
 from onnxplain_server.trees.attributing import attributions
@@ -104,7 +105,7 @@ def by_coalitions(worth: Callable[..., Any], count: int, value: GameValue, moved
 
 @pytest.fixture(params=[16, 0], ids=["tables", "occurring patterns"])
 def ways(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(attributions, "_TABLE_PLAYERS", request.param)
+    monkeypatch.setattr(attributions, "MOST_TABLE_PLAYERS", request.param)
 
 
 @pytest.mark.usefixtures("ways")
@@ -142,12 +143,23 @@ def test_deep_leaves_are_those_of_tables(regressor, engine, monkeypatch, perturb
     game, players = Game(perturbation, SHAPLEY, 2), tuple((j,) for j in range(12))
 
     def attribute(table_players: int) -> Any:
-        monkeypatch.setattr(attributions, "_TABLE_PLAYERS", table_players)
+        monkeypatch.setattr(attributions, "MOST_TABLE_PLAYERS", table_players)
         return exact.attribute(rows_of(exact, explained), players, game)
 
     tables, occurring = attribute(16), attribute(4)
     assert tables.values == pytest.approx(occurring.values, abs=1e-12)
     assert tables.interactions == pytest.approx(occurring.interactions, abs=1e-12)
+
+
+def test_leaves_of_very_many_features_are_refused(regressor, engine) -> None:
+    exact = engine(regressor([chain(63)], 63), [[0] * 63, [2] * 63])
+    players = tuple((j,) for j in range(63))
+    explained = rows_of(exact, np.ones((1, 63)))
+
+    with pytest.raises(ExplainError, match="depends on 63 features"):
+        exact.attribute(explained, players, Game(INTERVENTIONAL, SHAPLEY))
+    grouped = exact.attribute(explained, ((0, 1), *players[2:]), Game(INTERVENTIONAL, SHAPLEY))
+    assert grouped.values.sum() + exact.outputs().mean() == pytest.approx(63)
 
 
 def test_a_tree_worked_by_hand(regressor, engine) -> None:

@@ -232,9 +232,7 @@ class Explainer:
         trees that can be read.
         """
         self._ask(request, _of_first_row(_CURVES))
-        values = (
-            [_VALUES] if self._is_answered(request, _EXACT_VALUES, "exact values") else []
-        )
+        values = [_VALUES] if self._is_answered(request, _EXACT_VALUES, "exact values") else []
         vectors = [_VECTORS] if self._is_answered(request, _VECTORS, "local vectors") else []
         return [*values, _CURVES, *vectors]
 

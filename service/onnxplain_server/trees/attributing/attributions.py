@@ -2,14 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from onnxplain_server.core.arrays import Cube, Flags, Indices, Int32Matrix, Vector
+from onnxplain_server.core.arrays import (
+    Counts,
+    Cube,
+    Indices,
+    Int32Matrix,
+    Vector,
+)
 from onnxplain_server.effects.attributing.games import Game, Perturbation, rules_of
-from onnxplain_server.trees.attributing.leaf_players import LeafPlayers, find_leaf_players
+from onnxplain_server.trees.attributing.group_tables import (
+    add_group_tables,
+    count_group_failures,
+    lay_out_groups,
+    merge_tables,
+)
+from onnxplain_server.trees.attributing.leaf_groups import (
+    LeafGroups,
+    find_leaf_groups,
+    parts_of_groups,
+)
+from onnxplain_server.trees.attributing.leaf_players import find_leaf_players
+from onnxplain_server.trees.attributing.leaf_slots import (
+    MOST_TABLE_PLAYERS,
+    LeafSlots,
+    from_leaf,
+    lay_out_slots,
+    spans_of,
+)
 from onnxplain_server.trees.attributing.occurring_patterns import (
     Failures,
     add_patterns,
@@ -17,7 +41,6 @@ from onnxplain_server.trees.attributing.occurring_patterns import (
 )
 from onnxplain_server.trees.attributing.path_shares import path_shares
 from onnxplain_server.trees.attributing.pattern_tables import (
-    LeafSlots,
     NodeRules,
     add_tables,
     count_failures,
@@ -26,16 +49,15 @@ from onnxplain_server.trees.attributing.pattern_tables import (
 )
 from onnxplain_server.trees.counting.boxes import Boxes
 from onnxplain_server.trees.kernels.block_pool import BlockPool, blocks
-from onnxplain_server.trees.reading.ensemble import Ensemble, Int32Array
+from onnxplain_server.trees.kernels.descent import Descent
+from onnxplain_server.trees.reading.ensemble import Ensemble
 
-MOST_LEAF_PLAYERS = 62
-"""Players of a leaf, whose patterns are numbers of 64 bits."""
-_TABLE_PLAYERS = 16
-"""Most players of a leaf whose values are tabulated for all patterns, whatever the rows."""
-_CHUNK_NUMBERS = 1 << 22
-"""Numbers of the tables that are kept at a time: 32 MiB."""
+_SET_NUMBERS = 1 << 22
+"""Numbers of the background's failures that are kept at a time: 32 MiB, and as much for shares."""
 _LEAVES = 32
 """Leaves per kernel call."""
+_GROUPS = 8
+"""Groups of leaves per kernel call."""
 _ROWS = 1024
 """Rows per kernel call."""
 
@@ -64,12 +86,19 @@ class LeafAttributions:
     Parameters
     ----------
     ensemble : Ensemble
+    descent : Descent
+        Of the ensemble.
     boxes : Boxes
     background : CountedBackground
     players : sequence of tuples of int
         Features of each player. Each feature is in exactly one.
     game : Game
     pool : BlockPool
+
+    Raises
+    ------
+    ExplainError
+        INVALID_OPTION where a leaf has more than 62 players.
 
     Notes
     -----
@@ -81,6 +110,7 @@ class LeafAttributions:
     def __init__(
         self,
         ensemble: Ensemble,
+        descent: Descent,
         boxes: Boxes,
         background: CountedBackground,
         players: Sequence[tuple[int, ...]],
@@ -88,17 +118,16 @@ class LeafAttributions:
         pool: BlockPool,
     ) -> None:
         self._leaves = find_leaf_players(boxes, players)
+        self._ensemble, self._descent = ensemble, descent
+        self._player_of = np.empty(len(ensemble.axes), dtype=np.int32)
+        for number, features in enumerate(players):
+            self._player_of[list(features)] = number
         self._background = background
         self._player_count = len(players)
         self._game = game
         self._pool = pool
         self._rules = rules_of(game.value, int(self._leaves.counts.max(initial=0)))
-        self._ratios = self._path_ratios(ensemble, players)
-
-    @property
-    def most_players(self) -> int:
-        """Most players of a leaf; more than `MOST_LEAF_PLAYERS` cannot be attributed."""
-        return int(self._leaves.counts.max(initial=0))
+        self._ratios = self._path_ratios()
 
     def values(self, codes: Int32Matrix) -> Cube:
         """Compute the values of players at rows given by their cells: (n_targets, n_players, n)."""
@@ -111,17 +140,14 @@ class LeafAttributions:
         """
         return self._sum(2, codes)
 
-    def _path_ratios(self, ensemble: Ensemble, players: Sequence[tuple[int, ...]]) -> Vector:
+    def _path_ratios(self) -> Vector:
         match self._game.perturbation:
             case Perturbation.INTERVENTIONAL:
                 return np.zeros(0)
             case Perturbation.PATH_DEPENDENT:
-                player_of = np.empty(len(ensemble.axes), dtype=np.int32)
-                for number, features in enumerate(players):
-                    player_of[list(features)] = number
                 leaves, shares = self._leaves, self._background.leaf_shares
-                parts = leaves.player_start, leaves.player
-                return path_shares(ensemble, shares, player_of, *parts)
+                parts = self._player_of, leaves.player_start, leaves.player
+                return path_shares(self._ensemble, shares, *parts)
 
     def _sum(self, order: int, codes: Int32Matrix) -> Cube:
         leaves, players = self._leaves, self._player_count
@@ -129,7 +155,15 @@ class LeafAttributions:
         sums = np.zeros((leaves.values.shape[1], numbers, codes.shape[1]))
         is_used = leaves.values.any(axis=1) & (leaves.counts >= order)
         has_table = is_used & (leaves.counts <= self._table_players(codes.shape[1]))
-        self._add_tables(order, has_table, codes, sums)
+        parts = self._ensemble, self._descent, leaves, self._player_of
+        groups = find_leaf_groups(*parts, has_table)
+        for part in parts_of_groups(groups, leaves, order):
+            self._add_groups(order, part, codes, sums)
+        is_single = has_table.copy()
+        is_single[groups.leaf] = False
+        slots = lay_out_slots(leaves, order, players, is_single)
+        for leaf_span in spans_of(slots.table[slots.start]):
+            self._add_tables(order, slots, leaf_span, codes, sums)
         self._add_patterns(order, np.flatnonzero(is_used & ~has_table), codes, sums)
         return sums
 
@@ -137,31 +171,51 @@ class LeafAttributions:
         """Return the most players of a leaf that has no more patterns than twice the rows."""
         if self._game.perturbation is Perturbation.INTERVENTIONAL:
             row_count += len(self._background.shares)
-        return min(row_count.bit_length(), _TABLE_PLAYERS)
+        return min(row_count.bit_length(), MOST_TABLE_PLAYERS)
 
-    def _add_tables(self, order: int, has_table: Flags, codes: Int32Matrix, sums: Cube) -> None:
+    def _add_groups(self, order: int, groups: LeafGroups, codes: Int32Matrix, sums: Cube) -> None:
+        """Add the values of leaves in groups, whose tables are merged."""
+        leaves, descent, (targets, numbers, _) = self._leaves, self._descent, sums.shape
+        rows, is_used = sums.reshape(targets * numbers, -1), np.zeros(len(leaves.values), np.bool_)
+        is_used[groups.leaf] = True
+        slots = lay_out_slots(leaves, order, self._player_count, is_used)
+        tables = self._tabulate_groups(order, slots, groups)
+        own, group_slots = lay_out_groups(groups, leaves, slots, numbers)
+        merged = np.zeros(int(group_slots.table[-1]))
+
+        def merge(span: tuple[int, int]) -> None:
+            merge_tables(*span, groups, leaves, slots, tables, own, group_slots, merged)
+
+        def add(span: tuple[int, int]) -> None:
+            add_group_tables(*span, groups, descent, group_slots, codes, merged, rows)
+
+        self._pool.run(merge, blocks(len(groups.start) - 1, _GROUPS))
+        self._pool.run(add, blocks(codes.shape[1], _ROWS))
+
+    def _add_tables(
+        self,
+        order: int,
+        slots: LeafSlots,
+        leaf_span: tuple[int, int],
+        codes: Int32Matrix,
+        sums: Cube,
+    ) -> None:
         """Add the values of leaves with a table for all their patterns."""
-        slots = _slots(self._leaves, order, self._player_count, has_table)
-        for first, last in _chunks(slots):
-            tables, own = self._tabulate(order, slots, first, last), _of_chunk(slots, first)
+        leaves, own = self._leaves, from_leaf(slots, leaf_span[0])
+        tables = self._tabulate(order, own, leaf_span)
 
-            def add(
-                span: tuple[int, int],
-                leaf_span: tuple[int, int] = (first, last),
-                own: LeafSlots = own,
-                tables: Vector = tables,
-            ) -> None:
-                add_tables(*span, *leaf_span, self._leaves, own, codes, tables, sums)
+        def add(span: tuple[int, int]) -> None:
+            add_tables(*span, *leaf_span, leaves, own, codes, tables, sums)
 
-            self._pool.run(add, blocks(codes.shape[1], _ROWS))
+        self._pool.run(add, blocks(codes.shape[1], _ROWS))
 
     def _add_patterns(self, order: int, chosen: Indices, codes: Int32Matrix, sums: Cube) -> None:
         """Add the values of leaves that have more patterns than there are rows."""
         is_used = np.zeros(len(self._leaves.values), dtype=np.bool_)
         is_used[chosen] = True
-        slots = _slots(self._leaves, order, self._player_count, is_used)
+        slots = lay_out_slots(self._leaves, order, self._player_count, is_used)
         moments, rules = self._rules.all_moments(), NodeRules(*self._rules.parts)
-        step = max(1, _CHUNK_NUMBERS // len(self._background.shares))
+        step = max(1, _SET_NUMBERS // len(self._background.shares))
         for start in range(0, len(chosen), step):
             failures = self._failures(chosen[start : start + step])
 
@@ -190,70 +244,54 @@ class LeafAttributions:
         self._pool.run(find, blocks(len(leaf), _LEAVES))
         return failures
 
-    def _tabulate(self, order: int, slots: LeafSlots, first: int, last: int) -> Vector:
-        """Tabulate the values of leaves from `first` to `last`, one table after the other."""
-        leaves, rules, background = self._leaves, self._rules, self._background
-        own = _of_chunk(slots, first)
-        tables = np.zeros(int(own.table[slots.start[last]]))
-        nodes = NodeRules(*rules.parts)
+    def _tabulate(self, order: int, slots: LeafSlots, leaf_span: tuple[int, int]) -> Vector:
+        """Tabulate the values of some leaves, one table after the other."""
+        leaves, background, (first, last) = self._leaves, self._background, leaf_span
+        spans = [(first + a, first + b) for a, b in blocks(last - first, _LEAVES)]
+
+        def count(start: Counts, failures: Vector) -> None:
+            asked = leaves, background.codes, background.shares, start, failures
+            self._pool.run(lambda span: count_failures(span[0], span[1], *asked), spans)
+
+        return self._tables(order, slots, leaf_span, count)
+
+    def _tabulate_groups(self, order: int, slots: LeafSlots, groups: LeafGroups) -> Vector:
+        """Tabulate the values of leaves in groups, as `_tabulate`."""
+        parts = groups, self._descent, self._leaves
+
+        def count(start: Counts, failures: Vector) -> None:
+            asked = *parts, self._background.codes, self._background.shares, start, failures
+            spans = blocks(len(groups.start) - 1, _GROUPS)
+            self._pool.run(lambda span: count_group_failures(span[0], span[1], *asked), spans)
+
+        return self._tables(order, slots, (0, len(self._leaves.values)), count)
+
+    def _tables(
+        self,
+        order: int,
+        slots: LeafSlots,
+        leaf_span: tuple[int, int],
+        count: Callable[[Counts, Vector], None],
+    ) -> Vector:
+        """Tabulate the values of the leaves that have slots.
+
+        Parameters
+        ----------
+        count : callable (start, failures) -> None
+            Adds the shares of the background by failures.
+        """
+        leaves, rules, (first, last) = self._leaves, NodeRules(*self._rules.parts), leaf_span
+        tables = np.zeros(int(slots.table[slots.start[last]]))
         spans = [(first + a, first + b) for a, b in blocks(last - first, _LEAVES)]
         if self._game.perturbation is Perturbation.PATH_DEPENDENT:
-            ratios = self._ratios
-            self._pool.run(
-                lambda span: tabulate_paths(*span, order, leaves, own, nodes, ratios, tables),
-                spans,
-            )
+            asked = order, leaves, slots, rules, self._ratios, tables
+            self._pool.run(lambda span: tabulate_paths(span[0], span[1], *asked), spans)
             return tables
-        start = np.zeros(len(leaves.values) + 1, dtype=np.int64)
         sizes = np.where(np.diff(slots.start) > 0, np.left_shift(1, leaves.counts), 0)
+        start = np.zeros(len(sizes) + 1, dtype=np.int64)
         start[first + 1 : last + 1] = np.cumsum(sizes[first:last])
         failures = np.zeros(int(start[last]))
-
-        def tabulate(span: tuple[int, int]) -> None:
-            count_failures(*span, leaves, background.codes, background.shares, start, failures)
-            tabulate_failures(*span, order, leaves, own, nodes, start, failures, tables)
-
-        self._pool.run(tabulate, spans)
+        count(start, failures)
+        counted = order, leaves, slots, rules, start, failures, tables
+        self._pool.run(lambda span: tabulate_failures(span[0], span[1], *counted), spans)
         return tables
-
-
-def _slots(leaves: LeafPlayers, order: int, player_count: int, is_used: Flags) -> LeafSlots:
-    """Lay out the slots and tables of leaves; those that are not used have none."""
-    counts = leaves.counts
-    slot_counts = np.where(is_used, counts if order == 1 else counts * (counts - 1) // 2, 0)
-    start = np.zeros(len(counts) + 1, dtype=np.int64)
-    start[1:] = np.cumsum(slot_counts)
-    number = np.empty(int(start[-1]), dtype=np.int32)
-    for size in np.unique(counts[slot_counts > 0]):
-        own = np.flatnonzero((counts == size) & (slot_counts > 0))
-        player = leaves.player[leaves.player_start[own][:, None] + np.arange(size)]
-        numbers = player if order == 1 else _pair_numbers(player, player_count)
-        number[start[own][:, None] + np.arange(numbers.shape[1])] = numbers
-    sizes = np.repeat(np.left_shift(1, np.minimum(counts, _TABLE_PLAYERS)), slot_counts)
-    table = np.zeros(len(sizes) + 1, dtype=np.int64)
-    table[1:] = np.cumsum(sizes)
-    return LeafSlots(start, number, table)
-
-
-def _pair_numbers(player: Int32Array, player_count: int) -> Int32Array:
-    """Number the pairs of players of leaves, in lexicographic order: (n_leaves, n_pairs)."""
-    one, two = np.triu_indices(player.shape[1], 1)
-    first, second = player[:, one].astype(np.int64), player[:, two]
-    numbers = first * (2 * player_count - first - 1) // 2 + second - first - 1
-    return numbers.astype(np.int32)
-
-
-def _chunks(slots: LeafSlots) -> Iterator[tuple[int, int]]:
-    """Divide the leaves so that the tables of each part fit into memory."""
-    ends = slots.table[slots.start]
-    first, count = 0, len(slots.start) - 1
-    while first < count:
-        last = int(np.searchsorted(ends, ends[first] + _CHUNK_NUMBERS, side="right")) - 1
-        last = min(max(last, first + 1), count)
-        yield first, last
-        first = last
-
-
-def _of_chunk(slots: LeafSlots, first: int) -> LeafSlots:
-    """Let tables begin with that of a leaf."""
-    return slots._replace(table=slots.table - slots.table[slots.start[first]])

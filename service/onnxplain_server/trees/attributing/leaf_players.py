@@ -8,8 +8,12 @@ from typing import NamedTuple
 import numpy as np
 
 from onnxplain_server.core.arrays import Counts, Int32Vector, Matrix
+from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.trees.counting.boxes import Boxes
 from onnxplain_server.trees.reading.ensemble import CellSets
+
+_MOST_PLAYERS = 62
+"""Players of a leaf, whose patterns are numbers of 64 bits."""
 
 
 class LeafPlayers(NamedTuple):
@@ -51,6 +55,11 @@ def find_leaf_players(boxes: Boxes, players: Sequence[tuple[int, ...]]) -> LeafP
     ----------
     players : sequence of tuples of int
         Features of each player. Each feature is in exactly one.
+
+    Raises
+    ------
+    ExplainError
+        INVALID_OPTION where a leaf has more than 62 players.
     """
     player_of = np.empty(sum(map(len, players)), dtype=np.int64)
     for number, features in enumerate(players):
@@ -61,6 +70,7 @@ def find_leaf_players(boxes: Boxes, players: Sequence[tuple[int, ...]]) -> LeafP
     player_start = np.zeros(len(boxes.values) + 1, dtype=np.int64)
     player_start[1:] = np.cumsum(np.bincount(leaves, minlength=len(boxes.values)))
     place = inverse - player_start[boxes.leaf]
+    _check_patterns(int(np.diff(player_start).max(initial=0)))
     return LeafPlayers(
         boxes.start,
         boxes.feature,
@@ -70,3 +80,13 @@ def find_leaf_players(boxes: Boxes, players: Sequence[tuple[int, ...]]) -> LeafP
         player.astype(np.int32),
         np.ascontiguousarray(boxes.values),
     )
+
+
+def _check_patterns(most: int) -> None:
+    if most > _MOST_PLAYERS:
+        raise ExplainError(
+            Reason.INVALID_OPTION,
+            f"a leaf of the model depends on {most} features, and the trees engine attributes to "
+            f"{_MOST_PLAYERS} at most; ask for BLACK_BOX, or put features into groups",
+            "engine",
+        )

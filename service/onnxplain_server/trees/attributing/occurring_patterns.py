@@ -12,7 +12,8 @@ import numpy as np
 
 from onnxplain_server.core.arrays import CountMatrix, Counts, Cube, Int32Matrix, Matrix, Vector
 from onnxplain_server.trees.attributing.leaf_players import LeafPlayers
-from onnxplain_server.trees.attributing.pattern_tables import LeafSlots, NodeRules
+from onnxplain_server.trees.attributing.leaf_slots import LeafSlots
+from onnxplain_server.trees.attributing.pattern_tables import NodeRules
 from onnxplain_server.trees.kernels.compile import inlined, kernel
 
 

@@ -26,31 +26,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from onnxplain_server.core.arrays import Counts, Cube, Int32Matrix, Int32Vector, Vector
+from onnxplain_server.core.arrays import Counts, Cube, Int32Matrix, Vector
 from onnxplain_server.trees.attributing.leaf_players import LeafPlayers
+from onnxplain_server.trees.attributing.leaf_slots import LeafSlots
 from onnxplain_server.trees.kernels.compile import inlined, kernel
 
 _ROWS = 512
 """Rows whose patterns are found at a time: they stay in the first-level cache."""
 _LANES = 4
 """Sums side by side, so that one need not wait for the one before of an equal pattern."""
-
-
-class LeafSlots(NamedTuple):
-    """Numbers that a leaf adds to: values of its players, or of their pairs.
-
-    Attributes
-    ----------
-    start : (n_leaves + 1,)
-    number : (n_slots,)
-        Row of the sums that each belongs to.
-    table : (n_slots,)
-        Where its table begins, of 2^d numbers.
-    """
-
-    start: Counts
-    number: Int32Vector
-    table: Counts
 
 
 class NodeRules(NamedTuple):
