@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from onnxplain_server.core.arrays import Array, Cube, Indices, Matrix, Vector
-from onnxplain_server.effects.attributing.games import Attributed, Game
+from onnxplain_server.effects.attributing.games import Attributed, Game, Perturbation
 from onnxplain_server.effects.background import Background
 from onnxplain_server.effects.engine import Joint, Single
 from onnxplain_server.effects.ledger import Ledger
@@ -163,9 +163,11 @@ class Exact(TreeEffects):
     ) -> Attributed:
         """Implement `ExactAttributions` by the leaves."""
         boxes, pool, ranked = self._leaves.boxes(self._pool), self._pool, self._bound.ranked
-        reached = leaf_shares(self._leaves.descent(), ranked.codes, ranked.shares)
-        background = CountedBackground(ranked.codes, ranked.shares, reached)
         descent = self._leaves.descent()
+        reached = np.zeros(0)
+        if game.perturbation is Perturbation.PATH_DEPENDENT:
+            reached = leaf_shares(descent, ranked.codes, ranked.shares)
+        background = CountedBackground(ranked.codes, ranked.shares, reached)
         parts = self._ensemble, descent, boxes, background
         leaves = LeafAttributions(*parts, players, game, pool)
         codes = cells_of(self._ensemble, explained, pool)

@@ -23,7 +23,8 @@ NAMES = [
     "lightgbm_3class",
     "lightgbm_categorical_regressor",
     "lightgbm_poisson",
-    "sklearn_columns_error",
+    "sklearn_tree_int64",
+    "sklearn_votes_of_columns",
     "sklearn_gradient_boosting_binary",
     "sklearn_random_forest_3class",
     "sklearn_random_forest_two_targets",
@@ -37,7 +38,7 @@ def values_of(ensemble: Ensemble, feature: int, count: int, rng: np.random.Gener
     """Values of a feature: on its thresholds, between them, missing; or its categories."""
     axis = ensemble.axes[feature]
     if axis.dtype == object:
-        known = [*(axis.categories or ()), "none of these"]
+        known = [*([] if axis.categories is None else axis.categories), "none of these"]
         return rng.choice(np.array(known, dtype=object), count)
     cuts = axis.breakpoints()
     known = [*cuts.tolist(), -1.0, 0.0, 1.0, 2.0]

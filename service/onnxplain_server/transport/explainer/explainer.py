@@ -14,14 +14,9 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TypeVar
 
-from onnxplain.v1.attributions_pb2 import AttributionsOptions
 from onnxplain.v1.explanation_service_pb2 import (
     ExplainRequest,
     MethodOptions,
-)
-from onnxplain.v1.feature_vectors_pb2 import FeatureVectorsOptions
-from onnxplain.v1.individual_conditional_expectation_pb2 import (
-    IndividualConditionalExpectationOptions,
 )
 from onnxplain.v1.interactions_pb2 import InteractionsOptions
 from onnxplain.v1.table_pb2 import Column, Columns
@@ -46,6 +41,7 @@ from onnxplain_server.transport.explainer.background import (
     features,
     roles,
 )
+from onnxplain_server.transport.explainer.default_methods import default_methods
 from onnxplain_server.transport.explainer.kept_interactions import (
     KeptInteractions,
     separate_fields,
@@ -66,16 +62,6 @@ _PASSING = {
     Reason.REMOTE_MODEL_UNAVAILABLE,
 }
 """Reasons that may pass."""
-
-_VALUES = MethodOptions(attributions=AttributionsOptions())
-_EXACT_VALUES = MethodOptions(
-    attributions=AttributionsOptions(perturbation=AttributionsOptions.PATH_DEPENDENT)
-)
-"""Only answered where values are exact, without predicting."""
-_CURVES = MethodOptions(
-    individual_conditional_expectation=IndividualConditionalExpectationOptions()
-)
-_VECTORS = MethodOptions(feature_vectors=FeatureVectorsOptions(source=FeatureVectorsOptions.MODEL))
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,24 +212,7 @@ class Explainer:
         return columns.names if present.issuperset(columns.names) else ()
 
     def _methods(self, request: ExplainRequest) -> list[MethodOptions]:
-        """Try the default methods on the first row.
-
-        Values that are estimated cost predictions, so that they are no default; local vectors need
-        trees that can be read.
-        """
-        self._ask(request, _of_first_row(_CURVES))
-        values = [_VALUES] if self._is_answered(request, _EXACT_VALUES, "exact values") else []
-        vectors = [_VECTORS] if self._is_answered(request, _VECTORS, "local vectors") else []
-        return [*values, _CURVES, *vectors]
-
-    def _is_answered(self, request: ExplainRequest, method: MethodOptions, what: str) -> bool:
-        """Return whether a method explains the first row; log why it does not."""
-        try:
-            self._ask(request, _of_first_row(method))
-        except ExplainError as error:
-            LOG.info("the explainer of %s has no %s: %s", self.name, what, error.message)
-            return False
-        return True
+        return default_methods(lambda method: self._ask(request, method), self.name)
 
     def _keep_interactions(self, request: ExplainRequest) -> None:
         row_count = self._explained.interaction_row_count
@@ -297,11 +266,3 @@ class Explainer:
 
     def _is_stopped(self) -> bool:
         return self._stop.is_set() or self._service.is_stopping
-
-
-def _of_first_row(method: MethodOptions) -> MethodOptions:
-    """Return a method with the first row as the one that is explained."""
-    copy = MethodOptions()
-    copy.CopyFrom(method)
-    getattr(copy, copy.WhichOneof("method") or "").row_indices.append(0)
-    return copy

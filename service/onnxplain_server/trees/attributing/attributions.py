@@ -72,7 +72,7 @@ class CountedBackground:
         Cells of its rows.
     shares : (n,)
     leaf_shares : (n_leaves,)
-        Shares of the rows that reach each leaf.
+        Shares of the rows that reach each leaf; only of the path-dependent game.
     """
 
     codes: Int32Matrix

@@ -66,26 +66,30 @@ def find_leaf_groups(
     _measure(ensemble.feature, ensemble.parent, depth, size)
     top = np.full(count, -1, dtype=np.int32)
     _find_tops(ensemble.parent, depth, size, MOST_TESTS, top)
-    asked = np.flatnonzero(is_asked & (top[ensemble.leaf] >= 0))
-    tops = top[ensemble.leaf[asked]]
-    order = np.argsort(tops, kind="stable")
-    roots, counts = np.unique(tops, return_counts=True)
-    leaf = asked[order].astype(np.int32)
-    test_start = _starts(depth[roots] + size[roots])
-    groups = LeafGroups(
-        _starts(counts),
-        leaf,
-        test_start,
-        np.empty(int(test_start[-1]), np.int32),
-        np.zeros(len(leaves.player), np.int32),
-        np.zeros(len(leaves.player), np.int32),
-    )
+    groups, roots = _empty_groups(ensemble, leaves, top, depth + size, is_asked)
     place = np.zeros(count, np.int32)
-    roots = roots.astype(np.int32)
     parts = ensemble.feature, ensemble.parent, size, top
     _list_tests(roots, *parts, place, groups)
     _set_bits(ensemble.leaf, *parts, descent, player_of, leaves, place, groups)
     return groups
+
+
+def _empty_groups(
+    ensemble: Ensemble,
+    leaves: LeafPlayers,
+    top: Int32Vector,
+    test_counts: Int32Vector,
+    is_asked: Flags,
+) -> tuple[LeafGroups, Int32Vector]:
+    """Lay out groups, still without tests and bits, and the nodes above their leaves."""
+    asked = np.flatnonzero(is_asked & (top[ensemble.leaf] >= 0))
+    tops = top[ensemble.leaf[asked]]
+    leaf = asked[np.argsort(tops, kind="stable")].astype(np.int32)
+    roots, counts = np.unique(tops, return_counts=True)
+    test_start = _starts(test_counts[roots].astype(np.int64))
+    tests = np.empty(int(test_start[-1]), np.int32)
+    mask, met = np.zeros((2, len(leaves.player)), np.int32)
+    return LeafGroups(_starts(counts), leaf, test_start, tests, mask, met), roots
 
 
 def parts_of_groups(groups: LeafGroups, leaves: LeafPlayers, order: int) -> Iterator[LeafGroups]:
