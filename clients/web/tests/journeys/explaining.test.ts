@@ -43,11 +43,19 @@ test("Miami in three clicks, then to a pair, a row and a report", async () => {
   await go(page, "One row");
   const prediction = page.locator(".prediction");
   const before = await prediction.textContent();
+  const parts = page.locator("section.card", {
+    has: page.getByRole("heading", { name: "Parts of the features" }),
+  });
+  await parts.getByText(/^Row 0 has a prediction of .+, mostly by /).waitFor();
+  await parts.locator("figure.drawn[aria-label$='for row 0'] .mark-rect path").first().waitFor();
+  const changed = parts.getByText("Of the row as it is in the table, without your changes.");
+  assert.equal(await changed.count(), 0, "changes of a row that nobody moved");
   await type(page.getByLabel("OCEAN_DIST", { exact: true }), "500");
   await page.waitForFunction(
     (text) => document.querySelector(".prediction")?.textContent !== text,
     before,
   );
+  await changed.waitFor();
   await page.getByText("Nearest rows", { exact: true }).waitFor();
   await accessible(page);
   await picture(page, "row");
