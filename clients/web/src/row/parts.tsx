@@ -71,11 +71,14 @@ function AtOnce({ methods, index }: { methods: Methods; index: number }) {
 
 function Found({ found, index }: { found: Explanations; index: number }) {
   const plots = useMemo(() => found.all.flatMap(plotsOf), [found]);
+  const sentence = sentenceOf(found.message.summary, index);
   return (
     <>
-      <p>
-        <bdi>{plain(sentenceOf(found.message.summary, index))}</bdi>
-      </p>
+      {sentence !== "" && (
+        <p>
+          <bdi>{plain(sentence)}</bdi>
+        </p>
+      )}
       {plots.map((plot) => (
         <Chart key={plot.name} plot={plot} />
       ))}
