@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { v1 } from "onnxplain/rest";
-import { costOf, methodsOf } from "../src/common/plans";
+import { costOf, isAtOnce, methodsOf } from "../src/common/plans";
 
 type Method = Partial<v1.MethodPlan>;
 
@@ -32,4 +32,13 @@ test("a plan that predicts nothing tells why", () => {
 test("a plan names the rows of the table that each method uses, if any", () => {
   const told = methodsOf(planOf(0, 0, TREES, EXACT, { name: "average_loss", rowCount: 0 }));
   assert.equal(told, "interactions on 1,000 rows, partial dependence on 500 rows, average loss");
+});
+
+test("what predicts nothing and takes seconds needs no question", () => {
+  const planOfTime = (high: number) => ({ ...planOf(0, 0, TREES), seconds: { low: 1, high } });
+  assert.ok(isAtOnce(planOfTime(10) as v1.ExplanationPlan));
+  assert.ok(!isAtOnce(planOfTime(60) as v1.ExplanationPlan));
+  assert.ok(!isAtOnce({ ...planOfTime(1), predictedRowCount: 1 } as v1.ExplanationPlan));
+  const { seconds: _, ...untimed } = planOf(0, 0, TREES);
+  assert.ok(!isAtOnce(untimed as v1.ExplanationPlan));
 });

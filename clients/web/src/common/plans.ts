@@ -19,6 +19,14 @@ function askedOf({ methods, ...plan }: Omit<v1.ExplanationPlan, "seconds">): str
   return isOfTrees ? "sums over the model's trees in place of predictions" : "needs no predictions";
 }
 
+// As long as a reader who has not asked for an answer may wait for it.
+const AT_ONCE_SECONDS = 10;
+
+/** Whether a computation takes so little that nobody has to be asked for it. */
+export function isAtOnce({ seconds, predictedRowCount }: v1.ExplanationPlan): boolean {
+  return predictedRowCount === 0 && seconds !== undefined && seconds.high <= AT_ONCE_SECONDS;
+}
+
 /** The methods with the rows of the table that they use. */
 export function methodsOf({ methods }: v1.ExplanationPlan): string {
   return methods

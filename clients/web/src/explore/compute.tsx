@@ -2,7 +2,8 @@
 
 import { useSignal, useSignalEffect } from "@preact/signals";
 import type { v1 } from "onnxplain/rest";
-import { costOf } from "../common/plans";
+import type { ComponentChildren } from "preact";
+import { costOf, isAtOnce } from "../common/plans";
 import { Problem } from "../common/problem";
 import { compute, inputOf, type Methods, run } from "../common/runs";
 import { client } from "../common/server";
@@ -12,9 +13,12 @@ interface Props {
   readonly title: string;
   readonly methods: Methods;
   readonly isAgain?: boolean;
+
+  /** What takes the place of the question where its answer takes little. */
+  readonly atOnce?: ComponentChildren;
 }
 
-export function Compute({ title, methods, isAgain = false }: Props) {
+export function Compute({ title, methods, isAgain = false, atOnce }: Props) {
   const plan = useSignal<v1.ExplanationPlan | undefined>(undefined);
   const error = useSignal<unknown>(undefined);
   useSignalEffect(() => {
@@ -37,6 +41,7 @@ export function Compute({ title, methods, isAgain = false }: Props) {
   if (error.value !== undefined) {
     return <Problem error={error.value} title="This question would be refused" />;
   }
+  if (atOnce !== undefined && plan.value && isAtOnce(plan.value)) return atOnce;
   return (
     <p class="ask" aria-live="polite">
       <button

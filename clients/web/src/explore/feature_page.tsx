@@ -49,6 +49,7 @@ const MENTIONED: readonly MethodName[] = [
   "featureVectors",
   "firm",
   "swarm",
+  "attributions",
 ];
 
 /** What other methods found about the feature. */

@@ -1,7 +1,7 @@
 /** Results as tables: one row per statistic and output. */
 
 import { type Explanation, v1 } from "onnxplain/rest";
-import { words } from "../common/formats";
+import { count, words } from "../common/formats";
 import type { Cell, Grid } from "../tables/data_table";
 
 /** A table whose rows know the features that they are about. */
@@ -18,6 +18,9 @@ interface Row {
 }
 
 const POINTS = "Points of the curves";
+
+// So many rows have a chart each; of more, charts show means.
+const FEW_ROWS = 6;
 
 // Points of curves are many, and each page of a room asks for them.
 const known = new WeakMap<Explanation, Statistics[]>();
@@ -47,6 +50,8 @@ function madeOf({ message }: Explanation): Statistics[] {
         return [ofFirm(value)];
       case "swarm":
         return [ofSwarm(value)];
+      case "attributions":
+        return [value.rowIndices.length > FEW_ROWS ? ofSizes(value) : ofParts(value)];
       case "individualConditionalExpectation":
         return [ofRowCurves(value)];
       default:
@@ -265,6 +270,44 @@ function ofSwarm(result: v1.SwarmResult): Statistics {
     "Restarts that agree",
   ];
   return table("Effects", columns, rows);
+}
+
+function ofSizes(result: v1.AttributionsResult): Statistics {
+  const width = result.outputNames.length;
+  const rows = result.features.flatMap(({ names }, player) =>
+    perOutput(result.outputNames, names, (k) => [
+      result.meanAbsoluteValues[player * width + k],
+      result.meanAbsoluteStandardErrors[player * width + k],
+    ]),
+  );
+  const columns = ["Features", "Output", "Mean absolute value", "Standard error"];
+  const note = `Over ${count(result.rowIndices.length)} rows, in the unit of the output.`;
+  const sorted = rows.sort((one, other) => Number(other.cells[2]) - Number(one.cells[2]));
+  return table("Mean absolute values", columns, sorted, note);
+}
+
+function ofParts(result: v1.AttributionsResult): Statistics {
+  const { features, outputNames, featureValues, values, standardErrors } = result;
+  const width = outputNames.length;
+  const valuesAt = (row: number) =>
+    new Map(
+      featureValues.map(({ name, numbers, strings }) => [name, numbers[row] ?? strings[row]]),
+    );
+  const size = ({ cells }: Row) => Math.abs(Number(cells[4]));
+  const rows = result.rowIndices.flatMap((index, row) => {
+    const own = valuesAt(row);
+    const parts = features.flatMap(({ names }, player) =>
+      perOutput(outputNames, names, (k) => {
+        const at = (row * features.length + player) * width + k;
+        const cells = names.map((name) => own.get(name));
+        const cell = cells.length === 1 ? cells[0] : cells.join("; ");
+        return [index, cell, values[at], standardErrors[at]];
+      }),
+    );
+    return parts.sort((one, other) => size(other) - size(one));
+  });
+  const columns = ["Features", "Output", "Row", "Its value", "Part", "Standard error"];
+  return table("Parts in predictions", columns, rows, "Parts: in the unit of the output.");
 }
 
 function outputName(names: readonly string[], index: number): string | undefined {

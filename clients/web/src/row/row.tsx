@@ -9,6 +9,7 @@ import { features, question, table } from "../common/store";
 import { Curve } from "./curve";
 import { Moves } from "./moves";
 import { Nearest } from "./nearest";
+import { Parts } from "./parts";
 import { Prediction } from "./prediction";
 import { type Values, valuesOf } from "./values";
 
@@ -93,12 +94,17 @@ export function Row() {
               columns={allColumns(description)}
               column={columns.find(({ name }) => name === feature)}
             />
+            <Parts index={index.value} isMoved={!isSame(moved.value, chosen.value)} />
           </div>
         </div>
       )}
       {moved.value && <Nearest values={moved.value} columns={columns} />}
     </>
   );
+}
+
+function isSame(one: Values, other: Values): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
 }
 
 function allColumns(description: v1.TableDescription | undefined) {

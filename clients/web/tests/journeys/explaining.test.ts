@@ -1,6 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { Locator, Page } from "playwright-core";
 import { accessible, choose, explain, file, go, kept, MIAMI, open, picture, type } from "./browser";
+
+/** The card of what each feature adds to the prediction of a row. */
+function partsOf(page: Page): Locator {
+  const heading = page.getByRole("heading", { name: "Parts of the features" });
+  return page.locator("section.card", { has: heading });
+}
 
 test("Miami in three clicks, then to a pair, a row and a report", async () => {
   const page = await open();
@@ -43,11 +50,18 @@ test("Miami in three clicks, then to a pair, a row and a report", async () => {
   await go(page, "One row");
   const prediction = page.locator(".prediction");
   const before = await prediction.textContent();
+  const parts = partsOf(page);
+  await parts.getByText(/^Row 0 has a prediction of .+, mostly by /).waitFor();
+  const waterfall = parts.locator("figure.drawn[aria-label*='for row 0']");
+  await waterfall.locator(".mark-rect path").first().waitFor({ state: "attached" });
+  const changed = parts.getByText("Of the row as it is in the table, without your changes.");
+  assert.equal(await changed.count(), 0, "changes of a row that nobody moved");
   await type(page.getByLabel("OCEAN_DIST", { exact: true }), "500");
   await page.waitForFunction(
     (text) => document.querySelector(".prediction")?.textContent !== text,
     before,
   );
+  await changed.waitFor();
   await page.getByText("Nearest rows", { exact: true }).waitFor();
   await accessible(page);
   await picture(page, "row");
@@ -80,6 +94,15 @@ test("a classifier with a column of text, its target and a class", async () => {
   await page.getByLabel("color", { exact: true }).selectOption("blue");
   await page.getByRole("heading", { name: "Its curve over color" }).waitFor();
   await page.locator("figure.drawn .mark-rect path").first().waitFor();
+  const parts = partsOf(page);
+  await parts.getByText(/asks the model for .+ predictions/).waitFor();
+  await parts.getByRole("button", { name: "Compute" }).click();
+  await parts.getByText(/^Row 0 has a prediction of .+, mostly by /).waitFor();
+  await accessible(page);
+
+  await go(page, "Explore");
+  await go(page, "size");
+  await page.getByRole("region", { name: "Parts in predictions" }).waitFor();
   await accessible(page);
   await page.close();
 });
