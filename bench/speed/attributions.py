@@ -48,6 +48,9 @@ def works(model: XGBRegressor, rows: pd.DataFrame) -> Iterator[Work]:
     def woodelf(background: int) -> WoodelfExplainer:
         return WoodelfExplainer(model, doubles.head(background))
 
+    def values(count: int) -> Any:
+        return woodelf(count).shap_values(doubles.head(count), verbose=False)
+
     def booster(count: int, **asked: bool) -> Any:
         return model.get_booster().predict(DMatrix(rows.head(count).to_numpy()), **asked)
 
@@ -61,7 +64,7 @@ def works(model: XGBRegressor, rows: pd.DataFrame) -> Iterator[Work]:
             count,
             {},
             "WOODELF: the same",
-            lambda n=count: woodelf(n).shap_values(doubles.head(n), verbose=False),
+            partial(values, count),
             5,
             runs,
             headline,
