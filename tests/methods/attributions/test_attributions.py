@@ -179,3 +179,24 @@ def test_mean_sizes_and_their_errors_worked_by_hand() -> None:
     assert np.isnan(mean_absolute(values, np.zeros(2))[0]).all()
     doubled = mean_absolute(values, np.array([3.0, 1]))[0]
     assert doubled.tolist() == [[1.5], [2]]
+
+
+def test_an_order_and_its_reverse_share_interactions_of_pairs_evenly(make) -> None:
+    """Against one row, effects of pairs have no chance left: standard errors are 0."""
+    columns = {name: [0.0, 1.0 + k] for k, name in enumerate("abcde")}
+
+    def function(a, b, c, d, e):
+        return a * b + 3 * c * d + e
+
+    asked: Any = {"row_indices": (1,), "background_row_indices": (0,), "permutation_count": 2}
+    found = attributed(make, function, columns, **asked)
+
+    assert found.are_estimated
+    assert found.values[0, :, 0].tolist() == pytest.approx([1, 1, 18, 18, 5])
+    assert found.standard_errors.max() < 1e-12
+
+
+def test_mean_sizes_do_not_count_rows_of_weight_0(make) -> None:
+    found = attributed(make, weight_column="w", row_indices=(2, 5), **MANY)
+
+    assert found.mean_absolute_values.tolist() == np.abs(found.values[0]).tolist()
