@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -14,7 +14,8 @@ from onnxplain_server.effects.background import Background
 from onnxplain_server.effects.engine import Joint, Single
 from onnxplain_server.effects.ledger import Ledger
 from onnxplain_server.effects.rounding import AVERAGING
-from onnxplain_server.trees.attributing.attributions import CountedBackground, LeafAttributions
+from onnxplain_server.trees.attributing.attributions import LeafAttributions
+from onnxplain_server.trees.attributing.tabulation import CountedBackground
 from onnxplain_server.trees.bound import BoundRows, TreeEffects
 from onnxplain_server.trees.counting.pure_effects import evaluate_pure
 from onnxplain_server.trees.counting.ranked_rows import cells_of
@@ -162,19 +163,25 @@ class Exact(TreeEffects):
         self, explained: Background, players: Sequence[tuple[int, ...]], game: Game
     ) -> Attributed:
         """Implement `ExactAttributions` by the leaves."""
-        boxes, pool, ranked = self._leaves.boxes(self._pool), self._pool, self._bound.ranked
-        descent = self._leaves.descent()
+        key = self.background.digest, tuple(players), game.perturbation, game.value
+        make = partial(self._attributions, players, game)
+        leaves = self._leaves.attributions(key, make, self._pool)
+        codes = cells_of(self._ensemble, explained, self._pool)
+        values = leaves.values(codes)
+        pairs = leaves.pairs(codes) if game.order > 1 else values[:, :0]
+        self._leaves.keep(key, leaves)
+        self._ledger.spend(len(explained), 0)
+        return Attributed(self._of_outputs(values), self._of_outputs(pairs))
+
+    def _attributions(self, players: Sequence[tuple[int, ...]], game: Game) -> LeafAttributions:
+        """Count the background for a game."""
+        ranked, descent = self._bound.ranked, self._leaves.descent()
         reached = np.zeros(0)
         if game.perturbation is Perturbation.PATH_DEPENDENT:
             reached = leaf_shares(descent, ranked.codes, ranked.shares)
         background = CountedBackground(ranked.codes, ranked.shares, reached)
-        parts = self._ensemble, descent, boxes, background
-        leaves = LeafAttributions(*parts, players, game, pool)
-        codes = cells_of(self._ensemble, explained, pool)
-        values = leaves.values(codes)
-        pairs = leaves.pairs(codes) if game.order > 1 else values[:, :0]
-        self._ledger.spend(len(explained), 0)
-        return Attributed(self._of_outputs(values), self._of_outputs(pairs))
+        parts = self._ensemble, descent, self._leaves.boxes(self._pool), background
+        return LeafAttributions(*parts, players, game, self._pool)
 
     def _of_outputs(self, sums: Cube) -> Cube:
         """Compute numbers of outputs from those of sums of leaves: (n, n_numbers, n_outputs)."""

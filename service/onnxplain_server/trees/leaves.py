@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 
 from cachetools import LRUCache
 
 from onnxplain_server.core.arrays import Flags, Matrix, Vector
 from onnxplain_server.effects.background import Background
+from onnxplain_server.trees.attributing.attributions import LeafAttributions
 from onnxplain_server.trees.counting.boxes import Boxes, leaf_boxes
 from onnxplain_server.trees.counting.descent_tables import find_ends
 from onnxplain_server.trees.counting.ranked_rows import RankedRows, rank_rows
@@ -28,6 +29,8 @@ from onnxplain_server.trees.reading.ensemble import Ensemble
 
 _ROWS_BYTE_LIMIT = 16 * 2**20
 """Of all memoized rows. Counting more rows is cheap compared with what is asked about them."""
+_ATTRIBUTIONS_BYTE_LIMIT = 16 * 2**20
+"""Of the memoized tables of all games."""
 _COUNTED_LEAF_BYTES = 32
 """Size of a leaf in `CountedLeaves` of one feature."""
 
@@ -35,7 +38,7 @@ _COUNTED_LEAF_BYTES = 32
 class Leaves:
     """Leaf boxes of an ensemble, and counts of rows in them; safe for threads.
 
-    Boxes and descent are memoized as long as this lives, and rows in an LRU cache by their digest.
+    Boxes and descent are memoized as long as this lives, rows and tables of games in LRU caches.
     None of it depends on the ensemble's `matrix` and `offset`.
 
     Parameters
@@ -50,6 +53,9 @@ class Leaves:
         self._has_ends: Flags | None = None
         self._rows: LRUCache[str, CountedRows] = LRUCache(
             _ROWS_BYTE_LIMIT, lambda rows: rows.byte_count
+        )
+        self._attributions: LRUCache[Hashable, LeafAttributions] = LRUCache(
+            _ATTRIBUTIONS_BYTE_LIMIT, lambda game: game.byte_count
         )
         self._lock = threading.Lock()
 
@@ -70,6 +76,20 @@ class Leaves:
         if self._has_ends is None:
             self._has_ends = find_ends(self.ensemble, self.descent())
         return self._has_ends
+
+    def attributions(
+        self, key: Hashable, make: Callable[[], LeafAttributions], pool: BlockPool
+    ) -> LeafAttributions:
+        """Return what is known of a game under a key, or make it; to be kept by `keep`."""
+        with self._lock:
+            known: LeafAttributions | None = self._attributions.get(key)
+        return make() if known is None else known.on(pool)
+
+    def keep(self, key: Hashable, attributions: LeafAttributions) -> None:
+        """Keep the tables of a game for further rows, where they are small."""
+        if attributions.byte_count <= _ATTRIBUTIONS_BYTE_LIMIT:
+            with self._lock:
+                self._attributions[key] = attributions
 
     def rows(self, background: Background) -> CountedRows:
         """Return the counts of a background, which requests on equal rows share."""

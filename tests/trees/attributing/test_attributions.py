@@ -16,6 +16,7 @@ from onnxplain_server.core.errors import ExplainError
 from onnxplain_server.effects.attributing.games import Game, GameValue, Perturbation
 from onnxplain_server.effects.background import Background, unmerged
 from onnxplain_server.trees.attributing import attributions
+from onnxplain_server.trees.attributing.tabulation import Tabulation
 
 INTERVENTIONAL, PATHS = Perturbation.INTERVENTIONAL, Perturbation.PATH_DEPENDENT
 SHAPLEY, BANZHAF = GameValue.SHAPLEY, GameValue.BANZHAF
@@ -160,6 +161,30 @@ def test_leaves_of_very_many_features_are_refused(regressor, engine) -> None:
         exact.attribute(explained, players, Game(INTERVENTIONAL, SHAPLEY))
     grouped = exact.attribute(explained, ((0, 1), *players[2:]), Game(INTERVENTIONAL, SHAPLEY))
     assert grouped.values.sum() + exact.outputs().mean() == pytest.approx(63)
+
+
+def test_tables_are_made_once_for_a_background_and_a_game(
+    make_engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = []
+    tables = Tabulation.tables
+    monkeypatch.setattr(Tabulation, "tables", lambda *of: made.append(of[1]) or tables(*of))
+    exact = make_engine(TREES, WIDTH, ROWS, WEIGHTS)
+
+    def attribute(row: int, players: Any, order: int, perturbation: Perturbation) -> Any:
+        explained = rows_of(exact, EXPLAINED[row : row + 1])
+        return exact.attribute(explained, players, Game(perturbation, SHAPLEY, order)).values
+
+    first = [attribute(row, SINGLE, 1, INTERVENTIONAL) for row in (0, 1, 0)]
+    assert made == [1]
+    assert first[0].tolist() == first[2].tolist() != first[1].tolist()
+    assert attribute(0, SINGLE, 2, INTERVENTIONAL).tolist() == first[0].tolist()
+    assert made == [1, 2]
+    assert attribute(0, GROUPED, 1, INTERVENTIONAL).shape != first[0].shape
+    assert attribute(0, SINGLE, 1, PATHS).tolist() != first[0].tolist()
+    other = exact.restrict(exact.background.take(np.arange(4)))
+    assert other.attribute(rows_of(other, EXPLAINED[:1]), SINGLE, Game(INTERVENTIONAL, SHAPLEY))
+    assert made == [1, 2, 1, 1, 1]
 
 
 def test_a_tree_worked_by_hand(regressor, engine) -> None:

@@ -1,0 +1,231 @@
+"""Tabulation: the tables of leaves against a background, alone or merged by groups."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from onnxplain_server.core.arrays import Counts, Cube, Flags, Int32Matrix, Int32Vector, Vector
+from onnxplain_server.effects.attributing.games import Game, Perturbation, Rules
+from onnxplain_server.trees.attributing.group_tables import (
+    add_group_tables,
+    count_group_failures,
+    lay_out_groups,
+    merge_tables,
+)
+from onnxplain_server.trees.attributing.leaf_groups import (
+    LeafGroups,
+    find_leaf_groups,
+    parts_of_groups,
+)
+from onnxplain_server.trees.attributing.leaf_players import LeafPlayers
+from onnxplain_server.trees.attributing.leaf_slots import (
+    LeafSlots,
+    from_leaf,
+    lay_out_slots,
+    spans_of,
+)
+from onnxplain_server.trees.attributing.pattern_tables import (
+    NodeRules,
+    add_tables,
+    count_failures,
+    tabulate_failures,
+    tabulate_paths,
+)
+from onnxplain_server.trees.kernels.block_pool import BlockPool, blocks
+from onnxplain_server.trees.kernels.descent import Descent
+from onnxplain_server.trees.reading.ensemble import Ensemble
+
+_LEAVES = 128
+"""Leaves per kernel call."""
+_GROUPS = 32
+"""Groups of leaves per kernel call."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CountedBackground:
+    """The background of a game on trees.
+
+    Attributes
+    ----------
+    codes : (n_features, n)
+        Cells of its rows.
+    shares : (n,)
+    leaf_shares : (n_leaves,)
+        Shares of the rows that reach each leaf; only of the path-dependent game.
+    """
+
+    codes: Int32Matrix
+    shares: Vector
+    leaf_shares: Vector
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LeafTables:
+    """Tables of leaves by their own patterns.
+
+    Attributes
+    ----------
+    leaves : LeafPlayers
+    leaf_span : (int, int)
+        First leaf, and the one after the last.
+    slots : LeafSlots
+    tables : (n_numbers,)
+    """
+
+    leaves: LeafPlayers
+    leaf_span: tuple[int, int]
+    slots: LeafSlots
+    tables: Vector
+
+    def add(self, codes: Int32Matrix, sums: Cube, span: tuple[int, int]) -> None:
+        """Add the values of rows from a span: (n_targets, n_numbers, n)."""
+        add_tables(*span, *self.leaf_span, self.leaves, self.slots, codes, self.tables, sums)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GroupTables:
+    """Tables of groups of leaves, by the outcomes of their tests.
+
+    Attributes
+    ----------
+    groups : LeafGroups
+    descent : Descent
+    slots : LeafSlots
+    tables : (n_numbers,)
+    """
+
+    groups: LeafGroups
+    descent: Descent
+    slots: LeafSlots
+    tables: Vector
+
+    def add(self, codes: Int32Matrix, sums: Cube, span: tuple[int, int]) -> None:
+        """As `LeafTables.add`."""
+        rows = sums.reshape(sums.shape[0] * sums.shape[1], -1)
+        add_group_tables(*span, self.groups, self.descent, self.slots, codes, self.tables, rows)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tabulation:
+    """Makes the tables of leaves.
+
+    Attributes
+    ----------
+    ensemble : Ensemble
+    descent : Descent
+        Of the ensemble.
+    leaves : LeafPlayers
+    player_of : (n_features,)
+        Player of each feature.
+    player_count : int
+    background : CountedBackground
+    game : Game
+    rules : Rules
+    ratios : (n_leaf_players,)
+        In the path-dependent game.
+    """
+
+    ensemble: Ensemble
+    descent: Descent
+    leaves: LeafPlayers
+    player_of: Int32Vector
+    player_count: int
+    background: CountedBackground
+    game: Game
+    rules: Rules
+    ratios: Vector
+
+    def tables(
+        self, order: int, has_table: Flags, pool: BlockPool
+    ) -> Iterator[LeafTables | GroupTables]:
+        """Yield the tables of some leaves, (n_leaves,), in parts that fit into memory.
+
+        Parameters
+        ----------
+        order : int
+            1 for values of players, 2 for those of pairs.
+        """
+        leaves, parts = self.leaves, (self.ensemble, self.descent, self.leaves, self.player_of)
+        groups = find_leaf_groups(*parts, has_table)
+        for part in parts_of_groups(groups, leaves, order):
+            yield self._group_tables(order, part, pool)
+        is_single = has_table.copy()
+        is_single[groups.leaf] = False
+        slots = lay_out_slots(leaves, order, self.player_count, is_single)
+        for leaf_span in spans_of(slots.table[slots.start]):
+            own = from_leaf(slots, leaf_span[0])
+            yield LeafTables(leaves, leaf_span, own, self._single(order, own, leaf_span, pool))
+
+    def _group_tables(self, order: int, groups: LeafGroups, pool: BlockPool) -> GroupTables:
+        leaves, players = self.leaves, self.player_count
+        is_used = np.zeros(len(leaves.values), np.bool_)
+        is_used[groups.leaf] = True
+        slots = lay_out_slots(leaves, order, players, is_used)
+        tables = self._grouped(order, slots, groups, pool)
+        numbers = players if order == 1 else players * (players - 1) // 2
+        own, group_slots = lay_out_groups(groups, leaves, slots, numbers)
+        merged = np.zeros(int(group_slots.table[-1]))
+
+        def merge(span: tuple[int, int]) -> None:
+            merge_tables(*span, groups, leaves, slots, tables, own, group_slots, merged)
+
+        pool.run(merge, blocks(len(groups.start) - 1, _GROUPS))
+        return GroupTables(groups, self.descent, group_slots, merged)
+
+    def _single(
+        self, order: int, slots: LeafSlots, leaf_span: tuple[int, int], pool: BlockPool
+    ) -> Vector:
+        """Tabulate the values of some leaves, one table after the other."""
+        leaves, background, (first, last) = self.leaves, self.background, leaf_span
+        spans = [(first + a, first + b) for a, b in blocks(last - first, _LEAVES)]
+
+        def count(start: Counts, failures: Vector) -> None:
+            asked = leaves, background.codes, background.shares, start, failures
+            pool.run(lambda span: count_failures(span[0], span[1], *asked), spans)
+
+        return self._tabulate(order, slots, leaf_span, count, pool)
+
+    def _grouped(self, order: int, slots: LeafSlots, groups: LeafGroups, pool: BlockPool) -> Vector:
+        """Tabulate the values of leaves in groups, as `_single`."""
+        parts = groups, self.descent, self.leaves
+
+        def count(start: Counts, failures: Vector) -> None:
+            asked = *parts, self.background.codes, self.background.shares, start, failures
+            spans = blocks(len(groups.start) - 1, _GROUPS)
+            pool.run(lambda span: count_group_failures(span[0], span[1], *asked), spans)
+
+        return self._tabulate(order, slots, (0, len(self.leaves.values)), count, pool)
+
+    def _tabulate(
+        self,
+        order: int,
+        slots: LeafSlots,
+        leaf_span: tuple[int, int],
+        count: Callable[[Counts, Vector], None],
+        pool: BlockPool,
+    ) -> Vector:
+        """Tabulate the values of the leaves that have slots.
+
+        Parameters
+        ----------
+        count : callable (start, failures) -> None
+            Adds the shares of the background by failures.
+        """
+        leaves, rules, (first, last) = self.leaves, NodeRules(*self.rules.parts), leaf_span
+        tables = np.zeros(int(slots.table[slots.start[last]]))
+        spans = [(first + a, first + b) for a, b in blocks(last - first, _LEAVES)]
+        if self.game.perturbation is Perturbation.PATH_DEPENDENT:
+            asked = order, leaves, slots, rules, self.ratios, tables
+            pool.run(lambda span: tabulate_paths(span[0], span[1], *asked), spans)
+            return tables
+        sizes = np.where(np.diff(slots.start) > 0, np.left_shift(1, leaves.counts), 0)
+        start = np.zeros(len(sizes) + 1, dtype=np.int64)
+        start[first + 1 : last + 1] = np.cumsum(sizes[first:last])
+        failures = np.zeros(int(start[last]))
+        count(start, failures)
+        counted = order, leaves, slots, rules, start, failures, tables
+        pool.run(lambda span: tabulate_failures(span[0], span[1], *counted), spans)
+        return tables
