@@ -32,7 +32,7 @@ from onnxplain_server.trees.reading.ensemble import Ensemble
 
 MEMO_BYTES = 16 << 20
 """Most bytes of tables that are memoized for further rows."""
-_PATH_TABLE_PLAYERS = 10
+_PATH_TABLE_PLAYERS = 9
 """Most players of a leaf that has a table in the path-dependent game."""
 _SET_NUMBERS = 1 << 22
 """Numbers of the background's failures that are kept at a time: 32 MiB, and as much for shares."""

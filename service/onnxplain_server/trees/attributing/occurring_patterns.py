@@ -124,12 +124,12 @@ def _add_failures(
 
 
 @inlined
-def _rest(through: Any, size: int, skipped: int, other: int) -> float:
-    product = 1.0
-    for p in range(size):
-        if p != skipped and p != other:  # noqa: PLR1714 - compiled
-            product *= through[p]
-    return product
+def _without(product: float, zeros: int, one: float, other: float) -> Any:
+    """As in `pattern_tables`."""
+    left = zeros - (one == 0) - (other == 0)
+    if left > 0:
+        return 0.0
+    return product / ((one if one != 0 else 1.0) * (other if other != 0 else 1.0))
 
 
 @inlined
@@ -137,19 +137,24 @@ def _add_path(x: int, size: int, order: int, ratio: Any, rules: Any, values: Any
     """Add up the values of a pattern in the path-dependent game."""
     through = np.empty(size)
     for n in range(rules.start[size], rules.start[size + 1]):
+        product, zeros = 1.0, 0
         for p in range(size):
             met = rules.nodes[n] if x >> p & 1 else 0.0
             through[p] = (1 - rules.nodes[n]) * ratio[p] + met
+            if through[p] == 0:
+                zeros += 1
+            else:
+                product *= through[p]
         slot = 0
         for p in range(size):
             first = rules.weights[n] * ((x >> p & 1) - ratio[p])
             if order == 1:
-                values[slot] += first * _rest(through, size, p, p)
+                values[slot] += first * _without(product, zeros, through[p], 1.0)
                 slot += 1
                 continue
             for q in range(p + 1, size):
                 both = first * ((x >> q & 1) - ratio[q])
-                values[slot] += both * _rest(through, size, p, q)
+                values[slot] += both * _without(product, zeros, through[p], through[q])
                 slot += 1
 
 

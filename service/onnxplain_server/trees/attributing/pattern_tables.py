@@ -212,13 +212,25 @@ def tabulate_failures(
 
 
 @inlined
-def _product(x: int, skipped: int, other: int, size: int, t: float, ratio: Any) -> float:
-    """Multiply what a path lets through, of all players but one or two."""
-    product = 1.0
-    for p in range(size):
-        if p != skipped and p != other:  # noqa: PLR1714 - compiled
-            product *= (1 - t) * ratio[p] + (t if x >> p & 1 else 0.0)
-    return product
+def _let_through(x: int, t: float, ratio: Any, through: Any) -> Any:
+    """Set what a path lets through of each player; return the product and number of zeros."""
+    product, zeros = 1.0, 0
+    for p in range(len(through)):
+        through[p] = (1 - t) * ratio[p] + (t if x >> p & 1 else 0.0)
+        if through[p] == 0:
+            zeros += 1
+        else:
+            product *= through[p]
+    return product, zeros
+
+
+@inlined
+def _without(product: float, zeros: int, one: float, other: float) -> Any:
+    """Divide a product of factors, of which some are 0, by two of them; 1 stands for none."""
+    left = zeros - (one == 0) - (other == 0)
+    if left > 0:
+        return 0.0
+    return product / ((one if one != 0 else 1.0) * (other if other != 0 else 1.0))
 
 
 @kernel
@@ -238,21 +250,23 @@ def tabulate_paths(
             continue
         size = leaves.player_start[leaf + 1] - leaves.player_start[leaf]
         ratio = ratios[leaves.player_start[leaf] : leaves.player_start[leaf + 1]]
+        through = np.empty(size)
         for n in range(rules.start[size], rules.start[size + 1]):
             for x in range(1 << size):
+                product, zeros = _let_through(x, rules.nodes[n], ratio, through)
                 slot = slots.start[leaf]
                 for p in range(size):
-                    first = (x >> p & 1) - ratio[p]
+                    first = rules.weights[n] * ((x >> p & 1) - ratio[p])
                     if order == 1:
-                        rest = _product(x, p, p, size, rules.nodes[n], ratio)
-                        tables[slots.table[slot] + x] += rules.weights[n] * first * rest
+                        rest = _without(product, zeros, through[p], 1.0)
+                        tables[slots.table[slot] + x] += first * rest
                         slot += 1
-                    else:
-                        for q in range(p + 1, size):
-                            both = first * ((x >> q & 1) - ratio[q])
-                            rest = _product(x, p, q, size, rules.nodes[n], ratio)
-                            tables[slots.table[slot] + x] += rules.weights[n] * both * rest
-                            slot += 1
+                        continue
+                    for q in range(p + 1, size):
+                        rest = _without(product, zeros, through[p], through[q])
+                        both = first * ((x >> q & 1) - ratio[q])
+                        tables[slots.table[slot] + x] += both * rest
+                        slot += 1
 
 
 @kernel
