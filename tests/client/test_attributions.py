@@ -30,6 +30,7 @@ def test_arrays_have_the_shapes_that_they_tell(single: AttributionsResult) -> No
     assert single.interactions is not None
     assert single.interactions.shape == (2, len(single.pairs), 1)
     assert single.standard_errors is None
+    assert single.values[single.row_indices == 20].shape == (1, 9, 1)
     total = single.base_values + single.values.sum(axis=1)
     assert total == pytest.approx(single.predictions)
     halves = np.zeros((2, 9, 1))
@@ -45,7 +46,7 @@ def test_a_frame_has_a_line_for_each_row_feature_and_output(single: Attributions
     frame = single.to_pandas()
 
     assert len(frame) == 2 * 9
-    own = frame[(frame.row_index == 20) & (frame.features == "x0 × x9")]
+    own = frame[(frame.row_index == 20) & (frame.features == "x0 + x9")]
     assert own.value.tolist() == single.values[1, 0].tolist()
     assert "standard_error" not in frame  # a frame has no column without a value
 
@@ -59,8 +60,9 @@ def test_values_are_an_explanation_of_shap(
 
     assert made.values.tolist() == single.values[:, :, 0].tolist()
     assert made.base_values.tolist() == single.base_values.tolist() * 2
-    assert made.feature_names == ["x0 × x9", *(f"x{j}" for j in range(1, 9))]
-    assert made.data[0, 0] is None  # a group has no value of its own
+    assert made.feature_names == ["x0 + x9", *(f"x{j}" for j in range(1, 9))]
+    first, last = (single.feature_values[name][0] for name in ("x0", "x9"))
+    assert made.data[0, 0] == f"{first}; {last}"
     assert made.data[1, 1] == single.feature_values["x1"][1]
     assert made.output_names is None
 

@@ -36,6 +36,7 @@ METHODS = {
     "feature_vectors": ("--set", "source=SURROGATE", "--set", "sentence_count=100"),
     "firm": (),
     "swarm": (),
+    "attributions": (),
 }
 WITHOUT_MODEL = {"firm"}
 

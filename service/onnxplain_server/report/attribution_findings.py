@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import combinations
 
 import numpy as np
 from onnxplain.v1.attributions_pb2 import AttributionsOptions, AttributionsResult
@@ -23,6 +24,12 @@ from onnxplain_server.report.finding import (
     unit,
 )
 
+_LIMITS = {
+    AttributionsOptions.PATH_DEPENDENT: (
+        "A feature that goes along with one that the model reads may have a value though the model "
+        "ignores it, and another background gives other values."
+    )
+}
 _LIMIT = (
     "With correlated features the model is asked about combinations that do not occur, and another "
     "background gives other values."
@@ -43,14 +50,17 @@ def is_shapley(options: AttributionsOptions) -> bool:
 def of_attributions(result: AttributionsResult, options: AttributionsOptions) -> Iterator[Finding]:
     """Tell the values of few rows, and the mean sizes of more."""
     kind = value_kind(is_shapley=is_shapley(options))
+    limit = _LIMITS.get(options.perturbation, _LIMIT)
     if len(result.row_indices) <= MOST_ROWS:
         for row in range(len(result.row_indices)):
-            yield _of_row(result, row, kind)
-    else:
-        yield _sizes(result, kind)
+            yield _of_row(result, row, kind, limit)
+    elif np.isfinite(result.mean_absolute_values).any():
+        yield _sizes(result, kind, limit)
+    if result.interactions:
+        yield _interactions(result, limit)
 
 
-def _sizes(result: AttributionsResult, kind: str) -> Finding:
+def _sizes(result: AttributionsResult, kind: str, limit: str) -> Finding:
     outputs = list(result.output_names)
     shape = (len(result.features), len(outputs))
     means = np.array(result.mean_absolute_values).reshape(shape)
@@ -72,12 +82,14 @@ def _sizes(result: AttributionsResult, kind: str) -> Finding:
     count = len(result.row_indices)
     note = (
         f"Mean size of the {kind} of {count:,} rows, in the {unit(outputs)}; standard errors are "
-        "those of the draw of the rows."
+        "those of rows that are drawn from many."
     )
-    return Finding(f"{kind}, mean sizes", note, _LIMIT, columns, rows, left_out)
+    if result.standard_errors:
+        note += " Values are estimated, which raises the mean sizes of small ones."
+    return Finding(f"{kind}, mean sizes", note, limit, columns, rows, left_out)
 
 
-def _of_row(result: AttributionsResult, row: int, kind: str) -> Finding:
+def _of_row(result: AttributionsResult, row: int, kind: str, limit: str) -> Finding:
     outputs, values = list(result.output_names), values_of(result)[row]
     errors = np.array(result.standard_errors)
     errors = errors.reshape(len(result.row_indices), *values.shape) if len(errors) else errors
@@ -108,7 +120,34 @@ def _of_row(result: AttributionsResult, row: int, kind: str) -> Finding:
     ]
     note = f"{kind} in the {unit(outputs)}. The prediction is {enumerate_words(parts)}."
     title = f"{kind} of row {result.row_indices[row]:,}"
-    return Finding(title, note, _LIMIT, columns, rows, left_out)
+    return Finding(title, note, limit, columns, rows, left_out)
+
+
+def _interactions(result: AttributionsResult, limit: str) -> Finding:
+    """Tell the pairs of the largest mean interaction over the rows explained."""
+    outputs, pairs = list(result.output_names), list(combinations(result.features, 2))
+    values = np.array(result.interactions).reshape(len(result.row_indices), -1, len(outputs))
+    sizes = np.abs(values).mean(axis=0)
+    order = np.argsort(-np.nan_to_num(sizes).sum(axis=1), kind="stable")
+    shown, left_out = truncate([int(p) for p in order], len(outputs), "weaker pairs")
+    rows = tuple(
+        (
+            joined([joined(feature.names, " + ") for feature in pairs[p]]),
+            *if_several(outputs, output),
+            spell_beside(sizes[p, k], sizes[:, k]),
+            *((spell_beside(values[0, p, k], values[0, :, k]),) if len(values) == 1 else ()),
+        )
+        for p in shown
+        for k, output in enumerate(outputs)
+    )
+    columns = (Heading("pair"), *if_several(outputs, Heading("output")))
+    columns += (Heading("mean absolute interaction", is_number=True),)
+    columns += (Heading("interaction", is_number=True),) if len(values) == 1 else ()
+    note = (
+        f"What two features add together beyond what each adds alone, in the {unit(outputs)}; "
+        f"mean size over {len(values):,} row{'s' * (len(values) > 1)}."
+    )
+    return Finding("Interactions of pairs", note, limit, columns, rows, left_out)
 
 
 def _way(base: float, prediction: float) -> str:

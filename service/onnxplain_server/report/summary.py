@@ -102,7 +102,7 @@ def _about(answer: ExplainResponse) -> Iterator[str]:
         return
     name = clean(answer.receipt.model_name) if answer.receipt.model_name else "The model"
     low, high = min(counts), max(counts)
-    rows = f"{high:,} rows" if low == high else f"{low:,} to {high:,} rows"
+    rows = f"{high:,} row{'s' * (high > 1)}" if low == high else f"{low:,} to {high:,} rows"
     yield f"{name} predicts {_outputs(answer)}; it is explained on {rows}."
 
 

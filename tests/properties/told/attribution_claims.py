@@ -35,16 +35,21 @@ def reasons(found: Match, explanation: Explanation) -> bool:
             and (abs(moved) <= near if is_same else abs(number(found["d"]) - abs(moved)) <= near)
             and (is_same or found["side"] == side)
             and np.abs(values).sum(axis=0).argmax() == k
-            and _are_largest(found["reasons"], result, row, values[:, k])
+            and _are_largest(found["reasons"], result, row, k)
         )
     kind = "largest Banzhaf values" in found[0]
     return any(told) and kind == (explanation.options.attributions.value == 2)
 
 
-def _are_largest(text: str | None, result, row: int, values: Array) -> bool:
-    """Tell whether a text enumerates the largest values of a row."""
+def _are_largest(text: str | None, result, row: int, column: int) -> bool:
+    """Tell whether a text enumerates the largest values of a row, beyond their errors."""
+    shape = (len(result.row_indices), len(result.features), len(result.output_names))
+    values = np.array(result.values).reshape(shape)[row, :, column]
+    errors = np.array(result.standard_errors).reshape(-1, *shape[1:])[row : row + 1, :, column]
+    beyond = 2 * errors[0] if len(errors) else np.zeros_like(values)
     order = np.argsort(-np.abs(values), kind="stable")[:3]
-    shown = [p for p in order if abs(values[p]) > 0.1 * np.abs(values).max()]
+    least = np.maximum(0.1 * np.abs(values).max(), beyond)
+    shown = [p for p in order if abs(values[p]) > least[p]]
     if not shown or text is None:
         return not shown and text is None
     own = {column.name: column for column in result.feature_values}

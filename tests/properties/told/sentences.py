@@ -90,7 +90,8 @@ _TEMPLATES = tuple(Template(pattern, holds) for pattern, holds in (
     (r"No move of a feature makes predictions worse\.", swarm_claims.unharmed),
     ((rf"Row (?P<row>[\d,]+) has a prediction{_OF} of {_A}, (?:(?P<d>{NUMBER}) "
       rf"(?P<side>above|below)|no different from) the average of {_B}(?:, mostly by |; the largest "
-      r"Banzhaf values are those of |; no feature has a part in it)(?P<reasons>.+)?\."),
+      r"Banzhaf values are those of |; no feature has a part in it(?: beyond its error)?)"
+      r"(?P<reasons>.+)?\."),
      attribution_claims.reasons),
     ((rf"(?P<names>.+) has the largest (?P<kind>\w+) values: a mean size of {_A}{_UNIT}{_FOR} over "
       r"(?P<rows>[\d,]+) rows\."), attribution_claims.sizes),
@@ -116,7 +117,7 @@ def faults_of_sentences(answer: ExplainResponse, *, with_page: bool = True) -> I
 
 def is_true(sentence: str, answer: ExplainResponse) -> bool:
     """Tell whether an answer, with its names for reports, has what a sentence says."""
-    about = r"(.+) predicts (.+); it is explained on ([\d,]+)(?: to ([\d,]+))? rows\."
+    about = r"(.+) predicts (.+); it is explained on ([\d,]+)(?: to ([\d,]+))? rows?\."
     if found := re.fullmatch(about, sentence):
         return _is_about(found, answer)
     stopped = r"(?:.+: not|Nothing is) summed up, because of the warnings? (.+)\."

@@ -56,7 +56,9 @@ def fit_budget(
     row_count, is_brief = resolved.tolist()
     sized = methods.at(Size(int(row_count), bool(is_brief)))
     changes = list(methods.changes(sized))
-    return sized, (_reduced(request, changes),) if changes else ()
+    has_fewer_rows = row_count < methods.row_count
+    notes = (_reduced(request, changes, has_fewer_rows=has_fewer_rows),) if changes else ()
+    return sized, notes
 
 
 def _resolve(methods: SizedMethods, trials: TimeTrials) -> Size:
@@ -122,7 +124,7 @@ def _two_digits_up(seconds: float) -> int:
     return math.ceil(seconds / unit) * unit
 
 
-def _reduced(request: BoundRequest, changes: Sequence[str]) -> Note:
+def _reduced(request: BoundRequest, changes: Sequence[str], *, has_fewer_rows: bool) -> Note:
     question, limits, fields = request.question, [], []
     if question.budget_seconds is not None:
         limits.append(f"take about {question.budget_seconds:g} s")
@@ -130,8 +132,11 @@ def _reduced(request: BoundRequest, changes: Sequence[str]) -> Note:
     if question.budget_predicted_row_count is not None:
         limits.append(f"predict at most {question.budget_predicted_row_count:,.0f} rows")
         fields.append("budget_predicted_row_count")
+    what, more = "of fewer repetitions", "more"
+    if has_fewer_rows:
+        what, more = "on fewer rows", "more rows"
     message = (
-        f"To {' and '.join(limits)}, {enumerate_words(changes)}. Numbers on fewer rows err more: "
-        f"on a quarter of them about twice as much. Raise {' and '.join(fields)} for more rows."
+        f"To {' and '.join(limits)}, {enumerate_words(changes)}. Numbers {what} err more: "
+        f"on a quarter of them about twice as much. Raise {' and '.join(fields)} for {more}."
     )
     return Note(InputWarning.BUDGET_REDUCED, message)

@@ -8,6 +8,7 @@ from enum import Enum
 import numpy as np
 
 from onnxplain_server.core.arrays import Cube, Vector
+from onnxplain_server.core.contract_limits import AttributionsOptions
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.effects.attributing.games import GameValue, Perturbation
 from onnxplain_server.effects.background import Background
@@ -55,15 +56,22 @@ def choose_way(effects: Effects, options: Options, path: str) -> Way:
         return Way.COALITIONS
     if options.order > 1 or options.value is not GameValue.SHAPLEY:
         asked = "order" if options.order > 1 else "value"
-        needed = -(-coalitions // (2 * (count - 1)))
         raise ExplainError(
             Reason.INVALID_OPTION,
             f"{asked} needs exact values, and those of this model take {coalitions:,} predictions "
-            f"for each row: allow them by a permutation_count of {needed:,}, take fewer "
-            "background rows or larger groups, or leave it out",
+            f"for each row: {_allowed(-(-coalitions // (2 * (count - 1))))}take fewer background "
+            "rows or larger groups, ask with the scale MARGIN where that is a sum of leaves, or "
+            "leave it out",
             f"{path}.{asked}",
         )
     return Way.PERMUTATIONS
+
+
+def _allowed(needed: int) -> str:
+    """Write the number of orders that would allow all coalitions, where it is no more than any."""
+    most = AttributionsOptions.permutation_count.max
+    is_possible = most is not None and needed <= most
+    return f"allow them by a permutation_count of {needed:,}, " * is_possible
 
 
 def cost(effects: Effects, options: Options, way: Way, explained_count: int) -> int:

@@ -25,7 +25,7 @@ _STEP = 30  # pixels of a feature
 
 def plots(result: Result) -> tuple[Plot, ...]:
     """Draw one plot for each of the first outputs: "attributions-points-price"."""
-    outputs = strongest_outputs(result.mean_absolute_values)[:_MOST_OUTPUTS]
+    outputs = strongest_outputs(np.abs(drawable(result.values)).mean(axis=0))[:_MOST_OUTPUTS]
     names = identifiers(f"attributions-points-{result.output_names[k]}" for k in outputs)
     drawn = (_draw(result, int(k), name) for k, name in zip(outputs, names, strict=True))
     return tuple(plot for plot in drawn if plot is not None)
@@ -35,7 +35,7 @@ def _draw(result: Result, output: int, name: str) -> Plot | None:
     values = drawable(result.values[:, :, output])
     rows = np.unique(np.linspace(0, len(values) - 1, _MOST_POINTS).round().astype(int))
     rows = rows[np.isfinite(values[rows]).all(axis=1)]
-    sizes = result.mean_absolute_values[:, output]
+    sizes = np.abs(values[rows]).mean(axis=0) if len(rows) else np.zeros(values.shape[1])
     players = [int(p) for p in np.argsort(-sizes, kind="stable")[:_MOST_FEATURES]]
     if not len(rows):
         return None
@@ -48,10 +48,13 @@ def _draw(result: Result, output: int, name: str) -> Plot | None:
     shown = shorten(clean(result.output_names[output]))
     title = f"{result_kind(result)} of {shown} by row"
     remarks = [f"A point is a row: {len(rows):,} of {len(values):,} rows explained"]
-    remarks.append("Colour: the feature's value, from its lowest to its highest rank")
+    if any(point["rank"] is not None for point in points):
+        remarks.append("Colour: the feature's value, from its lowest to its highest rank")
+    if any(point["rank"] is None for point in points):
+        remarks.append("Grey: text, a missing value, or several features")
     if len(players) < len(sizes):
         remarks.append(f"{len(players)} features with the largest values of {len(sizes)}")
-    found = f"{title}: {labels[0]} has the largest values"
+    found = f"{title}: of the points shown, {labels[0]} has the largest mean size"
     description = " ".join(f"{sentence}." for sentence in [found, *remarks])
     body = _body(points, labels, unit_of(result.output_names))
     return finish(name, title, remarks, description, body)
@@ -118,10 +121,11 @@ def _body(points: list[Spec], labels: tuple[str, ...], unit: str) -> Spec:
     encoding = {
         **_places(labels),
         "x": {"field": "value", "type": "quantitative", "axis": axis},
-        "color": _colour(),
+        "color": _colour(has_ranks=any(point["rank"] is not None for point in points)),
         "tooltip": tooltip(*fields),
     }
-    mark = {"type": "circle", "size": 22, "opacity": 0.85}
+    # Without a rank a point is grey; by default, Vega-Lite would leave it out.
+    mark = {"type": "circle", "size": 22, "opacity": 0.85, "invalid": None}
     return {
         "data": {"values": points},
         "width": PLOT_WIDTH,
@@ -140,8 +144,10 @@ def _places(labels: tuple[str, ...]) -> Spec:
     }
 
 
-def _colour() -> Spec:
+def _colour(*, has_ranks: bool) -> Spec:
     """Colour points by rank; grey without one."""
+    if not has_ranks:
+        return {"value": MISSING_COLOUR}
     legend = {
         "title": "Feature's value",
         "values": [0, 1],

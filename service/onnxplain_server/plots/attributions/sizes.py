@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from onnxplain_server.methods.attributions import Result
 from onnxplain_server.plots.attributions.words import result_kind
 from onnxplain_server.plots.elements.bars import BarTitles, ErrorBars, draw
@@ -11,7 +13,9 @@ from onnxplain_server.plots.elements.ranking import counts, finding, strongest
 
 
 def plots(result: Result) -> tuple[Plot, ...]:
-    """Draw one plot, "attributions-size"."""
+    """Draw one plot, "attributions-size"; none where all rows explained have weight 0."""
+    if not np.isfinite(result.mean_absolute_values).any():
+        return ()
     values, errors = result.mean_absolute_values, result.mean_absolute_standard_errors
     bars = strongest(
         result.features,
@@ -20,10 +24,12 @@ def plots(result: Result) -> tuple[Plot, ...]:
         joint=" + ",
         errors=ErrorBars(values - errors, values + errors),
     )
+    estimated = int(result.are_estimated)
     title = f"{result_kind(result)} of {spoken(bars.outputs, len(result.output_names))}"
     remarks = [
         f"Mean absolute values of {len(result.row_indices):,} rows",
-        "Lines: ± 1 standard error from the draw of the rows",
+        "Lines: ± 1 standard error, as of rows that are drawn from many",
+        *(["Values are estimated, which raises the mean sizes of small ones"] * estimated),
         *counts("feature", bars, len(result.output_names)),
     ]
     unit = f"Mean absolute value (units of {unit_of(result.output_names)})"

@@ -26,6 +26,8 @@ from onnxplain_server.report.sentences.words import for_output, of_output
 _MOST_REASONS = 3
 _WEAK = 0.1
 """Share of the largest value below which one is no reason."""
+_ERRORS = 2.0
+"""Standard errors below which an estimated value is no reason."""
 
 
 def of_attributions(explanation: Explanation) -> Iterator[str]:
@@ -54,18 +56,21 @@ def _of_row(
         f"Row {result.row_indices[row]:,} has a prediction{of_output(outputs, column)} of "
         f"{number(prediction, scale)}, {beside_average(base, prediction)}"
     )
-    reasons = _reasons(result, row, values)
+    errors = np.array(result.standard_errors).reshape(-1, *values_of(result).shape[1:])
+    own = errors[row, :, column] if len(errors) else np.zeros(len(values))
+    reasons = _reasons(result, row, values, own)
     if not reasons:
-        return f"{start}; no feature has a part in it."
+        beyond = " beyond its error" * bool(values.any())
+        return f"{start}; no feature has a part in it{beyond}."
     if not adds_up:
         return f"{start}; the largest Banzhaf values are those of {enumerate_words(reasons)}."
     return f"{start}, mostly by {enumerate_words(reasons)}."
 
 
-def _reasons(result: AttributionsResult, row: int, values: Vector) -> list[str]:
-    """Write the largest values of a row: "rooms = 7.1 (+3)"."""
+def _reasons(result: AttributionsResult, row: int, values: Vector, errors: Vector) -> list[str]:
+    """Write the largest values of a row beyond their errors: "rooms = 7.1 (+3)"."""
     order = np.argsort(-np.abs(values), kind="stable")[:_MOST_REASONS]
-    largest = np.abs(values).max()
+    least = np.maximum(_WEAK * np.abs(values).max(), _ERRORS * errors)
     own = {column.name: column for column in result.feature_values}
     return [
         " and ".join(
@@ -73,7 +78,7 @@ def _reasons(result: AttributionsResult, row: int, values: Vector) -> list[str]:
         )
         + f" ({'+' if values[p] > 0 else ''}{spell_among(values[p], values)})"
         for p in order
-        if abs(values[p]) > _WEAK * largest
+        if abs(values[p]) > least[p]
     ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from importlib import import_module
 from itertools import combinations
@@ -14,7 +15,7 @@ import pyarrow as pa
 from onnxplain.columns import Values, from_column
 from onnxplain.results.plots import Plot
 from onnxplain.results.provenance import RowsUsed
-from onnxplain.results.tabular import Tabular, joined, read_result
+from onnxplain.results.tabular import Tabular, read_result
 from onnxplain.v1 import attributions_pb2, explanation_service_pb2
 from onnxplain.v1.attributions_pb2 import AttributionsOptions
 
@@ -91,10 +92,13 @@ class AttributionsResult(Tabular):
             cls,
             message,
             features=tuple(tuple(group.names) for group in result.features),
+            row_indices=np.array(result.row_indices, dtype=np.int32),
             predictions=np.array(result.predictions).reshape(n_rows, n_outputs),
             values=np.array(result.values).reshape(shape),
             standard_errors=errors.reshape(shape) if len(errors) else None,
-            interactions=pairs.reshape(n_rows, -1, n_outputs) if len(pairs) else None,
+            interactions=pairs.reshape(n_rows, math.comb(n_features, 2), n_outputs)
+            if message.options.attributions.order > 1
+            else None,
             mean_absolute_values=np.array(result.mean_absolute_values).reshape(own),
             mean_absolute_standard_errors=np.array(result.mean_absolute_standard_errors).reshape(
                 own
@@ -113,11 +117,11 @@ class AttributionsResult(Tabular):
         Returns
         -------
         pyarrow.Table
-            Columns `row_index`, `features` ("age × bmi"), `output`, `value`, `standard_error` (null
+            Columns `row_index`, `features` ("age + bmi"), `output`, `value`, `standard_error` (null
             where values are exact), `prediction`, `base_value`.
         """
         n_rows, n_features, n_outputs = self.values.shape
-        names = [joined(group) for group in self.features]
+        names = [" + ".join(group) for group in self.features]
         errors = None if self.standard_errors is None else self.standard_errors.reshape(-1)
         return pa.table(
             {
@@ -140,7 +144,7 @@ class AttributionsResult(Tabular):
         -------
         shap.Explanation
             `values` (n_rows, n_features), or (n_rows, n_features, n_outputs) for several outputs;
-            `data` has the features' values, and None for groups.
+            `data` has the features' values, as one text for a group.
 
         Raises
         ------
@@ -153,11 +157,14 @@ class AttributionsResult(Tabular):
         for j, group in enumerate(self.features):
             if len(group) == 1:
                 data[:, j] = self.feature_values[group[0]]
+            else:
+                own = [self.feature_values[name] for name in group]
+                data[:, j] = ["; ".join(map(str, values)) for values in zip(*own, strict=True)]
         base_values = np.tile(self.base_values, (len(self.row_indices), 1))
         return shap.Explanation(
             values=self.values[:, :, 0] if is_single else self.values,
             base_values=base_values[:, 0] if is_single else base_values,
             data=data,
-            feature_names=[joined(group) for group in self.features],
+            feature_names=[" + ".join(group) for group in self.features],
             output_names=None if is_single else [*self.output_names],
         )
