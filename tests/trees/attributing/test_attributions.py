@@ -166,9 +166,14 @@ def test_leaves_of_very_many_features_are_refused(regressor, engine) -> None:
 def test_tables_are_made_once_for_a_background_and_a_game(
     make_engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made = []
+    made: list[int] = []
     tables = Tabulation.tables
-    monkeypatch.setattr(Tabulation, "tables", lambda *of: made.append(of[1]) or tables(*of))
+
+    def counted(self: Tabulation, order: int, *rest: Any) -> Any:
+        made.append(order)
+        return tables(self, order, *rest)
+
+    monkeypatch.setattr(Tabulation, "tables", counted)
     exact = make_engine(TREES, WIDTH, ROWS, WEIGHTS)
 
     def attribute(row: int, players: Any, order: int, perturbation: Perturbation) -> Any:
