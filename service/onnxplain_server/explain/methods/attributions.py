@@ -22,6 +22,7 @@ from onnxplain_server.explain.sample import RowsUsed, Sample
 from onnxplain_server.explain.task import Job, Task
 from onnxplain_server.methods import attributions as method
 from onnxplain_server.methods.attributions import Options, Result
+from onnxplain_server.trees.reading.refusal import Refusal
 
 _FEW_PERMUTATIONS = 25
 """Pairs of orders where they are saved: standard errors are some three times as large."""
@@ -45,7 +46,7 @@ def prepare(task: Task, options: Options) -> Job[Result]:
     rows = _rows(sample, options)
     # A row has no weight in its own values, but the engines divide by the sum of weights.
     explained = replace(sample.unmerged(rows), weights=np.ones(len(rows)))
-    way = method.choose_way(effects, options, path)
+    way = method.choose_way(effects, options, path, lambda: _is_affine(task))
     return Job(
         options,
         method.cost(effects, options, way, len(rows)),
@@ -53,6 +54,14 @@ def prepare(task: Task, options: Options) -> Job[Result]:
         used,
         are_rows_asked=bool(options.background_row_indices),
     )
+
+
+def _is_affine(task: Task) -> bool:
+    """Return whether the outputs explained are known to be affine functions of the features."""
+    margin = task.request.margin()
+    if isinstance(margin, Refusal) or task.question.prediction:
+        return False
+    return margin.is_answer and margin.is_affine
 
 
 def _rows(sample: Sample, options: Options) -> Indices:

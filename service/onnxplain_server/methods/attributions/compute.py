@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import Enum
 
 import numpy as np
@@ -13,6 +13,7 @@ from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.effects.attributing.games import GameValue, Perturbation
 from onnxplain_server.effects.background import Background
 from onnxplain_server.effects.engine import Effects
+from onnxplain_server.methods.attributions.affine import attribute_affine
 from onnxplain_server.methods.attributions.coalitions import (
     attribute_by_coalitions,
     coalition_cost,
@@ -29,12 +30,18 @@ class Way(Enum):
     """Way of computing values."""
 
     CLOSED_FORM = "by the engine"
+    AFFINE = "from the effect of each feature alone, as effects add up"
     COALITIONS = "from all coalitions"
     PERMUTATIONS = "from random orders"
 
 
-def choose_way(effects: Effects, options: Options, path: str) -> Way:
+def choose_way(effects: Effects, options: Options, path: str, is_affine: Callable[[], bool]) -> Way:
     """Choose exact values where they cost no more than estimates.
+
+    Parameters
+    ----------
+    is_affine : callable () -> bool
+        Tells whether the outputs are known to be affine functions of the features.
 
     Raises
     ------
@@ -50,6 +57,8 @@ def choose_way(effects: Effects, options: Options, path: str) -> Way:
             "perturbation out, or ask with the scale MARGIN where the model has one",
             f"{path}.perturbation",
         )
+    if is_affine():
+        return Way.AFFINE
     count = len(options.players(effects.background.features.names))
     coalitions = coalition_cost(count, len(effects.background))
     if coalitions <= permutation_cost(count, options.permutation_count):
@@ -81,6 +90,8 @@ def cost(effects: Effects, options: Options, way: Way, explained_count: int) -> 
     match way:
         case Way.CLOSED_FORM:
             each = 1
+        case Way.AFFINE:
+            each = count * background
         case Way.COALITIONS:
             each = coalition_cost(count, background)
         case Way.PERMUTATIONS:
@@ -149,6 +160,9 @@ def _attribute(  # noqa: PLR0917 - as of `compute`
             engine = effects.exact_attributions()
             assert engine is not None  # noqa: S101 - by `choose_way`
             exact = engine.attribute(explained, players, options.game)
+            return exact.values, exact.interactions, none
+        case Way.AFFINE:
+            exact = attribute_affine(effects, explained, players, options.game)
             return exact.values, exact.interactions, none
         case Way.COALITIONS:
             exact = attribute_by_coalitions(effects, explained, players, options.game)
