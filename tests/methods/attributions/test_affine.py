@@ -23,9 +23,9 @@ def linear(count: int) -> bytes:
         coefficients=[2.0, -3.0, 0.5, 0.0, 4.0, 1.0][:count],
         intercepts=[7.0],
     )
-    kinds = [("X", ["n", count]), ("y", ["n", 1])]
-    values = [helper.make_tensor_value_info(name, 1, shape) for name, shape in kinds]
-    graph = helper.make_graph([node], "linear", values[:1], values[1:])
+    rows = helper.make_tensor_value_info("X", 1, ["n", count])
+    answer = helper.make_tensor_value_info("y", 1, ["n", 1])
+    graph = helper.make_graph([node], "linear", [rows], [answer])
     opsets = [helper.make_opsetid("", 17), helper.make_opsetid("ai.onnx.ml", 3)]
     return helper.make_model(graph, opset_imports=opsets, ir_version=8).SerializeToString()
 
