@@ -21,6 +21,8 @@ from onnxplain_server.effects.attributing.mixed_rows import RowMixture
 from onnxplain_server.effects.background import Background, fingerprint
 from onnxplain_server.effects.engine import Effects
 
+_LEAST_REPEATED = 20
+"""Orders beyond the rows of the background, from which the variance within rows is known."""
 _ROWS = 1 << 16
 """Mixed rows per call of the engine, which bounds memory."""
 
@@ -33,10 +35,16 @@ class Estimated(NamedTuple):
 
 
 class _Steps(NamedTuple):
-    """Sums over pairs of orders, of what each player adds and of its squares."""
+    """Sums over pairs of orders: of what each player adds, its squares, and its products with all.
+
+    What all players add together is the prediction less that of the background's row. `by_row` has
+    the sums for each row of the background, where each is taken and many twice; else no rows.
+    """
 
     total: Matrix
     squares: Matrix
+    products: Matrix
+    by_row: Cube
 
 
 def permutation_cost(player_count: int, permutation_count: int) -> int:
@@ -53,9 +61,11 @@ def attribute_by_permutations(
 ) -> Estimated:
     """Estimate Shapley values from pairs of random orders.
 
-    Rows of the background are taken as often as their weights say, up to one. Estimates are then
-    corrected so that they add up to the prediction less the base value: what is left is shared by
-    the variances of the estimates.
+    Rows of the background are taken as often as their weights say, up to one. What all players add
+    together is known on average over all rows, so that it is a control variate of each: estimates
+    are corrected by their regressions on it, and then add up to the prediction less the base value.
+    Standard errors are those of the residuals. Where each row of the background is taken, its
+    orders are a stratum, and only the variance within strata counts.
     """
     whole = effects.restrict(explained).outputs()
     width = len(effects.output_names)
@@ -67,6 +77,9 @@ def attribute_by_permutations(
 
         def estimate(row: int = row, orders: _Orders = orders) -> Matrix:
             steps = _walk(effects, explained, row, players, orders, whole[row])
+            if len(steps.by_row):
+                starts = orders.background_rows(effects.background)
+                return np.concatenate(_stratified(effects, steps, starts))
             return np.concatenate(_corrected(effects, steps, whole[row], permutation_count))
 
         content = b"".join(fingerprint(column[row : row + 1]) for column in explained.columns)
@@ -124,37 +137,89 @@ def _walk(  # noqa: PLR0917 - one loop
     """Walk from rows of the background to the row explained, each in both directions."""
     count, width = len(players), len(effects.output_names)
     outputs, starts = effects.outputs(), orders.background_rows(effects.background)
-    total, squares = np.zeros((count, width)), np.zeros((count, width))
+    total, squares, products = np.zeros((3, count, width))
+    by_row = np.zeros((len(outputs) if _are_strata(starts, len(outputs)) else 0, count, width))
     step = max(1, _ROWS // max(2 * (count - 1), 1))
     for first in range(0, orders.count, step):
         numbers = np.arange(first, min(first + step, orders.count))
-        forth = orders.ranks(numbers)
-        ranks = np.stack([forth, count - 1 - forth])  # (2, n, n_players)
-        is_in = ranks[:, :, None, :] < np.arange(1, count)[:, None]  # (2, n, count - 1, n_players)
-        is_own = np.zeros((is_in.size // count, len(explained.columns)), dtype=np.bool_)
-        for p, features in enumerate(players):
-            is_own[:, list(features)] = is_in[..., p].reshape(-1, 1)
-        others = np.tile(np.repeat(starts[numbers], count - 1), 2)
-        worth = np.empty((2, len(numbers), count + 1, width))
-        worth[:, :, 0], worth[:, :, count] = outputs[starts[numbers]], whole
-        if count > 1:
-            mixture = RowMixture(np.full(len(others), row), others, is_own)
-            mixed = effects.mixed(explained, mixture)
-            worth[:, :, 1:count] = mixed.reshape(2, len(numbers), count - 1, width)
+        taken = starts[numbers]
+        worth = _worth(effects, explained, row, players, orders.ranks(numbers), taken)
+        worth[:, :, 0], worth[:, :, count] = outputs[taken], whole
+        ranks = _both_ways(orders.ranks(numbers))
         added = np.take_along_axis(np.diff(worth, axis=2), ranks[..., None], axis=2).mean(axis=0)
         total += added.sum(axis=0)
         squares += (added**2).sum(axis=0)
-    return _Steps(total, squares)
+        products += (added * added.sum(axis=1, keepdims=True)).sum(axis=0)
+        if len(by_row):
+            np.add.at(by_row, taken, added)
+    return _Steps(total, squares, products, by_row)
+
+
+def _both_ways(ranks: Array) -> Array:
+    """Return the places of players in orders and in their reverses: (2, n, n_players)."""
+    return np.stack([ranks, ranks.shape[1] - 1 - ranks])
+
+
+def _worth(  # noqa: PLR0917 - as of `_walk`
+    effects: Effects,
+    explained: Background,
+    row: int,
+    players: Sequence[tuple[int, ...]],
+    forth: Array,
+    taken: Indices,
+) -> Array:
+    """Predict the steps of orders in both directions, but for their ends.
+
+    Returns
+    -------
+    (2, n, n_players + 1, n_outputs)
+    """
+    count = len(players)
+    worth = np.empty((2, len(taken), count + 1, len(effects.output_names)))
+    if count == 1:
+        return worth
+    is_in = _both_ways(forth)[:, :, None, :] < np.arange(1, count)[:, None]
+    is_own = np.zeros((is_in.size // count, len(explained.columns)), dtype=np.bool_)
+    for p, features in enumerate(players):
+        is_own[:, list(features)] = is_in[..., p].reshape(-1, 1)
+    others = np.tile(np.repeat(taken, count - 1), 2)
+    mixture = RowMixture(np.full(len(others), row), others, is_own)
+    worth[:, :, 1:count] = effects.mixed(explained, mixture).reshape(worth[:, :, 1:count].shape)
+    return worth
+
+
+def _are_strata(starts: Indices, row_count: int) -> bool:
+    """Return whether each row of the background is taken, and enough of them more than once."""
+    if len(starts) < row_count + _LEAST_REPEATED:
+        return False
+    return len(np.unique(starts)) == row_count
+
+
+def _stratified(effects: Effects, steps: _Steps, starts: Indices) -> tuple[Matrix, Matrix]:
+    """Return the values and their standard errors, with rows of the background as strata.
+
+    What all players add together is known in each stratum, so that values add up.
+    """
+    shares = (effects.background.weights / effects.background.weights.sum())[:, None, None]
+    times = np.bincount(starts, minlength=len(shares))[:, None, None]
+    values = (shares * steps.by_row / times).sum(axis=0)
+    within = np.maximum(steps.squares - (steps.by_row**2 / times).sum(axis=0), 0)
+    variances = within / (len(starts) - len(shares))
+    return values, np.sqrt(variances * float((shares**2 / times).sum()))
 
 
 def _corrected(effects: Effects, steps: _Steps, whole: Array, count: int) -> tuple[Matrix, Matrix]:
-    """Return the values, so that they add up, and their standard errors."""
+    """Return the values and their standard errors, corrected so that values add up."""
     values = steps.total / count
-    variances = np.maximum(steps.squares / count - values**2, 0) / (count - 1)
+    together = values.sum(axis=0)
+    variances = np.maximum(steps.squares / count - values**2, 0)
+    covariances = steps.products / count - values * together
+    spread = covariances.sum(axis=0)  # the variance of what all add together
+    is_known = spread > np.finfo(float).eps * (variances.sum(axis=0) + together**2)
+    even = np.full_like(values, 1 / len(values))
+    slopes = np.divide(covariances, spread, out=even, where=is_known)
     weights = effects.background.weights
     base = weights @ effects.outputs() / weights.sum()
-    left = whole - base - values.sum(axis=0)
-    spread = variances.sum(axis=0)
-    even = np.full_like(variances, 1 / len(variances))
-    shares = np.divide(variances, spread, out=even, where=spread > 0)
-    return values + shares * left, np.sqrt(variances)
+    residuals = np.maximum(variances - np.where(is_known, slopes * covariances, 0), 0)
+    errors = np.sqrt(residuals / max(count - 2, 1))
+    return values + slopes * (whole - base - together), errors
