@@ -37,9 +37,6 @@ BENCHMARKS: Mapping[str, Benchmark] = {
         "bench.speed.probabilities", "Pairs on probabilities, beside one descent per point"
     ),
     "full-forest": Benchmark("bench.speed.full_forest", "Forest of full trees, beside predicting"),
-    "attributions": Benchmark(
-        "bench.speed.attributions", "Attributions, beside WOODELF, shap and XGBoost"
-    ),
     "firm": Benchmark("bench.speed.firm", "FIRM, beside predicting"),
     "black-box": Benchmark("bench.speed.black_box", "Black box, beside bare onnxruntime"),
 }
