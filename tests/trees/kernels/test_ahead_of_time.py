@@ -128,10 +128,10 @@ def test_other_threads_run_meanwhile(compiled: Callable[[str], Any]) -> None:
     leaves[:, FEATURE] = -1 - np.arange(trees)
     none = np.zeros(1, np.int32)
     descent = Descent(np.arange(trees, dtype=np.int32), leaves, CellSets(none, none, none))
-    codes, seen = np.zeros((rows, 1), np.int32), set()
+    codes, shares, seen = np.zeros((rows, 1), np.int32), np.ones(rows), set()
     for _ in range(20):
-        counts = np.zeros(trees, np.int64)
-        thread = threading.Thread(target=visit, args=(descent, codes, counts))
+        counts = np.zeros(trees)
+        thread = threading.Thread(target=visit, args=(descent, codes, shares, counts))
         thread.start()
         while thread.is_alive():
             seen.add(int(counts[0]))
