@@ -20,6 +20,14 @@ def has_matrices(inputs: Sequence[Input]) -> bool:
     return len(inputs) > 1 and any(_width(each) > 1 for each in inputs)
 
 
+def check_inputs_named(given: Sequence[tuple[str, tuple[str, ...]]]) -> None:
+    """Raise INVALID_OPTION where an entry of `input_columns` names no input."""
+    for i, (name, _) in enumerate(given):
+        if not name:
+            field = f"input_columns[{i}].input"
+            raise ExplainError(Reason.INVALID_OPTION, f"{field} is required", field)
+
+
 def in_input_order(
     inputs: Sequence[Input], given: Sequence[tuple[str, tuple[str, ...]]]
 ) -> tuple[str, ...]:

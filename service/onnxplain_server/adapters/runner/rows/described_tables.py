@@ -13,6 +13,7 @@ from onnxplain_server.adapters.runner.remote.named_remote import remote_model
 from onnxplain_server.adapters.runner.remote.opened import OpenedRemote
 from onnxplain_server.adapters.runner.request_parts import model_file
 from onnxplain_server.adapters.runner.table_cache import TableCache
+from onnxplain_server.core.binding.input_columns import check_inputs_named
 from onnxplain_server.core.interfaces import Blobs, ComputationHost
 from onnxplain_server.core.model import HasInputs
 from onnxplain_server.core.remote.models import RemoteModels
@@ -50,6 +51,7 @@ class DescribedTables:
             question.parse(request, message)
             columns, choice = table_descriptions.read(message)
             table = self._tables.read(message.table, blobs)
+        check_inputs_named(columns.input_columns)
         with self._model(message, blobs, host, columns) as model:
             table = as_model_reads(table, columns, model)
             summary = describe_table(table, choice, host)
