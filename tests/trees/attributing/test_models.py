@@ -12,6 +12,7 @@ from onnxplain_server.core.rows import Features
 from onnxplain_server.effects.attributing.games import Game, GameValue, Perturbation
 from onnxplain_server.effects.background import Background, unmerged
 from onnxplain_server.methods.attributions.coalitions import attribute_by_coalitions
+from onnxplain_server.methods.attributions.explained_rows import ExplainedRows
 from onnxplain_server.trees.exact import Exact
 from onnxplain_server.trees.leaves import Leaves
 from onnxplain_server.trees.reading.ensemble import Ensemble, read_tree_sums
@@ -73,7 +74,7 @@ def test_values_are_those_of_all_coalitions(name: str, value: GameValue, threads
 
     found = exact.attribute(explained, players, game)
 
-    expected = attribute_by_coalitions(exact, explained, players, game)
+    expected = attribute_by_coalitions(ExplainedRows.predict(exact, explained, players), game)
     size = np.abs(ensemble.values).sum()
     assert found.values == pytest.approx(expected.values, abs=1e-12 * size)
     assert found.interactions == pytest.approx(expected.interactions, abs=1e-12 * size)

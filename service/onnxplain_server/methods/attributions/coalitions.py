@@ -11,7 +11,7 @@ from onnxplain_server.core.arrays import Array, Cube, Matrix
 from onnxplain_server.effects.attributing.games import Attributed, Game, Rules, rules_of
 from onnxplain_server.effects.attributing.mixed_rows import RowMixture
 from onnxplain_server.effects.background import Background
-from onnxplain_server.effects.engine import Effects
+from onnxplain_server.methods.attributions.explained_rows import ExplainedRows
 
 _ROWS = 1 << 16
 """Mixed rows per call of the engine, which bounds memory."""
@@ -22,35 +22,28 @@ def coalition_cost(player_count: int, background_rows: int) -> int:
     return ((1 << player_count) - 2) * background_rows
 
 
-def attribute_by_coalitions(
-    effects: Effects, explained: Background, players: Sequence[tuple[int, ...]], game: Game
-) -> Attributed:
+def attribute_by_coalitions(explained: ExplainedRows, game: Game) -> Attributed:
     """Compute the values of rows from all coalitions.
 
     The worth of a coalition is the average prediction of the background's rows, with the features
     of its players as in the row explained.
     """
-    weights = effects.background.weights
-    base = weights @ effects.outputs() / weights.sum()
-    whole = effects.restrict(explained).outputs()
-    worth = [
-        np.vstack([base, _worth(effects, explained, row, players), whole[row]])
-        for row in range(len(explained))
-    ]
-    rules = rules_of(game.value, len(players))
-    sums = np.stack(worth)
-    values = [_derivative(sums, len(players), (p,), rules) for p in range(len(players))]
-    pairs = combinations(range(len(players)), 2) if game.order > 1 else ()
-    joint = [_derivative(sums, len(players), pair, rules) for pair in pairs]
-    none = np.zeros((len(explained), 0, sums.shape[2]))
+    count, rows = len(explained.players), range(len(explained.rows))
+    base, predictions = explained.base, explained.predictions
+    sums = np.stack([np.vstack([base, _worth(explained, row), predictions[row]]) for row in rows])
+    rules = rules_of(game.value, count)
+    values = [_derivative(sums, count, (p,), rules) for p in range(count)]
+    pairs = combinations(range(count), 2) if game.order > 1 else ()
+    joint = [_derivative(sums, count, pair, rules) for pair in pairs]
+    none = np.zeros((len(rows), 0, sums.shape[2]))
     return Attributed(np.stack(values, axis=1), np.stack(joint, axis=1) if joint else none)
 
 
-def _worth(
-    effects: Effects, explained: Background, row: int, players: Sequence[tuple[int, ...]]
-) -> Matrix:
+def _worth(explained: ExplainedRows, row: int) -> Matrix:
     """Compute the worth of the coalitions from 1 to 2^d - 2, as bits: (2^d - 2, n_outputs)."""
+    effects, players = explained.effects, explained.players
     background = effects.background
+    shares = background.weights / background.weights.sum()
     masks = np.arange(1, 2 ** len(players) - 1)
     step = max(1, _ROWS // len(background))
     parts = [np.zeros((0, len(effects.output_names)))]
@@ -58,9 +51,8 @@ def _worth(
         own = masks[start : start + step]
         is_own = np.repeat(_features_of(own, players, background), len(background), axis=0)
         rows = np.full(len(is_own), row), np.tile(np.arange(len(background)), len(own))
-        predicted = effects.mixed(explained, RowMixture(*rows, is_own))
+        predicted = effects.mixed(explained.rows, RowMixture(*rows, is_own))
         by_mask = predicted.reshape(len(own), len(background), -1)
-        shares = background.weights / background.weights.sum()
         parts.append(np.einsum("b,mbo->mo", shares, by_mask))
     return np.concatenate(parts)
 

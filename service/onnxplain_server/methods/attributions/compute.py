@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from enum import Enum
 
 import numpy as np
@@ -18,6 +18,7 @@ from onnxplain_server.methods.attributions.coalitions import (
     attribute_by_coalitions,
     coalition_cost,
 )
+from onnxplain_server.methods.attributions.explained_rows import ExplainedRows
 from onnxplain_server.methods.attributions.options import Options
 from onnxplain_server.methods.attributions.permutations import (
     attribute_by_permutations,
@@ -122,19 +123,17 @@ def compute(  # noqa: PLR0917 - arguments of the job
         Case weights of the rows explained, for averages over them.
     """
     features = effects.background.features
-    players = options.players(features.names)
-    values, interactions, errors = _attribute(effects, explained, options, way, players, seed)
-    shares = effects.background.weights / effects.background.weights.sum()
-    base, predictions = shares @ effects.outputs(), effects.restrict(explained).outputs()
+    rows = ExplainedRows.predict(effects, explained, options.players(features.names))
+    values, interactions, errors = _attribute(rows, options, way, seed)
     additivity = np.zeros(0)
     if options.value is GameValue.SHAPLEY:
-        additivity = np.abs(base + values.sum(axis=1) - predictions).max(axis=0)
+        additivity = np.abs(rows.base + values.sum(axis=1) - rows.predictions).max(axis=0)
     return Result(
         effects.output_names,
-        tuple(tuple(features.names[j] for j in player) for player in players),
+        tuple(tuple(features.names[j] for j in player) for player in rows.players),
         explained.source,
-        base,
-        predictions,
+        rows.base,
+        rows.predictions,
         values,
         errors,
         additivity,
@@ -145,30 +144,25 @@ def compute(  # noqa: PLR0917 - arguments of the job
     )
 
 
-def _attribute(  # noqa: PLR0917 - as of `compute`
-    effects: Effects,
-    explained: Background,
-    options: Options,
-    way: Way,
-    players: Sequence[tuple[int, ...]],
-    seed: int,
+def _attribute(
+    explained: ExplainedRows, options: Options, way: Way, seed: int
 ) -> tuple[Cube, Cube, Cube]:
     """Return values, interactions and standard errors, the last two of no length without any."""
+    effects, players = explained.effects, explained.players
     none = np.zeros((0, len(players), len(effects.output_names)))
     match way:
         case Way.CLOSED_FORM:
             engine = effects.exact_attributions()
             assert engine is not None  # noqa: S101 - by `choose_way`
-            exact = engine.attribute(explained, players, options.game)
+            exact = engine.attribute(explained.rows, players, options.game)
             return exact.values, exact.interactions, none
         case Way.AFFINE:
-            exact = attribute_affine(effects, explained, players, options.game)
+            exact = attribute_affine(explained, options.game)
             return exact.values, exact.interactions, none
         case Way.COALITIONS:
-            exact = attribute_by_coalitions(effects, explained, players, options.game)
+            exact = attribute_by_coalitions(explained, options.game)
             return exact.values, exact.interactions, none
         case Way.PERMUTATIONS:
-            count = options.permutation_count
-            estimated = attribute_by_permutations(effects, explained, players, count, seed)
-            no_pairs = np.zeros((len(explained), 0, len(effects.output_names)))
+            estimated = attribute_by_permutations(explained, options.permutation_count, seed)
+            no_pairs = np.zeros((len(explained.rows), 0, len(effects.output_names)))
             return estimated.values, no_pairs, estimated.standard_errors

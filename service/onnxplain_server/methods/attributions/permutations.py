@@ -10,7 +10,7 @@ Permutations for Shapley Value Estimation", Journal of Machine Learning Research
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +19,7 @@ from onnxplain_server.core.arrays import Array, Cube, Indices, Matrix
 from onnxplain_server.core.row_draws import Purpose, row_hashes
 from onnxplain_server.effects.attributing.mixed_rows import RowMixture
 from onnxplain_server.effects.background import Background, fingerprint
-from onnxplain_server.effects.engine import Effects
+from onnxplain_server.methods.attributions.explained_rows import ExplainedRows
 
 _LEAST_REPEATED = 20
 """Orders beyond the rows of the background, from which the variance within rows is known."""
@@ -53,11 +53,7 @@ def permutation_cost(player_count: int, permutation_count: int) -> int:
 
 
 def attribute_by_permutations(
-    effects: Effects,
-    explained: Background,
-    players: Sequence[tuple[int, ...]],
-    permutation_count: int,
-    seed: int,
+    explained: ExplainedRows, permutation_count: int, seed: int
 ) -> Estimated:
     """Estimate Shapley values from pairs of random orders.
 
@@ -67,26 +63,29 @@ def attribute_by_permutations(
     Standard errors are those of the residuals. Where each row of the background is taken, its
     orders are a stratum, and only the variance within strata counts.
     """
-    whole = effects.restrict(explained).outputs()
-    width = len(effects.output_names)
-    values = np.empty((len(explained), len(players), width))
+    rows, players = explained.rows, explained.players
+    (_, width), count = explained.predictions.shape, len(players)
+    values = np.empty((len(rows), count, width))
     errors = np.empty_like(values)
-    planned = permutation_cost(len(players), permutation_count)
-    for row, source in enumerate(explained.source):
-        orders = _Orders(len(players), permutation_count, seed, int(source))
-
-        def estimate(row: int = row, orders: _Orders = orders) -> Matrix:
-            steps = _walk(effects, explained, row, players, orders, whole[row])
-            if len(steps.by_row):
-                starts = orders.background_rows(effects.background)
-                return np.concatenate(_stratified(effects, steps, starts))
-            return np.concatenate(_corrected(effects, steps, whole[row], permutation_count))
-
-        content = b"".join(fingerprint(column[row : row + 1]) for column in explained.columns)
+    planned = permutation_cost(count, permutation_count)
+    for row, source in enumerate(rows.source):
+        orders = _Orders(count, permutation_count, seed, int(source))
+        content = b"".join(fingerprint(column[row : row + 1]) for column in rows.columns)
         identity = f"attributions {players} {permutation_count} {seed} {source}".encode() + content
-        both = effects.cached(identity, (2 * len(players), width), planned, estimate)
-        values[row], errors[row] = both[: len(players)], both[len(players) :]
+        estimate = partial(_estimate, explained, row, orders)
+        both = explained.effects.cached(identity, (2 * count, width), planned, estimate)
+        values[row], errors[row] = both[:count], both[count:]
     return Estimated(values, errors)
+
+
+def _estimate(explained: ExplainedRows, row: int, orders: _Orders) -> Matrix:
+    """Return the values of a row, then their standard errors: (2 n_players, n_outputs)."""
+    background = explained.effects.background
+    starts = orders.background_rows(background)
+    steps = _walk(explained, row, orders, starts)
+    if len(steps.by_row):
+        return np.concatenate(_stratified(background, steps, starts))
+    return np.concatenate(_corrected(explained, row, steps, orders.count))
 
 
 class _Orders:
@@ -126,26 +125,18 @@ class _Orders:
         return rows
 
 
-def _walk(  # noqa: PLR0917 - one loop
-    effects: Effects,
-    explained: Background,
-    row: int,
-    players: Sequence[tuple[int, ...]],
-    orders: _Orders,
-    whole: Array,
-) -> _Steps:
+def _walk(explained: ExplainedRows, row: int, orders: _Orders, starts: Indices) -> _Steps:
     """Walk from rows of the background to the row explained, each in both directions."""
-    count, width = len(players), len(effects.output_names)
-    outputs, starts = effects.outputs(), orders.background_rows(effects.background)
+    outputs, whole = explained.effects.outputs(), explained.predictions[row]
+    count, width = len(explained.players), len(whole)
     total, squares, products = np.zeros((3, count, width))
     by_row = np.zeros((len(outputs) if _are_strata(starts, len(outputs)) else 0, count, width))
     step = max(1, _ROWS // max(2 * (count - 1), 1))
     for first in range(0, orders.count, step):
         numbers = np.arange(first, min(first + step, orders.count))
-        taken = starts[numbers]
-        worth = _worth(effects, explained, row, players, orders.ranks(numbers), taken)
+        taken, ranks = starts[numbers], _both_ways(orders.ranks(numbers))
+        worth = _worth(explained, row, ranks, taken)
         worth[:, :, 0], worth[:, :, count] = outputs[taken], whole
-        ranks = _both_ways(orders.ranks(numbers))
         added = np.take_along_axis(np.diff(worth, axis=2), ranks[..., None], axis=2).mean(axis=0)
         total += added.sum(axis=0)
         squares += (added**2).sum(axis=0)
@@ -160,31 +151,29 @@ def _both_ways(ranks: Array) -> Array:
     return np.stack([ranks, ranks.shape[1] - 1 - ranks])
 
 
-def _worth(  # noqa: PLR0917 - as of `_walk`
-    effects: Effects,
-    explained: Background,
-    row: int,
-    players: Sequence[tuple[int, ...]],
-    forth: Array,
-    taken: Indices,
-) -> Array:
+def _worth(explained: ExplainedRows, row: int, ranks: Array, taken: Indices) -> Array:
     """Predict the steps of orders in both directions, but for their ends.
+
+    Parameters
+    ----------
+    ranks : (2, n, n_players)
+    taken : (n,)
+        Row of the background that each order begins with.
 
     Returns
     -------
     (2, n, n_players + 1, n_outputs)
     """
-    count = len(players)
-    worth = np.empty((2, len(taken), count + 1, len(effects.output_names)))
-    if count == 1:
-        return worth
-    is_in = _both_ways(forth)[:, :, None, :] < np.arange(1, count)[:, None]
-    is_own = np.zeros((is_in.size // count, len(explained.columns)), dtype=np.bool_)
-    for p, features in enumerate(players):
+    count, width = len(explained.players), explained.predictions.shape[1]
+    worth = np.empty((2, len(taken), count + 1, width))
+    is_in = ranks[:, :, None, :] < np.arange(1, count)[:, None]
+    is_own = np.zeros((is_in.size // count, len(explained.rows.columns)), dtype=np.bool_)
+    for p, features in enumerate(explained.players):
         is_own[:, list(features)] = is_in[..., p].reshape(-1, 1)
     others = np.tile(np.repeat(taken, count - 1), 2)
     mixture = RowMixture(np.full(len(others), row), others, is_own)
-    worth[:, :, 1:count] = effects.mixed(explained, mixture).reshape(worth[:, :, 1:count].shape)
+    steps = explained.effects.mixed(explained.rows, mixture)
+    worth[:, :, 1:count] = steps.reshape(2, len(taken), count - 1, width)
     return worth
 
 
@@ -195,12 +184,12 @@ def _are_strata(starts: Indices, row_count: int) -> bool:
     return len(np.unique(starts)) == row_count
 
 
-def _stratified(effects: Effects, steps: _Steps, starts: Indices) -> tuple[Matrix, Matrix]:
+def _stratified(background: Background, steps: _Steps, starts: Indices) -> tuple[Matrix, Matrix]:
     """Return the values and their standard errors, with rows of the background as strata.
 
     What all players add together is known in each stratum, so that values add up.
     """
-    shares = (effects.background.weights / effects.background.weights.sum())[:, None, None]
+    shares = (background.weights / background.weights.sum())[:, None, None]
     times = np.bincount(starts, minlength=len(shares))[:, None, None]
     values = (shares * steps.by_row / times).sum(axis=0)
     within = np.maximum(steps.squares - (steps.by_row**2 / times).sum(axis=0), 0)
@@ -208,7 +197,9 @@ def _stratified(effects: Effects, steps: _Steps, starts: Indices) -> tuple[Matri
     return values, np.sqrt(variances * float((shares**2 / times).sum()))
 
 
-def _corrected(effects: Effects, steps: _Steps, whole: Array, count: int) -> tuple[Matrix, Matrix]:
+def _corrected(
+    explained: ExplainedRows, row: int, steps: _Steps, count: int
+) -> tuple[Matrix, Matrix]:
     """Return the values and their standard errors, corrected so that values add up."""
     values = steps.total / count
     together = values.sum(axis=0)
@@ -218,8 +209,7 @@ def _corrected(effects: Effects, steps: _Steps, whole: Array, count: int) -> tup
     is_known = spread > np.finfo(float).eps * (variances.sum(axis=0) + together**2)
     even = np.full_like(values, 1 / len(values))
     slopes = np.divide(covariances, spread, out=even, where=is_known)
-    weights = effects.background.weights
-    base = weights @ effects.outputs() / weights.sum()
     residuals = np.maximum(variances - np.where(is_known, slopes * covariances, 0), 0)
     errors = np.sqrt(residuals / max(count - 2, 1))
-    return values + slopes * (whole - base - together), errors
+    known = explained.predictions[row] - explained.base
+    return values + slopes * (known - together), errors
