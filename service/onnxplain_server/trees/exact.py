@@ -165,10 +165,10 @@ class Exact(TreeEffects):
         """Implement `ExactAttributions` by the leaves."""
         key = self.background.digest, tuple(players), game.perturbation, game.value
         make = partial(self._attributions, players, game)
-        leaves = self._leaves.attributions(key, make, self._pool)
+        leaves = self._leaves.attributions(key, make)
         codes = cells_of(self._ensemble, explained, self._pool)
-        values = leaves.values(codes)
-        pairs = leaves.pairs(codes) if game.order > 1 else values[:, :0]
+        values = leaves.values(codes, self._pool)
+        pairs = leaves.pairs(codes, self._pool) if game.order > 1 else values[:, :0]
         self._leaves.keep(key, leaves)
         self._ledger.spend(len(explained), 0)
         return Attributed(self._of_outputs(values), self._of_outputs(pairs))
@@ -181,7 +181,7 @@ class Exact(TreeEffects):
             reached = leaf_shares(descent, ranked.codes, ranked.shares)
         background = CountedBackground(ranked.codes, ranked.shares, reached)
         parts = self._ensemble, descent, self._leaves.boxes(self._pool), background
-        return LeafAttributions(*parts, players, game, self._pool)
+        return LeafAttributions(*parts, players, game)
 
     def _of_outputs(self, sums: Cube) -> Cube:
         """Compute numbers of outputs from those of sums of leaves: (n, n_numbers, n_outputs)."""

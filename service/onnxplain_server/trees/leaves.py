@@ -77,13 +77,11 @@ class Leaves:
             self._has_ends = find_ends(self.ensemble, self.descent())
         return self._has_ends
 
-    def attributions(
-        self, key: Hashable, make: Callable[[], LeafAttributions], pool: BlockPool
-    ) -> LeafAttributions:
+    def attributions(self, key: Hashable, make: Callable[[], LeafAttributions]) -> LeafAttributions:
         """Return what is known of a game under a key, or make it; to be kept by `keep`."""
         with self._lock:
             known: LeafAttributions | None = self._attributions.get(key)
-        return make() if known is None else known.on(pool)
+        return make() if known is None else known
 
     def keep(self, key: Hashable, attributions: LeafAttributions) -> None:
         """Keep the tables of a game for further rows, where they are small."""

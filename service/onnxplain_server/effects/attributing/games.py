@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
@@ -68,8 +68,7 @@ class ExactAttributions(Protocol):
         """
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Rules:
+class Rules(NamedTuple):
     """Points of the multilinear extension that values average its derivatives over.
 
     Attributes
@@ -88,11 +87,6 @@ class Rules:
         """Return nodes and weights of the rule for a number of players."""
         span = slice(self.start[size], self.start[size + 1])
         return self.nodes[span], self.weights[span]
-
-    @property
-    def parts(self) -> tuple[Vector, Vector, Counts]:
-        """Nodes, weights and starts, for kernels."""
-        return self.nodes, self.weights, self.start
 
     def all_moments(self) -> Cube:
         """Average t^a (1 - t)^b over each rule, (n_rules, n_powers, n_powers), all powers up to d.

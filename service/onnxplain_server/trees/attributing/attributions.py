@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from copy import copy
 from functools import partial
 
 import numpy as np
@@ -11,14 +10,13 @@ import numpy as np
 from onnxplain_server.core.arrays import Cube, Flags, Indices, Int32Matrix
 from onnxplain_server.effects.attributing.games import Game, Perturbation, rules_of
 from onnxplain_server.trees.attributing.leaf_players import find_leaf_players
-from onnxplain_server.trees.attributing.leaf_slots import MOST_TABLE_PLAYERS, lay_out_slots
+from onnxplain_server.trees.attributing.leaf_slots import MOST_TABLE_PLAYERS
 from onnxplain_server.trees.attributing.occurring_patterns import (
     Failures,
     add_patterns,
     find_failures,
 )
 from onnxplain_server.trees.attributing.path_shares import path_shares
-from onnxplain_server.trees.attributing.pattern_tables import NodeRules
 from onnxplain_server.trees.attributing.tabulation import (
     CountedBackground,
     GroupTables,
@@ -55,7 +53,6 @@ class LeafAttributions:
     players : sequence of tuples of int
         Features of each player. Each feature is in exactly one.
     game : Game
-    pool : BlockPool
 
     Raises
     ------
@@ -77,7 +74,6 @@ class LeafAttributions:
         background: CountedBackground,
         players: Sequence[tuple[int, ...]],
         game: Game,
-        pool: BlockPool,
     ) -> None:
         leaves = find_leaf_players(boxes, players)
         player_of = np.empty(len(ensemble.axes), np.int32)
@@ -89,58 +85,51 @@ class LeafAttributions:
             ratios = path_shares(ensemble, shares, player_of, *parts)
         counted = player_of, len(players), background
         self._tabulation = Tabulation(ensemble, descent, leaves, *counted, game, rules, ratios)
-        self._leaves, self._background, self._game = leaves, background, game
-        self._rules, self._ratios = rules, ratios
-        self._pool = pool
         self._memo: dict[tuple[int, int], list[LeafTables | GroupTables]] = {}
-
-    def on(self, pool: BlockPool) -> LeafAttributions:
-        """Return the same with another pool; tables are shared."""
-        other = copy(self)
-        vars(other)["_pool"] = pool
-        return other
 
     @property
     def byte_count(self) -> int:
         """Size of what is memoized, and of the background."""
-        tables = sum(part.tables.nbytes for parts in self._memo.values() for part in parts)
-        background = self._background
+        memoized = list(self._memo.values())  # other threads add to it
+        tables = sum(part.tables.nbytes for parts in memoized for part in parts)
+        background = self._tabulation.background
         return tables + background.codes.nbytes + background.shares.nbytes
 
-    def values(self, codes: Int32Matrix) -> Cube:
+    def values(self, codes: Int32Matrix, pool: BlockPool) -> Cube:
         """Compute the values of players at rows given by their cells: (n_targets, n_players, n)."""
-        return self._sum(1, codes)
+        return self._sum(1, codes, pool)
 
-    def pairs(self, codes: Int32Matrix) -> Cube:
+    def pairs(self, codes: Int32Matrix, pool: BlockPool) -> Cube:
         """Compute those of pairs, in lexicographic order: (n_targets, n_pairs, n).
 
         The interaction index: the average of the mixed derivative, for both players together.
         """
-        return self._sum(2, codes)
+        return self._sum(2, codes, pool)
 
-    def _sum(self, order: int, codes: Int32Matrix) -> Cube:
-        leaves, players = self._leaves, self._tabulation.player_count
+    def _sum(self, order: int, codes: Int32Matrix, pool: BlockPool) -> Cube:
+        leaves, players = self._tabulation.leaves, self._tabulation.player_count
         numbers = players if order == 1 else players * (players - 1) // 2
         sums = np.zeros((leaves.values.shape[1], numbers, codes.shape[1]))
         most = self._table_players(codes.shape[1])
-        for part in self._tables(order, most):
-            self._pool.run(partial(part.add, codes, sums), blocks(codes.shape[1], _ROWS))
+        for part in self._tables(order, most, pool):
+            pool.run(partial(part.add, codes, sums), blocks(codes.shape[1], _ROWS))
         is_left = self._is_used(order) & (leaves.counts > most)
-        self._add_patterns(order, np.flatnonzero(is_left), codes, sums)
+        self._add_patterns(order, np.flatnonzero(is_left), codes, pool, sums)
         return sums
 
     def _is_used(self, order: int) -> Flags:
-        return self._leaves.values.any(axis=1) & (self._leaves.counts >= order)
+        leaves = self._tabulation.leaves
+        return leaves.values.any(axis=1) & (leaves.counts >= order)
 
-    def _tables(self, order: int, most: int) -> Iterator[LeafTables | GroupTables]:
+    def _tables(self, order: int, most: int, pool: BlockPool) -> Iterator[LeafTables | GroupTables]:
         """Yield the tables of leaves of up to `most` players; few of them are memoized."""
         if (order, most) in self._memo:
             yield from self._memo[order, most]
             return
         kept: list[LeafTables | GroupTables] = []
         size = 0
-        has_table = self._is_used(order) & (self._leaves.counts <= most)
-        for part in self._tabulation.tables(order, has_table, self._pool):
+        has_table = self._is_used(order) & (self._tabulation.leaves.counts <= most)
+        for part in self._tabulation.tables(order, has_table, pool):
             yield part
             size += part.tables.nbytes
             kept = [*kept, part] if size <= MEMO_BYTES else []
@@ -153,37 +142,38 @@ class LeafAttributions:
         Rows of the background have no patterns in the path-dependent game, whose tables take d
         times as long for each pattern.
         """
-        match self._game.perturbation:
+        match self._tabulation.game.perturbation:
             case Perturbation.INTERVENTIONAL:
-                row_count += len(self._background.shares)
+                row_count += len(self._tabulation.background.shares)
                 return min(row_count.bit_length(), MOST_TABLE_PLAYERS)
             case Perturbation.PATH_DEPENDENT:
                 return min(row_count.bit_length(), MOST_TABLE_PLAYERS, _PATH_TABLE_PLAYERS)
 
-    def _add_patterns(self, order: int, chosen: Indices, codes: Int32Matrix, sums: Cube) -> None:
+    def _add_patterns(
+        self, order: int, chosen: Indices, codes: Int32Matrix, pool: BlockPool, sums: Cube
+    ) -> None:
         """Add the values of leaves that have more patterns than there are rows."""
-        is_used = np.zeros(len(self._leaves.values), dtype=np.bool_)
+        counted = self._tabulation
+        leaves, rules, ratios = counted.leaves, counted.rules, counted.ratios
+        is_used = np.zeros(len(leaves.values), dtype=np.bool_)
         is_used[chosen] = True
-        players = self._tabulation.player_count
-        slots = lay_out_slots(self._leaves, order, players, is_used)
-        moments, rules = self._rules.all_moments(), NodeRules(*self._rules.parts)
-        step = max(1, _SET_NUMBERS // len(self._background.shares))
+        slots, moments = counted.slots(order, is_used), rules.all_moments()
+        step = max(1, _SET_NUMBERS // len(counted.background.shares))
         for start in range(0, len(chosen), step):
-            failures = self._failures(chosen[start : start + step])
+            failures = self._failures(chosen[start : start + step], pool)
 
             def add(span: tuple[int, int], failures: Failures = failures) -> None:
                 first, last = span
-                leaves, ratios = self._leaves, self._ratios
                 add_patterns(
                     first, last, order, leaves, slots, codes, failures, moments, ratios, rules, sums
                 )
 
-            self._pool.run(add, blocks(codes.shape[1], _ROWS))
+            pool.run(add, blocks(codes.shape[1], _ROWS))
 
-    def _failures(self, leaf: Indices) -> Failures:
+    def _failures(self, leaf: Indices, pool: BlockPool) -> Failures:
         """Find the distinct failures of the background in some leaves."""
-        background = self._background
-        if self._game.perturbation is Perturbation.PATH_DEPENDENT:
+        leaves, background = self._tabulation.leaves, self._tabulation.background
+        if self._tabulation.game.perturbation is Perturbation.PATH_DEPENDENT:
             none = np.zeros((len(leaf), 0), np.int64), np.zeros((len(leaf), 0))
             return Failures(leaf, *none, np.full(len(leaf), -1))
         shape = (len(leaf), len(background.shares))
@@ -191,7 +181,7 @@ class LeafAttributions:
         failures = Failures(leaf, *empty)
 
         def find(span: tuple[int, int]) -> None:
-            find_failures(*span, self._leaves, background.codes, background.shares, failures)
+            find_failures(*span, leaves, background.codes, background.shares, failures)
 
-        self._pool.run(find, blocks(len(leaf), _LEAVES))
+        pool.run(find, blocks(len(leaf), _LEAVES))
         return failures

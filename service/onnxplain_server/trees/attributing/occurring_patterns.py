@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from onnxplain_server.core.arrays import CountMatrix, Counts, Cube, Int32Matrix, Matrix, Vector
+from onnxplain_server.effects.attributing.games import Rules
 from onnxplain_server.trees.attributing.leaf_players import LeafPlayers
 from onnxplain_server.trees.attributing.leaf_slots import LeafSlots
-from onnxplain_server.trees.attributing.pattern_tables import NodeRules
 from onnxplain_server.trees.kernels.compile import inlined, kernel
 
 
@@ -170,7 +170,7 @@ def add_patterns(
     failures: Failures,
     moments: Cube,
     ratios: Vector,
-    rules: NodeRules,
+    rules: Rules,
     sums: Cube,
 ) -> None:
     """Add the values of the leaves of `failures` to the rows from a to b.

@@ -22,11 +22,12 @@ Nadel and Wettenstein, "From Decision Trees to Boolean Logic: A Fast and Unified
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from onnxplain_server.core.arrays import Counts, Cube, Int32Matrix, Vector
+from onnxplain_server.effects.attributing.games import Rules
 from onnxplain_server.trees.attributing.leaf_players import LeafPlayers
 from onnxplain_server.trees.attributing.leaf_slots import LeafSlots
 from onnxplain_server.trees.kernels.compile import inlined, kernel
@@ -35,14 +36,6 @@ _ROWS = 512
 """Rows whose patterns are found at a time: they stay in the first-level cache."""
 _LANES = 4
 """Sums side by side, so that one need not wait for the one before of an equal pattern."""
-
-
-class NodeRules(NamedTuple):
-    """Rules that average derivatives, as kernels take them; see `effects.games.Rules`."""
-
-    nodes: Vector
-    weights: Vector
-    start: Counts
 
 
 @inlined
@@ -120,19 +113,18 @@ def _sum_subsets(sums: Any, size: int) -> None:
 
 @inlined
 def _set_factors(size: int, t: float, weight: float, factors: Any) -> None:
-    """Set weight · (1 - t)^(failed - k) · t^(k - least) for each pattern, k = 0, 1 and 2.
+    """Set weight · (1 - t)^(failed - k) · t^(k - order) for each pattern, k = 0 to `order`.
 
-    These are the powers of t and 1 - t that derivatives along k players that a row fails, of
-    `least` in all, leave of f, where Z has the power of t of the others: `least` is 1 or 2, by the
-    number of the factors less 1.
+    `failed` counts the players that a row of the pattern fails. A derivative along `order`
+    players, of which it fails k, takes k factors 1 - t from f, and `order` - k factors t from Z.
     """
-    least = len(factors) - 1
+    order = len(factors) - 1
     failed = np.empty(1 << size, np.int64)
     failed[0] = size
     for x in range(1, 1 << size):
         failed[x] = failed[x >> 1] - (x & 1)
-    for k in range(least + 1):
-        own, power = factors[k], weight * t ** (k - least) * (1 - t) ** -k
+    for k in range(order + 1):
+        own, power = factors[k], weight * t ** (k - order) * (1 - t) ** -k
         by_count = np.empty(size + 1)
         for count in range(size + 1):
             by_count[count] = power
@@ -177,7 +169,7 @@ def tabulate_failures(
     order: int,
     leaves: LeafPlayers,
     slots: LeafSlots,
-    rules: NodeRules,
+    rules: Rules,
     start: Counts,
     failures: Vector,
     tables: Vector,
@@ -240,7 +232,7 @@ def tabulate_paths(
     order: int,
     leaves: LeafPlayers,
     slots: LeafSlots,
-    rules: NodeRules,
+    rules: Rules,
     ratios: Vector,
     tables: Vector,
 ) -> None:

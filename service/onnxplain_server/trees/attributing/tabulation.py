@@ -28,7 +28,6 @@ from onnxplain_server.trees.attributing.leaf_slots import (
     spans_of,
 )
 from onnxplain_server.trees.attributing.pattern_tables import (
-    NodeRules,
     add_tables,
     count_failures,
     tabulate_failures,
@@ -154,16 +153,20 @@ class Tabulation:
             yield self._group_tables(order, part, pool)
         is_single = has_table.copy()
         is_single[groups.leaf] = False
-        slots = lay_out_slots(leaves, order, self.player_count, is_single)
+        slots = self.slots(order, is_single)
         for leaf_span in spans_of(slots.table[slots.start]):
             own = from_leaf(slots, leaf_span[0])
             yield LeafTables(leaves, leaf_span, own, self._single(order, own, leaf_span, pool))
+
+    def slots(self, order: int, is_used: Flags) -> LeafSlots:
+        """Lay out the numbers of some leaves, (n_leaves,): those of players (1) or pairs (2)."""
+        return lay_out_slots(self.leaves, order, self.player_count, is_used)
 
     def _group_tables(self, order: int, groups: LeafGroups, pool: BlockPool) -> GroupTables:
         leaves, players = self.leaves, self.player_count
         is_used = np.zeros(len(leaves.values), np.bool_)
         is_used[groups.leaf] = True
-        slots = lay_out_slots(leaves, order, players, is_used)
+        slots = self.slots(order, is_used)
         tables = self._grouped(order, slots, groups, pool)
         numbers = players if order == 1 else players * (players - 1) // 2
         own, group_slots = lay_out_groups(groups, leaves, slots, numbers)
@@ -214,7 +217,7 @@ class Tabulation:
         count : callable (start, failures) -> None
             Adds the shares of the background by failures.
         """
-        leaves, rules, (first, last) = self.leaves, NodeRules(*self.rules.parts), leaf_span
+        leaves, rules, (first, last) = self.leaves, self.rules, leaf_span
         tables = np.zeros(int(slots.table[slots.start[last]]))
         spans = [(first + a, first + b) for a, b in blocks(last - first, _LEAVES)]
         if self.game.perturbation is Perturbation.PATH_DEPENDENT:
