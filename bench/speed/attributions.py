@@ -10,6 +10,7 @@ fitted model and the data frame. What is compared is the largest difference of v
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -38,75 +39,75 @@ class Work(NamedTuple):
     theirs: Callable[[], Any]
     wanted: float
     runs: int = RUNS
-    headline: str = ""
 
 
-def works(model: XGBRegressor, rows: pd.DataFrame) -> Iterator[Work]:
-    """All that is asked."""
-    doubles = rows.astype(np.float64)
+@dataclass(frozen=True)
+class Peers:
+    """The others' calls on the first rows of a table, which some take as doubles."""
 
-    def woodelf(background: int) -> WoodelfExplainer:
-        return WoodelfExplainer(model, doubles.head(background))
+    model: XGBRegressor
+    rows: pd.DataFrame
+    doubles: pd.DataFrame
 
-    def values(count: int) -> Any:
-        return woodelf(count).shap_values(doubles.head(count), verbose=False)
+    def woodelf(self, explained: int, background: int, *, order: int = 1) -> Any:
+        """WOODELF: values, or interactions."""
+        explainer = WoodelfExplainer(self.model, self.doubles.head(background))
+        asked = explainer.shap_values if order == 1 else explainer.shap_interaction_values
+        return asked(self.doubles.head(explained), verbose=False)
 
-    def booster(count: int, **asked: bool) -> Any:
-        return model.get_booster().predict(DMatrix(rows.head(count).to_numpy()), **asked)
+    def tree_explainer(self, count: int) -> Any:
+        """Call shap's TreeExplainer for interventional values."""
+        own = self.doubles.head(count)
+        few = shap.maskers.Independent(own, max_samples=count)
+        explainer = shap.TreeExplainer(self.model, few, feature_perturbation="interventional")
+        return explainer.shap_values(own)
 
-    for count, runs, headline in (
-        (10_000, RUNS, "Shapley values, 10,000 rows against 10,000"),
-        (400_000, 1, ""),
-    ):
+    def booster(self, count: int, **asked: bool) -> Any:
+        """Call XGBoost's own path-dependent values or interactions."""
+        own = DMatrix(self.rows.head(count).to_numpy())
+        return self.model.get_booster().predict(own, **asked)
+
+
+def interventional(peers: Peers) -> Iterator[Work]:
+    """Values and interactions against a background."""
+    for count, runs in ((10_000, RUNS), (400_000, 1)):
         yield Work(
             f"interventional values, {count:,} rows against {count:,}",
-            count,
-            count,
-            {},
-            "WOODELF: the same",
-            partial(values, count),
+            *(count, count, {}, "WOODELF: the same"),
+            partial(peers.woodelf, count, count),
             5,
             runs,
-            headline,
         )
     yield Work(
         "interventional interactions, 10,000 rows against 400,000",
-        10_000,
-        400_000,
-        {"order": 2},
-        "WOODELF: the same",
-        lambda: woodelf(400_000).shap_interaction_values(doubles.head(10_000), verbose=False),
+        *(10_000, 400_000, {"order": 2}, "WOODELF: the same"),
+        partial(peers.woodelf, 10_000, 400_000, order=2),
         5,
     )
-    few = shap.maskers.Independent(doubles.head(1_000), max_samples=1_000)
     yield Work(
         "interventional values, 1,000 rows against 1,000",
-        1_000,
-        1_000,
-        {},
-        "shap's TreeExplainer: the same",
-        lambda: shap.TreeExplainer(model, few, feature_perturbation="interventional").shap_values(
-            doubles.head(1_000)
-        ),
+        *(1_000, 1_000, {}, "shap's TreeExplainer: the same"),
+        partial(peers.tree_explainer, 1_000),
         30,
     )
+
+
+def path_dependent(peers: Peers) -> Iterator[Work]:
+    """Values and interactions by the shares of the paths."""
+    asked = {"perturbation": "PATH_DEPENDENT"}
     yield Work(
         "path-dependent values, 100,000 rows",
-        100_000,
-        100_000,
-        {"perturbation": "PATH_DEPENDENT"},
+        *(100_000, 100_000, asked),
         "XGBoost's pred_contribs, with the shares of its training",
-        lambda: booster(100_000, pred_contribs=True),
+        partial(peers.booster, 100_000, pred_contribs=True),
         15,
         1,
     )
     yield Work(
         "path-dependent interactions, 5,000 rows",
-        5_000,
-        5_000,
-        {"perturbation": "PATH_DEPENDENT", "order": 2},
+        *(5_000, 5_000, asked | {"order": 2}),
         "XGBoost's pred_interactions, likewise",
-        lambda: booster(5_000, pred_interactions=True),
+        partial(peers.booster, 5_000, pred_interactions=True),
         30,
         1,
     )
@@ -135,7 +136,8 @@ def rows() -> Iterator[Row]:
     model = fitted(frame.astype(np.float32), table["SALE_PRC"])
     content = exported(model, frame.shape[1]).SerializeToString()
     many = jittered(frame)
-    for work in works(model, many):
+    peers = Peers(model, many, many.astype(np.float64))
+    for work in (*interventional(peers), *path_dependent(peers)):
         ours = explaining(content, many, work)
         small = work._replace(explained=500, background=500)
         explaining(content, many, small)()  # loads the loops
@@ -147,7 +149,6 @@ def rows() -> Iterator[Row]:
             work.counterpart,
             figures[1],
             work.wanted,
-            headline=work.headline,
         )
 
 
