@@ -72,6 +72,14 @@ def test_many_small_values_are_one_bar() -> None:
     assert bars(plot)[0]["end"] == pytest.approx(10 + np.linspace(20, 1, 20).sum())
 
 
+def test_values_that_are_no_number_are_words() -> None:
+    own = tuple(np.array([value]) for value in (np.nan, np.inf, -np.inf))
+    (plot,) = plots(result([[3.0, 2.0, 1.0]], feature_values=own))
+
+    labels = [bar["label"] for bar in bars(plot)]
+    assert labels == ["f0 = missing", "f1 = infinite", "f2 = minus infinite"]
+
+
 def test_estimated_values_have_lines_of_one_standard_error() -> None:
     (plot,) = plots(result([[2.0, -1.0]], errors=np.array([[0.25, 0.5]])))
 

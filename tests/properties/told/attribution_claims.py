@@ -95,7 +95,7 @@ def _is_value(text: str, values: Array, row: int) -> bool:
     if text == "missing":
         return bool(np.isnan(values[row]))
     if "infinite" in text:
-        return bool(np.isinf(values[row]))
+        return bool(np.isneginf(values[row]) if "minus" in text else np.isposinf(values[row]))
     finite = values[np.isfinite(values)]
     return bool(abs(number(text) - values[row]) <= rounding(finite))
 
@@ -111,6 +111,7 @@ def sizes(found: Match, explanation: Explanation) -> bool:
         column in for_output(found, outputs)
         and found["names"] == joined(result.features[player].names, " + ")
         and found["kind"] == kind
+        and bool(found["estimated"]) == bool(result.standard_errors)
         and found["rows"] == f"{len(result.row_indices):,}"
         and is_written(found["a"], means[player, column], means[:, column])
     )

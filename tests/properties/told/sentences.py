@@ -93,8 +93,8 @@ _TEMPLATES = tuple(Template(pattern, holds) for pattern, holds in (
       r"Banzhaf values are those of |; no feature has a part in it(?: beyond its error)?)"
       r"(?P<reasons>.+)?\."),
      attribution_claims.reasons),
-    ((rf"(?P<names>.+) has the largest (?P<kind>\w+) values: a mean size of {_A}{_UNIT}{_FOR} over "
-      r"(?P<rows>[\d,]+) rows\."), attribution_claims.sizes),
+    ((r"(?P<names>.+) has the largest (?P<estimated>estimated )?(?P<kind>\w+) values: a mean size "
+      rf"of {_A}{_UNIT}{_FOR} over (?P<rows>[\d,]+) rows\."), attribution_claims.sizes),
 ))  # fmt: skip
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from onnxplain_server.core.arrays import Array
 from onnxplain_server.methods.attributions import Result
 from onnxplain_server.plots.elements.labels import clean, shorten
-from onnxplain_server.plots.elements.number_formats import scale_format, spell
+from onnxplain_server.plots.elements.number_formats import not_finite, scale_format, spell
 
 _MAX_LETTERS = 28
 
@@ -24,16 +24,16 @@ def value_kind(*, is_shapley: bool) -> str:
 
 
 def own_value(values: Array, row: int) -> str:
-    """Write the value of a feature at a row: as the table has it, or "missing"."""
+    """Write the value of a feature at a row: in words where it is missing or infinite."""
     value = values[row]
     if values.dtype == object:
         return shorten(clean(str(value)), _MAX_LETTERS) if value else "missing"
     numbers = values.astype(np.float64)
     if np.isnan(numbers[row]):
         return "missing"
-    return (
-        f"{numbers[row]}" if np.isinf(numbers[row]) else spell(numbers[row], scale_format(numbers))
-    )
+    if np.isinf(numbers[row]):
+        return not_finite(numbers[row])
+    return spell(numbers[row], scale_format(numbers))
 
 
 def player_at(result: Result, player: int, row: int) -> str:

@@ -90,7 +90,8 @@ def _of_sizes(result: AttributionsResult, kind: str) -> Iterator[str]:
     player, column = map(int, np.unravel_index(int(np.argmax(means)), means.shape))
     name = joined(result.features[player].names, " + ")
     size = spell_beside(means[player, column], means[:, column])
+    estimated = "estimated " * bool(result.standard_errors)
     yield (
-        f"{name} has the largest {kind}: a mean size of {size} (units of {unit_of(outputs)})"
-        f"{for_output(outputs, column)} over {len(result.row_indices):,} rows."
+        f"{name} has the largest {estimated}{kind}: a mean size of {size} (units of "
+        f"{unit_of(outputs)}){for_output(outputs, column)} over {len(result.row_indices):,} rows."
     )
