@@ -45,7 +45,9 @@ DECLARED = {
         *("is_predicted_on_trees", "unread_prediction", "brief", "repetitions", "changes"),
         *("warm_up", "is_warm_after_one"),
     },
-    "attributions": {"brief", "repetitions", "changes", "warm_up", "is_warm_after_one"},
+    "attributions": {
+        *("brief", "repetitions", "changes", "warm_up", "is_warm_after_one", "is_on_margin"),
+    },
     "sequences": {"is_alone", "unread_prediction", "seconds"},
 }
 

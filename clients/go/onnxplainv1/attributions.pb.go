@@ -147,12 +147,12 @@ type AttributionsOptions struct {
 	// Default: each feature by itself.
 	Groups []*FeatureGroup `protobuf:"bytes,1,rep,name=groups,proto3" json:"groups,omitempty"`
 	// Optional. Rows of the table to explain, from 0, none twice, in ascending order, in place of
-	// rows that are drawn; `explained_row_count` then does not apply. A row of weight 0 is explained,
-	// but is no part of the background.
+	// rows that are drawn. Not together with `explained_row_count` or `explained_rows`. A row of weight
+	// 0 is explained, but is no part of the background.
 	// At most 10000 entries; each at least 0; default: drawn rows.
 	RowIndices []int32 `protobuf:"varint,2,rep,packed,name=row_indices,json=rowIndices,proto3" json:"row_indices,omitempty"`
 	// Optional. Number of rows to explain, drawn without replacement; all rows if the table has no
-	// more.
+	// more. Left out where rows are named or given.
 	// In [1, 1000000]; default: 100.
 	ExplainedRowCount *int32 `protobuf:"varint,3,opt,name=explained_row_count,json=explainedRowCount,proto3,oneof" json:"explained_row_count,omitempty"`
 	// Optional. Rows of the table that make the background, from 0, none twice; at least one of a
@@ -173,8 +173,14 @@ type AttributionsOptions struct {
 	// reverse, where values are estimated. Standard errors fall with its root.
 	// In [2, 100000]; default: 250.
 	PermutationCount *int32 `protobuf:"varint,8,opt,name=permutation_count,json=permutationCount,proto3,oneof" json:"permutation_count,omitempty"`
-	unknownFields    protoimpl.UnknownFields
-	sizeCache        protoimpl.SizeCache
+	// Optional. Rows to explain by their values, in place of rows of the table, which is then the
+	// background alone: a column for each feature, called as in the table and of its kind, in any
+	// order; other columns are not read. They weigh the same. At most 10,000 rows; not together with
+	// `row_indices` or `explained_row_count`.
+	// Default: rows of the table.
+	ExplainedRows *Columns `protobuf:"bytes,9,opt,name=explained_rows,json=explainedRows,proto3" json:"explained_rows,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *AttributionsOptions) Reset() {
@@ -263,6 +269,13 @@ func (x *AttributionsOptions) GetPermutationCount() int32 {
 	return 0
 }
 
+func (x *AttributionsOptions) GetExplainedRows() *Columns {
+	if x != nil {
+		return x.ExplainedRows
+	}
+	return nil
+}
+
 // Which part each feature has in the predictions of single rows.
 type AttributionsResult struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -271,7 +284,7 @@ type AttributionsResult struct {
 	// What values belong to: one feature, or several that count as one. In table order of their
 	// first features.
 	Features []*FeatureGroup `protobuf:"bytes,2,rep,name=features,proto3" json:"features,omitempty"`
-	// The rows explained, counted from 0 in the table.
+	// The rows explained, counted from 0 in the table; empty where `explained_rows` gave them.
 	RowIndices []int32 `protobuf:"varint,3,rep,packed,name=row_indices,json=rowIndices,proto3" json:"row_indices,omitempty"`
 	// Average prediction of the background, one per output, in its unit; for PATH_DEPENDENT too.
 	BaseValues []float64 `protobuf:"fixed64,4,rep,packed,name=base_values,json=baseValues,proto3" json:"base_values,omitempty"`
@@ -419,7 +432,7 @@ var File_onnxplain_v1_attributions_proto protoreflect.FileDescriptor
 
 const file_onnxplain_v1_attributions_proto_rawDesc = "" +
 	"\n" +
-	"\x1fonnxplain/v1/attributions.proto\x12\fonnxplain.v1\x1a%onnxplain/v1/partial_dependence.proto\x1a\x18onnxplain/v1/table.proto\"\xfd\x04\n" +
+	"\x1fonnxplain/v1/attributions.proto\x12\fonnxplain.v1\x1a%onnxplain/v1/partial_dependence.proto\x1a\x18onnxplain/v1/table.proto\"\xbb\x05\n" +
 	"\x13AttributionsOptions\x122\n" +
 	"\x06groups\x18\x01 \x03(\v2\x1a.onnxplain.v1.FeatureGroupR\x06groups\x12\x1f\n" +
 	"\vrow_indices\x18\x02 \x03(\x05R\n" +
@@ -429,7 +442,8 @@ const file_onnxplain_v1_attributions_proto_rawDesc = "" +
 	"\fperturbation\x18\x05 \x01(\x0e2..onnxplain.v1.AttributionsOptions.PerturbationR\fperturbation\x12=\n" +
 	"\x05value\x18\x06 \x01(\x0e2'.onnxplain.v1.AttributionsOptions.ValueR\x05value\x12\x19\n" +
 	"\x05order\x18\a \x01(\x05H\x01R\x05order\x88\x01\x01\x120\n" +
-	"\x11permutation_count\x18\b \x01(\x05H\x02R\x10permutationCount\x88\x01\x01\"T\n" +
+	"\x11permutation_count\x18\b \x01(\x05H\x02R\x10permutationCount\x88\x01\x01\x12<\n" +
+	"\x0eexplained_rows\x18\t \x01(\v2\x15.onnxplain.v1.ColumnsR\rexplainedRows\"T\n" +
 	"\fPerturbation\x12\x1c\n" +
 	"\x18PERTURBATION_UNSPECIFIED\x10\x00\x12\x12\n" +
 	"\x0eINTERVENTIONAL\x10\x01\x12\x12\n" +
@@ -479,19 +493,21 @@ var file_onnxplain_v1_attributions_proto_goTypes = []any{
 	(*AttributionsOptions)(nil),           // 2: onnxplain.v1.AttributionsOptions
 	(*AttributionsResult)(nil),            // 3: onnxplain.v1.AttributionsResult
 	(*FeatureGroup)(nil),                  // 4: onnxplain.v1.FeatureGroup
-	(*Column)(nil),                        // 5: onnxplain.v1.Column
+	(*Columns)(nil),                       // 5: onnxplain.v1.Columns
+	(*Column)(nil),                        // 6: onnxplain.v1.Column
 }
 var file_onnxplain_v1_attributions_proto_depIdxs = []int32{
 	4, // 0: onnxplain.v1.AttributionsOptions.groups:type_name -> onnxplain.v1.FeatureGroup
 	0, // 1: onnxplain.v1.AttributionsOptions.perturbation:type_name -> onnxplain.v1.AttributionsOptions.Perturbation
 	1, // 2: onnxplain.v1.AttributionsOptions.value:type_name -> onnxplain.v1.AttributionsOptions.Value
-	4, // 3: onnxplain.v1.AttributionsResult.features:type_name -> onnxplain.v1.FeatureGroup
-	5, // 4: onnxplain.v1.AttributionsResult.feature_values:type_name -> onnxplain.v1.Column
-	5, // [5:5] is the sub-list for method output_type
-	5, // [5:5] is the sub-list for method input_type
-	5, // [5:5] is the sub-list for extension type_name
-	5, // [5:5] is the sub-list for extension extendee
-	0, // [0:5] is the sub-list for field type_name
+	5, // 3: onnxplain.v1.AttributionsOptions.explained_rows:type_name -> onnxplain.v1.Columns
+	4, // 4: onnxplain.v1.AttributionsResult.features:type_name -> onnxplain.v1.FeatureGroup
+	6, // 5: onnxplain.v1.AttributionsResult.feature_values:type_name -> onnxplain.v1.Column
+	6, // [6:6] is the sub-list for method output_type
+	6, // [6:6] is the sub-list for method input_type
+	6, // [6:6] is the sub-list for extension type_name
+	6, // [6:6] is the sub-list for extension extendee
+	0, // [0:6] is the sub-list for field type_name
 }
 
 func init() { file_onnxplain_v1_attributions_proto_init() }

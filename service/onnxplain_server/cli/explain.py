@@ -89,7 +89,7 @@ def explain(
         typer.Option(
             "--set",
             metavar="OPTION=VALUE",
-            help="Option of the preceding method, as JSON or text; see `onnxplain options NAME`.",
+            help="Option of the preceding method: JSON, text or a file; see `onnxplain options`.",
         ),
     ] = None,
     feature_columns: Annotated[

@@ -56,6 +56,7 @@ def read(request: service_pb2.ExplainRequest) -> Question:
         INVALID_REQUEST or INVALID_OPTION.
     """
     row_count = _optional(request, "row_count")
+    scale = enum(request, "scale", "scale")
     within(request.seed, ExplainRequest.seed, "seed")
     _check_model_name(request.model_name)
     return Question(
@@ -68,7 +69,8 @@ def read(request: service_pb2.ExplainRequest) -> Question:
         weight_column=request.weight_column,
         output_indices=tuple(request.output_indices),
         outputs=tuple(request.outputs),
-        scale=Scale(enum(request, "scale", "scale") or ExplainRequest.scale.default),
+        scale=Scale(scale) if scale else Scale.RESPONSE,
+        is_scale_asked=bool(scale),
         engine=Engine(name) if (name := enum(request, "engine", "engine")) else None,
         row_count=None if row_count is None else int(row_count),
         seed=request.seed,

@@ -66,11 +66,11 @@ def _read(message: table_pb2.Table, blobs: Blobs) -> Table:
                 "table",
             )
         case "columns":
-            return _from_columns(message.columns.columns)
+            return from_columns(message.columns.columns)
         case "id":
             blob = find(blobs, "table", message.id)
             if blob.form == "columns":
-                return _from_columns(_columns(blob.content))
+                return from_columns(_columns(blob.content))
             return _from_file(blob.form, memoryview(blob.content), blob.field or "table.id")
         case _:
             return _from_file(source, getattr(message, source), f"table.{source}")
@@ -163,7 +163,8 @@ def _parse_ipc(content: bytes | memoryview) -> pa.Table:
     return reader.read_all()
 
 
-def _from_columns(columns: Sequence[table_pb2.Column]) -> Table:
+def from_columns(columns: Sequence[table_pb2.Column], path: str = "table.columns") -> Table:
+    """Read columns as a table; INVALID_TABLE with the path where they are none."""
     lengths = {len(c.numbers) or len(c.strings) for c in columns}
     mixed = tuple(c.name for c in columns if c.numbers and c.strings)
     if mixed or len(lengths) > 1:
@@ -171,9 +172,9 @@ def _from_columns(columns: Sequence[table_pb2.Column]) -> Table:
         raise ExplainError(
             Reason.INVALID_TABLE,
             f"columns must be of one length, each of numbers or of strings; {fault}",
-            "table.columns",
+            path,
         )
-    _check_names([column.name for column in columns])
+    _check_names([column.name for column in columns], path)
     return Table(
         {column.name: from_column(column) for column in columns}, lengths.pop() if lengths else 0
     )
@@ -198,7 +199,7 @@ def to_columns(names: Sequence[str], arrays: Sequence[Array]) -> list[table_pb2.
 
 def from_arrow(table: pa.Table) -> Table:
     """Read the columns of an Arrow table; INVALID_TABLE where names are missing or repeated."""
-    _check_names(table.column_names)
+    _check_names(table.column_names, "table")
     columns: dict[str, Array] = {}
     unreadable: dict[str, str] = {}
     singles = iter(_memory_of_singles(table))
@@ -220,12 +221,12 @@ def _memory_of_singles(table: pa.Table) -> Array:
     return np.empty((count, table.num_rows), dtype=np.float32)
 
 
-def _check_names(names: Sequence[str]) -> None:
+def _check_names(names: Sequence[str], path: str) -> None:
     duplicates = tuple(sorted(name for name, count in Counter(names).items() if count > 1))
     if duplicates or not names:
-        fault = f"{listed(duplicates)} more than once" if duplicates else "none"
+        fault = f"{listed(duplicates)} more than once" if duplicates else "there are none"
         raise ExplainError(
             Reason.INVALID_TABLE,
-            f"columns need names, all different; the table has {fault}",
-            "table",
+            f"columns need names, all different: {fault}",
+            path,
         )

@@ -82,7 +82,9 @@ class RequestOptions(TypedDict, total=False):
         `ModelDescription.default_output_indices`: the second output of a binary classifier, all
         outputs of any other model; for swarm all classes.
     scale : "RESPONSE" or "MARGIN", optional
-        Scale of the predictions. Default: RESPONSE.
+        Scale of the predictions. `Receipt.scale` tells which it was. Default: RESPONSE; for
+        attributions as the only method MARGIN, where the model has one and `prediction` is not
+        asked.
     engine : "TREES" or "BLACK_BOX", optional
         What computes the effects. Default: chosen for the model.
     row_count : int, optional
@@ -309,7 +311,9 @@ class ExplainCall(FittedCalls, ABC):
             `ModelDescription.default_output_indices`: the second output of a binary classifier, all
             outputs of any other model; for swarm all classes.
         scale : "RESPONSE" or "MARGIN", optional
-            Scale of the predictions. Default: RESPONSE.
+            Scale of the predictions. `Receipt.scale` tells which it was. Default: RESPONSE; for
+            attributions as the only method MARGIN, where the model has one and `prediction` is not
+            asked.
         engine : "TREES" or "BLACK_BOX", optional
             What computes the effects. Default: chosen for the model.
         row_count : int, optional

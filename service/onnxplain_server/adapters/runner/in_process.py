@@ -195,7 +195,7 @@ class InProcess:
         """Load the model of a request, if it has one, and bind its table."""
         host, question, digest = asked.host, asked.question, asked.table_digest
         sample_of = table_sampler(rows, large, question, bind)
-        loaded = self._models.load(file, question.scale, host, sample_of) if file else None
+        loaded, question = self._models.load_explained(file, question, host, sample_of)
         streamed = None
         if loaded and large:
             streamed = StreamedRows(large, loaded.model, question)
@@ -206,8 +206,8 @@ class InProcess:
         if loaded and (inconsistency := loaded.model.inconsistency):
             refuse_inconsistent(asked.message, inconsistency)
             host, loaded = UncachedHost(host), replace(loaded, memo=TreeMemo())
-        bound = replace(asked, loaded=loaded, table=bound_table, host=host, streamed=streamed)
-        return replace(bound, table_digest=digest)
+        asked = replace(asked, question=question, loaded=loaded, table=bound_table, host=host)
+        return replace(asked, streamed=streamed, table_digest=digest)
 
     def _on_remote(
         self,

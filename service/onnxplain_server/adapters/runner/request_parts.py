@@ -145,6 +145,8 @@ class Asked:
 
         made = response.receipt
         identity = ""
+        if self.loaded or self.remote:
+            made.MergeFrom(service_pb2.Receipt(scale=self.question.scale.value))
         if self.remote:
             response.model.CopyFrom(answer.write_description(self.remote.description()))
             made.remote_model.CopyFrom(self.remote.receipt())

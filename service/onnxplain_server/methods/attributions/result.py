@@ -20,7 +20,7 @@ class Result:
     features : tuple of tuples of str
         Features of each player.
     row_indices : (n_rows,)
-        Rows of the table.
+        Rows of the table; empty where rows were given by their values.
     base_values : (n_outputs,)
     predictions : (n_rows, n_outputs)
     values : (n_rows, n_players, n_outputs)
@@ -52,6 +52,11 @@ class Result:
     names: tuple[str, ...]
     feature_values: tuple[Array, ...]
     notes: tuple[Note, ...] = ()
+
+    @property
+    def row_count(self) -> int:
+        """Number of rows explained."""
+        return len(self.predictions)
 
     @property
     def are_estimated(self) -> bool:

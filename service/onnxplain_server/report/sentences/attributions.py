@@ -10,7 +10,7 @@ from onnxplain.v1.explanation_service_pb2 import Explanation
 
 from onnxplain_server.core.arrays import Vector
 from onnxplain_server.plots.attributions.waterfall import MOST_ROWS
-from onnxplain_server.plots.attributions.words import value_kind
+from onnxplain_server.plots.attributions.words import row_name, value_kind
 from onnxplain_server.plots.elements.labels import clean, enumerate_words
 from onnxplain_server.plots.elements.naming import unit_of
 from onnxplain_server.plots.elements.number_formats import spell_among, spell_beside
@@ -18,6 +18,7 @@ from onnxplain_server.report.attribution_findings import (
     beside_average,
     cell_of,
     is_shapley,
+    row_count,
     values_of,
 )
 from onnxplain_server.report.finding import joined, number
@@ -37,8 +38,8 @@ def of_attributions(explanation: Explanation) -> Iterator[str]:
     if not np.isfinite(values).all() or not values.size:
         return
     adds_up = is_shapley(explanation.options.attributions)
-    if len(result.row_indices) <= MOST_ROWS:
-        for row in range(len(result.row_indices)):
+    if row_count(result) <= MOST_ROWS:
+        for row in range(row_count(result)):
             column = int(np.argmax(np.abs(values[row]).sum(axis=0)))
             yield _of_row(result, row, column, values[row, :, column], adds_up=adds_up)
         return
@@ -53,7 +54,8 @@ def _of_row(
     prediction = result.predictions[row * len(outputs) + column]
     scale = np.array([base, prediction])
     start = (
-        f"Row {result.row_indices[row]:,} has a prediction{of_output(outputs, column)} of "
+        f"{row_name(result.row_indices, row, row_count(result)).capitalize()} has a prediction"
+        f"{of_output(outputs, column)} of "
         f"{number(prediction, scale)}, {beside_average(base, prediction)}"
     )
     errors = np.array(result.standard_errors).reshape(-1, *values_of(result).shape[1:])
@@ -93,5 +95,5 @@ def _of_sizes(result: AttributionsResult, kind: str) -> Iterator[str]:
     estimated = "estimated " * bool(result.standard_errors)
     yield (
         f"{name} has the largest {estimated}{kind}: a mean size of {size} (units of "
-        f"{unit_of(outputs)}){for_output(outputs, column)} over {len(result.row_indices):,} rows."
+        f"{unit_of(outputs)}){for_output(outputs, column)} over {row_count(result):,} rows."
     )
