@@ -22,6 +22,7 @@ from onnxplain_server.core.table import Table, listed
 from onnxplain_server.wire.arrow_columns import UnreadableError, read_column
 from onnxplain_server.wire.blobs import find
 from onnxplain_server.wire.csv_table import CsvTexts, parse_csv
+from onnxplain_server.wire.message_fields import add_numbers
 
 
 def read(message: table_pb2.Table, blobs: Blobs = NO_BLOBS) -> Table:
@@ -189,12 +190,16 @@ def from_column(column: table_pb2.Column) -> Array:
 
 def to_columns(names: Sequence[str], arrays: Sequence[Array]) -> list[table_pb2.Column]:
     """Write arrays of numbers or text as columns."""
-    return [
-        table_pb2.Column(name=name, strings=values)
-        if values.dtype == object
-        else table_pb2.Column(name=name, numbers=values.astype(np.float64))
-        for name, values in zip(names, arrays, strict=True)
-    ]
+    return [_to_column(*column) for column in zip(names, arrays, strict=True)]
+
+
+def _to_column(name: str, values: Array) -> table_pb2.Column:
+    column = table_pb2.Column(name=name)
+    if values.dtype == object:
+        column.strings.extend(values)
+    else:
+        add_numbers(column, "numbers", values)
+    return column
 
 
 def from_arrow(table: pa.Table) -> Table:
