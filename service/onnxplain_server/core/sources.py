@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+from collections.abc import Iterable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
@@ -246,3 +247,6 @@ class Sources(Protocol):
 
     def write(self, uri: str, content: bytes, control: FetchControl) -> None:
         """Write a result."""
+
+    def write_parts(self, uri: str, parts: Iterable[bytes], control: FetchControl) -> None:
+        """Write a result as it comes; nothing is written where `parts` raise."""

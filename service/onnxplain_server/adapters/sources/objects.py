@@ -6,7 +6,7 @@ All reads of an object are of the version that was found first: another one is r
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -122,8 +122,8 @@ class Objects:
                     )
         return sorted(found, key=lambda version: version.uri.segments)
 
-    def write(self, uri: CanonicalUri, content: bytes) -> None:
-        """Write an object, in place of one of its name."""
+    def write(self, uri: CanonicalUri, content: bytes | Iterable[bytes]) -> None:
+        """Write an object, in place of one of its name; parts are sent as they come."""
         with self._translated(uri):
             obstore.put(self._store, uri.path, content)
 
