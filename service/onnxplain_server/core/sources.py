@@ -209,6 +209,21 @@ class NoModelCache:
         """Drop it."""
 
 
+class TableHost(Protocol):
+    """Host of an answer whose rows may go to an address."""
+
+    def write_table(self, parts: Iterable[bytes]) -> None:
+        """Write the table of an answer's rows to the request's address, once.
+
+        Raises
+        ------
+        ExplainError
+            Those of `Sources.write_parts`.
+        ValueError
+            Where the request asks for no table.
+        """
+
+
 class Sources(Protocol):
     """Models and tables where they lie, by their URIs.
 

@@ -59,6 +59,19 @@ class Result:
         return len(self.standard_errors) > 0
 
     @property
+    def explained_row_count(self) -> int:
+        """Number of rows explained."""
+        return len(self.values)
+
+    @property
+    def largest_standard_errors(self) -> Vector:
+        """Largest standard error of a value: (n_outputs,); none where values are exact."""
+        if not self.are_estimated:
+            return np.zeros(0)
+        largest: Vector = self.standard_errors.max(axis=(0, 1))
+        return largest
+
+    @property
     def pairs(self) -> list[tuple[int, int]]:
         """Positions in `features` of the pairs of `interactions`."""
         return list(combinations(range(len(self.features)), 2)) if self.interactions.size else []
