@@ -98,10 +98,13 @@ def mean_absolute(values: Cube, weights: Vector) -> tuple[Matrix, Matrix]:
         unknown = np.full(values.shape[1:], np.nan)
         return unknown, unknown
     shares = weights / total
-    sizes = np.abs(values)
-    means = np.tensordot(shares, sizes, 1)
     count = 1 / (shares**2).sum()
+    means, squares = np.empty(values.shape[1:]), np.empty(values.shape[1:])
+    # Of all players at once, a million rows would take three times the memory of the values.
+    for player in range(values.shape[1]):
+        sizes = np.abs(values[:, player])
+        means[player] = shares @ sizes
+        squares[player] = shares**2 @ (sizes - means[player]) ** 2
     if count < 1 + 1e-9:
         return means, np.full_like(means, np.nan)
-    squares = np.tensordot(shares**2, (sizes - means) ** 2, 1) * count / (count - 1)
-    return means, np.sqrt(squares)
+    return means, np.sqrt(squares * count / (count - 1))
