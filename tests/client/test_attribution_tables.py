@@ -21,9 +21,9 @@ CLASSES = MODELS / "lightgbm_3class.onnx"
 
 
 def some_rows(*names: str) -> dict[str, Any]:
-    """Rows in which no two features go together."""
+    """Rows in which no two features go together, on both sides of thresholds."""
     steps = np.arange(60)
-    return {name: (steps * (2 * j + 3) % 61) / 30 - 1 for j, name in enumerate(names)}
+    return {name: (steps * (2 * j + 3) % 61) / 5 - 4 for j, name in enumerate(names)}
 
 
 def both(
@@ -34,6 +34,7 @@ def both(
     with onnxplain.local() as client:
         whole = client.explain(model, rows, asked, plots=False)
         found = client.explain(model, rows, asked, result_uri=f"file://{path}")
+    assert whole.attributions.values.any()
     return whole.attributions, found, pq.read_table(path)
 
 
