@@ -159,3 +159,15 @@ def test_a_plan_counts_the_bytes_of_an_answer_without_rows(tmp_path: Path) -> No
     assert whole.answer_byte_count
     assert without.answer_byte_count < whole.answer_byte_count / 4
     assert not any(tmp_path.iterdir())
+
+
+def test_parts_of_such_an_answer_have_no_rows_either(tmp_path: Path) -> None:
+    asked = (TREES, some_rows(*"abcdefghij"), onnxplain.Attributions(explained_row_count=50))
+    uri = f"file://{tmp_path}/rows.parquet"
+    with onnxplain.local() as client:
+        events = [*client.explain_stream(*asked, partial=True, result_uri=uri)]
+
+    (part,) = [event for event in events if isinstance(event, onnxplain.PartialExplanation)]
+    result = part.explanations.attributions
+    assert result.values.shape == (0, 10, 1)
+    assert result.explained_row_count == 50
