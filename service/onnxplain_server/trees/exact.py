@@ -15,7 +15,7 @@ from onnxplain_server.effects.engine import Joint, Single
 from onnxplain_server.effects.ledger import Ledger
 from onnxplain_server.effects.rounding import AVERAGING
 from onnxplain_server.trees.attributing.attributions import LeafAttributions
-from onnxplain_server.trees.attributing.tabulation import CountedBackground
+from onnxplain_server.trees.attributing.failure_counts import CountedBackground
 from onnxplain_server.trees.bound import BoundRows, TreeEffects
 from onnxplain_server.trees.counting.pure_effects import evaluate_pure
 from onnxplain_server.trees.counting.ranked_rows import cells_of

@@ -108,6 +108,7 @@ def explained(runner: InProcess) -> Callable[..., bytes]:
         request.methods.add().partial_dependence.group_column = "site"
         request.methods.add().average_loss.group_column = "site"
         request.methods.add().firm.features.append("bmi > 0")
+        request.methods.add().attributions.explained_row_count = 20
         large = large_table(path, MEMORY_BYTES, workers)
         assert large is not None
         reply = runner.explain_large(request.SerializeToString(), NO_BLOBS, large, Host(during))

@@ -9,8 +9,8 @@ import onnx
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from onnxplain.v1 import attributions_pb2, interactions_pb2
 from onnxplain.v1 import explanation_service_pb2 as service_pb2
-from onnxplain.v1 import interactions_pb2
 from onnxplain_server.adapters.runner.table_blocks import FileBlocks
 from onnxplain_server.core.errors import ExplainError
 from onnxplain_server.core.interfaces import NO_BLOBS
@@ -94,6 +94,24 @@ def test_the_answer_is_that_of_the_table_in_memory(runner, rows, request_of, tmp
     reason = f"; all {N:,} rows were read in blocks"
     assert found.receipt.engine_reason == expected.receipt.engine_reason + reason
     assert found.warnings[0].code == "TABLE_STREAMED"
+
+
+def test_attributions_are_against_all_rows(runner, rows, request_of, tmp_path) -> None:
+    (path,) = split(tmp_path, rows, [N], N)
+    asked = attributions_pb2.AttributionsOptions(order=2)
+    for name in rows.column_names[:-2]:
+        asked.explained_rows.columns.add(name=name, numbers=rows[name][:3].to_pylist())
+    request = request_of(attributions=asked)
+
+    found, expected = streamed(runner, request, [path]), in_memory(runner, request, path)
+
+    own, other = found.explanations[0], expected.explanations[0]
+    assert own.rows == other.rows
+    for field in ("base_values", "predictions", "values", "interactions"):
+        close = pytest.approx(getattr(other.attributions, field), rel=1e-9, abs=1e-9)
+        assert getattr(own.attributions, field) == close
+    assert own.attributions.additivity_errors[0] < 1e-9 * abs(other.attributions.base_values[0])
+    assert f"; all {N:,} rows were read in blocks" in found.receipt.engine_reason
 
 
 def test_bits_do_not_depend_on_row_groups_and_files(runner, rows, request_of, tmp_path) -> None:

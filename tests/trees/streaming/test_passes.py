@@ -14,9 +14,11 @@ from onnxplain_server.methods.interactions.streamed_measurement import JointMome
 from onnxplain_server.methods.losses import Loss
 from onnxplain_server.trees.kernels.block_pool import BlockPool
 from onnxplain_server.trees.leaves import Leaves
+from onnxplain_server.trees.streaming import failure_pass
 from onnxplain_server.trees.streaming.block_effects import AffineOutputs
 from onnxplain_server.trees.streaming.blocks import CallingThread, RowBlock
 from onnxplain_server.trees.streaming.encoding import Encoding
+from onnxplain_server.trees.streaming.failure_pass import FailurePass, ReachPass
 from onnxplain_server.trees.streaming.passes import (
     CLASSES,
     CountPass,
@@ -31,7 +33,7 @@ from tests.trees.test_exact import drawn, grown
 
 WIDTH = 4
 NAMES = tuple(f"x{j}" for j in range(WIDTH))
-ENCODING = Encoding((*CLASSES, SingleMoments, JointMoments))
+ENCODING = Encoding((*CLASSES, *failure_pass.CLASSES, SingleMoments, JointMoments))
 
 
 def summed(work, trees, parts) -> bytes:
@@ -73,6 +75,8 @@ def test_sums_of_a_decoded_pass_have_the_same_bits(trees, parts) -> None:
     counted = summed(counting, trees, parts)
     assert summed(again(counting), again(trees), parts) == counted
 
+    for work in (FailurePass(((0, 2), (1,), (3,))), ReachPass()):
+        assert summed(again(work), again(trees), parts) == summed(work, trees, parts)
     for measure in (SingleMoments((0,)), JointMoments(groups[1:])):
         work = EffectsPass(ENCODING.decode(counted), groups, measure)
         assert summed(again(work), again(trees), parts) == summed(work, trees, parts)

@@ -15,12 +15,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.rows import Features
+from onnxplain_server.effects.attributing.games import Game, GameValue, Perturbation
 from onnxplain_server.effects.background import merge
 from onnxplain_server.methods import interactions
 from onnxplain_server.methods.interactions.compute import compute, compute_streamed
+from onnxplain_server.trees.attributing import leaf_groups
 from onnxplain_server.trees.kernels.block_pool import BlockPool
 from onnxplain_server.trees.leaves import Leaves
 from onnxplain_server.trees.streaming import block_effects, blocks, counts, pure_tables
+from onnxplain_server.trees.streaming import engine as engine_module
 from onnxplain_server.trees.streaming.block_effects import AffineOutputs
 from onnxplain_server.trees.streaming.blocks import RowBlock
 from onnxplain_server.trees.streaming.engine import StreamedTrees
@@ -278,3 +281,47 @@ def test_affine_outputs_are_those_of_the_engine_in_memory(streamed, engine, regr
     expected = compute(engine(combined, rows), OPTIONS, 0)
 
     assert statistics(found) == pytest.approx(statistics(expected), rel=1e-11, abs=1e-12)
+
+
+@pytest.mark.parametrize("perturbation", Perturbation)
+@ANY_FIXTURE
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    size=st.integers(3, 200),
+    weigh=st.sampled_from("ewr"),
+    value=st.sampled_from(GameValue),
+    are_grouped=st.booleans(),
+)
+def test_attributions_against_blocks_are_those_against_rows_in_memory(
+    streamed, engine, regressor, monkeypatch, perturbation, seed, size, weigh, value, are_grouped
+) -> None:
+    if not are_grouped:  # leaves, each by itself
+        monkeypatch.setattr(leaf_groups, "MOST_TESTS", 0)
+    rng = np.random.default_rng(seed)
+    trees, rows = case(rng, 150)
+    weights = weights_of(rng, 150, weigh)
+    exact = engine(regressor(trees, WIDTH), rows, weights)
+    of_blocks = streamed(exact._ensemble, rows, weights, size)
+    explained = exact.background.take(np.arange(7, 60, 9))
+    players, game = ((0, 2), (1,), (3,)), Game(perturbation, value, 2)
+
+    assert of_blocks.can_attribute(players, game)
+    found, base = of_blocks.attribute(explained, players, game)
+
+    expected = exact.attribute(explained, players, game)
+    assert found.values == pytest.approx(expected.values, rel=1e-9, abs=1e-12)
+    assert found.interactions == pytest.approx(expected.interactions, rel=1e-9, abs=1e-12)
+    assert base == pytest.approx(np.average(exact.outputs(), axis=0, weights=weights))
+
+
+def test_leaves_with_many_patterns_are_not_summed_over_blocks(
+    streamed, engine, regressor, monkeypatch
+) -> None:
+    trees, rows = case(np.random.default_rng(5), 20)
+    of_blocks = streamed(engine(regressor(trees, WIDTH), rows)._ensemble, rows, np.ones(20), 7)
+    monkeypatch.setattr(engine_module, "MOST_NUMBERS", 10)
+
+    fits = [
+        of_blocks.can_attribute(SINGLES, Game(each, GameValue.SHAPLEY)) for each in Perturbation
+    ]
+    assert fits == [False, True]  # paths need no patterns

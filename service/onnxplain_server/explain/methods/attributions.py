@@ -22,7 +22,7 @@ from onnxplain_server.explain.rows.given_rows import bind_given
 from onnxplain_server.explain.sample import RowsUsed, Sample
 from onnxplain_server.explain.task import Job, Task
 from onnxplain_server.methods import attributions as method
-from onnxplain_server.methods.attributions import Options, Result
+from onnxplain_server.methods.attributions import Options, Result, Way
 from onnxplain_server.trees.reading.refusal import Refusal
 
 _FEW_PERMUTATIONS = 25
@@ -46,12 +46,31 @@ def prepare(task: Task, options: Options) -> Job[Result]:
         effects = effects.restrict(background)
     explained, weights = _explained(task, options)
     way = method.choose_way(effects, options, path, lambda: _is_affine(task))
-    return Job(
+    streamed = _streamed(task, options, explained, weights) if way is Way.CLOSED_FORM else None
+    return streamed or Job(
         options,
         method.cost(effects, options, way, len(explained)),
         lambda: method.compute(effects, explained, options, way, weights, sample.seed),
         used,
         are_rows_asked=bool(options.background_row_indices),
+    )
+
+
+def _streamed(
+    task: Task, options: Options, explained: Background, weights: Vector
+) -> Job[Result] | None:
+    """Prepare values against all rows of a table in blocks; None where that is not possible."""
+    if task.all_rows is None:
+        return None
+    trees, rows = task.all_rows
+    if not trees.can_attribute(options.players(task.sample.features.names), options.game):
+        return None
+    return Job(
+        options,
+        rows.row_count,
+        lambda: method.compute_streamed(trees, task.effects, explained, options, weights),
+        rows.used(),
+        is_streamed=True,
     )
 
 

@@ -6,7 +6,7 @@ from onnxplain_server.methods.comparison import Comparison
 from onnxplain_server.methods.groups import Grouping
 from onnxplain_server.methods.losses import Loss, LossParameters
 from onnxplain_server.methods.streamed_loss import LossPass, LossSums, TargetReader
-from onnxplain_server.trees.streaming import column_sums, passes
+from onnxplain_server.trees.streaming import column_sums, failure_pass, passes
 from onnxplain_server.trees.streaming.computed_columns import ComputedPass
 
 
@@ -22,6 +22,7 @@ def pass_classes() -> tuple[type, ...]:
     return (
         *passes.CLASSES,
         *column_sums.CLASSES,
+        *failure_pass.CLASSES,
         *(ComputedPass, Grouping),
         *(LossPass, TargetReader, Comparison, Loss, LossParameters, LossSums),
         *(FirmPass, Cuts, FirmSums),

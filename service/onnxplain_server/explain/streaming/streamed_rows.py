@@ -127,10 +127,11 @@ class StreamedRows:
         )
         message = (
             f"The table has {self.row_count:,} rows and {cause} "
-            "What is exact in blocks (interactions, partial dependence, average loss and FIRM of "
-            "sums over trees) uses all rows; everything else, also what is said of constant "
-            f"columns, rests on at most {self.survey.sample.n_rows:,} rows drawn from them. The "
-            "rows of each explanation tell how many."
+            "What is exact in blocks (interactions, partial dependence, average loss, FIRM and the "
+            "background of attributions, of sums over trees) uses all rows; everything else, also "
+            "what is said of constant columns, rests on at most "
+            f"{self.survey.sample.n_rows:,} rows drawn from them. The rows of each explanation "
+            "tell how many."
         )
         return Note(InputWarning.TABLE_STREAMED, message)
 

@@ -6,8 +6,23 @@ at `compute`, which takes the values of the engine where it knows them in closed
 all coalitions where these are few (`coalitions`), else estimates (`permutations`).
 """
 
-from onnxplain_server.methods.attributions.compute import choose_way, compute, cost
+from onnxplain_server.methods.attributions.compute import (
+    Way,
+    choose_way,
+    compute,
+    compute_streamed,
+    cost,
+)
 from onnxplain_server.methods.attributions.options import Options, resolve
 from onnxplain_server.methods.attributions.result import Result
 
-__all__ = ["Options", "Result", "choose_way", "compute", "cost", "resolve"]
+__all__ = [
+    "Options",
+    "Result",
+    "Way",
+    "choose_way",
+    "compute",
+    "compute_streamed",
+    "cost",
+    "resolve",
+]

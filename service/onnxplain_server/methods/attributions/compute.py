@@ -10,7 +10,7 @@ import numpy as np
 from onnxplain_server.core.arrays import Cube, Vector
 from onnxplain_server.core.contract_limits import AttributionsOptions
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.effects.attributing.games import GameValue, Perturbation
+from onnxplain_server.effects.attributing.games import Attributed, GameValue, Perturbation
 from onnxplain_server.effects.background import Background
 from onnxplain_server.effects.engine import Effects
 from onnxplain_server.methods.attributions.affine import attribute_affine
@@ -25,6 +25,7 @@ from onnxplain_server.methods.attributions.permutations import (
     permutation_cost,
 )
 from onnxplain_server.methods.attributions.result import Result, mean_absolute
+from onnxplain_server.trees.streaming.engine import StreamedTrees
 
 
 class Way(Enum):
@@ -122,25 +123,46 @@ def compute(  # noqa: PLR0917 - arguments of the job
     weights : (n_rows,)
         Case weights of the rows explained, for averages over them.
     """
-    features = effects.background.features
-    rows = ExplainedRows.predict(effects, explained, options.players(features.names))
+    players = options.players(effects.background.features.names)
+    rows = ExplainedRows.predict(effects, explained, players)
     values, interactions, errors = _attribute(rows, options, way, seed)
+    return _result(rows, options, weights, Attributed(values, interactions), errors)
+
+
+def compute_streamed(
+    trees: StreamedTrees, effects: Effects, explained: Background, options: Options, weights: Vector
+) -> Result:
+    """Attribute the predictions of rows by the engine, against all rows of a table in blocks.
+
+    Parameters are those of `compute`; `effects` predicts the rows.
+    """
+    players = options.players(explained.features.names)
+    attributed, base = trees.attribute(explained, players, options.game)
+    rows = ExplainedRows(effects, explained, players, base, effects.restrict(explained).outputs())
+    none = np.zeros((0, len(players), len(base)))
+    return _result(rows, options, weights, attributed, none)
+
+
+def _result(
+    rows: ExplainedRows, options: Options, weights: Vector, attributed: Attributed, errors: Cube
+) -> Result:
+    features, values = rows.rows.features, attributed.values
     additivity = np.zeros(0)
     if options.value is GameValue.SHAPLEY:
         additivity = np.abs(rows.base + values.sum(axis=1) - rows.predictions).max(axis=0)
     return Result(
-        effects.output_names,
+        rows.effects.output_names,
         tuple(tuple(features.names[j] for j in player) for player in rows.players),
-        explained.source if options.explained_rows is None else np.zeros(0, np.intp),
+        rows.rows.source if options.explained_rows is None else np.zeros(0, np.intp),
         rows.base,
         rows.predictions,
         values,
         errors,
         additivity,
-        interactions,
+        attributed.interactions,
         *mean_absolute(values, weights),
         features.names,
-        tuple(explained.features.columns),
+        tuple(features.columns),
     )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from onnxplain_server.core.arrays import Cube, Flags, Indices, Int32Matrix
 from onnxplain_server.effects.attributing.games import Game, Perturbation, rules_of
+from onnxplain_server.trees.attributing.failure_counts import CountedBackground, GameBackground
 from onnxplain_server.trees.attributing.leaf_players import find_leaf_players
 from onnxplain_server.trees.attributing.leaf_slots import MOST_TABLE_PLAYERS
 from onnxplain_server.trees.attributing.occurring_patterns import (
@@ -18,7 +19,6 @@ from onnxplain_server.trees.attributing.occurring_patterns import (
 )
 from onnxplain_server.trees.attributing.path_shares import path_shares
 from onnxplain_server.trees.attributing.tabulation import (
-    CountedBackground,
     GroupTables,
     LeafTables,
     Tabulation,
@@ -49,7 +49,7 @@ class LeafAttributions:
     descent : Descent
         Of the ensemble.
     boxes : Boxes
-    background : CountedBackground
+    background : GameBackground
     players : sequence of tuples of int
         Features of each player. Each feature is in exactly one.
     game : Game
@@ -71,7 +71,7 @@ class LeafAttributions:
         ensemble: Ensemble,
         descent: Descent,
         boxes: Boxes,
-        background: CountedBackground,
+        background: GameBackground,
         players: Sequence[tuple[int, ...]],
         game: Game,
     ) -> None:
@@ -92,8 +92,7 @@ class LeafAttributions:
         """Size of what is memoized, and of the background."""
         memoized = list(self._memo.values())  # other threads add to it
         tables = sum(part.tables.nbytes for parts in memoized for part in parts)
-        background = self._tabulation.background
-        return tables + background.codes.nbytes + background.shares.nbytes
+        return tables + self._tabulation.background.byte_count
 
     def values(self, codes: Int32Matrix, pool: BlockPool) -> Cube:
         """Compute the values of players at rows given by their cells: (n_targets, n_players, n)."""
@@ -144,7 +143,7 @@ class LeafAttributions:
         """
         match self._tabulation.game.perturbation:
             case Perturbation.INTERVENTIONAL:
-                row_count += len(self._tabulation.background.shares)
+                row_count += self._tabulation.background.row_count
                 return min(row_count.bit_length(), MOST_TABLE_PLAYERS)
             case Perturbation.PATH_DEPENDENT:
                 return min(row_count.bit_length(), MOST_TABLE_PLAYERS, _PATH_TABLE_PLAYERS)
@@ -158,7 +157,7 @@ class LeafAttributions:
         is_used = np.zeros(len(leaves.values), dtype=np.bool_)
         is_used[chosen] = True
         slots, moments = counted.slots(order, is_used), rules.all_moments()
-        step = max(1, _SET_NUMBERS // len(counted.background.shares))
+        step = max(1, _SET_NUMBERS // counted.background.row_count)
         for start in range(0, len(chosen), step):
             failures = self._failures(chosen[start : start + step], pool)
 
@@ -176,6 +175,7 @@ class LeafAttributions:
         if self._tabulation.game.perturbation is Perturbation.PATH_DEPENDENT:
             none = np.zeros((len(leaf), 0), np.int64), np.zeros((len(leaf), 0))
             return Failures(leaf, *none, np.full(len(leaf), -1))
+        assert isinstance(background, CountedBackground)  # noqa: S101 - others have tables of all
         shape = (len(leaf), len(background.shares))
         empty = np.empty(shape, np.int64), np.empty(shape), np.empty(len(leaf), np.int64)
         failures = Failures(leaf, *empty)

@@ -9,9 +9,9 @@ import numpy as np
 
 from onnxplain_server.core.arrays import Counts, Cube, Flags, Int32Matrix, Int32Vector, Vector
 from onnxplain_server.effects.attributing.games import Game, Perturbation, Rules
+from onnxplain_server.trees.attributing.failure_counts import GameBackground
 from onnxplain_server.trees.attributing.group_tables import (
     add_group_tables,
-    count_group_failures,
     lay_out_groups,
     merge_tables,
 )
@@ -29,7 +29,6 @@ from onnxplain_server.trees.attributing.leaf_slots import (
 )
 from onnxplain_server.trees.attributing.pattern_tables import (
     add_tables,
-    count_failures,
     tabulate_failures,
     tabulate_paths,
 )
@@ -41,24 +40,6 @@ _LEAVES = 128
 """Leaves per kernel call."""
 _GROUPS = 32
 """Groups of leaves per kernel call."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class CountedBackground:
-    """The background of a game on trees.
-
-    Attributes
-    ----------
-    codes : (n_features, n)
-        Cells of its rows.
-    shares : (n,)
-    leaf_shares : (n_leaves,)
-        Shares of the rows that reach each leaf; only of the path-dependent game.
-    """
-
-    codes: Int32Matrix
-    shares: Vector
-    leaf_shares: Vector
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -120,7 +101,7 @@ class Tabulation:
     player_of : (n_features,)
         Player of each feature.
     player_count : int
-    background : CountedBackground
+    background : GameBackground
     game : Game
     rules : Rules
     ratios : (n_leaf_players,)
@@ -132,7 +113,7 @@ class Tabulation:
     leaves: LeafPlayers
     player_of: Int32Vector
     player_count: int
-    background: CountedBackground
+    background: GameBackground
     game: Game
     rules: Rules
     ratios: Vector
@@ -182,23 +163,18 @@ class Tabulation:
         self, order: int, slots: LeafSlots, leaf_span: tuple[int, int], pool: BlockPool
     ) -> Vector:
         """Tabulate the values of some leaves, one table after the other."""
-        leaves, background, (first, last) = self.leaves, self.background, leaf_span
-        spans = [(first + a, first + b) for a, b in blocks(last - first, _LEAVES)]
 
         def count(start: Counts, failures: Vector) -> None:
-            asked = leaves, background.codes, background.shares, start, failures
-            pool.run(lambda span: count_failures(span[0], span[1], *asked), spans)
+            self.background.count_leaves(leaf_span, self.leaves, start, failures, pool)
 
         return self._tabulate(order, slots, leaf_span, count, pool)
 
     def _grouped(self, order: int, slots: LeafSlots, groups: LeafGroups, pool: BlockPool) -> Vector:
         """Tabulate the values of leaves in groups, as `_single`."""
-        parts = groups, self.descent, self.leaves
 
         def count(start: Counts, failures: Vector) -> None:
-            asked = *parts, self.background.codes, self.background.shares, start, failures
-            spans = blocks(len(groups.start) - 1, _GROUPS)
-            pool.run(lambda span: count_group_failures(span[0], span[1], *asked), spans)
+            parts = groups, self.descent, self.leaves
+            self.background.count_groups(*parts, start, failures, pool)
 
         return self._tabulate(order, slots, (0, len(self.leaves.values)), count, pool)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from onnxplain_server.core.arrays import Indices, Int32Matrix, Matrix, Vector
+from onnxplain_server.core.arrays import Cube, Indices, Int32Matrix, Matrix, Vector
 from onnxplain_server.effects.background import Background
 from onnxplain_server.effects.engine import Joint, Single
 from onnxplain_server.effects.row_predictions import check_finite, not_finite
@@ -60,6 +60,21 @@ class AffineOutputs:
             return targets
         difference: Matrix = targets @ self.matrix.T
         return difference
+
+    def differences(self, sums: Cube) -> Cube:
+        """Compute differences of outputs for several numbers of each row.
+
+        Parameters
+        ----------
+        sums : (n_targets, n_numbers, n)
+
+        Returns
+        -------
+        (n, n_numbers, n_outputs)
+        """
+        count, numbers, n_rows = sums.shape
+        flat = self.difference(sums.T.reshape(n_rows * numbers, count))
+        return np.ascontiguousarray(flat.reshape(n_rows, numbers, flat.shape[1]))
 
 
 def predict_rows(

@@ -9,8 +9,13 @@ import numpy as np
 
 from onnxplain_server.core.arrays import Array, Matrix, Vector
 from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.effects.attributing.games import Attributed, Game, Perturbation
+from onnxplain_server.effects.background import Background
 from onnxplain_server.effects.rounding import AVERAGING
+from onnxplain_server.trees.attributing.attributions import LeafAttributions
+from onnxplain_server.trees.attributing.failure_counts import SummedBackground
 from onnxplain_server.trees.counting.pure_effects import evaluate_pure
+from onnxplain_server.trees.counting.ranked_rows import cells_of
 from onnxplain_server.trees.groups import parts_of
 from onnxplain_server.trees.kernels.block_pool import BlockPool
 from onnxplain_server.trees.leaves import Leaves
@@ -19,6 +24,13 @@ from onnxplain_server.trees.reading.ensemble import Ensemble
 from onnxplain_server.trees.streaming.block_effects import AffineOutputs, BlockEffects
 from onnxplain_server.trees.streaming.blocks import RowBlocks, S, Sums, add_up, task_ranges
 from onnxplain_server.trees.streaming.counts import CountSums, Group, TreeCounts
+from onnxplain_server.trees.streaming.failure_pass import (
+    MOST_NUMBERS,
+    FailurePass,
+    ReachPass,
+    WeightSums,
+    layout_of,
+)
 from onnxplain_server.trees.streaming.memory import (
     PassSize,
     counts_at_once,
@@ -171,6 +183,64 @@ class StreamedTrees:
         for part in parts_of(tuple(cells)):
             whole = whole + evaluate_pure(ensemble, counts.of(part), [cells[j] for j in part])
         return self.outputs.whole(whole)
+
+    def can_attribute(self, players: Sequence[Group], game: Game) -> bool:
+        """Return whether attributions to these players need little memory, whatever the rows."""
+        if game.perturbation is Perturbation.PATH_DEPENDENT:
+            return True
+        layout = layout_of(self.trees.ensemble, self._leaves, players, self._pool)
+        return layout.has_tables and int(layout.start[-1]) <= MOST_NUMBERS
+
+    def attribute(
+        self, explained: Background, players: Sequence[Group], game: Game
+    ) -> tuple[Attributed, Vector]:
+        """Attribute predictions of rows against all rows of the table, in one pass.
+
+        Parameters
+        ----------
+        explained : Background
+            The rows, one by one.
+
+        Returns
+        -------
+        attributed : Attributed
+        base : (n_outputs,)
+            Average prediction of all rows.
+
+        Raises
+        ------
+        ExplainError
+            EMPTY_TABLE; those of the table and of cancellation.
+        """
+        ensemble, outputs = self.trees.ensemble, self.outputs
+        background, reached = self._summed_background(players, game)
+        boxes = self._leaves.boxes(self._pool)
+        parts = ensemble, self._leaves.descent(), boxes, background
+        leaves = LeafAttributions(*parts, players, game)
+        codes = cells_of(ensemble, explained, self._pool)
+        values = leaves.values(codes, self._pool)
+        pairs = leaves.pairs(codes, self._pool) if game.order > 1 else values[:, :0]
+        base = outputs.whole(reached[np.newaxis] @ boxes.values)[0]
+        return Attributed(outputs.differences(values), outputs.differences(pairs)), base
+
+    def _summed_background(
+        self, players: Sequence[Group], game: Game
+    ) -> tuple[SummedBackground, Vector]:
+        """Sum what a game needs of all rows; return the shares that reach each leaf, too."""
+        none = np.zeros(0)
+        match game.perturbation:
+            case Perturbation.INTERVENTIONAL:
+                start = layout_of(self.trees.ensemble, self._leaves, players, self._pool).start
+                size = PassSize(counts=0, numbers=int(start[-1]))
+                sums = cast("WeightSums", self._fold(FailurePass(tuple(players)), size))
+                shares = sums.shares
+                # Rows that reach a leaf fail no player.
+                return SummedBackground(shares, start, none, int(sums.rows[0])), shares[start[:-1]]
+            case Perturbation.PATH_DEPENDENT:
+                size = PassSize(counts=0, numbers=len(self.trees.ensemble.leaf))
+                sums = cast("WeightSums", self._fold(ReachPass(), size))
+                shares = sums.shares
+                return SummedBackground(none, np.zeros(1, int), shares, int(sums.rows[0])), shares
 
     def pair_allowance(self) -> float:
         """Return 0: effects of pairs are kept for all passes, and the fewest fit any memory."""

@@ -12,6 +12,8 @@ _COLUMN_COPIES = 5
 """Of a block's columns: as in the file, as values, in the model's type, as cells, merged."""
 _COUNT_COPIES = 9
 """Of the counts in a task: by parts of the rows, and their sum."""
+_SUM_COPIES = 3
+"""Of further numbers in a task: of a block, and of the blocks before."""
 _MAX_TABLE_BYTES = 8 << 20
 """Of a table of pure effects."""
 
@@ -28,11 +30,14 @@ class PassSize:
         Columns that it reads beside the features.
     counts : int
         Counts of all leaves that it makes.
+    numbers : int
+        Further numbers of its sums.
     """
 
     groups: int = 0
     columns: int = 0
     counts: int = 1
+    numbers: int = 0
 
 
 def task_bytes(ensemble: Ensemble, size: PassSize) -> int:
@@ -40,7 +45,7 @@ def task_bytes(ensemble: Ensemble, size: PassSize) -> int:
     features, targets = len(ensemble.axes), int(ensemble.values.shape[1])
     numbers = _COLUMN_COPIES * (features + size.columns) + (4 * features + 8) * targets
     counts = _COUNT_COPIES * size.counts * counts_bytes(ensemble)
-    return _NUMBER * BLOCK_ROWS * numbers + counts
+    return _NUMBER * (BLOCK_ROWS * numbers + _SUM_COPIES * size.numbers) + counts
 
 
 def counts_bytes(ensemble: Ensemble) -> int:
@@ -52,12 +57,13 @@ def counts_bytes(ensemble: Ensemble) -> int:
 
 def kept_bytes(ensemble: Ensemble, size: PassSize) -> int:
     """Bound what is kept between passes: counts, and a table for each group of features."""
-    return 3 * size.counts * counts_bytes(ensemble) + size.groups * _MAX_TABLE_BYTES
+    counts = 3 * size.counts * counts_bytes(ensemble)
+    return counts + size.groups * _MAX_TABLE_BYTES + _NUMBER * size.numbers
 
 
 def reply_bytes(ensemble: Ensemble, size: PassSize) -> int:
     """Bound what the sums of a task hold that another process computes: as bytes, and decoded."""
-    return 2 * size.counts * counts_bytes(ensemble)
+    return 2 * (size.counts * counts_bytes(ensemble) + _NUMBER * size.numbers)
 
 
 def tasks_at_once(ensemble: Ensemble, size: PassSize, memory_bytes: int, bytes_of_one: int) -> int:
