@@ -10,7 +10,7 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class AttributionsOptions(_message.Message):
-    __slots__ = ("groups", "row_indices", "explained_row_count", "background_row_indices", "perturbation", "value", "order", "permutation_count")
+    __slots__ = ("groups", "row_indices", "explained_row_count", "background_row_indices", "perturbation", "value", "order", "permutation_count", "target_standard_error")
     class Perturbation(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
         __slots__ = ()
         PERTURBATION_UNSPECIFIED: _ClassVar[AttributionsOptions.Perturbation]
@@ -35,6 +35,7 @@ class AttributionsOptions(_message.Message):
     VALUE_FIELD_NUMBER: _ClassVar[int]
     ORDER_FIELD_NUMBER: _ClassVar[int]
     PERMUTATION_COUNT_FIELD_NUMBER: _ClassVar[int]
+    TARGET_STANDARD_ERROR_FIELD_NUMBER: _ClassVar[int]
     groups: _containers.RepeatedCompositeFieldContainer[_partial_dependence_pb2.FeatureGroup]
     row_indices: _containers.RepeatedScalarFieldContainer[int]
     explained_row_count: int
@@ -43,7 +44,8 @@ class AttributionsOptions(_message.Message):
     value: AttributionsOptions.Value
     order: int
     permutation_count: int
-    def __init__(self, groups: _Optional[_Iterable[_Union[_partial_dependence_pb2.FeatureGroup, _Mapping]]] = ..., row_indices: _Optional[_Iterable[int]] = ..., explained_row_count: _Optional[int] = ..., background_row_indices: _Optional[_Iterable[int]] = ..., perturbation: _Optional[_Union[AttributionsOptions.Perturbation, str]] = ..., value: _Optional[_Union[AttributionsOptions.Value, str]] = ..., order: _Optional[int] = ..., permutation_count: _Optional[int] = ...) -> None: ...
+    target_standard_error: float
+    def __init__(self, groups: _Optional[_Iterable[_Union[_partial_dependence_pb2.FeatureGroup, _Mapping]]] = ..., row_indices: _Optional[_Iterable[int]] = ..., explained_row_count: _Optional[int] = ..., background_row_indices: _Optional[_Iterable[int]] = ..., perturbation: _Optional[_Union[AttributionsOptions.Perturbation, str]] = ..., value: _Optional[_Union[AttributionsOptions.Value, str]] = ..., order: _Optional[int] = ..., permutation_count: _Optional[int] = ..., target_standard_error: _Optional[float] = ...) -> None: ...
 
 class AttributionsResult(_message.Message):
     __slots__ = ("output_names", "features", "row_indices", "base_values", "predictions", "values", "standard_errors", "additivity_errors", "interactions", "mean_absolute_values", "mean_absolute_standard_errors", "feature_values")

@@ -15,6 +15,7 @@ from onnxplain_server.effects.background import Background
 from onnxplain_server.explain.registry import (
     Change,
     Preparation,
+    Rehearsing,
     Repetitions,
     halvings,
     to_its_end,
@@ -113,9 +114,14 @@ def _changes(options: Options) -> Iterator[Change]:
             )
 
 
+def _rehearsing(options: Options) -> Rehearsing:
+    """Return the bound where errors, which depend on predictions, end the work."""
+    return Rehearsing.BY_BOUND if options.target_standard_error else to_its_end(options)
+
+
 PREPARATION = Preparation(
     prepare=prepare,
-    rehearsing=to_its_end,
+    rehearsing=_rehearsing,
     fewer_repetitions=_fewer_repetitions,
     repetitions=_repetitions,
     changes=_changes,

@@ -23,6 +23,8 @@ class Options:
         Rows of the table to explain; empty: rows are drawn.
     background_row_indices : tuple of int
         Rows of the table that make the background; empty: the rows drawn.
+    target_standard_error : float
+        In the unit of the output.
     """
 
     groups: tuple[tuple[str, ...], ...] = ()
@@ -33,6 +35,7 @@ class Options:
     value: GameValue = AttributionsOptions.value.default
     order: int = AttributionsOptions.order.default
     permutation_count: int = AttributionsOptions.permutation_count.default
+    target_standard_error: float = AttributionsOptions.target_standard_error.default
 
     @property
     def game(self) -> Game:

@@ -10,12 +10,13 @@ Permutations for Shapley Value Estimation", Journal of Machine Learning Research
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
-from onnxplain_server.core.arrays import Array, Cube, Indices, Matrix
+from onnxplain_server.core.arrays import Array, Counts, Cube, Indices, Matrix
 from onnxplain_server.core.row_draws import Purpose, row_hashes
 from onnxplain_server.effects.attributing.mixed_rows import RowMixture
 from onnxplain_server.effects.background import Background, fingerprint
@@ -23,6 +24,8 @@ from onnxplain_server.methods.attributions.explained_rows import ExplainedRows
 
 _LEAST_REPEATED = 20
 """Orders beyond the rows of the background, from which the variance within rows is known."""
+_FIRST_STAGE, _STAGE_SHARE = 50, 4
+"""Orders before a target is looked at first, and part of them that is added each time."""
 _ROWS = 1 << 16
 """Mixed rows per call of the engine, which bounds memory."""
 
@@ -37,14 +40,16 @@ class Estimated(NamedTuple):
 class _Steps(NamedTuple):
     """Sums over pairs of orders: of what each player adds, its squares, and its products with all.
 
-    What all players add together is the prediction less that of the background's row. `by_row` has
-    the sums for each row of the background, where each is taken and many twice; else no rows.
+    What all players add together is the prediction less that of the background's row. Sums by row
+    are those of each row of the background, where each may be taken and many twice; else they have
+    no rows.
     """
 
     total: Matrix
     squares: Matrix
     products: Matrix
-    by_row: Cube
+    total_by_row: Cube
+    squares_by_row: Cube
 
 
 def permutation_cost(player_count: int, permutation_count: int) -> int:
@@ -53,7 +58,7 @@ def permutation_cost(player_count: int, permutation_count: int) -> int:
 
 
 def attribute_by_permutations(
-    explained: ExplainedRows, permutation_count: int, seed: int
+    explained: ExplainedRows, permutation_count: int, seed: int, target: float = 0.0
 ) -> Estimated:
     """Estimate Shapley values from pairs of random orders.
 
@@ -62,6 +67,11 @@ def attribute_by_permutations(
     are corrected by their regressions on it, and then add up to the prediction less the base value.
     Standard errors are those of the residuals. Where each row of the background is taken, its
     orders are a stratum, and only the variance within strata counts.
+
+    Parameters
+    ----------
+    target : float
+        Largest standard error of a row with which no more orders are added; 0 for all orders.
     """
     rows, players = explained.rows, explained.players
     (_, width), count = explained.predictions.shape, len(players)
@@ -71,21 +81,34 @@ def attribute_by_permutations(
     for row, source in enumerate(rows.source):
         orders = _Orders(count, permutation_count, seed, int(source))
         content = b"".join(fingerprint(column[row : row + 1]) for column in rows.columns)
-        identity = f"attributions {players} {permutation_count} {seed} {source}".encode() + content
-        estimate = partial(_estimate, explained, row, orders)
+        numbers = f"{players} {permutation_count} {seed} {source} {target!r}"
+        identity = f"attributions {numbers}".encode() + content
+        estimate = partial(_estimate, explained, row, orders, target)
         both = explained.effects.cached(identity, (2 * count, width), planned, estimate)
         values[row], errors[row] = both[:count], both[count:]
     return Estimated(values, errors)
 
 
-def _estimate(explained: ExplainedRows, row: int, orders: _Orders) -> Matrix:
+def _estimate(explained: ExplainedRows, row: int, orders: _Orders, target: float) -> Matrix:
     """Return the values of a row, then their standard errors: (2 n_players, n_outputs)."""
-    background = explained.effects.background
-    starts = orders.background_rows(background)
-    steps = _walk(explained, row, orders, starts)
-    if len(steps.by_row):
-        return np.concatenate(_stratified(background, steps, starts))
-    return np.concatenate(_corrected(explained, row, steps, orders.count))
+    walk = _Walk(explained, row, orders)
+    for count in _stages(orders.count) if target else (orders.count,):
+        walk.go_to(count)
+        values, errors = walk.estimate()
+        if errors.max() <= target:
+            break
+    if count < orders.count:
+        explained.effects.release(permutation_cost(len(values), orders.count - count))
+    return np.concatenate([values, errors])
+
+
+def _stages(count: int) -> Iterator[int]:
+    """Yield the numbers of orders after which errors are compared with the target."""
+    stage = _FIRST_STAGE
+    while stage < count:
+        yield stage
+        stage += stage // _STAGE_SHARE
+    yield count
 
 
 class _Orders:
@@ -124,26 +147,70 @@ class _Orders:
         rows: Indices = place[np.minimum(np.searchsorted(ends, points, "right"), len(ends) - 1)]
         return rows
 
+    def sequence(self, starts: Indices, source: Indices) -> Indices:
+        """Return the orders in a sequence whose beginnings take rows by their weights as well.
 
-def _walk(explained: ExplainedRows, row: int, orders: _Orders, starts: Indices) -> _Steps:
+        The k-th of m orders that begin with a row is due after the share (k + u) / m of all, with a
+        random u for each row.
+
+        Parameters
+        ----------
+        starts : (n_orders,)
+            Of `background_rows`.
+        source : (n_background,)
+            Numbers of the background's rows in the table.
+        """
+        first = np.flatnonzero(np.diff(starts, prepend=-1))
+        times = np.diff(first, append=len(starts))
+        place = np.arange(len(starts)) - np.repeat(first, times)
+        hashes = row_hashes(source[starts], self._seed, Purpose.ORDER, self._row, 2)
+        return np.argsort((place + hashes / 2.0**64) / np.repeat(times, times), kind="stable")
+
+
+class _Walk:
     """Walk from rows of the background to the row explained, each in both directions."""
-    outputs, whole = explained.effects.outputs(), explained.predictions[row]
-    count, width = len(explained.players), len(whole)
-    total, squares, products = np.zeros((3, count, width))
-    by_row = np.zeros((len(outputs) if _are_strata(starts, len(outputs)) else 0, count, width))
-    step = max(1, _ROWS // max(2 * (count - 1), 1))
-    for first in range(0, orders.count, step):
-        numbers = np.arange(first, min(first + step, orders.count))
-        taken, ranks = starts[numbers], _both_ways(orders.ranks(numbers))
+
+    def __init__(self, explained: ExplainedRows, row: int, orders: _Orders) -> None:
+        background = explained.effects.background
+        self._explained = explained
+        self._row = row
+        self._orders = orders
+        self._starts = orders.background_rows(background)
+        self._sequence = orders.sequence(self._starts, background.source)
+        self._done = 0
+        shape = len(explained.players), len(explained.predictions[row])
+        by_row = len(background) if _may_be_strata(orders.count, len(background)) else 0, *shape
+        self._steps = _Steps(*(np.zeros(s) for s in (shape, shape, shape, by_row, by_row)))
+
+    def go_to(self, count: int) -> None:
+        """Go on until so many orders are done."""
+        step = max(1, _ROWS // max(2 * (len(self._explained.players) - 1), 1))
+        for first in range(self._done, count, step):
+            self._add(self._sequence[first : min(first + step, count)])
+        self._done = count
+
+    def _add(self, numbers: Indices) -> None:
+        """Add up what players add in some orders."""
+        explained, row, steps = self._explained, self._row, self._steps
+        taken, ranks = self._starts[numbers], _both_ways(self._orders.ranks(numbers))
         worth = _worth(explained, row, ranks, taken)
-        worth[:, :, 0], worth[:, :, count] = outputs[taken], whole
+        worth[:, :, 0] = explained.effects.outputs()[taken]
+        worth[:, :, -1] = explained.predictions[row]
         added = np.take_along_axis(np.diff(worth, axis=2), ranks[..., None], axis=2).mean(axis=0)
-        total += added.sum(axis=0)
-        squares += (added**2).sum(axis=0)
-        products += (added * added.sum(axis=1, keepdims=True)).sum(axis=0)
-        if len(by_row):
-            np.add.at(by_row, taken, added)
-    return _Steps(total, squares, products, by_row)
+        steps.total[...] += added.sum(axis=0)
+        steps.squares[...] += (added**2).sum(axis=0)
+        steps.products[...] += (added * added.sum(axis=1, keepdims=True)).sum(axis=0)
+        if len(steps.total_by_row):
+            np.add.at(steps.total_by_row, taken, added)
+            np.add.at(steps.squares_by_row, taken, added**2)
+
+    def estimate(self) -> tuple[Matrix, Matrix]:
+        """Return the values and their standard errors: (n_players, n_outputs) each."""
+        background = self._explained.effects.background
+        times = np.bincount(self._starts[self._sequence[: self._done]], minlength=len(background))
+        if _are_strata(background, times):
+            return _stratified(background, self._steps, times)
+        return _corrected(self._explained, self._row, self._steps, self._done)
 
 
 def _both_ways(ranks: Array) -> Array:
@@ -177,24 +244,39 @@ def _worth(explained: ExplainedRows, row: int, ranks: Array, taken: Indices) -> 
     return worth
 
 
-def _are_strata(starts: Indices, row_count: int) -> bool:
-    """Return whether each row of the background is taken, and enough of them more than once."""
-    if len(starts) < row_count + _LEAST_REPEATED:
-        return False
-    return len(np.unique(starts)) == row_count
+def _may_be_strata(order_count: int, row_count: int) -> bool:
+    """Return whether each row of the background can be taken, and enough of them more than once."""
+    return order_count >= row_count + _LEAST_REPEATED
 
 
-def _stratified(background: Background, steps: _Steps, starts: Indices) -> tuple[Matrix, Matrix]:
+def _are_strata(background: Background, counts: Counts) -> bool:
+    """Return whether each row is taken, and the variance within all rows is known from some.
+
+    Of rows with equal weights, it is chance which ones are taken more than once.
+    """
+    weights, least = background.weights, counts.min()
+    has_equal_weights = bool(np.ptp(weights) <= np.finfo(float).eps * weights.max())
+    is_known = least > 1 or (least == 1 and has_equal_weights)
+    return bool(is_known and _may_be_strata(int(counts.sum()), len(background)))
+
+
+def _stratified(background: Background, steps: _Steps, counts: Counts) -> tuple[Matrix, Matrix]:
     """Return the values and their standard errors, with rows of the background as strata.
 
     What all players add together is known in each stratum, so that values add up.
+
+    Parameters
+    ----------
+    counts : (n_background,)
+        Orders that begin with each row.
     """
     shares = (background.weights / background.weights.sum())[:, None, None]
-    times = np.bincount(starts, minlength=len(shares))[:, None, None]
-    values = (shares * steps.by_row / times).sum(axis=0)
-    within = np.maximum(steps.squares - (steps.by_row**2 / times).sum(axis=0), 0)
-    variances = within / (len(starts) - len(shares))
-    return values, np.sqrt(variances * float((shares**2 / times).sum()))
+    times, is_repeated = counts[:, None, None], counts > 1
+    values = (shares * steps.total_by_row / times).sum(axis=0)
+    within = np.maximum(steps.squares_by_row - steps.total_by_row**2 / times, 0)
+    variances = within / np.maximum(times - 1, 1)
+    variances[~is_repeated] = variances[is_repeated].mean(axis=0)
+    return values, np.sqrt((shares**2 / times * variances).sum(axis=0))
 
 
 def _corrected(

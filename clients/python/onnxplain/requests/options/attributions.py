@@ -43,7 +43,7 @@ class Attributions:
     Cost: with the trees engine, none where outputs are sums of leaves: time grows with the rows
     explained plus those of the background. Elsewhere, twice `permutation_count` times one less than
     the features in predictions for each row explained; fewer where all coalitions of features are
-    no more. Rows by default: 500; all rows with the trees engine.
+    no more, or a target error is reached. Rows by default: 500; all rows with the trees engine.
 
     Attributes
     ----------
@@ -70,6 +70,10 @@ class Attributions:
     permutation_count : int, optional
         Number of random orders of the features for each row explained, each with its reverse, where
         values are estimated. Standard errors fall with its root. In [2, 100000]; default: 250.
+    target_standard_error : float, optional
+        Standard error that is small enough, in the unit of the output: orders are added for each
+        row explained until none of its values has a larger one, or all of `permutation_count` are
+        done, with the warning TARGET_ERROR_EXCEEDED. 0: all orders. At least 0; default: 0.
 
     Examples
     --------
@@ -84,6 +88,7 @@ class Attributions:
     value: Value | None = None
     order: int | None = None
     permutation_count: int | None = None
+    target_standard_error: float | None = None
 
     def to_message(self) -> MethodOptions:
         """Write the message of the contract."""
@@ -98,5 +103,6 @@ class Attributions:
                 value=to_choice(self.value, "value", Value),
                 order=self.order,
                 permutation_count=self.permutation_count,
+                target_standard_error=self.target_standard_error,
             )
         )
