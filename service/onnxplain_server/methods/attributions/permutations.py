@@ -16,14 +16,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from onnxplain_server.core.arrays import Array, Counts, Cube, Indices, Matrix
+from onnxplain_server.core.arrays import Array, Cube, Indices, Matrix
 from onnxplain_server.core.row_draws import Purpose, row_hashes
 from onnxplain_server.effects.attributing.mixed_rows import RowMixture
 from onnxplain_server.effects.background import Background, fingerprint
 from onnxplain_server.methods.attributions.explained_rows import ExplainedRows
+from onnxplain_server.methods.attributions.post_strata import PostStrata
+from onnxplain_server.methods.attributions.row_strata import RowStrata
 
-_LEAST_REPEATED = 20
-"""Orders beyond the rows of the background, from which the variance within rows is known."""
 _FIRST_STAGE, _STAGE_SHARE = 50, 4
 """Orders before a target is looked at first, and part of them that is added each time."""
 _ROWS = 1 << 16
@@ -37,21 +37,6 @@ class Estimated(NamedTuple):
     standard_errors: Cube
 
 
-class _Steps(NamedTuple):
-    """Sums over pairs of orders: of what each player adds, its squares, and its products with all.
-
-    What all players add together is the prediction less that of the background's row. Sums by row
-    are those of each row of the background, where each may be taken and many twice; else they have
-    no rows.
-    """
-
-    total: Matrix
-    squares: Matrix
-    products: Matrix
-    total_by_row: Cube
-    squares_by_row: Cube
-
-
 def permutation_cost(player_count: int, permutation_count: int) -> int:
     """Return the predictions for one row."""
     return 2 * permutation_count * (player_count - 1)
@@ -62,11 +47,9 @@ def attribute_by_permutations(
 ) -> Estimated:
     """Estimate Shapley values from pairs of random orders.
 
-    Rows of the background are taken as often as their weights say, up to one. What all players add
-    together is known on average over all rows, so that it is a control variate of each: estimates
-    are corrected by their regressions on it, and then add up to the prediction less the base value.
-    Standard errors are those of the residuals. Where each row of the background is taken, its
-    orders are a stratum, and only the variance within strata counts.
+    Rows of the background are taken as often as their weights say, up to one. Where each is taken,
+    its orders are a stratum, and only the variance within strata counts. Elsewhere, estimates are
+    corrected for the rows taken. Both add up to the prediction less the base value.
 
     Parameters
     ----------
@@ -178,9 +161,10 @@ class _Walk:
         self._starts = orders.background_rows(background)
         self._sequence = orders.sequence(self._starts, background.source)
         self._done = 0
-        shape = len(explained.players), len(explained.predictions[row])
-        by_row = len(background) if _may_be_strata(orders.count, len(background)) else 0, *shape
-        self._steps = _Steps(*(np.zeros(s) for s in (shape, shape, shape, by_row, by_row)))
+        players, width = explained.players, explained.predictions.shape[1]
+        self._post = PostStrata(background, players, orders.count, width)
+        has_strata = RowStrata.are_possible(orders.count, background)
+        self._strata = RowStrata(background, len(players), width) if has_strata else None
 
     def go_to(self, count: int) -> None:
         """Go on until so many orders are done."""
@@ -191,26 +175,23 @@ class _Walk:
 
     def _add(self, numbers: Indices) -> None:
         """Add up what players add in some orders."""
-        explained, row, steps = self._explained, self._row, self._steps
+        explained, row = self._explained, self._row
         taken, ranks = self._starts[numbers], _both_ways(self._orders.ranks(numbers))
         worth = _worth(explained, row, ranks, taken)
         worth[:, :, 0] = explained.effects.outputs()[taken]
         worth[:, :, -1] = explained.predictions[row]
         added = np.take_along_axis(np.diff(worth, axis=2), ranks[..., None], axis=2).mean(axis=0)
-        steps.total[...] += added.sum(axis=0)
-        steps.squares[...] += (added**2).sum(axis=0)
-        steps.products[...] += (added * added.sum(axis=1, keepdims=True)).sum(axis=0)
-        if len(steps.total_by_row):
-            np.add.at(steps.total_by_row, taken, added)
-            np.add.at(steps.squares_by_row, taken, added**2)
+        self._post.add(taken, added)
+        if self._strata is not None:
+            self._strata.add(taken, added)
 
     def estimate(self) -> tuple[Matrix, Matrix]:
         """Return the values and their standard errors: (n_players, n_outputs) each."""
-        background = self._explained.effects.background
+        explained, background = self._explained, self._explained.effects.background
         times = np.bincount(self._starts[self._sequence[: self._done]], minlength=len(background))
-        if _are_strata(background, times):
-            return _stratified(background, self._steps, times)
-        return _corrected(self._explained, self._row, self._steps, self._done)
+        if self._strata is not None and self._strata.are_known(times):
+            return self._strata.estimate(times)
+        return self._post.estimate(times, explained.predictions[self._row] - explained.base)
 
 
 def _both_ways(ranks: Array) -> Array:
@@ -242,56 +223,3 @@ def _worth(explained: ExplainedRows, row: int, ranks: Array, taken: Indices) -> 
     steps = explained.effects.mixed(explained.rows, mixture)
     worth[:, :, 1:count] = steps.reshape(2, len(taken), count - 1, width)
     return worth
-
-
-def _may_be_strata(order_count: int, row_count: int) -> bool:
-    """Return whether each row of the background can be taken, and enough of them more than once."""
-    return order_count >= row_count + _LEAST_REPEATED
-
-
-def _are_strata(background: Background, counts: Counts) -> bool:
-    """Return whether each row is taken, and the variance within all rows is known from some.
-
-    Of rows with equal weights, it is chance which ones are taken more than once.
-    """
-    weights, least = background.weights, counts.min()
-    has_equal_weights = bool(np.ptp(weights) <= np.finfo(float).eps * weights.max())
-    is_known = least > 1 or (least == 1 and has_equal_weights)
-    return bool(is_known and _may_be_strata(int(counts.sum()), len(background)))
-
-
-def _stratified(background: Background, steps: _Steps, counts: Counts) -> tuple[Matrix, Matrix]:
-    """Return the values and their standard errors, with rows of the background as strata.
-
-    What all players add together is known in each stratum, so that values add up.
-
-    Parameters
-    ----------
-    counts : (n_background,)
-        Orders that begin with each row.
-    """
-    shares = (background.weights / background.weights.sum())[:, None, None]
-    times, is_repeated = counts[:, None, None], counts > 1
-    values = (shares * steps.total_by_row / times).sum(axis=0)
-    within = np.maximum(steps.squares_by_row - steps.total_by_row**2 / times, 0)
-    variances = within / np.maximum(times - 1, 1)
-    variances[~is_repeated] = variances[is_repeated].mean(axis=0)
-    return values, np.sqrt((shares**2 / times * variances).sum(axis=0))
-
-
-def _corrected(
-    explained: ExplainedRows, row: int, steps: _Steps, count: int
-) -> tuple[Matrix, Matrix]:
-    """Return the values and their standard errors, corrected so that values add up."""
-    values = steps.total / count
-    together = values.sum(axis=0)
-    variances = np.maximum(steps.squares / count - values**2, 0)
-    covariances = steps.products / count - values * together
-    spread = covariances.sum(axis=0)  # the variance of what all add together
-    is_known = spread > np.finfo(float).eps * (variances.sum(axis=0) + together**2)
-    even = np.full_like(values, 1 / len(values))
-    slopes = np.divide(covariances, spread, out=even, where=is_known)
-    residuals = np.maximum(variances - np.where(is_known, slopes * covariances, 0), 0)
-    errors = np.sqrt(residuals / max(count - 2, 1))
-    known = explained.predictions[row] - explained.base
-    return values + slopes * (known - together), errors
