@@ -74,7 +74,7 @@ def attribute_by_permutations(
 
 def _estimate(explained: ExplainedRows, row: int, orders: _Orders, target: float) -> Matrix:
     """Return the values of a row, then their standard errors: (2 n_players, n_outputs)."""
-    walk = _Walk(explained, row, orders)
+    walk = _PermutationWalk(explained, row, orders)
     for count in _stages(orders.count) if target else (orders.count,):
         walk.go_to(count)
         values, errors = walk.estimate()
@@ -150,7 +150,7 @@ class _Orders:
         return np.argsort((place + hashes / 2.0**64) / np.repeat(times, times), kind="stable")
 
 
-class _Walk:
+class _PermutationWalk:
     """Walk from rows of the background to the row explained, each in both directions."""
 
     def __init__(self, explained: ExplainedRows, row: int, orders: _Orders) -> None:
