@@ -21,7 +21,11 @@ from onnxplain_server.core.row_draws import Purpose, row_hashes
 from onnxplain_server.effects.attributing.mixed_rows import RowMixture
 from onnxplain_server.effects.background import Background, fingerprint
 from onnxplain_server.methods.attributions.explained_rows import ExplainedRows
-from onnxplain_server.methods.attributions.post_strata import PostStrata
+from onnxplain_server.methods.attributions.post_strata import (
+    PlayerRanges,
+    PostStrata,
+    find_ranges,
+)
 from onnxplain_server.methods.attributions.row_strata import RowStrata
 
 _FIRST_STAGE, _STAGE_SHARE = 50, 4
@@ -61,20 +65,23 @@ def attribute_by_permutations(
     values = np.empty((len(rows), count, width))
     errors = np.empty_like(values)
     planned = permutation_cost(count, permutation_count)
+    ranges = find_ranges(explained.effects.background, players, permutation_count)
     for row, source in enumerate(rows.source):
         orders = _Orders(count, permutation_count, seed, int(source))
         content = b"".join(fingerprint(column[row : row + 1]) for column in rows.columns)
         numbers = f"{players} {permutation_count} {seed} {source} {target!r}"
         identity = f"attributions {numbers}".encode() + content
-        estimate = partial(_estimate, explained, row, orders, target)
+        estimate = partial(_estimate, explained, row, orders, ranges, target)
         both = explained.effects.cached(identity, (2 * count, width), planned, estimate)
         values[row], errors[row] = both[:count], both[count:]
     return Estimated(values, errors)
 
 
-def _estimate(explained: ExplainedRows, row: int, orders: _Orders, target: float) -> Matrix:
+def _estimate(
+    explained: ExplainedRows, row: int, orders: _Orders, ranges: PlayerRanges, target: float
+) -> Matrix:
     """Return the values of a row, then their standard errors: (2 n_players, n_outputs)."""
-    walk = _PermutationWalk(explained, row, orders)
+    walk = _PermutationWalk(explained, row, orders, ranges)
     for count in _stages(orders.count) if target else (orders.count,):
         walk.go_to(count)
         values, errors = walk.estimate()
@@ -153,7 +160,9 @@ class _Orders:
 class _PermutationWalk:
     """Walk from rows of the background to the row explained, each in both directions."""
 
-    def __init__(self, explained: ExplainedRows, row: int, orders: _Orders) -> None:
+    def __init__(
+        self, explained: ExplainedRows, row: int, orders: _Orders, ranges: PlayerRanges
+    ) -> None:
         background = explained.effects.background
         self._explained = explained
         self._row = row
@@ -161,10 +170,10 @@ class _PermutationWalk:
         self._starts = orders.background_rows(background)
         self._sequence = orders.sequence(self._starts, background.source)
         self._done = 0
-        players, width = explained.players, explained.predictions.shape[1]
-        self._post = PostStrata(background, players, orders.count, width)
+        shape = len(explained.players), explained.predictions.shape[1]
+        self._post = PostStrata(ranges, shape[1])
         has_strata = RowStrata.are_possible(orders.count, background)
-        self._strata = RowStrata(background, len(players), width) if has_strata else None
+        self._strata = RowStrata(background, *shape) if has_strata else None
 
     def go_to(self, count: int) -> None:
         """Go on until so many orders are done."""

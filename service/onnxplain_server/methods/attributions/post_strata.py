@@ -9,10 +9,11 @@ Smith (1979), "Post Stratification", Journal of the Royal Statistical Society A 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
-from onnxplain_server.core.arrays import Counts, Cube, Indices, Matrix, Vector
+from onnxplain_server.core.arrays import Array, Counts, Cube, Indices, Matrix, Vector
 from onnxplain_server.effects.background import Background
 
 _MOST_RANGES = 8
@@ -20,44 +21,72 @@ _ORDERS = 12
 """Orders for each range."""
 
 
+class PlayerRanges(NamedTuple):
+    """Ranges of the values of each player.
+
+    Attributes
+    ----------
+    ranges : (n_players, n_background)
+        Range that each row of the background lies in.
+    shares : (n_players, n_ranges)
+        Of the background's weights.
+    """
+
+    ranges: Indices
+    shares: Matrix
+
+
+def find_ranges(
+    background: Background, players: Sequence[tuple[int, ...]], order_count: int
+) -> PlayerRanges:
+    """Divide the values of each player into ranges of about equal shares; a group has one range."""
+    count = min(max(order_count // _ORDERS, 1), _MOST_RANGES)
+    shares = background.weights / background.weights.sum()
+    ranges = np.zeros((len(players), len(background)), dtype=np.intp)
+    for own, features in zip(ranges, players, strict=True):
+        if len(features) == 1 and count > 1:
+            codes = background.codes[features[0]]
+            by_level = np.bincount(codes, shares)
+            middles = np.cumsum(by_level) - by_level / 2
+            own[:] = np.minimum(count * middles, count - 1).astype(np.intp)[codes]
+    return PlayerRanges(ranges, _sums_by_range(ranges, shares, count))
+
+
+def _sums_by_range(ranges: Indices, values: Vector, count: int) -> Matrix:
+    return np.stack([np.bincount(own, values, count) for own in ranges])
+
+
 class PostStrata:
     """Sums over orders of what players add, by ranges of the values of each player.
 
     Parameters
     ----------
-    background : Background
-    players : sequence of tuples of int
-        Features of each player; one of several has a single range.
-    order_count, output_count : int
+    ranges : PlayerRanges
+    output_count : int
     """
 
-    def __init__(
-        self,
-        background: Background,
-        players: Sequence[tuple[int, ...]],
-        order_count: int,
-        output_count: int,
-    ) -> None:
-        count = min(max(order_count // _ORDERS, 1), _MOST_RANGES)
-        shares = background.weights / background.weights.sum()
-        self._ranges = np.stack([_ranges(background, shares, each, count) for each in players])
-        self._shares = self._by_range(shares, count)
-        shape = len(players), output_count
-        self._added, self._together = np.zeros((2, len(players), count, output_count))
-        self._squares, self._products, self._together_squares = np.zeros((3, *shape))
-
-    def _by_range(self, values: Vector, count: int) -> Matrix:
-        """Add up numbers of the background's rows: (n_players, n_ranges)."""
-        return np.stack([np.bincount(own, values, count) for own in self._ranges])
+    def __init__(self, ranges: PlayerRanges, output_count: int) -> None:
+        self._ranges, self._shares = ranges
+        players, count = self._shares.shape
+        self._added, self._together = np.zeros((2, players, count, output_count))
+        self._squares, self._products = np.zeros((2, players, output_count))
+        self._together_squares = np.zeros(output_count)
 
     def add(self, taken: Indices, added: Cube) -> None:
-        """Add orders: the rows that they begin with, and what players add, (n, n_players, n)."""
-        together = np.broadcast_to(added.sum(axis=1, keepdims=True), added.shape)
-        own = np.arange(added.shape[1]), self._ranges[:, taken].T
-        np.add.at(self._added, own, added)
-        np.add.at(self._together, own, together)
-        self._squares += (added**2).sum(axis=0)
-        self._products += (added * together).sum(axis=0)
+        """Add orders: the rows that they begin with, and what players add.
+
+        Parameters
+        ----------
+        taken : (n,)
+        added : (n, n_players, n_outputs)
+        """
+        together = added.sum(axis=1)  # (n, n_outputs)
+        ranges = np.arange(self._shares.shape[1])
+        is_in = (self._ranges[:, taken, None] == ranges).astype(np.float64)
+        self._added += is_in.swapaxes(1, 2) @ added.swapaxes(0, 1)
+        self._together += is_in.swapaxes(1, 2) @ together
+        self._squares += np.einsum("npo,npo->po", added, added)
+        self._products += np.einsum("npo,no->po", added, together)
         self._together_squares += (together**2).sum(axis=0)
 
     def estimate(self, times: Counts, known: Vector) -> tuple[Matrix, Matrix]:
@@ -72,7 +101,9 @@ class PostStrata:
         known : (n_outputs,)
             Average of what all players add together.
         """
-        counts = self._by_range(times.astype(np.float64), self._shares.shape[1])
+        taken = np.flatnonzero(times)
+        orders = times[taken].astype(np.float64)
+        counts = _sums_by_range(self._ranges[:, taken], orders, self._shares.shape[1])
         has_orders = counts > 0
         shares = np.where(has_orders, self._shares, 0)
         shares /= shares.sum(axis=1, keepdims=True)
@@ -91,19 +122,7 @@ class PostStrata:
         return values, np.sqrt(variances)
 
 
-def _ranges(
-    background: Background, shares: Vector, features: tuple[int, ...], count: int
-) -> Indices:
-    """Return the range that each row lies in, of about equal shares: (n_background,)."""
-    if len(features) > 1:
-        return np.zeros(len(background), dtype=np.intp)
-    codes = background.codes[features[0]]
-    by_level = np.bincount(codes, shares)
-    middles = np.cumsum(by_level) - by_level / 2
-    return np.minimum(count * middles, count - 1).astype(np.intp)[codes]
-
-
-def _within(squares: Matrix, first: Cube, second: Cube, one: Cube) -> Matrix:
+def _within(squares: Array, first: Cube, second: Cube, one: Cube) -> Matrix:
     """Return sums of squares or products about the averages of ranges; `one` is 1 / orders."""
     within: Matrix = squares - (first * second * one).sum(axis=1)
     return within

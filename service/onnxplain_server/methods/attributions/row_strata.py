@@ -45,7 +45,13 @@ class RowStrata:
         return bool(is_known and times.sum() >= len(times) + _LEAST_REPEATED)
 
     def add(self, taken: Indices, added: Cube) -> None:
-        """Add orders: the rows that they begin with, and what players add, (n, n_players, n)."""
+        """Add orders: the rows that they begin with, and what players add.
+
+        Parameters
+        ----------
+        taken : (n,)
+        added : (n, n_players, n_outputs)
+        """
         np.add.at(self._added, taken, added)
         np.add.at(self._squares, taken, added**2)
 
