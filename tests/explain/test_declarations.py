@@ -51,7 +51,16 @@ DECLARED = {
         ),
         *("warm_up", "is_warm_after_one"),
     },
-    "attributions": {"fewer_repetitions", "repetitions", "changes", "warm_up", "is_warm_after_one"},
+    "attributions": {
+        *(
+            "fewer_repetitions",
+            "repetitions",
+            "changes",
+            "warm_up",
+            "is_warm_after_one",
+            "is_on_margin",
+        ),
+    },
     "sequences": {"is_alone", "unread_prediction", "seconds"},
 }
 

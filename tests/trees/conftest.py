@@ -15,6 +15,8 @@ from onnxplain_server.core.rows import Features
 from onnxplain_server.effects.background import merge
 from onnxplain_server.effects.ledger import Ledger
 from onnxplain_server.trees.exact import Exact
+from onnxplain_server.trees.kernels import summing
+from onnxplain_server.trees.kernels.block_pool import BlockPool
 from onnxplain_server.trees.leaves import Leaves
 from onnxplain_server.trees.reading.ensemble import Ensemble, read_ensemble
 
@@ -218,3 +220,15 @@ class Brute:
 @pytest.fixture
 def brute():
     return Brute
+
+
+@pytest.fixture
+def sums(threads, ledger):
+    """What the view predicts for rows, given by columns: view, columns -> (n, n_outputs)."""
+    pool = BlockPool(threads, ledger)
+
+    def predict(view, columns):
+        codes = np.stack([view.codes(j, column) for j, column in enumerate(columns)])
+        return summing.sum_leaves(view, codes, pool) @ view.matrix.T + view.offset
+
+    return predict

@@ -46,6 +46,13 @@ FLATTENED = frozenset({"FirmBackground"})
 """Messages whose fields are arguments in the place of the message."""
 
 FORMS = {
+    "AttributionsOptions.explained_rows": Form(
+        "Any | None",
+        "None",
+        "pandas or polars frame, Arrow table, mapping, optional",
+        'to_columns({0}, "{1}")',
+        note=" A mapping gives the values of each feature as a list.",
+    ),
     "PartialDependenceOptions.grids": Form(
         "Sequence[Any]",
         "()",

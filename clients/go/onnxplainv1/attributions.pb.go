@@ -148,12 +148,12 @@ type AttributionsOptions struct {
 	// Default: each feature by itself.
 	Groups []*FeatureGroup `protobuf:"bytes,1,rep,name=groups,proto3" json:"groups,omitempty"`
 	// Optional. Rows of the table to explain, from 0, none twice, in ascending order, in place of
-	// rows that are drawn; `explained_row_count` then does not apply. A row of weight 0 is explained,
-	// but is no part of the background.
+	// rows that are drawn. Not together with `explained_row_count` or `explained_rows`. A row of weight
+	// 0 is explained, but is no part of the background.
 	// At most 10000 entries; each at least 0; default: drawn rows.
 	RowIndices []int32 `protobuf:"varint,2,rep,packed,name=row_indices,json=rowIndices,proto3" json:"row_indices,omitempty"`
 	// Optional. Number of rows to explain, drawn without replacement; all rows if the table has no
-	// more.
+	// more. Left out where rows are named or given.
 	// In [1, 1000000]; default: 100.
 	ExplainedRowCount *int32 `protobuf:"varint,3,opt,name=explained_row_count,json=explainedRowCount,proto3,oneof" json:"explained_row_count,omitempty"`
 	// Optional. Rows of the table that make the background, from 0, none twice; at least one of a
@@ -174,6 +174,12 @@ type AttributionsOptions struct {
 	// reverse, where values are estimated. Standard errors fall with its root.
 	// In [2, 100000]; default: 250.
 	PermutationCount *int32 `protobuf:"varint,8,opt,name=permutation_count,json=permutationCount,proto3,oneof" json:"permutation_count,omitempty"`
+	// Optional. Rows to explain by their values, in place of rows of the table, which is then the
+	// background alone: a column for each feature, called as in the table and of its kind, in any
+	// order; other columns are not read. They weigh the same. At most 10,000 rows; not together with
+	// `row_indices` or `explained_row_count`.
+	// Default: rows of the table.
+	ExplainedRows *Columns `protobuf:"bytes,9,opt,name=explained_rows,json=explainedRows,proto3" json:"explained_rows,omitempty"`
 	// Optional. Standard error that is small enough, in the unit of the output: orders are added for
 	// each row explained until none of its values has a larger one, or all of `permutation_count` are
 	// done, with the warning TARGET_ERROR_EXCEEDED. 0: all orders.
@@ -269,6 +275,13 @@ func (x *AttributionsOptions) GetPermutationCount() int32 {
 	return 0
 }
 
+func (x *AttributionsOptions) GetExplainedRows() *Columns {
+	if x != nil {
+		return x.ExplainedRows
+	}
+	return nil
+}
+
 func (x *AttributionsOptions) GetTargetStandardError() float64 {
 	if x != nil && x.TargetStandardError != nil {
 		return *x.TargetStandardError
@@ -284,7 +297,7 @@ type AttributionsResult struct {
 	// What values belong to: one feature, or several that count as one. In table order of their
 	// first features.
 	Features []*FeatureGroup `protobuf:"bytes,2,rep,name=features,proto3" json:"features,omitempty"`
-	// The rows explained, counted from 0 in the table.
+	// The rows explained, counted from 0 in the table; empty where `explained_rows` gave them.
 	RowIndices []int32 `protobuf:"varint,3,rep,packed,name=row_indices,json=rowIndices,proto3" json:"row_indices,omitempty"`
 	// Average prediction of the background, one per output, in its unit; for PATH_DEPENDENT too.
 	BaseValues []float64 `protobuf:"fixed64,4,rep,packed,name=base_values,json=baseValues,proto3" json:"base_values,omitempty"`
@@ -310,8 +323,14 @@ type AttributionsResult struct {
 	MeanAbsoluteStandardErrors []float64 `protobuf:"fixed64,11,rep,packed,name=mean_absolute_standard_errors,json=meanAbsoluteStandardErrors,proto3" json:"mean_absolute_standard_errors,omitempty"`
 	// Values of the features at the rows explained: one column per feature of the model.
 	FeatureValues []*Column `protobuf:"bytes,12,rep,name=feature_values,json=featureValues,proto3" json:"feature_values,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	// Number of rows explained. Where `ExplainRequest.result_uri` names a Parquet table, the rows are
+	// in that table alone: `row_indices`, `predictions`, `values`, `standard_errors`, `interactions`
+	// and `feature_values` are then empty.
+	ExplainedRowCount int32 `protobuf:"varint,13,opt,name=explained_row_count,json=explainedRowCount,proto3" json:"explained_row_count,omitempty"`
+	// Largest of the standard errors of the values, one per output; empty where values are exact.
+	LargestStandardErrors []float64 `protobuf:"fixed64,14,rep,packed,name=largest_standard_errors,json=largestStandardErrors,proto3" json:"largest_standard_errors,omitempty"`
+	unknownFields         protoimpl.UnknownFields
+	sizeCache             protoimpl.SizeCache
 }
 
 func (x *AttributionsResult) Reset() {
@@ -428,11 +447,25 @@ func (x *AttributionsResult) GetFeatureValues() []*Column {
 	return nil
 }
 
+func (x *AttributionsResult) GetExplainedRowCount() int32 {
+	if x != nil {
+		return x.ExplainedRowCount
+	}
+	return 0
+}
+
+func (x *AttributionsResult) GetLargestStandardErrors() []float64 {
+	if x != nil {
+		return x.LargestStandardErrors
+	}
+	return nil
+}
+
 var File_onnxplain_v1_attributions_proto protoreflect.FileDescriptor
 
 const file_onnxplain_v1_attributions_proto_rawDesc = "" +
 	"\n" +
-	"\x1fonnxplain/v1/attributions.proto\x12\fonnxplain.v1\x1a%onnxplain/v1/partial_dependence.proto\x1a\x18onnxplain/v1/table.proto\"\xd0\x05\n" +
+	"\x1fonnxplain/v1/attributions.proto\x12\fonnxplain.v1\x1a%onnxplain/v1/partial_dependence.proto\x1a\x18onnxplain/v1/table.proto\"\x8e\x06\n" +
 	"\x13AttributionsOptions\x122\n" +
 	"\x06groups\x18\x01 \x03(\v2\x1a.onnxplain.v1.FeatureGroupR\x06groups\x12\x1f\n" +
 	"\vrow_indices\x18\x02 \x03(\x05R\n" +
@@ -442,7 +475,8 @@ const file_onnxplain_v1_attributions_proto_rawDesc = "" +
 	"\fperturbation\x18\x05 \x01(\x0e2..onnxplain.v1.AttributionsOptions.PerturbationR\fperturbation\x12=\n" +
 	"\x05value\x18\x06 \x01(\x0e2'.onnxplain.v1.AttributionsOptions.ValueR\x05value\x12\x19\n" +
 	"\x05order\x18\a \x01(\x05H\x01R\x05order\x88\x01\x01\x120\n" +
-	"\x11permutation_count\x18\b \x01(\x05H\x02R\x10permutationCount\x88\x01\x01\x127\n" +
+	"\x11permutation_count\x18\b \x01(\x05H\x02R\x10permutationCount\x88\x01\x01\x12<\n" +
+	"\x0eexplained_rows\x18\t \x01(\v2\x15.onnxplain.v1.ColumnsR\rexplainedRows\x127\n" +
 	"\x15target_standard_error\x18\n" +
 	" \x01(\x01H\x03R\x13targetStandardError\x88\x01\x01\"T\n" +
 	"\fPerturbation\x12\x1c\n" +
@@ -456,7 +490,7 @@ const file_onnxplain_v1_attributions_proto_rawDesc = "" +
 	"\x14_explained_row_countB\b\n" +
 	"\x06_orderB\x14\n" +
 	"\x12_permutation_countB\x18\n" +
-	"\x16_target_standard_error\"\x97\x04\n" +
+	"\x16_target_standard_error\"\xff\x04\n" +
 	"\x12AttributionsResult\x12!\n" +
 	"\foutput_names\x18\x01 \x03(\tR\voutputNames\x126\n" +
 	"\bfeatures\x18\x02 \x03(\v2\x1a.onnxplain.v1.FeatureGroupR\bfeatures\x12\x1f\n" +
@@ -472,7 +506,9 @@ const file_onnxplain_v1_attributions_proto_rawDesc = "" +
 	"\x14mean_absolute_values\x18\n" +
 	" \x03(\x01R\x12meanAbsoluteValues\x12A\n" +
 	"\x1dmean_absolute_standard_errors\x18\v \x03(\x01R\x1ameanAbsoluteStandardErrors\x12;\n" +
-	"\x0efeature_values\x18\f \x03(\v2\x14.onnxplain.v1.ColumnR\rfeatureValuesB\xb9\x01\n" +
+	"\x0efeature_values\x18\f \x03(\v2\x14.onnxplain.v1.ColumnR\rfeatureValues\x12.\n" +
+	"\x13explained_row_count\x18\r \x01(\x05R\x11explainedRowCount\x126\n" +
+	"\x17largest_standard_errors\x18\x0e \x03(\x01R\x15largestStandardErrorsB\xb9\x01\n" +
 	"\x10com.onnxplain.v1B\x11AttributionsProtoP\x01ZAgithub.com/onnxplain/onnxplain/clients/go/onnxplainv1;onnxplainv1\xa2\x02\x03OXX\xaa\x02\fOnnxplain.V1\xca\x02\fOnnxplain\\V1\xe2\x02\x18Onnxplain\\V1\\GPBMetadata\xea\x02\rOnnxplain::V1b\x06proto3"
 
 var (
@@ -495,19 +531,21 @@ var file_onnxplain_v1_attributions_proto_goTypes = []any{
 	(*AttributionsOptions)(nil),           // 2: onnxplain.v1.AttributionsOptions
 	(*AttributionsResult)(nil),            // 3: onnxplain.v1.AttributionsResult
 	(*FeatureGroup)(nil),                  // 4: onnxplain.v1.FeatureGroup
-	(*Column)(nil),                        // 5: onnxplain.v1.Column
+	(*Columns)(nil),                       // 5: onnxplain.v1.Columns
+	(*Column)(nil),                        // 6: onnxplain.v1.Column
 }
 var file_onnxplain_v1_attributions_proto_depIdxs = []int32{
 	4, // 0: onnxplain.v1.AttributionsOptions.groups:type_name -> onnxplain.v1.FeatureGroup
 	0, // 1: onnxplain.v1.AttributionsOptions.perturbation:type_name -> onnxplain.v1.AttributionsOptions.Perturbation
 	1, // 2: onnxplain.v1.AttributionsOptions.value:type_name -> onnxplain.v1.AttributionsOptions.Value
-	4, // 3: onnxplain.v1.AttributionsResult.features:type_name -> onnxplain.v1.FeatureGroup
-	5, // 4: onnxplain.v1.AttributionsResult.feature_values:type_name -> onnxplain.v1.Column
-	5, // [5:5] is the sub-list for method output_type
-	5, // [5:5] is the sub-list for method input_type
-	5, // [5:5] is the sub-list for extension type_name
-	5, // [5:5] is the sub-list for extension extendee
-	0, // [0:5] is the sub-list for field type_name
+	5, // 3: onnxplain.v1.AttributionsOptions.explained_rows:type_name -> onnxplain.v1.Columns
+	4, // 4: onnxplain.v1.AttributionsResult.features:type_name -> onnxplain.v1.FeatureGroup
+	6, // 5: onnxplain.v1.AttributionsResult.feature_values:type_name -> onnxplain.v1.Column
+	6, // [6:6] is the sub-list for method output_type
+	6, // [6:6] is the sub-list for method input_type
+	6, // [6:6] is the sub-list for extension type_name
+	6, // [6:6] is the sub-list for extension extendee
+	0, // [0:6] is the sub-list for field type_name
 }
 
 func init() { file_onnxplain_v1_attributions_proto_init() }

@@ -122,8 +122,9 @@ type ExplainRequest struct {
 	// second output of a binary classifier, all outputs of any other model; for
 	// swarm all classes.
 	OutputIndices []int32 `protobuf:"varint,6,rep,packed,name=output_indices,json=outputIndices,proto3" json:"output_indices,omitempty"`
-	// Optional. Scale of the predictions.
-	// Default: RESPONSE.
+	// Optional. Scale of the predictions. `Receipt.scale` tells which it was.
+	// Default: RESPONSE; for attributions as the only method MARGIN, where the
+	// model has one and `prediction` is not asked.
 	Scale ModelDescription_Scale `protobuf:"varint,7,opt,name=scale,proto3,enum=onnxplain.v1.ModelDescription_Scale" json:"scale,omitempty"`
 	// Optional. What computes the effects. Default: chosen for the model.
 	Engine ExplainRequest_Engine `protobuf:"varint,8,opt,name=engine,proto3,enum=onnxplain.v1.ExplainRequest_Engine" json:"engine,omitempty"`
@@ -209,8 +210,11 @@ type ExplainRequest struct {
 	Partial bool `protobuf:"varint,20,opt,name=partial,proto3" json:"partial,omitempty"`
 	// Optional. Where the server also writes the answer: an address as in `Model.uri`, of s3, gs, or file in the own
 	// process, below a prefix that the operator lists for writing. Its bytes are those of the answer: the
-	// serialised ExplainResponse, over REST its canonical JSON. An object of that name is replaced.
-	// PlanExplanation writes nothing. Default: the answer is only returned.
+	// serialised ExplainResponse, over REST its canonical JSON. Where the address ends in ".parquet", it is a
+	// Parquet table instead, with a row for each row explained and output, in place of the answer's own rows, which
+	// may then be any number: see `AttributionsResult.explained_row_count`. INVALID_OPTION unless attributions are
+	// the only method. An object of that name is replaced. PlanExplanation writes nothing. Default: the answer is
+	// only returned.
 	// At most 2048 letters.
 	ResultUri string `protobuf:"bytes,21,opt,name=result_uri,json=resultUri,proto3" json:"result_uri,omitempty"`
 	// Optional. The columns that each input of the model takes, for models of several inputs: all
@@ -1129,7 +1133,9 @@ type Receipt struct {
 	Sources []*Source `protobuf:"bytes,17,rep,name=sources,proto3" json:"sources,omitempty"`
 	// The model behind an address that was asked, where `Model.remote` named one. All rows that it
 	// was asked for count in `predicted_row_count`, those that check it too.
-	RemoteModel   *RemoteModelReceipt `protobuf:"bytes,18,opt,name=remote_model,json=remoteModel,proto3" json:"remote_model,omitempty"`
+	RemoteModel *RemoteModelReceipt `protobuf:"bytes,18,opt,name=remote_model,json=remoteModel,proto3" json:"remote_model,omitempty"`
+	// Scale of the predictions that were explained; unset where the request had no model.
+	Scale         ModelDescription_Scale `protobuf:"varint,19,opt,name=scale,proto3,enum=onnxplain.v1.ModelDescription_Scale" json:"scale,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1288,6 +1294,13 @@ func (x *Receipt) GetRemoteModel() *RemoteModelReceipt {
 		return x.RemoteModel
 	}
 	return nil
+}
+
+func (x *Receipt) GetScale() ModelDescription_Scale {
+	if x != nil {
+		return x.Scale
+	}
+	return ModelDescription_SCALE_UNSPECIFIED
 }
 
 // A model behind an address, as it was asked for predictions.
@@ -2732,7 +2745,7 @@ const file_onnxplain_v1_explanation_service_proto_rawDesc = "" +
 	"\x0fdrawn_row_count\x18\x01 \x01(\x05R\rdrawnRowCount\x12$\n" +
 	"\x0eused_row_count\x18\x02 \x01(\x05R\fusedRowCount\x12\x16\n" +
 	"\x06weight\x18\x03 \x01(\x01R\x06weight\x12\x12\n" +
-	"\x04seed\x18\x04 \x01(\x05R\x04seed\"\x92\a\n" +
+	"\x04seed\x18\x04 \x01(\x05R\x04seed\"\xce\a\n" +
 	"\aReceipt\x12!\n" +
 	"\fmodel_digest\x18\x01 \x01(\tR\vmodelDigest\x12!\n" +
 	"\ftable_digest\x18\x02 \x01(\tR\vtableDigest\x12\x12\n" +
@@ -2755,7 +2768,8 @@ const file_onnxplain_v1_explanation_service_proto_rawDesc = "" +
 	"model_name\x18\x0e \x01(\tR\tmodelName\x128\n" +
 	"\x18size_dependent_operators\x18\x10 \x03(\tR\x16sizeDependentOperators\x12.\n" +
 	"\asources\x18\x11 \x03(\v2\x14.onnxplain.v1.SourceR\asources\x12C\n" +
-	"\fremote_model\x18\x12 \x01(\v2 .onnxplain.v1.RemoteModelReceiptR\vremoteModel\x1aB\n" +
+	"\fremote_model\x18\x12 \x01(\v2 .onnxplain.v1.RemoteModelReceiptR\vremoteModel\x12:\n" +
+	"\x05scale\x18\x13 \x01(\x0e2$.onnxplain.v1.ModelDescription.ScaleR\x05scale\x1aB\n" +
 	"\x14LibraryVersionsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xef\x01\n" +
@@ -2987,55 +3001,56 @@ var file_onnxplain_v1_explanation_service_proto_depIdxs = []int32{
 	10, // 35: onnxplain.v1.Receipt.overview_methods:type_name -> onnxplain.v1.OverviewMethod
 	9,  // 36: onnxplain.v1.Receipt.sources:type_name -> onnxplain.v1.Source
 	8,  // 37: onnxplain.v1.Receipt.remote_model:type_name -> onnxplain.v1.RemoteModelReceipt
-	53, // 38: onnxplain.v1.RemoteModelReceipt.protocol:type_name -> onnxplain.v1.RemoteModel.Protocol
-	1,  // 39: onnxplain.v1.ExplainStreamRequest.request:type_name -> onnxplain.v1.ExplainRequest
-	15, // 40: onnxplain.v1.ExplainStreamResponse.progress:type_name -> onnxplain.v1.Progress
-	3,  // 41: onnxplain.v1.ExplainStreamResponse.response:type_name -> onnxplain.v1.ExplainResponse
-	14, // 42: onnxplain.v1.ExplainStreamResponse.partial:type_name -> onnxplain.v1.PartialExplanation
-	4,  // 43: onnxplain.v1.PartialExplanation.explanation:type_name -> onnxplain.v1.Explanation
-	11, // 44: onnxplain.v1.PartialExplanation.warnings:type_name -> onnxplain.v1.Warning
-	1,  // 45: onnxplain.v1.StartExplanationRequest.request:type_name -> onnxplain.v1.ExplainRequest
-	28, // 46: onnxplain.v1.StartExplanationRequest.labels:type_name -> onnxplain.v1.StartExplanationRequest.LabelsEntry
-	29, // 47: onnxplain.v1.DescribeModelRequest.model:type_name -> onnxplain.v1.Model
-	41, // 48: onnxplain.v1.DescribeModelResponse.model:type_name -> onnxplain.v1.ModelDescription
-	29, // 49: onnxplain.v1.DescribeTableRequest.model:type_name -> onnxplain.v1.Model
-	30, // 50: onnxplain.v1.DescribeTableRequest.table:type_name -> onnxplain.v1.Table
-	54, // 51: onnxplain.v1.DescribeTableRequest.near:type_name -> onnxplain.v1.Columns
-	22, // 52: onnxplain.v1.DescribeTableRequest.input_columns:type_name -> onnxplain.v1.InputColumns
-	55, // 53: onnxplain.v1.DescribeTableResponse.table:type_name -> onnxplain.v1.TableDescription
-	11, // 54: onnxplain.v1.DescribeTableResponse.warnings:type_name -> onnxplain.v1.Warning
-	29, // 55: onnxplain.v1.PredictRequest.model:type_name -> onnxplain.v1.Model
-	30, // 56: onnxplain.v1.PredictRequest.table:type_name -> onnxplain.v1.Table
-	31, // 57: onnxplain.v1.PredictRequest.scale:type_name -> onnxplain.v1.ModelDescription.Scale
-	22, // 58: onnxplain.v1.PredictRequest.input_columns:type_name -> onnxplain.v1.InputColumns
-	11, // 59: onnxplain.v1.PredictResponse.warnings:type_name -> onnxplain.v1.Warning
-	1,  // 60: onnxplain.v1.ExplanationService.Explain:input_type -> onnxplain.v1.ExplainRequest
-	12, // 61: onnxplain.v1.ExplanationService.ExplainStream:input_type -> onnxplain.v1.ExplainStreamRequest
-	16, // 62: onnxplain.v1.ExplanationService.StartExplanation:input_type -> onnxplain.v1.StartExplanationRequest
-	17, // 63: onnxplain.v1.ExplanationService.ReadExplanation:input_type -> onnxplain.v1.ReadExplanationRequest
-	19, // 64: onnxplain.v1.ExplanationService.ReadPartialExplanations:input_type -> onnxplain.v1.ReadPartialExplanationsRequest
-	1,  // 65: onnxplain.v1.ExplanationService.PlanExplanation:input_type -> onnxplain.v1.ExplainRequest
-	20, // 66: onnxplain.v1.ExplanationService.DescribeModel:input_type -> onnxplain.v1.DescribeModelRequest
-	23, // 67: onnxplain.v1.ExplanationService.DescribeTable:input_type -> onnxplain.v1.DescribeTableRequest
-	25, // 68: onnxplain.v1.ExplanationService.Predict:input_type -> onnxplain.v1.PredictRequest
-	56, // 69: onnxplain.v1.ExplanationService.UploadModel:input_type -> onnxplain.v1.UploadModelRequest
-	57, // 70: onnxplain.v1.ExplanationService.UploadTable:input_type -> onnxplain.v1.UploadTableRequest
-	3,  // 71: onnxplain.v1.ExplanationService.Explain:output_type -> onnxplain.v1.ExplainResponse
-	13, // 72: onnxplain.v1.ExplanationService.ExplainStream:output_type -> onnxplain.v1.ExplainStreamResponse
-	58, // 73: onnxplain.v1.ExplanationService.StartExplanation:output_type -> google.longrunning.Operation
-	18, // 74: onnxplain.v1.ExplanationService.ReadExplanation:output_type -> onnxplain.v1.ReadExplanationResponse
-	14, // 75: onnxplain.v1.ExplanationService.ReadPartialExplanations:output_type -> onnxplain.v1.PartialExplanation
-	59, // 76: onnxplain.v1.ExplanationService.PlanExplanation:output_type -> onnxplain.v1.ExplanationPlan
-	21, // 77: onnxplain.v1.ExplanationService.DescribeModel:output_type -> onnxplain.v1.DescribeModelResponse
-	24, // 78: onnxplain.v1.ExplanationService.DescribeTable:output_type -> onnxplain.v1.DescribeTableResponse
-	26, // 79: onnxplain.v1.ExplanationService.Predict:output_type -> onnxplain.v1.PredictResponse
-	60, // 80: onnxplain.v1.ExplanationService.UploadModel:output_type -> onnxplain.v1.UploadModelResponse
-	61, // 81: onnxplain.v1.ExplanationService.UploadTable:output_type -> onnxplain.v1.UploadTableResponse
-	71, // [71:82] is the sub-list for method output_type
-	60, // [60:71] is the sub-list for method input_type
-	60, // [60:60] is the sub-list for extension type_name
-	60, // [60:60] is the sub-list for extension extendee
-	0,  // [0:60] is the sub-list for field type_name
+	31, // 38: onnxplain.v1.Receipt.scale:type_name -> onnxplain.v1.ModelDescription.Scale
+	53, // 39: onnxplain.v1.RemoteModelReceipt.protocol:type_name -> onnxplain.v1.RemoteModel.Protocol
+	1,  // 40: onnxplain.v1.ExplainStreamRequest.request:type_name -> onnxplain.v1.ExplainRequest
+	15, // 41: onnxplain.v1.ExplainStreamResponse.progress:type_name -> onnxplain.v1.Progress
+	3,  // 42: onnxplain.v1.ExplainStreamResponse.response:type_name -> onnxplain.v1.ExplainResponse
+	14, // 43: onnxplain.v1.ExplainStreamResponse.partial:type_name -> onnxplain.v1.PartialExplanation
+	4,  // 44: onnxplain.v1.PartialExplanation.explanation:type_name -> onnxplain.v1.Explanation
+	11, // 45: onnxplain.v1.PartialExplanation.warnings:type_name -> onnxplain.v1.Warning
+	1,  // 46: onnxplain.v1.StartExplanationRequest.request:type_name -> onnxplain.v1.ExplainRequest
+	28, // 47: onnxplain.v1.StartExplanationRequest.labels:type_name -> onnxplain.v1.StartExplanationRequest.LabelsEntry
+	29, // 48: onnxplain.v1.DescribeModelRequest.model:type_name -> onnxplain.v1.Model
+	41, // 49: onnxplain.v1.DescribeModelResponse.model:type_name -> onnxplain.v1.ModelDescription
+	29, // 50: onnxplain.v1.DescribeTableRequest.model:type_name -> onnxplain.v1.Model
+	30, // 51: onnxplain.v1.DescribeTableRequest.table:type_name -> onnxplain.v1.Table
+	54, // 52: onnxplain.v1.DescribeTableRequest.near:type_name -> onnxplain.v1.Columns
+	22, // 53: onnxplain.v1.DescribeTableRequest.input_columns:type_name -> onnxplain.v1.InputColumns
+	55, // 54: onnxplain.v1.DescribeTableResponse.table:type_name -> onnxplain.v1.TableDescription
+	11, // 55: onnxplain.v1.DescribeTableResponse.warnings:type_name -> onnxplain.v1.Warning
+	29, // 56: onnxplain.v1.PredictRequest.model:type_name -> onnxplain.v1.Model
+	30, // 57: onnxplain.v1.PredictRequest.table:type_name -> onnxplain.v1.Table
+	31, // 58: onnxplain.v1.PredictRequest.scale:type_name -> onnxplain.v1.ModelDescription.Scale
+	22, // 59: onnxplain.v1.PredictRequest.input_columns:type_name -> onnxplain.v1.InputColumns
+	11, // 60: onnxplain.v1.PredictResponse.warnings:type_name -> onnxplain.v1.Warning
+	1,  // 61: onnxplain.v1.ExplanationService.Explain:input_type -> onnxplain.v1.ExplainRequest
+	12, // 62: onnxplain.v1.ExplanationService.ExplainStream:input_type -> onnxplain.v1.ExplainStreamRequest
+	16, // 63: onnxplain.v1.ExplanationService.StartExplanation:input_type -> onnxplain.v1.StartExplanationRequest
+	17, // 64: onnxplain.v1.ExplanationService.ReadExplanation:input_type -> onnxplain.v1.ReadExplanationRequest
+	19, // 65: onnxplain.v1.ExplanationService.ReadPartialExplanations:input_type -> onnxplain.v1.ReadPartialExplanationsRequest
+	1,  // 66: onnxplain.v1.ExplanationService.PlanExplanation:input_type -> onnxplain.v1.ExplainRequest
+	20, // 67: onnxplain.v1.ExplanationService.DescribeModel:input_type -> onnxplain.v1.DescribeModelRequest
+	23, // 68: onnxplain.v1.ExplanationService.DescribeTable:input_type -> onnxplain.v1.DescribeTableRequest
+	25, // 69: onnxplain.v1.ExplanationService.Predict:input_type -> onnxplain.v1.PredictRequest
+	56, // 70: onnxplain.v1.ExplanationService.UploadModel:input_type -> onnxplain.v1.UploadModelRequest
+	57, // 71: onnxplain.v1.ExplanationService.UploadTable:input_type -> onnxplain.v1.UploadTableRequest
+	3,  // 72: onnxplain.v1.ExplanationService.Explain:output_type -> onnxplain.v1.ExplainResponse
+	13, // 73: onnxplain.v1.ExplanationService.ExplainStream:output_type -> onnxplain.v1.ExplainStreamResponse
+	58, // 74: onnxplain.v1.ExplanationService.StartExplanation:output_type -> google.longrunning.Operation
+	18, // 75: onnxplain.v1.ExplanationService.ReadExplanation:output_type -> onnxplain.v1.ReadExplanationResponse
+	14, // 76: onnxplain.v1.ExplanationService.ReadPartialExplanations:output_type -> onnxplain.v1.PartialExplanation
+	59, // 77: onnxplain.v1.ExplanationService.PlanExplanation:output_type -> onnxplain.v1.ExplanationPlan
+	21, // 78: onnxplain.v1.ExplanationService.DescribeModel:output_type -> onnxplain.v1.DescribeModelResponse
+	24, // 79: onnxplain.v1.ExplanationService.DescribeTable:output_type -> onnxplain.v1.DescribeTableResponse
+	26, // 80: onnxplain.v1.ExplanationService.Predict:output_type -> onnxplain.v1.PredictResponse
+	60, // 81: onnxplain.v1.ExplanationService.UploadModel:output_type -> onnxplain.v1.UploadModelResponse
+	61, // 82: onnxplain.v1.ExplanationService.UploadTable:output_type -> onnxplain.v1.UploadTableResponse
+	72, // [72:83] is the sub-list for method output_type
+	61, // [61:72] is the sub-list for method input_type
+	61, // [61:61] is the sub-list for extension type_name
+	61, // [61:61] is the sub-list for extension extendee
+	0,  // [0:61] is the sub-list for field type_name
 }
 
 func init() { file_onnxplain_v1_explanation_service_proto_init() }

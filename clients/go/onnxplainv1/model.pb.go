@@ -86,7 +86,7 @@ func (RemoteModel_Protocol) EnumDescriptor() ([]byte, []int) {
 type ModelDescription_Scale int32
 
 const (
-	// In a request: RESPONSE.
+	// In a request: its default.
 	ModelDescription_SCALE_UNSPECIFIED ModelDescription_Scale = 0
 	// What the model answers: a value, or a probability per class.
 	ModelDescription_RESPONSE ModelDescription_Scale = 1

@@ -40,6 +40,14 @@ test("few rows have their values and parts in a table, the largest parts of each
   assert.deepEqual(parts?.features[0], ["town", "age"]);
 });
 
+test("rows given by their values are counted from 0", () => {
+  const [parts] = tablesOf(attributions(0, { predictions: [4, 5] }));
+  assert.deepEqual(
+    parts?.rows.map((cells) => cells[1]),
+    [0, 0, 1, 1],
+  );
+});
+
 test("several outputs and estimates have their columns", () => {
   const value = { outputNames: ["low", "high"], standardErrors: [0.1, 0.2, 0.3, 0.4] };
   const [parts] = tablesOf(attributions(1, value));
@@ -67,4 +75,6 @@ test("a row has its own sentence of a summary", () => {
   const summary = ["m.onnx predicts y.", "Row 1,234 has a prediction of 5, mostly by a = 1 (+2)."];
   assert.equal(sentenceOf(summary, 1_234), summary[1]);
   assert.equal(sentenceOf(summary, 1), "");
+  const given = "The given row has a prediction of 5, mostly by a = 1 (+2).";
+  assert.equal(sentenceOf([...summary, given], undefined), given);
 });

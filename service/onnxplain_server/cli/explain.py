@@ -89,7 +89,7 @@ def explain(
         typer.Option(
             "--set",
             metavar="OPTION=VALUE",
-            help="Option of the preceding method, as JSON or text; see `onnxplain options NAME`.",
+            help="Option of the preceding method: JSON, text or a file; see `onnxplain options`.",
         ),
     ] = None,
     feature_columns: Annotated[
@@ -182,10 +182,7 @@ def explain(
             help="Name of the model in titles.  [default: the name of its file]",
         ),
     ] = None,
-    result_uri: Annotated[
-        str | None,
-        typer.Option(metavar="URI", help="Address that the answer is written to as well."),
-    ] = None,
+    result_uri: files.ResultUri = None,
     plots: Annotated[
         bool | None, typer.Option(help="Include plots in the answer.  [default: plots]")
     ] = None,

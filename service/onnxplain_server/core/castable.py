@@ -53,6 +53,16 @@ def check_castable(
         _check_range(values, dtype, name, path, as_sent)
 
 
+def check_kind(name: str, values: Array, column: Array, path: str) -> None:
+    """Refuse text for a column of numbers, and numbers for one of text; WRONG_TYPE."""
+    if (values.dtype == object) == (column.dtype == object):
+        return
+    own, given = ("text", "numbers") if column.dtype == object else ("numbers", "text")
+    field = path.rpartition(".")[2]
+    message = f"column {name!r} holds {own}, and {field} has {given} there"
+    raise ExplainError(Reason.WRONG_TYPE, message, path)
+
+
 def _advice(texts: Array, as_sent: Places | None) -> str:
     """Tell which texts keep a column from being numbers, and where they are."""
     if are_dates(texts):

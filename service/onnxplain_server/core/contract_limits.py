@@ -67,14 +67,26 @@ class DescribeTableRequest:
     row_indices = Limits(default=None, min=0, max_items=1_000)
 
 
-class ModelDescription:
-    """Limits and enumerations of `ModelDescription`."""
+class ExplainRequest:
+    """Limits and enumerations of `ExplainRequest`."""
 
-    class Scale(Enum):
-        """`ModelDescription.Scale`."""
+    class Engine(Enum):
+        """`ExplainRequest.Engine`."""
 
-        RESPONSE = "RESPONSE"
-        MARGIN = "MARGIN"
+        TREES = "TREES"
+        BLACK_BOX = "BLACK_BOX"
+
+    output_indices = Limits(default=None, min=0)
+    row_count = Limits(default=None, min=2)
+    seed = Limits(default=0, min=0)
+    plots = Limits(default=True)
+    allow_inconsistent_model = Limits(default=False)
+    prediction = Limits(default=None, max_items=100)
+    model_name = Limits(default=None, max_items=255)
+    budget_seconds = Limits(default=60.0, min=1.0, max=86_400.0)
+    budget_predicted_row_count = Limits(default=None, min=1.0, max=1_000_000_000_000_000.0)
+    partial = Limits(default=False)
+    result_uri = Limits(default=None, max_items=2_048)
 
 
 class FeatureVectorsOptions:
@@ -258,6 +270,16 @@ class Model:
     files = Limits(default=None, max_items=1_000)
 
 
+class ModelDescription:
+    """Limits and enumerations of `ModelDescription`."""
+
+    class Scale(Enum):
+        """`ModelDescription.Scale`."""
+
+        RESPONSE = "RESPONSE"
+        MARGIN = "MARGIN"
+
+
 class PermutationImportanceOptions:
     """Limits and enumerations of `PermutationImportanceOptions`."""
 
@@ -334,39 +356,6 @@ class TableUris:
     uris = Limits(default=None, max_items=2_048)
 
 
-class ExplainRequest:
-    """Limits and enumerations of `ExplainRequest`."""
-
-    class Engine(Enum):
-        """`ExplainRequest.Engine`."""
-
-        TREES = "TREES"
-        BLACK_BOX = "BLACK_BOX"
-
-    output_indices = Limits(default=None, min=0)
-    scale = Limits(default=ModelDescription.Scale.RESPONSE)
-    row_count = Limits(default=None, min=2)
-    seed = Limits(default=0, min=0)
-    plots = Limits(default=True)
-    allow_inconsistent_model = Limits(default=False)
-    prediction = Limits(default=None, max_items=100)
-    model_name = Limits(default=None, max_items=255)
-    budget_seconds = Limits(default=60.0, min=1.0, max=86_400.0)
-    budget_predicted_row_count = Limits(default=None, min=1.0, max=1_000_000_000_000_000.0)
-    partial = Limits(default=False)
-    result_uri = Limits(default=None, max_items=2_048)
-
-
-class PredictRequest:
-    """Limits and enumerations of `PredictRequest`."""
-
-    output_indices = Limits(default=None, min=0)
-    scale = Limits(default=ModelDescription.Scale.RESPONSE)
-    row_indices = Limits(default=None, min=0, max_items=10_000)
-    allow_inconsistent_model = Limits(default=False)
-    prediction = Limits(default=None, max_items=100)
-
-
 class IndividualConditionalExpectationOptions:
     """Limits and enumerations of `IndividualConditionalExpectationOptions`."""
 
@@ -381,3 +370,13 @@ class IndividualConditionalExpectationOptions:
     group_count = Limits(default=4, min=1, max=100)
     centered = Limits(default=False)
     row_indices = Limits(default=None, min=0, max_items=1_000)
+
+
+class PredictRequest:
+    """Limits and enumerations of `PredictRequest`."""
+
+    output_indices = Limits(default=None, min=0)
+    scale = Limits(default=ModelDescription.Scale.RESPONSE)
+    row_indices = Limits(default=None, min=0, max_items=10_000)
+    allow_inconsistent_model = Limits(default=False)
+    prediction = Limits(default=None, max_items=100)

@@ -7,6 +7,7 @@ method. It neither reads or writes messages nor knows of transport, processes or
 from onnxplain_server.explain.answers.explanation import Explanation
 from onnxplain_server.explain.answers.partial import PartialExplanation
 from onnxplain_server.explain.question import Engine, Question
+from onnxplain_server.explain.registry import choose_scale
 from onnxplain_server.explain.resources import ClassMargin, Resources
 from onnxplain_server.explain.sample import BoundTable, RowsUsed
 from onnxplain_server.explain.use_case import Answer, explain
@@ -23,5 +24,6 @@ __all__ = [
     "Resources",
     "RowsUsed",
     "TreeMemo",
+    "choose_scale",
     "explain",
 ]

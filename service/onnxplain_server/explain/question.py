@@ -35,6 +35,8 @@ class Question:
     prediction : tuple of str
         Expressions over the model's outputs, which are explained in their place; empty for the
         outputs themselves.
+    is_scale_asked : bool
+        Whether the request names `scale`; else the methods and the model choose: `choose_scale`.
     budget_seconds : float or None
         Time of the request; None: the default for an overview, no limit for methods.
     budget_predicted_row_count : float or None
@@ -51,6 +53,7 @@ class Question:
     output_indices: tuple[int, ...] = ()
     outputs: tuple[str, ...] = ()
     scale: Scale = Scale.RESPONSE
+    is_scale_asked: bool = False
     engine: Engine | None = None
     row_count: int | None = None
     seed: int = 0

@@ -5,13 +5,15 @@ How a method becomes a job, and all that others ask about it: nothing else compa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, NamedTuple, cast
 
+from onnxplain_server.core.model import Scale
 from onnxplain_server.explain import methods as room
 from onnxplain_server.explain.bound_request import BoundRequest
+from onnxplain_server.explain.question import Question
 from onnxplain_server.explain.task import Job, Task
 from onnxplain_server.methods.registry import Method, Options, method_of
 
@@ -97,6 +99,8 @@ class Preparation:
         Whether it predicts rows of the table with few features moved.
     is_predicted_on_trees : bool
         Whether the model predicts its rows also where the engine is trees.
+    is_on_margin : bool
+        Whether it explains the margin of models that have one, where a request names no scale.
     leaves_out_additive : bool
         Whether it predicts nothing for pairs of features whose effects add up.
     is_quadratic_on_trees : bool
@@ -137,6 +141,7 @@ class Preparation:
     is_alone: bool = False
     moves_few_features: bool = False
     is_predicted_on_trees: bool = False
+    is_on_margin: bool = False
     leaves_out_additive: bool = False
     is_quadratic_on_trees: bool = False
     unread_prediction: Callable[[Any], str | None] = _none
@@ -173,3 +178,20 @@ def preparation(method: Method) -> Preparation:
 def preparation_of(options: Options) -> Preparation:
     """Return the preparation of the method that has these options."""
     return preparation(method_of(options))
+
+
+def choose_scale(question: Question, scales: Collection[Scale]) -> Scale:
+    """Choose the scale of the predictions.
+
+    It is MARGIN where the request names no scale, the model has one, and all methods explain the
+    model's own outputs there by default; else that of the question.
+
+    Parameters
+    ----------
+    scales : collection of Scale
+        Those of the model.
+    """
+    if question.is_scale_asked or question.prediction or Scale.MARGIN not in scales:
+        return question.scale
+    declared = [preparation_of(options).is_on_margin for options in question.methods]
+    return Scale.MARGIN if declared and all(declared) else question.scale

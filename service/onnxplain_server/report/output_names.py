@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from onnxplain.v1.explanation_service_pb2 import ExplainResponse
+from onnxplain.v1.model_pb2 import ModelDescription
 
 from onnxplain_server.methods.classes import ClassPairing
 from onnxplain_server.plots.elements.naming import Naming, output_labels
@@ -11,17 +14,17 @@ from onnxplain_server.plots.elements.naming import Naming, output_labels
 def with_output_names(answer: ExplainResponse) -> ExplainResponse:
     """Copy an answer, with the names of outputs and classes as plots have them."""
     naming = _naming(answer)
-    if not naming.outputs:
+    if not naming.outputs and not naming.is_margin:
         return answer
     named = ExplainResponse()
     named.CopyFrom(answer)
-    named.model.output_names[:] = naming.named(answer.model.output_names)
+    named.model.output_names[:] = map(naming.output, answer.model.output_names)
     for explanation in named.explanations:
-        result = getattr(explanation, explanation.WhichOneof("result") or "", None)
-        for field in ("output_names", "class_names"):
-            if hasattr(result, field):
-                names = getattr(result, field)
-                names[:] = naming.named(names)
+        result: Any = getattr(explanation, explanation.WhichOneof("result") or "", None)
+        if hasattr(result, "output_names"):
+            result.output_names[:] = naming.named(result.output_names)
+        if hasattr(result, "class_names"):
+            result.class_names[:] = map(naming.output, result.class_names)
         for effect in getattr(result, "effects", ()):  # of classes
             effect.class_name = naming.output(effect.class_name)
     return named
@@ -42,7 +45,8 @@ def _naming(answer: ExplainResponse) -> Naming:
         pairings=list(pairings),
         target=target_of(answer),
     )
-    return Naming(outputs=labels)
+    is_margin = answer.receipt.scale == ModelDescription.Scale.MARGIN
+    return Naming(outputs=labels, is_margin=is_margin)
 
 
 def target_of(answer: ExplainResponse) -> str:

@@ -19,7 +19,9 @@ from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
+from onnxplain_server.core.arrays import Array
 from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.wire.requests.field_scan import LENGTH_DELIMITED, encode_varint
 
 T = TypeVar("T")
 Values: TypeAlias = Mapping[str, Any]
@@ -37,14 +39,19 @@ class WireExceptions(NamedTuple):
         Of its options.
     results : mapping of message to function
         Of its results, which are only written.
+    without_rows : mapping of message to function
+        Of its results where their rows are written elsewhere.
     """
 
     read: ReadExceptions = NO_EXCEPTIONS
     write: WriteExceptions = NO_EXCEPTIONS
     results: WriteExceptions = NO_EXCEPTIONS
+    without_rows: WriteExceptions = NO_EXCEPTIONS
 
 
 _ABSENT = object()
+_MANY = 256
+"""Numbers from which their bytes are merged."""
 
 
 def enum(message: Message, name: str, path: str) -> str:
@@ -161,13 +168,33 @@ def write(kind: type[T], source: object, exceptions: WriteExceptions) -> T:
     """
     descriptor: Any = kind.DESCRIPTOR  # type: ignore[attr-defined] # of all messages
     overrides = exceptions.get(descriptor.name, _no_values)(source)
-    values = {}
+    values, numbers = {}, {}
     for field in descriptor.fields:
         name = field.name
         value = overrides[name] if name in overrides else _attribute(source, name)
-        if value is not None:
+        if isinstance(value, np.ndarray):
+            numbers[name] = value
+        elif value is not None:
             values[name] = _write_field(field, value, exceptions)
-    return kind(**values)
+    message: Any = kind(**values)
+    for name, array in numbers.items():
+        add_numbers(message, name, array)
+    return message  # type: ignore[no-any-return] # of this kind
+
+
+def add_numbers(message: Any, name: str, values: Array) -> None:
+    """Add an array to a repeated field, row by row.
+
+    Many doubles are merged as their bytes on the wire, which takes a fifth of the time of adding
+    them one by one.
+    """
+    field = message.DESCRIPTOR.fields_by_name[name]
+    if values.size < _MANY or field.type != FieldDescriptor.TYPE_DOUBLE:
+        getattr(message, name).extend(values.ravel())
+        return
+    content = np.ascontiguousarray(values, dtype="<f8").tobytes()
+    tag = encode_varint(field.number << 3 | LENGTH_DELIMITED)
+    message.MergeFromString(tag + encode_varint(len(content)) + content)
 
 
 def _no_values(*_: object) -> Values:
@@ -194,8 +221,6 @@ def _owner(source: Any, name: str) -> Any:
 
 
 def _write_field(field: FieldDescriptor, value: Any, exceptions: WriteExceptions) -> Any:
-    if isinstance(value, np.ndarray):
-        return value.ravel()
     if field.message_type is None:
         is_list = isinstance(value, tuple | list)
         return [_enum_value(item) for item in value] if is_list else _enum_value(value)

@@ -15,6 +15,7 @@ from onnxplain_server.explain import Engine, Question
 from onnxplain_server.wire import method_options
 from onnxplain_server.wire.blobs import find
 from onnxplain_server.wire.message_fields import enum
+from onnxplain_server.wire.result_tables.table_check import check_result_table
 
 
 def parse(content: bytes, message: Message) -> None:
@@ -56,8 +57,10 @@ def read(request: service_pb2.ExplainRequest) -> Question:
         INVALID_REQUEST or INVALID_OPTION.
     """
     row_count = _optional(request, "row_count")
+    scale = enum(request, "scale", "scale")
     within(request.seed, ExplainRequest.seed, "seed")
     _check_model_name(request.model_name)
+    check_result_table(request)
     return Question(
         methods=tuple(
             method_options.read(m, f"methods[{i}]") for i, m in enumerate(request.methods)
@@ -68,7 +71,8 @@ def read(request: service_pb2.ExplainRequest) -> Question:
         weight_column=request.weight_column,
         output_indices=tuple(request.output_indices),
         outputs=tuple(request.outputs),
-        scale=Scale(enum(request, "scale", "scale") or ExplainRequest.scale.default),
+        scale=Scale(scale) if scale else Scale.RESPONSE,
+        is_scale_asked=bool(scale),
         engine=Engine(name) if (name := enum(request, "engine", "engine")) else None,
         row_count=None if row_count is None else int(row_count),
         seed=request.seed,

@@ -22,6 +22,7 @@ from onnxplain_server.core.table import Table, listed
 from onnxplain_server.wire.arrow_columns import UnreadableError, read_column
 from onnxplain_server.wire.blobs import find
 from onnxplain_server.wire.csv_table import CsvTexts, parse_csv
+from onnxplain_server.wire.message_fields import add_numbers
 
 
 def read(message: table_pb2.Table, blobs: Blobs = NO_BLOBS) -> Table:
@@ -66,11 +67,11 @@ def _read(message: table_pb2.Table, blobs: Blobs) -> Table:
                 "table",
             )
         case "columns":
-            return _from_columns(message.columns.columns)
+            return from_columns(message.columns.columns)
         case "id":
             blob = find(blobs, "table", message.id)
             if blob.form == "columns":
-                return _from_columns(_columns(blob.content))
+                return from_columns(_columns(blob.content))
             return _from_file(blob.form, memoryview(blob.content), blob.field or "table.id")
         case _:
             return _from_file(source, getattr(message, source), f"table.{source}")
@@ -163,7 +164,8 @@ def _parse_ipc(content: bytes | memoryview) -> pa.Table:
     return reader.read_all()
 
 
-def _from_columns(columns: Sequence[table_pb2.Column]) -> Table:
+def from_columns(columns: Sequence[table_pb2.Column], path: str = "table.columns") -> Table:
+    """Read columns as a table; INVALID_TABLE with the path where they are none."""
     lengths = {len(c.numbers) or len(c.strings) for c in columns}
     mixed = tuple(c.name for c in columns if c.numbers and c.strings)
     if mixed or len(lengths) > 1:
@@ -171,9 +173,9 @@ def _from_columns(columns: Sequence[table_pb2.Column]) -> Table:
         raise ExplainError(
             Reason.INVALID_TABLE,
             f"columns must be of one length, each of numbers or of strings; {fault}",
-            "table.columns",
+            path,
         )
-    _check_names([column.name for column in columns])
+    _check_names([column.name for column in columns], path)
     return Table(
         {column.name: from_column(column) for column in columns}, lengths.pop() if lengths else 0
     )
@@ -188,17 +190,21 @@ def from_column(column: table_pb2.Column) -> Array:
 
 def to_columns(names: Sequence[str], arrays: Sequence[Array]) -> list[table_pb2.Column]:
     """Write arrays of numbers or text as columns."""
-    return [
-        table_pb2.Column(name=name, strings=values)
-        if values.dtype == object
-        else table_pb2.Column(name=name, numbers=values.astype(np.float64))
-        for name, values in zip(names, arrays, strict=True)
-    ]
+    return [_to_column(*column) for column in zip(names, arrays, strict=True)]
+
+
+def _to_column(name: str, values: Array) -> table_pb2.Column:
+    column = table_pb2.Column(name=name)
+    if values.dtype == object:
+        column.strings.extend(values)
+    else:
+        add_numbers(column, "numbers", values)
+    return column
 
 
 def from_arrow(table: pa.Table) -> Table:
     """Read the columns of an Arrow table; INVALID_TABLE where names are missing or repeated."""
-    _check_names(table.column_names)
+    _check_names(table.column_names, "table")
     columns: dict[str, Array] = {}
     unreadable: dict[str, str] = {}
     singles = iter(_memory_of_singles(table))
@@ -220,12 +226,12 @@ def _memory_of_singles(table: pa.Table) -> Array:
     return np.empty((count, table.num_rows), dtype=np.float32)
 
 
-def _check_names(names: Sequence[str]) -> None:
+def _check_names(names: Sequence[str], path: str) -> None:
     duplicates = tuple(sorted(name for name, count in Counter(names).items() if count > 1))
     if duplicates or not names:
-        fault = f"{listed(duplicates)} more than once" if duplicates else "none"
+        fault = f"{listed(duplicates)} more than once" if duplicates else "there are none"
         raise ExplainError(
             Reason.INVALID_TABLE,
-            f"columns need names, all different; the table has {fault}",
-            "table",
+            f"columns need names, all different: {fault}",
+            path,
         )

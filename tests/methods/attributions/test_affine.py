@@ -76,8 +76,8 @@ def test_a_linear_score_behind_a_link_is_no_sum() -> None:
     model = MODELS / "sklearn_logistic_binary.onnx"
     asked = onnxplain.Attributions(row_indices=[2], permutation_count=20)
     with onnxplain.local() as client:
-        response = client.explain(model, rows, asked, plots=False).attributions
-        margin = client.explain(model, rows, asked, scale="MARGIN", plots=False).attributions
+        response = client.explain(model, rows, asked, scale="RESPONSE", plots=False).attributions
+        margin = client.explain(model, rows, asked, plots=False).attributions
 
     assert response.standard_errors is not None
     assert margin.standard_errors is None

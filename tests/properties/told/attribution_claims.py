@@ -17,10 +17,13 @@ def reasons(found: Match, explanation: Explanation) -> bool:
     """Check prediction, average and their difference, and the largest values of a row."""
     result = explanation.attributions
     outputs = list(result.output_names)
-    rows = [f"{row:,}" for row in result.row_indices]
+    count = _row_count(result)
+    rows = [f"Row {row:,}" for row in result.row_indices]
+    if not rows:
+        rows = [f"Given row {row:,}" for row in range(count)] if count > 1 else ["The given row"]
     if found["row"] not in rows:
         return False
-    row, shape = rows.index(found["row"]), (len(rows), -1, len(outputs))
+    row, shape = rows.index(found["row"]), (count, -1, len(outputs))
     values = np.array(result.values).reshape(shape)[row]
     told = []
     for k in for_output(found, outputs):
@@ -41,9 +44,13 @@ def reasons(found: Match, explanation: Explanation) -> bool:
     return any(told) and kind == (explanation.options.attributions.value == 2)
 
 
+def _row_count(result) -> int:
+    return len(result.predictions) // len(result.output_names)
+
+
 def _are_largest(text: str | None, result, row: int, column: int) -> bool:
     """Tell whether a text enumerates the largest values of a row, beyond their errors."""
-    shape = (len(result.row_indices), len(result.features), len(result.output_names))
+    shape = (_row_count(result), len(result.features), len(result.output_names))
     values = np.array(result.values).reshape(shape)[row, :, column]
     errors = np.array(result.standard_errors).reshape(-1, *shape[1:])[row : row + 1, :, column]
     beyond = 2 * errors[0] if len(errors) else np.zeros_like(values)
@@ -112,6 +119,6 @@ def sizes(found: Match, explanation: Explanation) -> bool:
         and found["names"] == joined(result.features[player].names, " + ")
         and found["kind"] == kind
         and bool(found["estimated"]) == bool(result.standard_errors)
-        and found["rows"] == f"{len(result.row_indices):,}"
+        and found["rows"] == f"{_row_count(result):,}"
         and is_written(found["a"], means[player, column], means[:, column])
     )

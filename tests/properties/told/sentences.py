@@ -88,9 +88,10 @@ _TEMPLATES = tuple(Template(pattern, holds) for pattern, holds in (
       rf"in place of {_BEFORE}(?:; (?P<share>.+?%) of the moved values leave the data)?; a stress "
       r"test on made-up rows, which are no real persons or things\."), swarm_claims.moved),
     (r"No move of a feature makes predictions worse\.", swarm_claims.unharmed),
-    ((rf"Row (?P<row>[\d,]+) has a prediction{_OF} of {_A}, (?:(?P<d>{NUMBER}) "
-      rf"(?P<side>above|below)|no different from) the average of {_B}(?:, mostly by |; the largest "
-      r"Banzhaf values are those of |; no feature has a part in it(?: beyond its error)?)"
+    ((rf"(?P<row>Row [\d,]+|Given row \d+|The given row) has a prediction{_OF} of {_A}, "
+      rf"(?:(?P<d>{NUMBER}) (?P<side>above|below)|no different from) the average of {_B}(?:, "
+      r"mostly by |; the largest Banzhaf values are those of |; no feature has a part in it"
+      r"(?: beyond its error)?)"
       r"(?P<reasons>.+)?\."),
      attribution_claims.reasons),
     ((r"(?P<names>.+) has the largest (?P<estimated>estimated )?(?P<kind>\w+) values: a mean size "

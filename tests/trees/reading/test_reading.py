@@ -14,8 +14,6 @@ from onnxplain_server.adapters.onnx.outputs import read_parts
 from onnxplain_server.adapters.onnx.read import read as read_graph
 from onnxplain_server.core.errors import ExplainError
 from onnxplain_server.core.model import Scale
-from onnxplain_server.trees.kernels import summing
-from onnxplain_server.trees.kernels.block_pool import BlockPool
 from onnxplain_server.trees.reading.axes import MISSING, value_of
 from onnxplain_server.trees.reading.ensemble import Ensemble, read_ensemble
 from onnxplain_server.trees.reading.refusal import Refusal
@@ -31,18 +29,6 @@ def runtime(model, rows):
     names = [output.name for output in model.graph.output]
     feeds = rows if isinstance(rows, dict) else {"X": rows}
     return np.concatenate([a.reshape(len(a), -1) for a in session.run(names, feeds)], axis=1)
-
-
-@pytest.fixture
-def sums(threads, ledger):
-    """What the view predicts for rows, given by columns: view, columns -> (n, n_outputs)."""
-    pool = BlockPool(threads, ledger)
-
-    def predict(view, columns):
-        codes = np.stack([view.codes(j, column) for j, column in enumerate(columns)])
-        return summing.sum_leaves(view, codes, pool) @ view.matrix.T + view.offset
-
-    return predict
 
 
 def reason_of(model) -> str:

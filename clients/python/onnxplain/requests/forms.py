@@ -9,9 +9,11 @@ from google.protobuf.message import Message
 
 from onnxplain.columns import to_column
 from onnxplain.suggestions import did_you_mean
+from onnxplain.tables import arrow_of
 from onnxplain.v1.explanation_service_pb2 import InputColumns, MethodOptions
 from onnxplain.v1.firm_pb2 import FirmKmerWeights
 from onnxplain.v1.partial_dependence_pb2 import FeatureGroup, Grid
+from onnxplain.v1.table_pb2 import Columns
 
 _MessageType = TypeVar("_MessageType", bound=Message)
 
@@ -176,6 +178,22 @@ def to_grids(grids: Sequence[Any], **features: Sequence[str | Sequence[str]]) ->
             "give one for each, None where the grid is to be laid"
         )
     return [_grid(grid, group.names) for grid, group in zip(grids, groups, strict=False)]
+
+
+def to_columns(rows: Any, option: str) -> Columns | None:
+    """Write rows of this process as columns; None where there are none.
+
+    Raises
+    ------
+    TypeError, ValueError
+        Where they are no frame, Arrow table or mapping, or hold neither numbers nor strings.
+    """
+    if rows is None:
+        return None
+    if not isinstance(rows, Mapping) and isinstance(rows, Sequence):
+        raise TypeError(f"{option} must be a frame, or a mapping of feature to a list of values")
+    table = arrow_of(rows)
+    return Columns(columns=[to_column(name, table[name]) for name in table.column_names])
 
 
 def to_weights(

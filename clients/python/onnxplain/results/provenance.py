@@ -177,6 +177,8 @@ class Receipt:
         What was read for URIs, the model's first; empty without any.
     remote_model : RemoteModelReceipt or None
         Model behind an address that was asked; None for others.
+    scale : str
+        Scale of the predictions that were explained, "RESPONSE" or "MARGIN"; empty without a model.
     """
 
     model_digest: str
@@ -197,6 +199,7 @@ class Receipt:
     size_dependent_operators: tuple[str, ...] = ()
     sources: tuple[Source, ...] = ()
     remote_model: RemoteModelReceipt | None = None
+    scale: str = ""
 
     @classmethod
     def from_message(cls, message: explanation_service_pb2.Receipt) -> Receipt:

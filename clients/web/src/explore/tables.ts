@@ -51,7 +51,7 @@ function madeOf({ message }: Explanation): Statistics[] {
       case "swarm":
         return [ofSwarm(value)];
       case "attributions":
-        return [value.rowIndices.length > FEW_ROWS ? ofSizes(value) : ofParts(value)];
+        return [rowsOf(value).length > FEW_ROWS ? ofSizes(value) : ofParts(value)];
       case "individualConditionalExpectation":
         return [ofRowCurves(value)];
       default:
@@ -272,6 +272,13 @@ function ofSwarm(result: v1.SwarmResult): Statistics {
   return table("Effects", columns, rows);
 }
 
+/** The rows explained: their numbers in the table, or among those given by their values. */
+function rowsOf(result: v1.AttributionsResult): readonly number[] {
+  if (result.rowIndices.length > 0) return result.rowIndices;
+  const count = result.predictions.length / result.outputNames.length;
+  return Array.from({ length: count }, (_, row) => row);
+}
+
 function ofSizes(result: v1.AttributionsResult): Statistics {
   const width = result.outputNames.length;
   const rows = result.features.flatMap(({ names }, player) =>
@@ -281,7 +288,7 @@ function ofSizes(result: v1.AttributionsResult): Statistics {
     ]),
   );
   const columns = ["Features", "Output", "Mean absolute value", "Standard error"];
-  const note = `Over ${count(result.rowIndices.length)} rows, in the unit of the output.`;
+  const note = `Over ${count(rowsOf(result).length)} rows, in the unit of the output.`;
   const sorted = rows.sort((one, other) => Number(other.cells[2]) - Number(one.cells[2]));
   return table("Mean absolute values", columns, sorted, note);
 }
@@ -294,7 +301,7 @@ function ofParts(result: v1.AttributionsResult): Statistics {
       featureValues.map(({ name, numbers, strings }) => [name, numbers[row] ?? strings[row]]),
     );
   const size = ({ cells }: Row) => Math.abs(Number(cells[4]));
-  const rows = result.rowIndices.flatMap((index, row) => {
+  const rows = rowsOf(result).flatMap((index, row) => {
     const own = valuesAt(row);
     const parts = features.flatMap(({ names }, player) =>
       perOutput(outputNames, names, (k) => {

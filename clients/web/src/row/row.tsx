@@ -94,7 +94,11 @@ export function Row() {
               columns={allColumns(description)}
               column={columns.find(({ name }) => name === feature)}
             />
-            <Parts index={index.value} isMoved={!isSame(moved.value, chosen.value)} />
+            <Parts
+              index={index.value}
+              moved={isSame(moved.value, chosen.value) ? undefined : moved.value}
+              columns={columns}
+            />
           </div>
         </div>
       )}

@@ -22,7 +22,7 @@ from onnxplain_server.core.model_limits import ModelLimits
 from onnxplain_server.core.rows import feeds
 from onnxplain_server.effects.background import Background
 from onnxplain_server.effects.batch_size import BatchSize
-from onnxplain_server.explain import BoundTable, ClassMargin, TreeMemo
+from onnxplain_server.explain import BoundTable, ClassMargin, Question, TreeMemo, choose_scale
 from onnxplain_server.trees.reading.forest import Forest
 from onnxplain_server.trees.reading.refusal import Refusal
 
@@ -115,6 +115,18 @@ class LoadedModels:
             if sample is None:
                 raise
             return self._loaded(file, scale, host, sample)
+
+    def load_explained(
+        self, file: ModelFile | None, question: Question, host: ComputationHost, sample_of: SampleOf
+    ) -> tuple[Loaded | None, Question]:
+        """Load the model of a question, if any, which then has the scale of its predictions."""
+        if file is None:
+            return None, question
+        loaded = self.load(file, question.scale, host, sample_of)
+        scale = choose_scale(question, loaded.description.scales)
+        if scale is not question.scale:
+            loaded = self.load(file, scale, host, sample_of)
+        return loaded, replace(question, scale=scale)
 
     def _loaded(
         self, file: ModelFile, scale: Scale, host: ComputationHost, sample: Background | None

@@ -6,11 +6,14 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import typer
+from google.protobuf.json_format import MessageToDict
 from onnxplain.suggestions import did_you_mean
 from onnxplain.v1.explanation_service_pb2 import MethodOptions
+from onnxplain.v1.table_pb2 import Columns
 from typer.core import TyperCommand
 
 from onnxplain_server.cli.failure import UsageFault
@@ -110,12 +113,31 @@ def _value(option: Any, text: str) -> Any:
         value = json.loads(text)
     except ValueError:
         value = text
+    if option.message_type is Columns.DESCRIPTOR and not isinstance(value, dict):
+        return _rows(text, option.name)
     if option.is_repeated:
         entries = value if isinstance(value, list) else _split(text)
         return [_entry(option, entry) for entry in entries]
     # A column may be called 2020 or true.
     is_text = option.type == option.TYPE_STRING
     return text if is_text and not isinstance(value, str) else value
+
+
+def _rows(name: str, option: str) -> Any:
+    """Read a file of a table as columns, in canonical JSON."""
+    # Other options read no table, and load none of this.
+    from onnxplain.table_files import from_bytes  # noqa: PLC0415
+
+    from onnxplain_server.wire import table  # noqa: PLC0415
+
+    try:
+        content = Path(name).read_bytes()
+    except OSError as error:
+        problem = f"takes rows as JSON, or the name of a file; {name}: {error.strerror}"
+        raise UsageFault(problem, f"--set {option}") from None
+    rows = table.read(from_bytes(content))
+    columns = table.to_columns(rows.names, [*rows.columns.values()])
+    return MessageToDict(Columns(columns=columns))
 
 
 def _split(text: str) -> list[str]:

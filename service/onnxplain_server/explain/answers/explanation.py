@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from onnxplain_server.core.model import Note
+from onnxplain_server.core.model import Note, Scale
 from onnxplain_server.explain.bound_request import BoundRequest
 from onnxplain_server.explain.sample import RowsUsed
 from onnxplain_server.explain.task import Job
@@ -72,7 +72,7 @@ def naming_of(request: BoundRequest, jobs: Sequence[Job[Any]]) -> Naming:
         pairings=pairings,
         target=question.target_column,
     )
-    return Naming(question.model_name, labels)
+    return Naming(question.model_name, labels, question.scale is Scale.MARGIN)
 
 
 def method_notes(jobs: Sequence[Job[Any]], results: Sequence[Result]) -> Iterator[Note]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from onnxplain_server.core.arrays import Indices
+from onnxplain_server.core.arrays import Indices, Vector
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.effects.attributing.games import GameValue
 from onnxplain_server.effects.background import Background
@@ -20,6 +20,7 @@ from onnxplain_server.explain.registry import (
     halvings,
     to_its_end,
 )
+from onnxplain_server.explain.rows.given_rows import bind_given
 from onnxplain_server.explain.sample import RowsUsed, Sample
 from onnxplain_server.explain.task import Job, Task
 from onnxplain_server.methods import attributions as method
@@ -45,14 +46,12 @@ def prepare(task: Task, options: Options) -> Job[Result]:
     if options.background_row_indices:
         background, used = _background(sample, options, path)
         effects = effects.restrict(background)
-    rows = _rows(sample, options)
-    # A row has no weight in its own values, but the engines divide by the sum of weights.
-    explained = replace(sample.unmerged(rows), weights=np.ones(len(rows)))
+    explained, weights = _explained(task, options)
     way = method.choose_way(effects, options, path, lambda: _is_affine(task))
     return Job(
         options,
-        method.cost(effects, options, way, len(rows)),
-        lambda: method.compute(effects, explained, options, way, sample.weights[rows], sample.seed),
+        method.cost(effects, options, way, len(explained)),
+        lambda: method.compute(effects, explained, options, way, weights, sample.seed),
         used,
         are_rows_asked=bool(options.background_row_indices),
     )
@@ -64,6 +63,17 @@ def _is_affine(task: Task) -> bool:
     if isinstance(margin, Refusal) or task.question.prediction:
         return False
     return margin.is_answer and margin.is_affine
+
+
+def _explained(task: Task, options: Options) -> tuple[Background, Vector]:
+    """Return the rows explained, and their case weights: (n_rows,)."""
+    sample = task.sample
+    if options.explained_rows is not None:
+        given = bind_given(options.explained_rows, task, f"{task.path}.explained_rows")
+        return given, given.weights
+    rows = _rows(sample, options)
+    # A row has no weight in its own values, but the engines divide by the sum of weights.
+    return replace(sample.unmerged(rows), weights=np.ones(len(rows))), sample.weights[rows]
 
 
 def _rows(sample: Sample, options: Options) -> Indices:
@@ -107,7 +117,7 @@ def _changes(options: Options) -> Iterator[Change]:
         text = f"{fewer} pairs of orders in place of {count}: {error}."
         yield Change("permutation_count", fewer, text)
     rows = options.explained_row_count
-    if not options.row_indices:
+    if options.are_rows_drawn:
         for fewer in halvings(rows, 1):
             yield Change(
                 "explained_row_count", fewer, f"{fewer} rows explained in place of {rows}."
@@ -132,4 +142,5 @@ PREPARATION = Preparation(
         {"explainedRowCount": 1, "perturbation": "PATH_DEPENDENT"},
     ),
     is_warm_after_one=True,
+    is_on_margin=True,
 )

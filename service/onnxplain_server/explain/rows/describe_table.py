@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from onnxplain_server.core.arrays import Array, Indices, Vector
+from onnxplain_server.core.castable import check_kind
 from onnxplain_server.core.contract_limits import DescribeTableRequest
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import ComputationHost
@@ -112,11 +113,5 @@ def _distances(table: Table, near: Mapping[str, Array]) -> Vector:
         )
     columns = [table.stored_column(name, "near") for name in near]
     for (name, value), column in zip(near.items(), columns, strict=True):
-        if (value.dtype == object) != (column.dtype == object):
-            kinds = ("text", "a number") if column.dtype == object else ("numbers", "text")
-            raise ExplainError(
-                Reason.WRONG_TYPE,
-                f"column {name!r} holds {kinds[0]}, and near has {kinds[1]} there",
-                "near",
-            )
+        check_kind(name, value, column, "near")
     return distances(columns, list(near.values()))

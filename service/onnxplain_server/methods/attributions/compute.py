@@ -133,7 +133,7 @@ def compute(  # noqa: PLR0917 - arguments of the job
     return Result(
         effects.output_names,
         tuple(tuple(features.names[j] for j in player) for player in rows.players),
-        explained.source,
+        explained.source if options.explained_rows is None else np.zeros(0, np.intp),
         rows.base,
         rows.predictions,
         values,

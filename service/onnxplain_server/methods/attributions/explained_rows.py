@@ -37,7 +37,16 @@ class ExplainedRows:
     def predict(
         cls, effects: Effects, rows: Background, players: Sequence[tuple[int, ...]]
     ) -> ExplainedRows:
-        """Predict the background and the rows."""
-        weights = effects.background.weights
-        base = weights @ effects.outputs() / weights.sum()
-        return cls(effects, rows, players, base, effects.restrict(rows).outputs())
+        """Predict the background and the rows; all rows of the background once."""
+        weights, outputs = effects.background.weights, effects.outputs()
+        base = weights @ outputs / weights.sum()
+        own = outputs if _are_equal(rows, effects.background) else effects.restrict(rows).outputs()
+        return cls(effects, rows, players, base, own)
+
+
+def _are_equal(rows: Background, background: Background) -> bool:
+    """Return whether these are the rows of the background, each with the same numbers."""
+    if len(rows) != len(background) or any(column.dtype == object for column in rows.columns):
+        return False
+    pairs = zip(rows.columns, background.columns, strict=True)
+    return all(one.tobytes() == other.tobytes() for one, other in pairs)

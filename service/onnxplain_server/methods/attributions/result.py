@@ -20,7 +20,7 @@ class Result:
     features : tuple of tuples of str
         Features of each player.
     row_indices : (n_rows,)
-        Rows of the table.
+        Rows of the table; empty where rows were given by their values.
     base_values : (n_outputs,)
     predictions : (n_rows, n_outputs)
     values : (n_rows, n_players, n_outputs)
@@ -59,6 +59,19 @@ class Result:
         return len(self.standard_errors) > 0
 
     @property
+    def explained_row_count(self) -> int:
+        """Number of rows explained."""
+        return len(self.values)
+
+    @property
+    def largest_standard_errors(self) -> Vector:
+        """Largest standard error of a value: (n_outputs,); none where values are exact."""
+        if not self.are_estimated:
+            return np.zeros(0)
+        largest: Vector = self.standard_errors.max(axis=(0, 1))
+        return largest
+
+    @property
     def pairs(self) -> list[tuple[int, int]]:
         """Positions in `features` of the pairs of `interactions`."""
         return list(combinations(range(len(self.features)), 2)) if self.interactions.size else []
@@ -85,10 +98,13 @@ def mean_absolute(values: Cube, weights: Vector) -> tuple[Matrix, Matrix]:
         unknown = np.full(values.shape[1:], np.nan)
         return unknown, unknown
     shares = weights / total
-    sizes = np.abs(values)
-    means = np.tensordot(shares, sizes, 1)
     count = 1 / (shares**2).sum()
+    means, squares = np.empty(values.shape[1:]), np.empty(values.shape[1:])
+    # Of all players at once, a million rows would take three times the memory of the values.
+    for player in range(values.shape[1]):
+        sizes = np.abs(values[:, player])
+        means[player] = shares @ sizes
+        squares[player] = shares**2 @ (sizes - means[player]) ** 2
     if count < 1 + 1e-9:
         return means, np.full_like(means, np.nan)
-    squares = np.tensordot(shares**2, (sizes - means) ** 2, 1) * count / (count - 1)
-    return means, np.sqrt(squares)
+    return means, np.sqrt(squares * count / (count - 1))

@@ -8,7 +8,7 @@ from onnxplain_server.plots.elements.chart import Plot
 
 def plots(result: Result) -> tuple[Plot, ...]:
     """Draw few rows one by one, more rows as bars and points."""
-    if len(result.row_indices) <= waterfall.MOST_ROWS:
+    if result.explained_row_count <= waterfall.MOST_ROWS:
         return waterfall.plots(result)
     return (*sizes.plots(result), *points.plots(result))
 

@@ -56,7 +56,8 @@ def _draw(result: Result, output: int, name: str) -> Plot | None:
         remarks.append(f"{len(players)} features with the largest values of {len(sizes)}")
     found = f"{title}: of the points shown, {labels[0]} has the largest mean size"
     description = " ".join(f"{sentence}." for sentence in [found, *remarks])
-    body = _body(points, labels, unit_of(result.output_names))
+    kind = "row" if len(result.row_indices) else "given row"
+    body = _body(points, labels, kind, unit_of(result.output_names))
     return finish(name, title, remarks, description, body)
 
 
@@ -68,7 +69,7 @@ def _points(result: Result, player: int, label: str, rows: Array, values: Vector
     return [
         {
             "label": label,
-            "row": int(result.row_indices[row]),
+            "row": int(result.row_indices[row]) if len(result.row_indices) else int(row),
             "value": data_number(float(values[row])),
             "offset": data_number(float(offset)),
             "own": "" if own is None else own_value(own, int(row)),
@@ -104,10 +105,10 @@ def _offsets(values: Vector) -> Vector:
     return scaled
 
 
-def _body(points: list[Spec], labels: tuple[str, ...], unit: str) -> Spec:
+def _body(points: list[Spec], labels: tuple[str, ...], kind: str, unit: str) -> Spec:
     values = np.array([point["value"] for point in points])
     fields = (
-        ("row", "row", ""),
+        ("row", kind, ""),
         ("label", "feature", ""),
         ("own", "its value", ""),
         ("value", "part in the prediction", share_format(values)),

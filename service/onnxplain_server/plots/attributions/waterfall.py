@@ -6,7 +6,7 @@ import numpy as np
 
 from onnxplain_server.core.arrays import Vector
 from onnxplain_server.methods.attributions import Result
-from onnxplain_server.plots.attributions.words import player_at, result_kind
+from onnxplain_server.plots.attributions.words import player_at, result_kind, row_name
 from onnxplain_server.plots.elements.chart import Plot, finish, tooltip
 from onnxplain_server.plots.elements.labels import clean, distinguish, shorten
 from onnxplain_server.plots.elements.naming import unit_of
@@ -29,8 +29,11 @@ _RISE, _FALL = "raises the prediction", "lowers the prediction"
 
 
 def plots(result: Result) -> tuple[Plot, ...]:
-    """Draw each row for the output that its values move most: "attributions-row-3"."""
-    return tuple(_draw(result, row) for row in range(len(result.row_indices)))
+    """Draw each row for the output that its values move most: "attributions-row-3".
+
+    Of rows given by their values: "attributions-given-row-0", and "attributions-given-row".
+    """
+    return tuple(_draw(result, row) for row in range(result.explained_row_count))
 
 
 def _draw(result: Result, row: int) -> Plot:
@@ -38,10 +41,10 @@ def _draw(result: Result, row: int) -> Plot:
     output = int(np.argmax(np.nan_to_num(np.abs(values)).sum(axis=0)))
     own = np.nan_to_num(values[:, output])
     base, prediction = result.base_values[output], result.predictions[row, output]
-    number = result.row_indices[row]
+    named = row_name(result.row_indices, row, result.explained_row_count)
     name = shorten(clean(result.output_names[output]))
     kind = result_kind(result)
-    title = f"{kind} of {name} for row {number:,}"
+    title = f"{kind} of {name} for {named}"
     scale = np.array([base, prediction])
     told = [spell(each, scale_format(scale)) for each in scale]
     remarks = [f"Prediction {told[1]}, average of the background {told[0]}"]
@@ -56,7 +59,8 @@ def _draw(result: Result, row: int) -> Plot:
     found = f"{title}: {first['label']} has the largest value, {first['text']}"
     description = " ".join(f"{sentence}." for sentence in [found, *remarks])
     body = _body(bars, float(base), float(prediction), unit_of(result.output_names))
-    return finish(f"attributions-row-{number}", title, remarks, description, body)
+    plot = f"attributions-{named.removeprefix('the ').replace(' ', '-').replace(',', '')}"
+    return finish(plot, title, remarks, description, body)
 
 
 def _bars(result: Result, row: int, output: int, own: Vector) -> list[Spec]:

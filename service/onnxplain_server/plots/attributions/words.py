@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from onnxplain_server.core.arrays import Array
+from onnxplain_server.core.arrays import Array, Indices
 from onnxplain_server.methods.attributions import Result
 from onnxplain_server.plots.elements.labels import clean, shorten
 from onnxplain_server.plots.elements.number_formats import not_finite, scale_format, spell
@@ -21,6 +23,13 @@ def result_kind(result: Result) -> str:
 def value_kind(*, is_shapley: bool) -> str:
     """Name values."""
     return "Shapley values" if is_shapley else "Banzhaf values"
+
+
+def row_name(row_indices: Sequence[int] | Indices, row: int, count: int) -> str:
+    """Name one of `count` rows explained: by its number in the table, or among those given."""
+    if len(row_indices):
+        return f"row {row_indices[row]:,}"
+    return f"given row {row:,}" if count > 1 else "the given row"
 
 
 def own_value(values: Array, row: int) -> str:

@@ -12,6 +12,7 @@ from onnxplain_server.plots.elements.labels import clean, enumerate_words, short
 
 TOTAL = "total"
 """Name of the only output of a loss that all outputs share."""
+_MARGIN = " (margin)"
 _MAX_NAMED = 3
 _MAX_LETTERS = 34
 """Of a name in a title."""
@@ -27,18 +28,22 @@ class Naming:
         Of the model; may be empty.
     outputs : mapping of str to str
         Names of outputs in plots and tables, where they differ from those in the model.
+    is_margin : bool
+        Whether predictions are explained on the scale MARGIN.
     """
 
     model_name: str = ""
     outputs: Mapping[str, str] = field(default_factory=dict)
+    is_margin: bool = False
 
     def output(self, name: str) -> str:
-        """Return the name of an output in plots and tables."""
+        """Return the name of an output or a class in plots and tables, whatever its scale."""
         return self.outputs.get(name, name)
 
     def named(self, names: Sequence[str]) -> tuple[str, ...]:
-        """Return the names of outputs in plots and tables."""
-        return tuple(self.output(name) for name in names)
+        """Return the names of explained outputs in plots and tables: "ill", or "ill (margin)"."""
+        scale = _MARGIN * self.is_margin
+        return tuple(f"{self.output(name).removesuffix(scale)}{scale}" for name in names)
 
 
 _NO_NAME = re.compile(

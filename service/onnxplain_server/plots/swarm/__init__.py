@@ -16,7 +16,7 @@ from onnxplain_server.plots.swarm.importances import plots
 def _named(result: Result, naming: Naming) -> Result:
     """Give classes their names in plots."""
     effects = [replace(e, class_name=naming.output(e.class_name)) for e in result.effects]
-    names = naming.named(result.class_names)
+    names = tuple(map(naming.output, result.class_names))
     return replace(result, class_names=names, effects=tuple(effects))
 
 

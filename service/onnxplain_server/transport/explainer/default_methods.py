@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from onnxplain.v1.attributions_pb2 import AttributionsOptions
 from onnxplain.v1.explanation_service_pb2 import MethodOptions
@@ -27,7 +27,9 @@ _CURVES = MethodOptions(
 _VECTORS = MethodOptions(feature_vectors=FeatureVectorsOptions(source=FeatureVectorsOptions.MODEL))
 
 
-def default_methods(ask: Callable[[MethodOptions], object], name: str) -> list[MethodOptions]:
+def default_methods(
+    ask: Callable[[Sequence[MethodOptions]], object], name: str
+) -> list[MethodOptions]:
     """Try methods on the first row, and return those that explain it.
 
     Values that are estimated cost predictions, so that they are no default; local vectors need
@@ -35,8 +37,8 @@ def default_methods(ask: Callable[[MethodOptions], object], name: str) -> list[M
 
     Parameters
     ----------
-    ask : callable (MethodOptions) -> anything
-        Explains by a method; raises ExplainError where it cannot.
+    ask : callable (sequence of MethodOptions) -> anything
+        Explains by methods; raises ExplainError where it cannot.
     name : str
         Of the explainer, for the log.
 
@@ -45,11 +47,12 @@ def default_methods(ask: Callable[[MethodOptions], object], name: str) -> list[M
     ExplainError
         If the model cannot be explained by curves, which any can.
     """
-    ask(_of_first_row(_CURVES))
+    curves = _of_first_row(_CURVES)
+    ask([curves])
 
     def is_answered(method: MethodOptions, what: str) -> bool:
         try:
-            ask(_of_first_row(method))
+            ask([_of_first_row(method), curves])  # on the scale of both
         except ExplainError as error:
             LOG.info("the explainer of %s has no %s: %s", name, what, error.message)
             return False

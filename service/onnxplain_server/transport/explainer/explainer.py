@@ -212,16 +212,16 @@ class Explainer:
         return columns.names if present.issuperset(columns.names) else ()
 
     def _methods(self, request: ExplainRequest) -> list[MethodOptions]:
-        return default_methods(lambda method: self._ask(request, method), self.name)
+        return default_methods(lambda methods: self._ask(request, methods), self.name)
 
     def _keep_interactions(self, request: ExplainRequest) -> None:
         row_count = self._explained.interaction_row_count
         if not row_count:
             self._kept = KeptInteractions(problem="the operator has turned them off")
             return
-        method = MethodOptions(interactions=InteractionsOptions())
+        methods = [MethodOptions(interactions=InteractionsOptions())]
         try:
-            content, model = self._ask(request, method, row_count)
+            content, model = self._ask(request, methods, row_count)
         except ExplainError as error:
             LOG.warning("no interactions of %s: %s", self.name, error.message)
             self._kept = KeptInteractions(problem=error.message)
@@ -231,14 +231,17 @@ class Explainer:
         LOG.info("the interactions of %s are computed", self.name)
 
     def _ask(
-        self, request: ExplainRequest, method: MethodOptions, row_count: int | None = None
+        self,
+        request: ExplainRequest,
+        methods: Sequence[MethodOptions],
+        row_count: int | None = None,
     ) -> tuple[bytes, str]:
-        """Explain the background by one method; return the ExplainResponse and the model's id."""
+        """Explain the background by methods; return the ExplainResponse and the model's id."""
         envelope = ExplainRequest()
         envelope.CopyFrom(request)
         envelope.ClearField("table")
         envelope.ClearField("methods")
-        envelope.methods.append(method)
+        envelope.methods.extend(methods)
         if row_count is not None:
             envelope.row_count = row_count
         table = RequestFile("columns", request.table.columns.SerializeToString())

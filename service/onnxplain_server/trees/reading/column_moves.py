@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -12,7 +12,8 @@ from onnxplain_server.core.arrays import Array, Indices
 from onnxplain_server.trees.reading.onnx_nodes import Attributes
 from onnxplain_server.trees.reading.preparation import PREPARING, with_constant
 from onnxplain_server.trees.reading.refusal import RefusedError
-from onnxplain_server.trees.reading.tensors import FeatureColumns, Scores, Tensor
+from onnxplain_server.trees.reading.tensor_columns import sum_of_lookups
+from onnxplain_server.trees.reading.tensors import FeatureColumns, Opaque, Scores, Tensor
 
 Inputs = Sequence[Tensor | None]
 """Inputs of a node; None for one that is left out."""
@@ -59,6 +60,34 @@ def slice_columns(
         raise RefusedError("the model selects rows")
     chosen = np.arange(width(operand))[int(starts[0]) : _end(ends[0]) : int(steps[0])]
     return select_columns(operand, chosen)
+
+
+def outputs(node: NodeProto, tensor: Tensor, inputs: Inputs) -> list[Tensor]:
+    """Return the tensor of each output of a node, by what it computes."""
+    if node.op_type == "Split" and isinstance(tensor, FeatureColumns | Scores):
+        return [*_split(node, tensor, inputs)]
+    tensors: list[Tensor] = [tensor] * len(node.output)
+    if node.op_type == "TreeEnsembleClassifier":
+        tensors[0] = Opaque("the model gives class labels")
+    return tensors
+
+
+def _split(
+    node: NodeProto, operand: FeatureColumns | Scores, inputs: Inputs
+) -> Iterator[FeatureColumns | Scores]:
+    """Yield the ranges of columns of each output: Split."""
+    attributes, count = Attributes(node), len(node.output)
+    if attributes.value("axis", 0) not in {1, -1}:
+        raise RefusedError("the model selects rows")
+    sizes = constant(node, inputs, 1) if len(inputs) > 1 else attributes.integers("split")
+    if not len(sizes):  # equal parts, the last of which may be smaller
+        each = -(-width(operand) // count)
+        sizes = np.diff(np.minimum(np.arange(count + 1) * each, width(operand)))
+    ends = np.cumsum(sizes.reshape(-1), dtype=np.intp)
+    if len(ends) != count:
+        raise RefusedError("the model selects columns that do not exist")
+    for size, end in zip(np.diff(ends, prepend=0), ends, strict=True):
+        yield select_columns(operand, np.arange(end - size, end))
 
 
 def reshape(
@@ -167,6 +196,7 @@ MOVING: Mapping[
     "Gather": gather,
     "ArrayFeatureExtractor": gather,
     "Slice": slice_columns,
+    "Split": reshape,
 }
 """Functions that select or reshape columns, by operator."""
 
@@ -192,11 +222,22 @@ def _prepare(node: NodeProto, operand: FeatureColumns, inputs: Inputs) -> Featur
     """Apply an operator to columns before the trees."""
     if node.op_type in PREPARING:
         return PREPARING[node.op_type](node, operand)
+    if node.op_type == "ReduceSum":
+        return _total(node, operand, inputs)
     if node.op_type in {"Add", "Sub", "Mul", "Div"}:
         position = 0 if inputs[1] is operand else 1
         factor = constant(node, inputs, position)
         return with_constant(node.op_type, operand, factor, first=position == 0)
     raise RefusedError(f"the model computes {node.op_type} before its trees")
+
+
+def _total(node: NodeProto, operand: FeatureColumns, inputs: Inputs) -> FeatureColumns:
+    """Sum the columns of each row, as of the rare categories of one feature."""
+    attributes = Attributes(node)
+    axes = constant(node, inputs, 1) if len(inputs) > 1 else attributes.integers("axes")
+    if axes.reshape(-1).tolist() not in ([1], [-1]) or not attributes.value("keepdims", 1):
+        raise RefusedError("the model adds rows")
+    return FeatureColumns((sum_of_lookups(operand.columns),))
 
 
 def _combine(node: NodeProto, operand: Scores, inputs: Inputs) -> Scores:

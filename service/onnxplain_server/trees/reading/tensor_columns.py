@@ -7,7 +7,7 @@ a threshold has the same result.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -150,6 +150,28 @@ def lookup(
     others = _find(_missing(column), keys, values, default)
     rest = np.array([default, others[0]], dtype=values.dtype)
     return Lookup(column, known, np.append(values[is_number][first], rest), is_strict=strict)
+
+
+def sum_of_lookups(columns: Sequence[Column]) -> Lookup:
+    """Sum numbers that are looked up for one chain's result, by the same keys.
+
+    Raises
+    ------
+    RefusedError
+        Where they are none.
+    """
+    lookups = [column for column in columns if isinstance(column, Lookup) and not column.is_text]
+    if not lookups or len(lookups) < len(columns):
+        raise RefusedError("the model adds features before its trees")
+    first = lookups[0]
+    if any(own.chain != first.chain or not _has_keys(own, first.keys) for own in lookups):
+        raise RefusedError("the model adds functions of several features before its trees")
+    values = np.sum([own.values for own in lookups], axis=0, dtype=first.values.dtype)
+    return replace(first, values=values, is_strict=any(own.is_strict for own in lookups))
+
+
+def _has_keys(column: Lookup, keys: Array) -> bool:
+    return np.array_equal(column.keys, keys)
 
 
 def _missing(chain: FeatureSteps) -> Array:

@@ -160,14 +160,13 @@ class _Walker:
         for node in self._graph.node:
             inputs = [self._tensors.get(name) if name else None for name in node.input]
             try:
-                tensor = self._interpret(node, inputs)
+                tensors = column_moves.outputs(node, self._interpret(node, inputs), inputs)
             except RefusedError as refused:
-                tensor = Opaque(refused.reason, feeds_trees=node.op_type in TREE_OPERATORS)
-            if isinstance(tensor, Opaque):
-                self._note_opaque(node, tensor, inputs)
-            for position, name in enumerate(node.output):
-                labels = node.op_type == "TreeEnsembleClassifier" and position == 0
-                self._tensors[name] = Opaque("the model gives class labels") if labels else tensor
+                opaque = Opaque(refused.reason, feeds_trees=node.op_type in TREE_OPERATORS)
+                tensors = [opaque] * len(node.output)
+            if tensors and isinstance(tensors[-1], Opaque):
+                self._note_opaque(node, tensors[-1], inputs)
+            self._tensors.update(zip(node.output, tensors, strict=True))
 
     def _note_opaque(self, node: NodeProto, tensor: Opaque, inputs: column_moves.Inputs) -> None:
         """Note trees that cannot be read, and features that go into what is not known."""

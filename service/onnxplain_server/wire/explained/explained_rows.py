@@ -194,11 +194,17 @@ def _of_rows(method: MethodOptions, row_count: int) -> list[MethodOptions]:
     """Return a method for all rows, or for each of them, where its options name none."""
     name = method.WhichOneof("method")
     how = _ROWS_NAMED.get(name or "")
-    if how is None or not row_count or getattr(method, name).row_indices:
+    if how is None or not row_count or _names_rows(getattr(method, name)):
         return [method]
     rows = range(row_count)
     named = [rows] if how is RowsNamed.TOGETHER else [[row] for row in rows]
     return [_with_rows(method, name, own) for own in named]
+
+
+def _names_rows(options: Any) -> bool:
+    """Return whether options choose the rows that they explain."""
+    names = ("row_indices", "explained_rows", "explained_row_count")
+    return any(field.name in names for field, _ in options.ListFields())
 
 
 def _with_rows(method: MethodOptions, name: str, rows: Iterable[int]) -> MethodOptions:

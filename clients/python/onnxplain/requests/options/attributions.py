@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
-from onnxplain.requests.forms import to_choice, to_groups
+from onnxplain.requests.forms import to_choice, to_columns, to_groups
 from onnxplain.requests.written import written
 from onnxplain.v1 import attributions_pb2 as pb
 from onnxplain.v1.explanation_service_pb2 import MethodOptions
@@ -53,11 +53,12 @@ class Attributions:
         together.
     row_indices : sequence of int
         Rows of the table to explain, from 0, none twice, in ascending order, in place of rows that
-        are drawn; `explained_row_count` then does not apply. A row of weight 0 is explained, but is
-        no part of the background. At most 10000 entries; each at least 0; default: drawn rows.
+        are drawn. Not together with `explained_row_count` or `explained_rows`. A row of weight 0 is
+        explained, but is no part of the background. At most 10000 entries; each at least 0;
+        default: drawn rows.
     explained_row_count : int, optional
-        Number of rows to explain, drawn without replacement; all rows if the table has no more. In
-        [1, 1000000]; default: 100.
+        Number of rows to explain, drawn without replacement; all rows if the table has no more.
+        Left out where rows are named or given. In [1, 1000000]; default: 100.
     background_row_indices : sequence of int
         Rows of the table that make the background, from 0, none twice; at least one of a weight
         above 0. At most 10000 entries; each at least 0; default: the rows that the method draws.
@@ -70,6 +71,12 @@ class Attributions:
     permutation_count : int, optional
         Number of random orders of the features for each row explained, each with its reverse, where
         values are estimated. Standard errors fall with its root. In [2, 100000]; default: 250.
+    explained_rows : pandas or polars frame, Arrow table, mapping, optional
+        Rows to explain by their values, in place of rows of the table, which is then the background
+        alone: a column for each feature, called as in the table and of its kind, in any order;
+        other columns are not read. They weigh the same. At most 10,000 rows; not together with
+        `row_indices` or `explained_row_count`. Default: rows of the table. A mapping gives the
+        values of each feature as a list.
     target_standard_error : float, optional
         Standard error that is small enough, in the unit of the output: orders are added for each
         row explained until none of its values has a larger one, or all of `permutation_count` are
@@ -88,6 +95,7 @@ class Attributions:
     value: Value | None = None
     order: int | None = None
     permutation_count: int | None = None
+    explained_rows: Any | None = None
     target_standard_error: float | None = None
 
     def to_message(self) -> MethodOptions:
@@ -103,6 +111,7 @@ class Attributions:
                 value=to_choice(self.value, "value", Value),
                 order=self.order,
                 permutation_count=self.permutation_count,
+                explained_rows=to_columns(self.explained_rows, "explained_rows"),
                 target_standard_error=self.target_standard_error,
             )
         )

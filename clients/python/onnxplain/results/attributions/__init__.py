@@ -30,8 +30,11 @@ class AttributionsResult(Tabular):
         The explained outputs, in the order of every array here.
     features : tuple of n_features tuples of str
         What values belong to: one feature, or several that count as one.
+    explained_row_count : int
+        Number of rows explained. Where `result_uri` names a Parquet table, the rows are in that
+        table alone, and n_rows is 0 here.
     row_indices : (n_rows,)
-        The rows explained, counted from 0 in the table.
+        The rows explained, counted from 0 in the table; empty for `explained_rows`.
     base_values : (n_outputs,)
         Average prediction of the background.
     predictions : (n_rows, n_outputs)
@@ -39,6 +42,8 @@ class AttributionsResult(Tabular):
         In the unit of the output.
     standard_errors : (n_rows, n_features, n_outputs) or None
         None where values are exact.
+    largest_standard_errors : (n_outputs,)
+        Of all rows and features; empty where values are exact.
     additivity_errors : (n_outputs,)
         Largest difference between a prediction and the sum of base value and values; empty for
         Banzhaf values.
@@ -64,11 +69,13 @@ class AttributionsResult(Tabular):
 
     output_names: tuple[str, ...]
     features: tuple[tuple[str, ...], ...]
+    explained_row_count: int
     row_indices: npt.NDArray[np.int32]
     base_values: npt.NDArray[np.float64]
     predictions: npt.NDArray[np.float64]
     values: npt.NDArray[np.float64]
     standard_errors: npt.NDArray[np.float64] | None
+    largest_standard_errors: npt.NDArray[np.float64]
     additivity_errors: npt.NDArray[np.float64]
     interactions: npt.NDArray[np.float64] | None
     mean_absolute_values: npt.NDArray[np.float64]
@@ -83,8 +90,8 @@ class AttributionsResult(Tabular):
     def from_message(cls, message: explanation_service_pb2.Explanation) -> AttributionsResult:
         """Read the message of the contract."""
         result = message.attributions
-        n_rows, n_features = len(result.row_indices), len(result.features)
-        n_outputs = len(result.output_names)
+        n_features, n_outputs = len(result.features), len(result.output_names)
+        n_rows = len(result.predictions) // n_outputs
         shape = (n_rows, n_features, n_outputs)
         own = (n_features, n_outputs)
         errors, pairs = np.array(result.standard_errors), np.array(result.interactions)
@@ -117,15 +124,17 @@ class AttributionsResult(Tabular):
         Returns
         -------
         pyarrow.Table
-            Columns `row_index`, `features` ("age + bmi"), `output`, `value`, `standard_error` (null
-            where values are exact), `prediction`, `base_value`.
+            Columns `row_index` (in the table, or in `explained_rows`), `features` ("age + bmi"),
+            `output`, `value`, `standard_error` (null where values are exact), `prediction`,
+            `base_value`.
         """
         n_rows, n_features, n_outputs = self.values.shape
         names = [" + ".join(group) for group in self.features]
         errors = None if self.standard_errors is None else self.standard_errors.reshape(-1)
+        rows = self.row_indices if len(self.row_indices) else np.arange(n_rows, dtype=np.int32)
         return pa.table(
             {
-                "row_index": np.repeat(self.row_indices, n_features * n_outputs),
+                "row_index": np.repeat(rows, n_features * n_outputs),
                 "features": pa.array(np.tile(np.repeat(names, n_outputs), n_rows), pa.string()),
                 "output": pa.array([*self.output_names] * (n_rows * n_features), pa.string()),
                 "value": self.values.reshape(-1),
@@ -153,14 +162,14 @@ class AttributionsResult(Tabular):
         """
         shap = import_module("shap")
         is_single = len(self.output_names) == 1
-        data = np.empty((len(self.row_indices), len(self.features)), dtype=object)
+        data = np.empty((len(self.values), len(self.features)), dtype=object)
         for j, group in enumerate(self.features):
             if len(group) == 1:
                 data[:, j] = self.feature_values[group[0]]
             else:
                 own = [self.feature_values[name] for name in group]
                 data[:, j] = ["; ".join(map(str, values)) for values in zip(*own, strict=True)]
-        base_values = np.tile(self.base_values, (len(self.row_indices), 1))
+        base_values = np.tile(self.base_values, (len(self.values), 1))
         return shap.Explanation(
             values=self.values[:, :, 0] if is_single else self.values,
             base_values=base_values[:, 0] if is_single else base_values,
