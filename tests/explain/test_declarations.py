@@ -35,18 +35,31 @@ DECLARED = {
     },
     "partial_dependence": {"moves_few_features", "sample_shares", "changes", "warm_up"},
     "individual_conditional_expectation": {"changes", "warm_up"},
-    "permutation_importance": {"sample_shares", "brief", "repetitions", "changes"},
+    "permutation_importance": {"sample_shares", "fewer_repetitions", "repetitions", "changes"},
     "average_loss": set(),
     "feature_vectors": {
         *("unread_prediction", "seconds", "size", "changes", "warm_up", "is_warm_after_one"),
     },
     "firm": {"rows_once", "unread_prediction"},
     "swarm": {
-        *("is_predicted_on_trees", "unread_prediction", "brief", "repetitions", "changes"),
+        *(
+            "is_predicted_on_trees",
+            "unread_prediction",
+            "fewer_repetitions",
+            "repetitions",
+            "changes",
+        ),
         *("warm_up", "is_warm_after_one"),
     },
     "attributions": {
-        *("brief", "repetitions", "changes", "warm_up", "is_warm_after_one", "is_on_margin"),
+        *(
+            "fewer_repetitions",
+            "repetitions",
+            "changes",
+            "warm_up",
+            "is_warm_after_one",
+            "is_on_margin",
+        ),
     },
     "sequences": {"is_alone", "unread_prediction", "seconds"},
 }

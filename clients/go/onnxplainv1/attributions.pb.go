@@ -138,7 +138,8 @@ func (AttributionsOptions_Value) EnumDescriptor() ([]byte, []int) {
 // Cost: with the trees engine, none where outputs are sums of leaves: time grows
 // with the rows explained plus those of the background. Elsewhere, twice
 // `permutation_count` times one less than the features in predictions for each
-// row explained; fewer where all coalitions of features are no more.
+// row explained; fewer where all coalitions of features are no more, or a target
+// error is reached.
 // Rows by default: 500; all rows with the trees engine.
 type AttributionsOptions struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -179,8 +180,13 @@ type AttributionsOptions struct {
 	// `row_indices` or `explained_row_count`.
 	// Default: rows of the table.
 	ExplainedRows *Columns `protobuf:"bytes,9,opt,name=explained_rows,json=explainedRows,proto3" json:"explained_rows,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	// Optional. Standard error that is small enough, in the unit of the output: orders are added for
+	// each row explained until none of its values has a larger one, or all of `permutation_count` are
+	// done, with the warning TARGET_ERROR_EXCEEDED. 0: all orders.
+	// At least 0; default: 0.
+	TargetStandardError *float64 `protobuf:"fixed64,10,opt,name=target_standard_error,json=targetStandardError,proto3,oneof" json:"target_standard_error,omitempty"`
+	unknownFields       protoimpl.UnknownFields
+	sizeCache           protoimpl.SizeCache
 }
 
 func (x *AttributionsOptions) Reset() {
@@ -274,6 +280,13 @@ func (x *AttributionsOptions) GetExplainedRows() *Columns {
 		return x.ExplainedRows
 	}
 	return nil
+}
+
+func (x *AttributionsOptions) GetTargetStandardError() float64 {
+	if x != nil && x.TargetStandardError != nil {
+		return *x.TargetStandardError
+	}
+	return 0
 }
 
 // Which part each feature has in the predictions of single rows.
@@ -452,7 +465,7 @@ var File_onnxplain_v1_attributions_proto protoreflect.FileDescriptor
 
 const file_onnxplain_v1_attributions_proto_rawDesc = "" +
 	"\n" +
-	"\x1fonnxplain/v1/attributions.proto\x12\fonnxplain.v1\x1a%onnxplain/v1/partial_dependence.proto\x1a\x18onnxplain/v1/table.proto\"\xbb\x05\n" +
+	"\x1fonnxplain/v1/attributions.proto\x12\fonnxplain.v1\x1a%onnxplain/v1/partial_dependence.proto\x1a\x18onnxplain/v1/table.proto\"\x8e\x06\n" +
 	"\x13AttributionsOptions\x122\n" +
 	"\x06groups\x18\x01 \x03(\v2\x1a.onnxplain.v1.FeatureGroupR\x06groups\x12\x1f\n" +
 	"\vrow_indices\x18\x02 \x03(\x05R\n" +
@@ -463,7 +476,9 @@ const file_onnxplain_v1_attributions_proto_rawDesc = "" +
 	"\x05value\x18\x06 \x01(\x0e2'.onnxplain.v1.AttributionsOptions.ValueR\x05value\x12\x19\n" +
 	"\x05order\x18\a \x01(\x05H\x01R\x05order\x88\x01\x01\x120\n" +
 	"\x11permutation_count\x18\b \x01(\x05H\x02R\x10permutationCount\x88\x01\x01\x12<\n" +
-	"\x0eexplained_rows\x18\t \x01(\v2\x15.onnxplain.v1.ColumnsR\rexplainedRows\"T\n" +
+	"\x0eexplained_rows\x18\t \x01(\v2\x15.onnxplain.v1.ColumnsR\rexplainedRows\x127\n" +
+	"\x15target_standard_error\x18\n" +
+	" \x01(\x01H\x03R\x13targetStandardError\x88\x01\x01\"T\n" +
 	"\fPerturbation\x12\x1c\n" +
 	"\x18PERTURBATION_UNSPECIFIED\x10\x00\x12\x12\n" +
 	"\x0eINTERVENTIONAL\x10\x01\x12\x12\n" +
@@ -474,7 +489,8 @@ const file_onnxplain_v1_attributions_proto_rawDesc = "" +
 	"\aBANZHAF\x10\x02B\x16\n" +
 	"\x14_explained_row_countB\b\n" +
 	"\x06_orderB\x14\n" +
-	"\x12_permutation_count\"\xff\x04\n" +
+	"\x12_permutation_countB\x18\n" +
+	"\x16_target_standard_error\"\xff\x04\n" +
 	"\x12AttributionsResult\x12!\n" +
 	"\foutput_names\x18\x01 \x03(\tR\voutputNames\x126\n" +
 	"\bfeatures\x18\x02 \x03(\v2\x1a.onnxplain.v1.FeatureGroupR\bfeatures\x12\x1f\n" +

@@ -30,6 +30,7 @@ class AttributionsOptions:
     value = Limits(default=Value.SHAPLEY)
     order = Limits(default=1, min=1, max=2)
     permutation_count = Limits(default=250, min=2, max=100_000)
+    target_standard_error = Limits(default=0.0, min=0.0)
 
 
 class AverageLossOptions:

@@ -5,7 +5,7 @@ How a method becomes a job, and all that others ask about it: nothing else compa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, NamedTuple, cast
@@ -71,6 +71,10 @@ def _none(_options: Any) -> None:
     return None
 
 
+def _no_options(_options: Any) -> Sequence[Any]:
+    return ()
+
+
 def _no_changes(_options: Any) -> Iterator[Change]:
     return iter(())
 
@@ -119,8 +123,9 @@ class Preparation:
     size : callable (Options) -> int or None
         Number that its time grows with in place of the rows, like that of the paths of a forest;
         None if it grows with the rows.
-    brief : callable (Options) -> Options
-        Options with the fewest repetitions that leave the method its standard errors.
+    fewer_repetitions : callable (Options) -> sequence of Options
+        Options with ever fewer repetitions, the last with the fewest that leave the method its
+        standard errors.
     repetitions : callable (Options) -> Repetitions or None
     changes : callable (Options) -> iterator of Change
         Changes that save time, small ones of an option first.
@@ -148,7 +153,7 @@ class Preparation:
     costliest: Callable[[Any, int, int], Options] = _same_for_outputs
     seconds: Callable[[BoundRequest, Job[Any]], float | None] = _no_seconds
     size: Callable[[Any], int | None] = _none
-    brief: Callable[[Any], Options] = _same
+    fewer_repetitions: Callable[[Any], Sequence[Options]] = _no_options
     repetitions: Callable[[Any], Repetitions | None] = _none
     changes: Callable[[Any], Iterator[Change]] = _no_changes
     warm_up: tuple[Mapping[str, Any], ...] = ({},)

@@ -9,7 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.methods import interactions, partial_dependence, permutation_importance
+from onnxplain_server.methods import (
+    attributions,
+    interactions,
+    partial_dependence,
+    permutation_importance,
+)
 
 RANDOM = np.random.default_rng(3)
 N_ROWS = 800
@@ -109,6 +114,55 @@ def test_shuffles_are_saved_before_rows_fall_below_100(make) -> None:
     assert few.row_count > 80
     [note] = [note for note in few.notes if note.code == "BUDGET_REDUCED"]
     assert "shuffled 2 times instead of" in note.message
+
+
+EIGHT = {name: RANDOM.normal(size=100) for name in "abcdefgh"}
+ORDERS = attributions.Options(explained_row_count=10)
+
+
+def product(a, b, c, d, e, f, g, h):
+    return a * b * c + np.sin(d) * e + f * g - h
+
+
+def orders_cost(count: int) -> int:
+    return 100 + 10 * (1 + 2 * count * 7)
+
+
+def estimate(make, timed=lambda function: function, **question):
+    model = make.model(timed(product), tuple(EIGHT), ["double"] * 8)
+    return make.answer(model, make.table(EIGHT), ORDERS, **question)
+
+
+@pytest.mark.parametrize(("limit", "expected"), [(249, 125), (124, 62), (31, 31), (26, 25)])
+def test_random_orders_are_halved_as_often_as_a_budget_needs(make, limit, expected) -> None:
+    answer = estimate(make, budget_predicted_row_count=float(orders_cost(limit)))
+
+    [explanation] = answer.explanations
+    assert explanation.options.permutation_count == expected
+    assert explanation.rows.drawn == 100
+    [note] = [note for note in answer.notes if note.code == "BUDGET_REDUCED"]
+    assert f"estimated from {expected} pairs of orders instead of 250" in note.message
+
+
+@pytest.mark.parametrize(("share", "expected"), [(2.0, 250), (1.0, 125), (0.4, 62)])
+def test_random_orders_are_halved_by_time(make, clock, share, expected) -> None:
+    clock.row_seconds = 0.01
+    seconds = share * orders_cost(250) * clock.row_seconds
+
+    answer = estimate(make, clock.timed, budget_seconds=seconds)
+
+    assert answer.explanations[0].options.permutation_count == expected
+    assert clock.now <= seconds
+
+
+def test_values_that_must_be_exact_are_not_computed_from_fewer_orders(make) -> None:
+    exact = attributions.Options(
+        explained_row_count=10, order=2, background_row_indices=tuple(range(20))
+    )
+    with pytest.raises(ExplainError) as refused:
+        asked(make, exact, budget_predicted_row_count=100.0)
+
+    assert refused.value.field == "budget_predicted_row_count"
 
 
 def test_a_budget_that_reaches_changes_nothing(make) -> None:

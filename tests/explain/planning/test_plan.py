@@ -10,6 +10,7 @@ from onnxplain_server.explain import BoundTable, Engine, Question, Resources
 from onnxplain_server.explain.planning import rehearsal
 from onnxplain_server.explain.planning.plan import plan_explanation
 from onnxplain_server.methods import (
+    attributions,
     average_loss,
     feature_vectors,
     firm,
@@ -51,6 +52,8 @@ METHODS = [
     firm.Options(),
     firm.Options(contrasts=(firm.Contrast.PARTIAL_DEPENDENCE,)),
     feature_vectors.Options(growth=feature_vectors.Growth(sentence_count=1_000, depth=3)),
+    attributions.Options(explained_row_count=2),
+    attributions.Options(explained_row_count=2, target_standard_error=0.5),
 ]
 
 

@@ -197,5 +197,6 @@ def _attributions(features: tuple[str, ...], rows) -> Options:
     counts = {
         "explainedRowCount": st.sampled_from([1, 10]),
         "permutationCount": st.sampled_from([2, 9]),
+        "targetStandardError": st.sampled_from([0.0, 0.1]),
     }
     return _some(counts, others)

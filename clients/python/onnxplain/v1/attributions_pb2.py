@@ -26,7 +26,7 @@ from onnxplain.v1 import partial_dependence_pb2 as onnxplain_dot_v1_dot_partial_
 from onnxplain.v1 import table_pb2 as onnxplain_dot_v1_dot_table__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1fonnxplain/v1/attributions.proto\x12\x0connxplain.v1\x1a%onnxplain/v1/partial_dependence.proto\x1a\x18onnxplain/v1/table.proto\"\xc1\x04\n\x13\x41ttributionsOptions\x12*\n\x06groups\x18\x01 \x03(\x0b\x32\x1a.onnxplain.v1.FeatureGroup\x12\x13\n\x0brow_indices\x18\x02 \x03(\x05\x12 \n\x13\x65xplained_row_count\x18\x03 \x01(\x05H\x00\x88\x01\x01\x12\x1e\n\x16\x62\x61\x63kground_row_indices\x18\x04 \x03(\x05\x12\x44\n\x0cperturbation\x18\x05 \x01(\x0e\x32..onnxplain.v1.AttributionsOptions.Perturbation\x12\x36\n\x05value\x18\x06 \x01(\x0e\x32\'.onnxplain.v1.AttributionsOptions.Value\x12\x12\n\x05order\x18\x07 \x01(\x05H\x01\x88\x01\x01\x12\x1e\n\x11permutation_count\x18\x08 \x01(\x05H\x02\x88\x01\x01\x12-\n\x0e\x65xplained_rows\x18\t \x01(\x0b\x32\x15.onnxplain.v1.Columns\"T\n\x0cPerturbation\x12\x1c\n\x18PERTURBATION_UNSPECIFIED\x10\x00\x12\x12\n\x0eINTERVENTIONAL\x10\x01\x12\x12\n\x0ePATH_DEPENDENT\x10\x02\"8\n\x05Value\x12\x15\n\x11VALUE_UNSPECIFIED\x10\x00\x12\x0b\n\x07SHAPLEY\x10\x01\x12\x0b\n\x07\x42\x41NZHAF\x10\x02\x42\x16\n\x14_explained_row_countB\x08\n\x06_orderB\x14\n\x12_permutation_count\"\xa2\x03\n\x12\x41ttributionsResult\x12\x14\n\x0coutput_names\x18\x01 \x03(\t\x12,\n\x08\x66\x65\x61tures\x18\x02 \x03(\x0b\x32\x1a.onnxplain.v1.FeatureGroup\x12\x13\n\x0brow_indices\x18\x03 \x03(\x05\x12\x13\n\x0b\x62\x61se_values\x18\x04 \x03(\x01\x12\x13\n\x0bpredictions\x18\x05 \x03(\x01\x12\x0e\n\x06values\x18\x06 \x03(\x01\x12\x17\n\x0fstandard_errors\x18\x07 \x03(\x01\x12\x19\n\x11\x61\x64\x64itivity_errors\x18\x08 \x03(\x01\x12\x14\n\x0cinteractions\x18\t \x03(\x01\x12\x1c\n\x14mean_absolute_values\x18\n \x03(\x01\x12%\n\x1dmean_absolute_standard_errors\x18\x0b \x03(\x01\x12,\n\x0e\x66\x65\x61ture_values\x18\x0c \x03(\x0b\x32\x14.onnxplain.v1.Column\x12\x1b\n\x13\x65xplained_row_count\x18\r \x01(\x05\x12\x1f\n\x17largest_standard_errors\x18\x0e \x03(\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1fonnxplain/v1/attributions.proto\x12\x0connxplain.v1\x1a%onnxplain/v1/partial_dependence.proto\x1a\x18onnxplain/v1/table.proto\"\xff\x04\n\x13\x41ttributionsOptions\x12*\n\x06groups\x18\x01 \x03(\x0b\x32\x1a.onnxplain.v1.FeatureGroup\x12\x13\n\x0brow_indices\x18\x02 \x03(\x05\x12 \n\x13\x65xplained_row_count\x18\x03 \x01(\x05H\x00\x88\x01\x01\x12\x1e\n\x16\x62\x61\x63kground_row_indices\x18\x04 \x03(\x05\x12\x44\n\x0cperturbation\x18\x05 \x01(\x0e\x32..onnxplain.v1.AttributionsOptions.Perturbation\x12\x36\n\x05value\x18\x06 \x01(\x0e\x32\'.onnxplain.v1.AttributionsOptions.Value\x12\x12\n\x05order\x18\x07 \x01(\x05H\x01\x88\x01\x01\x12\x1e\n\x11permutation_count\x18\x08 \x01(\x05H\x02\x88\x01\x01\x12-\n\x0e\x65xplained_rows\x18\t \x01(\x0b\x32\x15.onnxplain.v1.Columns\x12\"\n\x15target_standard_error\x18\n \x01(\x01H\x03\x88\x01\x01\"T\n\x0cPerturbation\x12\x1c\n\x18PERTURBATION_UNSPECIFIED\x10\x00\x12\x12\n\x0eINTERVENTIONAL\x10\x01\x12\x12\n\x0ePATH_DEPENDENT\x10\x02\"8\n\x05Value\x12\x15\n\x11VALUE_UNSPECIFIED\x10\x00\x12\x0b\n\x07SHAPLEY\x10\x01\x12\x0b\n\x07\x42\x41NZHAF\x10\x02\x42\x16\n\x14_explained_row_countB\x08\n\x06_orderB\x14\n\x12_permutation_countB\x18\n\x16_target_standard_error\"\xa2\x03\n\x12\x41ttributionsResult\x12\x14\n\x0coutput_names\x18\x01 \x03(\t\x12,\n\x08\x66\x65\x61tures\x18\x02 \x03(\x0b\x32\x1a.onnxplain.v1.FeatureGroup\x12\x13\n\x0brow_indices\x18\x03 \x03(\x05\x12\x13\n\x0b\x62\x61se_values\x18\x04 \x03(\x01\x12\x13\n\x0bpredictions\x18\x05 \x03(\x01\x12\x0e\n\x06values\x18\x06 \x03(\x01\x12\x17\n\x0fstandard_errors\x18\x07 \x03(\x01\x12\x19\n\x11\x61\x64\x64itivity_errors\x18\x08 \x03(\x01\x12\x14\n\x0cinteractions\x18\t \x03(\x01\x12\x1c\n\x14mean_absolute_values\x18\n \x03(\x01\x12%\n\x1dmean_absolute_standard_errors\x18\x0b \x03(\x01\x12,\n\x0e\x66\x65\x61ture_values\x18\x0c \x03(\x0b\x32\x14.onnxplain.v1.Column\x12\x1b\n\x13\x65xplained_row_count\x18\r \x01(\x05\x12\x1f\n\x17largest_standard_errors\x18\x0e \x03(\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -34,11 +34,11 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'onnxplain.v1.attributions_p
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_ATTRIBUTIONSOPTIONS']._serialized_start=115
-  _globals['_ATTRIBUTIONSOPTIONS']._serialized_end=692
-  _globals['_ATTRIBUTIONSOPTIONS_PERTURBATION']._serialized_start=494
-  _globals['_ATTRIBUTIONSOPTIONS_PERTURBATION']._serialized_end=578
-  _globals['_ATTRIBUTIONSOPTIONS_VALUE']._serialized_start=580
-  _globals['_ATTRIBUTIONSOPTIONS_VALUE']._serialized_end=636
-  _globals['_ATTRIBUTIONSRESULT']._serialized_start=695
-  _globals['_ATTRIBUTIONSRESULT']._serialized_end=1113
+  _globals['_ATTRIBUTIONSOPTIONS']._serialized_end=754
+  _globals['_ATTRIBUTIONSOPTIONS_PERTURBATION']._serialized_start=530
+  _globals['_ATTRIBUTIONSOPTIONS_PERTURBATION']._serialized_end=614
+  _globals['_ATTRIBUTIONSOPTIONS_VALUE']._serialized_start=616
+  _globals['_ATTRIBUTIONSOPTIONS_VALUE']._serialized_end=672
+  _globals['_ATTRIBUTIONSRESULT']._serialized_start=757
+  _globals['_ATTRIBUTIONSRESULT']._serialized_end=1175
 # @@protoc_insertion_point(module_scope)

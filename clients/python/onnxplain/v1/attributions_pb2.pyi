@@ -10,7 +10,7 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class AttributionsOptions(_message.Message):
-    __slots__ = ("groups", "row_indices", "explained_row_count", "background_row_indices", "perturbation", "value", "order", "permutation_count", "explained_rows")
+    __slots__ = ("groups", "row_indices", "explained_row_count", "background_row_indices", "perturbation", "value", "order", "permutation_count", "explained_rows", "target_standard_error")
     class Perturbation(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
         __slots__ = ()
         PERTURBATION_UNSPECIFIED: _ClassVar[AttributionsOptions.Perturbation]
@@ -36,6 +36,7 @@ class AttributionsOptions(_message.Message):
     ORDER_FIELD_NUMBER: _ClassVar[int]
     PERMUTATION_COUNT_FIELD_NUMBER: _ClassVar[int]
     EXPLAINED_ROWS_FIELD_NUMBER: _ClassVar[int]
+    TARGET_STANDARD_ERROR_FIELD_NUMBER: _ClassVar[int]
     groups: _containers.RepeatedCompositeFieldContainer[_partial_dependence_pb2.FeatureGroup]
     row_indices: _containers.RepeatedScalarFieldContainer[int]
     explained_row_count: int
@@ -45,7 +46,8 @@ class AttributionsOptions(_message.Message):
     order: int
     permutation_count: int
     explained_rows: _table_pb2.Columns
-    def __init__(self, groups: _Optional[_Iterable[_Union[_partial_dependence_pb2.FeatureGroup, _Mapping]]] = ..., row_indices: _Optional[_Iterable[int]] = ..., explained_row_count: _Optional[int] = ..., background_row_indices: _Optional[_Iterable[int]] = ..., perturbation: _Optional[_Union[AttributionsOptions.Perturbation, str]] = ..., value: _Optional[_Union[AttributionsOptions.Value, str]] = ..., order: _Optional[int] = ..., permutation_count: _Optional[int] = ..., explained_rows: _Optional[_Union[_table_pb2.Columns, _Mapping]] = ...) -> None: ...
+    target_standard_error: float
+    def __init__(self, groups: _Optional[_Iterable[_Union[_partial_dependence_pb2.FeatureGroup, _Mapping]]] = ..., row_indices: _Optional[_Iterable[int]] = ..., explained_row_count: _Optional[int] = ..., background_row_indices: _Optional[_Iterable[int]] = ..., perturbation: _Optional[_Union[AttributionsOptions.Perturbation, str]] = ..., value: _Optional[_Union[AttributionsOptions.Value, str]] = ..., order: _Optional[int] = ..., permutation_count: _Optional[int] = ..., explained_rows: _Optional[_Union[_table_pb2.Columns, _Mapping]] = ..., target_standard_error: _Optional[float] = ...) -> None: ...
 
 class AttributionsResult(_message.Message):
     __slots__ = ("output_names", "features", "row_indices", "base_values", "predictions", "values", "standard_errors", "additivity_errors", "interactions", "mean_absolute_values", "mean_absolute_standard_errors", "feature_values", "explained_row_count", "largest_standard_errors")

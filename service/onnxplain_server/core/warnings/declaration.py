@@ -12,6 +12,7 @@ class WarningSection(Enum):
     MODEL = "Model"
     TABLE = "Table"
     EFFECTS = "Interactions, partial dependence, importance"
+    ATTRIBUTIONS = "Attributions"
     FIRM = "FIRM"
     FEATURE_VECTORS = "Feature vectors"
     SWARM = "Swarm"

@@ -85,6 +85,14 @@ class MethodWarning(Enum):
         remedy="Omit `normalize`",
         silences=("permutation_importance",),
     )
+    TARGET_ERROR_EXCEEDED = WarningDeclaration(
+        WarningSection.ATTRIBUTIONS,
+        cause=(
+            "Standard errors of some rows are above `target_standard_error` after all orders of "
+            "`permutation_count`"
+        ),
+        remedy="Raise `permutation_count`",
+    )
     CONSTANT_FIRM_FEATURE = WarningDeclaration(
         WarningSection.FIRM,
         cause="A feature is the same in every row",

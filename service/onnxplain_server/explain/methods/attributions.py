@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from onnxplain_server.core.arrays import Indices, Vector
 from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.effects.attributing.games import GameValue
 from onnxplain_server.effects.background import Background
 from onnxplain_server.explain.registry import (
     Change,
     Preparation,
+    Rehearsing,
     Repetitions,
     halvings,
     to_its_end,
@@ -112,8 +114,15 @@ def _background(sample: Sample, options: Options, path: str) -> tuple[Background
     return sample.merged(rows), sample.used(rows)
 
 
-def _brief(options: Options) -> Options:
-    return replace(options, permutation_count=min(options.permutation_count, _FEW_PERMUTATIONS))
+def _fewer_repetitions(options: Options) -> Sequence[Options]:
+    """Halve the orders; values that must be exact are not computed from fewer."""
+    if options.order > 1 or options.value is not GameValue.SHAPLEY:
+        return ()
+    counts, count = [], options.permutation_count
+    while count > _FEW_PERMUTATIONS:
+        count = max(count // 2, _FEW_PERMUTATIONS)
+        counts.append(count)
+    return [replace(options, permutation_count=count) for count in counts]
 
 
 def _repetitions(options: Options) -> Repetitions:
@@ -134,10 +143,15 @@ def _changes(options: Options) -> Iterator[Change]:
             )
 
 
+def _rehearsing(options: Options) -> Rehearsing:
+    """Return the bound where errors, which depend on predictions, end the work."""
+    return Rehearsing.BY_BOUND if options.target_standard_error else to_its_end(options)
+
+
 PREPARATION = Preparation(
     prepare=prepare,
-    rehearsing=to_its_end,
-    brief=_brief,
+    rehearsing=_rehearsing,
+    fewer_repetitions=_fewer_repetitions,
     repetitions=_repetitions,
     changes=_changes,
     warm_up=(

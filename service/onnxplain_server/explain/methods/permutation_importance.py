@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from onnxplain_server.core.model import Note
@@ -68,8 +68,10 @@ def prepare(task: Task, options: Options) -> Job[Result]:
     )
 
 
-def _brief(options: Options) -> Options:
-    return replace(options, repeat_count=min(options.repeat_count, _FEW_SHUFFLES))
+def _fewer_repetitions(options: Options) -> Sequence[Options]:
+    if options.repeat_count <= _FEW_SHUFFLES:
+        return ()
+    return (replace(options, repeat_count=_FEW_SHUFFLES),)
 
 
 def _repetitions(options: Options) -> Repetitions:
@@ -88,7 +90,7 @@ PREPARATION = Preparation(
     prepare=prepare,
     sample_shares=(16,),
     rehearsing=to_its_end,
-    brief=_brief,
+    fewer_repetitions=_fewer_repetitions,
     repetitions=_repetitions,
     changes=_changes,
 )

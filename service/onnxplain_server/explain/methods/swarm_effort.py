@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from onnxplain_server.explain.registry import Change, Repetitions
@@ -17,9 +17,12 @@ WARM_UP = (
 """Options that reach the code of each search."""
 
 
-def brief(options: Options) -> Options:
+def fewer_repetitions(options: Options) -> Sequence[Options]:
     """Search from one start."""
-    return replace(options, search_settings=replace(options.search_settings, restart_count=1))
+    settings = options.search_settings
+    if settings.restart_count <= 1:
+        return ()
+    return (replace(options, search_settings=replace(settings, restart_count=1)),)
 
 
 def repetitions(options: Options) -> Repetitions:

@@ -52,9 +52,11 @@ def fit_budget(
         return whole, ()
     # Trials count from here.
     trials = TimeTrials(methods, request.question.budget_seconds or math.inf)
-    resolved = remembered(request, "budget", 2, lambda: np.array(_resolve(methods, trials), float))
-    row_count, is_brief = resolved.tolist()
-    sized = methods.at(Size(int(row_count), bool(is_brief)))
+    resolved = remembered(
+        request, "budgeted size", 2, lambda: np.array(_resolve(methods, trials), float)
+    )
+    row_count, saving_step = map(int, resolved.tolist())
+    sized = methods.at(Size(row_count, saving_step))
     changes = list(methods.changes(sized))
     has_fewer_rows = row_count < methods.row_count
     notes = (_reduced(request, changes, has_fewer_rows=has_fewer_rows),) if changes else ()
@@ -67,15 +69,16 @@ def _resolve(methods: SizedMethods, trials: TimeTrials) -> Size:
     if question.budget_predicted_row_count is not None:
         size = _within_predictions(methods, size, question.budget_predicted_row_count)
     if question.budget_seconds is not None:
-        size = _within_seconds(trials, size)
+        size = _within_seconds(methods, trials, size)
     return size
 
 
-def _steps(size: Size) -> Iterator[tuple[bool, int]]:
-    """Yield whether repetitions are saved, and the fewest rows with which that is good enough."""
-    if not size.is_brief:
-        yield False, min(_ENOUGH_ROWS, size.row_count)
-    yield True, min(_FEWEST_ROWS, size.row_count)
+def _steps(methods: SizedMethods, size: Size) -> Iterator[Size]:
+    """Yield steps by which repetitions are saved, each with the fewest rows that are enough."""
+    last = methods.saving_steps
+    for step in range(size.saving_step, last):
+        yield Size(min(_ENOUGH_ROWS, size.row_count), step)
+    yield Size(min(_FEWEST_ROWS, size.row_count), last)
 
 
 def _within_predictions(methods: SizedMethods, most: Size, limit: float) -> Size:
@@ -89,25 +92,25 @@ def _within_predictions(methods: SizedMethods, most: Size, limit: float) -> Size
     fewest = min(_FEWEST_ROWS, most.row_count)
     count = 1 + math.ceil(math.log(most.row_count / fewest, _STEP))
     row_counts = np.unique(np.geomspace(fewest, most.row_count, count).astype(int)).tolist()
-    for is_brief, enough in _steps(most):
-        sizes = [Size(rows, is_brief) for rows in row_counts if rows >= enough]
+    for enough in _steps(methods, most):
+        sizes = [enough._replace(row_count=rows) for rows in row_counts if rows >= enough.row_count]
         fitting = bisect_right(sizes, limit, key=predicted)
         if fitting:
             return sizes[fitting - 1]
-    needed = predicted(Size(fewest, is_brief=True))
+    needed = predicted(Size(fewest, methods.saving_steps))
     raise _too_small("budget_predicted_row_count", f"predict {needed:,} rows", needed, fewest)
 
 
-def _within_seconds(trials: TimeTrials, most: Size) -> Size:
+def _within_seconds(methods: SizedMethods, trials: TimeTrials, most: Size) -> Size:
     """Return the largest size at which the methods are expected to take the remaining time."""
-    for is_brief, enough in _steps(most):
-        rows = trials.rows_within(Size(most.row_count, is_brief))
-        if rows >= enough:
-            return Size(rows, is_brief)
-    if trials.fits(Size(enough, is_brief=True)):
-        return Size(enough, is_brief=True)
-    needed = _two_digits_up(trials.seconds_needed(Size(enough, is_brief=True)))
-    raise _too_small("budget_seconds", f"take about {needed:,} s", needed, enough)
+    for enough in _steps(methods, most):
+        rows = trials.rows_within(enough._replace(row_count=most.row_count))
+        if rows >= enough.row_count:
+            return enough._replace(row_count=rows)
+    if trials.fits(enough):
+        return enough
+    needed = _two_digits_up(trials.seconds_needed(enough))
+    raise _too_small("budget_seconds", f"take about {needed:,} s", needed, enough.row_count)
 
 
 def _too_small(field: str, work: str, needed: float, row_count: int) -> ExplainError:

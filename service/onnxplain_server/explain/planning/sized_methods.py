@@ -18,12 +18,12 @@ class Size(NamedTuple):
     ----------
     row_count : int
         Most rows of each method.
-    is_brief : bool
-        Whether methods repeat their work as seldom as they can.
+    saving_step : int
+        Place among `Preparation.fewer_repetitions`, from 1; 0 for those asked for.
     """
 
     row_count: int
-    is_brief: bool = False
+    saving_step: int = 0
 
 
 class SizedMethods:
@@ -45,12 +45,18 @@ class SizedMethods:
         """Most rows that a method draws."""
         return max((_row_count(method) for method in self.whole), default=0)
 
+    @property
+    def saving_steps(self) -> int:
+        """Steps after which no method saves more repetitions."""
+        given = self.request.question.methods
+        return max(len(preparation_of(options).fewer_repetitions(options)) for options in given)
+
     def at(self, size: Size, *, is_trial: bool = False) -> list[PreparedMethod]:
         """Prepare the methods at a size; for a trial, neither progress nor the cache sees them."""
         requests: dict[int, BoundRequest] = {}
         prepared = []
         for given, method in zip(self.request.question.methods, self.whole, strict=True):
-            options = preparation_of(given).brief(given) if size.is_brief else given
+            options = _with_step(given, size.saving_step)
             is_smaller = _row_count(method) > size.row_count
             if not is_trial and not is_smaller and options == given:
                 prepared.append(method)
@@ -74,6 +80,12 @@ class SizedMethods:
             parts += _repetitions(method.job.options, whole.job.options)
             if parts:
                 yield f"{method.name} is {' and '.join(parts)}"
+
+
+def _with_step(options: Options, step: int) -> Options:
+    """Save repetitions by some steps, or by all that a method has."""
+    steps = [options, *preparation_of(options).fewer_repetitions(options)]
+    return steps[min(step, len(steps) - 1)]
 
 
 def _row_count(method: PreparedMethod) -> int:

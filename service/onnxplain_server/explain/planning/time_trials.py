@@ -50,13 +50,7 @@ class TimeTrials:
         self._tried: list[Options] = []
 
     def rows_within(self, most: Size) -> int:
-        """Return the rows, at most those of a size, on which the methods take the remaining time.
-
-        Returns
-        -------
-        int
-            0 if no trial is short enough to be run.
-        """
+        """Return the most rows, up to those of a size, on which the methods take the time left."""
         if self._methods.request.resources.batch_size.has_way:
             return self._rows_by_pace(most)
         options = [method.job.options for method in self._methods.at(most)]
@@ -65,10 +59,10 @@ class TimeTrials:
         self._tried = options
         rows, few, many = self._first_rows(most), None, None
         if not rows:
-            return 0
-        self._time(Size(rows, most.is_brief))  # loads what the first run needs
+            return self._rows_by_pace(most)
+        self._time(most._replace(row_count=rows))  # loads what the first run needs
         while rows:
-            few, many = many, self._time(Size(rows, most.is_brief)) or many
+            few, many = many, self._time(most._replace(row_count=rows)) or many
             if many is not None:
                 self._growth = growth(few or many, many)
                 self._measured = self._pace_of(many, most)
@@ -80,9 +74,10 @@ class TimeTrials:
         return self._rows_in_time(most)
 
     def _rows_by_pace(self, most: Size) -> int:
-        """Return the rows by the pace of predictions alone, of a model behind an address.
+        """Return the rows by the pace of predictions alone.
 
-        A trial on few rows has few rows for each call, and would tell how long their way is.
+        Trials do not serve where even those on the fewest rows take long, nor for a model behind an
+        address, where they have few rows for each call, and tell how long their way is.
         """
         if self._growth is None:
             self._measured, self._growth = self._pace, _NO_GROWTH
@@ -120,7 +115,7 @@ class TimeTrials:
 
     def _pace_of(self, trial: TimedRows, most: Size) -> float:
         """Return the rows that a trial predicted in a second; infinite if it predicted none."""
-        predicted = self._predicted(Size(trial.rows, most.is_brief))
+        predicted = self._predicted(most._replace(row_count=trial.rows))
         return predicted / trial.seconds if predicted else math.inf
 
     def _rows_in_time(self, most: Size) -> int:
@@ -129,20 +124,20 @@ class TimeTrials:
         rows = min(most.row_count, int(self._growth.rows_within(self._remaining)))
         sizes = range(1, rows + 1)
         return bisect_right(
-            sizes, self._remaining, key=lambda count: self._seconds(Size(count, most.is_brief))
+            sizes, self._remaining, key=lambda count: self._seconds(most._replace(row_count=count))
         )
 
     def _first_rows(self, most: Size) -> int:
         """Return the rows of the first trial: so few that slow predictions are a small part."""
         rows = min(_FIRST_ROWS, most.row_count)
-        if not self._predicted(Size(rows, most.is_brief)):
+        if not self._predicted(most._replace(row_count=rows)):
             return rows
         affordable = self._pace * self._budget
-        while rows > _FEWEST_ROWS and self._predicted(Size(rows, most.is_brief)) > (
+        while rows > _FEWEST_ROWS and self._predicted(most._replace(row_count=rows)) > (
             affordable * _FIRST_SHARE
         ):
             rows //= 2
-        is_short = self._predicted(Size(rows, most.is_brief)) <= affordable * _LARGEST_SHARE
+        is_short = self._predicted(most._replace(row_count=rows)) <= affordable * _LARGEST_SHARE
         return rows if is_short else 0
 
     @cached_property

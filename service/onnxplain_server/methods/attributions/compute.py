@@ -10,6 +10,8 @@ import numpy as np
 from onnxplain_server.core.arrays import Cube, Vector
 from onnxplain_server.core.contract_limits import AttributionsOptions
 from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.model import Note
+from onnxplain_server.core.warnings import MethodWarning
 from onnxplain_server.effects.attributing.games import Attributed, GameValue, Perturbation
 from onnxplain_server.effects.background import Background
 from onnxplain_server.effects.engine import Effects
@@ -163,6 +165,23 @@ def _result(
         *mean_absolute(values, weights),
         features.names,
         tuple(features.columns),
+        _missed_target(errors, options.target_standard_error),
+    )
+
+
+def _missed_target(errors: Cube, target: float) -> tuple[Note, ...]:
+    """Tell for how many rows standard errors are above the target."""
+    largest = errors.max(axis=(1, 2))
+    missed_count = np.count_nonzero(largest > target)
+    if not target or not missed_count:
+        return ()
+    return (
+        Note(
+            MethodWarning.TARGET_ERROR_EXCEEDED,
+            f"Standard errors of {missed_count:,} of the {len(errors):,} rows explained, up to "
+            f"{largest.max():.2g}, are above target_standard_error, {target:g}; raise "
+            "permutation_count.",
+        ),
     )
 
 
@@ -185,6 +204,8 @@ def _attribute(
             exact = attribute_by_coalitions(explained, options.game)
             return exact.values, exact.interactions, none
         case Way.PERMUTATIONS:
-            estimated = attribute_by_permutations(explained, options.permutation_count, seed)
+            target = options.target_standard_error
+            count = options.permutation_count
+            estimated = attribute_by_permutations(explained, count, seed, target)
             no_pairs = np.zeros((len(explained.rows), 0, len(effects.output_names)))
             return estimated.values, no_pairs, estimated.standard_errors

@@ -28,6 +28,8 @@ class Options:
         Rows of the table that make the background; empty: the rows drawn.
     explained_rows : Table or None
         Rows to explain by their values.
+    target_standard_error : float
+        In the unit of the output.
     """
 
     groups: tuple[tuple[str, ...], ...] = ()
@@ -39,6 +41,7 @@ class Options:
     order: int = AttributionsOptions.order.default
     permutation_count: int = AttributionsOptions.permutation_count.default
     explained_rows: Table | None = None
+    target_standard_error: float = AttributionsOptions.target_standard_error.default
 
     @property
     def game(self) -> Game:

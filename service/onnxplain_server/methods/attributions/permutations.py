@@ -10,6 +10,7 @@ Permutations for Shapley Value Estimation", Journal of Machine Learning Research
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 from typing import NamedTuple
 
@@ -20,9 +21,15 @@ from onnxplain_server.core.row_draws import Purpose, row_hashes
 from onnxplain_server.effects.attributing.mixed_rows import RowMixture
 from onnxplain_server.effects.background import Background, fingerprint
 from onnxplain_server.methods.attributions.explained_rows import ExplainedRows
+from onnxplain_server.methods.attributions.post_strata import (
+    PlayerRanges,
+    PostStrata,
+    find_ranges,
+)
+from onnxplain_server.methods.attributions.row_strata import RowStrata
 
-_LEAST_REPEATED = 20
-"""Orders beyond the rows of the background, from which the variance within rows is known."""
+_FIRST_STAGE, _STAGE_SHARE = 50, 4
+"""Orders before a target is looked at first, and part of them that is added each time."""
 _ROWS = 1 << 16
 """Mixed rows per call of the engine, which bounds memory."""
 
@@ -34,58 +41,64 @@ class Estimated(NamedTuple):
     standard_errors: Cube
 
 
-class _Steps(NamedTuple):
-    """Sums over pairs of orders: of what each player adds, its squares, and its products with all.
-
-    What all players add together is the prediction less that of the background's row. `by_row` has
-    the sums for each row of the background, where each is taken and many twice; else no rows.
-    """
-
-    total: Matrix
-    squares: Matrix
-    products: Matrix
-    by_row: Cube
-
-
 def permutation_cost(player_count: int, permutation_count: int) -> int:
     """Return the predictions for one row."""
     return 2 * permutation_count * (player_count - 1)
 
 
 def attribute_by_permutations(
-    explained: ExplainedRows, permutation_count: int, seed: int
+    explained: ExplainedRows, permutation_count: int, seed: int, target: float = 0.0
 ) -> Estimated:
     """Estimate Shapley values from pairs of random orders.
 
-    Rows of the background are taken as often as their weights say, up to one. What all players add
-    together is known on average over all rows, so that it is a control variate of each: estimates
-    are corrected by their regressions on it, and then add up to the prediction less the base value.
-    Standard errors are those of the residuals. Where each row of the background is taken, its
-    orders are a stratum, and only the variance within strata counts.
+    Rows of the background are taken as often as their weights say, up to one. Where each is taken,
+    its orders are a stratum, and only the variance within strata counts. Elsewhere, estimates are
+    corrected for the rows taken. Both add up to the prediction less the base value.
+
+    Parameters
+    ----------
+    target : float
+        Largest standard error of a row with which no more orders are added; 0 for all orders.
     """
     rows, players = explained.rows, explained.players
     (_, width), count = explained.predictions.shape, len(players)
     values = np.empty((len(rows), count, width))
     errors = np.empty_like(values)
     planned = permutation_cost(count, permutation_count)
+    ranges = find_ranges(explained.effects.background, players, permutation_count)
     for row, source in enumerate(rows.source):
         orders = _Orders(count, permutation_count, seed, int(source))
         content = b"".join(fingerprint(column[row : row + 1]) for column in rows.columns)
-        identity = f"attributions {players} {permutation_count} {seed} {source}".encode() + content
-        estimate = partial(_estimate, explained, row, orders)
+        numbers = f"{players} {permutation_count} {seed} {source} {target!r}"
+        identity = f"attributions {numbers}".encode() + content
+        estimate = partial(_estimate, explained, row, orders, ranges, target)
         both = explained.effects.cached(identity, (2 * count, width), planned, estimate)
         values[row], errors[row] = both[:count], both[count:]
     return Estimated(values, errors)
 
 
-def _estimate(explained: ExplainedRows, row: int, orders: _Orders) -> Matrix:
+def _estimate(
+    explained: ExplainedRows, row: int, orders: _Orders, ranges: PlayerRanges, target: float
+) -> Matrix:
     """Return the values of a row, then their standard errors: (2 n_players, n_outputs)."""
-    background = explained.effects.background
-    starts = orders.background_rows(background)
-    steps = _walk(explained, row, orders, starts)
-    if len(steps.by_row):
-        return np.concatenate(_stratified(background, steps, starts))
-    return np.concatenate(_corrected(explained, row, steps, orders.count))
+    walk = _PermutationWalk(explained, row, orders, ranges)
+    for count in _stages(orders.count) if target else (orders.count,):
+        walk.go_to(count)
+        values, errors = walk.estimate()
+        if errors.max() <= target:
+            break
+    if count < orders.count:
+        explained.effects.release(permutation_cost(len(values), orders.count - count))
+    return np.concatenate([values, errors])
+
+
+def _stages(count: int) -> Iterator[int]:
+    """Yield the numbers of orders after which errors are compared with the target."""
+    stage = _FIRST_STAGE
+    while stage < count:
+        yield stage
+        stage += stage // _STAGE_SHARE
+    yield count
 
 
 class _Orders:
@@ -124,26 +137,70 @@ class _Orders:
         rows: Indices = place[np.minimum(np.searchsorted(ends, points, "right"), len(ends) - 1)]
         return rows
 
+    def sequence(self, starts: Indices, source: Indices) -> Indices:
+        """Return the orders in a sequence whose beginnings take rows by their weights as well.
 
-def _walk(explained: ExplainedRows, row: int, orders: _Orders, starts: Indices) -> _Steps:
+        The k-th of m orders that begin with a row is due after the share (k + u) / m of all, with a
+        random u for each row.
+
+        Parameters
+        ----------
+        starts : (n_orders,)
+            Of `background_rows`.
+        source : (n_background,)
+            Numbers of the background's rows in the table.
+        """
+        first = np.flatnonzero(np.diff(starts, prepend=-1))
+        times = np.diff(first, append=len(starts))
+        place = np.arange(len(starts)) - np.repeat(first, times)
+        hashes = row_hashes(source[starts], self._seed, Purpose.ORDER, self._row, 2)
+        return np.argsort((place + hashes / 2.0**64) / np.repeat(times, times), kind="stable")
+
+
+class _PermutationWalk:
     """Walk from rows of the background to the row explained, each in both directions."""
-    outputs, whole = explained.effects.outputs(), explained.predictions[row]
-    count, width = len(explained.players), len(whole)
-    total, squares, products = np.zeros((3, count, width))
-    by_row = np.zeros((len(outputs) if _are_strata(starts, len(outputs)) else 0, count, width))
-    step = max(1, _ROWS // max(2 * (count - 1), 1))
-    for first in range(0, orders.count, step):
-        numbers = np.arange(first, min(first + step, orders.count))
-        taken, ranks = starts[numbers], _both_ways(orders.ranks(numbers))
+
+    def __init__(
+        self, explained: ExplainedRows, row: int, orders: _Orders, ranges: PlayerRanges
+    ) -> None:
+        background = explained.effects.background
+        self._explained = explained
+        self._row = row
+        self._orders = orders
+        self._starts = orders.background_rows(background)
+        self._sequence = orders.sequence(self._starts, background.source)
+        self._done = 0
+        shape = len(explained.players), explained.predictions.shape[1]
+        self._post = PostStrata(ranges, shape[1])
+        has_strata = RowStrata.are_possible(orders.count, background)
+        self._strata = RowStrata(background, *shape) if has_strata else None
+
+    def go_to(self, count: int) -> None:
+        """Go on until so many orders are done."""
+        step = max(1, _ROWS // max(2 * (len(self._explained.players) - 1), 1))
+        for first in range(self._done, count, step):
+            self._add(self._sequence[first : min(first + step, count)])
+        self._done = count
+
+    def _add(self, numbers: Indices) -> None:
+        """Add up what players add in some orders."""
+        explained, row = self._explained, self._row
+        taken, ranks = self._starts[numbers], _both_ways(self._orders.ranks(numbers))
         worth = _worth(explained, row, ranks, taken)
-        worth[:, :, 0], worth[:, :, count] = outputs[taken], whole
+        worth[:, :, 0] = explained.effects.outputs()[taken]
+        worth[:, :, -1] = explained.predictions[row]
         added = np.take_along_axis(np.diff(worth, axis=2), ranks[..., None], axis=2).mean(axis=0)
-        total += added.sum(axis=0)
-        squares += (added**2).sum(axis=0)
-        products += (added * added.sum(axis=1, keepdims=True)).sum(axis=0)
-        if len(by_row):
-            np.add.at(by_row, taken, added)
-    return _Steps(total, squares, products, by_row)
+        self._post.add(taken, added)
+        if self._strata is not None:
+            self._strata.add(taken, added)
+
+    def estimate(self) -> tuple[Matrix, Matrix]:
+        """Return the values and their standard errors: (n_players, n_outputs) each."""
+        explained, background = self._explained, self._explained.effects.background
+        times = np.bincount(self._starts[self._sequence[: self._done]], minlength=len(background))
+        if self._strata is not None and self._strata.are_known(times):
+            return self._strata.estimate(times)
+        return self._post.estimate(times, explained.predictions[self._row] - explained.base)
 
 
 def _both_ways(ranks: Array) -> Array:
@@ -175,41 +232,3 @@ def _worth(explained: ExplainedRows, row: int, ranks: Array, taken: Indices) -> 
     steps = explained.effects.mixed(explained.rows, mixture)
     worth[:, :, 1:count] = steps.reshape(2, len(taken), count - 1, width)
     return worth
-
-
-def _are_strata(starts: Indices, row_count: int) -> bool:
-    """Return whether each row of the background is taken, and enough of them more than once."""
-    if len(starts) < row_count + _LEAST_REPEATED:
-        return False
-    return len(np.unique(starts)) == row_count
-
-
-def _stratified(background: Background, steps: _Steps, starts: Indices) -> tuple[Matrix, Matrix]:
-    """Return the values and their standard errors, with rows of the background as strata.
-
-    What all players add together is known in each stratum, so that values add up.
-    """
-    shares = (background.weights / background.weights.sum())[:, None, None]
-    times = np.bincount(starts, minlength=len(shares))[:, None, None]
-    values = (shares * steps.by_row / times).sum(axis=0)
-    within = np.maximum(steps.squares - (steps.by_row**2 / times).sum(axis=0), 0)
-    variances = within / (len(starts) - len(shares))
-    return values, np.sqrt(variances * float((shares**2 / times).sum()))
-
-
-def _corrected(
-    explained: ExplainedRows, row: int, steps: _Steps, count: int
-) -> tuple[Matrix, Matrix]:
-    """Return the values and their standard errors, corrected so that values add up."""
-    values = steps.total / count
-    together = values.sum(axis=0)
-    variances = np.maximum(steps.squares / count - values**2, 0)
-    covariances = steps.products / count - values * together
-    spread = covariances.sum(axis=0)  # the variance of what all add together
-    is_known = spread > np.finfo(float).eps * (variances.sum(axis=0) + together**2)
-    even = np.full_like(values, 1 / len(values))
-    slopes = np.divide(covariances, spread, out=even, where=is_known)
-    residuals = np.maximum(variances - np.where(is_known, slopes * covariances, 0), 0)
-    errors = np.sqrt(residuals / max(count - 2, 1))
-    known = explained.predictions[row] - explained.base
-    return values + slopes * (known - together), errors

@@ -43,7 +43,7 @@ class Attributions:
     Cost: with the trees engine, none where outputs are sums of leaves: time grows with the rows
     explained plus those of the background. Elsewhere, twice `permutation_count` times one less than
     the features in predictions for each row explained; fewer where all coalitions of features are
-    no more. Rows by default: 500; all rows with the trees engine.
+    no more, or a target error is reached. Rows by default: 500; all rows with the trees engine.
 
     Attributes
     ----------
@@ -77,6 +77,10 @@ class Attributions:
         other columns are not read. They weigh the same. At most 10,000 rows; not together with
         `row_indices` or `explained_row_count`. Default: rows of the table. A mapping gives the
         values of each feature as a list.
+    target_standard_error : float, optional
+        Standard error that is small enough, in the unit of the output: orders are added for each
+        row explained until none of its values has a larger one, or all of `permutation_count` are
+        done, with the warning TARGET_ERROR_EXCEEDED. 0: all orders. At least 0; default: 0.
 
     Examples
     --------
@@ -92,6 +96,7 @@ class Attributions:
     order: int | None = None
     permutation_count: int | None = None
     explained_rows: Any | None = None
+    target_standard_error: float | None = None
 
     def to_message(self) -> MethodOptions:
         """Write the message of the contract."""
@@ -107,5 +112,6 @@ class Attributions:
                 order=self.order,
                 permutation_count=self.permutation_count,
                 explained_rows=to_columns(self.explained_rows, "explained_rows"),
+                target_standard_error=self.target_standard_error,
             )
         )
