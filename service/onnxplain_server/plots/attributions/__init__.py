@@ -19,12 +19,12 @@ from onnxplain_server.plots.elements.chart import Plot
 
 
 def plots(result: Result) -> tuple[Plot, ...]:
-    """Draw few rows one by one and together, more rows as bars and points; then pairs."""
+    """Draw few rows one by one and together, more rows as bars and points; pairs where asked."""
     if result.row_count <= waterfall.MOST_ROWS:
-        drawn = (*waterfall.plots(result), *decision.plots(result))
-    else:
-        drawn = (*sizes.plots(result), *points.plots(result), *dependence.plots(result))
-    return (*drawn, *pairs.plots(result))
+        return (*waterfall.plots(result), *decision.plots(result), *pairs.plots(result))
+    # Pages fold away what comes later, and pairs were asked for.
+    over_all = (*sizes.plots(result), *points.plots(result), *pairs.plots(result))
+    return (*over_all, *dependence.plots(result))
 
 
 DRAWING = Drawing(plots=plots)
