@@ -14,6 +14,7 @@ from onnxplain_server.methods.attributions import Result
 from onnxplain_server.methods.attributions.result import mean_absolute
 from onnxplain_server.plots.attributions import plots
 from onnxplain_server.plots.elements.chart import Plot
+from onnxplain_server.plots.elements.style import MISSING_COLOUR
 
 ADDS_UP = np.zeros(1)
 
@@ -114,6 +115,7 @@ def test_each_row_and_feature_is_a_point_whatever_the_feature() -> None:
     assert ranks.count(None) == 30
     svg = vl_convert.vegalite_to_svg(points.vega_lite)
     assert svg.count('aria-roledescription="circle"') == 90
+    assert svg.count(f'fill="{MISSING_COLOUR}"') == 30
     assert "Grey: text" in points.description
 
 

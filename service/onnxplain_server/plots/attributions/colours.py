@@ -16,9 +16,7 @@ from onnxplain_server.plots.elements.labels import clean, short_names, shorten
 from onnxplain_server.plots.elements.number_formats import data_number
 from onnxplain_server.plots.elements.style import (
     AREA_SCHEME,
-    MISSING_COLOUR,
     MOST_SERIES,
-    PLAIN_COLOUR,
     SERIES_COLOURS,
     Spec,
 )
@@ -37,6 +35,7 @@ class Colours:
     marks : list of dict
         Data of each point that the encoding reads, and the value as text, `other`.
     encoding : dict
+        Empty for one colour.
     remark : str
         On grey points and ranks, to follow a sentence; may be empty.
     """
@@ -49,7 +48,7 @@ class Colours:
 
 def plain(count: int) -> Colours:
     """Give all points one colour."""
-    return Colours("", [{}] * count, {"value": PLAIN_COLOUR})
+    return Colours("", [{}] * count, {})
 
 
 def colours_by(name: str, own: Array) -> Colours:
@@ -64,14 +63,13 @@ def _by_rank(title: str, own: Array) -> Colours:
     low, high = (own_value(own, int(at)) for at in (np.nanargmin(ranks), np.nanargmax(ranks)))
     labels = f"datum.value == 0 ? {json.dumps(low)} : {json.dumps(high)}"
     ranked = {
-        "test": "isValid(datum.rank)",
         "field": "rank",
         "type": "quantitative",
         "scale": {"scheme": AREA_SCHEME, "domain": [0, 1]},
         "legend": {"title": title, "values": [0, 1], "labelExpr": labels},
     }
     grey = "; grey: missing" if np.isnan(ranks).any() else ""
-    return Colours(title, marks, _or_grey(ranked), f"colours go by rank{grey}")
+    return Colours(title, marks, ranked, f"colours go by rank{grey}")
 
 
 def _by_text(title: str, own: Array) -> Colours:
@@ -80,7 +78,6 @@ def _by_text(title: str, own: Array) -> Colours:
     labels = short_names((text for text, _ in ranked), _LENGTH)
     marks = _marks(own, [labels.get(text) for text in texts], "series")
     named = {
-        "test": "isValid(datum.series)",
         "field": "series",
         "type": "nominal",
         "scale": {"domain": [*labels.values()], "range": [*SERIES_COLOURS[: len(labels)]]},
@@ -90,7 +87,7 @@ def _by_text(title: str, own: Array) -> Colours:
         *(["other values"] if {*texts} - {*labels, ""} else []),
         *(["missing"] if "" in texts else []),
     ]
-    return Colours(title, marks, _or_grey(named), f"grey: {' or '.join(greys)}" if greys else "")
+    return Colours(title, marks, named, f"grey: {' or '.join(greys)}" if greys else "")
 
 
 def _marks(own: Array, values: Sequence[float | str | None], field: str) -> list[Spec]:
@@ -98,7 +95,3 @@ def _marks(own: Array, values: Sequence[float | str | None], field: str) -> list
         {"other": own_value(own, k), **({} if value is None else {field: value})}
         for k, value in enumerate(values)
     ]
-
-
-def _or_grey(known: Spec) -> Spec:
-    return {"condition": known, "value": MISSING_COLOUR}

@@ -13,7 +13,7 @@ from onnxplain_server.methods.attributions import Result
 from onnxplain_server.plots.attributions.colours import Colours, colours_by, plain
 from onnxplain_server.plots.attributions.measures import mean_sizes
 from onnxplain_server.plots.attributions.partner import partner_of
-from onnxplain_server.plots.attributions.scatter import offsets, spread_rows
+from onnxplain_server.plots.attributions.scatter import layers, offsets, spread_rows
 from onnxplain_server.plots.attributions.words import (
     estimate_remark,
     own_value,
@@ -216,11 +216,9 @@ def _body(points: _FeaturePoints, rows: list[Spec], colours: Colours, unit: str)
         "mark": _ZERO,
         "encoding": {along: value},
     }
-    # Without a colour of its own a point is grey; by default, Vega-Lite would leave it out.
-    mark = {"type": "circle", "size": 24, "opacity": 0.85, "invalid": None}
-    encoding = {**places, "color": colours.encoding, "tooltip": _tooltip(points, colours)}
-    layers = [zero, {"mark": mark, "encoding": encoding}]
-    return {"data": {"values": rows}, **size, "layer": layers}
+    encoding = {**places, "tooltip": _tooltip(points, colours)}
+    drawn = layers(rows, encoding, colours.encoding)
+    return {"data": {"values": rows}, **size, "layer": [zero, *drawn]}
 
 
 def _tooltip(points: _FeaturePoints, colours: Colours) -> list[Spec]:

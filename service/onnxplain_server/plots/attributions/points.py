@@ -6,7 +6,12 @@ import numpy as np
 
 from onnxplain_server.core.arrays import Array, Vector
 from onnxplain_server.methods.attributions import Result
-from onnxplain_server.plots.attributions.scatter import offsets, ranks_of, spread_rows
+from onnxplain_server.plots.attributions.scatter import (
+    layers,
+    offsets,
+    ranks_of,
+    spread_rows,
+)
 from onnxplain_server.plots.attributions.words import own_value, result_kind
 from onnxplain_server.plots.elements.bars import labels_of
 from onnxplain_server.plots.elements.chart import Plot, finish, tooltip
@@ -14,7 +19,7 @@ from onnxplain_server.plots.elements.labels import clean, identifiers, shorten
 from onnxplain_server.plots.elements.naming import unit_of
 from onnxplain_server.plots.elements.number_formats import data_number, drawable, share_format
 from onnxplain_server.plots.elements.ranking import strongest_outputs
-from onnxplain_server.plots.elements.style import AREA_SCHEME, MISSING_COLOUR, PLOT_WIDTH, Spec
+from onnxplain_server.plots.elements.style import AREA_SCHEME, PLOT_WIDTH, Spec
 
 _MOST_POINTS = 200
 """Rows of one plot, evenly spaced among those explained."""
@@ -98,16 +103,13 @@ def _body(points: list[Spec], labels: tuple[str, ...], kind: str, unit: str) -> 
     encoding = {
         **_places(labels),
         "x": {"field": "value", "type": "quantitative", "axis": axis},
-        "color": _colour(has_ranks=any(point["rank"] is not None for point in points)),
         "tooltip": tooltip(*fields),
     }
-    # Without a rank a point is grey; by default, Vega-Lite would leave it out.
-    mark = {"type": "circle", "size": 22, "opacity": 0.85, "invalid": None}
     return {
         "data": {"values": points},
         "width": PLOT_WIDTH,
         "height": {"step": _STEP},
-        "layer": [zero, {"mark": mark, "encoding": encoding}],
+        "layer": [zero, *layers(points, encoding, _colour())],
     }
 
 
@@ -121,20 +123,11 @@ def _places(labels: tuple[str, ...]) -> Spec:
     }
 
 
-def _colour(*, has_ranks: bool) -> Spec:
-    """Colour points by rank; grey without one."""
-    if not has_ranks:
-        return {"value": MISSING_COLOUR}
+def _colour() -> Spec:
     legend = {
         "title": "Feature's value",
         "values": [0, 1],
         "labelExpr": "datum.value == 0 ? 'low' : 'high'",
     }
-    ranked = {
-        "test": "isValid(datum.rank)",
-        "field": "rank",
-        "type": "quantitative",
-        "scale": {"scheme": AREA_SCHEME, "domain": [0, 1]},
-        "legend": legend,
-    }
-    return {"condition": ranked, "value": MISSING_COLOUR}
+    scale = {"scheme": AREA_SCHEME, "domain": [0, 1]}
+    return {"field": "rank", "type": "quantitative", "scale": scale, "legend": legend}

@@ -1,12 +1,14 @@
-"""Points of rows: those shown of many, their places side by side, and ranks for colours."""
+"""Points of rows: those shown of many, their places side by side, ranks and layers of colours."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from onnxplain_server.core.arrays import Array, Indices, Vector
+from onnxplain_server.plots.elements.style import MISSING_COLOUR, PLAIN_COLOUR, Spec
 
 _BINS = 60
+_MARK: Spec = {"type": "circle", "size": 24, "opacity": 0.85}
 
 
 def spread_rows(count: int, most: int) -> Indices:
@@ -44,3 +46,23 @@ def ranks_of(own: Array) -> Vector:
     levels, codes = np.unique(values[known], return_inverse=True)
     ranks[known] = codes / max(len(levels) - 1, 1)
     return ranks
+
+
+def layers(points: list[Spec], encoding: Spec, colour: Spec) -> list[Spec]:
+    """Draw points by the field of their colour, grey where they have none; all alike without it.
+
+    Vega-Lite gives points without a number the first colour of its scale, past any condition.
+    """
+    if not colour:
+        return [{"mark": {**_MARK, "color": PLAIN_COLOUR}, "encoding": encoding}]
+    field = colour["field"]
+    grey = {"mark": {**_MARK, "color": MISSING_COLOUR}, "encoding": encoding}
+    coloured = {"mark": _MARK, "encoding": {**encoding, "color": colour}}
+    known = f"isValid(datum.{field})"
+    parts = (
+        (f"!{known}", grey, any(point.get(field) is None for point in points)),
+        (known, coloured, any(point.get(field) is not None for point in points)),
+    )
+    return [
+        {"transform": [{"filter": test}], **layer} for test, layer, is_needed in parts if is_needed
+    ]
