@@ -69,20 +69,20 @@ def _draw(result: Result, output: int, name: str) -> Plot | None:
 def _points(result: Result, player: int, label: str, rows: Array, values: Vector) -> list[Spec]:
     """Return the points of a player; one that is a group has no colour."""
     names = result.features[player]
-    own = result.feature_values[result.names.index(names[0])] if len(names) == 1 else None
+    own = result.feature_values[result.names.index(names[0])][rows] if len(names) == 1 else None
     aside = offsets(values[rows], float(np.ptp(values[rows])))
     unknown = np.full(len(rows), np.nan)
-    ranks = unknown if own is None else ranks_of(own[rows])
+    ranks = unknown if own is None else ranks_of(own)
     return [
         {
             "label": label,
             "row": int(result.row_indices[row]) if len(result.row_indices) else int(row),
             "value": data_number(float(values[row])),
             "offset": data_number(float(offset)),
-            "own": "" if own is None else own_value(own, int(row)),
+            "own": "" if own is None else own_value(own, at),
             "rank": None if np.isnan(rank) else data_number(float(rank), -6),
         }
-        for row, offset, rank in zip(rows, aside, ranks, strict=True)
+        for at, (row, offset, rank) in enumerate(zip(rows, aside, ranks, strict=True))
     ]
 
 
