@@ -12,6 +12,7 @@ from onnxplain_server.core.arrays import Array
 from onnxplain_server.plots.elements.labels import clean
 from told.written import NUMBER, is_written, joined, number, rounding
 
+_MOST_FEATURES = 12
 _LINES = re.compile(rf"From the average of the background, {NUMBER}, upwards to the predictions: ")
 _END = re.compile(rf"row ([\d,]+) at {NUMBER}")
 _ALONG = re.compile(
@@ -36,8 +37,12 @@ def are_true(result: AttributionsResult, name: str, description: str) -> bool:
 
 
 def mean_interactions(result: AttributionsResult) -> dict[str, float]:
-    """Return mean absolute interactions by the names of pairs; none for several outputs."""
-    if len(result.output_names) > 1 or not result.interactions:
+    """Return mean absolute interactions by the names of pairs; none for several outputs.
+
+    Nor where features are left out, as their pairs may be stronger than those shown.
+    """
+    is_cut = len(result.features) > _MOST_FEATURES
+    if len(result.output_names) > 1 or is_cut or not result.interactions:
         return {}
     sizes = np.abs(_by_row(result, result.interactions)[:, :, 0]).mean(axis=0)
     players = [joined(player.names, " + ") for player in result.features]
