@@ -263,6 +263,13 @@ def test_lines_of_rows_lead_from_the_average_to_their_predictions() -> None:
     assert "row 3 at 7.5 and row 4 at 13.25" in plot.description
 
 
+def test_rows_whose_values_are_not_finite_have_no_line() -> None:
+    plot = drawn(result([[1.0, 2.0], [np.nan, 1.0], [3.0, 4.0]]))["attributions-decision"]
+
+    assert {point["row"] for point in bars(plot)} == {"row 3", "row 5"}
+    assert "Not shown, as not finite: 1 of 3 rows" in plot.description
+
+
 def test_the_smallest_of_many_values_are_one_step() -> None:
     values = np.linspace(20, 1, 20) * np.array([[1], [-1]])
     plot = drawn(result(values))["attributions-decision"]

@@ -83,7 +83,8 @@ def _draw(result: Result, rows: Indices, output: int) -> Plot:
         "Features by the mean size of their values in these rows, the largest on top",
     ]
     if len(rows) < result.row_count:
-        remarks.append(f"Not shown: {result.row_count - len(rows)} rows, as not finite")
+        left_out = f"{result.row_count - len(rows)} of {result.row_count} rows"
+        remarks.append(f"Not shown, as not finite: {left_out}")
     if len(result.output_names) > 1:
         remarks.append(f"Output with the largest values of {len(result.output_names)}")
     errors = result.standard_errors
