@@ -14,7 +14,7 @@ from told.written import NUMBER, is_written, joined, number, rounding
 
 _MOST_FEATURES = 12
 _LINES = re.compile(rf"From the average of the background, {NUMBER}, upwards to the predictions: ")
-_END = re.compile(rf"row ([\d,]+) at {NUMBER}")
+_END = re.compile(rf"((?:given )?row [\d,]+) at {NUMBER}")
 _ALONG = re.compile(
     r" along (?P<feature>.+?)(?: · .+?)?\. (?:Of the points shown, the value is lowest, "
     rf"{NUMBER} at .+?, and highest, {NUMBER} at .+?|Each point shown has the value {NUMBER})\. "
@@ -55,13 +55,15 @@ def _by_row(result: AttributionsResult, numbers: Sequence[float]) -> Array:
 
 
 def _are_ends(result: AttributionsResult, output: int, description: str) -> bool:
-    """Check the average, and the prediction of each row, by its number in the table."""
+    """Check the average, and the prediction of each row, by its number in the table or in order."""
     ends = _by_row(result, result.predictions)[:, 0, output]
     base = result.base_values[output]
     near = rounding(np.array([base, *ends]))
     told = _LINES.search(description)
-    predictions = dict(zip(result.row_indices, ends, strict=True))
-    found = {int(number(row)): text for row, text in _END.findall(description)}
+    names = [f"row {row:,}" for row in result.row_indices]
+    names = names or [f"given row {row}" for row in range(len(ends))]
+    predictions = dict(zip(names, ends, strict=True))
+    found = dict(_END.findall(description))
     return (
         told is not None
         and abs(number(told[1]) - base) <= near
