@@ -1,15 +1,21 @@
 """Attributions by trees beside WOODELF, shap and XGBoost: values and pairs, both games.
 
-python -m bench.speed.attributions
+python -m bench.speed.attributions [SIDE DEPTH]
+
+With a side, "ours" or "woodelf", it does its work on deep trees once and prints the seconds.
 
 The rows are the houses of Miami, drawn again and jittered: 15 columns. Ours are whole calls from a
 data frame and the bytes of the model, by a client that has seen neither; the others' begin with the
-fitted model and the data frame. What is compared is the largest difference of values too.
+fitted model and the data frame. Deep trees are a random forest's, in a process for each side; its
+peak of memory has the libraries in it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -18,6 +24,8 @@ import numpy as np
 import onnxplain
 import pandas as pd
 import shap
+from skl2onnx import to_onnx
+from sklearn.ensemble import RandomForestRegressor
 from woodelf import WoodelfExplainer
 from xgboost import DMatrix, XGBRegressor
 
@@ -26,6 +34,8 @@ from bench.speed.woodelf_miami import TABLE, exported, fitted
 from bench.speed_table.row import Row, Unit, in_turn, lines, seconds
 
 RUNS = 3
+DEPTHS = (12, 16)
+DEEP_TREES, DEEP_ROWS = 5, 1_000
 
 
 class Work(NamedTuple):
@@ -152,7 +162,72 @@ def rows() -> Iterator[Row]:
         )
 
 
+def deep_rows() -> Iterator[Row]:
+    """Measure deep trees: seconds, and the peak of memory of a process."""
+    for depth in DEPTHS:
+        sides = {side: _measured(side, depth) for side in SIDES}
+        for k, unit in enumerate((Unit.SECONDS, Unit.MEGABYTES)):
+            yield Row(
+                f"interventional values, {DEEP_ROWS:,} rows against {DEEP_ROWS:,}, random forest, "
+                f"{DEEP_TREES} trees of depth {depth}, 15 columns",
+                unit,
+                [sides["ours"][k]],
+                "WOODELF, in the form for deep trees that it chooses",
+                [sides["woodelf"][k]],
+            )
+
+
+def _measured(side: str, depth: int) -> tuple[float, float]:
+    """Return seconds and MB of one side in a process of its own."""
+    command = [sys.executable, "-m", "bench.speed.attributions", side, str(depth)]
+    alone = {**os.environ, "ONNXPLAIN_ISOLATION": "none"}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env=alone) as process:
+        assert process.stdout is not None  # noqa: S101 - of PIPE
+        printed = process.stdout.read()
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise subprocess.CalledProcessError(process.returncode, command)
+    return float(printed), usage.ru_maxrss * 1024 / 1e6
+
+
+def _ours(forest: RandomForestRegressor, rows: pd.DataFrame) -> Callable[[], Any]:
+    content = to_onnx(forest, rows.to_numpy()[:1]).SerializeToString()
+    work = Work("", DEEP_ROWS, DEEP_ROWS, {}, "", lambda: None, 0)
+    call = explaining(content, rows, work)
+    explaining(content, rows, work._replace(explained=50, background=50))()  # loads the loops
+    return call
+
+
+def _woodelf(forest: RandomForestRegressor, rows: pd.DataFrame) -> Callable[[], Any]:
+    doubles = rows.astype(np.float64)
+    WoodelfExplainer(forest, doubles.head(2)).shap_values(doubles.head(2), verbose=False)
+    return lambda: WoodelfExplainer(forest, doubles).shap_values(doubles, verbose=False)
+
+
+SIDES: Mapping[str, Callable[[RandomForestRegressor, pd.DataFrame], Callable[[], Any]]] = {
+    "ours": _ours,
+    "woodelf": _woodelf,
+}
+
+
+def _one_side(side: str, depth: int) -> None:
+    """Do one side's work on deep trees, and print its seconds."""
+    table = pd.read_csv(TABLE)
+    frame = table.drop(columns=["SALE_PRC", "PARCELNO"]).astype(np.float32)
+    forest = RandomForestRegressor(DEEP_TREES, max_depth=depth, n_jobs=2, random_state=0)
+    forest.fit(frame.to_numpy(), np.log(table["SALE_PRC"]))
+    print(seconds(SIDES[side](forest, jittered(frame).head(DEEP_ROWS))))
+
+
 def main() -> None:
+    """Measure and print."""
+    if sys.argv[1:]:
+        side, depth = sys.argv[1:]
+        _one_side(side, int(depth))
+        return
+    for line in lines(deep_rows()):
+        print(line, flush=True)
     for line in lines(rows()):
         print(line, flush=True)
 

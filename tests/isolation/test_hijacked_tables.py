@@ -73,7 +73,9 @@ def test_a_range_that_no_file_has_is_malformed() -> None:
     assert isinstance(asked(Table(ValueError("no such range")), RANGES), MalformedError)
 
 
-@pytest.mark.parametrize("name", ["a range of two numbers", "a task for its parent"])
+@pytest.mark.parametrize(
+    "name", ["a range of two numbers", "a task for its parent", "a table that nobody asked for"]
+)
 def test_frames_out_of_turn_read_nothing(name: str) -> None:
     table = Table()
 
@@ -117,3 +119,5 @@ def test_a_worker_of_a_cluster_stores_and_publishes_nothing() -> None:
         host.cache_put({"name": b"value"})
     with pytest.raises(MalformedError):
         host.publish(b"part")
+    with pytest.raises(MalformedError):
+        host.write_table([b"part"])

@@ -310,8 +310,14 @@ type AttributionsResult struct {
 	MeanAbsoluteStandardErrors []float64 `protobuf:"fixed64,11,rep,packed,name=mean_absolute_standard_errors,json=meanAbsoluteStandardErrors,proto3" json:"mean_absolute_standard_errors,omitempty"`
 	// Values of the features at the rows explained: one column per feature of the model.
 	FeatureValues []*Column `protobuf:"bytes,12,rep,name=feature_values,json=featureValues,proto3" json:"feature_values,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	// Number of rows explained. Where `ExplainRequest.result_uri` names a Parquet table, the rows are
+	// in that table alone: `row_indices`, `predictions`, `values`, `standard_errors`, `interactions`
+	// and `feature_values` are then empty.
+	ExplainedRowCount int32 `protobuf:"varint,13,opt,name=explained_row_count,json=explainedRowCount,proto3" json:"explained_row_count,omitempty"`
+	// Largest of the standard errors of the values, one per output; empty where values are exact.
+	LargestStandardErrors []float64 `protobuf:"fixed64,14,rep,packed,name=largest_standard_errors,json=largestStandardErrors,proto3" json:"largest_standard_errors,omitempty"`
+	unknownFields         protoimpl.UnknownFields
+	sizeCache             protoimpl.SizeCache
 }
 
 func (x *AttributionsResult) Reset() {
@@ -428,6 +434,20 @@ func (x *AttributionsResult) GetFeatureValues() []*Column {
 	return nil
 }
 
+func (x *AttributionsResult) GetExplainedRowCount() int32 {
+	if x != nil {
+		return x.ExplainedRowCount
+	}
+	return 0
+}
+
+func (x *AttributionsResult) GetLargestStandardErrors() []float64 {
+	if x != nil {
+		return x.LargestStandardErrors
+	}
+	return nil
+}
+
 var File_onnxplain_v1_attributions_proto protoreflect.FileDescriptor
 
 const file_onnxplain_v1_attributions_proto_rawDesc = "" +
@@ -454,7 +474,7 @@ const file_onnxplain_v1_attributions_proto_rawDesc = "" +
 	"\aBANZHAF\x10\x02B\x16\n" +
 	"\x14_explained_row_countB\b\n" +
 	"\x06_orderB\x14\n" +
-	"\x12_permutation_count\"\x97\x04\n" +
+	"\x12_permutation_count\"\xff\x04\n" +
 	"\x12AttributionsResult\x12!\n" +
 	"\foutput_names\x18\x01 \x03(\tR\voutputNames\x126\n" +
 	"\bfeatures\x18\x02 \x03(\v2\x1a.onnxplain.v1.FeatureGroupR\bfeatures\x12\x1f\n" +
@@ -470,7 +490,9 @@ const file_onnxplain_v1_attributions_proto_rawDesc = "" +
 	"\x14mean_absolute_values\x18\n" +
 	" \x03(\x01R\x12meanAbsoluteValues\x12A\n" +
 	"\x1dmean_absolute_standard_errors\x18\v \x03(\x01R\x1ameanAbsoluteStandardErrors\x12;\n" +
-	"\x0efeature_values\x18\f \x03(\v2\x14.onnxplain.v1.ColumnR\rfeatureValuesB\xb9\x01\n" +
+	"\x0efeature_values\x18\f \x03(\v2\x14.onnxplain.v1.ColumnR\rfeatureValues\x12.\n" +
+	"\x13explained_row_count\x18\r \x01(\x05R\x11explainedRowCount\x126\n" +
+	"\x17largest_standard_errors\x18\x0e \x03(\x01R\x15largestStandardErrorsB\xb9\x01\n" +
 	"\x10com.onnxplain.v1B\x11AttributionsProtoP\x01ZAgithub.com/onnxplain/onnxplain/clients/go/onnxplainv1;onnxplainv1\xa2\x02\x03OXX\xaa\x02\fOnnxplain.V1\xca\x02\fOnnxplain\\V1\xe2\x02\x18Onnxplain\\V1\\GPBMetadata\xea\x02\rOnnxplain::V1b\x06proto3"
 
 var (

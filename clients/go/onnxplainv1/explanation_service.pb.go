@@ -210,8 +210,11 @@ type ExplainRequest struct {
 	Partial bool `protobuf:"varint,20,opt,name=partial,proto3" json:"partial,omitempty"`
 	// Optional. Where the server also writes the answer: an address as in `Model.uri`, of s3, gs, or file in the own
 	// process, below a prefix that the operator lists for writing. Its bytes are those of the answer: the
-	// serialised ExplainResponse, over REST its canonical JSON. An object of that name is replaced.
-	// PlanExplanation writes nothing. Default: the answer is only returned.
+	// serialised ExplainResponse, over REST its canonical JSON. Where the address ends in ".parquet", it is a
+	// Parquet table instead, with a row for each row explained and output, in place of the answer's own rows, which
+	// may then be any number: see `AttributionsResult.explained_row_count`. INVALID_OPTION unless attributions are
+	// the only method. An object of that name is replaced. PlanExplanation writes nothing. Default: the answer is
+	// only returned.
 	// At most 2048 letters.
 	ResultUri string `protobuf:"bytes,21,opt,name=result_uri,json=resultUri,proto3" json:"result_uri,omitempty"`
 	// Optional. The columns that each input of the model takes, for models of several inputs: all

@@ -36,7 +36,7 @@ from onnxplain_server.core.request import (
 )
 from onnxplain_server.core.sources import ModelColumns, NoModelCache
 from onnxplain_server.transport.admission.admission import NO_LIMITS
-from onnxplain_server.transport.admission.follower import Follower
+from onnxplain_server.transport.admission.follower import NOBODY, Follower, ignore
 from onnxplain_server.transport.admission.request_context import RequestContext
 from onnxplain_server.transport.admission.request_control import RequestControl
 from onnxplain_server.transport.fetched_files import NO_SOURCES, FetchedFiles, model_columns
@@ -128,10 +128,11 @@ class LocalBackend:
         """Compute an explanation."""
         with _rare_collection(), _interruptible(self._seconds) as control:
             runner = self._parts.runner(self._workers)
-            call = self._call(control, on_progress or _ignore)
-            message, blobs = self._fetched(request, ServiceMethod.EXPLAIN, runner, call)
+            fetching = self._call(control)
+            message, blobs = self._fetched(request, ServiceMethod.EXPLAIN, runner, fetching)
             results = WrittenResults(self._parts.sources() if request.result_uri else NO_SOURCES)
-            results.check(message)
+            follower = results.followed(Follower(on_progress or ignore), message, control)
+            call = self._call(control, follower)
             if self._large_table:
                 reply = runner.explain_large(message, blobs, self._large_table, call)
             else:
@@ -154,7 +155,7 @@ class LocalBackend:
                 "has no plan; raise --memory-bytes, or leave --dask-scheduler out",
             )
         with _rare_collection(), _interruptible(self._seconds) as control:
-            call = self._call(control, _ignore)
+            call = self._call(control)
             runner = self._parts.runner(self._workers)
             message, blobs = self._fetched(request, ServiceMethod.EXPLAIN, runner, call)
             reply = runner.plan(message, blobs, call)
@@ -176,7 +177,7 @@ class LocalBackend:
     def _answer(self, request: FileRequest, method: ServiceMethod) -> bytes:
         with _rare_collection(), _interruptible(self._seconds) as control:
             runner = self._parts.runner(self._workers)
-            call = self._call(control, _ignore)
+            call = self._call(control)
             message, blobs = self._fetched(request, method, runner, call)
             reply: Reply = getattr(runner, method.value)(message, blobs, call)
         return reply.content
@@ -204,11 +205,9 @@ class LocalBackend:
             return named.message, named.blobs
         return content, NO_BLOBS
 
-    def _call(
-        self, control: RequestControl, on_progress: Callable[[float, float], None]
-    ) -> RequestContext:
+    def _call(self, control: RequestControl, follower: Follower = NOBODY) -> RequestContext:
         # No prefix: the cache is not shared with other callers.
-        return RequestContext(control, self._parts.cache(), "", Follower(on_progress))
+        return RequestContext(control, self._parts.cache(), "", follower)
 
 
 class RemoteBackend:
@@ -272,7 +271,3 @@ def _rare_collection() -> Iterator[None]:
         yield
     finally:
         gc.set_threshold(*before)
-
-
-def _ignore(_done: float, _planned: float) -> None:
-    """Discard progress."""

@@ -182,10 +182,7 @@ def explain(
             help="Name of the model in titles.  [default: the name of its file]",
         ),
     ] = None,
-    result_uri: Annotated[
-        str | None,
-        typer.Option(metavar="URI", help="Address that the answer is written to as well."),
-    ] = None,
+    result_uri: files.ResultUri = None,
     plots: Annotated[
         bool | None, typer.Option(help="Include plots in the answer.  [default: plots]")
     ] = None,

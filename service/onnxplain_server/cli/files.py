@@ -9,13 +9,25 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import Annotated, BinaryIO, TypeAlias
+
+import typer
 
 from onnxplain_server.cli.failure import CommandError, UsageFault
 
 Write = Callable[[bytes], None]
 
 STANDARD_INPUT = "-"
+
+ResultUri: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        metavar="URI",
+        help="Address that the answer is written to as well; one that ends in .parquet gets the "
+        "rows of attributions as a table, and the answer has no rows then.",
+    ),
+]
+"""Flag of the address that a result is written to."""
 
 
 def read(path: str) -> bytes:

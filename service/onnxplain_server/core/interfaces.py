@@ -22,7 +22,7 @@ from onnxplain_server.core.request import (
     ReplyFormat,
     RequestParts,
 )
-from onnxplain_server.core.sources import FetchControl
+from onnxplain_server.core.sources import FetchControl, TableHost
 
 Began: TypeAlias = Callable[[int, int], None]
 """Told the ports of REST and of gRPC, once a server listens."""
@@ -65,8 +65,8 @@ class ComputationHost(Protocol):
         """Offer numbers to the cache, which may drop them."""
 
 
-class AnswerHost(ComputationHost, Protocol):
-    """Host of an answer: takes parts of it on the way."""
+class AnswerHost(ComputationHost, TableHost, Protocol):
+    """Host of an answer: takes parts of it on the way, and the table of its rows."""
 
     def publish(self, part: bytes) -> None:
         """Publish part of an answer that is not finished, encoded as an event."""

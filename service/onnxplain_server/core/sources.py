@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+from collections.abc import Iterable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
@@ -208,6 +209,21 @@ class NoModelCache:
         """Drop it."""
 
 
+class TableHost(Protocol):
+    """Host of an answer whose rows may go to an address."""
+
+    def write_table(self, parts: Iterable[bytes]) -> None:
+        """Write the table of an answer's rows to the request's address, once.
+
+        Raises
+        ------
+        ExplainError
+            Those of `Sources.write_parts`.
+        ValueError
+            Where the request asks for no table.
+        """
+
+
 class Sources(Protocol):
     """Models and tables where they lie, by their URIs.
 
@@ -246,3 +262,6 @@ class Sources(Protocol):
 
     def write(self, uri: str, content: bytes, control: FetchControl) -> None:
         """Write a result."""
+
+    def write_parts(self, uri: str, parts: Iterable[bytes], control: FetchControl) -> None:
+        """Write a result as it comes; nothing is written where `parts` raise."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any
@@ -57,12 +58,17 @@ def check_limits(message: type, options: Any, path: str) -> None:
 
 def check_row_indices(rows: Sequence[int], row_count: int, limits: Limits[Any], path: str) -> None:
     """Refuse rows that the table does not have, too many, and any that stands twice."""
+    most = limits.max_items or 0
     wrong = [row for row in rows if not 0 <= row < row_count]
-    if wrong or len(rows) > (limits.max_items or 0) or len(set(rows)) < len(rows):
+    twice = [row for row, count in Counter(rows).items() if count > 1]
+    if wrong or twice or len(rows) > most:
+        fault = f"{len(rows):,} are given"
+        if wrong or twice:
+            fault = f"one is {wrong[0]}" if wrong else f"{twice[0]} stands twice"
         raise ExplainError(
             Reason.INVALID_OPTION,
-            f"row_indices must be at most {limits.max_items:,}, none twice, each in "
-            f"[0, {row_count - 1}]" + (f"; one is {wrong[0]}" if wrong else ""),
+            f"{path.rpartition('.')[2]} must be at most {most:,}, none twice, each in "
+            f"[0, {row_count - 1}]; {fault}",
             path,
         )
 

@@ -36,15 +36,19 @@ _LIMIT = (
 )
 
 
-def row_count(result: AttributionsResult) -> int:
-    """Return the number of rows explained."""
-    return len(result.predictions) // len(result.output_names)
-
-
 def values_of(result: AttributionsResult) -> Cube:
-    """Return the values: (n_rows, n_features, n_outputs)."""
-    shape = (row_count(result), len(result.features), len(result.output_names))
-    return np.array(result.values).reshape(shape)
+    """Return the values: (n_rows, n_features, n_outputs); no rows where they are elsewhere."""
+    return np.array(result.values).reshape(-1, len(result.features), len(result.output_names))
+
+
+def has_few_rows(result: AttributionsResult) -> bool:
+    """Return whether the rows are told one by one: they are here, and few."""
+    return bool(result.values) and result.explained_row_count <= MOST_ROWS
+
+
+def told_rows(count: int) -> str:
+    """Write a number of rows: "1 row", "2,000 rows"."""
+    return f"{count:,} row{'s' * (count != 1)}"
 
 
 def is_shapley(options: AttributionsOptions) -> bool:
@@ -56,8 +60,8 @@ def of_attributions(result: AttributionsResult, options: AttributionsOptions) ->
     """Tell the values of few rows, and the mean sizes of more."""
     kind = value_kind(is_shapley=is_shapley(options))
     limit = _LIMITS.get(options.perturbation, _LIMIT)
-    if row_count(result) <= MOST_ROWS:
-        for row in range(row_count(result)):
+    if has_few_rows(result):
+        for row in range(result.explained_row_count):
             yield _of_row(result, row, kind, limit)
     elif np.isfinite(result.mean_absolute_values).any():
         yield _sizes(result, kind, limit)
@@ -84,11 +88,12 @@ def _sizes(result: AttributionsResult, kind: str, limit: str) -> Finding:
     )
     numbers = [Heading("mean absolute value", True), Heading("standard error", True)]
     columns = (Heading("feature"), *if_several(outputs, Heading("output")), *numbers)
+    counted = told_rows(result.explained_row_count)
     note = (
-        f"Mean size of the {kind} of {row_count(result):,} rows, in the {unit(outputs)}; "
-        "standard errors are those of rows that are drawn from many."
+        f"Mean size of the {kind} of {counted}, in the {unit(outputs)}; standard errors are "
+        "those of rows that are drawn from many."
     )
-    if result.standard_errors:
+    if result.largest_standard_errors:
         note += " Values are estimated, which raises the mean sizes of small ones."
     return Finding(f"{kind}, mean sizes", note, limit, columns, rows, left_out)
 
@@ -96,7 +101,7 @@ def _sizes(result: AttributionsResult, kind: str, limit: str) -> Finding:
 def _of_row(result: AttributionsResult, row: int, kind: str, limit: str) -> Finding:
     outputs, values = list(result.output_names), values_of(result)[row]
     errors = np.array(result.standard_errors)
-    errors = errors.reshape(row_count(result), *values.shape) if len(errors) else errors
+    errors = errors.reshape(-1, *values.shape) if len(errors) else errors
     order = np.argsort(-np.nan_to_num(np.abs(values)).sum(axis=1), kind="stable")
     shown, left_out = truncate([int(p) for p in order], len(outputs), "features of smaller values")
     own = {column.name: column for column in result.feature_values}
@@ -123,14 +128,14 @@ def _of_row(result: AttributionsResult, row: int, kind: str, limit: str) -> Find
         for base, prediction, output in zip(result.base_values, predictions, outputs, strict=True)
     ]
     note = f"{kind} in the {unit(outputs)}. The prediction is {enumerate_words(parts)}."
-    title = f"{kind} of {row_name(result.row_indices, row, row_count(result))}"
+    title = f"{kind} of {row_name(result.row_indices, row, result.explained_row_count)}"
     return Finding(title, note, limit, columns, rows, left_out)
 
 
 def _interactions(result: AttributionsResult, limit: str) -> Finding:
     """Tell the pairs of the largest mean interaction over the rows explained."""
     outputs, pairs = list(result.output_names), list(combinations(result.features, 2))
-    values = np.array(result.interactions).reshape(row_count(result), -1, len(outputs))
+    values = np.array(result.interactions).reshape(-1, len(pairs), len(outputs))
     sizes = np.abs(values).mean(axis=0)
     order = np.argsort(-np.nan_to_num(sizes).sum(axis=1), kind="stable")
     shown, left_out = truncate([int(p) for p in order], len(outputs), "weaker pairs")
@@ -149,7 +154,7 @@ def _interactions(result: AttributionsResult, limit: str) -> Finding:
     columns += (Heading("interaction", is_number=True),) if len(values) == 1 else ()
     note = (
         f"What two features add together beyond what each adds alone, in the {unit(outputs)}; "
-        f"mean size over {len(values):,} row{'s' * (len(values) > 1)}."
+        f"mean size over {told_rows(len(values))}."
     )
     return Finding("Interactions of pairs", note, limit, columns, rows, left_out)
 

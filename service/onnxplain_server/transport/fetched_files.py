@@ -57,6 +57,10 @@ class NoSources:
         """Refuse it."""
         raise _not_listed("result_uri")
 
+    def write_parts(self, *_arguments: object, **_named: object) -> NoReturn:
+        """Refuse it."""
+        raise _not_listed("result_uri")
+
 
 NO_SOURCES = NoSources()
 

@@ -236,10 +236,10 @@ class Service:
         self, named: NamedRequest, ticket: Ticket, reply_format: ReplyFormat, follower: Follower
     ) -> Reply:
         start = time.monotonic()
-        host = self._context(named.ids, ticket, follower, ticket.reserve_rows)
         usage, spans = ticket.caller.usage, ticket.caller.spans
         named.tell(usage)
-        self._results.check(named.message)
+        follower = self._results.followed(follower, named.message, ticket.control)
+        host = self._context(named.ids, ticket, follower, ticket.reserve_rows)
         try:
             reply = self._runner.explain(named.message, named.blobs, host, reply_format)
             ticket.caller.deliver(reply.byte_count, ticket.control.deadline)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from onnxplain_server.core.request import Reply, ReplyFormat
 from onnxplain_server.core.sources import Sources
+from onnxplain_server.transport.admission.follower import Follower
 from onnxplain_server.transport.admission.request_control import RequestControl
 from onnxplain_server.transport.uploads import NamedRequest
 from onnxplain_server.wire.protobuf_split import response_of_event, result_uri
+from onnxplain_server.wire.result_tables.table_check import names_table
 
 
 class WrittenResults:
@@ -30,11 +34,28 @@ class WrittenResults:
         self.check(named.message)
         return named
 
+    def followed(self, follower: Follower, request: bytes, control: RequestControl) -> Follower:
+        """Return a follower that also writes the table of the answer's rows, if one is asked for.
+
+        Raises
+        ------
+        ExplainError
+            Before the computation where the result may not be written to its address.
+        """
+        self.check(request)
+        target = result_uri(request)
+        if not names_table(target):
+            return follower
+        return follower._replace(
+            write_table=partial(self._sources.write_parts, target, control=control)
+        )
+
     def write(
         self, request: bytes, reply: Reply, reply_format: ReplyFormat, control: RequestControl
     ) -> None:
-        """Write an answer, if its request asks for it; others compute meanwhile."""
-        if not (target := result_uri(request)):
+        """Write a whole answer, if its request asks for it; others compute meanwhile."""
+        target = result_uri(request)
+        if not target or names_table(target):
             return
         content = reply.content
         if reply_format is ReplyFormat.EVENT:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 
 from onnxplain.v1 import explanation_service_pb2 as service_pb2
 from onnxplain.v1 import model_pb2, plot_pb2
@@ -11,12 +12,16 @@ from onnxplain_server.core.model import Description
 from onnxplain_server.explain import Answer, Explanation, PartialExplanation, RowsUsed
 from onnxplain_server.plots.elements.chart import Plot
 from onnxplain_server.wire import method_options, method_results
+from onnxplain_server.wire.result_tables.table_check import names_table
 
 
-def write(answer: Answer) -> service_pb2.ExplainResponse:
-    """Write explanations, warnings, and the fields of the receipt that the computation sets."""
+def write(answer: Answer, *, rows: bool = True) -> service_pb2.ExplainResponse:
+    """Write explanations, warnings, and the fields of the receipt that the computation sets.
+
+    Without `rows`, results have none of the rows that are written elsewhere.
+    """
     return service_pb2.ExplainResponse(
-        explanations=[_explanation(explanation) for explanation in answer.explanations],
+        explanations=[_explanation(explanation, rows=rows) for explanation in answer.explanations],
         receipt=service_pb2.Receipt(
             row_count=answer.row_count,
             predicted_row_count=answer.predicted_row_count,
@@ -33,11 +38,13 @@ def write(answer: Answer) -> service_pb2.ExplainResponse:
     )
 
 
-def write_partial(partial: PartialExplanation) -> service_pb2.PartialExplanation:
-    """Write part of an answer that is not finished."""
+def write_partial(
+    partial: PartialExplanation, *, rows: bool = True
+) -> service_pb2.PartialExplanation:
+    """Write part of an answer that is not finished; see `write`."""
     return service_pb2.PartialExplanation(
         index=partial.index,
-        explanation=_explanation(partial.explanation),
+        explanation=_explanation(partial.explanation, rows=rows),
         is_final=partial.is_final,
         warnings=[service_pb2.Warning(code=n.code, message=n.message) for n in partial.notes],
     )
@@ -62,12 +69,13 @@ def write_description(description: Description) -> model_pb2.ModelDescription:
     )
 
 
-def explanation_bytes(explanation: Explanation) -> int:
-    """Return the size of an explanation in a response."""
-    return _explanation(explanation).ByteSize()
+def size_of(request: service_pb2.ExplainRequest) -> Callable[[Explanation], int]:
+    """Return what tells the size of an explanation in the response to a request."""
+    rows = not names_table(request.result_uri)
+    return lambda explanation: _explanation(explanation, rows=rows).ByteSize()
 
 
-def _explanation(explanation: Explanation) -> service_pb2.Explanation:
+def _explanation(explanation: Explanation, *, rows: bool) -> service_pb2.Explanation:
     message = service_pb2.Explanation(
         plots=[_plot(plot) for plot in explanation.plots],
         options=method_options.write(explanation.options),
@@ -76,7 +84,7 @@ def _explanation(explanation: Explanation) -> service_pb2.Explanation:
             for pairing in explanation.pairings
         ],
     )
-    method_results.fill(message, explanation.result)
+    method_results.fill(message, explanation.result, rows=rows)
     if explanation.rows:
         message.rows.CopyFrom(_rows(explanation.rows))
     return message

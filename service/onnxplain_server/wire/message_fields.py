@@ -39,11 +39,14 @@ class WireExceptions(NamedTuple):
         Of its options.
     results : mapping of message to function
         Of its results, which are only written.
+    without_rows : mapping of message to function
+        Of its results where their rows are written elsewhere.
     """
 
     read: ReadExceptions = NO_EXCEPTIONS
     write: WriteExceptions = NO_EXCEPTIONS
     results: WriteExceptions = NO_EXCEPTIONS
+    without_rows: WriteExceptions = NO_EXCEPTIONS
 
 
 _ABSENT = object()

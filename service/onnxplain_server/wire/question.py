@@ -15,6 +15,7 @@ from onnxplain_server.explain import Engine, Question
 from onnxplain_server.wire import method_options
 from onnxplain_server.wire.blobs import find
 from onnxplain_server.wire.message_fields import enum
+from onnxplain_server.wire.result_tables.table_check import check_result_table
 
 
 def parse(content: bytes, message: Message) -> None:
@@ -59,6 +60,7 @@ def read(request: service_pb2.ExplainRequest) -> Question:
     scale = enum(request, "scale", "scale")
     within(request.seed, ExplainRequest.seed, "seed")
     _check_model_name(request.model_name)
+    check_result_table(request)
     return Question(
         methods=tuple(
             method_options.read(m, f"methods[{i}]") for i, m in enumerate(request.methods)

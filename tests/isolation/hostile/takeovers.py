@@ -16,7 +16,7 @@ from itertools import count
 
 _HEADER = struct.Struct("<4sHxxIQ")
 _LOADING, _PROGRESS, _GET, _PUT, _JOIN, _REFUSED, _ANSWERED, _SPANS = 17, 19, 20, 21, 22, 24, 25, 26
-_SUM, _RANGE, _PART, _READ_RANGE = 8, 12, 28, 29
+_SUM, _RANGE, _PART, _READ_RANGE, _TABLE_PART = 8, 12, 28, 29, 30
 _MIB = 2**20
 _CALL = 1
 
@@ -167,6 +167,10 @@ def short_range() -> Iterator[bytes]:
     yield frame(_READ_RANGE, b"\0" * 8)
 
 
+def unasked_table() -> Iterator[bytes]:
+    yield frame(_TABLE_PART, b"PAR1")
+
+
 def own_task() -> Iterator[bytes]:
     yield frame(_SUM, bytes(64))
 
@@ -230,6 +234,7 @@ BEHAVIOURS: dict[str, tuple[str, Behaviour]] = {
     "a range of two numbers": ("out of turn", short_range),
     "a task for its parent": ("out of turn", own_task),
     "the content of a range": ("out of turn", own_content),
+    "a table that nobody asked for": ("out of turn", unasked_table),
     "a line of the log": ("forged text", forged_log),
     "a reason of the server's own": ("forged text", forged_reason),
     "56 MiB of text": ("forged text", forged_text),

@@ -149,7 +149,7 @@ def test_a_draw_does_not_depend_on_other_rows(make) -> None:
         ({"groups": (("a",),)}, "groups[0].names", "at least two"),
         ({"groups": (("a", "b"), ("b", "c"))}, "groups", "'b' is named twice"),
         ({"row_indices": (12,)}, "row_indices", "one is 12"),
-        ({"background_row_indices": (0, 0)}, "background_row_indices", "none twice"),
+        ({"background_row_indices": (3, 0, 0)}, "background_row_indices", "; 0 stands twice"),
         ({"order": 3}, "order", "order"),
         ({"order": 2, "permutation_count": 3}, "order", "permutation_count of 18"),
         ({"value": GameValue.BANZHAF, "permutation_count": 3}, "value", "permutation_count of 18"),

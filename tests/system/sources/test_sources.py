@@ -9,6 +9,7 @@ from typing import Any
 from urllib.request import Request, urlopen
 
 import onnxplain
+import pyarrow.parquet
 import pytest
 from onnxplain.v1.explanation_service_pb2 import ExplainResponse
 
@@ -78,6 +79,11 @@ def check_results(client: onnxplain.Client, s3: s3_storage.S3, url: str) -> None
     with pytest.raises(onnxplain.ExplainError) as refused:
         client.explain(MODEL, TABLE, LOSS, target_column="y", result_uri="s3://rows/answer.pb")
     assert refused.value.reason == "SOURCE_NOT_LISTED"
+    rows, uri = onnxplain.Attributions(explained_row_count=20), "s3://results/a/rows.parquet"
+    reduced = client.explain(MODEL, TABLE, rows, feature_columns=FEATURES, result_uri=uri)
+    table = pyarrow.parquet.read_table(s3.folder / "results" / "a" / "rows.parquet")
+    assert table.column_names[4:] == FEATURES
+    assert reduced.attributions.explained_row_count == len(table) == 20
     asked = {
         "model": {"uri": "s3://models/model.onnx"},
         "table": {"uris": {"uris": ["s3://rows/csv/year=2026/rows.csv"]}},

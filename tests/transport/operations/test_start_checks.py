@@ -8,9 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from onnxplain.v1.explanation_service_pb2 import ExplainRequest, MethodOptions
+from onnxplain.v1.interactions_pb2 import InteractionsOptions
 from onnxplain_server.adapters.runner.in_process import InProcess
 from onnxplain_server.adapters.storage.operations.memory_operations import MemoryOperations
+from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.operations import OperationLimits
+from onnxplain_server.wire.requests.start_check import check_start
 
 JSON = {"Content-Type": "application/json"}
 IRIS = Path(__file__).parents[3] / "examples" / "iris" / "lightgbm.onnx"
@@ -62,6 +66,18 @@ def test_a_start_refuses_at_once_as_the_request_itself(start: Any, name: str) ->
     told = ("status", "reason", "errors")
     assert [refused.json[key] for key in told] == [at_once.json[key] for key in told]
     assert not client.rest("GET", "/v1/operations").json.get("operations")
+
+
+def test_a_start_refuses_a_table_of_rows_of_other_methods() -> None:
+    refused = ExplainRequest(
+        methods=[MethodOptions(interactions=InteractionsOptions())],
+        result_uri="s3://b/rows.parquet",
+    )
+
+    with pytest.raises(ExplainError, match="attributions") as error:
+        check_start(refused.SerializeToString(), {})
+
+    assert (error.value.reason, error.value.field) == (Reason.INVALID_OPTION, "result_uri")
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,7 @@ class AttributionsOptions(_message.Message):
     def __init__(self, groups: _Optional[_Iterable[_Union[_partial_dependence_pb2.FeatureGroup, _Mapping]]] = ..., row_indices: _Optional[_Iterable[int]] = ..., explained_row_count: _Optional[int] = ..., background_row_indices: _Optional[_Iterable[int]] = ..., perturbation: _Optional[_Union[AttributionsOptions.Perturbation, str]] = ..., value: _Optional[_Union[AttributionsOptions.Value, str]] = ..., order: _Optional[int] = ..., permutation_count: _Optional[int] = ..., explained_rows: _Optional[_Union[_table_pb2.Columns, _Mapping]] = ...) -> None: ...
 
 class AttributionsResult(_message.Message):
-    __slots__ = ("output_names", "features", "row_indices", "base_values", "predictions", "values", "standard_errors", "additivity_errors", "interactions", "mean_absolute_values", "mean_absolute_standard_errors", "feature_values")
+    __slots__ = ("output_names", "features", "row_indices", "base_values", "predictions", "values", "standard_errors", "additivity_errors", "interactions", "mean_absolute_values", "mean_absolute_standard_errors", "feature_values", "explained_row_count", "largest_standard_errors")
     OUTPUT_NAMES_FIELD_NUMBER: _ClassVar[int]
     FEATURES_FIELD_NUMBER: _ClassVar[int]
     ROW_INDICES_FIELD_NUMBER: _ClassVar[int]
@@ -61,6 +61,8 @@ class AttributionsResult(_message.Message):
     MEAN_ABSOLUTE_VALUES_FIELD_NUMBER: _ClassVar[int]
     MEAN_ABSOLUTE_STANDARD_ERRORS_FIELD_NUMBER: _ClassVar[int]
     FEATURE_VALUES_FIELD_NUMBER: _ClassVar[int]
+    EXPLAINED_ROW_COUNT_FIELD_NUMBER: _ClassVar[int]
+    LARGEST_STANDARD_ERRORS_FIELD_NUMBER: _ClassVar[int]
     output_names: _containers.RepeatedScalarFieldContainer[str]
     features: _containers.RepeatedCompositeFieldContainer[_partial_dependence_pb2.FeatureGroup]
     row_indices: _containers.RepeatedScalarFieldContainer[int]
@@ -73,4 +75,6 @@ class AttributionsResult(_message.Message):
     mean_absolute_values: _containers.RepeatedScalarFieldContainer[float]
     mean_absolute_standard_errors: _containers.RepeatedScalarFieldContainer[float]
     feature_values: _containers.RepeatedCompositeFieldContainer[_table_pb2.Column]
-    def __init__(self, output_names: _Optional[_Iterable[str]] = ..., features: _Optional[_Iterable[_Union[_partial_dependence_pb2.FeatureGroup, _Mapping]]] = ..., row_indices: _Optional[_Iterable[int]] = ..., base_values: _Optional[_Iterable[float]] = ..., predictions: _Optional[_Iterable[float]] = ..., values: _Optional[_Iterable[float]] = ..., standard_errors: _Optional[_Iterable[float]] = ..., additivity_errors: _Optional[_Iterable[float]] = ..., interactions: _Optional[_Iterable[float]] = ..., mean_absolute_values: _Optional[_Iterable[float]] = ..., mean_absolute_standard_errors: _Optional[_Iterable[float]] = ..., feature_values: _Optional[_Iterable[_Union[_table_pb2.Column, _Mapping]]] = ...) -> None: ...
+    explained_row_count: int
+    largest_standard_errors: _containers.RepeatedScalarFieldContainer[float]
+    def __init__(self, output_names: _Optional[_Iterable[str]] = ..., features: _Optional[_Iterable[_Union[_partial_dependence_pb2.FeatureGroup, _Mapping]]] = ..., row_indices: _Optional[_Iterable[int]] = ..., base_values: _Optional[_Iterable[float]] = ..., predictions: _Optional[_Iterable[float]] = ..., values: _Optional[_Iterable[float]] = ..., standard_errors: _Optional[_Iterable[float]] = ..., additivity_errors: _Optional[_Iterable[float]] = ..., interactions: _Optional[_Iterable[float]] = ..., mean_absolute_values: _Optional[_Iterable[float]] = ..., mean_absolute_standard_errors: _Optional[_Iterable[float]] = ..., feature_values: _Optional[_Iterable[_Union[_table_pb2.Column, _Mapping]]] = ..., explained_row_count: _Optional[int] = ..., largest_standard_errors: _Optional[_Iterable[float]] = ...) -> None: ...

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
@@ -191,6 +191,10 @@ class _TaskHost:
 
     def publish(self, _part: bytes) -> None:
         """Refuse it: tasks have no parts."""
+        raise MalformedError
+
+    def write_table(self, _parts: Iterable[bytes]) -> None:
+        """Refuse it: tasks have no rows of an answer."""
         raise MalformedError
 
     def single_flight(self, _name: str) -> AbstractContextManager[bool]:

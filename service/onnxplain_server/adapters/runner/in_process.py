@@ -45,6 +45,8 @@ from onnxplain_server.trees.streaming.row_blocks import LargeTable
 from onnxplain_server.wire import answer, plan, question, reply
 from onnxplain_server.wire.protobuf_split import detach_table
 from onnxplain_server.wire.requests import predictions
+from onnxplain_server.wire.result_tables.row_writing import write_rows
+from onnxplain_server.wire.result_tables.table_check import names_table
 
 
 class InProcess:
@@ -118,15 +120,14 @@ class InProcess:
             result = explain(model, bound_table, question, replace(resources, publish=publish))
             asked.finish()
         with span("encode"):
-            response = answer.write(result)
-            if asked.model and result.has_predictions:
-                operators = asked.model.size_dependent_operators
-                response.receipt.size_dependent_operators.extend(operators)
-            asked.write_provenance(response, start)
+            response = answer.write(result, rows=not names_table(asked.message.result_uri))
+            asked.write_provenance(response, start, has_predictions=result.has_predictions)
             if table is not None:
                 add_read_bytes(response.receipt, table.blocks)
             work = work_of(asked.message, response.receipt)
-            return reply.encode(response, reply_format, self._reply_bytes, work)
+            encoded = reply.encode(response, reply_format, self._reply_bytes, work)
+            write_rows(asked.message.result_uri, host, result, response)
+            return encoded
 
     def plan(
         self,
@@ -142,7 +143,7 @@ class InProcess:
         asked = open_calls(asked, self._workers, self._limits)
         with closing(asked):
             planned = plan_explanation(
-                *asked.arguments(self._models, self._threads), answer.explanation_bytes
+                *asked.arguments(self._models, self._threads), answer.size_of(asked.message)
             )
         return reply.encode(plan.write(planned), reply_format, self._reply_bytes)
 

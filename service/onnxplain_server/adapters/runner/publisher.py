@@ -11,6 +11,7 @@ from onnxplain_server.core.interfaces import AnswerHost
 from onnxplain_server.core.request import ReplyFormat
 from onnxplain_server.explain import PartialExplanation
 from onnxplain_server.wire import answer, reply
+from onnxplain_server.wire.result_tables.table_check import names_table
 
 
 def refuse_parts(message: service_pb2.ExplainRequest, reply_format: ReplyFormat) -> None:
@@ -30,8 +31,10 @@ def publisher(
     """Return what publishes parts of the answer to the host; None if none are asked for."""
     if not message.partial:
         return None
+    rows = not names_table(message.result_uri)
 
     def publish(part: PartialExplanation) -> None:
-        host.publish(reply.encode_partial(answer.write_partial(part), reply_format))
+        written = answer.write_partial(part, rows=rows)
+        host.publish(reply.encode_partial(written, reply_format))
 
     return publish

@@ -137,13 +137,17 @@ class Asked:
             return WorkerModel(self.loaded.model, self.calls.predict)
         return self.model
 
-    def write_provenance(self, response: service_pb2.ExplainResponse, start: float) -> None:
+    def write_provenance(
+        self, response: service_pb2.ExplainResponse, start: float, *, has_predictions: bool
+    ) -> None:
         """Write what the model is, the receipt, a missing confinement, and the summary of all."""
         # Descriptions have no summary, and load none of this.
         from onnxplain_server.report import summary  # noqa: PLC0415
         from onnxplain_server.report.output_names import with_output_names  # noqa: PLC0415
 
         made = response.receipt
+        if self.model and has_predictions:
+            made.size_dependent_operators.extend(self.model.size_dependent_operators)
         identity = ""
         if self.loaded or self.remote:
             made.MergeFrom(service_pb2.Receipt(scale=self.question.scale.value))

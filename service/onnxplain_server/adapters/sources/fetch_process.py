@@ -30,6 +30,7 @@ from onnxplain_server.adapters.sources.fetch_protocol import (
     FetchRequest,
     ask_whether_cached,
     pack_error,
+    receive_parts,
     receive_range,
     receive_request,
     send_part,
@@ -102,6 +103,9 @@ def _fetch(end: socket.socket, request: FetchRequest, fetching: Fetching) -> byt
     match request.kind:
         case FetchKind.WRITE:
             fetching.write(request.message.decode(), request.content, request.seconds)
+            return b""
+        case FetchKind.WRITE_PARTS:
+            fetching.write(request.message.decode(), receive_parts(end), request.seconds)
             return b""
         case FetchKind.MODEL:
             model = Model.FromString(request.message)

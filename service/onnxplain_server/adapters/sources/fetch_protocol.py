@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import socket
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
@@ -49,11 +49,16 @@ class FetchBrokenError(Exception):
 
 
 class FetchKind(Enum):
-    """Kind of a fetch; RANGES are those of one table's files, until the server has read enough."""
+    """Kind of a fetch.
+
+    RANGES are those of one table's files, until the server has read enough. WRITE_PARTS is followed
+    by parts of the content and an end.
+    """
 
     MODEL = "model"
     TABLE = "table"
     WRITE = "write"
+    WRITE_PARTS = "write_parts"
     RANGES = "ranges"
 
 
@@ -116,7 +121,7 @@ def receive_request(end: socket.socket) -> FetchRequest:
 
 
 def send_part(end: socket.socket, kind: bytes, content: bytes | memoryview) -> None:
-    """Send a part of the answer."""
+    """Send a part of the answer, or of what is written."""
     end.sendall(_HEADER.pack(kind, len(content)))
     end.sendall(content)
 
@@ -143,6 +148,15 @@ def append_content(end: socket.socket, length: int, content: bytearray) -> None:
     content += _ZEROS[:length]
     with memoryview(content) as whole, whole[start:] as part:
         _fill(end, part)
+
+
+def receive_parts(end: socket.socket) -> Iterator[bytes]:
+    """Receive parts of what is written until their end; their sender is trusted."""
+    while True:
+        kind, length = receive_header(end)
+        if kind == b"D":
+            return
+        yield bytes(_exactly(end, length))
 
 
 def send_range(end: socket.socket, file: int, start: int, length: int) -> None:

@@ -13,7 +13,7 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -136,6 +136,26 @@ class Fetcher:
         request = FetchRequest(FetchKind.WRITE, uri.encode(), 0, _seconds(control), content)
         self._fetch(request, control)
 
+    def write_parts(self, uri: str, parts: Iterable[bytes], control: FetchControl) -> None:
+        """Write a result as it comes; see `Sources.write_parts`.
+
+        It comes once, so that the end of the process fails it.
+        """
+        self.check_writable(uri)
+        request = FetchRequest(FetchKind.WRITE_PARTS, uri.encode(), 0, _seconds(control))
+        try:
+            with self._running(control).connect(control.deadline) as end:
+                protocol.send_request(end, request)
+                _send_parts(end, parts)
+                _receive(end, 0, control, CacheLookup(_NO_CACHE))
+        except (OSError, FetchBrokenError):
+            control.check("while the result was written")
+            raise ExplainError(
+                Reason.SOURCE_UNAVAILABLE,
+                "the process that writes the result ended; repeat the request",
+                "result_uri",
+            ) from None
+
     def check_writable(self, uri: str) -> None:
         """Raise where a result may not be written there; see `Sources.check_writable`."""
         target = canonical(uri, "result_uri")
@@ -219,6 +239,18 @@ def _served(
             return _receive(end, request.byte_limit, control, CacheLookup(cache))
     except OSError:
         raise FetchBrokenError from None
+
+
+def _send_parts(end: socket.socket, parts: Iterable[bytes]) -> None:
+    """Send parts and an end, unless the process has answered before, as it does where it fails."""
+    size = protocol.PART_BYTES
+    pieces = (part[at : at + size] for part in parts for at in range(0, len(part), size))
+    try:
+        for piece in pieces:
+            protocol.send_part(end, b"C", piece)
+        protocol.send_part(end, b"D", b"")
+    except (BrokenPipeError, ConnectionResetError):
+        return
 
 
 def _receive(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from io import RawIOBase
@@ -136,8 +136,8 @@ class Fetching:
             stack.callback(files.close)
             yield lambda file, start, length: files.read(files.files[file], [(start, length)])[0]
 
-    def write(self, uri: str, content: bytes, seconds: float) -> None:
-        """Write a result."""
+    def write(self, uri: str, content: bytes | Iterable[bytes], seconds: float) -> None:
+        """Write a result, whole or as it comes; nothing where its parts raise."""
         target = canonical(uri, "result_uri")
         entry = self._sources.find(target, "result_uri", for_writing=True)
         if target.is_folder or target.scheme not in {"s3", "gs", "file"}:

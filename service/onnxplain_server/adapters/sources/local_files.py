@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import secrets
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -48,10 +49,22 @@ class LocalFiles:
         uris = [CanonicalUri("file", "", path.parts[1:]) for path in shown]
         return [self.find(uri) for uri in sorted(uris, key=lambda uri: uri.segments)]
 
-    def write(self, uri: CanonicalUri, content: bytes) -> None:
-        """Write a file, in place of one of its name."""
+    def write(self, uri: CanonicalUri, content: bytes | Iterable[bytes]) -> None:
+        """Write a file, in place of one of its name once all parts are there."""
+        parts = (content,) if isinstance(content, bytes) else content
         with self._translated(uri):
-            _path(uri).write_bytes(content)
+            final = _path(uri).resolve()
+            if final.exists() and not final.is_file():
+                with final.open("wb") as device:
+                    device.writelines(parts)
+                return
+            draft = final.with_name(f".{final.name}.{secrets.token_hex(4)}")
+            try:
+                with draft.open("xb") as file:
+                    file.writelines(parts)
+                draft.replace(final)
+            finally:
+                draft.unlink(missing_ok=True)
 
     @contextmanager
     def _translated(self, uri: CanonicalUri) -> Iterator[None]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib.util
 import io
 import time
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from onnxplain.v1.model_pb2 import Model
@@ -78,6 +79,10 @@ class LocalSources:
     def write(self, uri: str, content: bytes, control: FetchControl) -> None:
         """Write a result; see `Sources.write`."""
         self._fetching().write(uri, content, _seconds(control))
+
+    def write_parts(self, uri: str, parts: Iterable[bytes], control: FetchControl) -> None:
+        """Write a result as it comes; see `Sources.write_parts`."""
+        self._fetching().write(uri, parts, _seconds(control))
 
     def _fetching(self) -> Fetching:
         if self._opened is None:

@@ -6,7 +6,7 @@ All reads of an object are of the version that was found first: another one is r
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -122,14 +122,20 @@ class Objects:
                     )
         return sorted(found, key=lambda version: version.uri.segments)
 
-    def write(self, uri: CanonicalUri, content: bytes) -> None:
-        """Write an object, in place of one of its name."""
-        with self._translated(uri):
+    def write(self, uri: CanonicalUri, content: bytes | Iterable[bytes]) -> None:
+        """Write an object, in place of one of its name; parts are sent as they come."""
+        with self._translated(uri, "written"):
             obstore.put(self._store, uri.path, content)
 
     def _answered(self) -> bool:
         """Return whether the store has refused: obstore has asked again then already."""
-        return self._session.status >= HTTPStatus.BAD_REQUEST or bool(self._session.failure)
+        return bool(self._refused_status or self._session.failure)
+
+    @property
+    def _refused_status(self) -> int:
+        """The store's last answer, if it refuses; 0 where it takes back parts of an object."""
+        status = self._session.status
+        return status if status >= HTTPStatus.BAD_REQUEST else 0
 
     def _changed(self, uri: CanonicalUri) -> ExplainError:
         return self._error(
@@ -140,8 +146,8 @@ class Objects:
         return ExplainError(reason, f'"{uri}" {fault}', self._field)
 
     @contextmanager
-    def _translated(self, uri: CanonicalUri) -> Iterator[None]:
-        """Translate obstore's errors."""
+    def _translated(self, uri: CanonicalUri, done: str = "read") -> Iterator[None]:
+        """Translate obstore's errors on what is read or written."""
         self._session.failure, self._session.status = "", 0
         try:
             yield
@@ -151,26 +157,27 @@ class Objects:
         except exceptions.PreconditionError:
             raise self._changed(uri) from None
         except (exceptions.PermissionDeniedError, exceptions.UnauthenticatedError):
-            raise self._forbidden(uri) from None
+            raise self._forbidden(uri, done) from None
         except exceptions.BaseError as error:
-            raise self._unavailable(uri, error) from None
+            raise self._unavailable(uri, error, done) from None
 
-    def _forbidden(self, uri: CanonicalUri) -> ExplainError:
+    def _forbidden(self, uri: CanonicalUri, done: str) -> ExplainError:
         if self._session.failure:
-            fault = f"cannot be read: {self._session.failure}"
+            fault = f"cannot be {done}: {self._session.failure}"
         else:
             fault = (
-                f"may not be read by this server: its store answers {self._session.status or 403}; "
-                "have the operator check the credentials of the prefix"
+                f"may not be {done} by this server: its store answers "
+                f"{self._refused_status or 403}; have the operator check the credentials of the "
+                "prefix"
             )
         return self._error(Reason.SOURCE_FORBIDDEN, uri, fault)
 
-    def _unavailable(self, uri: CanonicalUri, error: Exception) -> ExplainError:
-        session = self._session
-        cause = session.failure or (f"its store answers {session.status}" if session.status else "")
+    def _unavailable(self, uri: CanonicalUri, error: Exception, done: str) -> ExplainError:
+        status = self._refused_status
+        cause = self._session.failure or (f"its store answers {status}" if status else "")
         cause = cause or str(error).partition("\n")[0][:200]
         return self._error(
-            Reason.SOURCE_UNAVAILABLE, uri, f"cannot be read now: {cause}; try again later"
+            Reason.SOURCE_UNAVAILABLE, uri, f"cannot be {done} now: {cause}; try again later"
         )
 
 

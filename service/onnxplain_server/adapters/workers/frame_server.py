@@ -8,7 +8,7 @@ malformed, and killed.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 
 from onnxplain_server.adapters.workers.ipc import frame_limits as limits
@@ -57,6 +57,7 @@ class FrameServer:
         self._flight = ExitStack()
         self._read_start = channel.read_count
         self._put_bytes = self._load_count = self._spans_count = self._part_count = 0
+        self._has_table = False
 
     def __enter__(self) -> FrameServer:
         return self
@@ -101,8 +102,8 @@ class FrameServer:
                 self._flight.close()
             case FrameKind.READ_RANGE:
                 self._send_range(*payloads.unpack_range(frame.payload))
-            case FrameKind.PART:
-                self._publish(frame.payload)
+            case FrameKind.PART | FrameKind.TABLE_PART:
+                self._take_part(frame)
             case FrameKind.SPANS:
                 self._add_spans(frame.payload)
             case _:
@@ -146,6 +147,12 @@ class FrameServer:
             raise MalformedError from None
         self._channel.send(Frame(FrameKind.RANGE, self._call, content), self.tick)
 
+    def _take_part(self, frame: Frame) -> None:
+        if frame.kind is FrameKind.PART:
+            self._publish(frame.payload)
+        else:
+            self._write_table(frame.payload)
+
     def _publish(self, part: bytes) -> None:
         self._part_count += 1
         if self._part_count > limits.PART_COUNT_LIMIT:
@@ -153,6 +160,30 @@ class FrameServer:
         if self._reply_format.is_json:
             check_line((part,))
         self._monitor.host.publish(part)
+
+    def _write_table(self, first: bytes) -> None:
+        """Have the parts of a table written as they come, where the request asks for one."""
+        if self._has_table:
+            raise MalformedError
+        self._has_table = True
+        try:
+            self._monitor.host.write_table(self._table_parts(first))
+        except ValueError:
+            raise MalformedError from None
+
+    def _table_parts(self, part: bytes) -> Iterator[bytes]:
+        """Yield the parts until the empty one, which ends the table; serve other frames between."""
+        byte_count = 0
+        while part:
+            byte_count += len(part)
+            if byte_count > limits.TABLE_BYTE_LIMIT:
+                raise MalformedError
+            yield part
+            while (frame := self.receive()).kind is not FrameKind.TABLE_PART:
+                if frame.kind is FrameKind.REFUSED:
+                    raise payloads.unpack_error(frame.payload)
+                self.serve(frame)
+            part = frame.payload
 
     def _add_spans(self, packed: bytes) -> None:
         """Add the worker's spans, which it sends once, before its answer."""

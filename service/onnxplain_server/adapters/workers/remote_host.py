@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from onnxplain_server.adapters.workers.ipc import frame_limits as limits
@@ -44,10 +44,7 @@ class RemoteHost:
     def advance(self, done: float, planned: float) -> None:
         """Report progress every 20 ms and for each new plan; raise CANCELLED when cancelled."""
         with self._lock:
-            while not self._cancelled and self._channel.has_more():
-                self._cancelled = self._channel.receive().kind is FrameKind.CANCEL
-            if self._cancelled:
-                raise ExplainError(Reason.CANCELLED, "the parent process gave up")
+            self._check()
             packed = payloads.pack_progress(done, planned)
             is_new_plan = done == 0 and planned != self._planned
             if 0 < planned <= done:
@@ -100,6 +97,31 @@ class RemoteHost:
                 self._part_count += 1
                 self._send(FrameKind.PART, part)
 
+    def write_table(self, parts: Iterable[bytes]) -> None:
+        """Send the table of the answer's rows to the parent, which writes it; raise as `advance`.
+
+        Raises
+        ------
+        ExplainError
+            RESPONSE_TOO_LARGE beyond the limit of one table.
+        """
+        byte_count, size = 0, limits.TABLE_PART_BYTE_LIMIT
+        for part in parts:
+            byte_count += len(part)
+            if byte_count > limits.TABLE_BYTE_LIMIT:
+                raise ExplainError(
+                    Reason.RESPONSE_TOO_LARGE,
+                    f"the table has more than {limits.TABLE_BYTE_LIMIT:,} bytes; explain fewer "
+                    "rows",
+                    "result_uri",
+                )
+            for start in range(0, len(part), size):
+                with self._lock:
+                    self._check()
+                    self._send(FrameKind.TABLE_PART, part[start : start + size])
+        with self._lock:
+            self._send(FrameKind.TABLE_PART)
+
     def flush(self) -> None:
         """Queue the buffered values before the next frame; called at the end of the request."""
         with self._lock:
@@ -117,6 +139,13 @@ class RemoteHost:
     def receive_socket(self) -> socket.socket:
         """Receive the socket that the parent sends behind a request, before anything else."""
         return self._channel.receive_socket()
+
+    def _check(self) -> None:
+        """Raise CANCELLED once the parent has cancelled."""
+        while not self._cancelled and self._channel.has_more():
+            self._cancelled = self._channel.receive().kind is FrameKind.CANCEL
+        if self._cancelled:
+            raise ExplainError(Reason.CANCELLED, "the parent process gave up")
 
     def _exchange(self, kind: FrameKind, payload: bytes, expected: FrameKind) -> bytes:
         with self._lock:

@@ -54,14 +54,22 @@ class Result:
     notes: tuple[Note, ...] = ()
 
     @property
-    def row_count(self) -> int:
-        """Number of rows explained."""
-        return len(self.predictions)
-
-    @property
     def are_estimated(self) -> bool:
         """Return whether values have standard errors."""
         return len(self.standard_errors) > 0
+
+    @property
+    def explained_row_count(self) -> int:
+        """Number of rows explained."""
+        return len(self.values)
+
+    @property
+    def largest_standard_errors(self) -> Vector:
+        """Largest standard error of a value: (n_outputs,); none where values are exact."""
+        if not self.are_estimated:
+            return np.zeros(0)
+        largest: Vector = self.standard_errors.max(axis=(0, 1))
+        return largest
 
     @property
     def pairs(self) -> list[tuple[int, int]]:
@@ -90,10 +98,13 @@ def mean_absolute(values: Cube, weights: Vector) -> tuple[Matrix, Matrix]:
         unknown = np.full(values.shape[1:], np.nan)
         return unknown, unknown
     shares = weights / total
-    sizes = np.abs(values)
-    means = np.tensordot(shares, sizes, 1)
     count = 1 / (shares**2).sum()
+    means, squares = np.empty(values.shape[1:]), np.empty(values.shape[1:])
+    # Of all players at once, a million rows would take three times the memory of the values.
+    for player in range(values.shape[1]):
+        sizes = np.abs(values[:, player])
+        means[player] = shares @ sizes
+        squares[player] = shares**2 @ (sizes - means[player]) ** 2
     if count < 1 + 1e-9:
         return means, np.full_like(means, np.nan)
-    squares = np.tensordot(shares**2, (sizes - means) ** 2, 1) * count / (count - 1)
-    return means, np.sqrt(squares)
+    return means, np.sqrt(squares * count / (count - 1))

@@ -20,7 +20,7 @@ from onnxplain_server.plots.elements.chart import Plot
 
 def plots(result: Result) -> tuple[Plot, ...]:
     """Draw few rows one by one and together, more rows as bars and points; pairs where asked."""
-    if result.row_count <= waterfall.MOST_ROWS:
+    if result.explained_row_count <= waterfall.MOST_ROWS:
         return (*waterfall.plots(result), *decision.plots(result), *pairs.plots(result))
     # Pages fold away what comes later, and pairs were asked for.
     over_all = (*sizes.plots(result), *points.plots(result), *pairs.plots(result))

@@ -74,7 +74,7 @@ def _draw(result: Result, rows: Indices, output: int) -> Plot:
     base = float(result.base_values[output])
     ends = np.array([base, *result.predictions[rows, output]])
     told = [spell(end, scale_format(ends)) for end in ends]
-    names = [row_name(result.row_indices, int(row), result.row_count) for row in rows]
+    names = [row_name(result.row_indices, int(row), result.explained_row_count) for row in rows]
     output_name = shorten(clean(result.output_names[output]))
     title = f"{result_kind(result)} of {output_name}, added up for {len(rows)} rows"
     reached = enumerate_words([f"{n} at {text}" for n, text in zip(names, told[1:], strict=True)])
@@ -82,8 +82,8 @@ def _draw(result: Result, rows: Indices, output: int) -> Plot:
         f"From the average of the background, {told[0]}, upwards to the predictions: {reached}",
         "Features by the mean size of their values in these rows, the largest on top",
     ]
-    if len(rows) < result.row_count:
-        left_out = f"{result.row_count - len(rows)} of {result.row_count} rows"
+    if len(rows) < result.explained_row_count:
+        left_out = f"{result.explained_row_count - len(rows)} of {result.explained_row_count} rows"
         remarks.append(f"Not shown, as not finite: {left_out}")
     if len(result.output_names) > 1:
         remarks.append(f"Output with the largest values of {len(result.output_names)}")

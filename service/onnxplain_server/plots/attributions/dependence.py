@@ -93,7 +93,7 @@ def plots(result: Result) -> tuple[Plot, ...]:
 
 def _points_of(result: Result, player: int, output: int) -> _FeaturePoints | None:
     """Return the content of a plot; None where the rows have one value of the feature."""
-    spread = spread_rows(result.row_count, _MOST_POINTS)
+    spread = spread_rows(result.explained_row_count, _MOST_POINTS)
     values = drawable(result.values[spread, player, output])
     finite = np.isfinite(values)
     rows, values, name = spread[finite], values[finite], result.features[player][0]
@@ -122,7 +122,7 @@ def _draw(result: Result, points: _FeaturePoints, name: str) -> Plot:
     errors = result.standard_errors[:, points.player, points.output]
     remarks = [
         _finding(points),
-        f"A point is a row: {len(points.rows):,} of {result.row_count:,} rows explained",
+        f"A point is a row: {len(points.rows):,} of {result.explained_row_count:,} rows explained",
         "; ".join(filter(None, [partner.remark, colours.remark])),
         *points.remarks,
         *_aside_remark(points),
@@ -153,7 +153,7 @@ def _rows(result: Result, points: _FeaturePoints, colours: Colours) -> list[Spec
     moved = _moved(points, places)
     return [
         {
-            "row": row_name(result.row_indices, int(row), result.row_count),
+            "row": row_name(result.row_indices, int(row), result.explained_row_count),
             **place,
             "own": own_value(points.own, at),
             "value": data_number(float(points.values[at])),

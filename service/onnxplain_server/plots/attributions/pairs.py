@@ -30,7 +30,7 @@ _WORDS = (
 
 def plots(result: Result) -> tuple[Plot, ...]:
     """Draw one plot, "attributions-pairs"; none without pairs, or for a single row."""
-    if not result.pairs or result.row_count < 2:
+    if not result.pairs or result.explained_row_count < 2:
         return ()
     sizes = mean_sizes(result)
     outputs = strongest_outputs(sizes)
@@ -78,7 +78,7 @@ def _remarks(result: Result, content: Content) -> Iterator[str]:
     """Yield remarks on what cells mean, and on features, outputs and values not shown."""
     yield "Diagonal: main effects, values less half of all interactions; other cells: interactions"
     yield (
-        f"Mean sizes over {result.row_count:,} rows, each counted once, in units of "
+        f"Mean sizes over {result.explained_row_count:,} rows, each counted once, in units of "
         f"{unit_of(result.output_names)}"
     )
     shown = len(content.labels)

@@ -27,7 +27,7 @@ def plots(result: Result) -> tuple[Plot, ...]:
     estimated = int(result.are_estimated)
     title = f"{result_kind(result)} of {spoken(bars.outputs, len(result.output_names))}"
     remarks = [
-        f"Mean absolute values of {result.row_count:,} rows",
+        f"Mean absolute values of {result.explained_row_count:,} rows",
         "Lines: ± 1 standard error, as of rows that are drawn from many",
         *(["Values are estimated, which raises the mean sizes of small ones"] * estimated),
         *counts("feature", bars, len(result.output_names)),

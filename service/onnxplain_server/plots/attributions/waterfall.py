@@ -33,7 +33,7 @@ def plots(result: Result) -> tuple[Plot, ...]:
 
     Of rows given by their values: "attributions-given-row-0", and "attributions-given-row".
     """
-    return tuple(_draw(result, row) for row in range(result.row_count))
+    return tuple(_draw(result, row) for row in range(result.explained_row_count))
 
 
 def _draw(result: Result, row: int) -> Plot:
@@ -41,7 +41,7 @@ def _draw(result: Result, row: int) -> Plot:
     output = int(np.argmax(np.nan_to_num(np.abs(values)).sum(axis=0)))
     own = np.nan_to_num(values[:, output])
     base, prediction = result.base_values[output], result.predictions[row, output]
-    named = row_name(result.row_indices, row, result.row_count)
+    named = row_name(result.row_indices, row, result.explained_row_count)
     name = shorten(clean(result.output_names[output]))
     kind = result_kind(result)
     title = f"{kind} of {name} for {named}"

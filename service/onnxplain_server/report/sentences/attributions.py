@@ -9,7 +9,6 @@ from onnxplain.v1.attributions_pb2 import AttributionsResult
 from onnxplain.v1.explanation_service_pb2 import Explanation
 
 from onnxplain_server.core.arrays import Vector
-from onnxplain_server.plots.attributions.waterfall import MOST_ROWS
 from onnxplain_server.plots.attributions.words import row_name, value_kind
 from onnxplain_server.plots.elements.labels import clean, enumerate_words
 from onnxplain_server.plots.elements.naming import unit_of
@@ -17,8 +16,9 @@ from onnxplain_server.plots.elements.number_formats import spell_among, spell_be
 from onnxplain_server.report.attribution_findings import (
     beside_average,
     cell_of,
+    has_few_rows,
     is_shapley,
-    row_count,
+    told_rows,
     values_of,
 )
 from onnxplain_server.report.finding import joined, number
@@ -35,11 +35,11 @@ def of_attributions(explanation: Explanation) -> Iterator[str]:
     """Tell the reasons of few rows, or the feature with the largest mean size."""
     result = explanation.attributions
     values = values_of(result)
-    if not np.isfinite(values).all() or not values.size:
+    if not np.isfinite(values).all():
         return
     adds_up = is_shapley(explanation.options.attributions)
-    if row_count(result) <= MOST_ROWS:
-        for row in range(row_count(result)):
+    if has_few_rows(result):
+        for row in range(result.explained_row_count):
             column = int(np.argmax(np.abs(values[row]).sum(axis=0)))
             yield _of_row(result, row, column, values[row, :, column], adds_up=adds_up)
         return
@@ -53,9 +53,9 @@ def _of_row(
     base = result.base_values[column]
     prediction = result.predictions[row * len(outputs) + column]
     scale = np.array([base, prediction])
+    name = row_name(result.row_indices, row, result.explained_row_count)
     start = (
-        f"{row_name(result.row_indices, row, row_count(result)).capitalize()} has a prediction"
-        f"{of_output(outputs, column)} of "
+        f"{name.capitalize()} has a prediction{of_output(outputs, column)} of "
         f"{number(prediction, scale)}, {beside_average(base, prediction)}"
     )
     errors = np.array(result.standard_errors).reshape(-1, *values_of(result).shape[1:])
@@ -87,13 +87,14 @@ def _reasons(result: AttributionsResult, row: int, values: Vector, errors: Vecto
 def _of_sizes(result: AttributionsResult, kind: str) -> Iterator[str]:
     outputs = list(result.output_names)
     means = np.array(result.mean_absolute_values).reshape(-1, len(outputs))
-    if not np.isfinite(means).all() or means.max() == 0:
+    if not np.isfinite(means).all() or not means.any():
         return
     player, column = map(int, np.unravel_index(int(np.argmax(means)), means.shape))
     name = joined(result.features[player].names, " + ")
     size = spell_beside(means[player, column], means[:, column])
-    estimated = "estimated " * bool(result.standard_errors)
+    counted = told_rows(result.explained_row_count)
+    estimated = "estimated " * bool(result.largest_standard_errors)
     yield (
         f"{name} has the largest {estimated}{kind}: a mean size of {size} (units of "
-        f"{unit_of(outputs)}){for_output(outputs, column)} over {row_count(result):,} rows."
+        f"{unit_of(outputs)}){for_output(outputs, column)} over {counted}."
     )

@@ -70,7 +70,7 @@ class RequestContext:
         self._cache = cache
         self._prefix = prefix
         self.control = control
-        self._progress, self.publish = follower
+        self._progress, self.publish, self.write_table = follower
 
     @property
     def deadline(self) -> float:

@@ -33,3 +33,8 @@ _ALL = [
 READ: ReadExceptions = {name: read for each in _ALL for name, read in each.read.items()}
 WRITE: WriteExceptions = {name: write for each in _ALL for name, write in each.write.items()}
 RESULTS: WriteExceptions = {name: write for each in _ALL for name, write in each.results.items()}
+WITHOUT_ROWS: WriteExceptions = {
+    **RESULTS,
+    **{name: write for each in _ALL for name, write in each.without_rows.items()},
+}
+"""Of results whose rows are written elsewhere."""

@@ -44,8 +44,19 @@ def _result(result: attributions.Result) -> Values:
     return {"feature_values": to_columns(result.names, result.feature_values)}
 
 
+_OF_ROWS = (
+    *("row_indices", "predictions", "values", "standard_errors"),
+    *("interactions", "feature_values"),
+)
+
+
+def _without_rows(_result: attributions.Result) -> Values:
+    return dict.fromkeys(_OF_ROWS, ())
+
+
 EXCEPTIONS = WireExceptions(
     read={"AttributionsOptions": _read},
     write={"AttributionsOptions": _write},
     results={"AttributionsResult": _result},
+    without_rows={"AttributionsResult": _without_rows},
 )

@@ -20,6 +20,7 @@ from onnxplain_server.core.interfaces import Blobs
 from onnxplain_server.core.limits import Limits, within
 from onnxplain_server.core.messages.missing_parts import missing_model, missing_table
 from onnxplain_server.wire.requests.model_outline import check_outline
+from onnxplain_server.wire.result_tables.table_check import check_result_table
 
 _MESSAGE_BYTES = 2**20
 """Largest request that is looked at; its model and table are not in it."""
@@ -64,6 +65,7 @@ def check_start(content: bytes, blobs: Blobs) -> None:
     _check_limits(request, "")
     _check_methods(request)
     _check_exclusive(request)
+    check_result_table(request)
     _check_files(request, blobs)
 
 

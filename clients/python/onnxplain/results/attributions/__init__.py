@@ -30,6 +30,9 @@ class AttributionsResult(Tabular):
         The explained outputs, in the order of every array here.
     features : tuple of n_features tuples of str
         What values belong to: one feature, or several that count as one.
+    explained_row_count : int
+        Number of rows explained. Where `result_uri` names a Parquet table, the rows are in that
+        table alone, and n_rows is 0 here.
     row_indices : (n_rows,)
         The rows explained, counted from 0 in the table; empty for `explained_rows`.
     base_values : (n_outputs,)
@@ -39,6 +42,8 @@ class AttributionsResult(Tabular):
         In the unit of the output.
     standard_errors : (n_rows, n_features, n_outputs) or None
         None where values are exact.
+    largest_standard_errors : (n_outputs,)
+        Of all rows and features; empty where values are exact.
     additivity_errors : (n_outputs,)
         Largest difference between a prediction and the sum of base value and values; empty for
         Banzhaf values.
@@ -64,11 +69,13 @@ class AttributionsResult(Tabular):
 
     output_names: tuple[str, ...]
     features: tuple[tuple[str, ...], ...]
+    explained_row_count: int
     row_indices: npt.NDArray[np.int32]
     base_values: npt.NDArray[np.float64]
     predictions: npt.NDArray[np.float64]
     values: npt.NDArray[np.float64]
     standard_errors: npt.NDArray[np.float64] | None
+    largest_standard_errors: npt.NDArray[np.float64]
     additivity_errors: npt.NDArray[np.float64]
     interactions: npt.NDArray[np.float64] | None
     mean_absolute_values: npt.NDArray[np.float64]

@@ -53,6 +53,7 @@ class FrameKind(IntEnum):
     UNABLE = 27
     PART = 28
     READ_RANGE = 29
+    TABLE_PART = 30
 
 
 _LENGTH_BYTES = 8
@@ -76,6 +77,7 @@ FROM_WORKER: Mapping[FrameKind, int] = {
     FrameKind.UNABLE: 0,
     FrameKind.PART: limits.PART_BYTE_LIMIT,
     FrameKind.READ_RANGE: 16,
+    FrameKind.TABLE_PART: limits.TABLE_PART_BYTE_LIMIT,
 }
 """Kinds of frames that the parent takes, each with the bytes of its largest payload.
 

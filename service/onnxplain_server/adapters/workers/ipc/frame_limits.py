@@ -32,6 +32,9 @@ ANSWER_HEADER_BYTE_LIMIT = 1_024
 PART_BYTE_LIMIT, PART_COUNT_LIMIT = 4 * 2**20, 256
 """Length of a part of an answer, and parts of one request; others are not published."""
 
+TABLE_PART_BYTE_LIMIT, TABLE_BYTE_LIMIT = 2**20, 2**34
+"""Length of a part of a table that is written, and of the whole table."""
+
 LOAD_COUNT_LIMIT = 16
 """Models that one request may load: its own, with and without a link."""
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from itertools import product
 from typing import Any
 
 from google.protobuf.json_format import ParseDict
 from onnx import ModelProto, NodeProto, TensorProto, helper
+from onnxplain.v1.attributions_pb2 import AttributionsOptions
 from onnxplain.v1.explanation_service_pb2 import (
     DescribeTableRequest,
     ExplainRequest,
@@ -46,6 +48,10 @@ class NullHost:
     def publish(self, part: bytes) -> None:
         """Drop it."""
 
+    def write_table(self, parts: Iterable[bytes]) -> None:
+        """Have it made, and drop it."""
+        deque(parts, maxlen=0)
+
     def single_flight(self, _name: str) -> AbstractContextManager[bool]:
         """Never wait."""
         return nullcontext(True)
@@ -63,19 +69,30 @@ class NullHost:
 
 
 def requests() -> Iterator[bytes]:
-    """Yield requests for every method, with weights, on trees, linked trees and another model."""
+    """Yield requests for every method, with weights, on trees, linked trees and another model.
+
+    The first one asks for a table of rows.
+    """
     given = models()
+    rows = MethodOptions(attributions=AttributionsOptions(explained_row_count=1))
+    yield _request(given[0], rows, "file:///rows.parquet")
     asked = [*product(given, _methods(once=False)), *product(given[:1], _methods(once=True))]
     for model, method in asked:
-        yield ExplainRequest(
-            model=Model(content=model.SerializeToString()),
-            table=Table(csv=_CSV),
-            feature_columns=FEATURES,
-            weight_column="w",
-            target_column="t",
-            output_indices=[0],
-            methods=[method],
-        ).SerializeToString()
+        yield _request(model, method)
+
+
+def _request(model: ModelProto, method: MethodOptions, result_uri: str = "") -> bytes:
+    request = ExplainRequest(
+        model=Model(content=model.SerializeToString()),
+        table=Table(csv=_CSV),
+        feature_columns=FEATURES,
+        weight_column="w",
+        target_column="t",
+        output_indices=[0],
+        methods=[method],
+        result_uri=result_uri,
+    )
+    return bytes(request.SerializeToString())
 
 
 def prediction() -> bytes:
