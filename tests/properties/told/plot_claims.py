@@ -1,4 +1,4 @@
-"""Claims of plots: losses of all rows, and the strongest bars of one output."""
+"""Claims of plots: losses of all rows, and the strongest bars or pairs of one output."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 from onnxplain.v1.explanation_service_pb2 import Explanation
+from told import attribution_plot_claims
 from told.written import NUMBER, is_written, joined
 
 _STRONGEST = re.compile(
@@ -24,6 +25,10 @@ def faults_of_plot(explanation: Explanation, name: str, description: str) -> Ite
         is_one = len(explanation.average_loss.losses) == 1
         if is_one and not any(is_written(found[1], value) for value in losses):
             yield f"{losses} in the plot {name}: {description}"
+    if explanation.HasField("attributions"):
+        result = explanation.attributions
+        if not attribution_plot_claims.are_true(result, name, description):
+            yield f"untrue, in the plot {name}: {description}"
     values = _bars(explanation, name)
     chain = _STRONGEST.search(description)
     if not values or not chain or "…" in chain[0]:
@@ -45,6 +50,8 @@ def _bars(explanation: Explanation, name: str) -> Mapping[str, float]:
     if explanation.HasField("permutation_importance"):
         for one in explanation.permutation_importance.importances:
             bars[joined(one.features, " + ")] = list(one.values)
+    elif name == "attributions-pairs":
+        return attribution_plot_claims.mean_interactions(explanation.attributions)
     elif explanation.HasField("interactions") and name not in {"total", "importances"}:
         result = explanation.interactions
         for statistic in getattr(result, name, result.pairwise):

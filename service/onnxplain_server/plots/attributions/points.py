@@ -6,6 +6,12 @@ import numpy as np
 
 from onnxplain_server.core.arrays import Array, Vector
 from onnxplain_server.methods.attributions import Result
+from onnxplain_server.plots.attributions.scatter import (
+    layers,
+    offsets,
+    ranks_of,
+    spread_rows,
+)
 from onnxplain_server.plots.attributions.words import own_value, result_kind
 from onnxplain_server.plots.elements.bars import labels_of
 from onnxplain_server.plots.elements.chart import Plot, finish, tooltip
@@ -13,13 +19,12 @@ from onnxplain_server.plots.elements.labels import clean, identifiers, shorten
 from onnxplain_server.plots.elements.naming import unit_of
 from onnxplain_server.plots.elements.number_formats import data_number, drawable, share_format
 from onnxplain_server.plots.elements.ranking import strongest_outputs
-from onnxplain_server.plots.elements.style import AREA_SCHEME, MISSING_COLOUR, PLOT_WIDTH, Spec
+from onnxplain_server.plots.elements.style import AREA_SCHEME, PLOT_WIDTH, Spec
 
 _MOST_POINTS = 200
 """Rows of one plot, evenly spaced among those explained."""
 _MOST_FEATURES = 10
 _MOST_OUTPUTS = 3
-_BINS = 60
 _STEP = 30  # pixels of a feature
 
 
@@ -33,7 +38,7 @@ def plots(result: Result) -> tuple[Plot, ...]:
 
 def _draw(result: Result, output: int, name: str) -> Plot | None:
     values = drawable(result.values[:, :, output])
-    rows = np.unique(np.linspace(0, len(values) - 1, _MOST_POINTS).round().astype(int))
+    rows = spread_rows(len(values), _MOST_POINTS)
     rows = rows[np.isfinite(values[rows]).all(axis=1)]
     sizes = np.abs(values[rows]).mean(axis=0) if len(rows) else np.zeros(values.shape[1])
     players = [int(p) for p in np.argsort(-sizes, kind="stable")[:_MOST_FEATURES]]
@@ -64,45 +69,21 @@ def _draw(result: Result, output: int, name: str) -> Plot | None:
 def _points(result: Result, player: int, label: str, rows: Array, values: Vector) -> list[Spec]:
     """Return the points of a player; one that is a group has no colour."""
     names = result.features[player]
-    own = result.feature_values[result.names.index(names[0])] if len(names) == 1 else None
-    ranks = _ranks(own, rows)
+    own = result.feature_values[result.names.index(names[0])][rows] if len(names) == 1 else None
+    aside = offsets(values[rows], float(np.ptp(values[rows])))
+    unknown = np.full(len(rows), np.nan)
+    ranks = unknown if own is None else ranks_of(own)
     return [
         {
             "label": label,
             "row": int(result.row_indices[row]) if len(result.row_indices) else int(row),
             "value": data_number(float(values[row])),
             "offset": data_number(float(offset)),
-            "own": "" if own is None else own_value(own, int(row)),
+            "own": "" if own is None else own_value(own, at),
             "rank": None if np.isnan(rank) else data_number(float(rank), -6),
         }
-        for row, offset, rank in zip(rows, _offsets(values[rows]), ranks, strict=True)
+        for at, (row, offset, rank) in enumerate(zip(rows, aside, ranks, strict=True))
     ]
-
-
-def _ranks(own: Array | None, rows: Array) -> Vector:
-    """Return the rank of each row's value, from 0 to 1; NaN for texts and missing values."""
-    unknown = np.full(len(rows), np.nan)
-    if own is None or own.dtype == object:
-        return unknown
-    values = own[rows].astype(np.float64)
-    known = ~np.isnan(values)
-    levels, codes = np.unique(values[known], return_inverse=True)
-    unknown[known] = codes / max(len(levels) - 1, 1)
-    return unknown
-
-
-def _offsets(values: Vector) -> Vector:
-    """Move points that lie close together aside, by turns up and down: from -1 to 1."""
-    span = float(np.ptp(values)) or 1.0
-    bins = np.floor((values - values.min()) / span * (_BINS - 1)).astype(int)
-    offsets = np.zeros(len(values))
-    for place in np.unique(bins):
-        here = np.flatnonzero(bins == place)
-        turns = np.arange(len(here))
-        offsets[here] = np.where(turns % 2, 1, -1) * ((turns + 1) // 2)
-    largest = np.abs(offsets).max()
-    scaled: Vector = offsets / max(largest, 4)
-    return scaled
 
 
 def _body(points: list[Spec], labels: tuple[str, ...], kind: str, unit: str) -> Spec:
@@ -122,16 +103,13 @@ def _body(points: list[Spec], labels: tuple[str, ...], kind: str, unit: str) -> 
     encoding = {
         **_places(labels),
         "x": {"field": "value", "type": "quantitative", "axis": axis},
-        "color": _colour(has_ranks=any(point["rank"] is not None for point in points)),
         "tooltip": tooltip(*fields),
     }
-    # Without a rank a point is grey; by default, Vega-Lite would leave it out.
-    mark = {"type": "circle", "size": 22, "opacity": 0.85, "invalid": None}
     return {
         "data": {"values": points},
         "width": PLOT_WIDTH,
         "height": {"step": _STEP},
-        "layer": [zero, {"mark": mark, "encoding": encoding}],
+        "layer": [zero, *layers(points, encoding, _colour())],
     }
 
 
@@ -145,20 +123,11 @@ def _places(labels: tuple[str, ...]) -> Spec:
     }
 
 
-def _colour(*, has_ranks: bool) -> Spec:
-    """Colour points by rank; grey without one."""
-    if not has_ranks:
-        return {"value": MISSING_COLOUR}
+def _colour() -> Spec:
     legend = {
         "title": "Feature's value",
         "values": [0, 1],
         "labelExpr": "datum.value == 0 ? 'low' : 'high'",
     }
-    ranked = {
-        "test": "isValid(datum.rank)",
-        "field": "rank",
-        "type": "quantitative",
-        "scale": {"scheme": AREA_SCHEME, "domain": [0, 1]},
-        "legend": legend,
-    }
-    return {"condition": ranked, "value": MISSING_COLOUR}
+    scale = {"scheme": AREA_SCHEME, "domain": [0, 1]}
+    return {"field": "rank", "type": "quantitative", "scale": scale, "legend": legend}

@@ -9,7 +9,12 @@ import numpy as np
 from onnxplain_server.core.arrays import Array, Indices
 from onnxplain_server.methods.attributions import Result
 from onnxplain_server.plots.elements.labels import clean, shorten
-from onnxplain_server.plots.elements.number_formats import not_finite, scale_format, spell
+from onnxplain_server.plots.elements.number_formats import (
+    not_finite,
+    scale_format,
+    spell,
+    spell_among,
+)
 
 _MAX_LETTERS = 28
 
@@ -52,3 +57,12 @@ def player_at(result: Result, player: int, row: int) -> str:
         f"{shorten(clean(name), _MAX_LETTERS)} = {own_value(own[name], row)}"
         for name in result.features[player]
     )
+
+
+def estimate_remark(errors: Array) -> list[str]:
+    """Tell how far estimated values may be off; nothing for exact ones, which have no errors."""
+    finite = errors[np.isfinite(errors)]
+    if not finite.size:
+        return []
+    largest = finite.max(keepdims=True)
+    return [f"Values are estimated, with standard errors up to {spell_among(largest[0], largest)}"]

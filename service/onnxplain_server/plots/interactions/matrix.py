@@ -18,13 +18,13 @@ import numpy as np
 from onnxplain_server.core.arrays import Indices, Matrix
 from onnxplain_server.methods.interactions import Result, Statistic
 from onnxplain_server.plots.claims.pair_coverage import pair_coverage
-from onnxplain_server.plots.elements.bars import Bars
+from onnxplain_server.plots.elements.bars import JOINT, Bars
 from onnxplain_server.plots.elements.chart import Plot, finish
-from onnxplain_server.plots.elements.labels import short_names
+from onnxplain_server.plots.elements.labels import clean, short_names
 from onnxplain_server.plots.elements.naming import spoken, unit_of
 from onnxplain_server.plots.elements.ranking import finding, strongest
-from onnxplain_server.plots.elements.seriation import seriate
-from onnxplain_server.plots.interactions.cells import Content, draw
+from onnxplain_server.plots.matrices.cells import Cell, CellWords, Content, draw
+from onnxplain_server.plots.matrices.seriation import seriate
 
 _TITLE = "Importances and interactions"
 _LABEL_LENGTH = 42  # characters
@@ -47,11 +47,11 @@ def _plot(result: Result, paired: set[str]) -> Plot:
     importances = {s.features[0]: s for s in result.importance}
     content = Content(
         labels=tuple(short_names(features, _LABEL_LENGTH).values()),
-        importances=tuple(importances[name] for name in features),
-        pairs=tuple(s for s in result.pairwise if set(s.features) <= place.keys()),
+        diagonal=tuple(_cell(importances[name]) for name in features),
+        pairs=tuple(_cell(s) for s in result.pairwise if set(s.features) <= place.keys()),
         places=place,
         outputs=dict(zip(bars.columns, bars.outputs, strict=True)),
-        confidence=result.resampling.confidence_level,
+        words=_words(result.resampling.confidence_level),
     )
     remarks = [
         "Diagonal: typical size of a feature's effects; other cells: of the interaction of a pair",
@@ -67,6 +67,30 @@ def _plot(result: Result, paired: set[str]) -> Plot:
     title = f"{_TITLE} for {spoken(bars.outputs, len(result.output_names))}"
     description = " ".join(f"{sentence}." for sentence in [title, found, *remarks])
     return finish("matrix", title, [found, *remarks], description, draw(content))
+
+
+def _cell(statistic: Statistic) -> Cell:
+    """Return a statistic as a cell, with its share, interval and p-value for the tooltip."""
+    details = {"share": statistic.values}
+    if statistic.spread is not None:
+        details |= {"low": statistic.spread.lower, "high": statistic.spread.upper}
+    if statistic.p_values is not None:
+        details["p"] = statistic.p_values
+    name = JOINT.join(map(clean, statistic.features))
+    return Cell(statistic.features, name, np.sqrt(statistic.numerators), details)
+
+
+def _words(confidence: float) -> tuple[CellWords, CellWords]:
+    """Return the words of importances and of pairs."""
+    percent = f"{100 * confidence:.3g} %"
+    ends = ("low", f"share, {percent} from", ",.3~r"), ("high", f"share, {percent} to", ",.3~r")
+    others = (*ends, ("p", "p-value", ",.3~r"))
+    legend = "Size of a feature's", "effects (diagonal)"
+    share = ("share", "share of prediction variance", ",.3~r")
+    importance = CellWords(legend, "feature", "size of effects", (share, *others))
+    legend = "Size of the interaction", "of a pair"
+    share = ("share", "H², share of joint effect", ",.3~r")
+    return importance, CellWords(legend, "pair", "size of interaction", (share, *others))
 
 
 def _arrange(result: Result, paired: set[str], columns: tuple[int, ...]) -> list[str]:
@@ -112,7 +136,6 @@ def _remarks(result: Result, bars: Bars, paired_count: int, content: Content) ->
         yield f"{shown} of {paired_count} features with pairs, those that interact most"
     if len(bars.outputs) < len(result.output_names):
         yield f"{len(bars.outputs)} strongest of {len(result.output_names)} outputs"
-    values = np.concatenate([sizes for k in content.outputs for sizes in content.sizes(k)])
-    broken = int((~np.isfinite(values)).sum())
+    broken, count = content.broken()
     if broken:
-        yield f"Grey: not finite, {broken} of {values.size} values"
+        yield f"Grey: not finite, {broken} of {count} values"

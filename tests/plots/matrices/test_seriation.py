@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from onnxplain_server.core.arrays import Matrix
-from onnxplain_server.plots.elements.seriation import seriate
+from onnxplain_server.plots.matrices.seriation import seriate
 from scipy.cluster import hierarchy
 
 

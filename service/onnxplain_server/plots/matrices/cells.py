@@ -1,17 +1,15 @@
-"""Cells of the matrix: two colour scales, numbers where they fit, and a panel for each output."""
+"""Cells of a matrix: two colour scales, numbers where they fit, and a panel for each output."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from onnxplain_server.core.arrays import Matrix, Vector
-from onnxplain_server.methods.interactions import Statistic
-from onnxplain_server.plots.elements.bars import JOINT
 from onnxplain_server.plots.elements.chart import tooltip
-from onnxplain_server.plots.elements.labels import clean, shorten
+from onnxplain_server.plots.elements.labels import shorten
 from onnxplain_server.plots.elements.number_formats import data_number, share_format, spell
 from onnxplain_server.plots.elements.style import (
     MISSING_COLOUR,
@@ -32,15 +30,56 @@ _RECT: Spec = {"type": "rect", "stroke": "white"}
 _NUMBER: Spec = {"type": "text", "fontSize": 11, "style": "cell-number"}
 """Numbers in cells, which a page leaves out where it narrows the cells; see report/drawing.js."""
 _CONTRAST = {"condition": {"test": "datum.dark", "value": "white"}, "value": "black"}
-_PLACES = (("first", "second"), ("second", "first"))
 _MAX_DIGITS = 7
 _LEGEND_LENGTH = 90  # pixels
 _SIMILAR = 20  # times: outputs share a scale unless their largest sizes differ by more
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Cell:
+    """Cell of a pair, on both sides of the diagonal, or of a feature, on it.
+
+    Attributes
+    ----------
+    features : tuple of str
+        One or two.
+    name : str
+        For tooltips.
+    sizes : (n_outputs,)
+        None below 0; NaN where one is not known.
+    details : dict of str to (n_outputs,)
+        Further numbers for tooltips, by their fields.
+    """
+
+    features: tuple[str, ...]
+    name: str
+    sizes: Vector
+    details: dict[str, Vector] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class CellWords:
+    """Words for cells of one kind.
+
+    Attributes
+    ----------
+    legend : tuple of str
+        Lines of the legend's title.
+    row, value : str
+        Titles of name and size in tooltips.
+    details : tuple of (field, title, d3 format)
+        Those of further numbers.
+    """
+
+    legend: tuple[str, ...]
+    row: str
+    value: str
+    details: tuple[tuple[str, str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Content:
-    """Content of the matrix.
+    """Content of a matrix.
 
     Attributes
     ----------
@@ -48,32 +87,37 @@ class Content:
         Of the features, in the order of rows and columns.
     places : dict of str to int
         Positions of the features in that order.
-    importances, pairs : tuple of Statistic
+    diagonal, pairs : tuple of Cell
     outputs : dict of int to str
-        Names of the outputs shown, by their positions in the result.
-    confidence : float
-        Level of the intervals.
+        Names of the outputs shown, by their positions in the cells.
+    words : two CellWords
+        Of the diagonal, and of pairs.
     """
 
     labels: tuple[str, ...]
     places: dict[str, int]
-    importances: tuple[Statistic, ...]
-    pairs: tuple[Statistic, ...]
+    diagonal: tuple[Cell, ...]
+    pairs: tuple[Cell, ...]
     outputs: dict[int, str]
-    confidence: float
+    words: tuple[CellWords, CellWords]
 
     def sizes(self, output: int) -> tuple[Vector, Vector]:
-        """Return the sizes of importances and of pairs."""
+        """Return the sizes on the diagonal and of pairs."""
         first, second = (
-            np.sqrt([statistic.numerators[output] for statistic in statistics])
-            for statistics in (self.importances, self.pairs)
+            np.array([cell.sizes[output] for cell in cells])
+            for cells in (self.diagonal, self.pairs)
         )
         return first, second
+
+    def broken(self) -> tuple[int, int]:
+        """Count the sizes shown that are not finite, and all that are shown."""
+        sizes = np.concatenate([part for output in self.outputs for part in self.sizes(output)])
+        return int((~np.isfinite(sizes)).sum()), sizes.size
 
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """Kind of cells: its colours and its words.
+    """Kind of cells.
 
     Each kind has a field of its own: Vega-Lite from 6.5 on makes one legend of a field's colours.
     """
@@ -81,30 +125,11 @@ class _Kind:
     channel: str
     field: str
     colours: tuple[str, ...]
-    legend: tuple[str, ...]
-    row: str
-    value: str
-    share: str
+    places: tuple[tuple[str, str], ...]
 
 
-_IMPORTANCE = _Kind(
-    "color",
-    "effects",
-    _GREENS,
-    ("Size of a feature's", "effects (diagonal)"),
-    "feature",
-    "size of effects",
-    "share of prediction variance",
-)
-_INTERACTION = _Kind(
-    "fill",
-    "size",
-    _PURPLES,
-    ("Size of the interaction", "of a pair"),
-    "pair",
-    "size of interaction",
-    "H², share of joint effect",
-)
+_DIAGONAL = _Kind("color", "effects", _GREENS, (("first", "second"),))
+_PAIRS = _Kind("fill", "size", _PURPLES, (("first", "second"), ("second", "first")))
 
 
 def draw(content: Content) -> Spec:
@@ -166,30 +191,26 @@ def _spell(size: float, top: float) -> str:
 
 
 def _panel(content: Content, output: int, tops: Vector, side: int, *, has_numbers: bool) -> Spec:
-    kinds = (_IMPORTANCE, content.importances), (_INTERACTION, content.pairs)
+    kinds = (_DIAGONAL, content.diagonal), (_PAIRS, content.pairs)
     layers: list[Spec] = []
-    for (kind, statistics), top in zip(kinds, tops, strict=True):
-        rows = [_row(content, kind, statistic, output) for statistic in statistics]
+    for (kind, cells), words, top in zip(kinds, content.words, tops, strict=True):
+        rows = [_row(content, kind, cell, output) for cell in cells]
         if has_numbers:
             rows = [row | _number(row, kind, top) for row in rows]
-        drawings = _drawings(content, kind, rows, top, side)
+        drawings = _drawings(content, kind, words, rows, top, side)
         layers.append({"data": {"values": rows}, "layer": list(drawings)})
     return {"width": {"step": side}, "height": {"step": side}, "layer": layers}
 
 
-def _row(content: Content, kind: _Kind, statistic: Statistic, output: int) -> Spec:
-    """Return the statistics of a pair, or of a feature, which is first and second at once."""
-    places = sorted(content.places[name] for name in statistic.features)
-    size, share = np.sqrt(statistic.numerators[output]), statistic.values[output]
-    numbers = {kind.field: size, "share": share}
-    if statistic.spread is not None:
-        numbers |= {"low": statistic.spread.lower[output], "high": statistic.spread.upper[output]}
-    if statistic.p_values is not None:
-        numbers["p"] = statistic.p_values[output]
+def _row(content: Content, kind: _Kind, cell: Cell, output: int) -> Spec:
+    """Return the numbers of a pair, or of a feature, which is first and second at once."""
+    places = sorted(content.places[name] for name in cell.features)
+    numbers = {kind.field: cell.sizes[output]}
+    numbers |= {name: own[output] for name, own in cell.details.items()}
     return {
         "first": content.labels[places[0]],
         "second": content.labels[places[-1]],
-        "name": JOINT.join(map(clean, statistic.features)),
+        "name": cell.name,
         **{key: data_number(value) for key, value in numbers.items() if np.isfinite(value)},
     }
 
@@ -201,8 +222,8 @@ def _number(row: Spec, kind: _Kind, top: float) -> Spec:
     return {"text": _spell(size, top), "dark": is_dark(ground)}
 
 
-def _drawings(
-    content: Content, kind: _Kind, rows: list[Spec], top: float, side: int
+def _drawings(  # noqa: PLR0917 - a kind of cells shows all of these
+    content: Content, kind: _Kind, words: CellWords, rows: list[Spec], top: float, side: int
 ) -> Iterator[Spec]:
     """Yield the cells, those of pairs on both sides of the diagonal, with numbers over them."""
     has_broken = any(kind.field not in row for row in rows)
@@ -212,14 +233,14 @@ def _drawings(
         "type": "quantitative",
         "scale": {"domain": steps, "range": list(kind.colours), "type": "linear"},
         "legend": {
-            "title": list(kind.legend),
+            "title": list(words.legend),
             "gradientLength": _LEGEND_LENGTH,
             "tickCount": 4,
             "format": share_format(np.array([top])),
         },
     }
-    tips = _tooltip(content, kind, rows)
-    for place in _PLACES if kind is _INTERACTION else _PLACES[:1]:
+    tips = _tooltip(kind, words, rows)
+    for place in kind.places:
         position = _position(content, side, *place)
         drawn: Spec = {
             "mark": _RECT,
@@ -245,14 +266,8 @@ def _position(content: Content, side: int, x: str, y: str) -> Spec:
     }
 
 
-def _tooltip(content: Content, kind: _Kind, rows: list[Spec]) -> list[Spec]:
+def _tooltip(kind: _Kind, words: CellWords, rows: list[Spec]) -> list[Spec]:
     number_format = share_format(np.array([row.get(kind.field, np.nan) for row in rows]))
-    fields = [("name", kind.row, ""), (kind.field, kind.value, number_format)]
-    fields.append(("share", kind.share, ",.3~r"))
-    if any("low" in row for row in rows):
-        percent = f"{100 * content.confidence:.3g} %"
-        fields += [("low", f"share, {percent} from", ",.3~r")]
-        fields += [("high", f"share, {percent} to", ",.3~r")]
-    if any("p" in row for row in rows):
-        fields.append(("p", "p-value", ",.3~r"))
-    return tooltip(*fields)
+    shown = [("name", words.row, ""), (kind.field, words.value, number_format)]
+    shown += [detail for detail in words.details if any(detail[0] in row for row in rows)]
+    return tooltip(*shown)

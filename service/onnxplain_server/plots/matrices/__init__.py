@@ -1,0 +1,1 @@
+"""Matrices of features by features: the order of the features, and the cells."""
