@@ -40,8 +40,9 @@ def reasons(found: Match, explanation: Explanation) -> bool:
             and np.abs(values).sum(axis=0).argmax() == k
             and _are_largest(found["reasons"], result, row, k)
         )
-    kind = "largest Banzhaf values" in found[0]
-    return any(told) and kind == (explanation.options.attributions.value == 2)
+    is_banzhaf = explanation.options.attributions.value == 2
+    has_kind = found["reasons"] is None or ("largest Banzhaf values" in found[0]) == is_banzhaf
+    return any(told) and has_kind
 
 
 def _row_count(result) -> int:
