@@ -1,13 +1,13 @@
-"""Null host: no cache, no progress, so that only the computation is timed."""
+"""Null host: no cache, no progress, no results but answers, so that only computation is timed."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 
 
 class NullHost:
-    """Implements `ComputationHost`."""
+    """Implements `AnswerHost`."""
 
     def advance(self, done: float, planned: float) -> None: ...
 
@@ -17,6 +17,10 @@ class NullHost:
     def cache_put(self, entries: object) -> None: ...
 
     def publish(self, part: bytes) -> None: ...
+
+    def write_table(self, _parts: Iterable[bytes]) -> None:
+        """Refuse: nothing is written."""
+        raise NotImplementedError
 
     def single_flight(self, _name: str) -> AbstractContextManager[bool]:
         return nullcontext(True)

@@ -54,6 +54,8 @@ class Host:
 
     def publish(self, part: bytes) -> None: ...
 
+    def write_table(self, parts: object) -> None: ...
+
     def single_flight(self, name):
         return nullcontext(True)
 

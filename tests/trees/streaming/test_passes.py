@@ -75,8 +75,8 @@ def test_sums_of_a_decoded_pass_have_the_same_bits(trees, parts) -> None:
     counted = summed(counting, trees, parts)
     assert summed(again(counting), again(trees), parts) == counted
 
-    for work in (FailurePass(((0, 2), (1,), (3,))), ReachPass()):
-        assert summed(again(work), again(trees), parts) == summed(work, trees, parts)
+    for own in (FailurePass(((0, 2), (1,), (3,))), ReachPass()):
+        assert summed(again(own), again(trees), parts) == summed(own, trees, parts)
     for measure in (SingleMoments((0,)), JointMoments(groups[1:])):
         work = EffectsPass(ENCODING.decode(counted), groups, measure)
         assert summed(again(work), again(trees), parts) == summed(work, trees, parts)
