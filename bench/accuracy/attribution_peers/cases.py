@@ -76,7 +76,9 @@ def few_columns() -> Iterator[Problem]:
     """Split on two of ten columns, of which the larger number comes first in a set of Python."""
     values = np.random.default_rng(0).random((200, 10), dtype=np.float32)
     target = (values[:, 1] > 0.5) + 3.0 * (values[:, 8] > 0.3)
-    model = RandomForestRegressor(1, bootstrap=False, max_depth=2).fit(values, target)
+    model = RandomForestRegressor(1, bootstrap=False, max_depth=2, random_state=0).fit(
+        values, target
+    )
     rows = pd.DataFrame(values, columns=[f"x{j}" for j in range(10)])
     yield Problem("two of ten", "scikit-learn forest", model, exported(model, 10), rows, len(rows))
 
@@ -121,7 +123,10 @@ def missing() -> Iterator[Problem]:
     rows = frame.astype(np.float32).reset_index(drop=True)
     rows = rows.mask(np.random.default_rng(0).random(rows.shape) < 0.1)
     for kind, model in (
-        ("scikit-learn forest", RandomForestRegressor(20, max_depth=4, bootstrap=False)),
+        (
+            "scikit-learn forest",
+            RandomForestRegressor(20, max_depth=4, bootstrap=False, random_state=0),
+        ),
         ("XGBoost", XGBRegressor(**BOOSTED)),
         ("LightGBM", LGBMRegressor(**BOOSTED, verbose=-1)),
     ):
