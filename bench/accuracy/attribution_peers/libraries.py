@@ -11,7 +11,7 @@ import numpy as np
 import onnxplain
 import pandas as pd
 import shap
-import shapiq
+import shapiq  # type: ignore[import-untyped,import-not-found,unused-ignore]
 from onnx import ModelProto
 from sklearn.ensemble import RandomForestClassifier
 from woodelf import WoodelfExplainer
