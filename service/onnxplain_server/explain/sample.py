@@ -153,7 +153,7 @@ class Sample:
         columns = zip(self.features.names, self.features.stored, strict=True)
         constant = tuple(name for name, column in columns if _is_constant(column))
         if constant:
-            message = f"Constant in this table, so nothing can be said of them: {listed(constant)}."
+            message = f"Constant in this table, which can say nothing of them: {listed(constant)}."
             notes.append(Note(InputWarning.CONSTANT_FEATURE, message))
         if self.table.durations:
             message = f"Durations were taken as numbers of seconds: {listed(self.table.durations)}."

@@ -31,8 +31,9 @@ def with_output_names(answer: ExplainResponse) -> ExplainResponse:
 
 
 def _naming(answer: ExplainResponse) -> Naming:
+    is_margin = answer.receipt.scale == ModelDescription.Scale.MARGIN
     if answer.receipt.prediction:
-        return Naming()
+        return Naming(is_margin=is_margin)
     pairings = dict.fromkeys(
         ClassPairing(pairing.label, pairing.output_name)
         for explanation in answer.explanations
@@ -45,7 +46,6 @@ def _naming(answer: ExplainResponse) -> Naming:
         pairings=list(pairings),
         target=target_of(answer),
     )
-    is_margin = answer.receipt.scale == ModelDescription.Scale.MARGIN
     return Naming(outputs=labels, is_margin=is_margin)
 
 

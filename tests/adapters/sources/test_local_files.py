@@ -20,6 +20,7 @@ def parts(*, fails: bool) -> Iterator[bytes]:
 def test_a_file_is_replaced_once_all_parts_are_there(tmp_path: Path) -> None:
     path = tmp_path / "rows.parquet"
     path.write_bytes(b"old")
+    path.chmod(0o600)
     files, uri = LocalFiles("result_uri"), canonical(f"file://{path}", "result_uri")
 
     with pytest.raises(ValueError, match="no more of it"):
@@ -28,6 +29,7 @@ def test_a_file_is_replaced_once_all_parts_are_there(tmp_path: Path) -> None:
     files.write(uri, parts(fails=False))
 
     assert path.read_bytes() == b"new content"
+    assert path.stat().st_mode & 0o777 == 0o600
     assert [*tmp_path.iterdir()] == [path]
 
 

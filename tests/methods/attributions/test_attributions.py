@@ -219,3 +219,14 @@ def test_standard_errors_are_those_from_seed_to_seed(make) -> None:
     assert known.sum() == 2 * 6  # e and f are in pairs only, or alone
     assert 0.7 < np.median(ratios) < 1.3
     assert told[~known].max() < 1e-6
+
+
+@pytest.mark.parametrize("count", [2, 3, 11])
+def test_few_orders_have_errors_and_a_warning(make, count: int) -> None:
+    found = attributed(make, permutation_count=count, row_indices=(1, 3))
+
+    assert found.are_estimated
+    assert (found.standard_errors > 1e-6).all()
+    assert [note.code for note in found.notes] == ["FEW_PERMUTATIONS"]
+    together = found.base_values + found.values.sum(axis=1)
+    assert together == pytest.approx(found.predictions)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import onnxplain
+import pandas as pd
 import pytest
 from onnxplain.errors import ExplainError
 from onnxplain.v1.attributions_pb2 import AttributionsOptions
@@ -149,3 +150,33 @@ def test_attributions_alone_are_on_the_margin(
     assert answer.receipt.scale == scale
     told = [s for s in answer.summary if "(margin)" in s]
     assert bool(told) == (scale == "MARGIN")
+
+
+def test_a_lone_row_is_taken_in_any_form_and_tells_the_features_alone(client) -> None:
+    _, columns = kind("sklearn_columns_ignore")
+    row = {name: own[3] for name, own in columns.items()} | {"Gender": None, "name": "Ada"}
+    frame = pd.DataFrame([row]).astype({"name": "category"})
+
+    answers = [
+        values(client, "sklearn_columns_ignore", explained_rows=rows, permutation_count=30)
+        for rows in (row, pd.Series(row), frame)
+    ]
+
+    first = answers[0].attributions
+    assert first.feature_values["Gender"].tolist() == [""]  # missing, though it has no kind
+    told = [each.name for each in first.options.explained_rows.columns]
+    assert sorted(told) == sorted(columns)
+    assert [warning.code for warning in answers[0].warnings] == ["FEW_PERMUTATIONS"]
+    for answer in answers[1:]:
+        assert answer.attributions.values == pytest.approx(first.values)
+
+
+def test_infinite_values_of_given_rows_are_told(client) -> None:
+    _, columns = kind("lightgbm_regressor")
+    row = {name: [own[0]] for name, own in columns.items()}
+    name = next(iter(row))
+
+    answer = values(client, "lightgbm_regressor", explained_rows=row | {name: [np.inf]})
+
+    (warning,) = [each for each in answer.warnings if each.code == "INFINITE_VALUES"]
+    assert f"in explained_rows: '{name}'" in warning.message

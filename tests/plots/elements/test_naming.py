@@ -7,6 +7,7 @@ import pytest
 from onnxplain_server.methods.classes import ClassPairing
 from onnxplain_server.methods.interactions import Statistic
 from onnxplain_server.plots.elements.naming import (
+    TOTAL,
     Naming,
     class_phrase,
     in_units_of,
@@ -93,3 +94,11 @@ def test_an_output_without_a_name_of_its_own_has_that_of_the_target(
     names: list[str], target: str, expected: dict[str, str]
 ) -> None:
     assert output_labels(names, are_classes=False, target=target) == expected
+
+
+def test_outputs_on_the_margin_say_so_but_for_their_total() -> None:
+    naming = Naming(outputs={"1": "ill"}, is_margin=True)
+
+    once = naming.named(["1", "well", TOTAL])
+    assert once == ("ill (margin)", "well (margin)", TOTAL)
+    assert naming.named(once) == once

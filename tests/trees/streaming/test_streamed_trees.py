@@ -8,6 +8,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pytest
@@ -312,6 +313,24 @@ def test_attributions_against_blocks_are_those_against_rows_in_memory(
     assert found.values == pytest.approx(expected.values, rel=1e-9, abs=1e-12)
     assert found.interactions == pytest.approx(expected.interactions, rel=1e-9, abs=1e-12)
     assert base == pytest.approx(np.average(exact.outputs(), axis=0, weights=weights))
+
+
+def test_leaves_of_more_players_than_rows_tell_are_summed_over_blocks(
+    streamed, engine, regressor
+) -> None:
+    """Rows in memory find the patterns that occur there; of blocks, all are known."""
+    tree: Any = [1.0, -2.0]
+    for j in range(WIDTH):
+        tree = ((j, "LEQ", 0.0), tree, [float(j), 3.0])
+    rows = np.array([[-1, 1, -1, 1], [-1, -1, -1, -1], [1, 1, 1, -1]]) / 2.0
+    exact = engine(regressor([tree], WIDTH), rows)
+    game = Game(Perturbation.INTERVENTIONAL, GameValue.SHAPLEY)
+    explained = exact.background.take(np.array([1]))
+
+    found, _ = streamed(exact._ensemble, rows, np.ones(3), 2).attribute(explained, SINGLES, game)
+
+    assert found.values == pytest.approx(exact.attribute(explained, SINGLES, game).values)
+    assert found.values.any()
 
 
 def test_leaves_with_many_patterns_are_not_summed_over_blocks(

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from os import PathLike
 from typing import Any, Protocol, TypeVar, get_args
 
+import pyarrow as pa
 from google.protobuf.message import Message
 
 from onnxplain.columns import to_column
@@ -190,10 +192,27 @@ def to_columns(rows: Any, option: str) -> Columns | None:
     """
     if rows is None:
         return None
-    if not isinstance(rows, Mapping) and isinstance(rows, Sequence):
+    if hasattr(rows, "to_dict") and not hasattr(rows, "columns"):
+        rows = rows.to_dict()  # a series is one row
+    if isinstance(rows, Mapping):
+        rows = {name: _several(values) for name, values in rows.items()}
+    elif isinstance(rows, Sequence | PathLike):
         raise TypeError(f"{option} must be a frame, or a mapping of feature to a list of values")
-    table = arrow_of(rows)
-    return Columns(columns=[to_column(name, table[name]) for name in table.column_names])
+    table = arrow_of(rows).unify_dictionaries()
+    return Columns(columns=[to_column(name, _decoded(table[name])) for name in table.column_names])
+
+
+def _several(values: Any) -> Any:
+    """Return the values of several rows; a lone one is that of one row."""
+    is_one = isinstance(values, str) or not hasattr(values, "__len__")
+    return [values] if is_one else values
+
+
+def _decoded(column: pa.ChunkedArray) -> pa.Array:
+    """Return a column in one piece, categories as their values."""
+    whole = column.combine_chunks()
+    is_category = pa.types.is_dictionary(whole.type)
+    return whole.dictionary_decode() if is_category else whole
 
 
 def to_weights(

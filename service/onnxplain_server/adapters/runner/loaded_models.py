@@ -126,7 +126,7 @@ class LoadedModels:
         scale = choose_scale(question, loaded.description.scales)
         if scale is not question.scale:
             loaded = self.load(file, scale, host, sample_of)
-        return loaded, replace(question, scale=scale)
+        return loaded, replace(question, scale=scale, is_scale_asked=True)
 
     def _loaded(
         self, file: ModelFile, scale: Scale, host: ComputationHost, sample: Background | None

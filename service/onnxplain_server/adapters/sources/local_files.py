@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -61,6 +62,8 @@ class LocalFiles:
             draft = final.with_name(f".{final.name}.{secrets.token_hex(4)}")
             try:
                 with draft.open("xb") as file:
+                    if final.exists():
+                        shutil.copymode(final, draft)
                     file.writelines(parts)
                 draft.replace(final)
             finally:

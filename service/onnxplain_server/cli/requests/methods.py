@@ -17,6 +17,7 @@ from onnxplain.v1.table_pb2 import Columns
 from typer.core import TyperCommand
 
 from onnxplain_server.cli.failure import UsageFault
+from onnxplain_server.core.errors import ExplainError
 from onnxplain_server.wire import canonical
 
 METHOD_NAMES = tuple(method.name for method in MethodOptions.DESCRIPTOR.fields)
@@ -135,7 +136,10 @@ def _rows(name: str, option: str) -> Any:
     except OSError as error:
         problem = f"takes rows as JSON, or the name of a file; {name}: {error.strerror}"
         raise UsageFault(problem, f"--set {option}") from None
-    rows = table.read(from_bytes(content))
+    try:
+        rows = table.read(from_bytes(content))
+    except ExplainError as error:
+        raise UsageFault(f"{name}: {error.message}", f"--set {option}") from None
     columns = table.to_columns(rows.names, [*rows.columns.values()])
     return MessageToDict(Columns(columns=columns))
 

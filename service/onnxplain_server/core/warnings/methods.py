@@ -93,6 +93,11 @@ class MethodWarning(Enum):
         ),
         remedy="Raise `permutation_count`",
     )
+    FEW_PERMUTATIONS = WarningDeclaration(
+        WarningSection.ATTRIBUTIONS,
+        cause="Values are estimated from fewer than 100 orders; errors may be larger than told",
+        remedy="Raise `permutation_count`",
+    )
     CONSTANT_FIRM_FEATURE = WarningDeclaration(
         WarningSection.FIRM,
         cause="A feature is the same in every row",

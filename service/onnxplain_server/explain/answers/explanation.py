@@ -63,8 +63,9 @@ def _draw(results: Sequence[Result], naming: Naming, *, plots: bool) -> Sequence
 def naming_of(request: BoundRequest, jobs: Sequence[Job[Any]]) -> Naming:
     """Return the names of the model and its outputs in plots."""
     model, question = request.given_model, request.question
+    is_margin = question.scale is Scale.MARGIN
     if model is None or question.prediction:
-        return Naming(question.model_name)
+        return Naming(question.model_name, is_margin=is_margin)
     pairings = list(dict.fromkeys(pairing for job in jobs for pairing in job.pairings))
     labels = output_labels(
         model.output_names,
@@ -72,7 +73,7 @@ def naming_of(request: BoundRequest, jobs: Sequence[Job[Any]]) -> Naming:
         pairings=pairings,
         target=question.target_column,
     )
-    return Naming(question.model_name, labels, question.scale is Scale.MARGIN)
+    return Naming(question.model_name, labels, is_margin)
 
 
 def method_notes(jobs: Sequence[Job[Any]], results: Sequence[Result]) -> Iterator[Note]:

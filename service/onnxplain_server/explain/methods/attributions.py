@@ -10,6 +10,7 @@ import numpy as np
 
 from onnxplain_server.core.arrays import Indices, Vector
 from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.table import Table
 from onnxplain_server.effects.attributing.games import GameValue
 from onnxplain_server.effects.background import Background
 from onnxplain_server.explain.registry import (
@@ -20,7 +21,7 @@ from onnxplain_server.explain.registry import (
     halvings,
     to_its_end,
 )
-from onnxplain_server.explain.rows.given_rows import bind_given
+from onnxplain_server.explain.rows.given_rows import bind_given, infinite_note
 from onnxplain_server.explain.sample import RowsUsed, Sample
 from onnxplain_server.explain.task import Job, Task
 from onnxplain_server.methods import attributions as method
@@ -47,13 +48,16 @@ def prepare(task: Task, options: Options) -> Job[Result]:
         background, used = _background(sample, options, path)
         effects = effects.restrict(background)
     explained, weights = _explained(task, options)
+    options = _with_features_only(options, explained)
     way = method.choose_way(effects, options, path, lambda: _is_affine(task))
+    notes = infinite_note(explained.features) if options.explained_rows else ()
     streamed = _streamed(task, options, explained, weights) if way is Way.CLOSED_FORM else None
     return streamed or Job(
         options,
         method.cost(effects, options, way, len(explained)),
         lambda: method.compute(effects, explained, options, way, weights, sample.seed),
         used,
+        notes,
         are_rows_asked=bool(options.background_row_indices),
     )
 
@@ -72,6 +76,7 @@ def _streamed(
         rows.row_count,
         lambda: method.compute_streamed(trees, task.effects, explained, options, weights),
         rows.used(),
+        infinite_note(explained.features) if options.explained_rows else (),
         is_streamed=True,
     )
 
@@ -93,6 +98,15 @@ def _explained(task: Task, options: Options) -> tuple[Background, Vector]:
     rows = _rows(sample, options)
     # A row has no weight in its own values, but the engines divide by the sum of weights.
     return replace(sample.unmerged(rows), weights=np.ones(len(rows))), sample.weights[rows]
+
+
+def _with_features_only(options: Options, explained: Background) -> Options:
+    """Leave out what was given beside the features, which the answer's options tell."""
+    if options.explained_rows is None:
+        return options
+    features = explained.features
+    columns = dict(zip(features.names, features.columns, strict=True))
+    return replace(options, explained_rows=Table(columns, features.n_rows))
 
 
 def _rows(sample: Sample, options: Options) -> Indices:

@@ -6,11 +6,14 @@ from dataclasses import replace
 
 import numpy as np
 
+from onnxplain_server.core.arrays import Array
 from onnxplain_server.core.castable import check_kind
 from onnxplain_server.core.columns import Columns
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.rows import Features
+from onnxplain_server.core.model import Note
+from onnxplain_server.core.rows import Features, is_missing
 from onnxplain_server.core.table import Table, listed
+from onnxplain_server.core.warnings import InputWarning
 from onnxplain_server.effects.background import Background, unmerged
 from onnxplain_server.explain.task import Task
 from onnxplain_server.trees.model_check import refuse_missing
@@ -39,14 +42,37 @@ def bind_given(given: Table, task: Task, path: str) -> Background:
             f"explained_rows needs a column for each feature, and has none for {listed(missing)}",
             path,
         )
-    columns = [given.stored_column(name) for name in features.names]
-    for name, own, column in zip(features.names, columns, features.stored, strict=True):
+    columns = []
+    for name, column in zip(features.names, features.stored, strict=True):
+        own = _of_kind(given.stored_column(name), column)
         check_kind(name, own, column, path)
+        columns.append(own)
     rows = replace(features, columns=Columns(columns))
     for feature, column in enumerate(columns):
         rows.check(feature, column, path)
     _check_missing(rows, task, path)
     return unmerged(rows, np.ones(given.n_rows), np.arange(given.n_rows))
+
+
+def _of_kind(values: Array, column: Array) -> Array:
+    """Return values of the column's kind, where all of them are missing; others as they are."""
+    if (values.dtype == object) == (column.dtype == object) or not is_missing(values).all():
+        return values
+    missing, kind = ("", object) if column.dtype == object else (np.nan, np.float64)
+    return np.full(len(values), missing, dtype=kind)
+
+
+def infinite_note(rows: Features) -> tuple[Note, ...]:
+    """Warn of infinite values in given rows."""
+    numbers = zip(rows.names, rows.stored, strict=True)
+    names = [name for name, own in numbers if own.dtype != object and np.isinf(own).any()]
+    if not names:
+        return ()
+    message = (
+        f"Infinite values in explained_rows: {listed(tuple(names))}. The model is asked about them "
+        "as they are; replace them if they stand for something else."
+    )
+    return (Note(InputWarning.INFINITE_VALUES, message),)
 
 
 def _check_missing(rows: Features, task: Task, path: str) -> None:

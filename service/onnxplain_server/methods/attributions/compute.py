@@ -20,9 +20,10 @@ from onnxplain_server.methods.attributions.coalitions import (
     attribute_by_coalitions,
     coalition_cost,
 )
-from onnxplain_server.methods.attributions.explained_rows import ExplainedRows
+from onnxplain_server.methods.attributions.explained_rows import ExplainedRows, predict_explained
 from onnxplain_server.methods.attributions.options import Options
 from onnxplain_server.methods.attributions.permutations import (
+    FEW_ORDERS,
     attribute_by_permutations,
     permutation_cost,
 )
@@ -126,7 +127,8 @@ def compute(  # noqa: PLR0917 - arguments of the job
         Case weights of the rows explained, for averages over them.
     """
     players = options.players(effects.background.features.names)
-    rows = ExplainedRows.predict(effects, explained, players)
+    are_given = options.explained_rows is not None
+    rows = ExplainedRows.predict(effects, explained, players, are_given=are_given)
     values, interactions, errors = _attribute(rows, options, way, seed)
     return _result(rows, options, weights, Attributed(values, interactions), errors)
 
@@ -139,8 +141,10 @@ def compute_streamed(
     Parameters are those of `compute`; `effects` predicts the rows.
     """
     players = options.players(explained.features.names)
+    are_given = options.explained_rows is not None
+    predicted = predict_explained(effects, explained, are_given=are_given)
     attributed, base = trees.attribute(explained, players, options.game)
-    rows = ExplainedRows(effects, explained, players, base, effects.restrict(explained).outputs())
+    rows = ExplainedRows(effects, explained, players, base, predicted)
     none = np.zeros((0, len(players), len(base)))
     return _result(rows, options, weights, attributed, none)
 
@@ -165,7 +169,21 @@ def _result(
         *mean_absolute(values, weights),
         features.names,
         tuple(features.columns),
-        _missed_target(errors, options.target_standard_error),
+        (*_few_orders(errors, options), *_missed_target(errors, options.target_standard_error)),
+    )
+
+
+def _few_orders(errors: Cube, options: Options) -> tuple[Note, ...]:
+    """Warn of standard errors from few orders, which few rows of the background begin."""
+    if not len(errors) or options.permutation_count >= FEW_ORDERS:
+        return ()
+    return (
+        Note(
+            MethodWarning.FEW_PERMUTATIONS,
+            f"Values are estimated from {options.permutation_count} random orders each; with fewer "
+            f"than {FEW_ORDERS}, errors may be larger than the standard errors tell, most of all "
+            "for features whose rare values matter.",
+        ),
     )
 
 

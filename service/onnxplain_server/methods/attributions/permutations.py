@@ -28,7 +28,9 @@ from onnxplain_server.methods.attributions.post_strata import (
 )
 from onnxplain_server.methods.attributions.row_strata import RowStrata
 
-_FIRST_STAGE, _STAGE_SHARE = 50, 4
+FEW_ORDERS = 100
+"""Orders below which rows with rare values are too seldom taken to show in standard errors."""
+_FIRST_STAGE, _STAGE_SHARE = FEW_ORDERS, 4
 """Orders before a target is looked at first, and part of them that is added each time."""
 _ROWS = 1 << 16
 """Mixed rows per call of the engine, which bounds memory."""

@@ -19,6 +19,8 @@ from onnxplain_server.effects.background import Background
 _MOST_RANGES = 8
 _ORDERS = 12
 """Orders for each range."""
+_LEAST_FREE = 10
+"""Degrees of freedom from which there is a regression; with fewer, it fits what it is told by."""
 
 
 class PlayerRanges(NamedTuple):
@@ -111,12 +113,14 @@ class PostStrata:
         weights = shares[..., None] * one
         spread = _within(self._together_squares, self._together, self._together, one)
         covariances = _within(self._products, self._added, self._together, one)
+        freedom = times.sum() - has_orders.sum(axis=1) - 1
         is_known = spread > times.sum() * np.finfo(float).eps * self._together_squares
+        is_known &= (freedom >= _LEAST_FREE)[:, None]
         slopes = np.divide(covariances, spread, out=np.zeros_like(spread), where=is_known)
         missing = known - (weights * self._together).sum(axis=1)
         values = (weights * self._added).sum(axis=1) + slopes * missing
         squares = _within(self._squares, self._added, self._added, one) - slopes * covariances
-        freedom = np.maximum(times.sum() - has_orders.sum(axis=1) - 1, 1)[:, None]
+        freedom = np.maximum(freedom + (freedom < _LEAST_FREE), 1)[:, None]
         variances = np.maximum(squares, 0) / freedom * (weights * shares[..., None]).sum(axis=1)
         values += _portions(variances) * (known - values.sum(axis=0))
         return values, np.sqrt(variances)

@@ -43,7 +43,10 @@ class Naming:
     def named(self, names: Sequence[str]) -> tuple[str, ...]:
         """Return the names of explained outputs in plots and tables: "ill", or "ill (margin)"."""
         scale = _MARGIN * self.is_margin
-        return tuple(f"{self.output(name).removesuffix(scale)}{scale}" for name in names)
+        return tuple(
+            name if name == TOTAL else f"{self.output(name).removesuffix(scale)}{scale}"
+            for name in names
+        )
 
 
 _NO_NAME = re.compile(

@@ -143,7 +143,10 @@ class LeafAttributions:
         """
         match self._tabulation.game.perturbation:
             case Perturbation.INTERVENTIONAL:
-                row_count += self._tabulation.background.row_count
+                background = self._tabulation.background
+                if not isinstance(background, CountedBackground):
+                    return MOST_TABLE_PLAYERS  # nothing else is known of its rows
+                row_count += background.row_count
                 return min(row_count.bit_length(), MOST_TABLE_PLAYERS)
             case Perturbation.PATH_DEPENDENT:
                 return min(row_count.bit_length(), MOST_TABLE_PLAYERS, _PATH_TABLE_PLAYERS)

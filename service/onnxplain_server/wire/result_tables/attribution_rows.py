@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pyarrow as pa
 from onnxplain.v1.attributions_pb2 import AttributionsOptions
-from onnxplain.v1.explanation_service_pb2 import ExplainResponse
+from onnxplain.v1.explanation_service_pb2 import ExplainResponse, MethodOptions
 from onnxplain.v1.model_pb2 import ModelDescription
 
 from onnxplain_server.core.arrays import Cube
@@ -93,8 +93,10 @@ def _described(numbers: Sequence[_Numbers], names: Sequence[str]) -> list[Mappin
 
 
 def _metadata(response: ExplainResponse) -> dict[str, str]:
-    receipt, options = response.receipt, response.explanations[0].options
+    receipt, options = response.receipt, MethodOptions()
+    options.CopyFrom(response.explanations[0].options)
     own = options.attributions
+    own.ClearField("explained_rows")  # may be as large as the table
     return {
         "model_digest": receipt.model_digest,
         "model_name": receipt.model_name,

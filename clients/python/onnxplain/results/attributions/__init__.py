@@ -159,7 +159,11 @@ class AttributionsResult(Tabular):
         ------
         ModuleNotFoundError
             If shap is not installed.
+        ValueError
+            If the rows are in the table at `result_uri`.
         """
+        if self.explained_row_count > len(self.values):
+            raise ValueError("the answer has no rows: they are in the table at result_uri")
         shap = import_module("shap")
         is_single = len(self.output_names) == 1
         data = np.empty((len(self.values), len(self.features)), dtype=object)
