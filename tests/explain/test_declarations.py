@@ -59,6 +59,7 @@ DECLARED = {
             "warm_up",
             "is_warm_after_one",
             "is_on_margin",
+            "seconds",
         ),
     },
     "sequences": {"is_alone", "unread_prediction", "seconds"},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -13,6 +14,7 @@ from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.table import Table
 from onnxplain_server.effects.attributing.games import GameValue
 from onnxplain_server.effects.background import Background
+from onnxplain_server.explain.bound_request import BoundRequest
 from onnxplain_server.explain.registry import (
     Change,
     Preparation,
@@ -28,6 +30,8 @@ from onnxplain_server.methods import attributions as method
 from onnxplain_server.methods.attributions import Options, Result, Way
 from onnxplain_server.trees.reading.refusal import Refusal
 
+_MOST_TRIED = 3
+"""Rows whose values are timed for a plan."""
 _FEW_PERMUTATIONS = 25
 """Pairs of orders where they are saved: standard errors are some three times as large."""
 
@@ -162,9 +166,56 @@ def _rehearsing(options: Options) -> Rehearsing:
     return Rehearsing.BY_BOUND if options.target_standard_error else to_its_end(options)
 
 
+def _seconds(request: BoundRequest, job: Job[Result]) -> float | None:
+    """Time values that are estimated from trees behind a link: by the rows explained.
+
+    Their time grows little with the background. One and three rows are tried on all of it.
+    """
+    choice, options = request.choice, job.options
+    if choice is None or choice.predicts or not isinstance(options, Options):
+        return None
+    count = _explained_count(request.sample, options)
+    if count <= _MOST_TRIED or request.effects.exact_attributions() is not None:
+        return None
+    background = job.rows.drawn if job.rows else 0
+    one, more = (
+        _seconds_of(request.trial(background, number), _only(options, rows))
+        for number, rows in ((1, 1), (2, _MOST_TRIED))
+    )
+    return one + max(more - one, 0.0) / (_MOST_TRIED - 1) * (count - 1)
+
+
+def _explained_count(sample: Sample, options: Options) -> int:
+    if options.explained_rows is not None:
+        return options.explained_rows.n_rows
+    return len(options.row_indices) or min(options.explained_row_count, len(sample.rows))
+
+
+def _only(options: Options, count: int) -> Options:
+    """Return options for some of the rows explained."""
+    given = options.explained_rows
+    return replace(
+        options,
+        row_indices=options.row_indices[:count],
+        explained_row_count=min(options.explained_row_count, count),
+        explained_rows=given and given.take(np.arange(count)),
+    )
+
+
+def _seconds_of(request: BoundRequest, options: Options) -> float:
+    """Time a run, once what it loads is there."""
+    seconds = math.inf
+    for _ in range(2):
+        start = time.perf_counter()
+        prepare(Task(request, ""), options).run()
+        seconds = min(seconds, time.perf_counter() - start)
+    return seconds
+
+
 PREPARATION = Preparation(
     prepare=prepare,
     rehearsing=_rehearsing,
+    seconds=_seconds,
     fewer_repetitions=_fewer_repetitions,
     repetitions=_repetitions,
     changes=_changes,
