@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TypeAlias
 
 import numpy as np
 
-from onnxplain_server.core.arrays import Counts, Int32Matrix, Int32Vector, Vector
+from onnxplain_server.core.arrays import Counts, Int32Matrix, Vector
 from onnxplain_server.trees.attributing.group_tables import count_group_failures
 from onnxplain_server.trees.attributing.leaf_groups import LeafGroups, find_leaf_groups
 from onnxplain_server.trees.attributing.leaf_players import LeafPlayers, find_leaf_players
@@ -25,48 +25,6 @@ _GROUPS = 32
 """Groups of leaves per kernel call."""
 
 
-class GameBackground(Protocol):
-    """The background of a game on trees.
-
-    Attributes
-    ----------
-    leaf_shares : (n_leaves,)
-        Shares of the rows that reach each leaf; only of the path-dependent game.
-    row_count : int
-    byte_count : int
-    """
-
-    @property
-    def leaf_shares(self) -> Vector: ...
-
-    @property
-    def row_count(self) -> int: ...
-
-    @property
-    def byte_count(self) -> int: ...
-
-    def count_groups(
-        self,
-        groups: LeafGroups,
-        descent: Descent,
-        leaves: LeafPlayers,
-        start: Counts,
-        failures: Vector,
-        pool: BlockPool,
-    ) -> None:
-        """Add the failures of the leaves in groups: 2^d numbers for each leaf, from `start`."""
-
-    def count_leaves(
-        self,
-        span: tuple[int, int],
-        leaves: LeafPlayers,
-        start: Counts,
-        failures: Vector,
-        pool: BlockPool,
-    ) -> None:
-        """Add the failures of the leaves of a span, likewise."""
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class CountedBackground:
     """Background of rows in memory.
@@ -77,6 +35,7 @@ class CountedBackground:
         Cells of its rows.
     shares : (n,)
     leaf_shares : (n_leaves,)
+        Shares of the rows that reach each leaf; only of the path-dependent game.
     """
 
     codes: Int32Matrix
@@ -91,32 +50,6 @@ class CountedBackground:
     def byte_count(self) -> int:
         return self.codes.nbytes + self.shares.nbytes
 
-    def count_groups(
-        self,
-        groups: LeafGroups,
-        descent: Descent,
-        leaves: LeafPlayers,
-        start: Counts,
-        failures: Vector,
-        pool: BlockPool,
-    ) -> None:
-        asked = groups, descent, leaves, self.codes, self.shares, start, failures
-        spans = blocks(len(groups.start) - 1, _GROUPS)
-        pool.run(lambda span: count_group_failures(span[0], span[1], *asked), spans)
-
-    def count_leaves(
-        self,
-        span: tuple[int, int],
-        leaves: LeafPlayers,
-        start: Counts,
-        failures: Vector,
-        pool: BlockPool,
-    ) -> None:
-        first, last = span
-        spans = [(first + a, first + b) for a, b in blocks(last - first, _LEAVES)]
-        asked = leaves, self.codes, self.shares, start, failures
-        pool.run(lambda part: count_failures(part[0], part[1], *asked), spans)
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SummedBackground:
@@ -129,7 +62,7 @@ class SummedBackground:
     start : (n_leaves + 1,)
         First of each leaf.
     leaf_shares : (n_leaves,)
-        Shares of the rows that reach each leaf; only of the path-dependent game.
+        As in `CountedBackground`.
     row_count : int
     """
 
@@ -142,31 +75,54 @@ class SummedBackground:
     def byte_count(self) -> int:
         return self.failures.nbytes + self.start.nbytes + self.leaf_shares.nbytes
 
-    def count_groups(
-        self,
-        groups: LeafGroups,
-        descent: Descent,  # noqa: ARG002 - of the protocol
-        leaves: LeafPlayers,  # noqa: ARG002
-        start: Counts,
-        failures: Vector,
-        pool: BlockPool,  # noqa: ARG002
-    ) -> None:
-        self._add(groups.leaf, start, failures)
-
-    def count_leaves(
-        self,
-        span: tuple[int, int],
-        leaves: LeafPlayers,  # noqa: ARG002 - of the protocol
-        start: Counts,
-        failures: Vector,
-        pool: BlockPool,  # noqa: ARG002
-    ) -> None:
-        self._add(range(*span), start, failures)
-
-    def _add(self, leaves: Sequence[int] | Int32Vector, start: Counts, failures: Vector) -> None:
+    def add(self, leaves: Iterable[int], start: Counts, failures: Vector) -> None:
+        """Add the failures of some leaves: 2^d numbers for each, from `start`."""
         for leaf in leaves:
             own = failures[start[leaf] : start[leaf + 1]]
             own += self.failures[self.start[leaf] : self.start[leaf] + len(own)]
+
+
+GameBackground: TypeAlias = CountedBackground | SummedBackground
+"""Background of a game on trees."""
+
+
+def add_group_failures(
+    background: GameBackground,
+    groups: LeafGroups,
+    descent: Descent,
+    leaves: LeafPlayers,
+    start: Counts,
+    failures: Vector,
+    pool: BlockPool,
+) -> None:
+    """Add the failures of the leaves in groups: 2^d numbers for each leaf, from `start`."""
+    match background:
+        case CountedBackground():
+            rows = background.codes, background.shares
+            asked = groups, descent, leaves, *rows, start, failures
+            spans = blocks(len(groups.start) - 1, _GROUPS)
+            pool.run(lambda span: count_group_failures(span[0], span[1], *asked), spans)
+        case SummedBackground():
+            background.add(groups.leaf, start, failures)
+
+
+def add_leaf_failures(
+    background: GameBackground,
+    leaf_span: tuple[int, int],
+    leaves: LeafPlayers,
+    start: Counts,
+    failures: Vector,
+    pool: BlockPool,
+) -> None:
+    """Add the failures of the leaves of a span, likewise."""
+    first, last = leaf_span
+    match background:
+        case CountedBackground():
+            asked = leaves, background.codes, background.shares, start, failures
+            spans = [(first + a, first + b) for a, b in blocks(last - first, _LEAVES)]
+            pool.run(lambda span: count_failures(span[0], span[1], *asked), spans)
+        case SummedBackground():
+            background.add(range(first, last), start, failures)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -216,13 +172,14 @@ class FailureLayout:
         """Sum the weights of rows by the players of each leaf that they fail: (n_numbers,)."""
         rows = CountedBackground(codes, weights, np.zeros(0))
         failures = np.zeros(int(self.start[-1]))
-        rows.count_groups(self.groups, self.descent, self.leaves, self.start, failures, pool)
+        groups = self.groups, self.descent, self.leaves
+        add_group_failures(rows, *groups, self.start, failures, pool)
         is_single = np.ones(len(self.leaves.values), dtype=np.bool_)
         is_single[self.groups.leaf] = False
         own = np.where(is_single, np.diff(self.start), 0)
         start = np.zeros_like(self.start)
         start[1:] = np.cumsum(own)
         singles = np.zeros(int(start[-1]))
-        rows.count_leaves((0, len(own)), self.leaves, start, singles, pool)
+        add_leaf_failures(rows, (0, len(own)), self.leaves, start, singles, pool)
         failures[np.repeat(is_single, np.diff(self.start))] = singles
         return failures

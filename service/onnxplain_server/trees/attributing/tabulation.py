@@ -9,7 +9,11 @@ import numpy as np
 
 from onnxplain_server.core.arrays import Counts, Cube, Flags, Int32Matrix, Int32Vector, Vector
 from onnxplain_server.effects.attributing.games import Game, Perturbation, Rules
-from onnxplain_server.trees.attributing.failure_counts import GameBackground
+from onnxplain_server.trees.attributing.failure_counts import (
+    GameBackground,
+    add_group_failures,
+    add_leaf_failures,
+)
 from onnxplain_server.trees.attributing.group_tables import (
     add_group_tables,
     lay_out_groups,
@@ -165,7 +169,7 @@ class Tabulation:
         """Tabulate the values of some leaves, one table after the other."""
 
         def count(start: Counts, failures: Vector) -> None:
-            self.background.count_leaves(leaf_span, self.leaves, start, failures, pool)
+            add_leaf_failures(self.background, leaf_span, self.leaves, start, failures, pool)
 
         return self._tabulate(order, slots, leaf_span, count, pool)
 
@@ -174,7 +178,7 @@ class Tabulation:
 
         def count(start: Counts, failures: Vector) -> None:
             parts = groups, self.descent, self.leaves
-            self.background.count_groups(*parts, start, failures, pool)
+            add_group_failures(self.background, *parts, start, failures, pool)
 
         return self._tabulate(order, slots, (0, len(self.leaves.values)), count, pool)
 

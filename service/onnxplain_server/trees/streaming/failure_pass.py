@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from onnxplain_server.core.arrays import Vector
+from onnxplain_server.core.arrays import Int32Matrix, Vector
 from onnxplain_server.trees.attributing.failure_counts import FailureLayout
 from onnxplain_server.trees.counting.ranked_rows import rank_rows
 from onnxplain_server.trees.kernels.block_pool import BlockPool
@@ -16,7 +16,7 @@ from onnxplain_server.trees.leaves import Leaves
 from onnxplain_server.trees.reading.ensemble import Ensemble
 from onnxplain_server.trees.streaming.blocks import RowBlock
 from onnxplain_server.trees.streaming.counts import Group
-from onnxplain_server.trees.streaming.passes import Summed, TreeSums
+from onnxplain_server.trees.streaming.passes import FeaturePass, Summed, TreeSums
 
 MOST_NUMBERS = 1 << 22
 """Most numbers of failures that are summed over blocks: 32 MiB for each sum that waits."""
@@ -49,7 +49,7 @@ class WeightSums:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class FailurePass:
+class FailurePass(FeaturePass):
     """Weights of the rows by the players of each leaf that they fail, as `FailureLayout` has them.
 
     Attributes
@@ -60,46 +60,28 @@ class FailurePass:
 
     players: tuple[Group, ...]
 
-    @property
-    def evaluations(self) -> int:
-        return 1
-
-    @property
-    def columns(self) -> None:
-        return None
-
     def prepare(self, trees: TreeSums, leaves: Leaves, pool: BlockPool) -> Summed:
-        layout = layout_of(trees.ensemble, leaves, self.players, pool)
-
-        def counted(block: RowBlock, pool: BlockPool) -> WeightSums:
-            ranked = rank_rows(trees.ensemble, block.background, pool, total=1.0)
-            failures = layout.count(ranked.codes, ranked.shares, pool)
-            return WeightSums(failures, np.array([len(ranked), ranked.shares.sum()]))
-
-        return counted
+        return _weighing(trees, layout_of(trees.ensemble, leaves, self.players, pool).count)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ReachPass:
+class ReachPass(FeaturePass):
     """Weights of the rows that reach each leaf."""
-
-    @property
-    def evaluations(self) -> int:
-        return 1
-
-    @property
-    def columns(self) -> None:
-        return None
 
     def prepare(self, trees: TreeSums, leaves: Leaves, pool: BlockPool) -> Summed:  # noqa: ARG002 - of the protocol
         descent = leaves.descent()
+        return _weighing(trees, lambda codes, weights, _pool: leaf_shares(descent, codes, weights))
 
-        def counted(block: RowBlock, pool: BlockPool) -> WeightSums:
-            ranked = rank_rows(trees.ensemble, block.background, pool, total=1.0)
-            reached = leaf_shares(descent, ranked.codes, ranked.shares)
-            return WeightSums(reached, np.array([len(ranked), ranked.shares.sum()]))
 
-        return counted
+def _weighing(trees: TreeSums, count: Callable[[Int32Matrix, Vector, BlockPool], Vector]) -> Summed:
+    """Return what sums the weights that a function finds for rows, given by cells and weights."""
+
+    def weighed(block: RowBlock, pool: BlockPool) -> WeightSums:
+        rows = rank_rows(trees.ensemble, block.background, pool, total=1.0)
+        counted = count(rows.codes, rows.shares, pool)
+        return WeightSums(counted, np.array([len(rows), rows.shares.sum()]))
+
+    return weighed
 
 
 def layout_of(

@@ -77,8 +77,22 @@ class Pass(Protocol):
         """
 
 
+class FeaturePass:
+    """Base of passes that look at the features of each row once, and at nothing else."""
+
+    __slots__ = ()
+
+    @property
+    def evaluations(self) -> int:
+        return 1
+
+    @property
+    def columns(self) -> None:
+        return None
+
+
 @dataclass(frozen=True, slots=True, eq=False)
-class CountPass:
+class CountPass(FeaturePass):
     """Counts of the rows in the boxes of leaves: sums are `CountSums`.
 
     Attributes
@@ -88,14 +102,6 @@ class CountPass:
     """
 
     groups: tuple[Group, ...]
-
-    @property
-    def evaluations(self) -> int:
-        return 1
-
-    @property
-    def columns(self) -> None:
-        return None
 
     def counter(self, leaves: Leaves, pool: BlockPool) -> LeafCounter:
         """Return the counter of these groups."""
