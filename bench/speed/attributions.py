@@ -12,8 +12,6 @@ peak of memory has the libraries in it.
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -29,6 +27,7 @@ from sklearn.ensemble import RandomForestRegressor
 from woodelf import WoodelfExplainer
 from xgboost import DMatrix, XGBRegressor
 
+from bench.shared.processes import run
 from bench.speed.many_rows import jittered
 from bench.speed.woodelf_miami import TABLE, exported, fitted
 from bench.speed_table.row import Row, Unit, in_turn, lines, seconds
@@ -180,15 +179,8 @@ def deep_rows() -> Iterator[Row]:
 def _measured(side: str, depth: int) -> tuple[float, float]:
     """Return seconds and MB of one side in a process of its own."""
     command = [sys.executable, "-m", "bench.speed.attributions", side, str(depth)]
-    alone = {**os.environ, "ONNXPLAIN_ISOLATION": "none"}
-    with subprocess.Popen(command, stdout=subprocess.PIPE, env=alone) as process:
-        assert process.stdout is not None  # noqa: S101 - of PIPE
-        printed = process.stdout.read()
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise subprocess.CalledProcessError(process.returncode, command)
-    return float(printed), usage.ru_maxrss * 1024 / 1e6
+    done = run(command, {"ONNXPLAIN_ISOLATION": "none"})
+    return float(done.printed), done.megabytes
 
 
 def _ours(forest: RandomForestRegressor, rows: pd.DataFrame) -> Callable[[], Any]:

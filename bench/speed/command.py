@@ -7,11 +7,8 @@ Python's byte code is written, as on the second call of an installation.
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
@@ -19,6 +16,7 @@ from tempfile import TemporaryDirectory
 from onnxplain_server.trees.kernels.compiled_module import compiled_module
 
 from bench.shared.commands import R_PYTHON
+from bench.shared.processes import Process, run
 from bench.speed import r_hstats
 from bench.speed_table.row import Row, Unit
 
@@ -38,40 +36,6 @@ COMMANDS = {
     ),
 }
 WANTED = "Wanted: help within 0.2 s; the example within 1.0 s and 250 MB, five times of five."
-
-
-@dataclass(frozen=True, slots=True)
-class Process:
-    """Wall time of a process from start to end, s, and its peak memory, MB."""
-
-    seconds: float
-    megabytes: float
-
-
-_LAUNCHER = """
-import os, sys, time
-start = time.perf_counter()
-pid = os.posix_spawnp(sys.argv[1], sys.argv[1:], os.environ)
-_, status, usage = os.wait4(pid, 0)
-seconds = time.perf_counter() - start
-print(seconds, usage.ru_maxrss / 1e3, file=sys.stderr)
-sys.exit(os.waitstatus_to_exitcode(status))
-"""
-"""Small process between: Linux counts a process from the memory of the one that it is forked of."""
-
-
-def run(command: tuple[str, ...]) -> Process:
-    """Run a command as a process of its own, and wait for it."""
-    done = subprocess.run(
-        [sys.executable, "-S", "-c", _LAUNCHER, *command],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        check=True,
-        env={k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"},
-    )
-    seconds, megabytes = done.stderr.split()[-2:]
-    return Process(float(seconds), float(megabytes))
 
 
 def measure(

@@ -10,8 +10,6 @@ call per function, extrapolated from some of its rows: all of it takes ten minut
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -24,6 +22,7 @@ import onnxplain
 import pandas as pd
 
 from bench.shared import ensembles
+from bench.shared.processes import run
 from bench.speed.trees import PAIRED, predicting
 from bench.speed_table.row import RUNS, Row, Unit, lines, seconds
 
@@ -41,16 +40,9 @@ class Times(NamedTuple):
 
 def asking(path: Path) -> Times:
     """Ask in a process of its own."""
-    command = [sys.executable, "-m", "bench.speed.full_forest", str(path)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
-        assert process.stdout is not None  # noqa: S101 - of PIPE
-        printed = process.stdout.read()
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise subprocess.CalledProcessError(process.returncode, command)
-    first, *later = json.loads(printed)
-    return Times(first, later, usage.ru_maxrss * 1024 / 1e6)
+    done = run([sys.executable, "-m", "bench.speed.full_forest", str(path)])
+    first, *later = json.loads(done.printed)
+    return Times(first, later, done.megabytes)
 
 
 def explain(path: Path) -> None:
