@@ -16,6 +16,7 @@ function attributions(rowCount: number, value: object = {}): Explanation {
     outputNames: ["price"],
     features: [{ names: ["rooms"] }, { names: ["town", "age"] }],
     rowIndices: Array.from({ length: rowCount }, (_, row) => 10 * row),
+    explainedRowCount: rowCount,
     values: [1, -2, 3, 0.5],
     standardErrors: [],
     meanAbsoluteValues: [2, 1.25],
@@ -41,7 +42,7 @@ test("few rows have their values and parts in a table, the largest parts of each
 });
 
 test("rows given by their values are counted from 0", () => {
-  const [parts] = tablesOf(attributions(0, { predictions: [4, 5] }));
+  const [parts] = tablesOf(attributions(2, { rowIndices: [] }));
   assert.deepEqual(
     parts?.rows.map((cells) => cells[1]),
     [0, 0, 1, 1],

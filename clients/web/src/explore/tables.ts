@@ -51,7 +51,7 @@ function madeOf({ message }: Explanation): Statistics[] {
       case "swarm":
         return [ofSwarm(value)];
       case "attributions":
-        return [rowsOf(value).length > FEW_ROWS ? ofSizes(value) : ofParts(value)];
+        return [value.explainedRowCount > FEW_ROWS ? ofSizes(value) : ofParts(value)];
       case "individualConditionalExpectation":
         return [ofRowCurves(value)];
       default:
@@ -275,8 +275,7 @@ function ofSwarm(result: v1.SwarmResult): Statistics {
 /** The rows explained: their numbers in the table, or among those given by their values. */
 function rowsOf(result: v1.AttributionsResult): readonly number[] {
   if (result.rowIndices.length > 0) return result.rowIndices;
-  const count = result.predictions.length / result.outputNames.length;
-  return Array.from({ length: count }, (_, row) => row);
+  return Array.from({ length: result.explainedRowCount }, (_, row) => row);
 }
 
 function ofSizes(result: v1.AttributionsResult): Statistics {
@@ -288,7 +287,7 @@ function ofSizes(result: v1.AttributionsResult): Statistics {
     ]),
   );
   const columns = ["Features", "Output", "Mean absolute value", "Standard error"];
-  const note = `Over ${count(rowsOf(result).length)} rows, in the unit of the output.`;
+  const note = `Over ${count(result.explainedRowCount)} rows, in the unit of the output.`;
   const sorted = rows.sort((one, other) => Number(other.cells[2]) - Number(one.cells[2]));
   return table("Mean absolute values", columns, sorted, note);
 }

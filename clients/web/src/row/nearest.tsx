@@ -1,9 +1,8 @@
 /** Real rows that are most like the row as it was moved. */
 
-import { useSignal } from "@preact/signals";
 import type { v1 } from "onnxplain/rest";
-import { useEffect } from "preact/hooks";
 import { describeTable, predict } from "../common/calls";
+import { useLatest } from "../common/latest";
 import { Problem } from "../common/problem";
 import { question } from "../common/store";
 import { cellsOf } from "../start/cells";
@@ -19,32 +18,17 @@ const COUNT = 10;
 const REST_MS = 300;
 
 export function Nearest({ values, columns }: Props) {
-  const grid = useSignal<Grid | undefined>(undefined);
-  const error = useSignal<unknown>(undefined);
   const asked = question.value;
+  const ask = async (ending: AbortSignal): Promise<Grid | undefined> => {
+    const near = toColumns(columns, values);
+    const described = await describeTable(asked, { rowCount: COUNT, near });
+    const rows = described.table?.rows;
+    if (rows === undefined || ending.aborted) return undefined;
+    const { rowIndices } = rows;
+    return gridOf(rows, await predict(asked, { rowIndices }, ending));
+  };
   const key = JSON.stringify(values);
-  useEffect(() => {
-    const ending = new AbortController();
-    const ask = async () => {
-      const near = toColumns(columns, values);
-      const found = await describeTable(asked, { rowCount: COUNT, near });
-      const rows = found.table?.rows;
-      if (rows === undefined || ending.signal.aborted) return;
-      const { rowIndices } = rows;
-      const predicted = await predict(asked, { rowIndices }, ending.signal);
-      grid.value = gridOf(rows, predicted);
-      error.value = undefined;
-    };
-    const timer = setTimeout(() => {
-      ask().catch((fault: unknown) => {
-        if (!ending.signal.aborted) error.value = fault;
-      });
-    }, REST_MS);
-    return () => {
-      clearTimeout(timer);
-      ending.abort();
-    };
-  }, [key, asked, columns]);
+  const { found: grid, error } = useLatest(ask, REST_MS, [key, asked, columns]);
   return (
     <section>
       <h2>Rows of the table that are most like it</h2>

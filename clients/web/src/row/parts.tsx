@@ -1,10 +1,10 @@
 /** Which part each feature has in the prediction of the row, and of the row as it is moved. */
 
-import { useSignal } from "@preact/signals";
 import type { Explanations } from "onnxplain/rest";
-import { useEffect, useMemo } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import { Chart } from "../charts/chart";
 import { plotsOf } from "../charts/plots";
+import { useLatest } from "../common/latest";
 import { plain } from "../common/name";
 import { Problem } from "../common/problem";
 import { answers, inputOf, type Methods } from "../common/runs";
@@ -77,27 +77,9 @@ interface Asked {
  * It follows what is moved, after a moment of rest.
  */
 function AtOnce({ methods, index }: Asked) {
-  const found = useSignal<Explanations | undefined>(undefined);
-  const error = useSignal<unknown>(undefined);
   const asked = question.value;
-  useEffect(() => {
-    const ending = new AbortController();
-    const timer = setTimeout(() => {
-      client.explain(inputOf(asked, methods), { signal: ending.signal }).then(
-        (answer) => {
-          found.value = answer;
-          error.value = undefined;
-        },
-        (fault: unknown) => {
-          if (!ending.signal.aborted) error.value = fault;
-        },
-      );
-    }, REST_MS);
-    return () => {
-      clearTimeout(timer);
-      ending.abort();
-    };
-  }, [asked, JSON.stringify(methods)]);
+  const ask = (ending: AbortSignal) => client.explain(inputOf(asked, methods), { signal: ending });
+  const { found, error } = useLatest(ask, REST_MS, [asked, JSON.stringify(methods)]);
   if (error.value !== undefined) return <Problem error={error.value} title="No parts" />;
   if (found.value === undefined) return <p class="note">Computing…</p>;
   return <Found found={found.value} index={index} />;
