@@ -120,7 +120,10 @@ def test_the_sum_over_outputs_decides_the_order(named: Named, statistic: Build) 
     )["overall"]
 
     assert [name for name, _ in rows(drawn, "size")] == ["b", "b", "a", "a"]
-    assert "b is strongest at 0.4 for u and 0.4 for v, then a" in drawn.description
+    assert (
+        "b is strongest over these outputs together, at 0.4 for u and 0.4 for v, then a"
+        in drawn.description
+    )
 
 
 def test_the_fifteen_strongest_are_shown_and_said(
@@ -213,7 +216,10 @@ def test_of_many_outputs_a_sentence_names_the_most_and_the_least(
     names = tuple(f"class {i}" for i in range(6))
     drawn = named(outputs=names, overall=(statistic("a", np.arange(1.0, 7.0) ** 2),))["overall"]
 
-    assert "a is strongest at 6 for class 5, down to 1 for class 0" in drawn.description
+    assert (
+        "a is strongest over these outputs together, at 6 for class 5, down to 1 for class 0"
+        in drawn.description
+    )
 
 
 def test_long_names_are_cut_inside_on_the_axis_and_whole_beside_the_pointer(

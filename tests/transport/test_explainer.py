@@ -7,7 +7,7 @@ import json
 import math
 import struct
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +16,13 @@ import pytest
 from google.protobuf.descriptor_pool import DescriptorPool
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2
-from onnxplain.v1.explanation_service_pb2 import ExplainRequest
+from onnxplain.v1.explanation_service_pb2 import ExplainRequest, MethodOptions
 from onnxplain_server.adapters.runner.in_process import InProcess
 from onnxplain_server.config.setting_names import SettingsError
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import Blobs
 from onnxplain_server.core.request import Reply, ReplyFormat
+from onnxplain_server.transport.explainer.default_methods import default_methods
 from onnxplain_server.wire.inference import inference_pb2
 
 from tools.waiting import until
@@ -323,3 +324,20 @@ def test_a_message_of_the_open_inference_protocol_that_is_wrong(
 
     with pytest.raises(grpc.RpcError, match=words):
         asked("ModelInfer", **{"model_name": "m", "inputs": [tensor], **given})
+
+
+@pytest.mark.parametrize("is_exact_beside_curves", [True, False])
+def test_values_are_a_default_where_they_are_exact_beside_curves(
+    is_exact_beside_curves: bool,
+) -> None:
+    """Alone, those of a boosted classifier are exact on its margin; curves are of probabilities."""
+
+    def ask(methods: Sequence[MethodOptions]) -> None:
+        names = [method.WhichOneof("method") for method in methods]
+        if "attributions" in names and len(names) > 1 and not is_exact_beside_curves:
+            raise ExplainError(Reason.INVALID_OPTION, "no sum of leaves")
+
+    names = [method.WhichOneof("method") for method in default_methods(ask, "m")]
+
+    assert ("attributions" in names) == is_exact_beside_curves
+    assert "individual_conditional_expectation" in names

@@ -95,7 +95,7 @@ class MethodWarning(Enum):
     )
     FEW_PERMUTATIONS = WarningDeclaration(
         WarningSection.ATTRIBUTIONS,
-        cause="Values are estimated from fewer than 100 orders; errors may be larger than told",
+        cause="Values are estimated from few orders, so that errors may be larger than told",
         remedy="Raise `permutation_count`",
     )
     CONSTANT_FIRM_FEATURE = WarningDeclaration(

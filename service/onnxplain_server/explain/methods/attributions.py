@@ -55,8 +55,9 @@ def prepare(task: Task, options: Options) -> Job[Result]:
     options = _with_features_only(options, explained)
     way = method.choose_way(effects, options, path, lambda: _is_affine(task))
     notes = infinite_note(explained.features) if options.explained_rows else ()
-    streamed = _streamed(task, options, explained, weights) if way is Way.CLOSED_FORM else None
-    return streamed or Job(
+    if way is Way.CLOSED_FORM and (streamed := _streamed(task, options, explained, weights)):
+        return replace(streamed, notes=notes)
+    return Job(
         options,
         method.cost(effects, options, way, len(explained)),
         lambda: method.compute(effects, explained, options, way, weights, sample.seed),
@@ -80,7 +81,6 @@ def _streamed(
         rows.row_count,
         lambda: method.compute_streamed(trees, task.effects, explained, options, weights),
         rows.used(),
-        infinite_note(explained.features) if options.explained_rows else (),
         is_streamed=True,
     )
 
@@ -174,15 +174,15 @@ def _seconds(request: BoundRequest, job: Job[Result]) -> float | None:
     choice, options = request.choice, job.options
     if choice is None or choice.predicts or not isinstance(options, Options):
         return None
-    count = _explained_count(request.sample, options)
-    if count <= _MOST_TRIED or request.effects.exact_attributions() is not None:
+    if request.effects.exact_attributions() is not None:
         return None
     background = job.rows.drawn if job.rows else 0
     one, more = (
         _seconds_of(request.trial(background, number), _only(options, rows))
         for number, rows in ((1, 1), (2, _MOST_TRIED))
     )
-    return one + max(more - one, 0.0) / (_MOST_TRIED - 1) * (count - 1)
+    further = _explained_count(request.sample, options) - 1
+    return one + max(more - one, 0.0) / (_MOST_TRIED - 1) * further
 
 
 def _explained_count(sample: Sample, options: Options) -> int:

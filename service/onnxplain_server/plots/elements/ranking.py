@@ -99,7 +99,8 @@ def finding(bars: Bars) -> str:
     told = [
         f"{names[at]} at {numbers[at]}" if len(bars.outputs) == 1 else names[at] for at in others
     ]
-    strongest_row = f"{names[first]} is strongest at {numbers[first]}"
+    together = " over these outputs together," * (len(bars.outputs) > 1)
+    strongest_row = f"{names[first]} is strongest{together} at {numbers[first]}"
     return f"{strongest_row}, then {enumerate_words(told)}" if told else strongest_row
 
 
