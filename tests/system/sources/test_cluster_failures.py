@@ -78,7 +78,7 @@ def test_a_cluster_without_workers_is_told(server: Any, cluster: Cluster) -> Non
         error = refused(client)
 
     assert error.reason == "UNAVAILABLE"
-    assert "the server's Dask cluster: the Dask cluster had no worker for 30 s" in str(error)
+    assert "the server's Dask cluster: the Dask cluster had no worker for 5 s" in str(error)
 
 
 def test_a_deadline_ends_the_tasks_of_its_request(server: Any, readers: Cluster, loss: Any) -> None:

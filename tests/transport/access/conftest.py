@@ -193,16 +193,3 @@ def make_authority(tmp_path: Path) -> Callable[[str], Authority]:
 @pytest.fixture
 def authority(make_authority: Callable[[str], Authority]) -> Authority:
     return make_authority("authority")
-
-
-@pytest.fixture
-def eventually() -> Callable[[Callable[[], bool]], None]:
-    """Wait until something is so: REST writes its line in the log after its answer."""
-
-    def wait(so: Callable[[], bool]) -> None:
-        end = time.monotonic() + PATIENCE
-        while not so():
-            assert time.monotonic() < end
-            time.sleep(0.01)
-
-    return wait

@@ -9,6 +9,8 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 from onnxplain_server.adapters.access.jwks_client import Provider, ProviderError
 
+from tools.waiting import until
+
 FIRST = "/.well-known/openid-configuration"
 
 
@@ -129,14 +131,13 @@ def test_another_claim_may_name_the_caller(
     provider,
     oidc,
     caplog: pytest.LogCaptureFixture,
-    eventually,
 ) -> None:
     caplog.set_level("INFO", "onnxplain_server.requests")
     client = start(make_runner(), **oidc, oidc_caller_claim="azp")
 
     assert status_of(client, provider.token(azp="batch")) == 200
     assert status_of(client, provider.token()) == 401
-    eventually(lambda: len(caplog.records) == 2)
+    until(lambda: len(caplog.records) == 2)
     callers = {record.getMessage().split()[-1] for record in caplog.records}
     assert callers == {f"oidc:{provider.url}#batch", "-"}
 

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from tools.waiting import until
+
 CLIENT = {"oidc_client_id": "the-page"}
 TOKENS = "https://tokens.example:8443"
 CONFIGURATION = "/.well-known/openid-configuration"
@@ -31,19 +33,19 @@ def open_page(start, make_runner, provider, oidc):
     return opened
 
 
-def test_a_token_endpoint_at_another_origin_is_allowed(open_page, provider, eventually) -> None:
+def test_a_token_endpoint_at_another_origin_is_allowed(open_page, provider) -> None:
     client = open_page(f"{TOKENS}/oauth/token?x=1")
 
-    eventually(lambda: connections(client) == ["'self'", provider.url, TOKENS])
+    until(lambda: connections(client) == ["'self'", provider.url, TOKENS])
 
 
-def test_the_page_is_another_one_under_another_policy(open_page, provider, eventually) -> None:
+def test_the_page_is_another_one_under_another_policy(open_page, provider) -> None:
     provider.status = 503
     client = open_page(f"{TOKENS}/token")
     before = client.rest("GET", "/").headers["Etag"]
 
     provider.status = 200
-    eventually(lambda: TOKENS in connections(client))
+    until(lambda: TOKENS in connections(client))
 
     assert client.rest("GET", "/", headers={"If-None-Match": before}).status == 200
 
@@ -65,9 +67,9 @@ def test_the_page_is_another_one_under_another_policy(open_page, provider, event
         "javascript:alert(1)",
     ],
 )
-def test_nothing_else_gets_into_the_policy(open_page, provider, eventually, endpoint: Any) -> None:
+def test_nothing_else_gets_into_the_policy(open_page, provider, endpoint: Any) -> None:
     client = open_page(endpoint)
-    eventually(lambda: "/keys" in provider.asked)
+    until(lambda: "/keys" in provider.asked)
 
     policy = client.rest("GET", "/").headers["Content-Security-Policy"]
 
@@ -75,16 +77,16 @@ def test_nothing_else_gets_into_the_policy(open_page, provider, eventually, endp
     assert policy.count("script-src") == 1
 
 
-def test_a_token_endpoint_at_the_issuer_is_told_once(open_page, provider, eventually) -> None:
+def test_a_token_endpoint_at_the_issuer_is_told_once(open_page, provider) -> None:
     client = open_page(f"{provider.url}/token")
-    eventually(lambda: "/keys" in provider.asked)
+    until(lambda: "/keys" in provider.asked)
 
     assert connections(client) == ["'self'", provider.url]
 
 
-def test_given_keys_need_no_configuration(open_page, provider, eventually) -> None:
+def test_given_keys_need_no_configuration(open_page, provider) -> None:
     client = open_page(f"{TOKENS}/token", oidc_jwks_url=f"{provider.url}/keys")
-    eventually(lambda: "/keys" in provider.asked)
+    until(lambda: "/keys" in provider.asked)
 
     assert connections(client) == ["'self'", provider.url]
     assert CONFIGURATION not in provider.asked

@@ -10,6 +10,8 @@ from onnxplain.v1.explanation_service_pb2 import ExplainRequest
 from onnxplain_server.transport.admission.authentication import Credentials
 from onnxplain_server.transport.request_log import RequestRecord
 
+from tools.waiting import until
+
 SECURITY = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
@@ -56,7 +58,7 @@ def test_every_answer_has_the_headers_of_security_and_none_of_cors(client, token
 
 
 def test_logs_say_who_called_and_hold_no_token_and_no_content(
-    client, tokens, caplog: pytest.LogCaptureFixture, eventually
+    client, tokens, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
     good = tokens.of("ann") + "very-secret"
@@ -70,7 +72,7 @@ def test_logs_say_who_called_and_hold_no_token_and_no_content(
         lines = [r.getMessage() for r in caplog.records if r.name == "onnxplain_server.requests"]
         return sorted(line.split()[-1] for line in lines)
 
-    eventually(lambda: callers() == ["-", "-", "-", "token:ann"])
+    until(lambda: callers() == ["-", "-", "-", "token:ann"])
     for secret in ("very-secret", f"Bearer {tokens.of('ann')}", "c2VjcmV0", "4711"):
         assert secret not in caplog.text
 
@@ -89,7 +91,7 @@ def test_a_name_with_control_characters_stays_within_its_line(
 
 
 def test_a_path_with_a_line_end_stays_within_its_line(
-    client, tokens, caplog: pytest.LogCaptureFixture, eventually
+    client, tokens, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, "onnxplain_server.requests")
 
@@ -98,7 +100,7 @@ def test_a_path_with_a_line_end_stays_within_its_line(
     )
     client.rest("GET", "/%1b%0aforged")
 
-    eventually(lambda: len(caplog.records) == 2)
+    until(lambda: len(caplog.records) == 2)
     assert all(record.getMessage().isprintable() for record in caplog.records)
 
 
@@ -106,11 +108,11 @@ def test_credentials_are_not_shown_by_accident() -> None:
     assert "secret" not in repr(Credentials(["Bearer secret"]))
 
 
-def test_refusals_are_counted(client, eventually) -> None:
+def test_refusals_are_counted(client) -> None:
     client.post({})
     with pytest.raises(grpc.RpcError):
         client.stub.Explain(ExplainRequest())
 
     counted = 'onnxplain_rejected_total{reason="UNAUTHENTICATED"} 2.0'
-    eventually(lambda: counted in client.metrics().body.decode())
-    assert 'grpc_code="UNAUTHENTICATED"' in client.metrics().body.decode()
+    until(lambda: counted in client.metrics().body.decode())
+    until(lambda: 'grpc_code="UNAUTHENTICATED"' in client.metrics().body.decode())

@@ -14,6 +14,8 @@ from onnxplain_server.adapters.storage.operations.memory_operations import Memor
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.operations import OperationLimits
 
+from tools.waiting import until
+
 JSON = {"Content-Type": "application/json"}
 FIRM: list[dict[str, Any]] = [{"firm": {}}]
 """A method that may need neither model nor table."""
@@ -283,4 +285,5 @@ def test_a_wrong_verb_is_refused_with_those_that_are_right(
 def test_metrics_show_routes_without_the_kinds_of_their_parts(serve) -> None:
     client = serve()
     client.rest("GET", "/v1/operations/1")
-    assert 'http_route="/v1/operations/<operation_id>"' in client.metrics().body.decode()
+    counted = 'http_route="/v1/operations/<operation_id>"'
+    until(lambda: counted in client.metrics().body.decode())
