@@ -38,7 +38,7 @@ DECLARED = {
     "permutation_importance": {"sample_shares", "fewer_repetitions", "repetitions", "changes"},
     "average_loss": set(),
     "feature_vectors": {
-        *("unread_prediction", "seconds", "size", "changes", "warm_up", "is_warm_after_one"),
+        *("unread_prediction", "seconds", "changes", "warm_up", "is_warm_after_one"),
     },
     "firm": {"rows_once", "unread_prediction"},
     "swarm": {

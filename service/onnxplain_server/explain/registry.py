@@ -71,7 +71,11 @@ def _none(_options: Any) -> None:
     return None
 
 
-def _no_options(_options: Any) -> Sequence[Any]:
+def _no_options(_options: Any, _job: Job[Any]) -> Sequence[Any]:
+    return ()
+
+
+def _no_repetitions(_job: Job[Any]) -> tuple[Repetitions, ...]:
     return ()
 
 
@@ -120,13 +124,11 @@ class Preparation:
         Options that rehearse the most rows that the model's predictions can lead to.
     seconds : callable (BoundRequest, Job) -> float or None
         Its time beside predictions; None if trials on few rows tell it.
-    size : callable (Options) -> int or None
-        Number that its time grows with in place of the rows, like that of the paths of a forest;
-        None if it grows with the rows.
-    fewer_repetitions : callable (Options) -> sequence of Options
-        Options with ever fewer repetitions, the last with the fewest that leave the method its
-        standard errors.
-    repetitions : callable (Options) -> Repetitions or None
+    fewer_repetitions : callable (Options, Job) -> sequence of Options
+        Options with ever fewer repetitions than those of a job, the last with the fewest that
+        leave the method its standard errors.
+    repetitions : callable (Job) -> tuple of Repetitions
+        Those that `fewer_repetitions` makes fewer; empty where it makes none.
     changes : callable (Options) -> iterator of Change
         Changes that save time, small ones of an option first.
     warm_up : tuple of mappings
@@ -152,9 +154,8 @@ class Preparation:
     is_count_exact: Callable[[Any], bool] = lambda _options: True
     costliest: Callable[[Any, int, int], Options] = _same_for_outputs
     seconds: Callable[[BoundRequest, Job[Any]], float | None] = _no_seconds
-    size: Callable[[Any], int | None] = _none
-    fewer_repetitions: Callable[[Any], Sequence[Options]] = _no_options
-    repetitions: Callable[[Any], Repetitions | None] = _none
+    fewer_repetitions: Callable[[Any, Job[Any]], Sequence[Options]] = _no_options
+    repetitions: Callable[[Job[Any]], tuple[Repetitions, ...]] = _no_repetitions
     changes: Callable[[Any], Iterator[Change]] = _no_changes
     warm_up: tuple[Mapping[str, Any], ...] = ({},)
     is_warm_after_one: bool = False

@@ -103,6 +103,9 @@ class Job(Generic[R]):
         that one; None where no intervals are known.
     are_rows_asked : bool
         Whether the request names its rows, so that none are drawn.
+    repetition_count : int or None
+        Repetitions that its time grows with in place of the rows drawn, like the random orders of
+        all rows explained, or the paths of a forest; None if it grows with the rows.
     """
 
     options: Options
@@ -117,3 +120,4 @@ class Job(Generic[R]):
     check_cost: int = 0
     run_sampled: Callable[[SampledRows], R] | None = None
     are_rows_asked: bool = False
+    repetition_count: int | None = None

@@ -1,14 +1,19 @@
-"""Planned time of attributions on trees behind a link: by the rows explained, timed on a few."""
+"""Time of attributions on trees behind a link: by the rows explained, timed on a few."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import onnxplain
 import pytest
 from onnxplain_server.explain.methods import attributions
+from onnxplain_server.explain.planning import repetition_seconds, time_trials
 from onnxplain_server.methods.attributions import Options
+
+MODEL = Path(__file__).parents[2] / "models/lightgbm_binary.onnx"
 
 
 def asked(*, is_exact: bool = False, predicts: bool = False) -> Any:
@@ -51,3 +56,74 @@ def test_time_is_that_of_one_row_and_of_each_further_one(
 @pytest.mark.parametrize("given", [{"is_exact": True}, {"predicts": True}])
 def test_other_values_are_timed_by_trials_on_few_rows(given: dict[str, bool]) -> None:
     assert attributions.PREPARATION.seconds(asked(**given), job(Options())) is None
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
+    """A clock that goes on with each order of a row that is timed."""
+    made = SimpleNamespace(now=0.0, order_seconds=1e-3)
+
+    def timed(_request: Any, options: Options) -> float:
+        seconds: float = (
+            made.order_seconds * options.explained_row_count * options.permutation_count
+        )
+        made.now += 2 * seconds
+        return seconds
+
+    monkeypatch.setattr(attributions, "_seconds_of", timed)
+    for module in (repetition_seconds, time_trials):
+        monkeypatch.setattr(module, "time", SimpleNamespace(perf_counter=lambda: made.now))
+    return made
+
+
+def asked_of(call: str, **asked: Any) -> Any:
+    """Call a method of a client for the attributions of 100 of 300 rows."""
+    with onnxplain.local() as client:
+        width = client.describe(MODEL).inputs[0].width
+        random = np.random.default_rng(2)
+        columns = {f"x{j}": random.normal(size=300) for j in range(width)}
+        method = onnxplain.Attributions(explained_row_count=100, permutation_count=200)
+        return getattr(client, call)(MODEL, columns, method, scale="RESPONSE", plots=False, **asked)
+
+
+def budgeted(seconds: float) -> onnxplain.Explanations:
+    answer: onnxplain.Explanations = asked_of("explain", budget_seconds=seconds)
+    return answer
+
+
+def test_a_plan_names_what_halves_the_time(clock) -> None:
+    clock.order_seconds = 1.0
+
+    found = {saving.field: saving.time_share for saving in asked_of("plan").savings}
+
+    assert found == {
+        "methods[0].attributions.permutation_count": pytest.approx(0.5),
+        "methods[0].attributions.explained_row_count": pytest.approx(0.5),
+    }
+
+
+@pytest.mark.parametrize(
+    ("seconds", "orders", "explained"),
+    [(40, 200, 100), (20, 100, 100), (5, 25, 100), (3, 25, 50), (1, 25, 25)],
+)
+def test_a_budget_saves_orders_then_rows_explained_and_no_background(
+    clock, seconds: float, orders: int, explained: int
+) -> None:
+    answer = budgeted(seconds)
+
+    told = " ".join(w.message for w in answer.warnings if w.code == "BUDGET_REDUCED")
+    assert answer.attributions.options.permutation_count == orders
+    assert len(answer.attributions.predictions) == explained
+    assert (f"{orders} pairs of orders instead of 200" in told) is (orders < 200)
+    assert (f"for {explained} rows explained instead of 100" in told) is (explained < 100)
+    assert " rows instead of " not in told
+    assert clock.now < seconds
+
+
+def test_a_budget_below_the_fewest_orders_is_refused_with_one_that_reaches(clock) -> None:
+    clock.order_seconds = 1e-2
+    with pytest.raises(onnxplain.ExplainError, match="set budget_seconds to ") as refused:
+        budgeted(2)
+    enough = float(str(refused.value).split("budget_seconds to ")[1].split()[0])
+
+    assert len(budgeted(enough).attributions.predictions) >= 10

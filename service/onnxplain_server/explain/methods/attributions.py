@@ -12,7 +12,6 @@ import numpy as np
 from onnxplain_server.core.arrays import Indices, Vector
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.table import Table
-from onnxplain_server.effects.attributing.games import GameValue
 from onnxplain_server.effects.background import Background
 from onnxplain_server.explain.bound_request import BoundRequest
 from onnxplain_server.explain.registry import (
@@ -34,6 +33,8 @@ _MOST_TRIED = 3
 """Rows whose values are timed for a plan."""
 _FEW_PERMUTATIONS = 25
 """Pairs of orders where they are saved: standard errors are some three times as large."""
+_FEW_EXPLAINED = 10
+"""Rows explained where they are saved."""
 
 
 def prepare(task: Task, options: Options) -> Job[Result]:
@@ -57,6 +58,7 @@ def prepare(task: Task, options: Options) -> Job[Result]:
     notes = infinite_note(explained.features) if options.explained_rows else ()
     if way is Way.CLOSED_FORM and (streamed := _streamed(task, options, explained, weights)):
         return replace(streamed, notes=notes)
+    is_estimated = way is Way.PERMUTATIONS
     return Job(
         options,
         method.cost(effects, options, way, len(explained)),
@@ -64,6 +66,7 @@ def prepare(task: Task, options: Options) -> Job[Result]:
         used,
         notes,
         are_rows_asked=bool(options.background_row_indices),
+        repetition_count=len(explained) * options.permutation_count if is_estimated else None,
     )
 
 
@@ -132,19 +135,35 @@ def _background(sample: Sample, options: Options, path: str) -> tuple[Background
     return sample.merged(rows), sample.used(rows)
 
 
-def _fewer_repetitions(options: Options) -> Sequence[Options]:
-    """Halve the orders; values that must be exact are not computed from fewer."""
-    if options.order > 1 or options.value is not GameValue.SHAPLEY:
+def _fewer_repetitions(options: Options, job: Job[Result]) -> Sequence[Options]:
+    """Halve the orders of estimated values, then the rows explained, where these are drawn."""
+    if job.repetition_count is None:
         return ()
-    counts, count = [], options.permutation_count
-    while count > _FEW_PERMUTATIONS:
-        count = max(count // 2, _FEW_PERMUTATIONS)
-        counts.append(count)
-    return [replace(options, permutation_count=count) for count in counts]
+    orders = _halved(options.permutation_count, _FEW_PERMUTATIONS)
+    fewer = [replace(options, permutation_count=count) for count in orders]
+    if options.are_rows_drawn:
+        last, explained = [options, *fewer][-1], job.repetition_count // options.permutation_count
+        rows = _halved(explained, _FEW_EXPLAINED)
+        fewer += [replace(last, explained_row_count=count) for count in rows]
+    return fewer
 
 
-def _repetitions(options: Options) -> Repetitions:
-    return Repetitions(options.permutation_count, "estimated from {} pairs of orders instead of {}")
+def _halved(count: int, least: int) -> Iterator[int]:
+    """Yield halves of a count, the last of them `least`."""
+    while count > least:
+        count = max(count // 2, least)
+        yield count
+
+
+def _repetitions(job: Job[Result]) -> tuple[Repetitions, ...]:
+    options = job.options
+    if job.repetition_count is None or not isinstance(options, Options):
+        return ()
+    orders = options.permutation_count
+    return (
+        Repetitions(orders, "estimated from {} pairs of orders instead of {}"),
+        Repetitions(job.repetition_count // orders, "for {} rows explained instead of {}"),
+    )
 
 
 def _changes(options: Options) -> Iterator[Change]:

@@ -133,6 +133,7 @@ def _from_grown_forest(task: Task, options: Options) -> Job[Result]:
         sample.used(rows),
         labels.notes if labels else (),
         pairings=labels.pairings if labels else (),
+        repetition_count=options.growth.sentence_count,
     )
 
 
@@ -278,7 +279,6 @@ PREPARATION = Preparation(
     unread_prediction=_unread_prediction,
     rehearsing=lambda _options: Rehearsing.UNTIL_PREDICTED,
     seconds=_seconds,
-    size=lambda options: options.growth.sentence_count,
     changes=_changes,
     warm_up=(
         {"source": "MODEL", "rowIndices": [0], "repeatCount": 2},

@@ -68,14 +68,15 @@ def prepare(task: Task, options: Options) -> Job[Result]:
     )
 
 
-def _fewer_repetitions(options: Options) -> Sequence[Options]:
+def _fewer_repetitions(options: Options, _job: Job[Result]) -> Sequence[Options]:
     if options.repeat_count <= _FEW_SHUFFLES:
         return ()
     return (replace(options, repeat_count=_FEW_SHUFFLES),)
 
 
-def _repetitions(options: Options) -> Repetitions:
-    return Repetitions(options.repeat_count, "shuffled {} times instead of {}")
+def _repetitions(job: Job[Result]) -> tuple[Repetitions, ...]:
+    assert isinstance(job.options, Options)  # noqa: S101 - the method's own
+    return (Repetitions(job.options.repeat_count, "shuffled {} times instead of {}"),)
 
 
 def _changes(options: Options) -> Iterator[Change]:

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from onnxplain_server.explain.registry import Change, Repetitions
-from onnxplain_server.methods.swarm import Options
+from onnxplain_server.explain.task import Job
+from onnxplain_server.methods.swarm import Options, Result
 
 _LEAST = {"loss": "SQUARED_ERROR", "iterationCount": 1, "pointCount": 10}
 WARM_UP = (
@@ -17,7 +18,7 @@ WARM_UP = (
 """Options that reach the code of each search."""
 
 
-def fewer_repetitions(options: Options) -> Sequence[Options]:
+def fewer_repetitions(options: Options, _job: Job[Result]) -> Sequence[Options]:
     """Search from one start."""
     settings = options.search_settings
     if settings.restart_count <= 1:
@@ -25,10 +26,11 @@ def fewer_repetitions(options: Options) -> Sequence[Options]:
     return (replace(options, search_settings=replace(settings, restart_count=1)),)
 
 
-def repetitions(options: Options) -> Repetitions:
+def repetitions(job: Job[Result]) -> tuple[Repetitions, ...]:
     """Return from how many starts weights are searched."""
-    count = options.search_settings.restart_count
-    return Repetitions(count, "searched from {} starts instead of {}")
+    assert isinstance(job.options, Options)  # noqa: S101 - the method's own
+    count = job.options.search_settings.restart_count
+    return (Repetitions(count, "searched from {} starts instead of {}"),)
 
 
 def changes(options: Options) -> Iterator[Change]:

@@ -90,7 +90,7 @@ def plan_explanation(
     methods = tuple(map(measuring.method, parts, rehearsals))
     answer_bytes = sum(method.answer_bytes or 0 for method in methods)
     timed = [
-        TimedPart(p.request, p.options, p.path, r.job.cost, method.seconds, method.row_count)
+        TimedPart(p.request, p.options, p.path, r.job, method.seconds, method.row_count)
         for p, r, method in zip(parts, rehearsals, methods, strict=True)
     ]
     return ExplanationPlan(methods, peak_bytes(request, methods, answer_bytes), savings(timed))

@@ -10,7 +10,7 @@ from typing import Any
 from onnxplain_server.core.errors import ExplainError
 from onnxplain_server.explain.bound_request import BoundRequest
 from onnxplain_server.explain.registry import Change, preparation_of
-from onnxplain_server.explain.task import Task
+from onnxplain_server.explain.task import Job, Task
 from onnxplain_server.methods.registry import Options
 
 _HALF = 0.5
@@ -52,8 +52,7 @@ class TimedPart:
         As they were sent.
     path : str
         Of the options in the request.
-    cost : int
-        Upper bound of its rows to predict.
+    job : Job
     seconds : float
     row_count : int
     """
@@ -61,7 +60,7 @@ class TimedPart:
     request: BoundRequest
     options: Options
     path: str
-    cost: int
+    job: Job[Any]
     seconds: float
     row_count: int
 
@@ -105,26 +104,26 @@ def _fewer_rows(parts: Sequence[TimedPart], total: float) -> Iterator[Saving]:
 
 def _share_on_rows(part: TimedPart, rows: int) -> float:
     """Return the time of a method on other rows, as a part of its time now."""
-    if not part.row_count or preparation_of(part.options).size(part.options) is not None:
+    if not part.row_count or part.job.repetition_count is not None:
         return 1.0
-    return _cost(part, part.options, part.request.with_row_count(rows)) / max(part.cost, 1)
+    return _share(part, part.options, part.request.with_row_count(rows))
 
 
 def _time_share(part: TimedPart, change: Change) -> float:
     options = _changed(part.options, change.name.split("."), change.value)
-    size = preparation_of(options).size
-    before, after = size(part.options), size(options)
-    if before is not None and after is not None:
-        return after / before
-    return _cost(part, options, part.request) / max(part.cost, 1)
+    return _share(part, options, part.request)
 
 
-def _cost(part: TimedPart, options: Options, request: BoundRequest) -> float:
-    """Return the planned rows of a changed method; infinite where it is refused."""
+def _share(part: TimedPart, options: Options, request: BoundRequest) -> float:
+    """Return the time of a changed method, as a part of its time now; infinite if refused."""
     try:
-        return preparation_of(options).prepare(Task(request, part.path), options).cost
+        changed = preparation_of(options).prepare(Task(request, part.path), options)
     except ExplainError:
         return math.inf
+    before, after = part.job.repetition_count, changed.repetition_count
+    if before is not None and after is not None:
+        return after / before
+    return changed.cost / part.job.cost if part.job.cost else 1.0
 
 
 def _changed(options: Any, names: Sequence[str], value: int) -> Any:

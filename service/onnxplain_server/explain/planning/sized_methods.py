@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from onnxplain_server.explain.bound_request import BoundRequest
 from onnxplain_server.explain.prepared_method import PreparedMethod, prepare_method
 from onnxplain_server.explain.registry import preparation_of
+from onnxplain_server.explain.task import Job
 from onnxplain_server.methods.registry import Options
 
 
@@ -39,6 +40,8 @@ class SizedMethods:
     def __init__(self, request: BoundRequest, whole: Sequence[PreparedMethod]) -> None:
         self.request = request
         self.whole = whole
+        given = request.question.methods
+        self._options = list(map(_options_by_step, given, whole))
 
     @property
     def row_count(self) -> int:
@@ -48,17 +51,16 @@ class SizedMethods:
     @property
     def saving_steps(self) -> int:
         """Steps after which no method saves more repetitions."""
-        given = self.request.question.methods
-        return max(len(preparation_of(options).fewer_repetitions(options)) for options in given)
+        return max(map(len, self._options)) - 1
 
     def at(self, size: Size, *, is_trial: bool = False) -> list[PreparedMethod]:
         """Prepare the methods at a size; for a trial, neither progress nor the cache sees them."""
         requests: dict[int, BoundRequest] = {}
         prepared = []
-        for given, method in zip(self.request.question.methods, self.whole, strict=True):
-            options = _with_step(given, size.saving_step)
+        for steps, method in zip(self._options, self.whole, strict=True):
+            options = steps[min(size.saving_step, len(steps) - 1)]
             is_smaller = _row_count(method) > size.row_count
-            if not is_trial and not is_smaller and options == given:
+            if not is_trial and not is_smaller and options == steps[0]:
                 prepared.append(method)
                 continue
             count = min(_row_count(method), size.row_count)
@@ -77,23 +79,24 @@ class SizedMethods:
         for method, whole in zip(sized, self.whole, strict=True):
             rows, all_rows = _row_count(method), _row_count(whole)
             parts = [f"on {rows:,} rows instead of {all_rows:,}"] if rows != all_rows else []
-            parts += _repetitions(method.job.options, whole.job.options)
+            parts += _repetitions(method.job, whole.job)
             if parts:
                 yield f"{method.name} is {' and '.join(parts)}"
 
 
-def _with_step(options: Options, step: int) -> Options:
-    """Save repetitions by some steps, or by all that a method has."""
-    steps = [options, *preparation_of(options).fewer_repetitions(options)]
-    return steps[min(step, len(steps) - 1)]
+def _options_by_step(options: Options, whole: PreparedMethod) -> Sequence[Options]:
+    """Return the options as sent, and with ever fewer repetitions."""
+    return [options, *preparation_of(options).fewer_repetitions(options, whole.job)]
 
 
 def _row_count(method: PreparedMethod) -> int:
     return method.job.rows.drawn if method.job.rows else 0
 
 
-def _repetitions(options: Options, whole: Options) -> Iterator[str]:
-    few, many = (preparation_of(each).repetitions(each) for each in (options, whole))
-    if few is not None and many is not None and few.times != many.times:
-        words = few.words.format(few.times, many.times)
-        yield words.replace("1 starts", "1 start").replace("1 times", "once")
+def _repetitions(job: Job[Any], whole: Job[Any]) -> Iterator[str]:
+    repetitions = preparation_of(job.options).repetitions
+    # On fewer rows there may be none, where values are then exact.
+    for few, many in zip(repetitions(job), repetitions(whole), strict=False):
+        if few.times != many.times:
+            words = few.words.format(few.times, many.times)
+            yield words.replace("1 starts", "1 start").replace("1 times", "once")

@@ -9,6 +9,7 @@ from functools import cached_property
 
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.explain.planning.pace import TimedRows, TimeGrowth, growth, predicted_pace
+from onnxplain_server.explain.planning.repetition_seconds import RepetitionSeconds
 from onnxplain_server.explain.planning.sized_methods import Size, SizedMethods
 from onnxplain_server.methods.registry import Options
 
@@ -27,7 +28,7 @@ _PLANNED_SHARE = 0.8
 _SURE = 2.0
 """A request that is expected to fit so many times needs no further trial."""
 _NO_GROWTH = TimeGrowth(1e-9, 0.0)
-"""Of methods whose time is that of their predictions."""
+"""Of methods whose time is that of their predictions, or of their repetitions."""
 _ENDED = (Reason.CANCELLED, Reason.DEADLINE_EXCEEDED)
 
 
@@ -44,6 +45,7 @@ class TimeTrials:
     def __init__(self, methods: SizedMethods, budget: float) -> None:
         self._methods = methods
         self._budget = budget
+        self._repeated = RepetitionSeconds(methods, budget)
         self._start = time.perf_counter()
         self._growth: TimeGrowth | None = None
         self._measured = math.inf
@@ -52,14 +54,24 @@ class TimeTrials:
     def rows_within(self, most: Size) -> int:
         """Return the most rows, up to those of a size, on which the methods take the time left."""
         if self._methods.request.resources.batch_size.has_way:
-            return self._rows_by_pace(most)
-        options = [method.job.options for method in self._methods.at(most)]
-        if options == self._tried:  # Nothing is repeated less often.
+            self._use_pace()
             return self._rows_in_time(most)
-        self._tried = options
+        options = [method.job.options for method in self._methods.at(most)]
+        if options != self._tried:
+            self._tried = options
+            if self._try(most):
+                return most.row_count
+        return self._rows_in_time(most)
+
+    def _try(self, most: Size) -> bool:
+        """Try the methods on ever more rows; return whether they surely fit at this size."""
+        if all(map(self._repeated.are_of, self._methods.at(most))):
+            self._growth = _NO_GROWTH
+            return False
         rows, few, many = self._first_rows(most), None, None
         if not rows:
-            return self._rows_by_pace(most)
+            self._use_pace()
+            return False
         self._time(most._replace(row_count=rows))  # loads what the first run needs
         while rows:
             few, many = many, self._time(most._replace(row_count=rows)) or many
@@ -67,21 +79,18 @@ class TimeTrials:
                 self._growth = growth(few or many, many)
                 self._measured = self._pace_of(many, most)
                 if self._seconds(most) * _SURE <= self._remaining:
-                    return most.row_count
+                    return True
             rows = self._next_rows(rows, many, most.row_count)
-        if many is None:
-            return most.row_count  # whose own error tells what is missing
-        return self._rows_in_time(most)
+        return many is None  # The methods' own error tells what is missing.
 
-    def _rows_by_pace(self, most: Size) -> int:
-        """Return the rows by the pace of predictions alone.
+    def _use_pace(self) -> None:
+        """Tell time by the pace of predictions alone.
 
         Trials do not serve where even those on the fewest rows take long, nor for a model behind an
         address, where they have few rows for each call, and tell how long their way is.
         """
         if self._growth is None:
             self._measured, self._growth = self._pace, _NO_GROWTH
-        return self._rows_in_time(most)
 
     def fits(self, size: Size) -> bool:
         """Return whether the methods are expected to take the remaining time at most."""
@@ -111,7 +120,7 @@ class TimeTrials:
         A constant part of short trials hides the square of the rows; the rows to predict do not.
         """
         grown = self._growth.seconds(size.row_count) if self._growth else 0.0
-        return max(grown, self._predicted(size) / self._measured)
+        return max(grown, self._predicted(size) / self._measured) + self._repeated.at(size)
 
     def _pace_of(self, trial: TimedRows, most: Size) -> float:
         """Return the rows that a trial predicted in a second; infinite if it predicted none."""
@@ -165,7 +174,8 @@ class TimeTrials:
         start = time.perf_counter()
         try:
             for method in self._methods.at(size, is_trial=True):
-                method.job.run()
+                if not self._repeated.are_of(method):
+                    method.job.run()
         except ExplainError as error:
             if error.reason in _ENDED:
                 raise
