@@ -6,12 +6,31 @@ float32. All arithmetic is on its float64 values, made at each access.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import overload
 
 import numpy as np
 
 from onnxplain_server.core.arrays import Array, Indices
+
+_FEWEST_TEXTS = 20
+"""Rows from which on a column of texts that occur once is no column of categories."""
+
+
+def has_single_texts(column: Array) -> bool:
+    """Return whether most rows of a column have a text of their own, as reviews or names have.
+
+    Parameters
+    ----------
+    column : (n_rows,)
+        float64, float32 or str objects, of which "" is missing.
+    """
+    if column.dtype != object:
+        return False
+    counts = Counter(column[column != ""].tolist())
+    single_count = sum(count == 1 for count in counts.values())
+    return counts.total() >= _FEWEST_TEXTS and 2 * single_count > counts.total()
 
 
 class Columns(Sequence[Array]):

@@ -121,7 +121,7 @@ def _overview(request: BoundRequest) -> Answer:
     """Explain by the methods of an overview, the curves last: they depend on the other results."""
     from onnxplain_server.explain.planning.correlations import notes_of_overview
     from onnxplain_server.explain.planning.overview import plan_overview
-    from onnxplain_server.explain.planning.overview_curves import curves_of
+    from onnxplain_server.explain.planning.overview_curves import curves_of, text_notes
 
     request.require_model()
     plan = plan_overview(request)
@@ -146,7 +146,7 @@ def _overview(request: BoundRequest) -> Answer:
     methods = tuple((method_of(part.options).name, part.row_count) for part in parts)
     answer = _answer(request, prepared, results)
     notes = (*answer.notes, *unclear, *plan.notes(parts, has_target=has_target))
-    notes += notes_of_overview(request, drawn)
+    notes += (*text_notes(request), *notes_of_overview(request, drawn))
     return replace(answer, notes=notes, overview_methods=methods)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from onnxplain_server.language.tree import ColumnReference, Constant, Node, ValueKind
+from onnxplain_server.language.words import words_of
 
 _MAX_START = 1_000_000
 _MAX_VALUES = 100
@@ -53,6 +54,17 @@ def _check_kmer(operands: Sequence[Node]) -> str:
     return ""
 
 
+def _check_contains(operands: Sequence[Node]) -> str:
+    column, words = operands
+    if not (isinstance(column, ColumnReference) and column.kind is ValueKind.TEXT):
+        return "the first argument of contains must be a column of text"
+    if not (isinstance(words, Constant) and isinstance(words.value, str)):
+        return "the second argument of contains must be a word, like 'great'"
+    if not words_of(words.value):
+        return "the second argument of contains has neither a letter nor a digit"
+    return ""
+
+
 def _check_missing(operands: Sequence[Node]) -> str:
     return "" if isinstance(operands[0], ColumnReference) else "missing takes a column"
 
@@ -69,6 +81,7 @@ _NUMBER, _CONDITION = ValueKind.NUMBER, ValueKind.CONDITION
 CALLS = {
     "abs": Function("abs(x)", 1, 1, _NUMBER, _NUMBER),
     "clip": Function("clip(x, low, high)", 3, 3, _NUMBER, _NUMBER, _check_clip),
+    "contains": Function("contains(column, 'great')", 2, 2, None, _CONDITION, _check_contains),
     "exp": Function("exp(x)", 1, 1, _NUMBER, _NUMBER),
     "expm1": Function("expm1(x)", 1, 1, _NUMBER, _NUMBER),
     "kmer": Function("kmer(column, 'GATTACA', 35)", 2, 3, None, _CONDITION, _check_kmer),

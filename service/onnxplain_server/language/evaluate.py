@@ -19,6 +19,7 @@ from onnxplain_server.language.tree import (
     Node,
     walk,
 )
+from onnxplain_server.language.words import has_words, words_of
 
 
 def _comparing(compare: Callable[[Array, Array], Array]) -> Callable[[Array, Array], Vector]:
@@ -125,14 +126,22 @@ class _Evaluator:
                 return self._columns[node.name]
             case Constant():
                 return np.array(node.value, dtype=object if isinstance(node.value, str) else float)
-            case Computation(name="holds"):
-                return self._holds(node)
-            case Computation(name="missing"):
-                return self._missing(node)
-            case Computation(name="kmer"):
-                return self._kmer(node)
+            case Computation(name="holds" | "missing" | "kmer" | "contains"):
+                return self._of_column(node)
             case _:
                 return OPERATIONS[node.name](*[self.values(operand) for operand in node.operands])
+
+    def _of_column(self, node: Computation) -> Array:
+        """Evaluate an operation on a column by itself: (n,)."""
+        match node.name:
+            case "holds":
+                return self._holds(node)
+            case "missing":
+                return self._missing(node)
+            case "kmer":
+                return self._kmer(node)
+            case _:
+                return self._contains(node)
 
     def _holds(self, node: Computation) -> Array:
         """Use a column as a condition; reject values other than 0 and 1."""
@@ -165,6 +174,14 @@ class _Evaluator:
             occurs[(letters[:, start : start + len(codes)] == codes).all(axis=1)] = 1.0
         occurs[self._columns.missing(name)] = np.nan
         return occurs
+
+    def _contains(self, node: Computation) -> Array:
+        """Return where words occur, one after the other."""
+        name, words = _name(node), words_of(str(_constant(node.operands[1])))
+        # Python's loop, as words are cut by Unicode's rules; equal texts are looked at once.
+        texts, rows = np.unique(self._columns[name], return_inverse=True)
+        occurs = np.array([float(has_words(text, words)) for text in texts])[rows]
+        return np.where(self._columns.missing(name), np.nan, occurs)
 
 
 def _name(node: Computation) -> str:

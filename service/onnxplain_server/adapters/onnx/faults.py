@@ -29,6 +29,7 @@ _TYPE = re.compile(r"Actual: \(tensor\((\w+)\)\) , expected: \(tensor\((\w+)\)\)
 _MEMORY = re.compile(r"bad_alloc|bad allocation|[Ff]ailed to allocate|alloc failed|out of memory")
 _OPSET = re.compile(r"Opset (\d+) is under development.* domain (\S+) is till opset (\d+)")
 _IR_VERSION = re.compile(r"IR version: (\d+), max supported IR version: (\d+)")
+_LOCALE = re.compile(r"Failed to construct locale with name:([^:]*):")
 _NODE = re.compile(r"while running (\w+) node\..*?Status Message: (.*)")
 
 
@@ -41,7 +42,8 @@ def loading() -> Iterator[None]:
         raise
     except Exception as fault:  # noqa: BLE001 - foreign errors of any type end here
         refuse_for_memory(fault)
-        message = _too_new(str(fault)[:_READ_LENGTH])
+        text = str(fault)[:_READ_LENGTH]
+        message = _too_new(text) or _without_locale(text)
         if type(fault).__name__ == "NotImplemented":
             message = f"The runtime does not support this model: {cause(fault)}"
         if message:
@@ -83,6 +85,17 @@ def _too_new(text: str) -> str:
             f"{most} where its opset allows that."
         )
     return ""
+
+
+def _without_locale(text: str) -> str:
+    """Say which locale the model needs that the system does not have; empty if none."""
+    match = _LOCALE.search(text)
+    if not match:
+        return ""
+    return (
+        f"A StringNormalizer of the model needs the locale {_clean(match[1])!r}, which this system "
+        "does not have. Leave its attribute locale out, or install that locale."
+    )
 
 
 def cause(fault: Exception) -> str:

@@ -10,6 +10,7 @@ from onnxplain_server.adapters.onnx.checks.allowed_operators import operator_tit
 from onnxplain_server.adapters.onnx.checks.gate import check, check_trees
 from onnxplain_server.adapters.onnx.faults import refuse_for_memory
 from onnxplain_server.adapters.onnx.packing import pack
+from onnxplain_server.adapters.onnx.text_locale import use_known_locale
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.messages.file_kinds import ONNX, file_kind
 from onnxplain_server.core.messages.no_model import no_model
@@ -27,6 +28,7 @@ def read(content: bytes, limits: ModelLimits = DEFAULT_LIMITS) -> Graph:
     """
     model = _parse(content)
     check(model, limits)
+    use_known_locale(model)
     packed = pack(model)
     del model
     check_trees(packed, limits)

@@ -126,6 +126,12 @@ class InputWarning(Enum):
         ),
         tells=Tells.SENTENCE,
     )
+    SINGLE_TEXTS = WarningDeclaration(
+        WarningSection.TABLE,
+        cause="Most rows of a feature have a text of their own, so an overview has no curve of it",
+        remedy=("Measure words by [FIRM](methods/firm.md#features): `contains(review, 'great')`"),
+        tells=Tells.SENTENCE,
+    )
     CONSTANT_FEATURE = WarningDeclaration(
         WarningSection.TABLE,
         cause="A feature has one value in the whole table",

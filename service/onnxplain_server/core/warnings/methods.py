@@ -103,6 +103,12 @@ class MethodWarning(Enum):
         cause="A feature is the same in every row",
         remedy="None: its importance is 0",
     )
+    TEXTS_IN_ONE_BIN = WarningDeclaration(
+        WarningSection.FIRM,
+        cause="More than half of the rows of a feature have texts that share one bin",
+        remedy="Raise `bin_count`, or measure words: `contains(review, 'great')`",
+        silences=("firm",),
+    )
     SLOPE_BLIND = WarningDeclaration(
         WarningSection.FIRM,
         cause="The expected score rises and falls again, or bends, which a straight line misses",

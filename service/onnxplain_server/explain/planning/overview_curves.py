@@ -10,6 +10,10 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from onnxplain_server.core.arrays import Array, Vector
+from onnxplain_server.core.columns import has_single_texts
+from onnxplain_server.core.model import Note
+from onnxplain_server.core.table import listed
+from onnxplain_server.core.warnings import InputWarning
 from onnxplain_server.effects.engine import PiecewiseConstant
 from onnxplain_server.explain.bound_request import BoundRequest
 from onnxplain_server.explain.planning.overview import (
@@ -29,7 +33,9 @@ Results: TypeAlias = Mapping[OverviewRole, Any]
 
 def curves_of(plan: OverviewPlan, results: Results, request: BoundRequest) -> Part | None:
     """Return the curves of the most important features, and the surface of the strongest pair."""
-    features = most_important(results, plan.names)
+    features = most_important(results, with_curves(request))
+    if not features:
+        return None
     if plan.tree_rows is None:
         return plan.curves(features)
     points, by_step = len(features) * (CURVES.grid_size + 1), False
@@ -41,6 +47,26 @@ def curves_of(plan: OverviewPlan, results: Results, request: BoundRequest) -> Pa
     if surface and not plan.fits(points + len(next(iter(surface.values())))):
         surface = None
     return plan.curves(features, by_step=by_step, surface=surface)
+
+
+def with_curves(request: BoundRequest) -> tuple[str, ...]:
+    """Return the features but those most of whose rows have a text of their own."""
+    features = request.sample.features
+    columns = zip(features.names, features.columns, strict=True)
+    return tuple(name for name, column in columns if not has_single_texts(column))
+
+
+def text_notes(request: BoundRequest) -> tuple[Note, ...]:
+    """Name the features that have no curve, as most of their rows have a text of their own."""
+    drawn = with_curves(request)
+    left_out = tuple(name for name in request.sample.features.names if name not in drawn)
+    if not left_out:
+        return ()
+    message = (
+        f"Most rows have a text of their own in {listed(left_out)}, so there is no curve of it. "
+        "FIRM measures words, as in contains(column, 'great')."
+    )
+    return (Note(InputWarning.SINGLE_TEXTS, message),)
 
 
 def most_important(results: Results, names: Sequence[str]) -> tuple[str, ...]:
@@ -85,7 +111,8 @@ def strongest_pair(results: Results, request: BoundRequest) -> tuple[str, ...]:
     columns = [features.columns[features.index(name)] for name in names]
     side = math.isqrt(SURFACE_GRID) + 1
     counts = [len(set(c.tolist())) + 1 if c.dtype == object else side for c in columns]
-    return names if math.prod(counts) <= MOST_CELLS else ()
+    is_small = math.prod(counts) <= MOST_CELLS
+    return names if is_small and not any(map(has_single_texts, columns)) else ()
 
 
 def surface_grid(pair: tuple[str, ...], request: BoundRequest) -> dict[str, Array]:

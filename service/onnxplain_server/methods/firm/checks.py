@@ -12,6 +12,7 @@ from onnxplain_server.core.model import Note
 from onnxplain_server.core.table import listed
 from onnxplain_server.core.warnings import MethodWarning
 from onnxplain_server.methods.firm.binding import BoundFeature
+from onnxplain_server.methods.firm.bins import Bins
 from onnxplain_server.methods.firm.measures import Binned, Smooth
 from onnxplain_server.methods.firm.options import Estimator
 from onnxplain_server.methods.firm.weighted_scores import WeightedScores
@@ -80,6 +81,24 @@ def constant_notes(bounds: Sequence[BoundFeature]) -> Iterator[Note]:
             MethodWarning.CONSTANT_FIRM_FEATURE,
             f"Constant in all rows, so their importance is 0: {listed(constant)}.",
         )
+
+
+def text_notes(bounds: Sequence[BoundFeature]) -> Iterator[Note]:
+    """Warn of features most of whose texts share a bin."""
+    pooled = tuple(bound.expression.text for bound in bounds if _is_pooled(bound.bins))
+    if pooled:
+        yield Note(
+            MethodWarning.TEXTS_IN_ONE_BIN,
+            "More than half of the rows have texts that share one bin, because only the most "
+            "frequent ones have a bin of their own, so the importance is too small; measure words, "
+            f"as in contains(column, 'great'), or raise bin_count: {listed(pooled)}.",
+        )
+
+
+def _is_pooled(bins: Bins) -> bool:
+    weights = bins.totals[0]
+    is_text = bins.levels.dtype == object and not bins.is_by_value
+    return is_text and bool(2 * weights[-1] > weights.sum())
 
 
 def rare_notes(bounds: Sequence[BoundFeature], *, is_resampled: bool) -> Iterator[Note]:

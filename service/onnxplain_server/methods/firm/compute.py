@@ -168,6 +168,7 @@ def _notes(
     return (
         *checks.notes(bounds, scores),
         *checks.constant_notes(bounds),
+        *checks.text_notes(bounds),
         *checks.unmeasured_notes(bounds, raws, scores),
         *few_rows_notes(options.resampling, scores.weights),
         *checks.rare_notes(bounds, is_resampled=options.resampling.repeat_count > 0),

@@ -19,10 +19,12 @@ _COMPUTING = frozenset(
         *("DequantizeLinear", "DynamicQuantizeMatMul", "MatMulIntegerToFloat", "QuantizeLinear"),
         *("QGemm", "QLinearAdd", "QLinearConcat", "QLinearLeakyRelu", "QLinearMul"),
         *("QLinearSigmoid", "QLinearSoftmax"),
+        "Tokenizer",
     }
 )
-"""Output of the runtime's optimisers and quantisers. Its domain can also run foreign code (PyOp)
-and precompiled binaries (EPContext)."""
+"""Output of the runtime's optimisers and quantisers, and texts cut to words, by regular expressions
+whose time is linear in the text. Its domain can also run foreign code (PyOp) and precompiled
+binaries (EPContext)."""
 
 _FORBIDDEN = frozenset({"ImageDecoder"})
 """Standard operator, but a parser of image files, and never part of a model of tables."""
