@@ -22,6 +22,7 @@ from onnxplain_server.adapters.workers.sandbox.warm_up import (
 )
 from onnxplain_server.core.errors import ExplainError
 from onnxplain_server.core.request import ReplyFormat
+from onnxplain_server.core.systems.locales import load_case_locale
 from onnxplain_server.methods.registry import METHODS, SEQUENCES
 from onnxplain_server.report.registry import of_method
 
@@ -57,6 +58,7 @@ def load() -> None:
 
     Replies are encoded in one format after the other: each is used for several methods.
     """
+    load_case_locale()
     for name in _MODULES:
         importlib.import_module(name)
     for method in (*METHODS.values(), SEQUENCES):
