@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hostile import hijacked
 from onnxplain.v1.explanation_service_pb2 import ExplainResponse
 from onnxplain_server.adapters.workers.frame_server import FrameServer
 from onnxplain_server.adapters.workers.ipc import payloads
@@ -133,3 +134,14 @@ def test_a_worker_that_fails_on_the_way_leaves_no_table(
         serve(parent, calls(follower=Follower(write_table=store.write)))
 
     assert not store.is_whole
+
+
+def test_a_worker_that_refuses_amid_its_table_is_kept(calls: Any) -> None:
+    store = Store()
+    monitor = RequestMonitor(calls(follower=Follower(write_table=store.write)), 600, lambda: None)
+    with hijacked.taken_over("a refusal amid its table") as worker:
+        with pytest.raises(ExplainError, match="too many rows"):
+            worker.ask(hijacked.EXCHANGE, monitor)
+
+        assert worker.is_usable
+    assert (store.parts, store.is_whole) == ([b"PAR1"], False)

@@ -98,7 +98,7 @@ class Service:
         self.upload_limits = self._uploads.limits  # by part: model and table
         fetched = FetchedFiles(sources, limits, FetchedModelCache(store, cache), remote_sessions)
         self._naming = RequestNaming(decoder, runner, self._uploads, fetched, self._context)
-        self._results = WrittenResults(sources)
+        self._results = WrittenResults(sources, scheduler.running_count)
         self._limits = limits
         self._scheduler = scheduler
         self._metrics = metrics

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from functools import partial
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 from onnxplain_server.core.request import Reply, ReplyFormat
 from onnxplain_server.core.sources import Sources
@@ -19,10 +21,14 @@ class WrittenResults:
     Parameters
     ----------
     sources : Sources
+    table_count : int
+        Tables of rows that are written at a time without a slot: each keeps the memory of its
+        worker, which hands over the rows as the store takes them. By default, one.
     """
 
-    def __init__(self, sources: Sources) -> None:
+    def __init__(self, sources: Sources, table_count: int = 1) -> None:
         self._sources = sources
+        self._tables = threading.Semaphore(table_count)
 
     def check(self, request: bytes) -> None:
         """Raise before the computation where the answer may not be written to its address."""
@@ -37,6 +43,8 @@ class WrittenResults:
     def followed(self, follower: Follower, request: bytes, control: RequestControl) -> Follower:
         """Return a follower that also writes the table of the answer's rows, if one is asked for.
 
+        The first part of a table comes once all rows are computed, so others compute meanwhile.
+
         Raises
         ------
         ExplainError
@@ -46,9 +54,12 @@ class WrittenResults:
         target = result_uri(request)
         if not names_table(target):
             return follower
-        return follower._replace(
-            write_table=partial(self._sources.write_parts, target, control=control)
-        )
+
+        def write_table(parts: Iterable[bytes]) -> None:
+            with self._slot_released(control):
+                self._sources.write_parts(target, parts, control)
+
+        return follower._replace(write_table=write_table)
 
     def write(
         self, request: bytes, reply: Reply, reply_format: ReplyFormat, control: RequestControl
@@ -62,3 +73,15 @@ class WrittenResults:
             content = response_of_event(content)
         with control.release_slot():
             self._sources.write(target, content, control)
+
+    @contextmanager
+    def _slot_released(self, control: RequestControl) -> Iterator[None]:
+        """Release the slot while a table is written, unless as many others have theirs released."""
+        if not self._tables.acquire(blocking=False):
+            yield
+            return
+        try:
+            with control.release_slot():
+                yield
+        finally:
+            self._tables.release()

@@ -171,6 +171,11 @@ def unasked_table() -> Iterator[bytes]:
     yield frame(_TABLE_PART, b"PAR1")
 
 
+def refused_table() -> Iterator[bytes]:
+    yield frame(_TABLE_PART, b"PAR1")
+    yield frame(_REFUSED, values(b"RESPONSE_TOO_LARGE", b"too many rows", b"result_uri"))
+
+
 def own_task() -> Iterator[bytes]:
     yield frame(_SUM, bytes(64))
 
@@ -247,6 +252,7 @@ AFTER_THE_ANSWER: dict[str, Behaviour] = {
     "a loop without end": computing,
     "1 GiB of memory": growing,
 }
+ORDERLY: dict[str, Behaviour] = {"a refusal amid its table": refused_table}
 
 
 def _behave(end: socket.socket, behaviour: Behaviour) -> None:
@@ -279,6 +285,6 @@ if __name__ == "__main__":
     try:
         with socket.socket(fileno=int(sys.argv[1])) as own_end:
             during = {name: behaviour for name, (_, behaviour) in BEHAVIOURS.items()}
-            _behave(own_end, (during | AFTER_THE_ANSWER)[sys.argv[2]])
+            _behave(own_end, (during | AFTER_THE_ANSWER | ORDERLY)[sys.argv[2]])
     except ConnectionError:
         os._exit(0)

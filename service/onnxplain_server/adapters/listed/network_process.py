@@ -11,7 +11,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -175,6 +175,20 @@ def _start(control: int, program: ProcessProgram, folder: str) -> subprocess.Pop
 
 def is_readable(end: socket.socket) -> bool:
     """Wait for content, for a moment; return whether there is some."""
+    return _is_ready(end, select.POLLIN)
+
+
+def send_in_steps(end: socket.socket, content: bytes, check: Callable[[], None]) -> None:
+    """Send content to a process that may take none for long; `check` is called while it waits."""
+    rest = memoryview(content)
+    while rest:
+        while not _is_ready(end, select.POLLOUT):
+            check()
+        with suppress(BlockingIOError):
+            rest = rest[end.send(rest, socket.MSG_DONTWAIT) :]
+
+
+def _is_ready(end: socket.socket, event: int) -> bool:
     poll = select.poll()
-    poll.register(end, select.POLLIN)
+    poll.register(end, event)
     return bool(poll.poll(_TICK_MILLISECONDS))

@@ -12,17 +12,18 @@ from __future__ import annotations
 import json
 import socket
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import partial
 from typing import Any
 
 from google.protobuf.message import DecodeError
 from onnxplain.v1.explanation_service_pb2 import Receipt
 
-from onnxplain_server.adapters.listed.network_process import WITHOUT_THREADS
+from onnxplain_server.adapters.listed.network_process import WITHOUT_THREADS, send_in_steps
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.sources import SourceBlocks, TableNeeds
+from onnxplain_server.core.sources import FetchControl, SourceBlocks, TableNeeds
 
 PART_BYTES = 2**20
 _HEADER = struct.Struct("<cI")
@@ -121,9 +122,27 @@ def receive_request(end: socket.socket) -> FetchRequest:
 
 
 def send_part(end: socket.socket, kind: bytes, content: bytes | memoryview) -> None:
-    """Send a part of the answer, or of what is written."""
+    """Send a part of the answer."""
     end.sendall(_HEADER.pack(kind, len(content)))
     end.sendall(content)
+
+
+def send_parts(end: socket.socket, parts: Iterable[bytes], control: FetchControl) -> None:
+    """Send what is written and its end, unless the process has answered before, as it fails.
+
+    Raises
+    ------
+    ExplainError
+        Those of `FetchControl.check`, also while the process takes no more, as its store does.
+    """
+    check, size = partial(control.check, "while the result was written"), PART_BYTES
+    pieces = (part[at : at + size] for part in parts for at in range(0, len(part), size))
+    try:
+        for piece in pieces:
+            send_in_steps(end, _HEADER.pack(b"C", len(piece)) + piece, check)
+        send_in_steps(end, _HEADER.pack(b"D", 0), check)
+    except (BrokenPipeError, ConnectionResetError):
+        return
 
 
 def receive_header(end: socket.socket) -> tuple[bytes, int]:

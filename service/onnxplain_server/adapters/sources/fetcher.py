@@ -146,7 +146,7 @@ class Fetcher:
         try:
             with self._running(control).connect(control.deadline) as end:
                 protocol.send_request(end, request)
-                _send_parts(end, parts)
+                protocol.send_parts(end, parts, control)
                 _receive(end, 0, control, CacheLookup(_NO_CACHE))
         except (OSError, FetchBrokenError):
             control.check("while the result was written")
@@ -239,18 +239,6 @@ def _served(
             return _receive(end, request.byte_limit, control, CacheLookup(cache))
     except OSError:
         raise FetchBrokenError from None
-
-
-def _send_parts(end: socket.socket, parts: Iterable[bytes]) -> None:
-    """Send parts and an end, unless the process has answered before, as it does where it fails."""
-    size = protocol.PART_BYTES
-    pieces = (part[at : at + size] for part in parts for at in range(0, len(part), size))
-    try:
-        for piece in pieces:
-            protocol.send_part(end, b"C", piece)
-        protocol.send_part(end, b"D", b"")
-    except (BrokenPipeError, ConnectionResetError):
-        return
 
 
 def _receive(

@@ -39,6 +39,12 @@ class FrameServer:
         Reads the request's table, where the worker reads it in blocks.
     reply_format : ReplyFormat
         Of parts of the answer.
+
+    Attributes
+    ----------
+    has_refused : bool
+        Whether the worker ended the request by an error in place of the rest of a table: it then
+        waits for the next one.
     """
 
     def __init__(
@@ -58,6 +64,7 @@ class FrameServer:
         self._read_start = channel.read_count
         self._put_bytes = self._load_count = self._spans_count = self._part_count = 0
         self._has_table = False
+        self.has_refused = False
 
     def __enter__(self) -> FrameServer:
         return self
@@ -181,7 +188,9 @@ class FrameServer:
             yield part
             while (frame := self.receive()).kind is not FrameKind.TABLE_PART:
                 if frame.kind is FrameKind.REFUSED:
-                    raise payloads.unpack_error(frame.payload)
+                    error = payloads.unpack_error(frame.payload)
+                    self.has_refused = True
+                    raise error
                 self.serve(frame)
             part = frame.payload
 

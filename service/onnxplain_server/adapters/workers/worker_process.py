@@ -230,7 +230,10 @@ class Worker:
                 error = payloads.unpack_error(frame.payload)
                 self.is_usable = True
                 raise error
-            server.serve(frame)
+            try:
+                server.serve(frame)
+            finally:
+                self.is_usable = server.has_refused
 
     def _cancel(self) -> bool:
         """Cancel the request; return whether the worker stopped in time and is reusable."""

@@ -67,8 +67,8 @@ class Scheduler:
 
     Attributes
     ----------
-    thread_count : int
-        Threads that requests can occupy.
+    running_count, thread_count : int
+        Slots without the extra ones, and threads that requests can occupy.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class Scheduler:
     ) -> None:
         self._shared_ticket_limit = running_count + waiting_count
         self._ticket_limit = self._shared_ticket_limit + extra_count
-        self.thread_count = self._ticket_limit + _SHED_LIMIT
+        self.running_count, self.thread_count = running_count, self._ticket_limit + _SHED_LIMIT
         self._tickets: list[Ticket] = []
         self._backlog = Backlog(running_count, limits.seconds)
         self._byte_limit = limits.byte_count
