@@ -330,3 +330,55 @@ def test_a_single_file_that_does_not_is_a_model(
 
     assert parts.request.model.content == content
     assert not parts.request.HasField("table")
+
+
+@pytest.mark.parametrize(
+    ("inputs", "flags", "codes"),
+    [
+        pytest.param([("age", "float", 1), ("code", "string", 1)], (), ["01", "10"], id="by name"),
+        pytest.param(
+            [("x", "float", 1), ("y", "string", 1)],
+            ("--input-columns", "x=age", "--input-columns", "y=code"),
+            ["01", "10"],
+            id="by input",
+        ),
+        pytest.param([("x", "float", 2)], (), [1.0, 10.0], id="numbers"),
+    ],
+)
+def test_rows_of_a_csv_option_have_the_types_of_the_model(  # noqa: PLR0917 - a table
+    run: Run,
+    parts,
+    model: Path,
+    table: Path,
+    tmp_path: Path,
+    inputs: list[tuple[str, str, int]],
+    flags: tuple[str, ...],
+    codes: list[str] | list[float],
+) -> None:
+    rows = tmp_path / "given.csv"
+    rows.write_text("code,age\n01,02\n10,3\n", encoding="ascii")
+    for name, kind, width in inputs:
+        parts.answer.model.inputs.add(name=name, type=kind, width=width)
+
+    result = run(
+        *("explain", model, table, "--method", "attributions"),
+        *("--set", f"explained_rows={rows}", *flags),
+    )
+
+    assert result.exit_code == 0, result.stderr
+    code, age = parts.request.methods[0].attributions.explained_rows.columns
+    assert [*code.strings, *code.numbers] == codes
+    assert [*age.numbers] == [2, 3]
+
+
+def test_rows_of_a_csv_option_are_text_where_the_model_takes_nothing_else(
+    run: Run, parts, model: Path, table: Path, tmp_path: Path
+) -> None:
+    rows = tmp_path / "given.csv"
+    rows.write_text("code,unused,age\n01,1,02\n", encoding="ascii")
+    parts.answer.model.inputs.add(name="x", type="string", width=2)
+
+    run("explain", model, table, "--method", "attributions", "--set", f"explained_rows={rows}")
+
+    sent = parts.request.methods[0].attributions.explained_rows.columns
+    assert [[*each.strings] for each in sent] == [["01"], ["1"], ["02"]]

@@ -42,6 +42,7 @@ from onnxplain_server.cli.requests.parsers import (
     parse_byte_count,
     parse_row_count,
 )
+from onnxplain_server.cli.requests.text_columns import TextColumns
 from onnxplain_server.cli.rows.described_rows import InputColumns
 from onnxplain_server.core import contract_limits
 from onnxplain_server.report import renderer
@@ -289,9 +290,9 @@ def asked(context: typer.Context) -> Iterator[tuple[backend.Backend, ExplainRequ
             large = None if endpoint else large_table(table, given["memory_bytes"], workers)
             whole = None if large else table
             remote = remote_model.remote_model(model, given)
-            asked_methods = methods.from_context(context)
-            message = request.build(remote or model, whole, file, asked_methods, flags)
-            yield (
-                backend.choose(context.obj, endpoint, timeout, connection, large, workers),
-                message,
-            )
+            message = request.build(remote or model, whole, file, flags)
+            service = context.obj, endpoint, timeout, connection
+            chosen = backend.choose(*service, large, workers)
+            texts = TextColumns(message, chosen.describe)
+            request.add_methods(message, methods.from_context(context, texts))
+            yield chosen, message

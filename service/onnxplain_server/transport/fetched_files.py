@@ -10,7 +10,7 @@ from typing import NoReturn
 
 from google.protobuf.message import DecodeError
 from onnxplain.v1.explanation_service_pb2 import DescribeModelResponse, Receipt
-from onnxplain.v1.model_pb2 import Model
+from onnxplain.v1.model_pb2 import Model, ModelDescription
 
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.remote.sessions import RemoteSessions
@@ -186,7 +186,11 @@ class FetchedFiles:
 
 def model_columns(reply: Reply) -> ModelColumns:
     """Return the columns that the model of an encoded DescribeModelResponse takes."""
-    model = DescribeModelResponse.FromString(reply.content).model
+    return described_columns(DescribeModelResponse.FromString(reply.content).model)
+
+
+def described_columns(model: ModelDescription) -> ModelColumns:
+    """Return the columns that a model takes by its description."""
     inputs = tuple(InputShape(each.name, each.type, each.width) for each in model.inputs)
     return ModelColumns(tuple(model.feature_names), inputs)
 

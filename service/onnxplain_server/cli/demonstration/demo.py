@@ -33,7 +33,7 @@ def demo(
     with in_short():
         renderer.require()
         model, table, question = (str(path) for path in _write_inputs(folder))
-        message = request.build(model, table, question, (), {})
+        message = request.build(model, table, question, {})
         chosen = backend.LocalBackend(context.obj, None)
         with progress.bar() as on_progress:
             answer = chosen.explain(message, on_progress)

@@ -11,10 +11,12 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
+from onnxplain_server.cli.backend import RemoteBackend
 from onnxplain_server.cli.connection import Connection
 from onnxplain_server.cli.explain import explain
 from onnxplain_server.cli.failure import UsageFault, in_short
 from onnxplain_server.cli.requests import methods, remote_model, request
+from onnxplain_server.cli.requests.text_columns import TextColumns
 
 COMMAND_CLASS = methods.MethodCommand
 
@@ -50,9 +52,11 @@ def start(context: typer.Context, **given: Any) -> None:
             remote_model.remote_model(given["model"], given) or given["model"],
             given["table"],
             given["request_file"],
-            methods.from_context(context),
             request.flags_of(given),
         )
+        server = RemoteBackend(given["endpoint"], given["timeout"], connection)
+        texts = TextColumns(message, server.describe)
+        request.add_methods(message, methods.from_context(context, texts))
         with connection.open(given["endpoint"], given["timeout"]) as client:
             started = client.messages.start(
                 message, request_id=given["request_id"] or uuid.uuid4().hex, labels=labels

@@ -17,6 +17,7 @@ from onnxplain.v1.table_pb2 import Columns
 from typer.core import TyperCommand
 
 from onnxplain_server.cli.failure import UsageFault
+from onnxplain_server.cli.requests.text_columns import TextColumns
 from onnxplain_server.core.errors import ExplainError
 from onnxplain_server.wire import canonical
 
@@ -47,15 +48,21 @@ class MethodCommand(TyperCommand):
         return super().parse_args(ctx, args)
 
 
-def from_context(context: typer.Context) -> list[MethodOptions]:
+def from_context(context: typer.Context, texts: TextColumns) -> list[MethodOptions]:
     """Return the methods of the command line.
+
+    Parameters
+    ----------
+    context : typer.Context
+    texts : TextColumns
+        Called where an option has the rows of a CSV file.
 
     Raises
     ------
     UsageFault
         If a method has no such option, or the value is invalid.
     """
-    return [_message(flags) for flags in context.meta[_KEY]]
+    return [_message(flags, texts) for flags in context.meta[_KEY]]
 
 
 def _grouped(
@@ -77,7 +84,7 @@ def _grouped(
     return methods
 
 
-def _message(flags: _MethodFlags) -> MethodOptions:
+def _message(flags: _MethodFlags, texts: TextColumns) -> MethodOptions:
     """Parse one method; its name is as in the contract, or as in JSON, in any case."""
     name = flags.name.lower()
     methods = MethodOptions.DESCRIPTOR.fields
@@ -89,11 +96,11 @@ def _message(flags: _MethodFlags) -> MethodOptions:
             "--method",
         )
     (method,) = matches
-    options = dict(_option(method, setting) for setting in flags.settings)
+    options = dict(_option(method, setting, texts) for setting in flags.settings)
     return canonical.to_message({method.name: options}, MethodOptions)
 
 
-def _option(method: Any, setting: str) -> tuple[str, Any]:
+def _option(method: Any, setting: str, texts: TextColumns) -> tuple[str, Any]:
     name, equals, text = setting.partition("=")
     if not equals:
         raise UsageFault(f"takes OPTION=VALUE, not {setting!r}", "--set")
@@ -105,17 +112,17 @@ def _option(method: Any, setting: str) -> tuple[str, Any]:
             f"{method.name} has no option {name!r}{similar}; it has {', '.join(known)}", "--set"
         )
     (option,) = options
-    return option.name, _value(option, text)
+    return option.name, _value(option, text, texts)
 
 
-def _value(option: Any, text: str) -> Any:
+def _value(option: Any, text: str, texts: TextColumns) -> Any:
     """Parse a value as JSON, else take the text itself; text of a list has commas between."""
     try:
         value = json.loads(text)
     except ValueError:
         value = text
     if option.message_type is Columns.DESCRIPTOR and not isinstance(value, dict):
-        return _rows(text, option.name)
+        return _rows(text, option.name, texts)
     if option.is_repeated:
         entries = value if isinstance(value, list) else _split(text)
         return [_entry(option, entry) for entry in entries]
@@ -124,8 +131,8 @@ def _value(option: Any, text: str) -> Any:
     return text if is_text and not isinstance(value, str) else value
 
 
-def _rows(name: str, option: str) -> Any:
-    """Read a file of a table as columns, in canonical JSON."""
+def _rows(name: str, option: str, texts: TextColumns) -> Any:
+    """Read a file of a table as columns, in canonical JSON; those without types by the model."""
     # Other options read no table, and load none of this.
     from onnxplain.table_files import from_bytes  # noqa: PLC0415
 
@@ -140,6 +147,8 @@ def _rows(name: str, option: str) -> Any:
         rows = table.read(from_bytes(content))
     except ExplainError as error:
         raise UsageFault(f"{name}: {error.message}", f"--set {option}") from None
+    if rows.texts is not None:
+        rows = rows.with_texts(texts(rows.names))
     columns = table.to_columns(rows.names, [*rows.columns.values()])
     return MessageToDict(Columns(columns=columns))
 

@@ -29,10 +29,9 @@ def build(
     model: str | Model | None,
     table: str | None,
     request_file: str | None,
-    methods: Sequence[MethodOptions],
     flags: Mapping[str, Any],
 ) -> ExplainRequest:
-    """Read the files and apply the flags.
+    """Read the files and apply the flags; see `add_methods` for those of methods.
 
     Parameters
     ----------
@@ -43,8 +42,6 @@ def build(
         Path, or "-"; None if there is none.
     request_file : str or None
         Path of a canonical ExplainRequest without model and table.
-    methods : sequence of MethodOptions
-        Methods of the flags; empty if the file has methods.
     flags : mapping of field name to value
         None and empty values are absent flags; others override the file.
 
@@ -60,7 +57,6 @@ def build(
     paths = [None if isinstance(model, Model) else model, table, request_file]
     files.check_one_stdin(paths)
     request = _from_file(request_file) if request_file else ExplainRequest()
-    _add(methods, request)
     _apply(flags, request)
     _attach(request, model, table)
     return request
@@ -107,7 +103,8 @@ def _attach(request: ExplainRequest, model: str | Model | None, table: str | Non
         request.table.CopyFrom(table_message(table))
 
 
-def _add(methods: Sequence[MethodOptions], request: ExplainRequest) -> None:
+def add_methods(request: ExplainRequest, methods: Sequence[MethodOptions]) -> None:
+    """Add the methods of flags; UsageFault where the request has some already."""
     if methods and request.methods:
         raise UsageFault("both --request and --method name methods; choose one")
     request.methods.extend(methods)
