@@ -345,7 +345,7 @@ def test_a_single_file_that_does_not_is_a_model(
         pytest.param([("x", "float", 2)], (), [1.0, 10.0], id="numbers"),
     ],
 )
-def test_rows_of_a_csv_option_have_the_types_of_the_model(  # noqa: PLR0917 - a table
+def test_rows_of_a_csv_option_have_the_types_of_the_model(
     run: Run,
     parts,
     model: Path,

@@ -164,7 +164,7 @@ def test_a_plan_counts_the_bytes_of_an_answer_without_rows(tmp_path: Path) -> No
 
 def test_parts_of_such_an_answer_have_no_rows_either(tmp_path: Path) -> None:
     asked = (TREES, some_rows(*"abcdefghij"), onnxplain.Attributions(explained_row_count=50))
-    uri = f"file://{tmp_path}/rows.parquet"
+    uri = f"file://{tmp_path}/rows.PARQUET"  # the ending in either case
     with onnxplain.local() as client:
         events = [*client.explain_stream(*asked, partial=True, result_uri=uri)]
 
@@ -172,3 +172,4 @@ def test_parts_of_such_an_answer_have_no_rows_either(tmp_path: Path) -> None:
     result = part.explanations.attributions
     assert result.values.shape == (0, 10, 1)
     assert result.explained_row_count == 50
+    assert len(pq.read_table(tmp_path / "rows.PARQUET")) == 50

@@ -42,13 +42,43 @@ def test_arrays_have_the_shapes_that_they_tell(single: AttributionsResult) -> No
     assert together + single.base_values == pytest.approx(single.predictions)
 
 
-def test_a_frame_has_a_line_for_each_row_feature_and_output(single: AttributionsResult) -> None:
+def test_a_frame_has_a_line_for_each_row_feature_or_pair_and_output(
+    single: AttributionsResult,
+) -> None:
     frame = single.to_pandas()
+    values, pairs = frame[frame.kind == "value"], frame[frame.kind == "interaction"]
 
-    assert len(frame) == 2 * 9
-    own = frame[(frame.row_index == 20) & (frame.features == "x0 + x9")]
+    assert (len(values), len(pairs), len(frame)) == (2 * 9, 2 * 36, 2 * 45)
+    own = values[(values.row_index == 20) & (values.features == "x0 + x9")]
     assert own.value.tolist() == single.values[1, 0].tolist()
     assert "standard_error" not in frame  # a frame has no column without a value
+    assert single.interactions is not None
+    place = single.pairs.index((("x0", "x9"), ("x3",)))
+    pairs = pairs[(pairs.feature_1 == "x0 + x9") & (pairs.feature_2 == "x3")]
+    own = pairs[pairs.row_index == 20]
+    assert own.features.tolist() == ["x0 + x9 × x3"]
+    assert own.value.tolist() == single.interactions[1, place].tolist()
+    assert own.prediction.tolist() == single.predictions[1].tolist()
+
+
+def test_a_frame_without_pairs_has_no_columns_for_them() -> None:
+    rows = {name: np.linspace(-1, 1, 30) for name in "abcd"}
+    with onnxplain.local() as client:
+        asked = onnxplain.Attributions(explained_row_count=2)
+        found = client.explain(CLASSES, rows, asked, plots=False).attributions
+
+    assert [*found.to_pandas(output=found.output_names[0])] == [
+        *("row_index", "features", "value", "prediction", "base_value")
+    ]
+
+
+def test_a_single_player_has_no_pairs() -> None:
+    rows = {f"x{j}": np.linspace(-1, 1, 30) * (j + 1) for j in range(10)}
+    asked = onnxplain.Attributions(explained_row_count=2, groups=[tuple(rows)], order=2)
+    with onnxplain.local() as client:
+        frame = client.explain(MODEL, rows, asked, plots=False).attributions.to_pandas()
+
+    assert frame.kind.tolist() == ["value"] * 2
 
 
 def test_values_are_an_explanation_of_shap(

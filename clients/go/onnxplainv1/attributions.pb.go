@@ -147,9 +147,9 @@ type AttributionsOptions struct {
 	// others count singly.
 	// Default: each feature by itself.
 	Groups []*FeatureGroup `protobuf:"bytes,1,rep,name=groups,proto3" json:"groups,omitempty"`
-	// Optional. Rows of the table to explain, from 0, none twice, in ascending order, in place of
-	// rows that are drawn. Not together with `explained_row_count` or `explained_rows`. A row of weight
-	// 0 is explained, but is no part of the background.
+	// Optional. Rows of the table to explain, from 0, none twice, in place of rows that are drawn. The
+	// answer has them in this order. Not together with `explained_row_count` or `explained_rows`. A row
+	// of weight 0 is explained, but is no part of the background.
 	// At most 10000 entries; each at least 0; default: drawn rows.
 	RowIndices []int32 `protobuf:"varint,2,rep,packed,name=row_indices,json=rowIndices,proto3" json:"row_indices,omitempty"`
 	// Optional. Number of rows to explain, drawn without replacement; all rows if the table has no
@@ -297,7 +297,8 @@ type AttributionsResult struct {
 	// What values belong to: one feature, or several that count as one. In table order of their
 	// first features.
 	Features []*FeatureGroup `protobuf:"bytes,2,rep,name=features,proto3" json:"features,omitempty"`
-	// The rows explained, counted from 0 in the table; empty where `explained_rows` gave them.
+	// The rows explained, counted from 0 in the table: in the order of the request, or ascending where
+	// they are drawn. Empty where `explained_rows` gave them.
 	RowIndices []int32 `protobuf:"varint,3,rep,packed,name=row_indices,json=rowIndices,proto3" json:"row_indices,omitempty"`
 	// Average prediction of the background, one per output, in its unit; for PATH_DEPENDENT too.
 	BaseValues []float64 `protobuf:"fixed64,4,rep,packed,name=base_values,json=baseValues,proto3" json:"base_values,omitempty"`

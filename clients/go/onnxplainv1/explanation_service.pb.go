@@ -210,8 +210,8 @@ type ExplainRequest struct {
 	Partial bool `protobuf:"varint,20,opt,name=partial,proto3" json:"partial,omitempty"`
 	// Optional. Where the server also writes the answer: an address as in `Model.uri`, of s3, gs, or file in the own
 	// process, below a prefix that the operator lists for writing. Its bytes are those of the answer: the
-	// serialised ExplainResponse, over REST its canonical JSON. Where the address ends in ".parquet", it is a
-	// Parquet table instead, with a row for each row explained and output, in place of the answer's own rows, which
+	// serialised ExplainResponse, over REST its canonical JSON. Where the address ends in ".parquet", in upper
+	// or lower case, it is a Parquet table instead, with a row for each row explained and output, in place of the answer's own rows, which
 	// may then be any number: see `AttributionsResult.explained_row_count`. INVALID_OPTION unless attributions are
 	// the only method. An object of that name is replaced. PlanExplanation writes nothing. Default: the answer is
 	// only returned.

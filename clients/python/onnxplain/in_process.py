@@ -17,7 +17,8 @@ def local(*, memory_bytes: int | None = None, executor: Any = None) -> Client:
     ----------
     memory_bytes : int, optional
         A Parquet or Arrow file of this machine, given as `TableUris("file:///PATH")`, that would
-        need more memory is read in blocks; by default, tables are read whole.
+        need more memory is read in blocks; by default, tables are read whole. At least what a task
+        of the model's trees needs, which the error OUT_OF_MEMORY tells.
     executor : concurrent.futures.Executor or distributed.Client, optional
         Computes what is exact in blocks of such a file, whatever its size, and predicts for the
         black-box engine. You close it.

@@ -200,7 +200,8 @@ def explain(
             parser=parse_byte_count,
             metavar="BYTES",
             help="Memory of the computation, like 512MiB: a Parquet, Arrow or CSV file that would "
-            "need more is read in blocks.  [default: half of the machine's memory]",
+            "need more is read in blocks; at least what a task of the model's trees needs, which a "
+            "refusal tells.  [default: half of the machine's memory]",
         ),
     ] = None,
     remote_protocol: remote_model.RemoteProtocol = None,

@@ -80,7 +80,8 @@ class Settings(ClusterSettings):
         description="Memory of a computation on a table, in a worker: Parquet and Arrow files, sent"
         " or of URIs, that would need more by the estimate of scaling.md are read in blocks. All"
         " that is not exact in blocks, also the black box, then rests on at most 65,536 rows, with"
-        " the warning TABLE_STREAMED. By default half of worker_bytes.",
+        " the warning TABLE_STREAMED. At least 32 MiB, and what one task of a model's trees needs,"
+        " which a refusal tells; by default half of worker_bytes.",
         ge=2**25,
     )
     warm_bytes: ByteSize = Field(

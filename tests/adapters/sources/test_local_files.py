@@ -1,4 +1,4 @@
-"""Files of this machine that results are written to."""
+"""Addresses of results in this process, and files of this machine that they are written to."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 from onnxplain_server.adapters.sources.canonical_uri import canonical
+from onnxplain_server.adapters.sources.local_endpoints import LocalEndpoints
 from onnxplain_server.adapters.sources.local_files import LocalFiles
+from onnxplain_server.adapters.sources.local_sources import LocalSources
+from onnxplain_server.core.errors import ExplainError, Reason
 
 
 def parts(*, fails: bool) -> Iterator[bytes]:
@@ -37,3 +40,24 @@ def test_a_device_is_written_and_not_replaced() -> None:
     LocalFiles("result_uri").write(canonical("file:///dev/null", "result_uri"), b"content")
 
     assert Path("/dev/null").is_char_device()
+
+
+@pytest.mark.parametrize(
+    ("uri", "reason", "words"),
+    [
+        ("rows.parquet", Reason.INVALID_REQUEST, "must begin with s3://, gs:// or file:///"),
+        ("https://a.example/x", Reason.INVALID_REQUEST, "must begin with s3://, gs:// or file:///"),
+        ("s3://results/", Reason.INVALID_REQUEST, '"s3://results/" is a folder'),
+        ("file://{folder}/missing/rows", Reason.SOURCE_NOT_FOUND, "its folder does not exist"),
+        ("file://{folder}", Reason.INVALID_REQUEST, "it is a folder"),
+    ],
+)
+def test_what_cannot_be_written_is_told_before_the_computation(
+    tmp_path: Path, uri: str, reason: Reason, words: str
+) -> None:
+    sources = LocalSources(LocalEndpoints())
+    with pytest.raises(ExplainError, match=words) as refused:
+        sources.check_writable(uri.format(folder=tmp_path))
+
+    assert (refused.value.reason, refused.value.field) == (reason, "result_uri")
+    sources.check_writable(f"file://{tmp_path}/rows")

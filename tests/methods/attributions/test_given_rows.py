@@ -63,9 +63,10 @@ def test_given_rows_have_the_values_of_equal_rows_of_the_table(
 ) -> None:
     _, columns = kind(name)
 
-    of_table = values(client, name, row_indices=[2, 7], **options).attributions
-    given = values(client, name, explained_rows=taken(columns, [2, 7]), **options)
+    of_table = values(client, name, row_indices=[7, 2], **options).attributions
+    given = values(client, name, explained_rows=taken(columns, [7, 2]), **options)
 
+    assert of_table.row_indices.tolist() == [7, 2]  # in the order of the request
     assert given.receipt.engine == engine
     found = given.attributions
     assert found.row_indices.tolist() == []
@@ -150,6 +151,34 @@ def test_attributions_alone_are_on_the_margin(
     assert answer.receipt.scale == scale
     told = [s for s in answer.summary if "(margin)" in s]
     assert bool(told) == (scale == "MARGIN")
+
+
+PATHS = {"perturbation": "PATH_DEPENDENT"}
+PAIRS = {"order": 2, "permutation_count": 2}
+
+
+@pytest.mark.parametrize(
+    ("name", "question", "options", "is_advised"),
+    [
+        ("xgboost_binary", {"scale": "RESPONSE"}, PATHS, True),
+        ("xgboost_binary", {"prediction": "exp(`1`)"}, PATHS, False),
+        ("xgboost_binary", {"scale": "RESPONSE"}, PAIRS, True),
+        ("sklearn_logistic_binary", {"scale": "RESPONSE"}, PATHS, False),  # no trees on either
+        ("sklearn_logistic_binary", {"scale": "MARGIN"}, PATHS, False),
+        ("sklearn_logistic_binary", {"scale": "RESPONSE"}, PAIRS, True),
+        ("sklearn_network_binary", {"scale": "RESPONSE"}, PAIRS, False),
+    ],
+)
+def test_the_margin_is_advised_only_where_it_answers(
+    client, name: str, question: dict[str, Any], options: dict[str, Any], is_advised: bool
+) -> None:
+    with pytest.raises(ExplainError) as refused:
+        values(client, name, question, **options)
+
+    assert refused.value.reason == "INVALID_OPTION"
+    assert ("MARGIN" in refused.value.message) == is_advised
+    if is_advised:
+        assert values(client, name, {"scale": "MARGIN"}, **options).attributions.values.any()
 
 
 def test_a_lone_row_is_taken_in_any_form_and_tells_the_features_alone(client) -> None:

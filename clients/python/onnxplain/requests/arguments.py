@@ -149,11 +149,11 @@ class RequestOptions(TypedDict, total=False):
         Where the server also writes the answer: an address as in `Model.uri`, of s3, gs, or file in
         the own process, below a prefix that the operator lists for writing. Its bytes are those of
         the answer: the serialised ExplainResponse, over REST its canonical JSON. Where the address
-        ends in ".parquet", it is a Parquet table instead, with a row for each row explained and
-        output, in place of the answer's own rows, which may then be any number: see
-        `AttributionsResult.explained_row_count`. INVALID_OPTION unless attributions are the only
-        method. An object of that name is replaced. PlanExplanation writes nothing. Default: the
-        answer is only returned. At most 2048 letters.
+        ends in ".parquet", in upper or lower case, it is a Parquet table instead, with a row for
+        each row explained and output, in place of the answer's own rows, which may then be any
+        number: see `AttributionsResult.explained_row_count`. INVALID_OPTION unless attributions are
+        the only method. An object of that name is replaced. PlanExplanation writes nothing.
+        Default: the answer is only returned. At most 2048 letters.
     input_columns : mapping of str to sequence of str, optional
         The columns that each input of the model takes, for models of several inputs: all inputs,
         each once, with as many columns as it takes, whatever the columns are called. In place of
@@ -384,11 +384,12 @@ class ExplainCall(FittedCalls, ABC):
             Where the server also writes the answer: an address as in `Model.uri`, of s3, gs, or
             file in the own process, below a prefix that the operator lists for writing. Its bytes
             are those of the answer: the serialised ExplainResponse, over REST its canonical JSON.
-            Where the address ends in ".parquet", it is a Parquet table instead, with a row for each
-            row explained and output, in place of the answer's own rows, which may then be any
-            number: see `AttributionsResult.explained_row_count`. INVALID_OPTION unless attributions
-            are the only method. An object of that name is replaced. PlanExplanation writes nothing.
-            Default: the answer is only returned. At most 2048 letters.
+            Where the address ends in ".parquet", in upper or lower case, it is a Parquet table
+            instead, with a row for each row explained and output, in place of the answer's own
+            rows, which may then be any number: see `AttributionsResult.explained_row_count`.
+            INVALID_OPTION unless attributions are the only method. An object of that name is
+            replaced. PlanExplanation writes nothing. Default: the answer is only returned. At most
+            2048 letters.
         input_columns : mapping of str to sequence of str, optional
             The columns that each input of the model takes, for models of several inputs: all
             inputs, each once, with as many columns as it takes, whatever the columns are called. In

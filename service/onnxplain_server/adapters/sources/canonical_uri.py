@@ -21,6 +21,11 @@ HTTPS_PORT = 443
 SOURCE_SCHEMES = ("s3", "gs", "https", "file", "models")
 """Schemes of models and tables."""
 
+RESULT_SCHEMES = ("s3", "gs", "file")
+"""Schemes of results."""
+
+RESULT_FIELD = "result_uri"
+
 WEB_PORTS = {"https": HTTPS_PORT, "http": 80, "grpcs": None, "grpc": None}
 """Schemes whose authority is a host, each with the port that is left out; None: it is named."""
 
@@ -83,8 +88,16 @@ class CanonicalUri:
         )
 
 
-def canonical(uri: str, field: str = "", schemes: tuple[str, ...] = SOURCE_SCHEMES) -> CanonicalUri:
+def canonical(
+    uri: str,
+    field: str = "",
+    schemes: tuple[str, ...] = SOURCE_SCHEMES,
+    *,
+    tells_files: bool = False,
+) -> CanonicalUri:
     """Return the canonical form of an address of one of these schemes.
+
+    With `tells_files`, errors name file:/// among the schemes: a server refuses files of its own.
 
     Raises
     ------
@@ -92,11 +105,26 @@ def canonical(uri: str, field: str = "", schemes: tuple[str, ...] = SOURCE_SCHEM
         INVALID_REQUEST with the rule that it breaks.
     """
     try:
-        return _parsed(uri, schemes, is_prefix=False)
+        return _parsed(uri, schemes, is_prefix=False, tells_files=tells_files)
     except ValueError as error:
         raise ExplainError(
             Reason.INVALID_REQUEST, f"the URI {without_secrets(uri)} {error}", field
         ) from None
+
+
+def canonical_result(uri: str, *, tells_files: bool) -> CanonicalUri:
+    """Return the canonical form of the address of a result, which is an object or a file.
+
+    Raises
+    ------
+    ExplainError
+        INVALID_REQUEST; see `canonical`.
+    """
+    target = canonical(uri, RESULT_FIELD, RESULT_SCHEMES, tells_files=tells_files)
+    if target.is_folder:
+        fault = f'result_uri "{target}" is a folder; add the name of a file'
+        raise ExplainError(Reason.INVALID_REQUEST, fault, RESULT_FIELD)
+    return target
 
 
 def canonical_prefix(uri: str, schemes: tuple[str, ...] = SOURCE_SCHEMES) -> CanonicalUri:
@@ -110,7 +138,9 @@ def without_secrets(uri: str) -> str:
     return f'"{shown[:300]}"'
 
 
-def _parsed(uri: str, schemes: tuple[str, ...], *, is_prefix: bool) -> CanonicalUri:
+def _parsed(
+    uri: str, schemes: tuple[str, ...], *, is_prefix: bool, tells_files: bool = False
+) -> CanonicalUri:
     if len(uri) > LENGTH_LIMIT:
         raise ValueError(f"has more than {LENGTH_LIMIT:,} characters")
     if "?" in uri or "#" in uri:
@@ -120,7 +150,7 @@ def _parsed(uri: str, schemes: tuple[str, ...], *, is_prefix: bool) -> Canonical
     shape = _SHAPE.fullmatch(uri)
     scheme = shape[1].lower() if shape else ""
     if shape is None or scheme not in schemes:
-        raise ValueError(f"must begin with {_told_schemes(schemes)}")
+        raise ValueError(f"must begin with {_told_schemes(schemes, tells_files)}")
     if (shape[2] is None) != (scheme == "models"):
         raise ValueError("must look like models:/NAME/VERSION, or SCHEME://PLACE/PATH")
     authority = _authority(scheme, (shape[2] or "//")[2:])
@@ -130,10 +160,10 @@ def _parsed(uri: str, schemes: tuple[str, ...], *, is_prefix: bool) -> Canonical
     return CanonicalUri(scheme, authority, segments, is_folder)
 
 
-def _told_schemes(schemes: tuple[str, ...]) -> str:
-    if schemes == SOURCE_SCHEMES:  # file:// is for commands, which say so themselves
-        return "s3://, gs://, https:// or models:/"
-    *others, last = (f"{scheme}://" for scheme in schemes)
+def _told_schemes(schemes: tuple[str, ...], tells_files: bool) -> str:
+    told = {"models": "models:/", "file": "file:///"}
+    names = [name for name in schemes if name != "file" or tells_files]
+    *others, last = (told.get(name, f"{name}://") for name in names)
     return f"{', '.join(others)} or {last}"
 
 

@@ -28,7 +28,11 @@ from onnxplain_server.adapters.listed.network_process import (
 )
 from onnxplain_server.adapters.sources import fetch_protocol as protocol
 from onnxplain_server.adapters.sources.cache_lookup import CacheLookup
-from onnxplain_server.adapters.sources.canonical_uri import canonical
+from onnxplain_server.adapters.sources.canonical_uri import (
+    RESULT_FIELD,
+    canonical,
+    canonical_result,
+)
 from onnxplain_server.adapters.sources.fetch_protocol import (
     FetchBrokenError,
     FetchKind,
@@ -153,13 +157,13 @@ class Fetcher:
             raise ExplainError(
                 Reason.SOURCE_UNAVAILABLE,
                 "the process that writes the result ended; repeat the request",
-                "result_uri",
+                RESULT_FIELD,
             ) from None
 
     def check_writable(self, uri: str) -> None:
         """Raise where a result may not be written there; see `Sources.check_writable`."""
-        target = canonical(uri, "result_uri")
-        self._sources.find(target, "result_uri", for_writing=True)
+        target = canonical_result(uri, tells_files=False)
+        self._sources.find(target, RESULT_FIELD, for_writing=True)
 
     @contextmanager
     def reading(self, blocks: bytes | bytearray, control: FetchControl) -> Iterator[RangeSession]:

@@ -16,7 +16,12 @@ from onnxplain.v1.table_pb2 import Table
 from onnxplain.v1.table_pb2 import TableFilter as FilterMessage
 from onnxplain.v1.upload_pb2 import UploadTableRequest
 
-from onnxplain_server.adapters.sources.canonical_uri import CanonicalUri, canonical
+from onnxplain_server.adapters.sources.canonical_uri import (
+    RESULT_FIELD,
+    CanonicalUri,
+    canonical,
+    canonical_result,
+)
 from onnxplain_server.adapters.sources.connections.guard import Guard
 from onnxplain_server.adapters.sources.connections.web import WebServer
 from onnxplain_server.adapters.sources.fetched_model import (
@@ -72,7 +77,7 @@ class Fetching:
 
         None in place of a model that is cached.
         """
-        uri = canonical(message.uri, _MODEL_FIELD)
+        uri = canonical(message.uri, _MODEL_FIELD, tells_files=self._sources.is_local)
         entry = self._sources.find(uri, _MODEL_FIELD)
         if uri.scheme == "models":
             return self._read_registered(uri, entry, byte_limit, seconds, is_cached)
@@ -138,22 +143,16 @@ class Fetching:
 
     def write(self, uri: str, content: bytes | Iterable[bytes], seconds: float) -> None:
         """Write a result, whole or as it comes; nothing where its parts raise."""
-        target = canonical(uri, "result_uri")
-        entry = self._sources.find(target, "result_uri", for_writing=True)
-        if target.is_folder or target.scheme not in {"s3", "gs", "file"}:
-            raise ExplainError(
-                Reason.INVALID_REQUEST,
-                f'result_uri "{target}" must be the address of an object of s3 or gs',
-                "result_uri",
-            )
-        with self._store(entry, "result_uri", seconds) as store:
+        target = canonical_result(uri, tells_files=self._sources.is_local)
+        entry = self._sources.find(target, RESULT_FIELD, for_writing=True)
+        with self._store(entry, RESULT_FIELD, seconds) as store:
             store.write(target, content)
 
     def _found_files(self, message: Table, seconds: float, stack: ExitStack) -> Iterator[FoundFile]:
         """Find all files of a table; their stores stay open in `stack`."""
         for position, text in enumerate(message.uris.uris):
             field = f"table.uris.uris[{position}]"
-            uri = canonical(text, field)
+            uri = canonical(text, field, tells_files=self._sources.is_local)
             if uri.scheme == "models":
                 raise ExplainError(
                     Reason.INVALID_REQUEST, f'"{uri}" is the address of a model', field

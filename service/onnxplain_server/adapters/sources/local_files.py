@@ -50,9 +50,22 @@ class LocalFiles:
         uris = [CanonicalUri("file", "", path.parts[1:]) for path in shown]
         return [self.find(uri) for uri in sorted(uris, key=lambda uri: uri.segments)]
 
+    def check_folder(self, uri: CanonicalUri) -> None:
+        """Raise where a file has no folder to be written to, or is one."""
+        with self._translated(uri):
+            path = _path(uri).resolve()
+            has_folder, is_folder = path.parent.is_dir(), path.is_dir()
+        if not has_folder:
+            fault = "cannot be written: its folder does not exist; create it, or check its name"
+            raise self._error(Reason.SOURCE_NOT_FOUND, uri, fault)
+        if is_folder:
+            fault = "cannot be written: it is a folder; add the name of a file"
+            raise self._error(Reason.INVALID_REQUEST, uri, fault)
+
     def write(self, uri: CanonicalUri, content: bytes | Iterable[bytes]) -> None:
         """Write a file, in place of one of its name once all parts are there."""
         parts = (content,) if isinstance(content, bytes) else content
+        self.check_folder(uri)
         with self._translated(uri):
             final = _path(uri).resolve()
             if final.exists() and not final.is_file():

@@ -15,8 +15,13 @@ from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.table_pb2 import Table
 
 from onnxplain_server.adapters.sources.cache_lookup import CacheLookup
-from onnxplain_server.adapters.sources.canonical_uri import canonical, canonical_prefix
+from onnxplain_server.adapters.sources.canonical_uri import (
+    RESULT_FIELD,
+    canonical_prefix,
+    canonical_result,
+)
 from onnxplain_server.adapters.sources.local_endpoints import LocalEndpoints
+from onnxplain_server.adapters.sources.local_files import LocalFiles
 from onnxplain_server.adapters.sources.named_addresses import LIBRARIES, table_addresses
 from onnxplain_server.adapters.sources.source_list import (
     ANY_NETWORK,
@@ -73,8 +78,10 @@ class LocalSources:
         return FetchedFile(sink.content, receipt.SerializeToString())
 
     def check_writable(self, uri: str) -> None:
-        """Check the form of an address alone: writing tells whether its store allows it."""
-        canonical(uri, "result_uri")
+        """Check the form of an address, and the folder of a file: its store tells the rest."""
+        target = canonical_result(uri, tells_files=True)
+        if target.scheme == "file":
+            LocalFiles(RESULT_FIELD).check_folder(target)
 
     def write(self, uri: str, content: bytes, control: FetchControl) -> None:
         """Write a result; see `Sources.write`."""

@@ -104,7 +104,7 @@ class SourceList:
             return entry
         if self.is_local and uri.scheme != "models":
             return self._local_entry(uri)
-        raise not_listed(uri, field_name)
+        raise not_listed(uri, field_name, "write" if for_writing else "read")
 
     def _local_entry(self, uri: CanonicalUri) -> SourceEntry:
         endpoint, region = self.defaults.get(uri.scheme, ("", "us-east-1"))
@@ -118,12 +118,13 @@ class SourceList:
         )
 
 
-def not_listed(uri: CanonicalUri, field: str) -> ExplainError:
-    """Return the SOURCE_NOT_LISTED error."""
+def not_listed(uri: CanonicalUri, field: str, action: str = "read") -> ExplainError:
+    """Return the SOURCE_NOT_LISTED error of an action, "read" or "write"."""
+    remedy = "or send the file itself" if action == "read" else "with write = true"
     return ExplainError(
         Reason.SOURCE_NOT_LISTED,
-        f'this server may not read "{uri}": its operator lists the prefixes that it reads from in '
-        "the file of the setting sources_file. Have the prefix listed, or send the file itself",
+        f'this server may not {action} "{uri}": its operator lists the prefixes that it may use in '
+        f"the file of the setting sources_file. Have the prefix listed, {remedy}",
         field,
     )
 

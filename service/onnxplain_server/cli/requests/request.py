@@ -93,7 +93,7 @@ def _attach(request: ExplainRequest, model: str | Model | None, table: str | Non
         request.model_name = request.model_name or ModelUri(model).name
     elif model:
         content = files.read(model)
-        if table is None and not model.endswith(".onnx") and is_table(content):
+        if table is None and not model.lower().endswith(".onnx") and is_table(content):
             request.table.CopyFrom(_table(model, content))
         else:
             request.model.CopyFrom(Model(content=_whole(model, content)))
@@ -119,7 +119,7 @@ def _apply(flags: Mapping[str, Any], request: ExplainRequest) -> None:
 
 def is_table_file(path: str) -> bool:
     """Return whether a path is of a table: a file, not named .onnx, that begins like one."""
-    if path == STANDARD_INPUT or is_uri(path) or path.endswith(".onnx"):
+    if path == STANDARD_INPUT or is_uri(path) or path.lower().endswith(".onnx"):
         return False
     return is_table(files.read(path))
 

@@ -54,7 +54,9 @@ def prepare(task: Task, options: Options) -> Job[Result]:
         effects = effects.restrict(background)
     explained, weights = _explained(task, options)
     options = _with_features_only(options, explained)
-    way = method.choose_way(effects, options, path, lambda: _is_affine(task))
+    way = method.choose_way(
+        effects, options, path, lambda: _is_affine(task), lambda: _way_of_margin(task)
+    )
     notes = infinite_note(explained.features) if options.explained_rows else ()
     if way is Way.CLOSED_FORM and (streamed := _streamed(task, options, explained, weights)):
         return replace(streamed, notes=notes)
@@ -96,6 +98,14 @@ def _is_affine(task: Task) -> bool:
     return margin.is_answer and margin.is_affine
 
 
+def _way_of_margin(task: Task) -> Way | None:
+    """Return how values of the model's margin are exact, where the outputs explained are others."""
+    margin = task.request.margin()
+    if isinstance(margin, Refusal) or margin.is_answer or task.question.prediction:
+        return None
+    return Way.AFFINE if margin.is_affine else Way.CLOSED_FORM
+
+
 def _explained(task: Task, options: Options) -> tuple[Background, Vector]:
     """Return the rows explained, and their case weights: (n_rows,)."""
     sample = task.sample
@@ -117,9 +127,9 @@ def _with_features_only(options: Options, explained: Background) -> Options:
 
 
 def _rows(sample: Sample, options: Options) -> Indices:
-    """Return the rows explained, ascending: those asked for, of any weight, or drawn ones."""
+    """Return the rows explained: those asked for, of any weight, in their order, or drawn ones."""
     if options.row_indices:
-        return sample.positions(sorted(options.row_indices))
+        return sample.positions(options.row_indices)
     return sample.draw_few(sample.rows, options.explained_row_count)
 
 

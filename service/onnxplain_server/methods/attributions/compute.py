@@ -40,13 +40,22 @@ class Way(Enum):
     PERMUTATIONS = "from random orders"
 
 
-def choose_way(effects: Effects, options: Options, path: str, is_affine: Callable[[], bool]) -> Way:
+# Long: most of it are errors with their remedies.
+def choose_way(
+    effects: Effects,
+    options: Options,
+    path: str,
+    is_affine: Callable[[], bool],
+    way_of_margin: Callable[[], Way | None],
+) -> Way:
     """Choose exact values where they cost no more than estimates.
 
     Parameters
     ----------
     is_affine : callable () -> bool
         Tells whether the outputs are known to be affine functions of the features.
+    way_of_margin : callable () -> Way or None
+        Tells how values are exact on the scale MARGIN, if the request has another; for errors.
 
     Raises
     ------
@@ -59,7 +68,9 @@ def choose_way(effects: Effects, options: Options, path: str, is_affine: Callabl
         raise ExplainError(
             Reason.INVALID_OPTION,
             "PATH_DEPENDENT needs a model whose outputs are sums of the leaves of its trees; leave "
-            "perturbation out, or ask with the scale MARGIN where the model has one",
+            "perturbation out"
+            + ", or ask with the scale MARGIN"
+            * (way_of_margin() is Way.CLOSED_FORM),
             f"{path}.perturbation",
         )
     if is_affine():
@@ -74,7 +85,7 @@ def choose_way(effects: Effects, options: Options, path: str, is_affine: Callabl
             Reason.INVALID_OPTION,
             f"{asked} needs exact values, and those of this model take {coalitions:,} predictions "
             f"for each row: {_allowed(-(-coalitions // (2 * (count - 1))))}take fewer background "
-            "rows or larger groups, ask with the scale MARGIN where that is a sum of leaves, or "
+            f"rows or larger groups, {'ask with the scale MARGIN, ' * bool(way_of_margin())}or "
             "leave it out",
             f"{path}.{asked}",
         )

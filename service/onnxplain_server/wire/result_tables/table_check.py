@@ -12,8 +12,11 @@ _METHODS = frozenset({"attributions"})
 
 
 def names_table(result_uri: str) -> bool:
-    """Return whether an address is that of a table, in place of the whole answer."""
-    return result_uri.endswith(_ENDING)
+    """Return whether an address is that of a table, in place of the whole answer, by its ending.
+
+    In upper or lower case, as the files of tables are known by theirs.
+    """
+    return result_uri.lower().endswith(_ENDING)
 
 
 def check_result_table(request: ExplainRequest) -> None:

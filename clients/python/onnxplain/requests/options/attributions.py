@@ -52,10 +52,10 @@ class Attributions:
         count singly. Default: each feature by itself. "age" stands by itself, ("age", "bmi")
         together.
     row_indices : sequence of int
-        Rows of the table to explain, from 0, none twice, in ascending order, in place of rows that
-        are drawn. Not together with `explained_row_count` or `explained_rows`. A row of weight 0 is
-        explained, but is no part of the background. At most 10000 entries; each at least 0;
-        default: drawn rows.
+        Rows of the table to explain, from 0, none twice, in place of rows that are drawn. The
+        answer has them in this order. Not together with `explained_row_count` or `explained_rows`.
+        A row of weight 0 is explained, but is no part of the background. At most 10000 entries;
+        each at least 0; default: drawn rows.
     explained_row_count : int, optional
         Number of rows to explain, drawn without replacement; all rows if the table has no more.
         Left out where rows are named or given. In [1, 1000000]; default: 100.

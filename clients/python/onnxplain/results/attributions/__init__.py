@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from itertools import combinations
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,9 +16,12 @@ import pyarrow as pa
 from onnxplain.columns import Values, from_column
 from onnxplain.results.plots import Plot
 from onnxplain.results.provenance import RowsUsed
-from onnxplain.results.tabular import Tabular, read_result
+from onnxplain.results.tabular import Tabular, read_result, to_frame
 from onnxplain.v1 import attributions_pb2, explanation_service_pb2
 from onnxplain.v1.attributions_pb2 import AttributionsOptions
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -119,32 +123,61 @@ class AttributionsResult(Tabular):
         return tuple(combinations(self.features, 2))
 
     def to_arrow(self) -> pa.Table:
-        """Return one row per row explained, feature and output.
+        """Return one row per row explained, feature and output; for order 2, also per pair.
 
         Returns
         -------
         pyarrow.Table
-            Columns `row_index` (in the table, or in `explained_rows`), `features` ("age + bmi"),
-            `output`, `value`, `standard_error` (null where values are exact), `prediction`,
-            `base_value`.
+            Columns `row_index` (in the table, or in `explained_rows`), `kind` ("value" or
+            "interaction"), `features` ("age + bmi" for a group, "age × bmi" for a pair),
+            `feature_1` and `feature_2` (those of a pair; null for values), `output`, `value`,
+            `standard_error` (null where values are exact), `prediction`, `base_value`. The numbers
+            of kind "value" make the prediction; pairs split them further, and do not add to them.
         """
-        n_rows, n_features, n_outputs = self.values.shape
         names = [" + ".join(group) for group in self.features]
-        errors = None if self.standard_errors is None else self.standard_errors.reshape(-1)
+        values = self._rows("value", [(name,) for name in names], self.values, self.standard_errors)
+        if self.interactions is None:
+            return values
+        pairs = [*combinations(names, 2)]
+        return pa.concat_tables([values, self._rows("interaction", pairs, self.interactions, None)])
+
+    def _rows(
+        self,
+        kind: str,
+        players: Sequence[tuple[str, ...]],
+        numbers: npt.NDArray[np.float64],
+        errors: npt.NDArray[np.float64] | None,
+    ) -> pa.Table:
+        """Return numbers, (n_rows, n_players, n_outputs), as tidy rows."""
+        n_rows, n_players, n_outputs = numbers.shape
         rows = self.row_indices if len(self.row_indices) else np.arange(n_rows, dtype=np.int32)
+
+        def texts(own: Sequence[str | None]) -> pa.Array:
+            repeated = [text for text in own for _ in range(n_outputs)]
+            return pa.array(repeated * n_rows, pa.string())
+
+        both = [each if each[1:] else (None, None) for each in players]
         return pa.table(
             {
-                "row_index": np.repeat(rows, n_features * n_outputs),
-                "features": pa.array(np.tile(np.repeat(names, n_outputs), n_rows), pa.string()),
-                "output": pa.array([*self.output_names] * (n_rows * n_features), pa.string()),
-                "value": self.values.reshape(-1),
-                "standard_error": pa.nulls(self.values.size, pa.float64())
+                "row_index": np.repeat(rows, n_players * n_outputs),
+                "kind": pa.array([kind] * numbers.size, pa.string()),
+                "features": texts([" × ".join(each) for each in players]),
+                "feature_1": texts([each[0] for each in both]),
+                "feature_2": texts([each[1] for each in both]),
+                "output": pa.array([*self.output_names] * (n_rows * n_players), pa.string()),
+                "value": numbers.reshape(-1),
+                "standard_error": pa.nulls(numbers.size, pa.float64())
                 if errors is None
-                else errors,
-                "prediction": np.repeat(self.predictions, n_features, axis=0).reshape(-1),
-                "base_value": np.tile(self.base_values, n_rows * n_features),
+                else errors.reshape(-1),
+                "prediction": np.repeat(self.predictions, n_players, axis=0).reshape(-1),
+                "base_value": np.tile(self.base_values, n_rows * n_players),
             }
         )
+
+    def _frame(self) -> pd.DataFrame:
+        """Leave out `kind` where all numbers are values."""
+        frame = to_frame(self.to_arrow())
+        return frame.drop(columns="kind") if self.interactions is None else frame
 
     def to_shap(self) -> Any:
         """Return the values as an explanation of the package shap, for its plots.
