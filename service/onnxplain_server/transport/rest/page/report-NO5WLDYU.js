@@ -1,4 +1,4 @@
-import{D as g,K as m,L as p,u as f,v as c}from"./chunk-ROKN73AF.js";import"./chunk-COGIFV5U.js";var u=`:root {
+import{D as g,K as m,L as p,u as f,v as c}from"./chunk-536DKG3H.js";import"./chunk-COGIFV5U.js";var u=`:root {
   color-scheme: light dark;
   --paper: #f6f7f9;
   --card: #ffffff;
