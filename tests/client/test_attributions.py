@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -95,6 +96,29 @@ def test_values_are_an_explanation_of_shap(
     assert made.data[0, 0] == f"{first}; {last}"
     assert made.data[1, 1] == single.feature_values["x1"][1]
     assert made.output_names is None
+
+
+@pytest.mark.parametrize("asked", [(MODEL, 10), (CLASSES, 4)])
+def test_interactions_are_those_of_shap(
+    asked: tuple[Path, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "shap", SimpleNamespace(Explanation=SimpleNamespace))
+    model, count = asked
+    rows = {f"x{j}": np.linspace(-1, 1, 30) * (j + 1) for j in range(count)}
+    options = onnxplain.Attributions(explained_row_count=3, order=2)
+    with onnxplain.local() as client:
+        found = client.explain(model, rows, options, plots=False).attributions
+
+    made = np.array(found.to_shap(interactions=True).values).reshape(3, count, count, -1)
+
+    assert found.interactions is not None
+    assert made.sum(axis=2) == pytest.approx(found.values)
+    assert made == pytest.approx(made.transpose(0, 2, 1, 3))
+    for pair, players in enumerate(found.pairs):
+        one, two = map(found.features.index, players)
+        assert 2 * made[:, one, two] == pytest.approx(found.interactions[:, pair])
+    with pytest.raises(ValueError, match="order=2"):
+        replace(found, interactions=None).to_shap(interactions=True)
 
 
 def test_shap_that_is_not_installed_is_told(

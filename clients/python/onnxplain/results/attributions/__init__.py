@@ -179,24 +179,32 @@ class AttributionsResult(Tabular):
         frame = to_frame(self.to_arrow())
         return frame.drop(columns="kind") if self.interactions is None else frame
 
-    def to_shap(self) -> Any:
+    def to_shap(self, *, interactions: bool = False) -> Any:
         """Return the values as an explanation of the package shap, for its plots.
+
+        Parameters
+        ----------
+        interactions : bool
+            Whether values are split as by shap's `shap_interaction_values`: main effects on the
+            diagonal, and half of each interaction on both sides of it.
 
         Returns
         -------
         shap.Explanation
-            `values` (n_rows, n_features), or (n_rows, n_features, n_outputs) for several outputs;
-            `data` has the features' values, as one text for a group.
+            `values` (n_rows, n_features), or (n_rows, n_features, n_features) for interactions; of
+            several outputs with a last axis for them. `data` has the features' values, as one text
+            for a group.
 
         Raises
         ------
         ModuleNotFoundError
             If shap is not installed.
         ValueError
-            If the rows are in the table at `result_uri`.
+            If the rows are in the table at `result_uri`, or have no interactions.
         """
         if self.explained_row_count > len(self.values):
             raise ValueError("the answer has no rows: they are in the table at result_uri")
+        values = self._split() if interactions else self.values
         shap = import_module("shap")
         is_single = len(self.output_names) == 1
         data = np.empty((len(self.values), len(self.features)), dtype=object)
@@ -208,9 +216,21 @@ class AttributionsResult(Tabular):
                 data[:, j] = ["; ".join(map(str, values)) for values in zip(*own, strict=True)]
         base_values = np.tile(self.base_values, (len(self.values), 1))
         return shap.Explanation(
-            values=self.values[:, :, 0] if is_single else self.values,
+            values=values[..., 0] if is_single else values,
             base_values=base_values[:, 0] if is_single else base_values,
             data=data,
             feature_names=[" + ".join(group) for group in self.features],
             output_names=None if is_single else [*self.output_names],
         )
+
+    def _split(self) -> npt.NDArray[np.float64]:
+        """Return values split by pairs: (n_rows, n_features, n_features, n_outputs)."""
+        if self.interactions is None:
+            raise ValueError("the answer has no interactions: ask for order=2")
+        n_rows, n_features, n_outputs = self.values.shape
+        split = np.zeros((n_rows, n_features, n_features, n_outputs))
+        first, second = np.triu_indices(n_features, 1)
+        split[:, first, second] = split[:, second, first] = self.interactions / 2
+        own = np.arange(n_features)
+        split[:, own, own] = self.values - split.sum(axis=2)
+        return split
