@@ -60,6 +60,8 @@ _SECONDS_LIMIT = 86_400.0
 _WAIT_SECONDS = 0.05
 _NO_CACHE = NoModelCache()
 _MODEL_FIELD = "model.uri"
+_WRITING = "while the result was written"
+_WRITES = {FetchKind.WRITE, FetchKind.WRITE_PARTS}
 
 
 class Fetcher:
@@ -151,9 +153,9 @@ class Fetcher:
             with self._running(control).connect(control.deadline) as end:
                 protocol.send_request(end, request)
                 protocol.send_parts(end, parts, control)
-                _receive(end, 0, control, CacheLookup(_NO_CACHE))
+                _receive(end, request, control, CacheLookup(_NO_CACHE))
         except (OSError, FetchBrokenError):
-            control.check("while the result was written")
+            control.check(_WRITING)
             raise ExplainError(
                 Reason.SOURCE_UNAVAILABLE,
                 "the process that writes the result ended; repeat the request",
@@ -240,29 +242,30 @@ def _served(
     try:
         with process.connect(control.deadline) as end:
             protocol.send_request(end, request)
-            return _receive(end, request.byte_limit, control, CacheLookup(cache))
+            return _receive(end, request, control, CacheLookup(cache))
     except OSError:
         raise FetchBrokenError from None
 
 
 def _receive(
-    end: socket.socket, byte_limit: int, control: FetchControl, lookup: CacheLookup
+    end: socket.socket, request: FetchRequest, control: FetchControl, lookup: CacheLookup
 ) -> FetchedFile:
-    """Receive the content, of at most so many bytes, and the receipt."""
+    """Receive the content and the receipt."""
     content, is_in_blocks = bytearray(), False
+    when = _WRITING if request.kind in _WRITES else "while the source was read"
     while True:
         while not is_readable(end):
-            control.check("while the source was read")
+            control.check(when)
         kind, length = protocol.receive_header(end)
         if kind == b"C":
             protocol.append_content(end, length, content)
-            if len(content) > byte_limit:
+            if len(content) > request.byte_limit:
                 raise FetchBrokenError
             continue
         part = protocol.receive_content(end, length)
         if kind == b"E":
             # What failed for lack of time is late.
-            control.check("while the source was read")
+            control.check(when)
             raise protocol.unpack_error(part)
         if kind == b"D":
             return FetchedFile(lookup.completed(content), protocol.sources_only(part), is_in_blocks)
