@@ -207,18 +207,11 @@ class AttributionsResult(Tabular):
         values = self._split() if interactions else self.values
         shap = import_module("shap")
         is_single = len(self.output_names) == 1
-        data = np.empty((len(self.values), len(self.features)), dtype=object)
-        for j, group in enumerate(self.features):
-            if len(group) == 1:
-                data[:, j] = self.feature_values[group[0]]
-            else:
-                own = [self.feature_values[name] for name in group]
-                data[:, j] = ["; ".join(map(str, values)) for values in zip(*own, strict=True)]
         base_values = np.tile(self.base_values, (len(self.values), 1))
         return shap.Explanation(
             values=values[..., 0] if is_single else values,
             base_values=base_values[:, 0] if is_single else base_values,
-            data=data,
+            data=self._data(),
             feature_names=[" + ".join(group) for group in self.features],
             output_names=None if is_single else [*self.output_names],
         )
@@ -234,3 +227,12 @@ class AttributionsResult(Tabular):
         own = np.arange(n_features)
         split[:, own, own] = self.values - split.sum(axis=2)
         return split
+
+    def _data(self) -> npt.NDArray[np.object_]:
+        """Return the values of features, as one text for a group: (n_rows, n_features)."""
+        data = np.empty((len(self.values), len(self.features)), dtype=object)
+        for j, group in enumerate(self.features):
+            own = [self.feature_values[name] for name in group]
+            texts = ("; ".join(map(str, row)) for row in zip(*own, strict=True))
+            data[:, j] = own[0] if len(own) == 1 else [*texts]
+        return data
