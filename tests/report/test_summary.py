@@ -250,8 +250,8 @@ THREE_PAIRS = {"a:b": 0.04, "a:c": 0.09, "b:c": 0.01}
             id="groups that differ",
         ),
         pytest.param(
-            losses({"": [1.0, 1.0]}, ["class 0", "class 1"]),
-            "Area under the ROC curve is 1 for each output.",
+            losses({"": [0.75, 0.75]}, ["class 0", "class 1"]),
+            "Area under the ROC curve is 0.75 for each output.",
             id="outputs that tie",
         ),
         pytest.param(

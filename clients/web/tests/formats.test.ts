@@ -15,6 +15,9 @@ test("a number has four digits that count", () => {
     1.70126e10 + 0.5,
     1.5e15,
     -2.34567,
+    0.99982,
+    -0.99997,
+    1 - 1e-9,
   ];
   const expected = [
     "0",
@@ -26,6 +29,9 @@ test("a number has four digits that count", () => {
     "17,010,000,000",
     "1.50e15",
     "−2.346",
+    "0.9998",
+    "−0.99997",
+    "almost 1",
   ];
   assert.deepEqual(shown.map(number), expected);
 });

@@ -10,11 +10,42 @@ import numpy as np
 _FEWEST_DIGITS, _MOST_DIGITS = 4, 17
 
 
-def share_text(share: float) -> str:
-    """Write a share of rows in percent; a few rows are not told as none, nor most as all."""
-    if 0 < share < 0.005:
-        return "below 1%"
-    return "almost 100%" if 0.995 <= share < 1 else f"{share:.0%}"
+_MOST_DECIMALS = 6
+"""With which a number between 0 and 1 is told apart from both."""
+_SUMMATION_ERROR = 1e-12
+"""Within which weighted averages of 1 are 1."""
+
+
+def share_text(share: float, decimals: int = 0) -> str:
+    """Write a share in percent; a few rows are not told as none, nor most as all."""
+    unit = 0.01 * 10.0**-decimals
+    if 0 < share < unit / 2:
+        return f"below {unit:.{decimals}%}"
+    return "almost 100%" if 1 - unit / 2 <= share < 1 else f"{share:.{decimals}%}"
+
+
+def between_zero_and_one(value: float, text: str) -> str:
+    """Return the text of a number, with more decimals where rounding made it 0 or 1.
+
+    Parameters
+    ----------
+    text : str
+        The number as it was rounded, with "-" or "−" as its sign.
+
+    Returns
+    -------
+    str
+        "0.9998" of 0.99982, "almost 1" of 0.99999998, and likewise of negative numbers; `text`
+        for 0, for 1 within the error of a sum, and for larger numbers.
+    """
+    size = abs(value)
+    if not 0 < size < 1 - _SUMMATION_ERROR or abs(float(text.replace("−", "-").replace(",", ""))) not in {0.0, 1.0}:
+        return text
+    sign = "−" if value < 0 else ""
+    decimals = -math.floor(math.log10(min(size, 1 - size)))
+    if decimals > _MOST_DECIMALS:
+        return f"almost {sign}1" if size > 0.5 else "almost 0"
+    return sign + _plain(size, decimals)
 
 
 def text_within(value: float, low: float | None = None, high: float | None = None) -> str:

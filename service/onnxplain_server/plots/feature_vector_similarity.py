@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from onnxplain_server.core.number_texts import between_zero_and_one, share_text
 from onnxplain_server.methods.feature_vectors import Result
 from onnxplain_server.methods.feature_vectors.interchange import similarity_order
 from onnxplain_server.methods.feature_vectors.result import (
@@ -127,13 +128,13 @@ def trust(result: Result) -> str:
     """Return the diagnostics of the vectors; poor ones are marked as of low trust."""
     embedding, spread = result.embedding, result.stability
     parts = [
-        ("explained variance", f"{embedding.variance_ratio:.0%}", is_coarse(embedding)),
+        ("explained variance", share_text(embedding.variance_ratio), is_coarse(embedding)),
     ]
     if np.isfinite(embedding.gap):
         parts.append(("singular gap", f"{embedding.gap:.2f}", is_ill_determined(embedding)))
     if result.fit is not None:
         fidelity = result.fit.fidelity
-        parts.append(("fidelity of the forest", f"{fidelity:.2f}", fidelity < FAITHFUL))
+        parts.append(("fidelity of the forest", between_zero_and_one(fidelity, f"{fidelity:.2f}"), fidelity < FAITHFUL))
     if spread is not None:
         errors = spread.angle_standard_errors_degrees[result.important]
         median = float(np.median(errors[np.isfinite(errors)])) if len(errors) else 0.0

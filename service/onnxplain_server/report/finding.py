@@ -9,6 +9,7 @@ from typing import TypeVar
 import numpy as np
 
 from onnxplain_server.core.arrays import Vector
+from onnxplain_server.core.number_texts import between_zero_and_one
 from onnxplain_server.plots.elements.labels import clean, quoted
 from onnxplain_server.plots.elements.number_formats import not_finite, scale_format, spell
 
@@ -109,7 +110,9 @@ def if_several(outputs: Sequence[str], cell: _Entry) -> tuple[_Entry, ...]:
 
 def number(value: float, others: Vector) -> str:
     """Format a number with the precision of the others' scale."""
-    return spell(value, scale_format(others)) if np.isfinite(value) else not_finite(value)
+    if not np.isfinite(value):
+        return not_finite(value)
+    return between_zero_and_one(value, spell(value, scale_format(others)))
 
 
 def unit(outputs: Sequence[str]) -> str:

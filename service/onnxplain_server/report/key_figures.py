@@ -14,7 +14,7 @@ from onnxplain_server.plots.elements import loss_names
 from onnxplain_server.plots.elements.labels import clean
 from onnxplain_server.plots.elements.naming import in_units_of
 from onnxplain_server.plots.elements.number_formats import spell_beside
-from onnxplain_server.report.loss_findings import loss_of
+from onnxplain_server.report.loss_findings import are_perfect, loss_of
 
 MOST = 8
 """Key figures of a page."""
@@ -85,4 +85,6 @@ def _of_losses(explanation: Explanation) -> Iterator[KeyFigure]:
             named = name if len(outputs) == 1 else f"{name}, {clean(output)}"
             constant = spell_beside(constants[column], all_values) if constants.size else ""
             beside = constant and f"the best constant: {constant}"
+            if are_perfect(loss, values[column]):
+                beside = f"perfect, as rows used in training can be{beside and f'; {beside}'}"
             yield KeyFigure(named, spell_beside(values[column], all_values), unit, beside)

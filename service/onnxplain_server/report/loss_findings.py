@@ -14,7 +14,7 @@ from onnxplain.v1.permutation_importance_pb2 import (
     PermutationImportanceResult,
 )
 
-from onnxplain_server.core.arrays import Vector
+from onnxplain_server.core.arrays import Array, Vector
 from onnxplain_server.methods.losses import Loss
 from onnxplain_server.plots.elements import loss_names
 from onnxplain_server.plots.elements.labels import clean, distinguish
@@ -182,6 +182,14 @@ def loss_title(explanation: Explanation, title: str) -> str:
     """Return the title of a loss or score, with its name."""
     loss = loss_of(explanation.options.average_loss)
     return f"{'Score' if loss_names.is_score(loss) else title}: {loss_names.name(loss)}"
+
+
+def are_perfect(loss: Loss | str, values: Array) -> bool:
+    """Tell whether all scores are 1, or all losses 0, which none can be better than."""
+    if not isinstance(loss, Loss):
+        return False
+    best = 1.0 if loss_names.is_score(loss) else 0.0
+    return bool(values.size and np.allclose(values, best, rtol=0, atol=1e-12))
 
 
 def loss_of(options: PermutationImportanceOptions | AverageLossOptions) -> Loss | str:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from onnxplain.v1.swarm_pb2 import SwarmEffect, SwarmOptions, SwarmResult
 
 from onnxplain_server.core import contract_limits
-from onnxplain_server.core.number_texts import share_text, text_within
+from onnxplain_server.core.number_texts import between_zero_and_one, share_text, text_within
 from onnxplain_server.plots.elements.labels import clean
 from onnxplain_server.plots.elements.number_formats import spell_whole
 from onnxplain_server.plots.swarm_words import MoveWords, words_of
@@ -88,7 +88,7 @@ def _row(result: SwarmResult, effect: SwarmEffect, *, by_row: bool) -> tuple[str
 def _basis(effect: SwarmEffect) -> str:
     """Return the agreement of searches, or the range in which an exact optimum holds."""
     if effect.HasField("agreement"):
-        return f"{effect.agreement:.0%}"
+        return share_text(effect.agreement)
     low, high = effect.optimum.low, effect.optimum.high
     return f"{text_within(low, low, high)}–{text_within(high, low, high)}"
 
@@ -116,7 +116,7 @@ def _taken_for(result: SwarmResult, effect: SwarmEffect) -> str:
         if name != effect.class_name
     ]
     share, name = max(others, default=(0.0, ""))
-    return f"{clean(name)} ({share:.0%})" if share > 0 else _NONE
+    return f"{clean(name)} ({share_text(share)})" if share > 0 else _NONE
 
 
 def _importances(result: SwarmResult, options: SwarmOptions) -> Finding:
@@ -158,4 +158,6 @@ def score_text(value: float) -> str:
     """Write a score, a loss or an importance to four digits, or to whole units."""
     if not math.isfinite(value):
         return _NONE
-    return spell_whole(value) if abs(value) >= 1e4 else f"{value:.4g}".replace("-", "−")
+    if abs(value) >= 1e4:
+        return spell_whole(value)
+    return between_zero_and_one(value, f"{value:.4g}").replace("-", "−")

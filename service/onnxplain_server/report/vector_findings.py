@@ -12,6 +12,7 @@ from onnxplain.v1.feature_vectors_pb2 import (
     KnockoffCheck,
 )
 
+from onnxplain_server.core.number_texts import between_zero_and_one, share_text
 from onnxplain_server.plots.elements.labels import clean
 from onnxplain_server.report.finding import Finding, Heading, truncate
 
@@ -82,10 +83,10 @@ def _interchangeable(result: FeatureVectorsResult) -> Finding:
         (
             clean(pair.first),
             clean(pair.second),
-            f"{pair.adjusted_similarity:.2f}",
+            _to_hundredths(pair.adjusted_similarity),
             f"{pair.lift:.2f}",
             f"{pair.lift_over_own:.2f}",
-            *([f"{pair.repeat_share:.0%}"] if repeated else []),
+            *([share_text(pair.repeat_share)] if repeated else []),
         )
         for pair in shown
     )
@@ -102,13 +103,17 @@ def _interchangeable(result: FeatureVectorsResult) -> Finding:
     )
 
 
+def _to_hundredths(value: float) -> str:
+    return between_zero_and_one(value, f"{value:.2f}")
+
+
 def _basis(result: FeatureVectorsResult) -> Finding:
     """Write the source of the vectors, and their diagnostics."""
     facts = [
         ("source", FeatureVectorsOptions.Source.Name(result.source)),
         ("paths", f"{result.sentence_count:,} of {result.tree_count:,} trees"),
-        ("explained variance", f"{result.explained_variance_ratio:.1%}"),
-        ("explained energy", f"{result.explained_energy_ratio:.1%}"),
+        ("explained variance", share_text(result.explained_variance_ratio, 1)),
+        ("explained energy", share_text(result.explained_energy_ratio, 1)),
     ]
     if np.isfinite(result.singular_gap):
         facts.append(("last singular value over the next", f"{result.singular_gap:.2f}"))

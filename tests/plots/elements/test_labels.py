@@ -8,6 +8,7 @@ import pytest
 import vl_convert
 from hypothesis import given
 from hypothesis import strategies as st
+from onnxplain_server.core.number_texts import between_zero_and_one, share_text
 from onnxplain_server.plots.elements.bars import labels_of
 from onnxplain_server.plots.elements.labels import (
     clean,
@@ -24,10 +25,12 @@ from onnxplain_server.plots.elements.number_formats import (
     scale_format,
     share_format,
     spell,
+    spell_among,
     spell_beside,
     spell_on_scale,
     spell_whole,
 )
+from onnxplain_server.report import finding, swarm_findings
 
 
 @pytest.mark.parametrize(
@@ -59,7 +62,8 @@ def test_numbers_on_a_scale_show_a_hundredth_of_their_span(
         (0.0640123, "0.064"),
         (12345.6, "12,346"),
         (16281.0, "16,281"),
-        (0.99999, "1"),
+        (0.99999, "0.99999"),
+        (0.99999999, "1"),
         (0.0, "0"),
         (0.000812, "0.000812"),
         (-1.5, "−1.5"),
@@ -91,6 +95,35 @@ def test_sentences_round_to_a_hundredth_of_the_span() -> None:
     prices = np.array([127_889.0, 233_512.0])
 
     assert [spell_on_scale(price, prices) for price in prices] == ["128,000", "234,000"]
+
+
+@given(
+    st.floats(1e-9, 1 - 1e-9) | st.floats(1e-9, 1e-3).map(lambda gap: 1 - gap),
+    st.sampled_from([1, -1]),
+    st.lists(st.floats(-2, 2), max_size=3),
+)
+def test_no_text_of_a_number_between_0_and_1_says_that_it_is_one_of_them(
+    size: float, sign: int, others: list[float]
+) -> None:
+    value = sign * size
+    values = np.array([value, *others])
+    texts = [
+        spell_among(value, values),
+        spell_beside(value, values),
+        spell_on_scale(value, values),
+        finding.number(value, values),
+        swarm_findings.score_text(value),
+        between_zero_and_one(value, f"{value:.2f}"),
+    ]
+    numbers = [text.replace("−", "-") for text in texts if not text.startswith("almost")]
+
+    assert not {0.0, 1.0} & {abs(float(number)) for number in numbers}
+    assert share_text(size) not in {"0%", "100%"}
+    assert share_text(size, 1) not in {"0.0%", "100.0%"}
+
+
+def test_an_average_of_ones_is_1_whatever_its_sum_rounds_to() -> None:
+    assert between_zero_and_one(1 - 2**-53, "1") == "1"
 
 
 def test_what_others_dwarf_is_almost_nothing_but_zero_is_zero() -> None:

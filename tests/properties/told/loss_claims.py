@@ -44,6 +44,14 @@ def r_squared(found: Match, explanation: Explanation) -> bool:
     )
 
 
+def perfect(_found: Match, explanation: Explanation) -> bool:
+    result = explanation.average_loss
+    loss = _loss(explanation.options.average_loss)
+    best = 1.0 if loss in {"ACCURACY", "BALANCED_ACCURACY", "F1", "AUC"} else 0.0
+    values = [value for one in result.losses for value in one.values]
+    return len(result.losses) == 1 and np.allclose(values, best, rtol=0, atol=1e-12)
+
+
 def beside_constant(found: Match, explanation: Explanation) -> bool:
     result = explanation.average_loss
     if len(result.losses) != 1 or len(result.constant_losses) != 1:

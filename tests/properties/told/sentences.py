@@ -51,6 +51,7 @@ _TEMPLATES = tuple(Template(pattern, holds) for pattern, holds in (
     ((rf".+ is {_A} for .+, and (?P<worst>lower|higher) for the other outputs\."),
      loss_claims.only_loss),
     (rf".+ is {_A}\.", loss_claims.alone),
+    (r"Rows that a model was trained on can look perfect: .+\.", loss_claims.perfect),
     (rf".+?{_FOR} goes from {_A} for (?P<g>.+) to {_B} for (?P<h>.+)\.", loss_claims.groups),
     (rf".+?{_FOR} is {_A} for each group\.", loss_claims.groups),
     ((rf"{_SHUFFLING}an? .+?{_FOR} by {_A_TO_B}{_TIMES}{_ALIKE}, from {_BEFORE} before{_ROWS}"),

@@ -12,7 +12,7 @@ from onnxplain_server.core.arrays import Array
 from onnxplain_server.plots.elements.labels import clean
 
 Match = re.Match[str]
-NUMBER = r"(−?[\d,]*\.?\d+(?:e[+−]\d+)?|almost [01]|no number|infinite)"
+NUMBER = r"(−?[\d,]*\.?\d+(?:e[+−]\d+)?|almost −?[01]|no number|infinite)"
 _ERRORS = 2.0
 
 
@@ -42,7 +42,7 @@ def is_of(text: str, outputs: Sequence[str]) -> bool:
 
 def number(text: str) -> float:
     """Read a number as sentences write it."""
-    return float(text.replace("−", "-").replace(",", ""))
+    return float(text.removeprefix("almost ").replace("−", "-").replace(",", ""))
 
 
 def is_written(text: str, value: float, others: Array | Sequence[float] = ()) -> bool:
@@ -51,8 +51,8 @@ def is_written(text: str, value: float, others: Array | Sequence[float] = ()) ->
         return not math.isfinite(value)
     if not math.isfinite(value):
         return False
-    if text == "almost 1":
-        return 0.9994 < value < 1
+    if text in {"almost 1", "almost −1"}:
+        return 0.999999 < value * number(text) < 1
     if text == "almost 0":
         return bool(abs(value) < 1e-4 * np.abs(np.asarray(others)).max(initial=0))
     own = number(text)

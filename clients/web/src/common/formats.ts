@@ -7,6 +7,7 @@ const LARGE = 1e9;
 const WHOLE = 1e15;
 const SMALL = 1e-6;
 const DIGITS = 4;
+const MOST_DIGITS = 6;
 
 /** A whole number, with separators of thousands. */
 export function count(value: number): string {
@@ -24,7 +25,15 @@ export function number(value: number | undefined): string {
   if (size >= WHOLE || size < SMALL) return signed(value.toExponential(2));
   if (size >= LARGE) return signed(GROUPED.format(Number(value.toPrecision(DIGITS))));
   if (size >= 10 ** DIGITS) return signed(GROUPED.format(value));
-  return signed(String(Number(value.toPrecision(DIGITS))));
+  return signed(belowOne(value) ?? String(Number(value.toPrecision(DIGITS))));
+}
+
+/** A number of a size below 1 that four digits would make 1, with as many as it takes. */
+function belowOne(value: number): string | undefined {
+  const size = Math.abs(value);
+  if (size >= 1 || Number(size.toPrecision(DIGITS)) !== 1) return undefined;
+  const digits = -Math.floor(Math.log10(1 - size));
+  return digits > MOST_DIGITS ? `almost ${value < 0 ? "-" : ""}1` : value.toFixed(digits);
 }
 
 /** A time in the unit that suits it. */

@@ -8,6 +8,7 @@ import numpy as np
 
 from onnxplain_server.core.arrays import Array, Vector
 from onnxplain_server.core.model import Note
+from onnxplain_server.core.number_texts import between_zero_and_one
 from onnxplain_server.core.warnings import InputWarning
 from onnxplain_server.explain.bound_request import BoundRequest
 from onnxplain_server.methods.partial_dependence import PartialDependenceCurve as Curve
@@ -43,15 +44,19 @@ def correlation_notes(
     strong = sorted((pair for pair in pairs if abs(pair[0]) >= _LEAST), key=lambda p: -abs(p[0]))
     if not strong:
         return ()
-    told = [f"{one} and {other} ({value:.2f})" for value, one, other in strong[:_MOST_TOLD]]
+    told = [f"{one} and {other} ({_written(value)})" for value, one, other in strong[:_MOST_TOLD]]
     more = len(strong) - len(told)
     told += [f"{more} pair{'s' if more > 1 else ''} more"] if more else []
-    listed = ", ".join(told).replace("-0.", "−0.").replace("-1.", "−1.")
+    listed = ", ".join(told)
     message = (
         f"Correlated features: {listed}. Curves over one of a pair lead through combinations that "
         "few rows have."
     )
     return (Note(InputWarning.CORRELATED_FEATURES, message),)
+
+
+def _written(correlation: float) -> str:
+    return between_zero_and_one(correlation, f"{correlation:.2f}".replace("-", "−"))
 
 
 def _correlations(

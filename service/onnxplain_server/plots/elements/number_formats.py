@@ -8,6 +8,7 @@ import re
 import numpy as np
 
 from onnxplain_server.core.arrays import Array
+from onnxplain_server.core.number_texts import between_zero_and_one
 
 _LARGEST = 1e300
 NOT_SHOWN = f"Not shown, because not finite or beyond ±{_LARGEST:g}".replace("+", "")
@@ -17,6 +18,8 @@ _SMALL, _LARGE = 1e-6, 1e15
 _ROUNDED = 1e9
 """Size from which on numbers are not written to whole units."""
 _DATA_DIGITS = 9
+_DIGITS_BELOW_ONE = 6
+"""Most digits of a d3 format that tell numbers from 1."""
 _MOST_DIGITS = 17
 """That tell any two numbers of float64 apart."""
 
@@ -33,11 +36,17 @@ def drawable(values: Array) -> Array:
 
 
 def share_format(values: Array) -> str:
-    """Choose a d3 format for separate numbers: three significant digits, or to whole units."""
+    """Choose a d3 format for separate numbers: three significant digits, or to whole units.
+
+    More digits where three would make 1 of a number below it.
+    """
     largest = _largest(values)
     if largest != 0 and not _SMALL <= largest < _LARGE:
         return ".2~e"
-    return f",.{_share_digits(largest)}~r"
+    sizes = np.abs(values)
+    below_one = sizes[(sizes >= 0.9995) & (sizes < 1 - 10.0**-_DIGITS_BELOW_ONE)]
+    digits = -math.floor(math.log10(1 - below_one.max())) if below_one.size else 0
+    return f",.{max(_share_digits(largest), digits)}~r"
 
 
 def scale_format(values: Array) -> str:
@@ -92,7 +101,7 @@ def spell_on_scale(value: float, values: Array) -> str:
     """Format a number of a scale, rounded to a hundredth of the span of its values."""
     span = float(np.ptp(values[np.isfinite(values)]))
     decimals = 2 - math.floor(math.log10(span)) if span else 6
-    return spell(round(value, decimals), scale_format(values))
+    return between_zero_and_one(value, spell(round(value, decimals), scale_format(values)))
 
 
 def not_finite(value: float) -> str:
@@ -119,7 +128,8 @@ def spell_among(value: float, others: Array) -> str:
     """Format a number with three digits, or to whole units; with an exponent if others have one."""
     number_format = share_format(others)
     is_rounded = not number_format.endswith("r") or _largest(others) >= _ROUNDED
-    return spell(value, number_format if is_rounded else f",.{_share_digits(abs(value))}~r")
+    own_format = number_format if is_rounded else f",.{_share_digits(abs(value))}~r"
+    return between_zero_and_one(value, spell(value, own_format))
 
 
 def spell_whole(value: float) -> str:

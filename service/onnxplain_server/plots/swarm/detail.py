@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from onnxplain_server.core.number_texts import share_text
+from onnxplain_server.core.number_texts import between_zero_and_one, share_text
 from onnxplain_server.methods.swarm import Effect, Result
 from onnxplain_server.plots.claims.leaders import leaders
 from onnxplain_server.plots.elements.chart import Plot, finish
@@ -51,8 +51,12 @@ def _finding(result: Result, strongest: Effect, effects: Sequence[Effect]) -> st
     harm = "does most harm" if len(alike) == 1 else "does harm, and no other feature more"
     return (
         f"{shorten(clean(strongest.feature))} {harm}: {measure(result)} "
-        f"{optimum.best_score:.3g} {_perturbation(result, optimum.best_weight_text)}"
+        f"{_score(optimum.best_score)} {_perturbation(result, optimum.best_weight_text)}"
     )
+
+
+def _score(value: float) -> str:
+    return between_zero_and_one(value, f"{value:.3g}")
 
 
 def _perturbation(result: Result, weight: str) -> str:
@@ -82,7 +86,7 @@ def extrapolation(effects: Sequence[Effect]) -> list[str]:
 def _remarks(result: Result, effects: Sequence[Effect], shown: Sequence[Effect]) -> list[str]:
     name = measure(result)
     remarks = [
-        f"{name[0].upper()}{name[1:]} as it is: {result.baseline_score:.3g}",
+        f"{name[0].upper()}{name[1:]} as it is: {_score(result.baseline_score)}",
         made_up(result, shown[0]),
         "Red: most harmful weight; grey: no change; grey squares: features in detail below",
         *([PALE] if any(outside_weights(result, one) for one in shown) else []),

@@ -17,7 +17,13 @@ from onnxplain_server.plots.elements.naming import class_phrase, unit_of
 from onnxplain_server.plots.elements.number_formats import spell_beside
 from onnxplain_server.report.finding import joined
 from onnxplain_server.report.key_figures import r_squared_text
-from onnxplain_server.report.loss_findings import ROOT, RootLosses, loss_of, root_losses
+from onnxplain_server.report.loss_findings import (
+    ROOT,
+    RootLosses,
+    are_perfect,
+    loss_of,
+    root_losses,
+)
 from onnxplain_server.report.sentences.effects import largest
 from onnxplain_server.report.sentences.words import few_of, for_output
 from onnxplain_server.report.swarm_findings import best_weight_text, move_words, score_text
@@ -105,10 +111,18 @@ def of_average_loss(explanation: Explanation) -> Iterator[str]:
     if len(values) == 1:
         compared = _beside_constant(explanation, name)
         yield compared or f"{name}{_worst(values[0], outputs, is_score=is_score)}."
+        if are_perfect(loss, values):
+            yield _OF_TRAINING
         return
     column = int(np.argmin(values.min(axis=0)) if is_score else np.argmax(values.max(axis=0)))
     groups = [clean(one.group) for one in result.losses]
     yield f"{name}{for_output(outputs, column)} {_extent(values[:, column], groups)}."
+
+
+_OF_TRAINING = (
+    "Rows that a model was trained on can look perfect: neither model nor table tells whether "
+    "these rows are such ones, and other rows show how good it is."
+)
 
 
 def _beside_constant(explanation: Explanation, name: str) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from onnxplain.v1.explanation_service_pb2 import Explanation
 
+from onnxplain_server.core.number_texts import between_zero_and_one
 from onnxplain_server.plots.claims.leaders import leaders
 from onnxplain_server.plots.elements.labels import clean
 from onnxplain_server.report.sentences.words import few_of
@@ -26,7 +27,9 @@ def of_vectors(explanation: Explanation) -> Iterator[str]:
         yield f"{few_of(longest)} have the longest feature vectors, and cannot be told apart."
     if result.interchangeable:
         pair = result.interchangeable[0]
+        similarity = pair.adjusted_similarity
+        told = between_zero_and_one(similarity, f"{similarity:.2f}")
         yield (
             f"{clean(pair.first)} and {clean(pair.second)} could stand in for each other "
-            f"(adjusted similarity {pair.adjusted_similarity:.2f})."
+            f"(adjusted similarity {told})."
         )
