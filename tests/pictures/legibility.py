@@ -19,6 +19,8 @@ import vl_convert
 SVG = "{http://www.w3.org/2000/svg}"
 ASCENT, DESCENT = 0.72, 0.2
 """Heights above and below the baseline, in font sizes: those of capitals and of letters like g."""
+LEAST_LETTERS = 12
+"""Pixels."""
 TOLERANCE = 1.0
 """Pixels that boxes may share."""
 
@@ -47,7 +49,7 @@ class Line:
 
 
 def problems(svg: str, spec: dict[str, Any]) -> list[str]:
-    """Name pairs of texts that overlap, texts that are cut or outside, and an empty third."""
+    """Name pairs of texts that overlap, texts that are cut, outside or small, and an empty third."""
     root = ET.fromstring(svg)  # noqa: S314 - what vl-convert wrote
     lines = [line for line in _lines(root, np.eye(3)) if line.content.strip()]
     boxes = [_box(line) for line in lines]
@@ -65,6 +67,8 @@ def problems(svg: str, spec: dict[str, Any]) -> list[str]:
             found.append(f"{line.content!r} is cut by Vega")
         if _SI_NUMBER.fullmatch(line.content):
             found.append(f"{line.content!r} is a number with a prefix")
+        if line.font[1] < LEAST_LETTERS:
+            found.append(f"{line.content!r} has letters of {line.font[1]:g} pixels")
     names = {_plain(line) for part in ("text", "subtitle") for line in spec["title"][part]}
     drawn = [
         box for line, box in zip(lines, boxes, strict=True) if _plain(line.content) not in names

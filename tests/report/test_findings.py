@@ -182,13 +182,13 @@ def test_thousands_of_a_point_are_told_from_its_next_feature(answer: pb.ExplainR
 def test_a_weight_is_written_in_full(every_answer: pb.ExplainResponse) -> None:
     every_answer.explanations[4].average_loss.losses[0].weight = 16_281
     every_answer.explanations[4].average_loss.losses[1].weight = 1_234.56
-    found = tables(every_answer, 4)["Mean squared error of price"]
+    found = tables(every_answer, 4)["Mean squared error of price, by region"]
 
     assert [row[2] for row in found.rows] == ["16,281", "1,234.56"]
 
 
 def test_losses_stay_in_the_order_of_their_groups(every_answer: pb.ExplainResponse) -> None:
-    found = tables(every_answer, 4)["Mean squared error of price"]
+    found = tables(every_answer, 4)["Mean squared error of price, by region"]
 
     assert titles(found) == ["region", "average (squared units of price)", "weight"]
     assert found.rows == (("north", "4", "12"), ("south", "9", "7.5"))

@@ -15,7 +15,9 @@ globalThis.onnxplainDrawing = (() => {
     orient: "bottom", direction: "horizontal", columns: 1, labelOverlap: "greedy",
     layout: { bottom: { direction: "vertical", anchor: "start" } },
   };
-  const TURNS = 4; // in which a picture gets narrower
+  const TURNS = 4; // in which a picture gets narrower, or wider
+  const CROWDED = 1.3; // times the width of a card, from which on plots side by side would crowd it
+  const SPARE = 0.02; // of the width of a card, which a picture may leave empty
   const ink = document.createElement("canvas").getContext("2d");
 
   // Break texts into lines that fit, between words only.
@@ -102,20 +104,20 @@ globalThis.onnxplainDrawing = (() => {
     const made = mapped(part, (inner) => slanted(inner, step));
     const x = made.encoding && made.encoding.x;
     if (!x || !Array.isArray(x.sort) || !x.axis || x.axis.labelAngle !== 0) return made;
-    ink.font = "11px Arial, sans-serif";
+    ink.font = "12px Arial, sans-serif";
     if (!x.sort.some((name) => ink.measureText(name).width > step)) return made;
     return { ...made, encoding: { ...made.encoding, x: { ...x, axis: { ...x.axis, labelAngle: -45 } } } };
   }
 
-  // Draw narrower by what is too much.
-  function narrowed(part, excess, least) {
-    let made = mapped(part, (inner) => narrowed(inner, excess, least));
+  // Draw narrower by what is too much, or wider by what is left.
+  function resized(part, excess, least) {
+    const made = mapped(part, (inner) => resized(inner, excess, least));
     if (typeof made.width === "number") {
       made.width = Math.max(Math.min(made.width, least), made.width - excess);
     } else if (made.width && made.width.step) {
       const step = Math.floor(made.width.step - excess / (columnsOf(made) || 1));
       const width = { step: Math.max(Math.min(made.width.step, NARROWEST_CELL), step) };
-      made = withoutNumbers(slanted({ ...made, width }, width.step));
+      return excess < 0 ? { ...made, width } : withoutNumbers(slanted({ ...made, width }, width.step));
     }
     return made;
   }
@@ -131,6 +133,20 @@ globalThis.onnxplainDrawing = (() => {
 
   const widthOf = (target) => target.querySelector("svg").viewBox.baseVal.width;
 
+  // The widest plot of a picture whose width is a number; 0 without one.
+  function widestOf(part) {
+    const inner = part.spec ? [part.spec] : parts.flatMap((name) => part[name] || []);
+    return Math.max(typeof part.width === "number" ? part.width : 0, 0, ...inner.map(widestOf));
+  }
+
+  // Whether a picture of this width needs a row of its own: half a row would cut it, or crowd it.
+  function needsRow(figure, spec, width) {
+    figure.classList.remove("wide");
+    const room = figure.querySelector(".plot").clientWidth;
+    const spare = Math.max(0, widestOf(spec) - NARROWEST) * sideBySide(spec);
+    return width > CROWDED * room || (widestOf(spec) > 0 && width - spare > room);
+  }
+
   // Draw as wide as fits; `embed` draws once.
   async function fitted(figure, given, embed) {
     const target = figure.querySelector(".plot");
@@ -139,29 +155,48 @@ globalThis.onnxplainDrawing = (() => {
     const least = isSmall ? NARROWEST_THERE : NARROWEST;
     let spec = isSmall ? arranged(given) : given;
     let drawn = await embed(target, spec);
-    // Beyond this, plots side by side would become too narrow in one column.
-    figure.classList.toggle("wide", !isSmall && widthOf(target) > 1.3 * target.clientWidth);
+    figure.classList.toggle("wide", !isSmall && needsRow(figure, spec, widthOf(target)));
     const again = async (next) => {
       drawn.finalize();
       spec = next;
       drawn = await embed(target, spec);
       return widthOf(target);
     };
-    // Titles first, then plots, as long as that helps: a legend or a name may be what is wide.
-    let width = widthOf(target);
-    if (width > target.clientWidth) width = await again(retitled(spec, target.clientWidth - FRAME));
-    for (let turn = 0; turn < TURNS && !keepsSize && width > target.clientWidth + 1; turn += 1) {
-      const before = spec;
-      const found = await again(narrowed(spec, (width - target.clientWidth) / sideBySide(spec), least));
-      if (found >= width) {
-        await again(before);
-        break;
+    const excess = () => widthOf(target) - target.clientWidth;
+    // Plots get narrower or wider, as long as that helps: a legend or a name may be what is wide.
+    const resize = async () => {
+      let best = { spec, left: excess() };
+      let change = best.left;
+      for (let turn = 0; turn < TURNS && !fits(best.left, target); turn += 1) {
+        await again(resized(best.spec, change / sideBySide(best.spec), least));
+        if (isBetter(excess(), best.left)) best = { spec, left: change = excess() };
+        else if (best.left > 1) break;
+        else change /= 2;
       }
-      width = found;
+      if (spec !== best.spec) await again(best.spec);
+    };
+    // Titles first; then plots; then fewer of these side by side.
+    if (excess() !== 0) await again(retitled(spec, target.clientWidth - FRAME));
+    if (!keepsSize) await resize();
+    for (let next = folded(spec); !keepsSize && excess() > 1 && next; next = folded(next)) {
+      await again(next);
+      await resize();
     }
     told(figure, target, given);
     return drawn;
   }
+
+  // A picture with fewer plots side by side; undefined where each has a row of its own.
+  function folded(spec) {
+    if (spec.columns > 1) return { ...spec, columns: spec.columns - 1 };
+    return spec.hconcat && !spec.hconcat[0].facet ? stacked(spec) : undefined;
+  }
+
+  // Whether one excess is better than another: cut the least, then the least empty.
+  const isBetter = (one, other) => one > 1 || other > 1 ? one < other : one > other;
+
+  // Whether a picture is neither cut nor leaves much of its card empty.
+  const fits = (excess, target) => excess <= 1 && excess > -SPARE * target.clientWidth;
 
   // How many plots of a picture stand side by side, and share what is too much.
   function sideBySide(spec) {
@@ -205,10 +240,11 @@ globalThis.onnxplainDrawing = (() => {
       drawn = await fitted(figure, given, embed);
       shown(drawn);
     };
-    window.addEventListener("resize", () => {
+    // A figure gets another width by the window, by its neighbours, and when it is unfolded.
+    new ResizeObserver(() => {
       clearTimeout(waiting);
       waiting = setTimeout(again, 250);
-    });
+    }).observe(figure);
     return drawn;
   }
 

@@ -120,8 +120,9 @@ def of_average_loss(result: AverageLossResult, options: AverageLossOptions) -> I
         for column, output in enumerate(outputs)
     ]
     better = loss_names.better(loss).lower()
+    title = loss_names.heading(loss, tuple(result.output_names))
     yield Finding(
-        loss_names.heading(loss, tuple(result.output_names)),
+        f"{title}, by {clean(options.group_column)}" if grouped else title,
         f"{better}; weight = number of rows, or the sum of their case weights",
         "the average of a small group is one of few rows; on rows used in training it is too small",
         columns,

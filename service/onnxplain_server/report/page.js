@@ -21,9 +21,6 @@ for (const figure of document.querySelectorAll("figure")) {
   });
 }
 
-// Where folded pictures have no width, they are drawn when they are unfolded.
-addEventListener("toggle", () => dispatchEvent(new Event("resize")), true);
-
 // Paper cannot be unfolded.
 addEventListener("beforeprint", () => {
   for (const folded of document.querySelectorAll("details")) folded.open = true;

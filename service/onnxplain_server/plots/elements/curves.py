@@ -32,13 +32,17 @@ from onnxplain_server.plots.elements.style import (
     Spec,
     ordered_colours,
 )
-from onnxplain_server.plots.elements.text_width import LABEL_SIZE
 
 _MAX_TICKS = 300  # of a rug
 _ROW_STEP = 24
 _PALE: Spec = {"opacity": {"condition": {"test": "datum.few", "value": 0.3}, "value": 1}}
-_COUNT: Spec = {"type": "text", "x": {"expr": "width + 8"}, "align": "left", "color": "#5f6368"}
-_COUNT |= {"fontSize": LABEL_SIZE, "tooltip": None}
+_COUNT: Spec = {
+    "type": "text",
+    "x": {"expr": "width + 8"},
+    "align": "left",
+    "color": "#5f6368",
+    "tooltip": None,
+}
 _CROWDED = 60  # points of a line, above which they are drawn small
 
 

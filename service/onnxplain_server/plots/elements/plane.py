@@ -16,7 +16,7 @@ _SIDE = 440
 _MARGIN = 0.06
 _NARROWEST = np.array([0.9, 0.35])
 """Smallest width and height, as shares of the larger of both."""
-_LINE_HEIGHT = 12.0
+_LINE_HEIGHT = 13.0
 """Height of label text, in pixels."""
 _ANCHORS = ((9, 0, "left"), (-9, 0, "right"), (0, -12, "center"), (0, 13, "center"))
 """Positions of a label relative to its dot, in order of preference: offset in pixels, and the
@@ -167,7 +167,7 @@ def _text(rows: list[Spec], anchor: tuple[int, int, str], plane: PlaneExtent) ->
     dx, dy, align = anchor
     here = [row for row in rows if (row["dx"], row["dy"]) == (dx, dy)]
     shown = [{"x": row["x"], "y": row["y"], "label": row["label"]} for row in here]
-    mark = {"type": "text", "dx": dx, "dy": dy, "align": align, "color": "#202124", "fontSize": 11}
+    mark = {"type": "text", "dx": dx, "dy": dy, "align": align, "color": "#202124"}
     return {
         "data": {"values": shown},
         "mark": mark,

@@ -7,6 +7,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from onnxplain_server.plots.elements.text_width import LABEL_SIZE
+
 Spec: TypeAlias = dict[str, Any]
 """A Vega-Lite specification, or a part of one."""
 
@@ -69,7 +71,7 @@ CONFIG: Spec = {
         "gridColor": _FAINT,
         "labelColor": _INK,
         "labelFlush": False,
-        "labelFontSize": 11,
+        "labelFontSize": LABEL_SIZE,
         "labelLimit": 0,
         "labelPadding": 5,
         "labelSeparation": 8,
@@ -82,15 +84,16 @@ CONFIG: Spec = {
     },
     "header": {
         "labelColor": _INK,
-        "labelFontSize": 12,
+        "labelFontSize": LABEL_SIZE,
         "labelFontWeight": 600,
         "labelLimit": PANEL_WIDTH,
         "title": None,
     },
+    "text": {"fontSize": LABEL_SIZE},
     "legend": {
         "gradientLength": 180,
         "labelColor": _INK,
-        "labelFontSize": 11,
+        "labelFontSize": LABEL_SIZE,
         "labelLimit": 0,
         "symbolSize": 64,
         "titleColor": _QUIET,

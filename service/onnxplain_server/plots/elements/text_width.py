@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-LABEL_SIZE = 11
+LABEL_SIZE = 12
 """Pixels of the letters of labels: the smallest on a plot."""
 
 _FIRST = 32

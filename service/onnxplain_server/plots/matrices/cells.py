@@ -24,10 +24,10 @@ from onnxplain_server.plots.elements.style import (
 _GREENS = ("#f4faf2", "#bae4b3", "#74c476", "#31a354", "#006d2c")
 _PURPLES = ("#f6f4fa", "#cbc9e2", "#9e9ac8", "#756bb1", "#54278f")
 _TINY = 1e-4  # share of the scale below which a number is written as "≈ 0"
-_DIGIT, _MARGIN = 6.4, 10  # pixels
+_DIGIT, _MARGIN = 6.9, 10  # pixels
 _NARROWEST, _WIDEST = 14, 96  # pixels of a cell
 _RECT: Spec = {"type": "rect", "stroke": "white"}
-_NUMBER: Spec = {"type": "text", "fontSize": 11, "style": "cell-number"}
+_NUMBER: Spec = {"type": "text", "style": "cell-number"}
 """Numbers in cells, which a page leaves out where it narrows the cells; see report/drawing.js."""
 _CONTRAST = {"condition": {"test": "datum.dark", "value": "white"}, "value": "black"}
 _MAX_DIGITS = 7

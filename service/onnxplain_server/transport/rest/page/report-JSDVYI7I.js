@@ -1,4 +1,8 @@
+<<<<<<<< HEAD:service/onnxplain_server/transport/rest/page/report-NO5WLDYU.js
 import{D as g,K as m,L as p,u as f,v as c}from"./chunk-536DKG3H.js";import"./chunk-COGIFV5U.js";var u=`:root {
+========
+import{D as g,K as m,L as p,u as f,v as c}from"./chunk-URZUDEA4.js";import"./chunk-COGIFV5U.js";var u=`:root {
+>>>>>>>> 8706c292 (Charts fill their cards and have letters of 12 pixels; no heading of a report stands twice):service/onnxplain_server/transport/rest/page/report-JSDVYI7I.js
   color-scheme: light dark;
   --paper: #f6f7f9;
   --card: #ffffff;
@@ -63,7 +67,7 @@ h3 { margin: 1.25rem 0 0.5rem; font-size: 1rem; line-height: 1.3; }
 a { color: var(--accent); text-underline-offset: 0.2em; }
 .found { margin: 0 0 0.75rem; max-width: 60rem; font-size: 1.05rem; }
 ul.found { max-width: none; padding-left: 1.5rem; }
-.key-figures { grid-template-columns: repeat(auto-fill, minmax(13rem, 1fr)); gap: 0.75rem; margin-bottom: 1rem; }
+.key-figures { grid-template-columns: repeat(auto-fit, minmax(min(100%, 13rem), 1fr)); gap: 0.75rem; margin-bottom: 1rem; }
 .key-figures div { padding: 0.6rem 0.9rem; border: 1px solid var(--line); border-radius: 10px; background: var(--card); }
 .key-figures dd { color: var(--quiet); font-size: 0.85rem; }
 .key-figures b { color: var(--ink); font-size: 1.3rem; font-weight: 600; }
@@ -90,8 +94,10 @@ aside h2 { margin: 0 0 0.25rem; color: var(--caution); font-size: 1rem; }
 aside ul { margin: 0; padding-left: 1.2rem; }
 code { color: var(--quiet); font-size: 0.85em; }
 
-.figures { display: grid; align-items: start; grid-template-columns: repeat(auto-fill, minmax(min(100%, 35rem), 1fr)); gap: 1.25rem; }
+/* A figure without a neighbour fills its row. */
+.figures { display: flex; flex-wrap: wrap; align-items: flex-start; gap: 1.25rem; }
 figure {
+  flex: 1 1 min(100%, 35rem);
   min-width: 0;
   margin: 0;
   padding: 0.5rem;
@@ -99,7 +105,7 @@ figure {
   border-radius: 10px;
   background: #ffffff; /* plots bring white paper of their own */
 }
-figure.wide { grid-column: 1 / -1; }
+figure.wide { flex-basis: 100%; }
 /* Two names, to win over the style that the drawing brings. */
 figure .plot { display: block; min-height: 4rem; color: #202124; overflow-x: auto; }
 .vega-bindings { padding: 0 1rem 0.5rem; font: 0.875rem/1.5 system-ui, "Helvetica Neue", Helvetica, Arial, "Liberation Sans", sans-serif; }
@@ -145,7 +151,6 @@ td.number { white-space: nowrap; }
 .limits h3 { margin: 0 0 0.25rem; color: var(--ink); font-size: 0.9rem; }
 .limits ul, .remarks, .options { margin: 0; padding-left: 1.2rem; }
 .limits ul { columns: 2 30rem; column-gap: 2.5rem; }
-.figures .limits { margin-top: 0; }
 details > .figures { margin-top: 0.75rem; }
 
 #receipt { margin-top: 3rem; border-top: 1px solid var(--line); }
