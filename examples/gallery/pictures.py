@@ -47,7 +47,7 @@ _SCREEN, _LONG_SCREEN = 1_000, 3_600
 _COLUMNS = 80
 """Of a terminal."""
 
-_SENTENCES = 3
+_SENTENCES = 4
 _HEAD = """# Gallery
 
 Ten models of published tables, each explained by one command on rows that it has not seen.

@@ -54,7 +54,7 @@ def model(given: bytes) -> None:
     """A model's file, up to where the runtime would load it; and its analysis."""
     try:
         with loading():
-            graph = read(given)
+            graph, _ = read(given)
             operators(graph.model)
             read_inputs(graph)
             parts = read_parts(graph)

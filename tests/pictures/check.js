@@ -105,11 +105,20 @@ function ofTables(add) {
   }
 }
 
+for (const folded of document.querySelectorAll("details")) folded.open = true;
+
+const SETTLED = 20; // looks at widths that stay the same, since neighbours are drawn anew
+let last = "";
+let same = 0;
+
 const wait = setInterval(() => {
   const figures = [...document.querySelectorAll("figure")];
   if (!figures.every((figure) => figure.classList.contains("drawn"))) return;
+  const now = figures.map((figure) => figure.querySelector(".plot").scrollWidth).join();
+  same = now === last ? same + 1 : 0;
+  last = now;
+  if (same < SETTLED) return;
   clearInterval(wait);
-  for (const folded of document.querySelectorAll("details")) folded.open = true;
   const problems = [];
   for (const figure of figures) ofFigure(figure, (text) => problems.push(`${figure.id}: ${text}`));
   if (document.documentElement.scrollWidth > window.innerWidth) {

@@ -113,6 +113,18 @@ def test_every_method_says_what_it_answers_and_when_not_to_rely_on_it(
     assert text.count("How much worse do predictions get") == 1
 
 
+def test_a_long_list_of_columns_is_folded(answer: pb.ExplainResponse) -> None:
+    columns = ", ".join(f"{place} 'feature_{place}'" for place in range(1, 13))
+    for message in (f"Taken in their order: {columns}.", "Taken in their order: 1 'a'."):
+        answer.warnings.add(code="COLUMNS_BY_POSITION", message=message)
+
+    folded = re.findall(r"<li><details><summary>(.*?)</summary>(.*?)<", page.of_response(answer))
+
+    assert [(head, items.count("feature_")) for head, items in folded] == [
+        ("Taken in their order:", 12)
+    ]
+
+
 def test_no_heading_stands_twice(every_answer: pb.ExplainResponse) -> None:
     every_answer.explanations.append(all_rows("SQUARED_ERROR", 4, 16))
     every_answer.explanations.append(all_rows("ABSOLUTE_ERROR", 1.5, 3))
@@ -139,6 +151,7 @@ def all_rows(loss: str, value: float, constant: float) -> pb.Explanation:
 def test_losses_of_all_rows_are_key_figures_beside_those_of_the_best_constant(
     every_answer: pb.ExplainResponse,
 ) -> None:
+    del every_answer.warnings[:]
     every_answer.explanations.insert(0, all_rows("SQUARED_ERROR", 4, 16))
     every_answer.explanations.insert(1, all_rows("ABSOLUTE_ERROR", 1.5, 3))
     elements = Elements(page.of_response(every_answer))

@@ -32,7 +32,7 @@ def test_a_score_below_1_is_told_as_1_nowhere() -> None:
     answer = score("AUC", 0.99982)
 
     assert summary.of_answer(answer)[0].startswith("Area under the ROC curve of yes is 0.9998, ")
-    assert [figure.value for figure in key_figures.of_answer(answer)] == ["0.9998"]
+    assert [figure.value for figure in key_figures.of_answer(answer)] == ["0.9998", "40"]
     assert cells(page.of_response(answer)) == ["0.9998"]
     assert " 0.9998 " in tables.of_response(answer, to_terminal=False)
     assert CAUTION not in " ".join(summary.of_answer(answer))
@@ -60,7 +60,7 @@ def test_a_perfect_score_is_told_as_one_that_training_rows_have_too(
 
     assert len(told) == is_perfect
     assert all(
-        ("perfect" in figure.beside) == is_perfect
+        ("perfect" in figure.comparison) == is_perfect
         for figure in key_figures.of_answer(answer)
-        if figure.name != "R²"
+        if figure.name not in {"R²", "Rows"}
     )

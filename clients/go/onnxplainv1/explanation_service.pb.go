@@ -78,6 +78,63 @@ func (ExplainRequest_Engine) EnumDescriptor() ([]byte, []int) {
 	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{0, 0}
 }
 
+// What a message is about.
+type Warning_Kind int32
+
+const (
+	// Not known: a doubt.
+	Warning_KIND_UNSPECIFIED Warning_Kind = 0
+	// What may be wrong with the answer.
+	Warning_DOUBT Warning_Kind = 1
+	// How the answer was made.
+	Warning_HOW_IT_WAS_MADE Warning_Kind = 2
+	// What was found: a sentence of the summary.
+	Warning_SENTENCE Warning_Kind = 3
+)
+
+// Enum value maps for Warning_Kind.
+var (
+	Warning_Kind_name = map[int32]string{
+		0: "KIND_UNSPECIFIED",
+		1: "DOUBT",
+		2: "HOW_IT_WAS_MADE",
+		3: "SENTENCE",
+	}
+	Warning_Kind_value = map[string]int32{
+		"KIND_UNSPECIFIED": 0,
+		"DOUBT":            1,
+		"HOW_IT_WAS_MADE":  2,
+		"SENTENCE":         3,
+	}
+)
+
+func (x Warning_Kind) Enum() *Warning_Kind {
+	p := new(Warning_Kind)
+	*p = x
+	return p
+}
+
+func (x Warning_Kind) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Warning_Kind) Descriptor() protoreflect.EnumDescriptor {
+	return file_onnxplain_v1_explanation_service_proto_enumTypes[1].Descriptor()
+}
+
+func (Warning_Kind) Type() protoreflect.EnumType {
+	return &file_onnxplain_v1_explanation_service_proto_enumTypes[1]
+}
+
+func (x Warning_Kind) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Warning_Kind.Descriptor instead.
+func (Warning_Kind) EnumDescriptor() ([]byte, []int) {
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{11, 0}
+}
+
 // What to explain, on which rows, and how.
 type ExplainRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -630,7 +687,10 @@ type ExplainResponse struct {
 	// what the model predicts. Each number is one of this answer, rounded. A method
 	// has none where a warning says that its numbers cannot be relied on. Their
 	// words may change with any version.
-	Summary       []string `protobuf:"bytes,5,rep,name=summary,proto3" json:"summary,omitempty"`
+	Summary []string `protobuf:"bytes,5,rep,name=summary,proto3" json:"summary,omitempty"`
+	// The figures to read first: losses and scores of all rows, and how many rows there are. Empty
+	// where a warning says that nothing can be relied on.
+	KeyFigures    []*KeyFigure `protobuf:"bytes,6,rep,name=key_figures,json=keyFigures,proto3" json:"key_figures,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -700,6 +760,86 @@ func (x *ExplainResponse) GetSummary() []string {
 	return nil
 }
 
+func (x *ExplainResponse) GetKeyFigures() []*KeyFigure {
+	if x != nil {
+		return x.KeyFigures
+	}
+	return nil
+}
+
+// A number that sums up an answer, as text for people. Its words may change with any version.
+type KeyFigure struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What it is, like "Mean absolute error".
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// The number, rounded.
+	Value string `protobuf:"bytes,2,opt,name=value,proto3" json:"value,omitempty"`
+	// Its unit; may be empty.
+	Unit string `protobuf:"bytes,3,opt,name=unit,proto3" json:"unit,omitempty"`
+	// What it compares with, like "the best constant: 88,616"; may be empty.
+	Comparison    string `protobuf:"bytes,4,opt,name=comparison,proto3" json:"comparison,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *KeyFigure) Reset() {
+	*x = KeyFigure{}
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *KeyFigure) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*KeyFigure) ProtoMessage() {}
+
+func (x *KeyFigure) ProtoReflect() protoreflect.Message {
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use KeyFigure.ProtoReflect.Descriptor instead.
+func (*KeyFigure) Descriptor() ([]byte, []int) {
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *KeyFigure) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *KeyFigure) GetValue() string {
+	if x != nil {
+		return x.Value
+	}
+	return ""
+}
+
+func (x *KeyFigure) GetUnit() string {
+	if x != nil {
+		return x.Unit
+	}
+	return ""
+}
+
+func (x *KeyFigure) GetComparison() string {
+	if x != nil {
+		return x.Comparison
+	}
+	return ""
+}
+
 // The result of one method.
 type Explanation struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -735,7 +875,7 @@ type Explanation struct {
 
 func (x *Explanation) Reset() {
 	*x = Explanation{}
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[3]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -747,7 +887,7 @@ func (x *Explanation) String() string {
 func (*Explanation) ProtoMessage() {}
 
 func (x *Explanation) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[3]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -760,7 +900,7 @@ func (x *Explanation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Explanation.ProtoReflect.Descriptor instead.
 func (*Explanation) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{3}
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Explanation) GetResult() isExplanation_Result {
@@ -960,7 +1100,7 @@ type ClassPairing struct {
 
 func (x *ClassPairing) Reset() {
 	*x = ClassPairing{}
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[4]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -972,7 +1112,7 @@ func (x *ClassPairing) String() string {
 func (*ClassPairing) ProtoMessage() {}
 
 func (x *ClassPairing) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[4]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -985,7 +1125,7 @@ func (x *ClassPairing) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClassPairing.ProtoReflect.Descriptor instead.
 func (*ClassPairing) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{4}
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *ClassPairing) GetLabel() string {
@@ -1024,7 +1164,7 @@ type RowsUsed struct {
 
 func (x *RowsUsed) Reset() {
 	*x = RowsUsed{}
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[5]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1036,7 +1176,7 @@ func (x *RowsUsed) String() string {
 func (*RowsUsed) ProtoMessage() {}
 
 func (x *RowsUsed) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[5]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1049,7 +1189,7 @@ func (x *RowsUsed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RowsUsed.ProtoReflect.Descriptor instead.
 func (*RowsUsed) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{5}
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *RowsUsed) GetDrawnRowCount() int32 {
@@ -1142,7 +1282,7 @@ type Receipt struct {
 
 func (x *Receipt) Reset() {
 	*x = Receipt{}
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[6]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1154,7 +1294,7 @@ func (x *Receipt) String() string {
 func (*Receipt) ProtoMessage() {}
 
 func (x *Receipt) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[6]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1167,7 +1307,7 @@ func (x *Receipt) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Receipt.ProtoReflect.Descriptor instead.
 func (*Receipt) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{6}
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Receipt) GetModelDigest() string {
@@ -1329,7 +1469,7 @@ type RemoteModelReceipt struct {
 
 func (x *RemoteModelReceipt) Reset() {
 	*x = RemoteModelReceipt{}
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[7]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1341,7 +1481,7 @@ func (x *RemoteModelReceipt) String() string {
 func (*RemoteModelReceipt) ProtoMessage() {}
 
 func (x *RemoteModelReceipt) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[7]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1354,7 +1494,7 @@ func (x *RemoteModelReceipt) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoteModelReceipt.ProtoReflect.Descriptor instead.
 func (*RemoteModelReceipt) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{7}
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *RemoteModelReceipt) GetUri() string {
@@ -1429,7 +1569,7 @@ type Source struct {
 
 func (x *Source) Reset() {
 	*x = Source{}
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[8]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1441,7 +1581,7 @@ func (x *Source) String() string {
 func (*Source) ProtoMessage() {}
 
 func (x *Source) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[8]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1454,7 +1594,7 @@ func (x *Source) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Source.ProtoReflect.Descriptor instead.
 func (*Source) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{8}
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Source) GetUri() string {
@@ -1505,7 +1645,7 @@ type OverviewMethod struct {
 
 func (x *OverviewMethod) Reset() {
 	*x = OverviewMethod{}
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[9]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1517,7 +1657,7 @@ func (x *OverviewMethod) String() string {
 func (*OverviewMethod) ProtoMessage() {}
 
 func (x *OverviewMethod) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[9]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1530,7 +1670,7 @@ func (x *OverviewMethod) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OverviewMethod.ProtoReflect.Descriptor instead.
 func (*OverviewMethod) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{9}
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *OverviewMethod) GetName() string {
@@ -1553,14 +1693,16 @@ type Warning struct {
 	// Stable identifier in upper case, like "LABELS_ONLY".
 	Code string `protobuf:"bytes,1,opt,name=code,proto3" json:"code,omitempty"`
 	// What it means here, and what can be done.
-	Message       string `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
+	Message string `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
+	// What its message is about: a page shows each kind in another place.
+	Kind          Warning_Kind `protobuf:"varint,3,opt,name=kind,proto3,enum=onnxplain.v1.Warning_Kind" json:"kind,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Warning) Reset() {
 	*x = Warning{}
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[10]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1572,7 +1714,7 @@ func (x *Warning) String() string {
 func (*Warning) ProtoMessage() {}
 
 func (x *Warning) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[10]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1585,7 +1727,7 @@ func (x *Warning) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Warning.ProtoReflect.Descriptor instead.
 func (*Warning) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{10}
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Warning) GetCode() string {
@@ -1602,6 +1744,13 @@ func (x *Warning) GetMessage() string {
 	return ""
 }
 
+func (x *Warning) GetKind() Warning_Kind {
+	if x != nil {
+		return x.Kind
+	}
+	return Warning_KIND_UNSPECIFIED
+}
+
 // Asks for an explanation with progress on the way.
 type ExplainStreamRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1613,7 +1762,7 @@ type ExplainStreamRequest struct {
 
 func (x *ExplainStreamRequest) Reset() {
 	*x = ExplainStreamRequest{}
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[11]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1625,7 +1774,7 @@ func (x *ExplainStreamRequest) String() string {
 func (*ExplainStreamRequest) ProtoMessage() {}
 
 func (x *ExplainStreamRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[11]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1638,7 +1787,7 @@ func (x *ExplainStreamRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainStreamRequest.ProtoReflect.Descriptor instead.
 func (*ExplainStreamRequest) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{11}
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *ExplainStreamRequest) GetRequest() *ExplainRequest {
@@ -1665,7 +1814,7 @@ type ExplainStreamResponse struct {
 
 func (x *ExplainStreamResponse) Reset() {
 	*x = ExplainStreamResponse{}
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[12]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1677,7 +1826,7 @@ func (x *ExplainStreamResponse) String() string {
 func (*ExplainStreamResponse) ProtoMessage() {}
 
 func (x *ExplainStreamResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[12]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1690,7 +1839,7 @@ func (x *ExplainStreamResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainStreamResponse.ProtoReflect.Descriptor instead.
 func (*ExplainStreamResponse) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{12}
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ExplainStreamResponse) GetEvent() isExplainStreamResponse_Event {
@@ -1771,7 +1920,7 @@ type PartialExplanation struct {
 
 func (x *PartialExplanation) Reset() {
 	*x = PartialExplanation{}
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[13]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1783,7 +1932,7 @@ func (x *PartialExplanation) String() string {
 func (*PartialExplanation) ProtoMessage() {}
 
 func (x *PartialExplanation) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[13]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1796,7 +1945,7 @@ func (x *PartialExplanation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PartialExplanation.ProtoReflect.Descriptor instead.
 func (*PartialExplanation) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{13}
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *PartialExplanation) GetIndex() int32 {
@@ -1844,7 +1993,7 @@ type Progress struct {
 
 func (x *Progress) Reset() {
 	*x = Progress{}
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[14]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1856,7 +2005,7 @@ func (x *Progress) String() string {
 func (*Progress) ProtoMessage() {}
 
 func (x *Progress) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[14]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1869,7 +2018,7 @@ func (x *Progress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Progress.ProtoReflect.Descriptor instead.
 func (*Progress) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{14}
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Progress) GetDone() float64 {
@@ -1908,7 +2057,7 @@ type StartExplanationRequest struct {
 
 func (x *StartExplanationRequest) Reset() {
 	*x = StartExplanationRequest{}
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[15]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1920,7 +2069,7 @@ func (x *StartExplanationRequest) String() string {
 func (*StartExplanationRequest) ProtoMessage() {}
 
 func (x *StartExplanationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[15]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1933,7 +2082,7 @@ func (x *StartExplanationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StartExplanationRequest.ProtoReflect.Descriptor instead.
 func (*StartExplanationRequest) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{15}
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *StartExplanationRequest) GetRequest() *ExplainRequest {
@@ -1972,7 +2121,7 @@ type ReadExplanationRequest struct {
 
 func (x *ReadExplanationRequest) Reset() {
 	*x = ReadExplanationRequest{}
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[16]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1984,7 +2133,7 @@ func (x *ReadExplanationRequest) String() string {
 func (*ReadExplanationRequest) ProtoMessage() {}
 
 func (x *ReadExplanationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[16]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1997,7 +2146,7 @@ func (x *ReadExplanationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadExplanationRequest.ProtoReflect.Descriptor instead.
 func (*ReadExplanationRequest) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{16}
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ReadExplanationRequest) GetName() string {
@@ -2025,7 +2174,7 @@ type ReadExplanationResponse struct {
 
 func (x *ReadExplanationResponse) Reset() {
 	*x = ReadExplanationResponse{}
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[17]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2037,7 +2186,7 @@ func (x *ReadExplanationResponse) String() string {
 func (*ReadExplanationResponse) ProtoMessage() {}
 
 func (x *ReadExplanationResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[17]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2050,7 +2199,7 @@ func (x *ReadExplanationResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadExplanationResponse.ProtoReflect.Descriptor instead.
 func (*ReadExplanationResponse) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{17}
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ReadExplanationResponse) GetContent() []byte {
@@ -2071,7 +2220,7 @@ type ReadPartialExplanationsRequest struct {
 
 func (x *ReadPartialExplanationsRequest) Reset() {
 	*x = ReadPartialExplanationsRequest{}
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[18]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2083,7 +2232,7 @@ func (x *ReadPartialExplanationsRequest) String() string {
 func (*ReadPartialExplanationsRequest) ProtoMessage() {}
 
 func (x *ReadPartialExplanationsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[18]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2096,7 +2245,7 @@ func (x *ReadPartialExplanationsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadPartialExplanationsRequest.ProtoReflect.Descriptor instead.
 func (*ReadPartialExplanationsRequest) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{18}
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ReadPartialExplanationsRequest) GetName() string {
@@ -2117,7 +2266,7 @@ type DescribeModelRequest struct {
 
 func (x *DescribeModelRequest) Reset() {
 	*x = DescribeModelRequest{}
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[19]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2129,7 +2278,7 @@ func (x *DescribeModelRequest) String() string {
 func (*DescribeModelRequest) ProtoMessage() {}
 
 func (x *DescribeModelRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[19]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2142,7 +2291,7 @@ func (x *DescribeModelRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DescribeModelRequest.ProtoReflect.Descriptor instead.
 func (*DescribeModelRequest) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{19}
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *DescribeModelRequest) GetModel() *Model {
@@ -2163,7 +2312,7 @@ type DescribeModelResponse struct {
 
 func (x *DescribeModelResponse) Reset() {
 	*x = DescribeModelResponse{}
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[20]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2175,7 +2324,7 @@ func (x *DescribeModelResponse) String() string {
 func (*DescribeModelResponse) ProtoMessage() {}
 
 func (x *DescribeModelResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[20]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2188,7 +2337,7 @@ func (x *DescribeModelResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DescribeModelResponse.ProtoReflect.Descriptor instead.
 func (*DescribeModelResponse) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{20}
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *DescribeModelResponse) GetModel() *ModelDescription {
@@ -2211,7 +2360,7 @@ type InputColumns struct {
 
 func (x *InputColumns) Reset() {
 	*x = InputColumns{}
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[21]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2223,7 +2372,7 @@ func (x *InputColumns) String() string {
 func (*InputColumns) ProtoMessage() {}
 
 func (x *InputColumns) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[21]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2236,7 +2385,7 @@ func (x *InputColumns) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InputColumns.ProtoReflect.Descriptor instead.
 func (*InputColumns) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{21}
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *InputColumns) GetInput() string {
@@ -2288,7 +2437,7 @@ type DescribeTableRequest struct {
 
 func (x *DescribeTableRequest) Reset() {
 	*x = DescribeTableRequest{}
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[22]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2300,7 +2449,7 @@ func (x *DescribeTableRequest) String() string {
 func (*DescribeTableRequest) ProtoMessage() {}
 
 func (x *DescribeTableRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[22]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2313,7 +2462,7 @@ func (x *DescribeTableRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DescribeTableRequest.ProtoReflect.Descriptor instead.
 func (*DescribeTableRequest) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{22}
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *DescribeTableRequest) GetModel() *Model {
@@ -2392,7 +2541,7 @@ type DescribeTableResponse struct {
 
 func (x *DescribeTableResponse) Reset() {
 	*x = DescribeTableResponse{}
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[23]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2404,7 +2553,7 @@ func (x *DescribeTableResponse) String() string {
 func (*DescribeTableResponse) ProtoMessage() {}
 
 func (x *DescribeTableResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[23]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2417,7 +2566,7 @@ func (x *DescribeTableResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DescribeTableResponse.ProtoReflect.Descriptor instead.
 func (*DescribeTableResponse) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{23}
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *DescribeTableResponse) GetTable() *TableDescription {
@@ -2476,7 +2625,7 @@ type PredictRequest struct {
 
 func (x *PredictRequest) Reset() {
 	*x = PredictRequest{}
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[24]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2488,7 +2637,7 @@ func (x *PredictRequest) String() string {
 func (*PredictRequest) ProtoMessage() {}
 
 func (x *PredictRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[24]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2501,7 +2650,7 @@ func (x *PredictRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PredictRequest.ProtoReflect.Descriptor instead.
 func (*PredictRequest) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{24}
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *PredictRequest) GetModel() *Model {
@@ -2605,7 +2754,7 @@ type PredictResponse struct {
 
 func (x *PredictResponse) Reset() {
 	*x = PredictResponse{}
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[25]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2617,7 +2766,7 @@ func (x *PredictResponse) String() string {
 func (*PredictResponse) ProtoMessage() {}
 
 func (x *PredictResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[25]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2630,7 +2779,7 @@ func (x *PredictResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PredictResponse.ProtoReflect.Descriptor instead.
 func (*PredictResponse) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{25}
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *PredictResponse) GetOutputNames() []string {
@@ -2714,13 +2863,22 @@ const file_onnxplain_v1_explanation_service_proto_rawDesc = "" +
 	"\x04firm\x18\a \x01(\v2\x19.onnxplain.v1.FirmOptionsH\x00R\x04firm\x122\n" +
 	"\x05swarm\x18\b \x01(\v2\x1a.onnxplain.v1.SwarmOptionsH\x00R\x05swarm\x12G\n" +
 	"\fattributions\x18\t \x01(\v2!.onnxplain.v1.AttributionsOptionsH\x00R\fattributionsB\b\n" +
-	"\x06method\"\x84\x02\n" +
+	"\x06method\"\xbe\x02\n" +
 	"\x0fExplainResponse\x12=\n" +
 	"\fexplanations\x18\x01 \x03(\v2\x19.onnxplain.v1.ExplanationR\fexplanations\x124\n" +
 	"\x05model\x18\x02 \x01(\v2\x1e.onnxplain.v1.ModelDescriptionR\x05model\x12/\n" +
 	"\areceipt\x18\x03 \x01(\v2\x15.onnxplain.v1.ReceiptR\areceipt\x121\n" +
 	"\bwarnings\x18\x04 \x03(\v2\x15.onnxplain.v1.WarningR\bwarnings\x12\x18\n" +
-	"\asummary\x18\x05 \x03(\tR\asummary\"\xb2\a\n" +
+	"\asummary\x18\x05 \x03(\tR\asummary\x128\n" +
+	"\vkey_figures\x18\x06 \x03(\v2\x17.onnxplain.v1.KeyFigureR\n" +
+	"keyFigures\"i\n" +
+	"\tKeyFigure\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value\x12\x12\n" +
+	"\x04unit\x18\x03 \x01(\tR\x04unit\x12\x1e\n" +
+	"\n" +
+	"comparison\x18\x04 \x01(\tR\n" +
+	"comparison\"\xb2\a\n" +
 	"\vExplanation\x12F\n" +
 	"\finteractions\x18\x01 \x01(\v2 .onnxplain.v1.InteractionsResultH\x00R\finteractions\x12V\n" +
 	"\x12partial_dependence\x18\x02 \x01(\v2%.onnxplain.v1.PartialDependenceResultH\x00R\x11partialDependence\x12\x84\x01\n" +
@@ -2791,10 +2949,16 @@ const file_onnxplain_v1_explanation_service_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12 \n" +
 	"\trow_count\x18\x02 \x01(\x05H\x00R\browCount\x88\x01\x01B\f\n" +
 	"\n" +
-	"_row_count\"7\n" +
+	"_row_count\"\xb3\x01\n" +
 	"\aWarning\x12\x12\n" +
 	"\x04code\x18\x01 \x01(\tR\x04code\x12\x18\n" +
-	"\amessage\x18\x02 \x01(\tR\amessage\"N\n" +
+	"\amessage\x18\x02 \x01(\tR\amessage\x12.\n" +
+	"\x04kind\x18\x03 \x01(\x0e2\x1a.onnxplain.v1.Warning.KindR\x04kind\"J\n" +
+	"\x04Kind\x12\x14\n" +
+	"\x10KIND_UNSPECIFIED\x10\x00\x12\t\n" +
+	"\x05DOUBT\x10\x01\x12\x13\n" +
+	"\x0fHOW_IT_WAS_MADE\x10\x02\x12\f\n" +
+	"\bSENTENCE\x10\x03\"N\n" +
 	"\x14ExplainStreamRequest\x126\n" +
 	"\arequest\x18\x01 \x01(\v2\x1c.onnxplain.v1.ExplainRequestR\arequest\"\xd1\x01\n" +
 	"\x15ExplainStreamResponse\x124\n" +
@@ -2896,161 +3060,165 @@ func file_onnxplain_v1_explanation_service_proto_rawDescGZIP() []byte {
 	return file_onnxplain_v1_explanation_service_proto_rawDescData
 }
 
-var file_onnxplain_v1_explanation_service_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_onnxplain_v1_explanation_service_proto_msgTypes = make([]protoimpl.MessageInfo, 28)
+var file_onnxplain_v1_explanation_service_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
+var file_onnxplain_v1_explanation_service_proto_msgTypes = make([]protoimpl.MessageInfo, 29)
 var file_onnxplain_v1_explanation_service_proto_goTypes = []any{
 	(ExplainRequest_Engine)(0),                      // 0: onnxplain.v1.ExplainRequest.Engine
-	(*ExplainRequest)(nil),                          // 1: onnxplain.v1.ExplainRequest
-	(*MethodOptions)(nil),                           // 2: onnxplain.v1.MethodOptions
-	(*ExplainResponse)(nil),                         // 3: onnxplain.v1.ExplainResponse
-	(*Explanation)(nil),                             // 4: onnxplain.v1.Explanation
-	(*ClassPairing)(nil),                            // 5: onnxplain.v1.ClassPairing
-	(*RowsUsed)(nil),                                // 6: onnxplain.v1.RowsUsed
-	(*Receipt)(nil),                                 // 7: onnxplain.v1.Receipt
-	(*RemoteModelReceipt)(nil),                      // 8: onnxplain.v1.RemoteModelReceipt
-	(*Source)(nil),                                  // 9: onnxplain.v1.Source
-	(*OverviewMethod)(nil),                          // 10: onnxplain.v1.OverviewMethod
-	(*Warning)(nil),                                 // 11: onnxplain.v1.Warning
-	(*ExplainStreamRequest)(nil),                    // 12: onnxplain.v1.ExplainStreamRequest
-	(*ExplainStreamResponse)(nil),                   // 13: onnxplain.v1.ExplainStreamResponse
-	(*PartialExplanation)(nil),                      // 14: onnxplain.v1.PartialExplanation
-	(*Progress)(nil),                                // 15: onnxplain.v1.Progress
-	(*StartExplanationRequest)(nil),                 // 16: onnxplain.v1.StartExplanationRequest
-	(*ReadExplanationRequest)(nil),                  // 17: onnxplain.v1.ReadExplanationRequest
-	(*ReadExplanationResponse)(nil),                 // 18: onnxplain.v1.ReadExplanationResponse
-	(*ReadPartialExplanationsRequest)(nil),          // 19: onnxplain.v1.ReadPartialExplanationsRequest
-	(*DescribeModelRequest)(nil),                    // 20: onnxplain.v1.DescribeModelRequest
-	(*DescribeModelResponse)(nil),                   // 21: onnxplain.v1.DescribeModelResponse
-	(*InputColumns)(nil),                            // 22: onnxplain.v1.InputColumns
-	(*DescribeTableRequest)(nil),                    // 23: onnxplain.v1.DescribeTableRequest
-	(*DescribeTableResponse)(nil),                   // 24: onnxplain.v1.DescribeTableResponse
-	(*PredictRequest)(nil),                          // 25: onnxplain.v1.PredictRequest
-	(*PredictResponse)(nil),                         // 26: onnxplain.v1.PredictResponse
-	nil,                                             // 27: onnxplain.v1.Receipt.LibraryVersionsEntry
-	nil,                                             // 28: onnxplain.v1.StartExplanationRequest.LabelsEntry
-	(*Model)(nil),                                   // 29: onnxplain.v1.Model
-	(*Table)(nil),                                   // 30: onnxplain.v1.Table
-	(ModelDescription_Scale)(0),                     // 31: onnxplain.v1.ModelDescription.Scale
-	(*InteractionsOptions)(nil),                     // 32: onnxplain.v1.InteractionsOptions
-	(*PartialDependenceOptions)(nil),                // 33: onnxplain.v1.PartialDependenceOptions
-	(*IndividualConditionalExpectationOptions)(nil), // 34: onnxplain.v1.IndividualConditionalExpectationOptions
-	(*PermutationImportanceOptions)(nil),            // 35: onnxplain.v1.PermutationImportanceOptions
-	(*AverageLossOptions)(nil),                      // 36: onnxplain.v1.AverageLossOptions
-	(*FeatureVectorsOptions)(nil),                   // 37: onnxplain.v1.FeatureVectorsOptions
-	(*FirmOptions)(nil),                             // 38: onnxplain.v1.FirmOptions
-	(*SwarmOptions)(nil),                            // 39: onnxplain.v1.SwarmOptions
-	(*AttributionsOptions)(nil),                     // 40: onnxplain.v1.AttributionsOptions
-	(*ModelDescription)(nil),                        // 41: onnxplain.v1.ModelDescription
-	(*InteractionsResult)(nil),                      // 42: onnxplain.v1.InteractionsResult
-	(*PartialDependenceResult)(nil),                 // 43: onnxplain.v1.PartialDependenceResult
-	(*IndividualConditionalExpectationResult)(nil),  // 44: onnxplain.v1.IndividualConditionalExpectationResult
-	(*PermutationImportanceResult)(nil),             // 45: onnxplain.v1.PermutationImportanceResult
-	(*AverageLossResult)(nil),                       // 46: onnxplain.v1.AverageLossResult
-	(*FeatureVectorsResult)(nil),                    // 47: onnxplain.v1.FeatureVectorsResult
-	(*FirmResult)(nil),                              // 48: onnxplain.v1.FirmResult
-	(*SwarmResult)(nil),                             // 49: onnxplain.v1.SwarmResult
-	(*AttributionsResult)(nil),                      // 50: onnxplain.v1.AttributionsResult
-	(*Plot)(nil),                                    // 51: onnxplain.v1.Plot
-	(*durationpb.Duration)(nil),                     // 52: google.protobuf.Duration
-	(RemoteModel_Protocol)(0),                       // 53: onnxplain.v1.RemoteModel.Protocol
-	(*Columns)(nil),                                 // 54: onnxplain.v1.Columns
-	(*TableDescription)(nil),                        // 55: onnxplain.v1.TableDescription
-	(*UploadModelRequest)(nil),                      // 56: onnxplain.v1.UploadModelRequest
-	(*UploadTableRequest)(nil),                      // 57: onnxplain.v1.UploadTableRequest
-	(*longrunningpb.Operation)(nil),                 // 58: google.longrunning.Operation
-	(*ExplanationPlan)(nil),                         // 59: onnxplain.v1.ExplanationPlan
-	(*UploadModelResponse)(nil),                     // 60: onnxplain.v1.UploadModelResponse
-	(*UploadTableResponse)(nil),                     // 61: onnxplain.v1.UploadTableResponse
+	(Warning_Kind)(0),                               // 1: onnxplain.v1.Warning.Kind
+	(*ExplainRequest)(nil),                          // 2: onnxplain.v1.ExplainRequest
+	(*MethodOptions)(nil),                           // 3: onnxplain.v1.MethodOptions
+	(*ExplainResponse)(nil),                         // 4: onnxplain.v1.ExplainResponse
+	(*KeyFigure)(nil),                               // 5: onnxplain.v1.KeyFigure
+	(*Explanation)(nil),                             // 6: onnxplain.v1.Explanation
+	(*ClassPairing)(nil),                            // 7: onnxplain.v1.ClassPairing
+	(*RowsUsed)(nil),                                // 8: onnxplain.v1.RowsUsed
+	(*Receipt)(nil),                                 // 9: onnxplain.v1.Receipt
+	(*RemoteModelReceipt)(nil),                      // 10: onnxplain.v1.RemoteModelReceipt
+	(*Source)(nil),                                  // 11: onnxplain.v1.Source
+	(*OverviewMethod)(nil),                          // 12: onnxplain.v1.OverviewMethod
+	(*Warning)(nil),                                 // 13: onnxplain.v1.Warning
+	(*ExplainStreamRequest)(nil),                    // 14: onnxplain.v1.ExplainStreamRequest
+	(*ExplainStreamResponse)(nil),                   // 15: onnxplain.v1.ExplainStreamResponse
+	(*PartialExplanation)(nil),                      // 16: onnxplain.v1.PartialExplanation
+	(*Progress)(nil),                                // 17: onnxplain.v1.Progress
+	(*StartExplanationRequest)(nil),                 // 18: onnxplain.v1.StartExplanationRequest
+	(*ReadExplanationRequest)(nil),                  // 19: onnxplain.v1.ReadExplanationRequest
+	(*ReadExplanationResponse)(nil),                 // 20: onnxplain.v1.ReadExplanationResponse
+	(*ReadPartialExplanationsRequest)(nil),          // 21: onnxplain.v1.ReadPartialExplanationsRequest
+	(*DescribeModelRequest)(nil),                    // 22: onnxplain.v1.DescribeModelRequest
+	(*DescribeModelResponse)(nil),                   // 23: onnxplain.v1.DescribeModelResponse
+	(*InputColumns)(nil),                            // 24: onnxplain.v1.InputColumns
+	(*DescribeTableRequest)(nil),                    // 25: onnxplain.v1.DescribeTableRequest
+	(*DescribeTableResponse)(nil),                   // 26: onnxplain.v1.DescribeTableResponse
+	(*PredictRequest)(nil),                          // 27: onnxplain.v1.PredictRequest
+	(*PredictResponse)(nil),                         // 28: onnxplain.v1.PredictResponse
+	nil,                                             // 29: onnxplain.v1.Receipt.LibraryVersionsEntry
+	nil,                                             // 30: onnxplain.v1.StartExplanationRequest.LabelsEntry
+	(*Model)(nil),                                   // 31: onnxplain.v1.Model
+	(*Table)(nil),                                   // 32: onnxplain.v1.Table
+	(ModelDescription_Scale)(0),                     // 33: onnxplain.v1.ModelDescription.Scale
+	(*InteractionsOptions)(nil),                     // 34: onnxplain.v1.InteractionsOptions
+	(*PartialDependenceOptions)(nil),                // 35: onnxplain.v1.PartialDependenceOptions
+	(*IndividualConditionalExpectationOptions)(nil), // 36: onnxplain.v1.IndividualConditionalExpectationOptions
+	(*PermutationImportanceOptions)(nil),            // 37: onnxplain.v1.PermutationImportanceOptions
+	(*AverageLossOptions)(nil),                      // 38: onnxplain.v1.AverageLossOptions
+	(*FeatureVectorsOptions)(nil),                   // 39: onnxplain.v1.FeatureVectorsOptions
+	(*FirmOptions)(nil),                             // 40: onnxplain.v1.FirmOptions
+	(*SwarmOptions)(nil),                            // 41: onnxplain.v1.SwarmOptions
+	(*AttributionsOptions)(nil),                     // 42: onnxplain.v1.AttributionsOptions
+	(*ModelDescription)(nil),                        // 43: onnxplain.v1.ModelDescription
+	(*InteractionsResult)(nil),                      // 44: onnxplain.v1.InteractionsResult
+	(*PartialDependenceResult)(nil),                 // 45: onnxplain.v1.PartialDependenceResult
+	(*IndividualConditionalExpectationResult)(nil),  // 46: onnxplain.v1.IndividualConditionalExpectationResult
+	(*PermutationImportanceResult)(nil),             // 47: onnxplain.v1.PermutationImportanceResult
+	(*AverageLossResult)(nil),                       // 48: onnxplain.v1.AverageLossResult
+	(*FeatureVectorsResult)(nil),                    // 49: onnxplain.v1.FeatureVectorsResult
+	(*FirmResult)(nil),                              // 50: onnxplain.v1.FirmResult
+	(*SwarmResult)(nil),                             // 51: onnxplain.v1.SwarmResult
+	(*AttributionsResult)(nil),                      // 52: onnxplain.v1.AttributionsResult
+	(*Plot)(nil),                                    // 53: onnxplain.v1.Plot
+	(*durationpb.Duration)(nil),                     // 54: google.protobuf.Duration
+	(RemoteModel_Protocol)(0),                       // 55: onnxplain.v1.RemoteModel.Protocol
+	(*Columns)(nil),                                 // 56: onnxplain.v1.Columns
+	(*TableDescription)(nil),                        // 57: onnxplain.v1.TableDescription
+	(*UploadModelRequest)(nil),                      // 58: onnxplain.v1.UploadModelRequest
+	(*UploadTableRequest)(nil),                      // 59: onnxplain.v1.UploadTableRequest
+	(*longrunningpb.Operation)(nil),                 // 60: google.longrunning.Operation
+	(*ExplanationPlan)(nil),                         // 61: onnxplain.v1.ExplanationPlan
+	(*UploadModelResponse)(nil),                     // 62: onnxplain.v1.UploadModelResponse
+	(*UploadTableResponse)(nil),                     // 63: onnxplain.v1.UploadTableResponse
 }
 var file_onnxplain_v1_explanation_service_proto_depIdxs = []int32{
-	29, // 0: onnxplain.v1.ExplainRequest.model:type_name -> onnxplain.v1.Model
-	30, // 1: onnxplain.v1.ExplainRequest.table:type_name -> onnxplain.v1.Table
-	31, // 2: onnxplain.v1.ExplainRequest.scale:type_name -> onnxplain.v1.ModelDescription.Scale
+	31, // 0: onnxplain.v1.ExplainRequest.model:type_name -> onnxplain.v1.Model
+	32, // 1: onnxplain.v1.ExplainRequest.table:type_name -> onnxplain.v1.Table
+	33, // 2: onnxplain.v1.ExplainRequest.scale:type_name -> onnxplain.v1.ModelDescription.Scale
 	0,  // 3: onnxplain.v1.ExplainRequest.engine:type_name -> onnxplain.v1.ExplainRequest.Engine
-	2,  // 4: onnxplain.v1.ExplainRequest.methods:type_name -> onnxplain.v1.MethodOptions
-	22, // 5: onnxplain.v1.ExplainRequest.input_columns:type_name -> onnxplain.v1.InputColumns
-	32, // 6: onnxplain.v1.MethodOptions.interactions:type_name -> onnxplain.v1.InteractionsOptions
-	33, // 7: onnxplain.v1.MethodOptions.partial_dependence:type_name -> onnxplain.v1.PartialDependenceOptions
-	34, // 8: onnxplain.v1.MethodOptions.individual_conditional_expectation:type_name -> onnxplain.v1.IndividualConditionalExpectationOptions
-	35, // 9: onnxplain.v1.MethodOptions.permutation_importance:type_name -> onnxplain.v1.PermutationImportanceOptions
-	36, // 10: onnxplain.v1.MethodOptions.average_loss:type_name -> onnxplain.v1.AverageLossOptions
-	37, // 11: onnxplain.v1.MethodOptions.feature_vectors:type_name -> onnxplain.v1.FeatureVectorsOptions
-	38, // 12: onnxplain.v1.MethodOptions.firm:type_name -> onnxplain.v1.FirmOptions
-	39, // 13: onnxplain.v1.MethodOptions.swarm:type_name -> onnxplain.v1.SwarmOptions
-	40, // 14: onnxplain.v1.MethodOptions.attributions:type_name -> onnxplain.v1.AttributionsOptions
-	4,  // 15: onnxplain.v1.ExplainResponse.explanations:type_name -> onnxplain.v1.Explanation
-	41, // 16: onnxplain.v1.ExplainResponse.model:type_name -> onnxplain.v1.ModelDescription
-	7,  // 17: onnxplain.v1.ExplainResponse.receipt:type_name -> onnxplain.v1.Receipt
-	11, // 18: onnxplain.v1.ExplainResponse.warnings:type_name -> onnxplain.v1.Warning
-	42, // 19: onnxplain.v1.Explanation.interactions:type_name -> onnxplain.v1.InteractionsResult
-	43, // 20: onnxplain.v1.Explanation.partial_dependence:type_name -> onnxplain.v1.PartialDependenceResult
-	44, // 21: onnxplain.v1.Explanation.individual_conditional_expectation:type_name -> onnxplain.v1.IndividualConditionalExpectationResult
-	45, // 22: onnxplain.v1.Explanation.permutation_importance:type_name -> onnxplain.v1.PermutationImportanceResult
-	46, // 23: onnxplain.v1.Explanation.average_loss:type_name -> onnxplain.v1.AverageLossResult
-	47, // 24: onnxplain.v1.Explanation.feature_vectors:type_name -> onnxplain.v1.FeatureVectorsResult
-	48, // 25: onnxplain.v1.Explanation.firm:type_name -> onnxplain.v1.FirmResult
-	49, // 26: onnxplain.v1.Explanation.swarm:type_name -> onnxplain.v1.SwarmResult
-	50, // 27: onnxplain.v1.Explanation.attributions:type_name -> onnxplain.v1.AttributionsResult
-	51, // 28: onnxplain.v1.Explanation.plots:type_name -> onnxplain.v1.Plot
-	2,  // 29: onnxplain.v1.Explanation.options:type_name -> onnxplain.v1.MethodOptions
-	6,  // 30: onnxplain.v1.Explanation.rows:type_name -> onnxplain.v1.RowsUsed
-	5,  // 31: onnxplain.v1.Explanation.class_pairings:type_name -> onnxplain.v1.ClassPairing
-	0,  // 32: onnxplain.v1.Receipt.engine:type_name -> onnxplain.v1.ExplainRequest.Engine
-	27, // 33: onnxplain.v1.Receipt.library_versions:type_name -> onnxplain.v1.Receipt.LibraryVersionsEntry
-	52, // 34: onnxplain.v1.Receipt.elapsed:type_name -> google.protobuf.Duration
-	10, // 35: onnxplain.v1.Receipt.overview_methods:type_name -> onnxplain.v1.OverviewMethod
-	9,  // 36: onnxplain.v1.Receipt.sources:type_name -> onnxplain.v1.Source
-	8,  // 37: onnxplain.v1.Receipt.remote_model:type_name -> onnxplain.v1.RemoteModelReceipt
-	31, // 38: onnxplain.v1.Receipt.scale:type_name -> onnxplain.v1.ModelDescription.Scale
-	53, // 39: onnxplain.v1.RemoteModelReceipt.protocol:type_name -> onnxplain.v1.RemoteModel.Protocol
-	1,  // 40: onnxplain.v1.ExplainStreamRequest.request:type_name -> onnxplain.v1.ExplainRequest
-	15, // 41: onnxplain.v1.ExplainStreamResponse.progress:type_name -> onnxplain.v1.Progress
-	3,  // 42: onnxplain.v1.ExplainStreamResponse.response:type_name -> onnxplain.v1.ExplainResponse
-	14, // 43: onnxplain.v1.ExplainStreamResponse.partial:type_name -> onnxplain.v1.PartialExplanation
-	4,  // 44: onnxplain.v1.PartialExplanation.explanation:type_name -> onnxplain.v1.Explanation
-	11, // 45: onnxplain.v1.PartialExplanation.warnings:type_name -> onnxplain.v1.Warning
-	1,  // 46: onnxplain.v1.StartExplanationRequest.request:type_name -> onnxplain.v1.ExplainRequest
-	28, // 47: onnxplain.v1.StartExplanationRequest.labels:type_name -> onnxplain.v1.StartExplanationRequest.LabelsEntry
-	29, // 48: onnxplain.v1.DescribeModelRequest.model:type_name -> onnxplain.v1.Model
-	41, // 49: onnxplain.v1.DescribeModelResponse.model:type_name -> onnxplain.v1.ModelDescription
-	29, // 50: onnxplain.v1.DescribeTableRequest.model:type_name -> onnxplain.v1.Model
-	30, // 51: onnxplain.v1.DescribeTableRequest.table:type_name -> onnxplain.v1.Table
-	54, // 52: onnxplain.v1.DescribeTableRequest.near:type_name -> onnxplain.v1.Columns
-	22, // 53: onnxplain.v1.DescribeTableRequest.input_columns:type_name -> onnxplain.v1.InputColumns
-	55, // 54: onnxplain.v1.DescribeTableResponse.table:type_name -> onnxplain.v1.TableDescription
-	11, // 55: onnxplain.v1.DescribeTableResponse.warnings:type_name -> onnxplain.v1.Warning
-	29, // 56: onnxplain.v1.PredictRequest.model:type_name -> onnxplain.v1.Model
-	30, // 57: onnxplain.v1.PredictRequest.table:type_name -> onnxplain.v1.Table
-	31, // 58: onnxplain.v1.PredictRequest.scale:type_name -> onnxplain.v1.ModelDescription.Scale
-	22, // 59: onnxplain.v1.PredictRequest.input_columns:type_name -> onnxplain.v1.InputColumns
-	11, // 60: onnxplain.v1.PredictResponse.warnings:type_name -> onnxplain.v1.Warning
-	1,  // 61: onnxplain.v1.ExplanationService.Explain:input_type -> onnxplain.v1.ExplainRequest
-	12, // 62: onnxplain.v1.ExplanationService.ExplainStream:input_type -> onnxplain.v1.ExplainStreamRequest
-	16, // 63: onnxplain.v1.ExplanationService.StartExplanation:input_type -> onnxplain.v1.StartExplanationRequest
-	17, // 64: onnxplain.v1.ExplanationService.ReadExplanation:input_type -> onnxplain.v1.ReadExplanationRequest
-	19, // 65: onnxplain.v1.ExplanationService.ReadPartialExplanations:input_type -> onnxplain.v1.ReadPartialExplanationsRequest
-	1,  // 66: onnxplain.v1.ExplanationService.PlanExplanation:input_type -> onnxplain.v1.ExplainRequest
-	20, // 67: onnxplain.v1.ExplanationService.DescribeModel:input_type -> onnxplain.v1.DescribeModelRequest
-	23, // 68: onnxplain.v1.ExplanationService.DescribeTable:input_type -> onnxplain.v1.DescribeTableRequest
-	25, // 69: onnxplain.v1.ExplanationService.Predict:input_type -> onnxplain.v1.PredictRequest
-	56, // 70: onnxplain.v1.ExplanationService.UploadModel:input_type -> onnxplain.v1.UploadModelRequest
-	57, // 71: onnxplain.v1.ExplanationService.UploadTable:input_type -> onnxplain.v1.UploadTableRequest
-	3,  // 72: onnxplain.v1.ExplanationService.Explain:output_type -> onnxplain.v1.ExplainResponse
-	13, // 73: onnxplain.v1.ExplanationService.ExplainStream:output_type -> onnxplain.v1.ExplainStreamResponse
-	58, // 74: onnxplain.v1.ExplanationService.StartExplanation:output_type -> google.longrunning.Operation
-	18, // 75: onnxplain.v1.ExplanationService.ReadExplanation:output_type -> onnxplain.v1.ReadExplanationResponse
-	14, // 76: onnxplain.v1.ExplanationService.ReadPartialExplanations:output_type -> onnxplain.v1.PartialExplanation
-	59, // 77: onnxplain.v1.ExplanationService.PlanExplanation:output_type -> onnxplain.v1.ExplanationPlan
-	21, // 78: onnxplain.v1.ExplanationService.DescribeModel:output_type -> onnxplain.v1.DescribeModelResponse
-	24, // 79: onnxplain.v1.ExplanationService.DescribeTable:output_type -> onnxplain.v1.DescribeTableResponse
-	26, // 80: onnxplain.v1.ExplanationService.Predict:output_type -> onnxplain.v1.PredictResponse
-	60, // 81: onnxplain.v1.ExplanationService.UploadModel:output_type -> onnxplain.v1.UploadModelResponse
-	61, // 82: onnxplain.v1.ExplanationService.UploadTable:output_type -> onnxplain.v1.UploadTableResponse
-	72, // [72:83] is the sub-list for method output_type
-	61, // [61:72] is the sub-list for method input_type
-	61, // [61:61] is the sub-list for extension type_name
-	61, // [61:61] is the sub-list for extension extendee
-	0,  // [0:61] is the sub-list for field type_name
+	3,  // 4: onnxplain.v1.ExplainRequest.methods:type_name -> onnxplain.v1.MethodOptions
+	24, // 5: onnxplain.v1.ExplainRequest.input_columns:type_name -> onnxplain.v1.InputColumns
+	34, // 6: onnxplain.v1.MethodOptions.interactions:type_name -> onnxplain.v1.InteractionsOptions
+	35, // 7: onnxplain.v1.MethodOptions.partial_dependence:type_name -> onnxplain.v1.PartialDependenceOptions
+	36, // 8: onnxplain.v1.MethodOptions.individual_conditional_expectation:type_name -> onnxplain.v1.IndividualConditionalExpectationOptions
+	37, // 9: onnxplain.v1.MethodOptions.permutation_importance:type_name -> onnxplain.v1.PermutationImportanceOptions
+	38, // 10: onnxplain.v1.MethodOptions.average_loss:type_name -> onnxplain.v1.AverageLossOptions
+	39, // 11: onnxplain.v1.MethodOptions.feature_vectors:type_name -> onnxplain.v1.FeatureVectorsOptions
+	40, // 12: onnxplain.v1.MethodOptions.firm:type_name -> onnxplain.v1.FirmOptions
+	41, // 13: onnxplain.v1.MethodOptions.swarm:type_name -> onnxplain.v1.SwarmOptions
+	42, // 14: onnxplain.v1.MethodOptions.attributions:type_name -> onnxplain.v1.AttributionsOptions
+	6,  // 15: onnxplain.v1.ExplainResponse.explanations:type_name -> onnxplain.v1.Explanation
+	43, // 16: onnxplain.v1.ExplainResponse.model:type_name -> onnxplain.v1.ModelDescription
+	9,  // 17: onnxplain.v1.ExplainResponse.receipt:type_name -> onnxplain.v1.Receipt
+	13, // 18: onnxplain.v1.ExplainResponse.warnings:type_name -> onnxplain.v1.Warning
+	5,  // 19: onnxplain.v1.ExplainResponse.key_figures:type_name -> onnxplain.v1.KeyFigure
+	44, // 20: onnxplain.v1.Explanation.interactions:type_name -> onnxplain.v1.InteractionsResult
+	45, // 21: onnxplain.v1.Explanation.partial_dependence:type_name -> onnxplain.v1.PartialDependenceResult
+	46, // 22: onnxplain.v1.Explanation.individual_conditional_expectation:type_name -> onnxplain.v1.IndividualConditionalExpectationResult
+	47, // 23: onnxplain.v1.Explanation.permutation_importance:type_name -> onnxplain.v1.PermutationImportanceResult
+	48, // 24: onnxplain.v1.Explanation.average_loss:type_name -> onnxplain.v1.AverageLossResult
+	49, // 25: onnxplain.v1.Explanation.feature_vectors:type_name -> onnxplain.v1.FeatureVectorsResult
+	50, // 26: onnxplain.v1.Explanation.firm:type_name -> onnxplain.v1.FirmResult
+	51, // 27: onnxplain.v1.Explanation.swarm:type_name -> onnxplain.v1.SwarmResult
+	52, // 28: onnxplain.v1.Explanation.attributions:type_name -> onnxplain.v1.AttributionsResult
+	53, // 29: onnxplain.v1.Explanation.plots:type_name -> onnxplain.v1.Plot
+	3,  // 30: onnxplain.v1.Explanation.options:type_name -> onnxplain.v1.MethodOptions
+	8,  // 31: onnxplain.v1.Explanation.rows:type_name -> onnxplain.v1.RowsUsed
+	7,  // 32: onnxplain.v1.Explanation.class_pairings:type_name -> onnxplain.v1.ClassPairing
+	0,  // 33: onnxplain.v1.Receipt.engine:type_name -> onnxplain.v1.ExplainRequest.Engine
+	29, // 34: onnxplain.v1.Receipt.library_versions:type_name -> onnxplain.v1.Receipt.LibraryVersionsEntry
+	54, // 35: onnxplain.v1.Receipt.elapsed:type_name -> google.protobuf.Duration
+	12, // 36: onnxplain.v1.Receipt.overview_methods:type_name -> onnxplain.v1.OverviewMethod
+	11, // 37: onnxplain.v1.Receipt.sources:type_name -> onnxplain.v1.Source
+	10, // 38: onnxplain.v1.Receipt.remote_model:type_name -> onnxplain.v1.RemoteModelReceipt
+	33, // 39: onnxplain.v1.Receipt.scale:type_name -> onnxplain.v1.ModelDescription.Scale
+	55, // 40: onnxplain.v1.RemoteModelReceipt.protocol:type_name -> onnxplain.v1.RemoteModel.Protocol
+	1,  // 41: onnxplain.v1.Warning.kind:type_name -> onnxplain.v1.Warning.Kind
+	2,  // 42: onnxplain.v1.ExplainStreamRequest.request:type_name -> onnxplain.v1.ExplainRequest
+	17, // 43: onnxplain.v1.ExplainStreamResponse.progress:type_name -> onnxplain.v1.Progress
+	4,  // 44: onnxplain.v1.ExplainStreamResponse.response:type_name -> onnxplain.v1.ExplainResponse
+	16, // 45: onnxplain.v1.ExplainStreamResponse.partial:type_name -> onnxplain.v1.PartialExplanation
+	6,  // 46: onnxplain.v1.PartialExplanation.explanation:type_name -> onnxplain.v1.Explanation
+	13, // 47: onnxplain.v1.PartialExplanation.warnings:type_name -> onnxplain.v1.Warning
+	2,  // 48: onnxplain.v1.StartExplanationRequest.request:type_name -> onnxplain.v1.ExplainRequest
+	30, // 49: onnxplain.v1.StartExplanationRequest.labels:type_name -> onnxplain.v1.StartExplanationRequest.LabelsEntry
+	31, // 50: onnxplain.v1.DescribeModelRequest.model:type_name -> onnxplain.v1.Model
+	43, // 51: onnxplain.v1.DescribeModelResponse.model:type_name -> onnxplain.v1.ModelDescription
+	31, // 52: onnxplain.v1.DescribeTableRequest.model:type_name -> onnxplain.v1.Model
+	32, // 53: onnxplain.v1.DescribeTableRequest.table:type_name -> onnxplain.v1.Table
+	56, // 54: onnxplain.v1.DescribeTableRequest.near:type_name -> onnxplain.v1.Columns
+	24, // 55: onnxplain.v1.DescribeTableRequest.input_columns:type_name -> onnxplain.v1.InputColumns
+	57, // 56: onnxplain.v1.DescribeTableResponse.table:type_name -> onnxplain.v1.TableDescription
+	13, // 57: onnxplain.v1.DescribeTableResponse.warnings:type_name -> onnxplain.v1.Warning
+	31, // 58: onnxplain.v1.PredictRequest.model:type_name -> onnxplain.v1.Model
+	32, // 59: onnxplain.v1.PredictRequest.table:type_name -> onnxplain.v1.Table
+	33, // 60: onnxplain.v1.PredictRequest.scale:type_name -> onnxplain.v1.ModelDescription.Scale
+	24, // 61: onnxplain.v1.PredictRequest.input_columns:type_name -> onnxplain.v1.InputColumns
+	13, // 62: onnxplain.v1.PredictResponse.warnings:type_name -> onnxplain.v1.Warning
+	2,  // 63: onnxplain.v1.ExplanationService.Explain:input_type -> onnxplain.v1.ExplainRequest
+	14, // 64: onnxplain.v1.ExplanationService.ExplainStream:input_type -> onnxplain.v1.ExplainStreamRequest
+	18, // 65: onnxplain.v1.ExplanationService.StartExplanation:input_type -> onnxplain.v1.StartExplanationRequest
+	19, // 66: onnxplain.v1.ExplanationService.ReadExplanation:input_type -> onnxplain.v1.ReadExplanationRequest
+	21, // 67: onnxplain.v1.ExplanationService.ReadPartialExplanations:input_type -> onnxplain.v1.ReadPartialExplanationsRequest
+	2,  // 68: onnxplain.v1.ExplanationService.PlanExplanation:input_type -> onnxplain.v1.ExplainRequest
+	22, // 69: onnxplain.v1.ExplanationService.DescribeModel:input_type -> onnxplain.v1.DescribeModelRequest
+	25, // 70: onnxplain.v1.ExplanationService.DescribeTable:input_type -> onnxplain.v1.DescribeTableRequest
+	27, // 71: onnxplain.v1.ExplanationService.Predict:input_type -> onnxplain.v1.PredictRequest
+	58, // 72: onnxplain.v1.ExplanationService.UploadModel:input_type -> onnxplain.v1.UploadModelRequest
+	59, // 73: onnxplain.v1.ExplanationService.UploadTable:input_type -> onnxplain.v1.UploadTableRequest
+	4,  // 74: onnxplain.v1.ExplanationService.Explain:output_type -> onnxplain.v1.ExplainResponse
+	15, // 75: onnxplain.v1.ExplanationService.ExplainStream:output_type -> onnxplain.v1.ExplainStreamResponse
+	60, // 76: onnxplain.v1.ExplanationService.StartExplanation:output_type -> google.longrunning.Operation
+	20, // 77: onnxplain.v1.ExplanationService.ReadExplanation:output_type -> onnxplain.v1.ReadExplanationResponse
+	16, // 78: onnxplain.v1.ExplanationService.ReadPartialExplanations:output_type -> onnxplain.v1.PartialExplanation
+	61, // 79: onnxplain.v1.ExplanationService.PlanExplanation:output_type -> onnxplain.v1.ExplanationPlan
+	23, // 80: onnxplain.v1.ExplanationService.DescribeModel:output_type -> onnxplain.v1.DescribeModelResponse
+	26, // 81: onnxplain.v1.ExplanationService.DescribeTable:output_type -> onnxplain.v1.DescribeTableResponse
+	28, // 82: onnxplain.v1.ExplanationService.Predict:output_type -> onnxplain.v1.PredictResponse
+	62, // 83: onnxplain.v1.ExplanationService.UploadModel:output_type -> onnxplain.v1.UploadModelResponse
+	63, // 84: onnxplain.v1.ExplanationService.UploadTable:output_type -> onnxplain.v1.UploadTableResponse
+	74, // [74:85] is the sub-list for method output_type
+	63, // [63:74] is the sub-list for method input_type
+	63, // [63:63] is the sub-list for extension type_name
+	63, // [63:63] is the sub-list for extension extendee
+	0,  // [0:63] is the sub-list for field type_name
 }
 
 func init() { file_onnxplain_v1_explanation_service_proto_init() }
@@ -3085,7 +3253,7 @@ func file_onnxplain_v1_explanation_service_proto_init() {
 		(*MethodOptions_Swarm)(nil),
 		(*MethodOptions_Attributions)(nil),
 	}
-	file_onnxplain_v1_explanation_service_proto_msgTypes[3].OneofWrappers = []any{
+	file_onnxplain_v1_explanation_service_proto_msgTypes[4].OneofWrappers = []any{
 		(*Explanation_Interactions)(nil),
 		(*Explanation_PartialDependence)(nil),
 		(*Explanation_IndividualConditionalExpectation)(nil),
@@ -3096,20 +3264,20 @@ func file_onnxplain_v1_explanation_service_proto_init() {
 		(*Explanation_Swarm)(nil),
 		(*Explanation_Attributions)(nil),
 	}
-	file_onnxplain_v1_explanation_service_proto_msgTypes[9].OneofWrappers = []any{}
-	file_onnxplain_v1_explanation_service_proto_msgTypes[12].OneofWrappers = []any{
+	file_onnxplain_v1_explanation_service_proto_msgTypes[10].OneofWrappers = []any{}
+	file_onnxplain_v1_explanation_service_proto_msgTypes[13].OneofWrappers = []any{
 		(*ExplainStreamResponse_Progress)(nil),
 		(*ExplainStreamResponse_Response)(nil),
 		(*ExplainStreamResponse_Partial)(nil),
 	}
-	file_onnxplain_v1_explanation_service_proto_msgTypes[22].OneofWrappers = []any{}
+	file_onnxplain_v1_explanation_service_proto_msgTypes[23].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_onnxplain_v1_explanation_service_proto_rawDesc), len(file_onnxplain_v1_explanation_service_proto_rawDesc)),
-			NumEnums:      1,
-			NumMessages:   28,
+			NumEnums:      2,
+			NumMessages:   29,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -562,8 +562,17 @@ type ModelDescription struct {
 	// names none: the second of the two outputs of a binary classifier, that is, of
 	// a class and its complement; otherwise all. Swarm explains all classes.
 	DefaultOutputIndices []int32 `protobuf:"varint,14,rep,packed,name=default_output_indices,json=defaultOutputIndices,proto3" json:"default_output_indices,omitempty"`
-	unknownFields        protoimpl.UnknownFields
-	sizeCache            protoimpl.SizeCache
+	// Version of `producer`, as the file says; empty where it says none, and of a remote model.
+	ProducerVersion string `protobuf:"bytes,15,opt,name=producer_version,json=producerVersion,proto3" json:"producer_version,omitempty"`
+	// Number of trees in its tree ensembles; of several classes, those of all classes. 0 without trees.
+	TreeCount int32 `protobuf:"varint,16,opt,name=tree_count,json=treeCount,proto3" json:"tree_count,omitempty"`
+	// Most splits between the root and a leaf of a tree; 0 without trees.
+	TreeDepth int32 `protobuf:"varint,17,opt,name=tree_depth,json=treeDepth,proto3" json:"tree_depth,omitempty"`
+	// What the model is, as an English sentence for people: its kind, trees, inputs and who wrote it, as
+	// the file shows. Empty for a remote model. Its words may change with any version.
+	Summary       string `protobuf:"bytes,18,opt,name=summary,proto3" json:"summary,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ModelDescription) Reset() {
@@ -666,6 +675,34 @@ func (x *ModelDescription) GetDefaultOutputIndices() []int32 {
 	return nil
 }
 
+func (x *ModelDescription) GetProducerVersion() string {
+	if x != nil {
+		return x.ProducerVersion
+	}
+	return ""
+}
+
+func (x *ModelDescription) GetTreeCount() int32 {
+	if x != nil {
+		return x.TreeCount
+	}
+	return 0
+}
+
+func (x *ModelDescription) GetTreeDepth() int32 {
+	if x != nil {
+		return x.TreeDepth
+	}
+	return 0
+}
+
+func (x *ModelDescription) GetSummary() string {
+	if x != nil {
+		return x.Summary
+	}
+	return ""
+}
+
 // One input of a model.
 type ModelInput struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -765,7 +802,7 @@ const file_onnxplain_v1_model_proto_rawDesc = "" +
 	"\vRemoteInput\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04type\x18\x02 \x01(\tR\x04type\x12\x18\n" +
-	"\acolumns\x18\x03 \x03(\tR\acolumns\"\xdd\x03\n" +
+	"\acolumns\x18\x03 \x03(\tR\acolumns\"\xe0\x04\n" +
 	"\x10ModelDescription\x12\x16\n" +
 	"\x06digest\x18\x01 \x01(\tR\x06digest\x120\n" +
 	"\x06inputs\x18\x02 \x03(\v2\x18.onnxplain.v1.ModelInputR\x06inputs\x12!\n" +
@@ -776,7 +813,13 @@ const file_onnxplain_v1_model_proto_rawDesc = "" +
 	"\bproducer\x18\a \x01(\tR\bproducer\x12(\n" +
 	"\x10has_class_scores\x18\f \x01(\bR\x0ehasClassScores\x12#\n" +
 	"\rfeature_names\x18\r \x03(\tR\ffeatureNames\x124\n" +
-	"\x16default_output_indices\x18\x0e \x03(\x05R\x14defaultOutputIndices\"8\n" +
+	"\x16default_output_indices\x18\x0e \x03(\x05R\x14defaultOutputIndices\x12)\n" +
+	"\x10producer_version\x18\x0f \x01(\tR\x0fproducerVersion\x12\x1d\n" +
+	"\n" +
+	"tree_count\x18\x10 \x01(\x05R\ttreeCount\x12\x1d\n" +
+	"\n" +
+	"tree_depth\x18\x11 \x01(\x05R\ttreeDepth\x12\x18\n" +
+	"\asummary\x18\x12 \x01(\tR\asummary\"8\n" +
 	"\x05Scale\x12\x15\n" +
 	"\x11SCALE_UNSPECIFIED\x10\x00\x12\f\n" +
 	"\bRESPONSE\x10\x01\x12\n" +

@@ -16,6 +16,7 @@ const CONTENTS: Contents = {
   title: HOSTILE,
   notes: HOSTILE,
   summary: [HOSTILE, HOSTILE],
+  keyFigures: [{ name: HOSTILE, value: HOSTILE, unit: HOSTILE, comparison: HOSTILE }] as never,
   warnings: [HOSTILE],
   receipt: [HOSTILE],
   sections: [

@@ -61,6 +61,10 @@ class Description:
         As "domain:Operator", or "Operator" in the default domain; each once, sorted.
     producer : str
         Name of the program that wrote the file, from the file.
+    producer_version : str
+        Its version, from the file; may be empty.
+    tree_count, tree_depth : int
+        Trees of all tree ensembles, and the most splits between a root and a leaf; 0 without trees.
     has_class_scores, is_binary : bool
         As in `Model`.
     """
@@ -73,6 +77,9 @@ class Description:
     producer: str
     has_class_scores: bool = False
     is_binary: bool = False
+    producer_version: str = ""
+    tree_count: int = 0
+    tree_depth: int = 0
 
     @property
     def feature_names(self) -> tuple[str, ...]:

@@ -155,6 +155,10 @@ globalThis.onnxplainDrawing = (() => {
     const least = isSmall ? NARROWEST_THERE : NARROWEST;
     let spec = isSmall ? arranged(given) : given;
     let drawn = await embed(target, spec);
+    if (!target.clientWidth) { // folded: it is fitted when it is unfolded
+      figure.classList.add("drawn");
+      return drawn;
+    }
     figure.classList.toggle("wide", !isSmall && needsRow(figure, spec, widthOf(target)));
     const again = async (next) => {
       drawn.finalize();

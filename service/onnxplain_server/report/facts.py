@@ -22,6 +22,8 @@ from onnxplain_server.report.registry import of_method
 
 _DIGEST_LENGTH = len("sha256:") + 12
 _OPTIONS_LENGTH = 400
+_LONG_LIST = 160
+"""Letters from which on a page folds a list."""
 
 
 class Caution(NamedTuple):
@@ -29,6 +31,15 @@ class Caution(NamedTuple):
 
     code: str
     message: str
+
+    @property
+    def head_and_list(self) -> tuple[str, str]:
+        """Return what the message says first, and a long list behind a colon, such as of columns.
+
+        The list is empty where there is none.
+        """
+        head, colon, items = self.message.partition(": ")
+        return (f"{head}:", items) if colon and len(items) > _LONG_LIST else (self.message, "")
 
 
 class Fact(NamedTuple):
@@ -56,7 +67,10 @@ def _tells(code: str) -> Tells:
 def model(description: ModelDescription) -> list[Fact]:
     """Describe the inputs, outputs and operators of a model."""
     scales = [ModelDescription.Scale.Name(scale) for scale in description.scales]
+    trees = f"{description.tree_count:,}, of up to {description.tree_depth:,} splits"
+    producer = f"{_text(description.producer)} {_text(description.producer_version)}".strip()
     facts = [
+        Fact("summary", _text(description.summary)),
         Fact("digest", _text(description.digest)),
         Fact("inputs", "; ".join(_input(i) for i in description.inputs)),
         Fact("features", _features(description)),
@@ -66,7 +80,8 @@ def model(description: ModelDescription) -> list[Fact]:
         Fact("scales", ", ".join(scales)),
         Fact("no MARGIN because", _text(description.margin_refusal)),
         Fact("operators", ", ".join(_text(name) for name in description.operators)),
-        Fact("written by" if description.digest else "run by", _text(description.producer)),
+        Fact("trees", trees if description.tree_count else ""),
+        Fact("written by" if description.digest else "run by", producer),
     ]
     return [fact for fact in facts if fact.value]
 

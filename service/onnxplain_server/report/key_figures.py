@@ -1,4 +1,4 @@
-"""Key figures of a report: losses and scores of all rows, beside those of the best constant."""
+"""Key figures of an answer: losses and scores of all rows beside the best constant, and rows."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from onnxplain.v1.explanation_service_pb2 import ExplainResponse, Explanation
 
+from onnxplain_server.core.warnings import ALL, WARNINGS
 from onnxplain_server.methods.losses import Loss
 from onnxplain_server.plots.elements import loss_names
 from onnxplain_server.plots.elements.labels import clean
@@ -26,13 +27,29 @@ class KeyFigure(NamedTuple):
     name: str
     value: str
     unit: str
-    beside: str
+    comparison: str
 
 
 def of_answer(answer: ExplainResponse) -> list[KeyFigure]:
-    """Return the key figures of an answer whose outputs have their names for reports."""
-    plain = filter(is_of_all_rows, answer.explanations)
-    return [figure for explanation in plain for figure in _of_losses(explanation)]
+    """Return the key figures of an answer whose outputs have their names for reports.
+
+    There are none where a warning says that losses cannot be relied on.
+    """
+    declared = [WARNINGS[w.code] for w in answer.warnings if w.code in WARNINGS]
+    if any("average_loss" in one.silences or one.silences == ALL for one in declared):
+        return []
+    plain = list(filter(is_of_all_rows, answer.explanations))
+    figures = [figure for explanation in plain for figure in _of_losses(explanation)]
+    return [*figures, *_rows(answer)] if figures else []
+
+
+def _rows(answer: ExplainResponse) -> Iterator[KeyFigure]:
+    """Yield the number of rows; parts of an overview may have fewer than others."""
+    counts = [e.rows.used_row_count for e in answer.explanations if e.HasField("rows")]
+    if counts:
+        fewest, most = min(counts), max(counts)
+        comparison = f"some parts on {fewest:,} of them" if fewest < most else ""
+        yield KeyFigure("Rows", f"{most:,}", "", comparison)
 
 
 def is_of_all_rows(explanation: Explanation) -> bool:
@@ -84,7 +101,8 @@ def _of_losses(explanation: Explanation) -> Iterator[KeyFigure]:
         if math.isfinite(values[column]):
             named = name if len(outputs) == 1 else f"{name}, {clean(output)}"
             constant = spell_beside(constants[column], all_values) if constants.size else ""
-            beside = constant and f"the best constant: {constant}"
+            comparison = constant and f"the best constant: {constant}"
             if are_perfect(loss, values[column]):
-                beside = f"perfect, as rows used in training can be{beside and f'; {beside}'}"
-            yield KeyFigure(named, spell_beside(values[column], all_values), unit, beside)
+                told = "perfect, as rows used in training can be"
+                comparison = f"{told}; {comparison}" if comparison else told
+            yield KeyFigure(named, spell_beside(values[column], all_values), unit, comparison)

@@ -96,7 +96,7 @@ def _warnings(codes: list[str]) -> str:
 
 
 def _about(answer: ExplainResponse) -> Iterator[str]:
-    """Say what the model predicts, and on how many rows it is explained."""
+    """Say what the model predicts, on how many rows it is explained, and what it is."""
     counts = [e.rows.used_row_count for e in answer.explanations if e.HasField("rows")]
     if not answer.HasField("model") or not counts:
         return
@@ -104,6 +104,8 @@ def _about(answer: ExplainResponse) -> Iterator[str]:
     low, high = min(counts), max(counts)
     rows = f"{high:,} row{'s' * (high > 1)}" if low == high else f"{low:,} to {high:,} rows"
     yield f"{name} predicts {_outputs(answer)}; it is explained on {rows}."
+    if answer.model.summary:
+        yield clean(answer.model.summary)
 
 
 def _outputs(answer: ExplainResponse) -> str:

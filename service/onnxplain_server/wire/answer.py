@@ -12,6 +12,8 @@ from onnxplain_server.core.model import Description
 from onnxplain_server.explain import Answer, Explanation, PartialExplanation, RowsUsed
 from onnxplain_server.plots.elements.chart import Plot
 from onnxplain_server.wire import method_options, method_results
+from onnxplain_server.wire.answers.model_summary import model_summary
+from onnxplain_server.wire.answers.warning_messages import write_warnings
 from onnxplain_server.wire.result_tables.table_check import names_table
 
 
@@ -34,7 +36,7 @@ def write(answer: Answer, *, rows: bool = True) -> service_pb2.ExplainResponse:
                 for name, row_count in answer.overview_methods
             ],
         ),
-        warnings=[service_pb2.Warning(code=n.code, message=n.message) for n in answer.notes],
+        warnings=write_warnings(answer.notes),
     )
 
 
@@ -46,7 +48,7 @@ def write_partial(
         index=partial.index,
         explanation=_explanation(partial.explanation, rows=rows),
         is_final=partial.is_final,
-        warnings=[service_pb2.Warning(code=n.code, message=n.message) for n in partial.notes],
+        warnings=write_warnings(partial.notes),
     )
 
 
@@ -63,6 +65,10 @@ def write_description(description: Description) -> model_pb2.ModelDescription:
         margin_refusal=description.margin_refusal,
         operators=description.operators,
         producer=description.producer,
+        producer_version=description.producer_version,
+        tree_count=description.tree_count,
+        tree_depth=description.tree_depth,
+        summary=model_summary(description),
         has_class_scores=description.has_class_scores,
         feature_names=description.feature_names,
         default_output_indices=description.default_outputs,

@@ -33,7 +33,7 @@ def scores(model: ModelProto) -> bool:
 
 def test_committed_classifiers_score_classes_and_regressors_do_not(cases) -> None:
     for name in cases:
-        graph = read(cases[name].content, DEFAULT_LIMITS)
+        graph, _ = read(cases[name].content, DEFAULT_LIMITS)
         assert has_class_scores(graph, read_parts(graph)) is (name not in REGRESSORS), name
 
 

@@ -178,7 +178,7 @@ def test_half_precision_becomes_float_in_vectors_too(build) -> None:
 
 
 def test_what_the_prediction_does_not_need_is_not_computed(cases) -> None:
-    graph = read(cases["sklearn_network_3class"].content, DEFAULT_LIMITS)
+    graph, _ = read(cases["sklearn_network_3class"].content, DEFAULT_LIMITS)
 
     cut = graph.cut(part.tensor for part in read_parts(graph))
 

@@ -126,6 +126,8 @@ def is_true(sentence: str, answer: ExplainResponse) -> bool:
     if found := re.fullmatch(stopped, sentence):
         codes = re.split(r", | and ", found[1])
         return {*codes} <= {caution.code for caution in facts.warnings(answer)}
+    if sentence.startswith(("It is ", "It takes ")):
+        return sentence == answer.model.summary
     if sentence.startswith("Correlated features: "):
         return sentence in [caution.message for caution in facts.warnings(answer)]
     if found := re.fullmatch(leading_claims.PATTERN, sentence):

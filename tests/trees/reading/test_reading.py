@@ -40,7 +40,7 @@ def reason_of(model) -> str:
 def exported(scale):
     """Fixtures of exporters whose answer on a scale is a sum over trees."""
     for path in sorted(MODELS.glob("*.onnx")):
-        graph = read_graph(path.read_bytes())
+        graph, _ = read_graph(path.read_bytes())
         trees = [n for n in graph.model.graph.node if n.op_type.startswith("TreeEnsemble")]
         fixture = json.loads(path.with_suffix(".json").read_text())
         if trees and (scale is Scale.RESPONSE or fixture["margin"] is not None):
@@ -48,7 +48,7 @@ def exported(scale):
 
 
 def view_of(name, scale):
-    graph = read_graph((MODELS / f"{name}.onnx").read_bytes())
+    graph, _ = read_graph((MODELS / f"{name}.onnx").read_bytes())
     parts = read_parts(graph)
     if scale is Scale.MARGIN:
         columns = load((MODELS / f"{name}.onnx").read_bytes()).output_names

@@ -105,18 +105,32 @@ class MethodOptions(_message.Message):
     def __init__(self, interactions: _Optional[_Union[_interactions_pb2.InteractionsOptions, _Mapping]] = ..., partial_dependence: _Optional[_Union[_partial_dependence_pb2.PartialDependenceOptions, _Mapping]] = ..., individual_conditional_expectation: _Optional[_Union[_individual_conditional_expectation_pb2.IndividualConditionalExpectationOptions, _Mapping]] = ..., permutation_importance: _Optional[_Union[_permutation_importance_pb2.PermutationImportanceOptions, _Mapping]] = ..., average_loss: _Optional[_Union[_average_loss_pb2.AverageLossOptions, _Mapping]] = ..., feature_vectors: _Optional[_Union[_feature_vectors_pb2.FeatureVectorsOptions, _Mapping]] = ..., firm: _Optional[_Union[_firm_pb2.FirmOptions, _Mapping]] = ..., swarm: _Optional[_Union[_swarm_pb2.SwarmOptions, _Mapping]] = ..., attributions: _Optional[_Union[_attributions_pb2.AttributionsOptions, _Mapping]] = ...) -> None: ...
 
 class ExplainResponse(_message.Message):
-    __slots__ = ("explanations", "model", "receipt", "warnings", "summary")
+    __slots__ = ("explanations", "model", "receipt", "warnings", "summary", "key_figures")
     EXPLANATIONS_FIELD_NUMBER: _ClassVar[int]
     MODEL_FIELD_NUMBER: _ClassVar[int]
     RECEIPT_FIELD_NUMBER: _ClassVar[int]
     WARNINGS_FIELD_NUMBER: _ClassVar[int]
     SUMMARY_FIELD_NUMBER: _ClassVar[int]
+    KEY_FIGURES_FIELD_NUMBER: _ClassVar[int]
     explanations: _containers.RepeatedCompositeFieldContainer[Explanation]
     model: _model_pb2.ModelDescription
     receipt: Receipt
     warnings: _containers.RepeatedCompositeFieldContainer[Warning]
     summary: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, explanations: _Optional[_Iterable[_Union[Explanation, _Mapping]]] = ..., model: _Optional[_Union[_model_pb2.ModelDescription, _Mapping]] = ..., receipt: _Optional[_Union[Receipt, _Mapping]] = ..., warnings: _Optional[_Iterable[_Union[Warning, _Mapping]]] = ..., summary: _Optional[_Iterable[str]] = ...) -> None: ...
+    key_figures: _containers.RepeatedCompositeFieldContainer[KeyFigure]
+    def __init__(self, explanations: _Optional[_Iterable[_Union[Explanation, _Mapping]]] = ..., model: _Optional[_Union[_model_pb2.ModelDescription, _Mapping]] = ..., receipt: _Optional[_Union[Receipt, _Mapping]] = ..., warnings: _Optional[_Iterable[_Union[Warning, _Mapping]]] = ..., summary: _Optional[_Iterable[str]] = ..., key_figures: _Optional[_Iterable[_Union[KeyFigure, _Mapping]]] = ...) -> None: ...
+
+class KeyFigure(_message.Message):
+    __slots__ = ("name", "value", "unit", "comparison")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    VALUE_FIELD_NUMBER: _ClassVar[int]
+    UNIT_FIELD_NUMBER: _ClassVar[int]
+    COMPARISON_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    value: str
+    unit: str
+    comparison: str
+    def __init__(self, name: _Optional[str] = ..., value: _Optional[str] = ..., unit: _Optional[str] = ..., comparison: _Optional[str] = ...) -> None: ...
 
 class Explanation(_message.Message):
     __slots__ = ("interactions", "partial_dependence", "individual_conditional_expectation", "permutation_importance", "average_loss", "feature_vectors", "firm", "swarm", "attributions", "plots", "options", "rows", "class_pairings")
@@ -258,12 +272,24 @@ class OverviewMethod(_message.Message):
     def __init__(self, name: _Optional[str] = ..., row_count: _Optional[int] = ...) -> None: ...
 
 class Warning(_message.Message):
-    __slots__ = ("code", "message")
+    __slots__ = ("code", "message", "kind")
+    class Kind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+        __slots__ = ()
+        KIND_UNSPECIFIED: _ClassVar[Warning.Kind]
+        DOUBT: _ClassVar[Warning.Kind]
+        HOW_IT_WAS_MADE: _ClassVar[Warning.Kind]
+        SENTENCE: _ClassVar[Warning.Kind]
+    KIND_UNSPECIFIED: Warning.Kind
+    DOUBT: Warning.Kind
+    HOW_IT_WAS_MADE: Warning.Kind
+    SENTENCE: Warning.Kind
     CODE_FIELD_NUMBER: _ClassVar[int]
     MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
     code: str
     message: str
-    def __init__(self, code: _Optional[str] = ..., message: _Optional[str] = ...) -> None: ...
+    kind: Warning.Kind
+    def __init__(self, code: _Optional[str] = ..., message: _Optional[str] = ..., kind: _Optional[_Union[Warning.Kind, str]] = ...) -> None: ...
 
 class ExplainStreamRequest(_message.Message):
     __slots__ = ("request",)

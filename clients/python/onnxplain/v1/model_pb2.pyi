@@ -74,7 +74,7 @@ class RemoteInput(_message.Message):
     def __init__(self, name: _Optional[str] = ..., type: _Optional[str] = ..., columns: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class ModelDescription(_message.Message):
-    __slots__ = ("digest", "inputs", "output_names", "scales", "margin_refusal", "operators", "producer", "has_class_scores", "feature_names", "default_output_indices")
+    __slots__ = ("digest", "inputs", "output_names", "scales", "margin_refusal", "operators", "producer", "has_class_scores", "feature_names", "default_output_indices", "producer_version", "tree_count", "tree_depth", "summary")
     class Scale(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
         __slots__ = ()
         SCALE_UNSPECIFIED: _ClassVar[ModelDescription.Scale]
@@ -93,6 +93,10 @@ class ModelDescription(_message.Message):
     HAS_CLASS_SCORES_FIELD_NUMBER: _ClassVar[int]
     FEATURE_NAMES_FIELD_NUMBER: _ClassVar[int]
     DEFAULT_OUTPUT_INDICES_FIELD_NUMBER: _ClassVar[int]
+    PRODUCER_VERSION_FIELD_NUMBER: _ClassVar[int]
+    TREE_COUNT_FIELD_NUMBER: _ClassVar[int]
+    TREE_DEPTH_FIELD_NUMBER: _ClassVar[int]
+    SUMMARY_FIELD_NUMBER: _ClassVar[int]
     digest: str
     inputs: _containers.RepeatedCompositeFieldContainer[ModelInput]
     output_names: _containers.RepeatedScalarFieldContainer[str]
@@ -103,7 +107,11 @@ class ModelDescription(_message.Message):
     has_class_scores: bool
     feature_names: _containers.RepeatedScalarFieldContainer[str]
     default_output_indices: _containers.RepeatedScalarFieldContainer[int]
-    def __init__(self, digest: _Optional[str] = ..., inputs: _Optional[_Iterable[_Union[ModelInput, _Mapping]]] = ..., output_names: _Optional[_Iterable[str]] = ..., scales: _Optional[_Iterable[_Union[ModelDescription.Scale, str]]] = ..., margin_refusal: _Optional[str] = ..., operators: _Optional[_Iterable[str]] = ..., producer: _Optional[str] = ..., has_class_scores: bool = ..., feature_names: _Optional[_Iterable[str]] = ..., default_output_indices: _Optional[_Iterable[int]] = ...) -> None: ...
+    producer_version: str
+    tree_count: int
+    tree_depth: int
+    summary: str
+    def __init__(self, digest: _Optional[str] = ..., inputs: _Optional[_Iterable[_Union[ModelInput, _Mapping]]] = ..., output_names: _Optional[_Iterable[str]] = ..., scales: _Optional[_Iterable[_Union[ModelDescription.Scale, str]]] = ..., margin_refusal: _Optional[str] = ..., operators: _Optional[_Iterable[str]] = ..., producer: _Optional[str] = ..., has_class_scores: bool = ..., feature_names: _Optional[_Iterable[str]] = ..., default_output_indices: _Optional[_Iterable[int]] = ..., producer_version: _Optional[str] = ..., tree_count: _Optional[int] = ..., tree_depth: _Optional[int] = ..., summary: _Optional[str] = ...) -> None: ...
 
 class ModelInput(_message.Message):
     __slots__ = ("name", "type", "width")

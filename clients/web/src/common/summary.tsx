@@ -1,15 +1,28 @@
 /** What was found, in the answer's sentences; names in them come from strangers. */
 
+import type { v1 } from "onnxplain/rest";
+import { KeyFigures } from "./key_figures";
 import { plain } from "./name";
 
-export function Summary({ sentences }: { sentences: readonly string[] }) {
-  const [lead, ...others] = sentences;
-  if (lead === undefined) return null;
+interface Props {
+  readonly sentences: readonly string[];
+  readonly figures?: readonly v1.KeyFigure[];
+}
+
+/** Sentences that lead: what is predicted, what the model is, and what matters most. */
+const LEADING = 3;
+
+export function Summary({ sentences, figures = [] }: Props) {
+  if (sentences.length === 0) return null;
+  const others = sentences.slice(LEADING);
   return (
     <div class="summary" role="note" aria-label="Summary">
-      <p class="found">
-        <bdi>{plain(lead)}</bdi>
-      </p>
+      {sentences.slice(0, LEADING).map((sentence) => (
+        <p class="found" key={sentence}>
+          <bdi>{plain(sentence)}</bdi>
+        </p>
+      ))}
+      <KeyFigures figures={figures} />
       {others.length > 0 && (
         <ul class="found">
           {others.map((sentence) => (

@@ -1,11 +1,16 @@
-/** What to know before trusting the numbers. */
+/** What to know before trusting the numbers, and how these were made. */
 
+import { v1 } from "onnxplain/rest";
 import { plain } from "./name";
 
 interface Told {
   readonly code?: string;
   readonly message?: string;
+  readonly kind?: v1.Warning_Kind;
 }
+
+/** Signs of a list behind a colon from which on it is folded. */
+const LONG_LIST = 160;
 
 export function Warnings({ warnings }: { warnings: readonly Told[] }) {
   if (warnings.length === 0) return null;
@@ -14,13 +19,55 @@ export function Warnings({ warnings }: { warnings: readonly Told[] }) {
       <p>
         <strong>Before you trust the numbers</strong>
       </p>
-      <ul>
-        {warnings.map(({ code = "", message = "" }) => (
-          <li key={code + message}>
-            <bdi>{plain(message)}</bdi> <code>{code}</code>
-          </li>
-        ))}
-      </ul>
+      <Messages warnings={warnings} />
     </div>
+  );
+}
+
+/** How the answer was made, where something is to be said about it. */
+export function Remarks({ warnings }: { warnings: readonly Told[] }) {
+  const made = remarksOf(warnings);
+  return made.length === 0 ? null : <Messages warnings={made} />;
+}
+
+/** Those that tell how the answer was made. */
+export function remarksOf<W extends Told>(warnings: readonly W[]): W[] {
+  return warnings.filter(({ kind }) => kind === v1.Warning_Kind.HOW_IT_WAS_MADE);
+}
+
+/** Those that doubt the answer; others are sentences of its summary, or tell how it was made. */
+export function doubtsOf<W extends Told>(warnings: readonly W[]): W[] {
+  const { HOW_IT_WAS_MADE, SENTENCE } = v1.Warning_Kind;
+  return warnings.filter(({ kind }) => kind !== HOW_IT_WAS_MADE && kind !== SENTENCE);
+}
+
+/** What a message says first, and the long list behind it; empty without one. */
+export function headAndList(message: string): [string, string] {
+  const [, head = message, list = ""] = /^([^:]*:) (.*)$/s.exec(message) ?? [];
+  return list.length > LONG_LIST ? [head, list] : [message, ""];
+}
+
+function Messages({ warnings }: { warnings: readonly Told[] }) {
+  return (
+    <ul>
+      {warnings.map(({ code = "", message = "" }) => {
+        const [head, list] = headAndList(plain(message));
+        return (
+          <li key={code + message}>
+            {list === "" ? (
+              <bdi>{head}</bdi>
+            ) : (
+              <details>
+                <summary>
+                  <bdi>{head}</bdi>
+                </summary>
+                <bdi>{list}</bdi>
+              </details>
+            )}{" "}
+            <code>{code}</code>
+          </li>
+        );
+      })}
+    </ul>
   );
 }

@@ -3,7 +3,7 @@
 import { answers, type Methods } from "../common/runs";
 import { question } from "../common/store";
 import { Summary } from "../common/summary";
-import { Warnings } from "../common/warnings";
+import { doubtsOf, Warnings } from "../common/warnings";
 import { Compute } from "./compute";
 import { Finding } from "./finding";
 import type { About } from "./methods";
@@ -22,7 +22,7 @@ export function MethodPage({ about }: { about: About }) {
       <h1>{about.title}</h1>
       <p class="question">{about.question}</p>
       {last?.methods.length === 1 && <Summary sentences={last.found.message.summary} />}
-      {last && <Warnings warnings={last.found.warnings} />}
+      {last && <Warnings warnings={doubtsOf(last.found.warnings)} />}
       {last?.found.all
         .filter(({ method }) => method === about.name)
         .map((explanation, index) => (

@@ -4,6 +4,7 @@ import { type Explanations, v1 } from "onnxplain/rest";
 import { count, number, words } from "../common/formats";
 import { Name } from "../common/name";
 import { save } from "../common/saving";
+import { Remarks } from "../common/warnings";
 
 export function Receipt({ found }: { found: Explanations }) {
   const { receipt } = found;
@@ -23,6 +24,7 @@ export function Receipt({ found }: { found: Explanations }) {
   return (
     <section class="receipt">
       <h2>How these numbers were made</h2>
+      <Remarks warnings={found.warnings} />
       <dl>
         {facts
           .filter(([, value]) => value !== "")

@@ -1,9 +1,11 @@
 /** What a report holds, drawn. */
 
-import type { Explanation } from "onnxplain/rest";
-import { plotsOf } from "../charts/plots";
+import type { v1 } from "onnxplain/rest";
+import { type Plot, plotsOf } from "../charts/plots";
 import type { Answer } from "../common/runs";
+import { doubtsOf, remarksOf } from "../common/warnings";
 import { about } from "../explore/methods";
+import { type Section as Group, isNumber, sectionsOf } from "../explore/sections";
 import { type Statistics, tablesOf } from "../explore/tables";
 
 /** A drawn chart. */
@@ -31,6 +33,7 @@ export interface Contents {
 
   /** The sentences of all answers. */
   readonly summary: readonly string[];
+  readonly keyFigures: readonly v1.KeyFigure[];
   readonly warnings: readonly string[];
   readonly sections: readonly Section[];
   readonly receipt: readonly string[];
@@ -42,25 +45,28 @@ export const SIGNS = 80;
 
 /** What the answers hold, without pictures. */
 export function contentsOf(title: string, notes: string, answers: readonly Answer[]): Contents {
-  const sections = explanationsOf(answers).map((explanation): Section => {
-    const method = about(explanation.method);
+  const sections = groupsOf(answers).map((group): Section => {
+    const method = about(group[0]?.method);
     return {
       title: method?.title ?? "Explanation",
       question: method?.question ?? "",
       limits: method?.limits ?? [],
       pictures: [],
-      leftOut: explanation.message.plots.length,
-      tables: tablesOf(explanation).filter(({ isPoints }) => !isPoints),
+      leftOut: chartsOf(group).length,
+      tables: group.flatMap(tablesOf).filter(({ isPoints }) => !isPoints),
     };
   });
-  const warnings = answers.flatMap(({ found }) => found.warnings.map(({ message }) => message));
+  const all = answers.flatMap(({ found }) => [...found.warnings]);
+  const doubts = doubtsOf(all).map(({ message }) => message);
+  const remarks = remarksOf(all).map(({ message }) => message);
   return {
     title,
     notes,
     summary: summaryOf(answers),
     sections,
-    warnings: [...new Set(warnings)],
-    receipt: receiptOf(answers),
+    keyFigures: keyFiguresOf(answers),
+    warnings: [...new Set(doubts)],
+    receipt: [...new Set(remarks), ...receiptOf(answers)],
   };
 }
 
@@ -76,7 +82,7 @@ export async function withPictures(
   draw: (spec: object) => Promise<string>,
   room: number,
 ): Promise<Contents> {
-  const all = explanationsOf(answers).map(plotsOf);
+  const all = groupsOf(answers).map(chartsOf);
   const pictures = all.map((): Picture[] => []);
   const most = Math.max(0, ...all.map((plots) => plots.length));
   let left = room;
@@ -97,8 +103,19 @@ export async function withPictures(
   return { ...contents, sections };
 }
 
-function explanationsOf(answers: readonly Answer[]): Explanation[] {
-  return answers.flatMap(({ found }) => found.all);
+/** The figures of all answers, each once. */
+function keyFiguresOf(answers: readonly Answer[]): v1.KeyFigure[] {
+  const all = answers.flatMap(({ found }) => found.message.keyFigures ?? []);
+  return all.filter((each, place) => all.findIndex(({ name }) => name === each.name) === place);
+}
+
+function groupsOf(answers: readonly Answer[]): Group[] {
+  return answers.flatMap(({ found }) => sectionsOf(found.all));
+}
+
+/** The charts of a section; a single bar would say no more than its number. */
+function chartsOf(group: Group): Plot[] {
+  return group.filter((each) => !isNumber(each)).flatMap(plotsOf);
 }
 
 const FRAME = 200;

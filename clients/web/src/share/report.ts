@@ -1,5 +1,6 @@
 /** A report as one HTML file, which runs nothing and loads nothing. */
 
+import type { v1 } from "onnxplain/rest";
 import look from "../../../../service/onnxplain_server/report/look.css" with { type: "text" };
 import style from "../../../../service/onnxplain_server/report/page.css" with { type: "text" };
 import { number } from "../common/formats";
@@ -21,7 +22,7 @@ export function roomOf(contents: Contents): number {
 
 /** Write the file. */
 export function reportOf(contents: Contents): string {
-  const { title, notes, summary, warnings, sections, receipt } = contents;
+  const { title, notes, summary, keyFigures, warnings, sections, receipt } = contents;
   return `<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -38,7 +39,7 @@ ${look}${style}
 </style>
 </head>
 <body>
-<header><h1>${escaped(title)}</h1>${found(summary)}</header>
+<header><h1>${escaped(title)}</h1>${found(summary, keyFigures)}</header>
 <main>
 ${notes === "" ? "" : `<section><h2>Notes</h2><p class="notes">${escaped(notes)}</p></section>`}
 ${warnings.length === 0 ? "" : `<aside aria-label="Warnings"><h2>Before you trust the numbers</h2>${list(warnings)}</aside>`}
@@ -51,11 +52,21 @@ ${sections.map(sectionOf).join("\n")}
 `;
 }
 
-/** The summary: a sentence that leads, and the others below. */
-function found([lead, ...others]: readonly string[]): string {
+/** The summary: a sentence that leads, the key figures, and the others below. */
+function found(sentences: readonly string[], figures: readonly v1.KeyFigure[]): string {
+  const [lead, ...others] = sentences;
   if (lead === undefined) return "";
-  const first = `<p class="found"><bdi>${escaped(lead)}</bdi></p>`;
+  const first = `<p class="found"><bdi>${escaped(lead)}</bdi></p>${tiles(figures)}`;
   return others.length === 0 ? first : `${first}<div class="found">${list(others)}</div>`;
+}
+
+function tiles(figures: readonly v1.KeyFigure[]): string {
+  if (figures.length === 0) return "";
+  const each = figures.map(
+    ({ name, value, unit, comparison }) =>
+      `<div><dt><bdi>${escaped(name)}</bdi></dt><dd><b>${escaped(value)}</b> <bdi>${escaped(unit)}</bdi></dd>${comparison === "" ? "" : `<dd>${escaped(comparison)}</dd>`}</div>`,
+  );
+  return `<dl class="key-figures" aria-label="Key figures">${each.join("")}</dl>`;
 }
 
 function sectionOf(section: Section): string {
@@ -67,7 +78,7 @@ function sectionOf(section: Section): string {
 <div class="figures">${pictures.map(figureOf).join("")}</div>
 ${more}
 <div class="tables">${tables.map(tableOf).join("")}</div>
-<div class="limits"><h3>When not to rely on it</h3>${list(limits)}</div>
+<div class="limits"><h3>${escaped(title)}: when not to rely on it</h3>${list(limits)}</div>
 </section>`;
 }
 

@@ -7,10 +7,11 @@ import { answers } from "../common/runs";
 import { save } from "../common/saving";
 import { question } from "../common/store";
 import { Summary } from "../common/summary";
-import { Warnings } from "../common/warnings";
+import { doubtsOf, Warnings } from "../common/warnings";
 import { Finding } from "../explore/finding";
 import { about } from "../explore/methods";
 import { Receipt } from "../explore/receipt";
+import { isNumber, sectionsOf } from "../explore/sections";
 import { cardOf } from "./card";
 import { contentsOf, withPictures } from "./contents";
 import { notes } from "./notes";
@@ -41,16 +42,25 @@ export function Share() {
       {all.length === 0 && <p>Nothing is computed yet in this page.</p>}
       {all.map(({ found, methods }) => (
         <article key={JSON.stringify(methods)}>
-          <Summary sentences={found.message.summary} />
-          <Warnings warnings={found.warnings} />
-          {found.all.map((explanation) => {
-            const method = about(explanation.method);
-            const leftOut = explanation.message.plots.length - CHARTS;
+          <Summary sentences={found.message.summary} figures={found.message.keyFigures} />
+          <Warnings warnings={doubtsOf(found.warnings)} />
+          {sectionsOf(found.all).map((section, index) => {
+            const method = about(section[0]?.method);
+            const drawn = section.filter((each) => !isNumber(each));
+            const leftOut =
+              Math.max(0, ...drawn.map(({ message }) => message.plots.length)) - CHARTS;
             return (
-              <section key={explanation.method}>
+              <section key={index}>
                 <h2>{method?.title}</h2>
                 <p class="question">{method?.question}</p>
-                <Finding explanation={explanation} chartCount={CHARTS} tables={false} />
+                {drawn.map((explanation, place) => (
+                  <Finding
+                    key={place}
+                    explanation={explanation}
+                    chartCount={CHARTS}
+                    tables={false}
+                  />
+                ))}
                 {leftOut > 0 && (
                   <p class="note">
                     {leftOut} more charts are left out here, and are drawn in the report as far as

@@ -1,7 +1,7 @@
 /** What the model takes and gives. */
 
 import { count } from "../common/formats";
-import { Name } from "../common/name";
+import { Name, plain } from "../common/name";
 import { Problem } from "../common/problem";
 import { describing, faults, model } from "../common/store";
 
@@ -17,6 +17,11 @@ export function ModelFacts() {
         {describing.value.model && "The server reads the model…"}
       </p>
       {fault !== undefined && <Problem error={fault} title="The model cannot be explained" />}
+      {found && found.summary !== "" && (
+        <p>
+          <bdi>{plain(found.summary)}</bdi>
+        </p>
+      )}
       {found && (
         <dl>
           <div>

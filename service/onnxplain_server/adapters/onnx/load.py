@@ -16,6 +16,7 @@ from onnxplain_server.adapters.onnx.analysis.margin import (
     margin_unavailable,
     read_margin,
 )
+from onnxplain_server.adapters.onnx.checks.tree_consistency import TreeSizes
 from onnxplain_server.adapters.onnx.class_scores import has_class_scores, scores_two_classes
 from onnxplain_server.adapters.onnx.faults import loading
 from onnxplain_server.adapters.onnx.inputs import Feed, read_inputs
@@ -115,11 +116,12 @@ class _Opened:
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    """Model file that was read and tried: its digest, operators, producer and graph."""
+    """Model file that was read and tried: its digest, operators, producer with version, graph."""
 
     digest: str
     operators: tuple[str, ...]
-    producer: str
+    producer: tuple[str, str]
+    trees: TreeSizes
     graph: Graph
     response: _Opened
 
@@ -127,10 +129,11 @@ class _File:
 def _read_file(
     content: bytes, limits: ModelLimits, rows: Mapping[str, Array] | None = None
 ) -> _File:
-    graph = read(content, limits)
-    used, producer = operators(graph.model), graph.model.producer_name
+    graph, sizes = read(content, limits)
+    used = operators(graph.model)
+    producer = (graph.model.producer_name, graph.model.producer_version)
     digest = f"sha256:{hashlib.sha256(content).hexdigest()}"
-    return _File(digest, used, producer, graph, _open(graph, read_parts(graph), rows))
+    return _File(digest, used, producer, sizes, graph, _open(graph, read_parts(graph), rows))
 
 
 def _load(file: _File, scale: Scale) -> OnnxModel:
@@ -146,16 +149,19 @@ def _describe(file: _File, margin_refusal: str) -> Description:
     graph, response = file.graph, file.response
     names = [feed.input.name for feed in response.feeds] + list(response.columns.names)
     names += [name for feed in response.feeds for name in feed.input.columns]
-    "".join((file.producer, *file.operators, *names)).encode()  # raises for invalid Unicode
+    "".join((*file.producer, *file.operators, *names)).encode()  # raises for invalid Unicode
     return Description(
         digest=file.digest,
         inputs=tuple(feed.input for feed in response.feeds),
         output_names=response.columns.names,
         margin_refusal=margin_refusal,
         operators=file.operators,
-        producer=file.producer,
+        producer=file.producer[0],
         has_class_scores=has_class_scores(graph, response.parts),
         is_binary=_is_binary(graph, response),
+        producer_version=file.producer[1],
+        tree_count=file.trees.tree_count,
+        tree_depth=max(file.trees.level_count - 1, 0),
     )
 
 

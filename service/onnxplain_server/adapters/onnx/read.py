@@ -18,8 +18,8 @@ from onnxplain_server.core.model_limits import DEFAULT_LIMITS, ModelLimits
 from onnxplain_server.trees.reading.onnx_nodes import nodes_within
 
 
-def read(content: bytes, limits: ModelLimits = DEFAULT_LIMITS) -> Graph:
-    """Parse a model, with packed lists.
+def read(content: bytes, limits: ModelLimits = DEFAULT_LIMITS) -> tuple[Graph, TreeSizes]:
+    """Parse a model, with packed lists, and return the sizes of its trees with it.
 
     Raises
     ------
@@ -31,8 +31,8 @@ def read(content: bytes, limits: ModelLimits = DEFAULT_LIMITS) -> Graph:
     use_known_locale(model)
     packed = pack(model)
     del model
-    check_trees(packed, limits)
-    return Graph(packed)
+    sizes = check_trees(packed, limits)
+    return Graph(packed), sizes
 
 
 def operators(model: ModelProto) -> tuple[str, ...]:

@@ -140,9 +140,9 @@ class Asked:
     def write_provenance(
         self, response: service_pb2.ExplainResponse, start: float, *, has_predictions: bool
     ) -> None:
-        """Write what the model is, the receipt, a missing confinement, and the summary of all."""
+        """Write what the model is, the receipt, a missing confinement, and summary and key figures of all."""
         # Descriptions have no summary, and load none of this.
-        from onnxplain_server.report import summary  # noqa: PLC0415
+        from onnxplain_server.report import key_figures, summary  # noqa: PLC0415
         from onnxplain_server.report.output_names import with_output_names  # noqa: PLC0415
 
         made = response.receipt
@@ -159,10 +159,13 @@ class Asked:
             response.model.CopyFrom(answer.write_description(self.loaded.description))
             identity = self.loaded.file.identity
             if not can_confine():
-                response.warnings.add(code="UNCONFINED", message=UNCONFINED)
+                response.warnings.add(code="UNCONFINED", message=UNCONFINED, kind="DOUBT")
         made.MergeFrom(receipt(self.message, identity, self.table_digest(), start))
         made.sources.extend(sources(self.blobs))
-        response.summary.extend(summary.of_answer(with_output_names(response)))
+        named = with_output_names(response)
+        response.summary.extend(summary.of_answer(named))
+        figures = key_figures.of_answer(named)
+        response.key_figures.extend(service_pb2.KeyFigure(**f._asdict()) for f in figures)
 
     def checking(self, publish: Publish | None) -> Publish | None:
         """Return what publishes parts of an answer after a check of its remote model."""

@@ -62,7 +62,7 @@ class KeptInteractions:
 def answer_warning(warning: AnswerWarning, message: str) -> bytes:
     """Return a serialised ExplainResponse with a warning alone."""
     answer = ExplainResponse()
-    answer.warnings.add(code=warning.name, message=message)
+    answer.warnings.add(code=warning.name, message=message, kind=warning.value.tells.name)
     return bytes(answer.SerializeToString())
 
 

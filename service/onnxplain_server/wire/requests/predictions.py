@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from onnxplain.v1 import explanation_service_pb2 as service_pb2
 
+from onnxplain_server.wire.answers.warning_messages import write_warnings
+
 if TYPE_CHECKING:
     from onnxplain_server.explain.rows.predict import PredictedRows
 
@@ -25,5 +27,5 @@ def write(predictions: PredictedRows) -> service_pb2.PredictResponse:
         output_names=predictions.output_names,
         row_indices=predictions.rows,
         values=predictions.values.ravel(),
-        warnings=[service_pb2.Warning(code=n.code, message=n.message) for n in predictions.notes],
+        warnings=write_warnings(predictions.notes),
     )

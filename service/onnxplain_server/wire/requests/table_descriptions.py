@@ -13,6 +13,7 @@ from onnxplain_server.core.arrays import Array
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.explain.question import Question
 from onnxplain_server.explain.rows.describe_table import RowChoice
+from onnxplain_server.wire.answers.warning_messages import write_warnings
 from onnxplain_server.wire.question import input_columns
 from onnxplain_server.wire.table import from_column, to_columns
 
@@ -71,7 +72,7 @@ def write(table: TableSummary, matching: FeatureMatch | None) -> service_pb2.Des
             target_column=matching.target_column,
         )
     )
-    warnings = [service_pb2.Warning(code=n.code, message=n.message) for n in matching.notes]
+    warnings = write_warnings(matching.notes)
     return service_pb2.DescribeTableResponse(table=description, warnings=warnings)
 
 

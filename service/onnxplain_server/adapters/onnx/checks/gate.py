@@ -14,7 +14,7 @@ from onnx import GraphProto, ModelProto
 from onnxplain_server.adapters.onnx.checks.allowed_operators import refuse_unknown_operators
 from onnxplain_server.adapters.onnx.checks.attribute_lengths import check_controls, check_widths
 from onnxplain_server.adapters.onnx.checks.external_data import refuse_external_data
-from onnxplain_server.adapters.onnx.checks.tree_consistency import check_forests
+from onnxplain_server.adapters.onnx.checks.tree_consistency import TreeSizes, check_forests
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model_limits import ModelLimits
 from onnxplain_server.trees.reading.onnx_nodes import subgraphs
@@ -37,9 +37,9 @@ def check(model: ModelProto, limits: ModelLimits) -> None:
     check_controls(model)
 
 
-def check_trees(model: ModelProto, limits: ModelLimits) -> None:
-    """Check the trees; see `check_forests`."""
-    check_forests(model, limits.tree_depth, limits.target_count)
+def check_trees(model: ModelProto, limits: ModelLimits) -> TreeSizes:
+    """Check the trees, and return their sizes; see `check_forests`."""
+    return check_forests(model, limits.tree_depth, limits.target_count)
 
 
 def _refuse_functions(model: ModelProto) -> None:

@@ -6,6 +6,7 @@ onnxruntime refuses most faults at load time, some only at prediction, and a few
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -29,8 +30,15 @@ _MEMBER = 6
 """BRANCH_MEMBER as TreeEnsemble numbers the modes."""
 
 
-def check_forests(model: ModelProto, depth_limit: int, target_limit: int) -> None:
-    """Check every tree ensemble of a model.
+class TreeSizes(NamedTuple):
+    """Trees of all tree ensembles of a model, and the levels of the deepest; 0 without trees."""
+
+    tree_count: int = 0
+    level_count: int = 0
+
+
+def check_forests(model: ModelProto, depth_limit: int, target_limit: int) -> TreeSizes:
+    """Check every tree ensemble of a model, and return the sizes of its trees.
 
     Raises
     ------
@@ -38,6 +46,7 @@ def check_forests(model: ModelProto, depth_limit: int, target_limit: int) -> Non
         INVALID_MODEL with the inconsistency; MODEL_TOO_COMPLEX beyond a limit.
     """
     widths = declared_widths(model)
+    sizes = TreeSizes()
     for node in nodes_within(model.graph):
         checker = _CHECKERS.get(node.op_type)
         if checker is not None:
@@ -48,6 +57,9 @@ def check_forests(model: ModelProto, depth_limit: int, target_limit: int) -> Non
             if depth is None:
                 raise inconsistent_node(node, "nodes lie on a cycle")
             _check_limit(depth, depth_limit, "levels in a tree")
+            count = sizes.tree_count + forest.tree_count()
+            sizes = TreeSizes(count, max(sizes.level_count, depth))
+    return sizes
 
 
 class _Forest:
@@ -110,6 +122,11 @@ class _Forest:
     def require(self, condition: bool, reason: str) -> None:
         if not condition:
             raise inconsistent_node(self.node, reason)
+
+    def tree_count(self) -> int:
+        """Return the number of trees."""
+        roots = self.list("tree_roots")
+        return roots.size or len(np.unique(self.list("nodes_treeids")))
 
     def target_count(self) -> int:
         """Return the declared number of output columns."""

@@ -1,8 +1,4 @@
-<<<<<<<< HEAD:service/onnxplain_server/transport/rest/page/report-NO5WLDYU.js
-import{D as g,K as m,L as p,u as f,v as c}from"./chunk-536DKG3H.js";import"./chunk-COGIFV5U.js";var u=`:root {
-========
-import{D as g,K as m,L as p,u as f,v as c}from"./chunk-URZUDEA4.js";import"./chunk-COGIFV5U.js";var u=`:root {
->>>>>>>> 8706c292 (Charts fill their cards and have letters of 12 pixels; no heading of a report stands twice):service/onnxplain_server/transport/rest/page/report-JSDVYI7I.js
+import{D as g,P as d,Q as p,u as f,v as c}from"./chunk-WD2G6UWZ.js";import"./chunk-COGIFV5U.js";var u=`:root {
   color-scheme: light dark;
   --paper: #f6f7f9;
   --card: #ffffff;
@@ -169,15 +165,15 @@ footer { margin-top: 3rem; color: var(--quiet); font-size: 0.85rem; }
   a { color: inherit; text-decoration: none; }
   .vega-embed details, .vega-bindings, .hint { display: none; }
 }
-`;var y="default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'",$=2e6;function W(e){return $-new TextEncoder().encode(k(e)).length}function k(e){let{title:t,notes:i,summary:a,warnings:n,sections:o,receipt:s}=e;return`<!DOCTYPE html>
+`;var x="default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'",$=2e6;function K(e){return $-new TextEncoder().encode(k(e)).length}function k(e){let{title:i,notes:a,summary:r,keyFigures:n,warnings:o,sections:l,receipt:s}=e;return`<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="${y}">
+<meta http-equiv="Content-Security-Policy" content="${x}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta name="generator" content="onnxplain">
-<title>${r(t)}</title>
+<title>${t(i)}</title>
 <style>
 ${u}${h}
 .plot img { max-width: 100%; height: auto; }
@@ -185,26 +181,26 @@ ${u}${h}
 </style>
 </head>
 <body>
-<header><h1>${r(t)}</h1>${z(a)}</header>
+<header><h1>${t(i)}</h1>${z(r,n)}</header>
 <main>
-${i===""?"":`<section><h2>Notes</h2><p class="notes">${r(i)}</p></section>`}
-${n.length===0?"":`<aside aria-label="Warnings"><h2>Before you trust the numbers</h2>${d(n)}</aside>`}
-${o.map(q).join(`
+${a===""?"":`<section><h2>Notes</h2><p class="notes">${t(a)}</p></section>`}
+${o.length===0?"":`<aside aria-label="Warnings"><h2>Before you trust the numbers</h2>${m(o)}</aside>`}
+${l.map(S).join(`
 `)}
-<section id="receipt"><h2>How these numbers were made</h2>${d(s)}</section>
+<section id="receipt"><h2>How these numbers were made</h2>${m(s)}</section>
 </main>
 <footer>Made by onnxplain. This page is complete in itself and loads nothing.</footer>
 </body>
 </html>
-`}function z([e,...t]){if(e===void 0)return"";let i=`<p class="found"><bdi>${r(e)}</bdi></p>`;return t.length===0?i:`${i}<div class="found">${d(t)}</div>`}function q(e){let{title:t,question:i,pictures:a,leftOut:n,tables:o,limits:s}=e,l=n>0?`<p class="note">${n} more charts are left out.</p>`:"";return`<section>
-<h2>${r(t)}</h2>
-<p class="question">${r(i)}</p>
-<div class="figures">${a.map(S).join("")}</div>
-${l}
-<div class="tables">${o.map(C).join("")}</div>
-<div class="limits"><h3>When not to rely on it</h3>${d(s)}</div>
-</section>`}function S({description:e,svg:t}){let i=new TextEncoder().encode(t),a="";for(let o of i)a+=String.fromCharCode(o);return`<figure><div class="plot"><img src="${`data:image/svg+xml;base64,${btoa(a)}`}" alt="${r(e)}"></div></figure>`}function C({title:e,note:t="",columns:i,rows:a}){let n=i.map((l,b)=>`<th scope="col"${a.some(v=>typeof v[b]=="number")?' class="number"':""}>${r(c(l,p))}</th>`).join(""),o=a.slice(0,m).map(l=>`<tr>${l.map(O).join("")}</tr>`).join(`
-`),s=a.length>m?`<p class="note">${a.length-m} more rows are left out.</p>`:"";return`<div class="table"><table><caption><b>${r(e)}</b> <span class="note">${r(t)}</span></caption>
-<thead><tr>${n}</tr></thead><tbody>${o}</tbody></table>${s}</div>`}function O(e){return typeof e=="string"?`<td><bdi>${r(c(e,p))}</bdi></td>`:`<td class="number">${g(e)}</td>`}function d(e){return`<ul>${e.map(t=>`<li><bdi>${r(t)}</bdi></li>`).join("")}</ul>`}var j={"&":"&amp;","<":"&lt;",">":"&gt;",'"':"&quot;","'":"&#39;"};function r(e){return e.split(`
-`).map(t=>f(t).replace(/[&<>"']/g,i=>j[i]??"")).join(`
-`)}export{$ as LARGEST,k as reportOf,W as roomOf};
+`}function z(e,i){let[a,...r]=e;if(a===void 0)return"";let n=`<p class="found"><bdi>${t(a)}</bdi></p>${q(i)}`;return r.length===0?n:`${n}<div class="found">${m(r)}</div>`}function q(e){return e.length===0?"":`<dl class="key-figures" aria-label="Key figures">${e.map(({name:a,value:r,unit:n,comparison:o})=>`<div><dt><bdi>${t(a)}</bdi></dt><dd><b>${t(r)}</b> <bdi>${t(n)}</bdi></dd>${o===""?"":`<dd>${t(o)}</dd>`}</div>`).join("")}</dl>`}function S(e){let{title:i,question:a,pictures:r,leftOut:n,tables:o,limits:l}=e,s=n>0?`<p class="note">${n} more charts are left out.</p>`:"";return`<section>
+<h2>${t(i)}</h2>
+<p class="question">${t(a)}</p>
+<div class="figures">${r.map(C).join("")}</div>
+${s}
+<div class="tables">${o.map(O).join("")}</div>
+<div class="limits"><h3>${t(i)}: when not to rely on it</h3>${m(l)}</div>
+</section>`}function C({description:e,svg:i}){let a=new TextEncoder().encode(i),r="";for(let o of a)r+=String.fromCharCode(o);return`<figure><div class="plot"><img src="${`data:image/svg+xml;base64,${btoa(r)}`}" alt="${t(e)}"></div></figure>`}function O({title:e,note:i="",columns:a,rows:r}){let n=a.map((s,b)=>`<th scope="col"${r.some(v=>typeof v[b]=="number")?' class="number"':""}>${t(c(s,p))}</th>`).join(""),o=r.slice(0,d).map(s=>`<tr>${s.map(j).join("")}</tr>`).join(`
+`),l=r.length>d?`<p class="note">${r.length-d} more rows are left out.</p>`:"";return`<div class="table"><table><caption><b>${t(e)}</b> <span class="note">${t(i)}</span></caption>
+<thead><tr>${n}</tr></thead><tbody>${o}</tbody></table>${l}</div>`}function j(e){return typeof e=="string"?`<td><bdi>${t(c(e,p))}</bdi></td>`:`<td class="number">${g(e)}</td>`}function m(e){return`<ul>${e.map(i=>`<li><bdi>${t(i)}</bdi></li>`).join("")}</ul>`}var P={"&":"&amp;","<":"&lt;",">":"&gt;",'"':"&quot;","'":"&#39;"};function t(e){return e.split(`
+`).map(i=>f(i).replace(/[&<>"']/g,a=>P[a]??"")).join(`
+`)}export{$ as LARGEST,k as reportOf,K as roomOf};

@@ -1,0 +1,17 @@
+"""Warnings as messages, with the kind that is declared for their code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from onnxplain.v1 import explanation_service_pb2 as service_pb2
+
+from onnxplain_server.core.model import Note
+
+
+def write_warnings(notes: Iterable[Note]) -> list[service_pb2.Warning]:
+    """Write warnings of an answer."""
+    return [
+        service_pb2.Warning(code=note.code, message=note.message, kind=note.warning.value.tells.name)
+        for note in notes
+    ]
