@@ -49,7 +49,7 @@ class Line:
 
 
 def problems(svg: str, spec: dict[str, Any]) -> list[str]:
-    """Name pairs of texts that overlap, texts that are cut, outside or small, and an empty third."""
+    """Name texts that overlap, are cut, outside or small, and an empty third."""
     root = ET.fromstring(svg)  # noqa: S314 - what vl-convert wrote
     lines = [line for line in _lines(root, np.eye(3)) if line.content.strip()]
     boxes = [_box(line) for line in lines]

@@ -22,21 +22,22 @@ def told(*operators: str, **fields: object) -> str:
 @pytest.mark.parametrize(
     ("name", "sentence"),
     [
-        # The scripts of the models: 15 boosted trees with 6 leaves, 15 rounds of 3 classes, a pipeline.
-        ("xgboost_3class", "It is 45 trees of up to 3 splits from root to leaf; it takes 4 numbers"),
-        ("catboost_binary", "It is 15 trees of up to 3 splits from root to leaf; it takes 8 numbers"),
-        ("sklearn_tree_int64", "It is a tree of up to 4 splits from root to leaf; it takes 10 numbers"),
+        # The scripts of the models: 15 rounds of 3 classes, 15 rounds, a tree, pipelines.
+        ("xgboost_3class", "45 trees of up to 3 splits from root to leaf; it takes 4 numbers"),
+        ("catboost_binary", "15 trees of up to 3 splits from root to leaf; it takes 8 numbers"),
+        ("sklearn_tree_int64", "a tree of up to 4 splits from root to leaf; it takes 10 numbers"),
         (
             "sklearn_columns_error",
-            "It is a linear model with Imputer, OneHotEncoder and Scaler; it takes 9 numbers and 1 text",
+            "a linear model with Imputer, OneHotEncoder and Scaler; it takes 9 numbers and 1 text",
         ),
-        ("sklearn_network_binary", "It is a neural network with Scaler; it takes 8 numbers"),
+        ("sklearn_network_binary", "a neural network with Scaler; it takes 8 numbers"),
     ],
 )
 def test_a_file_is_told_with_its_trees_inputs_and_writer(name: str, sentence: str) -> None:
     description = describe((MODELS / f"{name}.onnx").read_bytes())
+    start = f"It is {sentence}, {WRITTEN} {description.producer} "
 
-    assert model_summary(description).startswith(f"{sentence}, {WRITTEN} {description.producer} ")
+    assert model_summary(description).startswith(start)
 
 
 @pytest.mark.parametrize(

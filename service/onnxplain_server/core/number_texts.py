@@ -39,7 +39,8 @@ def between_zero_and_one(value: float, text: str) -> str:
         for 0, for 1 within the error of a sum, and for larger numbers.
     """
     size = abs(value)
-    if not 0 < size < 1 - _SUMMATION_ERROR or abs(float(text.replace("−", "-").replace(",", ""))) not in {0.0, 1.0}:
+    is_between = 0 < size < 1 - _SUMMATION_ERROR
+    if not is_between or abs(float(text.replace("−", "-").replace(",", ""))) not in {0.0, 1.0}:
         return text
     sign = "−" if value < 0 else ""
     decimals = -math.floor(math.log10(min(size, 1 - size)))

@@ -134,7 +134,8 @@ def trust(result: Result) -> str:
         parts.append(("singular gap", f"{embedding.gap:.2f}", is_ill_determined(embedding)))
     if result.fit is not None:
         fidelity = result.fit.fidelity
-        parts.append(("fidelity of the forest", between_zero_and_one(fidelity, f"{fidelity:.2f}"), fidelity < FAITHFUL))
+        told = between_zero_and_one(fidelity, f"{fidelity:.2f}")
+        parts.append(("fidelity of the forest", told, fidelity < FAITHFUL))
     if spread is not None:
         errors = spread.angle_standard_errors_degrees[result.important]
         median = float(np.median(errors[np.isfinite(errors)])) if len(errors) else 0.0

@@ -157,14 +157,15 @@ globalThis.onnxplainDrawing = (() => {
     let drawn = await embed(target, spec);
     if (!target.clientWidth) { // folded: it is fitted when it is unfolded
       figure.classList.add("drawn");
-      return drawn;
+      return { drawn, room: 0 };
     }
     figure.classList.toggle("wide", !isSmall && needsRow(figure, spec, widthOf(target)));
+    // Neighbours may change it while this is drawn.
+    const room = figure.clientWidth;
     const again = async (next) => {
       drawn.finalize();
       spec = next;
       drawn = await embed(target, spec);
-      return widthOf(target);
     };
     const excess = () => widthOf(target) - target.clientWidth;
     // Plots get narrower or wider, as long as that helps: a legend or a name may be what is wide.
@@ -173,21 +174,23 @@ globalThis.onnxplainDrawing = (() => {
       let change = best.left;
       for (let turn = 0; turn < TURNS && !fits(best.left, target); turn += 1) {
         await again(resized(best.spec, change / sideBySide(best.spec), least));
-        if (isBetter(excess(), best.left)) best = { spec, left: change = excess() };
+        const left = excess();
+        if (isBetter(left, best.left)) best = { spec, left: change = left };
         else if (best.left > 1) break;
-        else change /= 2;
+        else change = Math.min(change / 2, change + left + 2); // too wide by some letters of an axis
       }
       if (spec !== best.spec) await again(best.spec);
     };
     // Titles first; then plots; then fewer of these side by side.
     if (excess() !== 0) await again(retitled(spec, target.clientWidth - FRAME));
+    const whole = spec;
     if (!keepsSize) await resize();
-    for (let next = folded(spec); !keepsSize && excess() > 1 && next; next = folded(next)) {
+    for (let next = folded(whole); !keepsSize && excess() > 1 && next; next = folded(next)) {
       await again(next);
       await resize();
     }
     told(figure, target, given);
-    return drawn;
+    return { drawn, room };
   }
 
   // A picture with fewer plots side by side; undefined where each has a row of its own.
@@ -232,22 +235,21 @@ globalThis.onnxplainDrawing = (() => {
 
   // Draw into the .plot of a figure, and anew when its width changes; `shown` gets each drawing.
   async function draw(figure, given, embed, shown = () => {}) {
-    let drawn = await fitted(figure, given, embed);
-    let width = figure.clientWidth;
+    let { drawn, room } = await fitted(figure, given, embed);
     let waiting = 0;
+    let turn = Promise.resolve();
     shown(drawn);
     const again = async () => {
       if (!figure.isConnected || !figure.clientWidth) return;
-      if (Math.abs(figure.clientWidth - width) < 8) return;
-      width = figure.clientWidth;
+      if (Math.abs(figure.clientWidth - room) < 8) return;
       drawn.finalize();
-      drawn = await fitted(figure, given, embed);
+      ({ drawn, room } = await fitted(figure, given, embed));
       shown(drawn);
     };
     // A figure gets another width by the window, by its neighbours, and when it is unfolded.
     new ResizeObserver(() => {
       clearTimeout(waiting);
-      waiting = setTimeout(again, 250);
+      waiting = setTimeout(() => { turn = turn.then(again); }, 250);
     }).observe(figure);
     return drawn;
   }

@@ -57,6 +57,12 @@ class ModelDescription:
         In the model's order; empty where it carries no names.
     default_output_indices : tuple of int
         Positions of the outputs that a request explains if it names none.
+    producer_version : str
+        Its version, as the file says; empty where it says none.
+    tree_count, tree_depth : int
+        Trees of its tree ensembles, and the most splits between a root and a leaf; 0 without trees.
+    summary : str
+        What it is, as a sentence for people; empty for a remote model.
     """
 
     digest: str
@@ -69,6 +75,10 @@ class ModelDescription:
     has_class_scores: bool = False
     feature_names: tuple[str, ...] = ()
     default_output_indices: tuple[int, ...] = ()
+    producer_version: str = ""
+    tree_count: int = 0
+    tree_depth: int = 0
+    summary: str = ""
 
     @classmethod
     def from_message(cls, message: model_pb2.ModelDescription) -> ModelDescription:

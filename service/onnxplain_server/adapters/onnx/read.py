@@ -8,6 +8,7 @@ from onnx import ModelProto
 from onnxplain_server.adapters.onnx.analysis.graph import Graph
 from onnxplain_server.adapters.onnx.checks.allowed_operators import operator_title
 from onnxplain_server.adapters.onnx.checks.gate import check, check_trees
+from onnxplain_server.adapters.onnx.checks.tree_consistency import TreeSizes
 from onnxplain_server.adapters.onnx.faults import refuse_for_memory
 from onnxplain_server.adapters.onnx.packing import pack
 from onnxplain_server.adapters.onnx.text_locale import use_known_locale

@@ -140,7 +140,7 @@ class Asked:
     def write_provenance(
         self, response: service_pb2.ExplainResponse, start: float, *, has_predictions: bool
     ) -> None:
-        """Write what the model is, the receipt, a missing confinement, and summary and key figures of all."""
+        """Write model, receipt, a missing confinement, and the summary and key figures of all."""
         # Descriptions have no summary, and load none of this.
         from onnxplain_server.report import key_figures, summary  # noqa: PLC0415
         from onnxplain_server.report.output_names import with_output_names  # noqa: PLC0415

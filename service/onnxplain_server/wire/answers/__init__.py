@@ -1,1 +1,4 @@
-"""Parts of answers beside results: `warning_messages`, and `model_summary`, a model as a sentence."""
+"""Parts of answers beside results.
+
+Read `model_summary`, which tells a model in a sentence, and `warning_messages`.
+"""
