@@ -89,7 +89,9 @@ function ofFigure(figure, add) {
   const plot = figure.querySelector(".plot");
   const isCut = plot.scrollWidth > plot.clientWidth + 1;
   if (isCut && !figure.querySelector(".hint")) add("is cut without a sign");
-  const share = frame.width / plot.clientWidth;
+  const shown = [...svg.querySelectorAll(".root > g > g > :not(.role-title)")];
+  const right = Math.max(...shown.map((each) => each.getBoundingClientRect().right));
+  const share = (right - frame.left) / plot.clientWidth;
   if (share < LEAST_SHARE) add(`fills only ${Math.round(100 * share)} % of its card`);
 }
 

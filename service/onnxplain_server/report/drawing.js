@@ -133,6 +133,14 @@ globalThis.onnxplainDrawing = (() => {
 
   const widthOf = (target) => target.querySelector("svg").viewBox.baseVal.width;
 
+  // Pixels of what is drawn below the title, whose lines may be longer.
+  function drawnWidth(target, { padding = 0 } = {}) {
+    const svg = target.querySelector("svg");
+    const shown = [...svg.querySelectorAll(".root > g > g > :not(.role-title)")];
+    const right = Math.max(...shown.map((each) => each.getBoundingClientRect().right));
+    return shown.length ? right - svg.getBoundingClientRect().left + padding : widthOf(target);
+  }
+
   // The widest plot of a picture whose width is a number; 0 without one.
   function widestOf(part) {
     const inner = part.spec ? [part.spec] : parts.flatMap((name) => part[name] || []);
@@ -167,7 +175,10 @@ globalThis.onnxplainDrawing = (() => {
       spec = next;
       drawn = await embed(target, spec);
     };
-    const excess = () => widthOf(target) - target.clientWidth;
+    const excess = () => {
+      const all = widthOf(target) - target.clientWidth;
+      return all > 1 ? all : drawnWidth(target, spec.config) - target.clientWidth;
+    };
     // Plots get narrower or wider, as long as that helps: a legend or a name may be what is wide.
     const resize = async () => {
       let best = { spec, left: excess() };

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from onnxplain.v1.explanation_service_pb2 import ExplainResponse, Explanation
@@ -35,7 +35,8 @@ def of_answer(answer: ExplainResponse) -> list[KeyFigure]:
 
     There are none where a warning says that losses cannot be relied on.
     """
-    declared = [WARNINGS[w.code] for w in answer.warnings if w.code in WARNINGS]
+    messages: list[Any] = list(answer.warnings)
+    declared = [WARNINGS[w.code] for w in messages if w.code in WARNINGS]
     if any("average_loss" in one.silences or one.silences == ALL for one in declared):
         return []
     plain = list(filter(is_of_all_rows, answer.explanations))
