@@ -1,6 +1,7 @@
 """A model in a sentence: its kind, trees, inputs and who wrote it."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from onnxplain_server.adapters.onnx import describe
@@ -11,9 +12,13 @@ MODELS = Path(__file__).parents[1] / "models"
 WRITTEN = "and was written by"
 
 
-def told(*operators: str, **fields: object) -> str:
+def told(*operators: str, **fields: Any) -> str:
     inputs = (Input("x", "float", 3),)
-    known = {"digest": "sha256:00", "inputs": inputs, "producer": "pytorch"} | fields
+    known: dict[str, Any] = {
+        "digest": "sha256:00",
+        "inputs": inputs,
+        "producer": "pytorch",
+    } | fields
     return model_summary(
         Description(output_names=("y",), margin_refusal="", operators=operators, **known)
     )
