@@ -64,3 +64,13 @@ def test_a_perfect_score_is_told_as_one_that_training_rows_have_too(
         for figure in key_figures.of_answer(answer)
         if figure.name not in {"R²", "Rows"}
     )
+
+
+@pytest.mark.parametrize("code", ["LABELS_ONLY", "INFINITE_LOSS"])
+def test_a_loss_that_cannot_be_relied_on_is_no_key_figure(code: str) -> None:
+    answer = score("LOGLOSS", 0.2)
+    assert key_figures.of_answer(answer)
+
+    answer.warnings.add(code=code)
+
+    assert not key_figures.of_answer(answer)

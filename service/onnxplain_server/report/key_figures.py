@@ -36,10 +36,11 @@ def of_answer(answer: ExplainResponse) -> list[KeyFigure]:
     There are none where a warning says that losses cannot be relied on.
     """
     messages: list[Any] = list(answer.warnings)
-    declared = [WARNINGS[w.code] for w in messages if w.code in WARNINGS]
-    if any("average_loss" in one.silences or one.silences == ALL for one in declared):
+    silenced = {name for w in messages if w.code in WARNINGS for name in WARNINGS[w.code].silences}
+    if silenced.issuperset(ALL):
         return []
-    plain = list(filter(is_of_all_rows, answer.explanations))
+    told = [e for e in answer.explanations if (e.WhichOneof("result") or "") not in silenced]
+    plain = list(filter(is_of_all_rows, told))
     figures = [figure for explanation in plain for figure in _of_losses(explanation)]
     return [*figures, *_rows(answer)] if figures else []
 
