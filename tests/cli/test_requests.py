@@ -157,8 +157,20 @@ def test_names_of_methods_and_choices_are_read_in_any_case(
     run: Run, parts, model: Path, table: Path
 ) -> None:
     typed = ("--method", "Permutation_Importance", "--set", "loss=auc")
-    run("explain", *typed, "--target-column", "y", model, table)
+    run("explain", *typed, "--engine", "black-box", "--target-column", "y", model, table)
     assert list(parts.request.methods) == methods({"permutation_importance": {"loss": "AUC"}})
+    assert parts.request.engine == ExplainRequest.BLACK_BOX
+
+
+def test_losses_may_be_called_as_in_scikit_learn(run: Run, parts, model: Path, table: Path) -> None:
+    asked = ("explain", model, table, "--method", "average_loss", "--set")
+
+    run(*asked, "loss=neg_log_loss")
+    refused = run(*asked, "loss=rmse")
+
+    assert list(parts.request.methods) == methods({"average_loss": {"loss": "LOGLOSS"}})
+    assert refused.exit_code == 1
+    assert "rmse is the root of SQUARED_ERROR" in refused.stderr
 
 
 def test_all_rows_are_asked_for_by_name(run: Run, parts, model: Path, table: Path) -> None:

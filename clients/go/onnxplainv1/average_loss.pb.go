@@ -31,36 +31,52 @@ const (
 	// Means the default of the field.
 	AverageLossOptions_LOSS_UNSPECIFIED AverageLossOptions_Loss = 0
 	// (y - p)².
+	// Also called mse, l2, mean_squared_error, neg_mean_squared_error, brier,
+	// brier_score, brier_score_loss, neg_brier_score.
 	AverageLossOptions_SQUARED_ERROR AverageLossOptions_Loss = 1
 	// |y - p|.
+	// Also called mae, l1, mean_absolute_error, neg_mean_absolute_error.
 	AverageLossOptions_ABSOLUTE_ERROR AverageLossOptions_Loss = 2
 	// Unit deviance of Poisson's distribution: 2 (y log(y / p) - (y - p)).
 	// Neither y nor p may be negative.
+	// Also called poisson_deviance, mean_poisson_deviance,
+	// neg_mean_poisson_deviance.
 	AverageLossOptions_POISSON AverageLossOptions_Loss = 3
 	// Unit deviance of the gamma distribution: -2 (log(y / p) - (y - p) / p).
 	// Both y and p must be positive.
+	// Also called gamma_deviance, mean_gamma_deviance, neg_mean_gamma_deviance.
 	AverageLossOptions_GAMMA AverageLossOptions_Loss = 4
 	// -y log p - (1 - y) log(1 - p). Both y and p must be in [0, 1]. Infinite for
 	// a probability of 0 of what occurred, unless `probability_floor` is set.
+	// One loss for each output: of several classes together it is MLOGLOSS.
+	// Also called neg_log_loss, binary_logloss, binary_crossentropy.
 	AverageLossOptions_LOGLOSS AverageLossOptions_Loss = 5
 	// Minus the sum over classes of y log p: one loss for all outputs. Both y
 	// and p must be in [0, 1], and there must be at least 2 outputs. Infinite
 	// likewise.
+	// Also called multi_logloss, categorical_crossentropy.
 	AverageLossOptions_MLOGLOSS AverageLossOptions_Loss = 6
 	// Pinball loss of the quantile q: q (y - p) where y > p, else (1 - q) (p - y).
+	// Also called pinball_loss, mean_pinball_loss, quantile, quantile_loss.
 	AverageLossOptions_PINBALL AverageLossOptions_Loss = 7
 	// Absolute percentage error, as a share: |y - p| / |y|. No y may be 0.
+	// Also called mean_absolute_percentage_error,
+	// neg_mean_absolute_percentage_error.
 	AverageLossOptions_MAPE AverageLossOptions_Loss = 8
 	// Score: share of the rows that get their own class.
+	// Also called accuracy_score.
 	AverageLossOptions_ACCURACY AverageLossOptions_Loss = 9
 	// Score: share of the rows of a class that get it, averaged over the classes
 	// that occur.
+	// Also called balanced_accuracy_score.
 	AverageLossOptions_BALANCED_ACCURACY AverageLossOptions_Loss = 10
 	// Score: harmonic mean of precision and recall of the output's class.
+	// Also called f1_score.
 	AverageLossOptions_F1 AverageLossOptions_Loss = 11
 	// Score: area under the ROC curve. Share of pairs of a row of the output's
 	// class and a row of another in which the first has the larger output; ties
 	// count half. Any outputs that rank, also no probabilities.
+	// Also called roc_auc, roc_auc_score.
 	AverageLossOptions_AUC AverageLossOptions_Loss = 12
 )
 

@@ -13,7 +13,6 @@ from onnxplain.progress import ProgressCallback
 from onnxplain.requests.fitted_calls import FittedCalls
 from onnxplain.requests.forms import (
     Method,
-    to_choice,
     to_expressions,
     to_input_columns,
     to_labels,
@@ -216,8 +215,8 @@ def to_request(
         target_column=target_column,
         weight_column=weight_column,
         output_indices=output_indices,
-        scale=to_choice(scale, "scale", Scale),
-        engine=to_choice(engine, "engine", Engine),
+        scale=scale,
+        engine=engine,
         row_count=row_count,
         seed=seed,
         methods=[to_method(method) for method in methods],

@@ -7,7 +7,6 @@ from typing import Any
 
 from onnxplain.requests.arguments import Scale
 from onnxplain.requests.forms import (
-    to_choice,
     to_expressions,
     to_input_columns,
     to_names,
@@ -50,7 +49,7 @@ def to_predict_request(
         weight_column=weight_column,
         output_indices=output_indices,
         outputs=to_output_names(outputs),
-        scale=to_choice(scale, "scale", Scale),
+        scale=scale,
         row_indices=rows,
         prediction=to_expressions(prediction),
         allow_inconsistent_model=allow_inconsistent_model,

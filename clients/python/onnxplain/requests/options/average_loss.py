@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from onnxplain.requests.forms import to_choice, to_names
+from onnxplain.requests.forms import to_names
 from onnxplain.requests.written import written
 from onnxplain.v1 import average_loss_pb2 as pb
 from onnxplain.v1.explanation_service_pb2 import MethodOptions
@@ -31,25 +31,31 @@ Loss: TypeAlias = Literal[
 smaller is better. Then scores of all rows together: larger is better, 1 is perfect, and an
 importance is how far the score falls. Logarithms are natural.
 
-- "SQUARED_ERROR": (y - p)².
-- "ABSOLUTE_ERROR": |y - p|.
+- "SQUARED_ERROR": (y - p)². Also called mse, l2, mean_squared_error, neg_mean_squared_error, brier,
+  brier_score, brier_score_loss, neg_brier_score.
+- "ABSOLUTE_ERROR": |y - p|. Also called mae, l1, mean_absolute_error, neg_mean_absolute_error.
 - "POISSON": Unit deviance of Poisson's distribution: 2 (y log(y / p) - (y - p)). Neither y nor p
-  may be negative.
+  may be negative. Also called poisson_deviance, mean_poisson_deviance, neg_mean_poisson_deviance.
 - "GAMMA": Unit deviance of the gamma distribution: -2 (log(y / p) - (y - p) / p). Both y and p must
-  be positive.
+  be positive. Also called gamma_deviance, mean_gamma_deviance, neg_mean_gamma_deviance.
 - "LOGLOSS": -y log p - (1 - y) log(1 - p). Both y and p must be in [0, 1]. Infinite for a
-  probability of 0 of what occurred, unless `probability_floor` is set.
+  probability of 0 of what occurred, unless `probability_floor` is set. One loss for each output: of
+  several classes together it is MLOGLOSS. Also called neg_log_loss, binary_logloss,
+  binary_crossentropy.
 - "MLOGLOSS": Minus the sum over classes of y log p: one loss for all outputs. Both y and p must be
-  in [0, 1], and there must be at least 2 outputs. Infinite likewise.
-- "PINBALL": Pinball loss of the quantile q: q (y - p) where y > p, else (1 - q) (p - y).
-- "MAPE": Absolute percentage error, as a share: |y - p| / |y|. No y may be 0.
-- "ACCURACY": Score: share of the rows that get their own class.
+  in [0, 1], and there must be at least 2 outputs. Infinite likewise. Also called multi_logloss,
+  categorical_crossentropy.
+- "PINBALL": Pinball loss of the quantile q: q (y - p) where y > p, else (1 - q) (p - y). Also
+  called pinball_loss, mean_pinball_loss, quantile, quantile_loss.
+- "MAPE": Absolute percentage error, as a share: |y - p| / |y|. No y may be 0. Also called
+  mean_absolute_percentage_error, neg_mean_absolute_percentage_error.
+- "ACCURACY": Score: share of the rows that get their own class. Also called accuracy_score.
 - "BALANCED_ACCURACY": Score: share of the rows of a class that get it, averaged over the classes
-  that occur.
-- "F1": Score: harmonic mean of precision and recall of the output's class.
+  that occur. Also called balanced_accuracy_score.
+- "F1": Score: harmonic mean of precision and recall of the output's class. Also called f1_score.
 - "AUC": Score: area under the ROC curve. Share of pairs of a row of the output's class and a row of
   another in which the first has the larger output; ties count half. Any outputs that rank, also no
-  probabilities.
+  probabilities. Also called roc_auc, roc_auc_score.
 """
 
 
@@ -134,7 +140,7 @@ class AverageLoss:
         return MethodOptions(
             average_loss=written(
                 pb.AverageLossOptions,
-                loss=to_choice(self.loss, "loss", Loss),
+                loss=self.loss,
                 target_columns=to_names(self.target_columns, "target_columns"),
                 one_hot_target=self.one_hot_target,
                 sum_outputs=self.sum_outputs,

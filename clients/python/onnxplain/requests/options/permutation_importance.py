@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from onnxplain.requests.forms import to_choice, to_groups, to_names
+from onnxplain.requests.forms import to_groups, to_names
 from onnxplain.requests.options.average_loss import Loss
 from onnxplain.requests.written import written
 from onnxplain.v1 import permutation_importance_pb2 as pb
@@ -74,7 +74,7 @@ class PermutationImportance:
             permutation_importance=written(
                 pb.PermutationImportanceOptions,
                 features=to_groups(self.features, "features"),
-                loss=to_choice(self.loss, "loss", Loss),
+                loss=self.loss,
                 target_columns=to_names(self.target_columns, "target_columns"),
                 one_hot_target=self.one_hot_target,
                 sum_outputs=self.sum_outputs,
