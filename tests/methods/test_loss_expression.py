@@ -168,7 +168,7 @@ def test_rows_of_weight_0_leave_the_loss_with_what_it_reads(make) -> None:
     table = make.table({"y": [1.0, 2, 4], "size": [1.0, 1, 4]})
     outputs = Outputs(("out",), (0,))
     comparison = resolve(
-        Comparison(loss_expression="abs(y - p) / size"), table, "y", outputs, "path"
+        Comparison(loss_expression="abs(y - p) / size"), table, ("y",), outputs, "path"
     )
     truth = read(comparison, table, outputs, "path")
     predicted, weights = np.array([[2.0], [9.0], [2.0]]), np.array([1.0, 0.0, 3.0])

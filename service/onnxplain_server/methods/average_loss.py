@@ -96,11 +96,11 @@ def check(options: Options, path: str) -> None:
 
 
 def resolve(
-    options: Options, table: Table, target_column: str, outputs: Outputs, path: str
+    options: Options, table: Table, targets: tuple[str, ...], outputs: Outputs, path: str
 ) -> Options:
     """Fill in defaults that depend on table and model; reject invalid options."""
     check(options, path)
-    comparison = target.resolve(options.comparison, table, target_column, outputs, path)
+    comparison = target.resolve(options.comparison, table, targets, outputs, path)
     return replace(options, comparison=comparison)
 
 

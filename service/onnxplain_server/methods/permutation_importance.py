@@ -99,7 +99,7 @@ def resolve(  # noqa: PLR0917 - all that defaults depend on
     options: Options,
     names: Sequence[str],
     table: Table,
-    target_column: str,
+    targets: tuple[str, ...],
     outputs: Outputs,
     path: str,
 ) -> Options:
@@ -108,7 +108,7 @@ def resolve(  # noqa: PLR0917 - all that defaults depend on
     for i, group in enumerate(features):
         choose(group or ("",), names, f"{path}.features[{i}].names")
     check_limits(PermutationImportanceOptions, options, path)
-    comparison = target.resolve(options.comparison, table, target_column, outputs, path)
+    comparison = target.resolve(options.comparison, table, targets, outputs, path)
     return replace(options, features=features, comparison=comparison)
 
 

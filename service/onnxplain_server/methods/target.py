@@ -43,9 +43,14 @@ _AS_NUMBERS = ", or set one_hot_target to false to compare numbers"
 
 
 def resolve(
-    comparison: Comparison, table: Table, target_column: str, outputs: Outputs, path: str
+    comparison: Comparison, table: Table, targets: tuple[str, ...], outputs: Outputs, path: str
 ) -> Comparison:
     """Fill in defaults that depend on table and model.
+
+    Parameters
+    ----------
+    targets : tuple of str
+        Columns with the true values, unless the comparison has its own.
 
     Raises
     ------
@@ -53,7 +58,7 @@ def resolve(
         INVALID_OPTION without a target, or for contradictory options; MISSING_COLUMN,
         WRONG_TYPE.
     """
-    columns = comparison.target_columns or ((target_column,) if target_column else ())
+    columns = comparison.target_columns or targets
     if not columns:
         raise ExplainError(
             Reason.INVALID_OPTION,
@@ -61,14 +66,14 @@ def resolve(
             "target_column",
         )
     comparison = replace(comparison, target_columns=columns)
-    targets = [table.column(name, f"{path}.target_columns") for name in columns]
+    values = [table.column(name, f"{path}.target_columns") for name in columns]
     one_hot = comparison.one_hot_target
     if _is_raw(comparison, table, outputs, path):
-        _check_unpaired(comparison, targets, outputs, path)
+        _check_unpaired(comparison, values, outputs, path)
         one_hot = False
     elif one_hot is None:
-        is_class = comparison.loss is Loss.MLOGLOSS or is_class_target(targets[0], outputs)
-        one_hot = any(c.dtype == object for c in targets) or (is_class and len(columns) == 1)
+        is_class = comparison.loss is Loss.MLOGLOSS or is_class_target(values[0], outputs)
+        one_hot = any(c.dtype == object for c in values) or (is_class and len(columns) == 1)
     if outputs.class_labels and not one_hot:
         raise _contradiction(columns, path)
     return replace(comparison, one_hot_target=one_hot)
@@ -226,7 +231,8 @@ def read_labels(
         As `resolve` and `read`.
     """
     outputs = replace(outputs, are_expressions=False)  # nothing is compared with them
-    comparison = resolve(Comparison(), table, target_column, outputs, path)
+    targets = (target_column,) if target_column else ()
+    comparison = resolve(Comparison(), table, targets, outputs, path)
     column = complete_column(table, comparison.target_columns[0], f"{path}.target_columns")
     is_text = column.dtype == object
     if one_hot is False and is_text:

@@ -29,6 +29,7 @@ def to_predict_request(
     feature_columns: Sequence[str] = (),
     input_columns: Mapping[str, Sequence[str]] | None = None,
     target_column: str = "",
+    target_columns: Sequence[str] = (),
     weight_column: str = "",
     output_indices: Sequence[int] = (),
     outputs: str | Sequence[str] = (),
@@ -46,6 +47,7 @@ def to_predict_request(
         feature_columns=names,
         input_columns=to_input_columns(input_columns),
         target_column=target_column,
+        target_columns=to_names(target_columns, "target_columns"),
         weight_column=weight_column,
         output_indices=output_indices,
         outputs=to_output_names(outputs),
@@ -66,6 +68,7 @@ def to_describe_request(
     feature_columns: Sequence[str] = (),
     input_columns: Mapping[str, Sequence[str]] | None = None,
     target_column: str = "",
+    target_columns: Sequence[str] = (),
     weight_column: str = "",
 ) -> DescribeTableRequest:
     """Write a request about a table; see `Client.describe_table` for the arguments."""
@@ -78,6 +81,7 @@ def to_describe_request(
         feature_columns=names,
         input_columns=to_input_columns(input_columns),
         target_column=target_column,
+        target_columns=to_names(target_columns, "target_columns"),
         weight_column=weight_column,
         row_count=row_count,
         row_indices=rows,

@@ -37,9 +37,7 @@ def prepare(task: Task, options: Options) -> Job[Result]:
     if streamed is not None:
         return streamed
     sample, outputs, path = task.sample, task.outputs, task.path
-    options = average_loss.resolve(
-        options, sample.table, task.question.target_column, outputs, path
-    )
+    options = average_loss.resolve(options, sample.table, task.question.targets, outputs, path)
     options = replace(options, comparison=with_loss(options.comparison, task))
     truth = target.read(options.comparison, sample.table, outputs, path)
     rows = sample.draw(sample.rows, len(sample.rows))

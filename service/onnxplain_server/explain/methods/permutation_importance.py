@@ -38,8 +38,8 @@ def prepare(task: Task, options: Options) -> Job[Result]:
     """
     task = on_compared_outputs(task, options.comparison)
     sample, outputs, path = task.sample, task.outputs, task.path
-    names, table, column = sample.features.names, sample.table, task.question.target_column
-    options = permutation_importance.resolve(options, names, table, column, outputs, path)
+    names, table, columns = sample.features.names, sample.table, task.question.targets
+    options = permutation_importance.resolve(options, names, table, columns, outputs, path)
     options = replace(options, comparison=with_loss(options.comparison, task))
     truth = target.read(options.comparison, table, outputs, path)
     rows = sample.draw(sample.rows, SHUFFLED_ROWS)
