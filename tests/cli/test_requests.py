@@ -185,10 +185,11 @@ def test_targets_are_one_or_several(
 def test_losses_may_be_called_as_in_scikit_learn(run: Run, parts, model: Path, table: Path) -> None:
     asked = ("explain", model, table, "--method", "average_loss", "--set")
 
-    run(*asked, "loss=neg_log_loss")
+    run(*asked, "loss=Pinball-Loss", "--set", "quantile=.9")
     refused = run(*asked, "loss=rmse")
 
-    assert list(parts.request.methods) == methods({"average_loss": {"loss": "LOGLOSS"}})
+    expected = {"loss": "PINBALL", "quantile": 0.9}
+    assert list(parts.request.methods) == methods({"average_loss": expected})
     assert refused.exit_code == 1
     assert "rmse is the root of SQUARED_ERROR" in refused.stderr
 

@@ -14,6 +14,7 @@ from onnxplain.enumerations.values import value_name
 from onnxplain.v1 import average_loss_pb2
 from onnxplain.v1.average_loss_pb2 import AverageLossOptions
 from onnxplain_server.core.row_draws import Purpose, row_hashes
+from scipy.stats import spearmanr
 from sklearn import metrics
 
 MODELS = Path(__file__).parents[1] / "models"
@@ -291,6 +292,19 @@ def test_a_score_that_a_constant_reaches_is_told(client) -> None:
         assert f"{loss} of" in warning.message
     good = asked(client, name, 1 - swapped, AverageLoss(loss="AUC"))
     assert "FAR_FROM_TARGET" not in [w.code for w in good.warnings]
+
+
+def test_predictions_that_order_the_rows_are_not_called_a_constant(client) -> None:
+    """As of a quantile: the true values lie below, and their order is disturbed."""
+    predicted = predictions("lightgbm_regressor")[:, 0]
+    below = predicted - np.random.default_rng(1).uniform(0, 9, N_ROWS) * predicted.std()
+
+    answer = asked(client, "lightgbm_regressor", below, AverageLoss(), weight_column="")
+
+    [warning] = [w for w in answer.warnings if w.code == "FAR_FROM_TARGET"]
+    assert f"rank correlation {spearmanr(predicted, below).statistic:.2g})" in warning.message
+    assert "constant prediction" not in warning.message
+    assert average(answer)[0] > answer.average_loss.constant_losses[0]
 
 
 SCORERS = [

@@ -19,7 +19,7 @@ from onnxplain_server.methods.comparison import Comparison, constant_losses
 from onnxplain_server.methods.groups import Group
 from onnxplain_server.methods.loss_expression import LossExpression
 from onnxplain_server.methods.loss_notes import floor_note, undefined_notes
-from onnxplain_server.methods.losses import Loss
+from onnxplain_server.methods.losses import Measure
 from onnxplain_server.methods.option_checks import check_limits
 from onnxplain_server.methods.streamed_loss import LossSums
 
@@ -69,8 +69,7 @@ class Result:
     ----------
     output_names : tuple of str
     losses : tuple of AverageLoss
-    loss : Loss or str
-        The loss, or its expression.
+    loss : Measure
     total : (n_outputs,)
         Loss of all rows.
     group_column : str
@@ -83,7 +82,7 @@ class Result:
 
     output_names: tuple[str, ...]
     losses: tuple[AverageLoss, ...]
-    loss: Loss | str
+    loss: Measure
     total: Vector
     group_column: str = ""
     notes: tuple[Note, ...] = ()
@@ -189,4 +188,4 @@ def result_of(
         *undefined_notes([(group.group, group.values) for group in losses], names),
     )
     total = mean(np.stack([part.average for part in parts]), weights)
-    return Result(names, losses, comparison.measure, total, options.group_column, notes)
+    return Result(names, losses, comparison.named_measure, total, options.group_column, notes)

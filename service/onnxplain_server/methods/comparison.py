@@ -11,7 +11,14 @@ from onnxplain_server.core.contract_limits import AverageLossOptions
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.effects.weighted_mean import mean
 from onnxplain_server.methods.loss_expression import LossExpression
-from onnxplain_server.methods.losses import SCORES, Loss, LossParameters, row_losses
+from onnxplain_server.methods.losses import (
+    SCORES,
+    Loss,
+    LossAt,
+    LossParameters,
+    Measure,
+    row_losses,
+)
 from onnxplain_server.methods.scores import score
 
 
@@ -48,6 +55,13 @@ class Comparison:
             return self.loss_expression
         assert self.loss is not None  # noqa: S101 - chosen in preparation
         return self.loss
+
+    @property
+    def named_measure(self) -> Measure:
+        """The loss or score with what its name tells; as `measure`."""
+        if self.loss is Loss.PINBALL and self.parameters.quantile is not None:
+            return LossAt(self.loss, self.parameters.quantile)
+        return self.measure
 
     @property
     def is_score(self) -> bool:

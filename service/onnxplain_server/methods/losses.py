@@ -44,6 +44,25 @@ class LossParameters:
 NO_PARAMETERS = LossParameters()
 
 
+@dataclass(frozen=True, slots=True)
+class LossAt:
+    """Loss or score with the parameter that its name tells.
+
+    Attributes
+    ----------
+    loss : Loss
+    level : float
+        Quantile of PINBALL.
+    """
+
+    loss: Loss
+    level: float
+
+
+Measure: TypeAlias = Loss | LossAt | str
+"""Loss or score as its name tells it; of an expression, its text."""
+
+
 def row_losses(
     loss: Loss, actual: Matrix, predicted: Matrix, parameters: LossParameters = NO_PARAMETERS
 ) -> Matrix:

@@ -30,7 +30,7 @@ from onnxplain_server.methods.infinite_losses import (
 )
 from onnxplain_server.methods.loss_expression import LossExpression
 from onnxplain_server.methods.loss_notes import check_defined, floor_notes, undefined_notes
-from onnxplain_server.methods.losses import Loss
+from onnxplain_server.methods.losses import Measure
 from onnxplain_server.methods.option_checks import check_limits, choose
 
 Observer: TypeAlias = Callable[[Sequence[Indices], Sequence[Matrix]], None]
@@ -82,15 +82,14 @@ class Result:
     ----------
     baseline_losses : (n_outputs,)
         Average losses before shuffling.
-    loss : Loss or str
-        The loss, or its expression.
+    loss : Measure
     notes : tuple of Note
     """
 
     output_names: tuple[str, ...]
     baseline_losses: Vector
     importances: tuple[PermutedLoss, ...]
-    loss: Loss | str
+    loss: Measure
     normalize: bool
     notes: tuple[Note, ...] = ()
 
@@ -162,7 +161,8 @@ def compute(  # noqa: PLR0917 - arguments of the job
             importances.append(PermutedLoss(features, rise.mean(axis=0), errors))
     names, measure = loss.output_names(effects), loss.comparison.measure
     notes += infinite_loss_notes(measure, np.array(after), options.features, "shuffling")
-    return Result(names, baseline, tuple(importances), measure, options.normalize, notes)
+    named = loss.comparison.named_measure
+    return Result(names, baseline, tuple(importances), named, options.normalize, notes)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

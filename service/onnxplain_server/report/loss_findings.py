@@ -15,7 +15,7 @@ from onnxplain.v1.permutation_importance_pb2 import (
 )
 
 from onnxplain_server.core.arrays import Vector
-from onnxplain_server.methods.losses import Loss
+from onnxplain_server.methods.losses import Loss, LossAt, Measure
 from onnxplain_server.plots.elements import loss_names
 from onnxplain_server.plots.elements.labels import clean, distinguish
 from onnxplain_server.plots.elements.naming import TOTAL, in_units_of
@@ -131,7 +131,7 @@ def of_average_loss(result: AverageLossResult, options: AverageLossOptions) -> I
 
 
 def _baseline(
-    result: PermutationImportanceResult, loss: Loss | str, roots: RootLosses | None
+    result: PermutationImportanceResult, loss: Measure, roots: RootLosses | None
 ) -> Finding:
     outputs = distinguish(result.output_names)
     losses: Vector = np.array(result.baseline_losses)
@@ -159,7 +159,7 @@ def _baseline(
     )
 
 
-def _column(loss: Loss | str, outputs: Sequence[str]) -> str:
+def _column(loss: Measure, outputs: Sequence[str]) -> str:
     unit = in_units_of(loss_names.unit(loss), outputs)
     return f"{'score' if loss_names.is_score(loss) else 'average'} ({unit})"
 
@@ -184,8 +184,10 @@ def loss_title(explanation: Explanation, title: str) -> str:
     return f"{'Score' if loss_names.is_score(loss) else title}: {loss_names.name(loss)}"
 
 
-def loss_of(options: PermutationImportanceOptions | AverageLossOptions) -> Loss | str:
+def loss_of(options: PermutationImportanceOptions | AverageLossOptions) -> Measure:
     """Return the loss that was computed, or its expression."""
     if options.loss_expression:
         return str(options.loss_expression)
-    return Loss(AverageLossOptions.Loss.Name(options.loss))
+    loss = Loss(AverageLossOptions.Loss.Name(options.loss))
+    is_at_level = loss is Loss.PINBALL and options.HasField("quantile")
+    return LossAt(loss, options.quantile) if is_at_level else loss
