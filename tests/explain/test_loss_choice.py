@@ -337,6 +337,7 @@ def test_other_scorers_are_refused_with_what_is_nearest() -> None:
         ("R2", "1 minus SQUARED_ERROR"),
         ("roc-auc-ovr", "one for each class"),
         ("absolute eror", r"did you mean ABSOLUTE_ERROR\?"),
+        ("survival:cox", "no loss here knows of censoring"),
         ("gini", "one of SQUARED_ERROR, .*AUC$"),
     ):
         with pytest.raises(ValueError, match=advice):

@@ -111,6 +111,18 @@ FOREIGN_NAMES: Mapping[str, Sequence[tuple[str, str]]] = {
             ),
             ("is not computed by itself; F1 has both"),
         ),
+        (
+            (
+                "survival survival:cox survival:aft cox cox_ph cox_nloglik aft_nloglik "
+                "concordance concordance_index c_index integrated_brier_score"
+            ),
+            (
+                "is of survival times, of which some are censored, and no loss here knows of "
+                "censoring: ask for methods without a target (partial dependence, interactions, "
+                "FIRM, attributions), or take as target whether the event came before a time, "
+                "leave rows out that were censored before it, and set AUC"
+            ),
+        ),
     ],
 }
 """Names that mean no value, with blanks between, and the end of a sentence that begins so."""
