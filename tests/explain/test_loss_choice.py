@@ -338,7 +338,7 @@ def test_other_scorers_are_refused_with_what_is_nearest() -> None:
         ("roc-auc-ovr", "one for each class"),
         ("absolute eror", r"did you mean ABSOLUTE_ERROR\?"),
         ("survival:cox", "no loss here knows of censoring"),
-        ("gini", "one of SQUARED_ERROR, .*AUC$"),
+        ("gini", "one of SQUARED_ERROR, .*PAIRWISE_ACCURACY$"),
     ):
         with pytest.raises(ValueError, match=advice):
             AverageLoss(loss=name).to_message()  # type: ignore[arg-type]

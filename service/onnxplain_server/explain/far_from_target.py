@@ -33,7 +33,8 @@ _CAUSES = (
 _RANK_ERRORS = 3.0
 """Standard errors by which a rank correlation is above 0."""
 _ORDER_CURES = (
-    "Of a quantile, set loss to PINBALL with its quantile; otherwise check units and columns."
+    "Of a quantile, set loss to PINBALL with its quantile; of a ranking, NDCG or "
+    "PAIRWISE_ACCURACY; otherwise check units and columns."
 )
 
 
@@ -64,11 +65,12 @@ def far_from_target(
     -------
     tuple of Note
         Empty if losses are lower or infinite, or if the target is constant, as one class is; also
-        for losses that are expressions, whose best constant is not known.
+        for losses that are expressions, whose best constant is not known, and for rankings.
     """
-    if comparison.loss_expression or (actual[weights > 0] == actual[weights > 0][:1]).all():
-        return ()
     is_used = weights > 0
+    has_constant = not (comparison.loss_expression or comparison.is_ranking)
+    if not has_constant or (actual[is_used] == actual[is_used][:1]).all():
+        return ()
     actual, weights = actual[is_used], weights[is_used] / weights.max()
     parts = _not_better(comparison, actual, weights, losses, names)
     if not parts:
@@ -116,7 +118,7 @@ def _note(parts: Sequence[str], row_count: int, ranks: float = 0.0) -> Note:
         message = (
             f"On {row_count:,} rows the predictions come no closer to the target than a constant: "
             f"{losses}. They rise with it, though (rank correlation {ranks:.2g}), as those of a "
-            f"quantile or on another scale do. {_ORDER_CURES}"
+            f"quantile, a ranking or on another scale do. {_ORDER_CURES}"
         )
     return Note(InputWarning.FAR_FROM_TARGET, message)
 

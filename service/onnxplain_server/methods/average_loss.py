@@ -15,9 +15,8 @@ from onnxplain_server.effects.engine import Effects
 from onnxplain_server.effects.weighted_mean import mean, standard_error
 from onnxplain_server.methods import target
 from onnxplain_server.methods.classes import Outputs
-from onnxplain_server.methods.comparison import Comparison, constant_losses
+from onnxplain_server.methods.comparison import Comparison, RowContext, constant_losses
 from onnxplain_server.methods.groups import Group
-from onnxplain_server.methods.loss_expression import LossExpression
 from onnxplain_server.methods.loss_notes import floor_note, undefined_notes
 from onnxplain_server.methods.losses import Measure
 from onnxplain_server.methods.option_checks import check_limits
@@ -108,7 +107,7 @@ def compute(
     options: Options,
     actual: Matrix,
     groups: Sequence[Group],
-    expression: LossExpression | None = None,
+    beside: RowContext | None = None,
 ) -> Result:
     """Compute the average loss of each group: rows in memory are one block.
 
@@ -120,18 +119,18 @@ def compute(
         True values of the background's rows.
     groups : sequence of Group
         Groups of the background's rows.
-    expression : LossExpression or None
-        Loss of these rows, if it is an expression.
+    beside : RowContext or None
+        What the loss reads of these rows beside, if it is an expression or of a ranking.
     """
     predicted, rows, comparison = effects.outputs(), effects.background, options.comparison
     sums, errors = [], []
     for group in groups:
         own = group.rows
-        part = expression and expression.take(own)
+        part = beside and beside.take(own)
         compared = actual[own], predicted[own], rows.weights[own], part
         sums.append((group.label, LossSums.of(comparison, *compared)))
         errors.append(_standard_errors(comparison, *compared))
-    names = comparison.output_names(effects.output_names, expression)
+    names = comparison.output_names(effects.output_names, beside)
     found = result_of(options, sums, names, rows.unit)
     losses = tuple(
         replace(loss, standard_errors=error, row_count=len(group.rows))
@@ -139,8 +138,8 @@ def compute(
     )
     total = found.total
     if comparison.is_score:
-        total = comparison.average(actual, predicted, rows.weights)
-    constant = np.zeros(0) if expression else constant_losses(comparison, actual, rows.weights)
+        total = comparison.average(actual, predicted, rows.weights, beside)
+    constant = constant_losses(comparison, actual, rows.weights, beside)
     return replace(found, losses=losses, total=total, constant_losses=constant)
 
 
@@ -149,12 +148,12 @@ def _standard_errors(
     actual: Matrix,
     predicted: Matrix,
     weights: Vector,
-    expression: LossExpression | None,
+    beside: RowContext | None,
 ) -> Vector | None:
     """Return the standard errors of average losses over some rows; None of scores, or one row."""
     if comparison.is_score or (weights > 0).sum() < 2:
         return None
-    losses = comparison.losses(actual, predicted, expression)
+    losses = comparison.losses(actual, predicted, beside)
     if not np.isfinite(losses).all():
         return None
     errors = standard_error(losses, weights)

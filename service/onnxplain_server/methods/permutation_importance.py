@@ -22,13 +22,12 @@ from onnxplain_server.effects.engine import Effects
 from onnxplain_server.effects.weighted_mean import standard_error
 from onnxplain_server.methods import target
 from onnxplain_server.methods.classes import Outputs
-from onnxplain_server.methods.comparison import Comparison
+from onnxplain_server.methods.comparison import Comparison, RowContext
 from onnxplain_server.methods.infinite_losses import (
     check_finite_baseline,
     check_nonzero_baseline,
     infinite_loss_notes,
 )
-from onnxplain_server.methods.loss_expression import LossExpression
 from onnxplain_server.methods.loss_notes import check_defined, floor_notes, undefined_notes
 from onnxplain_server.methods.losses import Measure
 from onnxplain_server.methods.option_checks import check_limits, choose
@@ -123,7 +122,7 @@ def compute(  # noqa: PLR0917 - arguments of the job
     options: Options,
     actual: Matrix,
     seed: int,
-    expression: LossExpression | None = None,
+    beside: RowContext | None = None,
     observe: Observer | None = None,
 ) -> Result:
     """Shuffle each entry and compare the average loss with the baseline.
@@ -136,8 +135,8 @@ def compute(  # noqa: PLR0917 - arguments of the job
         Of every row, without merged duplicates.
     actual : (n_rows, n_outputs)
         True values of the background's rows.
-    expression : LossExpression or None
-        Loss of these rows, if it is an expression.
+    beside : RowContext or None
+        What the loss reads of these rows beside, if it is an expression or of a ranking.
     observe : callable or None
         Gets the shuffles of each entry that the cache does not have.
 
@@ -146,7 +145,7 @@ def compute(  # noqa: PLR0917 - arguments of the job
     ExplainError
         INVALID_OPTION if no increase is defined, as of an infinite baseline loss.
     """
-    loss = _BoundLoss(options.comparison, actual, expression)
+    loss = _BoundLoss(options.comparison, actual, beside)
     baseline, notes = _baseline(effects, options, loss)
     before = np.where(np.isfinite(baseline), baseline, np.nan)
     scale = before if options.normalize else np.ones_like(baseline)
@@ -171,18 +170,18 @@ class _BoundLoss:
 
     comparison: Comparison
     actual: Matrix
-    expression: LossExpression | None
+    beside: RowContext | None
 
     def output_names(self, effects: Effects) -> tuple[str, ...]:
-        return self.comparison.output_names(effects.output_names, self.expression)
+        return self.comparison.output_names(effects.output_names, self.beside)
 
     def average(self, predicted: Matrix, weights: Vector) -> Vector:
-        return self.comparison.average(self.actual, predicted, weights, self.expression)
+        return self.comparison.average(self.actual, predicted, weights, self.beside)
 
     @property
     def identity(self) -> bytes:
         """All that the losses depend on beside the predictions."""
-        columns = self.expression.fingerprint if self.expression else b""
+        columns = self.beside.fingerprint if self.beside else b""
         return f"{self.comparison}".encode() + fingerprint(self.actual) + columns
 
 
@@ -196,7 +195,7 @@ def _baseline(
         check_defined(baseline, names)
         notes = undefined_notes([("", baseline)], names)
     else:
-        losses = loss.comparison.losses(loss.actual, predicted, loss.expression)
+        losses = loss.comparison.losses(loss.actual, predicted, loss.beside)
         measure = loss.comparison.measure
         notes = check_finite_baseline(measure, losses, baseline, names, effects.background)
     notes += floor_notes(loss.comparison, loss.actual, predicted, effects.background.weights)

@@ -13,12 +13,13 @@ from onnxplain_server.core.messages.row_places import row_places
 from onnxplain_server.core.rows import is_missing
 from onnxplain_server.core.table import Table
 from onnxplain_server.methods.classes import ClassPairing, Outputs, pair
-from onnxplain_server.methods.comparison import Comparison
+from onnxplain_server.methods.comparison import Comparison, RowContext
 from onnxplain_server.methods.loss_expression import (
     LossExpression,
     read_loss_expression,
 )
 from onnxplain_server.methods.losses import Loss
+from onnxplain_server.methods.ranking.queries import read_queries
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,13 +31,13 @@ class Target:
     values : (n_rows, n_outputs)
     pairings : tuple of ClassPairing
         Empty if the target is numeric.
-    expression : LossExpression or None
-        Loss of these rows as an expression, if it is one.
+    beside : RowContext or None
+        What the loss reads of these rows beside: its expression, or queries.
     """
 
     values: Matrix
     pairings: tuple[ClassPairing, ...] = ()
-    expression: LossExpression | None = None
+    beside: RowContext | None = None
 
 
 _AS_NUMBERS = ", or set one_hot_target to false to compare numbers"
@@ -45,12 +46,7 @@ _AS_NUMBERS = ", or set one_hot_target to false to compare numbers"
 def resolve(
     comparison: Comparison, table: Table, targets: tuple[str, ...], outputs: Outputs, path: str
 ) -> Comparison:
-    """Fill in defaults that depend on table and model.
-
-    Parameters
-    ----------
-    targets : tuple of str
-        Columns with the true values, unless the comparison has its own.
+    """Fill in defaults that depend on table and model; `targets` are the columns of the request.
 
     Raises
     ------
@@ -59,6 +55,8 @@ def resolve(
         WRONG_TYPE.
     """
     columns = comparison.target_columns or targets
+    if comparison.query_column and not (comparison.loss or comparison.loss_expression):
+        comparison = replace(comparison, loss=Loss.NDCG)
     if not columns:
         raise ExplainError(
             Reason.INVALID_OPTION,
@@ -73,7 +71,9 @@ def resolve(
         one_hot = False
     elif one_hot is None:
         is_class = comparison.loss is Loss.MLOGLOSS or is_class_target(values[0], outputs)
-        one_hot = any(c.dtype == object for c in values) or (is_class and len(columns) == 1)
+        one_hot = any(c.dtype == object for c in values) or (
+            is_class and len(columns) == 1 and not comparison.is_ranking
+        )
     if outputs.class_labels and not one_hot:
         raise _contradiction(columns, path)
     return replace(comparison, one_hot_target=one_hot)
@@ -154,7 +154,10 @@ def read(comparison: Comparison, table: Table, outputs: Outputs, path: str) -> T
     """
     expression = read_expression(comparison, table, outputs, path)
     target = _read_values(comparison, table, outputs, expression, path)
-    return replace(target, expression=expression)
+    if comparison.is_ranking:
+        queries = read_queries(table, comparison.query_column, f"{path}.query_column")
+        return replace(target, beside=queries)
+    return replace(target, beside=expression)
 
 
 def _read_values(

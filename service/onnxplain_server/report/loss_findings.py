@@ -189,5 +189,7 @@ def loss_of(options: PermutationImportanceOptions | AverageLossOptions) -> Measu
     if options.loss_expression:
         return str(options.loss_expression)
     loss = Loss(AverageLossOptions.Loss.Name(options.loss))
-    is_at_level = loss is Loss.PINBALL and options.HasField("quantile")
-    return LossAt(loss, options.quantile) if is_at_level else loss
+    if loss is Loss.PINBALL and options.HasField("quantile"):
+        return LossAt(loss, options.quantile)
+    is_cut = loss is Loss.NDCG and options.HasField("rank_count")
+    return LossAt(loss, options.rank_count) if is_cut else loss

@@ -22,6 +22,8 @@ _LOSS_WORDS = {
     "BALANCED_ACCURACY": "balanced accuracy",
     "F1": "f1 score",
     "AUC": "area under the roc curve",
+    "NDCG": "ndcg",
+    "PAIRWISE_ACCURACY": "pairwise accuracy",
 }
 
 

@@ -42,6 +42,7 @@ OTHER_NAMES: Mapping[str, Mapping[str, str]] = {
         "f1_score": "F1",
         "roc_auc": "AUC",
         "roc_auc_score": "AUC",
+        "ndcg_score": "NDCG",
     },
 }
 """Values by enumeration, and by a name that others have for them."""

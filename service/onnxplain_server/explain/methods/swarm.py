@@ -30,6 +30,7 @@ from onnxplain_server.explain.task import Job, Task
 from onnxplain_server.methods import swarm, target
 from onnxplain_server.methods.classes import ClassPairing
 from onnxplain_server.methods.comparison import Comparison
+from onnxplain_server.methods.loss_expression import LossExpression
 from onnxplain_server.methods.losses import Loss
 from onnxplain_server.methods.swarm import (
     GroundTruth,
@@ -144,7 +145,7 @@ def _ground_truth(task: Task, options: Options) -> tuple[GroundTruth, tuple[Clas
         None if options.measure is None else comparison,
         options.score,
         task.sample.weights,
-        actual.expression,
+        actual.beside if isinstance(actual.beside, LossExpression) else None,
     )
     return truth, actual.pairings
 

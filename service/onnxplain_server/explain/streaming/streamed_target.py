@@ -73,7 +73,7 @@ def streamed_target(
     """
     sample, outputs, path = task.sample.table, task.outputs, task.path
     named = target.resolve(comparison, sample, task.question.targets, outputs, path)
-    if comparison.loss_expression or comparison.is_score:
+    if comparison.loss_expression or named.is_score:
         return None
     nothing = np.zeros(0)
     columns = summarize(trees, sample, dict.fromkeys(named.target_columns, nothing))

@@ -18,6 +18,8 @@ _NAMES = {
     Loss.BALANCED_ACCURACY: "balanced accuracy",
     Loss.F1: "F1 score",
     Loss.AUC: "area under the ROC curve",
+    Loss.NDCG: "NDCG",
+    Loss.PAIRWISE_ACCURACY: "pairwise accuracy",
 }
 _UNITS = {
     Loss.SQUARED_ERROR: "squared units of the output",
@@ -32,6 +34,8 @@ _UNITS = {
     Loss.BALANCED_ACCURACY: "share of rows",
     Loss.F1: "no unit",
     Loss.AUC: "share of pairs",
+    Loss.NDCG: "share of the best order's gain",
+    Loss.PAIRWISE_ACCURACY: "share of pairs",
 }
 
 _LABEL_SCORES = frozenset({Loss.ACCURACY, Loss.BALANCED_ACCURACY})
@@ -44,7 +48,8 @@ def name(loss: Measure) -> str:
         case str():
             return f"mean of {shorten(clean(loss), 40)}"
         case LossAt():
-            return f"{_NAMES[loss.loss]} (quantile {loss.level:g})"
+            level = "first " if loss.loss is Loss.NDCG else "quantile "
+            return f"{_NAMES[loss.loss]} ({level}{loss.level:g})"
         case _:
             return _NAMES[loss]
 

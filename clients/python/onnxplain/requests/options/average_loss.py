@@ -26,6 +26,8 @@ Loss: TypeAlias = Literal[
     "BALANCED_ACCURACY",
     "F1",
     "AUC",
+    "NDCG",
+    "PAIRWISE_ACCURACY",
 ]
 """How predictions p are compared with true values y. First losses of a row, which are averaged:
 smaller is better. Then scores of all rows together: larger is better, 1 is perfect, and an
@@ -56,6 +58,14 @@ importance is how far the score falls. Logarithms are natural.
 - "AUC": Score: area under the ROC curve. Share of pairs of a row of the output's class and a row of
   another in which the first has the larger output; ties count half. Any outputs that rank, also no
   probabilities. Also called roc_auc, roc_auc_score.
+- "NDCG": Score of a ranking: normalized discounted cumulative gain, averaged over the queries of
+  `query_column`. Rows of a query are ordered by the prediction; the gain of a row is y, which may
+  not be negative, over log2(1 + rank), and the sum is divided by the largest possible one. Rows of
+  equal predictions share their gains. Queries whose y are all 0 are left out. Rows of a query must
+  have one weight, which is that of the query. Also called ndcg_score.
+- "PAIRWISE_ACCURACY": Score of a ranking: share of the pairs of rows of one query with different y
+  that the prediction orders as y does; ties count half. A pair weighs the product of the weights of
+  its rows.
 """
 
 
@@ -118,6 +128,13 @@ class AverageLoss:
         0: lower ones are raised to it, and ones above 1 minus it lowered. A warning,
         PROBABILITY_FLOOR, tells in how many rows it matters. In [0, 0.1]; default: 0; 2^-23, about
         1.2e-7, where `loss` is not set either.
+    query_column : str
+        For NDCG and PAIRWISE_ACCURACY: column whose values are the queries, each of which is a
+        ranking of its own. Any column of the table; name `feature_columns` where the model would
+        take it by its place. A draw of rows takes whole queries. Without `loss`, the loss is NDCG.
+        Default: all rows are one query.
+    rank_count : int, optional
+        For NDCG: number of first rows of each query that count. In [1, 1000000]; default: all.
 
     Examples
     --------
@@ -134,6 +151,8 @@ class AverageLoss:
     quantile: float | None = None
     threshold: float | None = None
     probability_floor: float | None = None
+    query_column: str = ""
+    rank_count: int | None = None
 
     def to_message(self) -> MethodOptions:
         """Write the message of the contract."""
@@ -150,5 +169,7 @@ class AverageLoss:
                 quantile=self.quantile,
                 threshold=self.threshold,
                 probability_floor=self.probability_floor,
+                query_column=self.query_column,
+                rank_count=self.rank_count,
             )
         )

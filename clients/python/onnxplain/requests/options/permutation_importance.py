@@ -50,6 +50,10 @@ class PermutationImportance:
         As in AverageLoss. In [-1e9, 1e9]; default: as for the average loss.
     probability_floor : float, optional
         As in AverageLoss. In [0, 0.1]; default: as for the average loss.
+    query_column : str
+        As in AverageLoss. Default: all rows are one query.
+    rank_count : int, optional
+        As in AverageLoss. In [1, 1000000]; default: all.
 
     Examples
     --------
@@ -67,6 +71,8 @@ class PermutationImportance:
     quantile: float | None = None
     threshold: float | None = None
     probability_floor: float | None = None
+    query_column: str = ""
+    rank_count: int | None = None
 
     def to_message(self) -> MethodOptions:
         """Write the message of the contract."""
@@ -84,5 +90,7 @@ class PermutationImportance:
                 quantile=self.quantile,
                 threshold=self.threshold,
                 probability_floor=self.probability_floor,
+                query_column=self.query_column,
+                rank_count=self.rank_count,
             )
         )
