@@ -493,6 +493,7 @@ messages: $(CLIENT_CONTRACT) ## The committed Python messages, limits and option
 requests: $(REQUESTS) ## The option classes and request arguments of the Python client are what the contract gives
 	@{ diff -r -x __init__.py -x __pycache__ build/requests/options clients/python/onnxplain/requests/options \
 		&& diff build/requests/arguments.py clients/python/onnxplain/requests/arguments.py \
+		&& diff build/requests/enum_names.py clients/python/onnxplain/enumerations/names.py \
 		&& diff build/requests/by_method.py clients/python/onnxplain/results/by_method.py; } \
 		|| { echo 'The requests of the Python client are not what proto/ gives: run `make python-requests`.' >&2; exit 1; }
 
@@ -551,6 +552,7 @@ proto: $(CLIENT_CONTRACT) ## Generate from the contract the Python messages, and
 python-requests: $(REQUESTS) ## Generate option classes and request arguments of the Python client from the contract
 	cp build/requests/options/*.py clients/python/onnxplain/requests/options/
 	cp build/requests/arguments.py clients/python/onnxplain/requests/
+	cp build/requests/enum_names.py clients/python/onnxplain/enumerations/names.py
 	cp build/requests/by_method.py clients/python/onnxplain/results/
 
 $(REQUESTS): $(CONTRACT) $(wildcard tools/python_client/*.py tools/contract/*.py) $(ENV)

@@ -182,7 +182,7 @@ def measure_tasks(path: Path) -> tuple[list[float], bytes]:
         model = ensembles.to_onnx(ensembles.boosting(300, 5, WIDTH))
         ensemble = engines.trees(model, threads).ensemble
     trees = TreeSums(ensemble, AffineOutputs.of(ensemble, ("prediction",), np.array([0])))
-    binding = RowBinding((Input("X", "float", WIDTH),), (), "y", "", NAMES)
+    binding = RowBinding((Input("X", "float", WIDTH),), (), ("y",), "", NAMES)
     leaves, groups = Leaves(ensemble), tuple((j,) for j in range(WIDTH))
     seconds: list[float] = []
 

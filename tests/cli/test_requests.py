@@ -23,8 +23,8 @@ def explain_flags() -> set[str]:
 
 def test_every_field_of_the_request_is_a_flag_of_its_name() -> None:
     fields = {field.name for field in ExplainRequest.DESCRIPTOR.fields}
-    # Parts of an answer are for streams.
-    assert fields - {"methods", "partial"} < explain_flags()
+    # Parts of an answer are for streams; several targets are those of --target-column.
+    assert fields - {"methods", "partial", "target_columns"} < explain_flags()
 
 
 def test_the_files_go_in_the_form_that_they_have(run: Run, parts, model: Path, table: Path) -> None:
@@ -157,8 +157,41 @@ def test_names_of_methods_and_choices_are_read_in_any_case(
     run: Run, parts, model: Path, table: Path
 ) -> None:
     typed = ("--method", "Permutation_Importance", "--set", "loss=auc")
-    run("explain", *typed, "--target-column", "y", model, table)
+    run("explain", *typed, "--engine", "black-box", "--target-column", "y", model, table)
     assert list(parts.request.methods) == methods({"permutation_importance": {"loss": "AUC"}})
+    assert parts.request.engine == ExplainRequest.BLACK_BOX
+
+
+@pytest.mark.parametrize(
+    ("typed", "fields"),
+    [
+        ("t0,t1", {"target_columns": ["t0", "t1"]}),
+        ('"t0,t1"', {"target_column": "t0,t1"}),
+        ("t0", {"target_column": "t0"}),
+    ],
+)
+def test_targets_are_one_or_several(
+    run: Run, parts, model: Path, table: Path, tmp_path: Path, typed: str, fields
+) -> None:
+    """They replace those of a file, of either kind."""
+    for given in ('{"targetColumn": "y"}', '{"targetColumns": ["y", "z"]}'):
+        file = tmp_path / "request.json"
+        file.write_text(given)
+        run("explain", model, table, "--request", file, "--target-column", typed)
+        read = {f.name: value for f, value in parts.request.ListFields() if "target" in f.name}
+        assert read == fields
+
+
+def test_losses_may_be_called_as_in_scikit_learn(run: Run, parts, model: Path, table: Path) -> None:
+    asked = ("explain", model, table, "--method", "average_loss", "--set")
+
+    run(*asked, "loss=Pinball-Loss", "--set", "quantile=.9")
+    refused = run(*asked, "loss=rmse")
+
+    expected = {"loss": "PINBALL", "quantile": 0.9}
+    assert list(parts.request.methods) == methods({"average_loss": expected})
+    assert refused.exit_code == 1
+    assert "rmse is the root of SQUARED_ERROR" in refused.stderr
 
 
 def test_all_rows_are_asked_for_by_name(run: Run, parts, model: Path, table: Path) -> None:

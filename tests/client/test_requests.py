@@ -330,6 +330,7 @@ def test_every_field_of_the_request_can_be_given() -> None:
         Interactions(),
         feature_columns=["age"],
         target_column="y",
+        target_columns=["y", "z"],
         weight_column="w",
         output_indices=[1],
         scale="MARGIN",

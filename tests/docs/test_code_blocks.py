@@ -146,6 +146,7 @@ def write_files(folder: Path) -> None:
     parquet.write_table(csv.read_csv(folder / "rows.csv"), folder / "rows.parquet")
     write_classifier(folder)
     write_network(folder)
+    write_ranker(folder)
 
 
 def write_network(folder: Path) -> None:
@@ -163,6 +164,19 @@ def write_network(folder: Path) -> None:
     onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=8), folder / "network.onnx")
     rows = [f"{('Bern', 'Chur')[k % 2]},{20 + k},{30 + 7 * k % 11},{k % 5}" for k in range(40)]
     (folder / "rents.csv").write_text("\n".join(["city,age,income,dose", *rows]) + "\n")
+
+
+def write_ranker(folder: Path) -> None:
+    """Write ranker.onnx, a score of two features, and documents.csv, with queries of five rows."""
+    graph = parser.parse_graph(
+        """ranker (float[N, 1] match, float[N, 1] clicks) => (float[N, 1] score) {
+            score = Add (match, clicks)
+        }"""
+    )
+    opsets = [helper.make_opsetid("", 17)]
+    onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=8), folder / "ranker.onnx")
+    rows = [f"{k // 5},{7 * k % 11},{k % 3},{k % 4}" for k in range(40)]
+    (folder / "documents.csv").write_text("\n".join(["query,match,clicks,relevance", *rows]) + "\n")
 
 
 def write_classifier(folder: Path) -> None:

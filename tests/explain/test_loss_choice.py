@@ -9,8 +9,12 @@ import onnxplain
 import onnxruntime
 import pytest
 from onnxplain import AverageLoss, PermutationImportance, Swarm
+from onnxplain.enumerations.names import OTHER_NAMES
+from onnxplain.enumerations.values import value_name
+from onnxplain.v1 import average_loss_pb2
 from onnxplain.v1.average_loss_pb2 import AverageLossOptions
 from onnxplain_server.core.row_draws import Purpose, row_hashes
+from scipy.stats import spearmanr
 from sklearn import metrics
 
 MODELS = Path(__file__).parents[1] / "models"
@@ -290,9 +294,59 @@ def test_a_score_that_a_constant_reaches_is_told(client) -> None:
     assert "FAR_FROM_TARGET" not in [w.code for w in good.warnings]
 
 
-def test_names_of_losses_are_those_of_the_contract_or_of_scikit_learn() -> None:
-    message = PermutationImportance(loss="roc_auc").to_message().permutation_importance  # type: ignore[arg-type]
+def test_predictions_that_order_the_rows_are_not_called_a_constant(client) -> None:
+    """As of a quantile: the true values lie below, and their order is disturbed."""
+    predicted = predictions("lightgbm_regressor")[:, 0]
+    below = predicted - np.random.default_rng(1).uniform(0, 9, N_ROWS) * predicted.std()
 
-    assert message.loss == AverageLoss(loss="auc").to_message().average_loss.loss  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match=r"one of SQUARED_ERROR, .*BALANCED_ACCURACY"):
-        AverageLoss(loss="gini").to_message()  # type: ignore[arg-type]
+    answer = asked(client, "lightgbm_regressor", below, AverageLoss(), weight_column="")
+
+    [warning] = [w for w in answer.warnings if w.code == "FAR_FROM_TARGET"]
+    assert f"rank correlation {spearmanr(predicted, below).statistic:.2g})" in warning.message
+    assert "constant prediction" not in warning.message
+    assert average(answer)[0] > answer.average_loss.constant_losses[0]
+
+
+SCORERS = [
+    name
+    for name in metrics.get_scorer_names()
+    if value_name(name, AverageLossOptions.Loss.DESCRIPTOR) is not None
+]
+
+
+@pytest.mark.parametrize("scorer", SCORERS)
+def test_a_scorer_s_name_means_what_scikit_learn_computes(client, scorer) -> None:
+    measure = metrics.get_scorer(scorer)
+    is_regression = hasattr(metrics, scorer.replace("neg_", "", 1)) and "mean_" in scorer
+    model = "lightgbm_poisson" if is_regression else "lightgbm_binary"
+    truth = NUMBERS if is_regression else classes_like(model)
+
+    answer = asked(client, model, truth, AverageLoss(loss=scorer))
+
+    predicted = predictions(model)[:, -1]
+    if scorer in {"accuracy", "balanced_accuracy", "f1"}:
+        predicted = predicted > 0.5
+    expected = measure._score_func(truth, predicted, sample_weight=WEIGHTS)
+    assert average(answer) == pytest.approx([expected], rel=1e-5)
+
+
+def test_other_scorers_are_refused_with_what_is_nearest() -> None:
+    assert {"roc_auc", "neg_log_loss", "neg_brier_score", "f1"} < set(SCORERS)
+    for name, advice in (
+        ("neg_root_mean_squared_error", "is the root of SQUARED_ERROR"),
+        ("R2", "1 minus SQUARED_ERROR"),
+        ("roc-auc-ovr", "one for each class"),
+        ("absolute eror", r"did you mean ABSOLUTE_ERROR\?"),
+        ("survival:cox", "no loss here knows of censoring"),
+        ("gini", "one of SQUARED_ERROR, .*PAIRWISE_ACCURACY$"),
+    ):
+        with pytest.raises(ValueError, match=advice):
+            AverageLoss(loss=name).to_message()  # type: ignore[arg-type]
+
+
+def test_no_name_means_two_values() -> None:
+    for kind, others in OTHER_NAMES.items():
+        [message, enum] = kind.split(".")[-2:]
+        own = getattr(getattr(average_loss_pb2, message), enum).DESCRIPTOR
+        for name, value in [*others.items(), *((v.name, v.name) for v in own.values)]:
+            assert value_name(name, own) == value

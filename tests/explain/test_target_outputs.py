@@ -88,6 +88,40 @@ def test_a_column_for_each_output_and_a_chosen_output_are_compared(client) -> No
     assert losses(chosen) == {"y_1": pytest.approx(1.5)}
 
 
+def test_several_targets_of_a_request_are_no_features_and_have_an_output_each(client) -> None:
+    shuffled = onnxplain.PermutationImportance(loss="ABSOLUTE_ERROR", repeat_count=1)
+    both = {"target_columns": ["load", "price"]}
+    explained = client.explain(model("y"), TABLE, LOSS, shuffled, **both)
+
+    expected = {"y_0": pytest.approx(0.5), "y_1": pytest.approx(1.5)}
+    assert losses(explained) == expected
+    # Each output is one feature: shuffling the other costs nothing.
+    first, second = (entry.values for entry in explained.permutation_importance.importances)
+    assert first[1] == second[0] == pytest.approx(0, abs=1e-6)
+    assert min(first[0], second[1]) > 0.1
+    named = client.explain(model("price", "load"), TABLE, LOSS, **FEATURES, **both)
+    assert losses(named).keys() == {"load", "price"}
+    assert client.predict(model("y"), TABLE, **both).values.shape == (SIZE, 2)
+    matching = client.describe_table(TABLE, model("y"), **both).matching
+    assert list(matching.feature_columns) == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("method", "fault"),
+    [
+        (onnxplain.Interactions(permutation_count=20), "permutation_count reads one target"),
+        (onnxplain.Swarm(score="F1"), "a score reads the classes of one target"),
+        (onnxplain.FeatureVectors(source="LABELS"), "the source LABELS reads one target"),
+        (onnxplain.Firm(source="LABELS"), "the source LABELS reads one target"),
+        (LOSS, "not both"),
+    ],
+)
+def test_several_targets_are_refused_where_one_is_read(client, method, fault: str) -> None:
+    alone = {"target_column": "load"} if method is LOSS else {}
+    with pytest.raises(onnxplain.ExplainError, match=fault):
+        client.explain(model("y"), TABLE, method, target_columns=["load", "price"], **alone)
+
+
 def test_an_overview_leaves_losses_out_and_tells_how_to_choose(client) -> None:
     explained = client.explain(
         model("y"), TABLE, target_column="load", budget_seconds=2.0, **FEATURES

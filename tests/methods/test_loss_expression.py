@@ -10,6 +10,7 @@ from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.methods import average_loss, permutation_importance
 from onnxplain_server.methods.classes import Outputs
 from onnxplain_server.methods.comparison import Comparison
+from onnxplain_server.methods.loss_expression import LossExpression
 from onnxplain_server.methods.losses import Loss
 from onnxplain_server.methods.target import read, resolve
 
@@ -168,16 +169,16 @@ def test_rows_of_weight_0_leave_the_loss_with_what_it_reads(make) -> None:
     table = make.table({"y": [1.0, 2, 4], "size": [1.0, 1, 4]})
     outputs = Outputs(("out",), (0,))
     comparison = resolve(
-        Comparison(loss_expression="abs(y - p) / size"), table, "y", outputs, "path"
+        Comparison(loss_expression="abs(y - p) / size"), table, ("y",), outputs, "path"
     )
     truth = read(comparison, table, outputs, "path")
     predicted, weights = np.array([[2.0], [9.0], [2.0]]), np.array([1.0, 0.0, 3.0])
 
-    found = comparison.average(truth.values, predicted, weights, truth.expression)
+    found = comparison.average(truth.values, predicted, weights, truth.beside)
 
     assert found.tolist() == [pytest.approx((1 * 1 + 3 * 2 / 4) / 4)]
-    assert truth.expression is not None
-    assert truth.expression.take(np.array([2])).source.tolist() == [2]
+    assert isinstance(truth.beside, LossExpression)
+    assert truth.beside.take(np.array([2])).source.tolist() == [2]
 
 
 def test_losses_of_other_columns_or_texts_share_no_cached_number(make) -> None:

@@ -30,7 +30,7 @@ def actual(
     **given,
 ):
     table, outputs = make.table(columns or COLUMNS), outputs or outputs_of(names)
-    comparison = resolve(Comparison(**given), table, target, outputs, "p")
+    comparison = resolve(Comparison(**given), table, tuple(filter(None, [target])), outputs, "p")
     return read(comparison, table, outputs, "p").values.tolist()
 
 
@@ -87,8 +87,8 @@ def test_the_loss_of_several_classes_takes_numbers_as_classes(make) -> None:
 def test_options_after_defaults_say_what_was_decided(make) -> None:
     table = make.table(COLUMNS)
 
-    text = resolve(Comparison(), table, "kind", outputs_of(("out",)), "p")
-    number = resolve(Comparison(), table, "y", outputs_of(("out",)), "p")
+    text = resolve(Comparison(), table, ("kind",), outputs_of(("out",)), "p")
+    number = resolve(Comparison(), table, ("y",), outputs_of(("out",)), "p")
 
     assert (text.target_columns, text.one_hot_target) == (("kind",), True)
     assert (number.target_columns, number.one_hot_target) == (("y",), False)
@@ -253,9 +253,11 @@ def test_numbers_name_classes_where_outputs_score_them(
 ) -> None:
     table = make.table({"y": values})
 
-    scores = resolve(Comparison(), table, "y", outputs_of(names, **CLASSES), "p")
-    numbers = resolve(Comparison(), table, "y", outputs_of(names), "p")
-    asked = resolve(Comparison(one_hot_target=False), table, "y", outputs_of(names, **CLASSES), "p")
+    scores = resolve(Comparison(), table, ("y",), outputs_of(names, **CLASSES), "p")
+    numbers = resolve(Comparison(), table, ("y",), outputs_of(names), "p")
+    asked = resolve(
+        Comparison(one_hot_target=False), table, ("y",), outputs_of(names, **CLASSES), "p"
+    )
 
     assert scores.one_hot_target is is_class
     assert numbers.one_hot_target is False

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from onnxplain_server.methods.losses import Loss
+from onnxplain_server.methods.losses import Loss, LossAt
 from onnxplain_server.methods.permutation_importance import PermutedLoss, Result
 from onnxplain_server.plots.elements.chart import Plot
 from onnxplain_server.plots.permutation_importance import plots
@@ -77,7 +77,10 @@ def test_features_shuffled_together_are_one_bar() -> None:
         (Loss.LOGLOSS, "mean log loss after shuffling (nats)"),
         (Loss.MLOGLOSS, "mean multi-class log loss after shuffling (nats)"),
         ("abs(y - p)", "mean of abs(y - p) after shuffling (unit of the expression)"),
-        (Loss.PINBALL, "mean pinball loss after shuffling (units of price)"),
+        (
+            LossAt(Loss.PINBALL, 0.9),
+            "mean pinball loss (quantile 0.9) after shuffling (units of price)",
+        ),
         (Loss.MAPE, "mean absolute percentage error after shuffling (share of the true value)"),
     ],
 )

@@ -10,13 +10,18 @@ from typing import Any
 from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet
 
 from tools.contract import limits
+from tools.contract.enum_names import read_other_names, told
 
 _Path = tuple[int, ...]
 
 
 def read(files: FileDescriptorSet) -> dict[str, str]:
-    """Return the comments, each paragraph on one line."""
-    return dict(chain.from_iterable(map(_of_file, files.file)))
+    """Return the comments, each paragraph on one line; those of enum values tell other names."""
+    texts = dict(chain.from_iterable(map(_of_file, files.file)))
+    for kind, values in read_other_names(files).items():
+        for value, names in values.items():
+            texts[f"{kind}.{value}"] += f" {told(names)}"
+    return texts
 
 
 def with_limits(files: FileDescriptorSet) -> dict[str, str]:

@@ -56,14 +56,14 @@ class DefaultRows:
 
 def read(files: FileDescriptorSet) -> dict[str, Limits]:
     """Return the limits of all fields that have some, by the full name of the field."""
-    option = _Option(files, "google.protobuf.FieldOptions", _EXTENSION)
+    option = Option(files, "google.protobuf.FieldOptions", _EXTENSION)
     known = ((name, field, option.read(field)) for name, field in fields(files))
     return {name: _limits(value, field) for name, field, value in known if value is not None}
 
 
 def read_rows(files: FileDescriptorSet) -> dict[str, DefaultRows]:
     """Return the default number of rows of each method, by the full name of its options."""
-    option = _Option(files, "google.protobuf.MessageOptions", _ROWS_EXTENSION)
+    option = Option(files, "google.protobuf.MessageOptions", _ROWS_EXTENSION)
     known = (
         (f"{file.package}.{message.name}", option.read(message))
         for file in files.file
@@ -76,7 +76,7 @@ def read_rows(files: FileDescriptorSet) -> dict[str, DefaultRows]:
     }
 
 
-class _Option:
+class Option:
     """An option of the contract's own, read from descriptors: it is in no generated module."""
 
     def __init__(self, files: FileDescriptorSet, options: str, extension: str) -> None:
@@ -87,9 +87,9 @@ class _Option:
         self._extension: Any = pool.FindExtensionByName(extension)
 
     def read(self, descriptor: Any) -> Any:
-        """Return the value of the option; None where it is not set."""
+        """Return the value of the option; None where it is not set, unless it is repeated."""
         options = self._options.FromString(descriptor.options.SerializeToString())
-        is_set = options.HasExtension(self._extension)
+        is_set = self._extension.is_repeated or options.HasExtension(self._extension)
         return options.Extensions[self._extension] if is_set else None
 
 

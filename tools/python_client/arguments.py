@@ -17,7 +17,7 @@ from onnxplain.errors import ShortTracebacks
 from onnxplain.requests.fitted_calls import FittedCalls
 from onnxplain.progress import ProgressCallback
 from onnxplain.requests.forms import (
-    Method, to_choice, to_expressions, to_input_columns, to_labels, to_method, to_names,
+    Method, to_expressions, to_input_columns, to_labels, to_method, to_names,
     to_output_names
 )
 from onnxplain.requests.models import to_model, to_model_name

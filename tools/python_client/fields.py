@@ -101,8 +101,7 @@ def _form(contract: Contract, field: Any) -> Form:
             "None if {0} is None else {0}.to_message()",
         )
     if field.enum_type:
-        choice = f'to_choice({{0}}, "{{1}}", {field.enum_type.name})'
-        return Form(f"{field.enum_type.name} | None", "None", _choice(field.enum_type), choice)
+        return Form(f"{field.enum_type.name} | None", "None", _choice(field.enum_type))
     return _scalar(contract, field)
 
 

@@ -12,10 +12,7 @@ from tools.python_client.source import described, docstring, enumeration, head, 
 
 _DATACLASS = "@dataclass(frozen=True, slots=True, kw_only=True, eq=False)"
 _METHODS = "MethodOptions"
-_FORMS = (
-    *("to_choice", "to_columns", "to_grids", "to_groups", "to_names", "to_weights"),
-    "unless_empty",
-)
+_FORMS = (*("to_columns", "to_grids", "to_groups", "to_names", "to_weights", "unless_empty"),)
 _IMPORTS = [
     "from collections.abc import Mapping, Sequence",
     "from dataclasses import dataclass",

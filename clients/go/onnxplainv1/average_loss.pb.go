@@ -31,37 +31,65 @@ const (
 	// Means the default of the field.
 	AverageLossOptions_LOSS_UNSPECIFIED AverageLossOptions_Loss = 0
 	// (y - p)².
+	// Also called mse, l2, mean_squared_error, neg_mean_squared_error, brier,
+	// brier_score, brier_score_loss, neg_brier_score.
 	AverageLossOptions_SQUARED_ERROR AverageLossOptions_Loss = 1
 	// |y - p|.
+	// Also called mae, l1, mean_absolute_error, neg_mean_absolute_error.
 	AverageLossOptions_ABSOLUTE_ERROR AverageLossOptions_Loss = 2
 	// Unit deviance of Poisson's distribution: 2 (y log(y / p) - (y - p)).
 	// Neither y nor p may be negative.
+	// Also called poisson_deviance, mean_poisson_deviance,
+	// neg_mean_poisson_deviance.
 	AverageLossOptions_POISSON AverageLossOptions_Loss = 3
 	// Unit deviance of the gamma distribution: -2 (log(y / p) - (y - p) / p).
 	// Both y and p must be positive.
+	// Also called gamma_deviance, mean_gamma_deviance, neg_mean_gamma_deviance.
 	AverageLossOptions_GAMMA AverageLossOptions_Loss = 4
 	// -y log p - (1 - y) log(1 - p). Both y and p must be in [0, 1]. Infinite for
 	// a probability of 0 of what occurred, unless `probability_floor` is set.
+	// One loss for each output: of several classes together it is MLOGLOSS.
+	// Also called neg_log_loss, binary_logloss, binary_crossentropy.
 	AverageLossOptions_LOGLOSS AverageLossOptions_Loss = 5
 	// Minus the sum over classes of y log p: one loss for all outputs. Both y
 	// and p must be in [0, 1], and there must be at least 2 outputs. Infinite
 	// likewise.
+	// Also called multi_logloss, categorical_crossentropy.
 	AverageLossOptions_MLOGLOSS AverageLossOptions_Loss = 6
 	// Pinball loss of the quantile q: q (y - p) where y > p, else (1 - q) (p - y).
+	// Also called pinball_loss, mean_pinball_loss, quantile, quantile_loss.
 	AverageLossOptions_PINBALL AverageLossOptions_Loss = 7
 	// Absolute percentage error, as a share: |y - p| / |y|. No y may be 0.
+	// Also called mean_absolute_percentage_error,
+	// neg_mean_absolute_percentage_error.
 	AverageLossOptions_MAPE AverageLossOptions_Loss = 8
 	// Score: share of the rows that get their own class.
+	// Also called accuracy_score.
 	AverageLossOptions_ACCURACY AverageLossOptions_Loss = 9
 	// Score: share of the rows of a class that get it, averaged over the classes
 	// that occur.
+	// Also called balanced_accuracy_score.
 	AverageLossOptions_BALANCED_ACCURACY AverageLossOptions_Loss = 10
 	// Score: harmonic mean of precision and recall of the output's class.
+	// Also called f1_score.
 	AverageLossOptions_F1 AverageLossOptions_Loss = 11
 	// Score: area under the ROC curve. Share of pairs of a row of the output's
 	// class and a row of another in which the first has the larger output; ties
 	// count half. Any outputs that rank, also no probabilities.
+	// Also called roc_auc, roc_auc_score.
 	AverageLossOptions_AUC AverageLossOptions_Loss = 12
+	// Score of a ranking: normalized discounted cumulative gain, averaged over
+	// the queries of `query_column`. Rows of a query are ordered by the prediction;
+	// the gain of a row is y, which may not be negative, over log2(1 + rank), and
+	// the sum is divided by the largest possible one. Rows of equal predictions
+	// share their gains. Queries whose y are all 0 are left out. Rows of a query
+	// must have one weight, which is that of the query.
+	// Also called ndcg_score.
+	AverageLossOptions_NDCG AverageLossOptions_Loss = 13
+	// Score of a ranking: share of the pairs of rows of one query with different y
+	// that the prediction orders as y does; ties count half. A pair weighs the
+	// product of the weights of its rows.
+	AverageLossOptions_PAIRWISE_ACCURACY AverageLossOptions_Loss = 14
 )
 
 // Enum value maps for AverageLossOptions_Loss.
@@ -80,6 +108,8 @@ var (
 		10: "BALANCED_ACCURACY",
 		11: "F1",
 		12: "AUC",
+		13: "NDCG",
+		14: "PAIRWISE_ACCURACY",
 	}
 	AverageLossOptions_Loss_value = map[string]int32{
 		"LOSS_UNSPECIFIED":  0,
@@ -95,6 +125,8 @@ var (
 		"BALANCED_ACCURACY": 10,
 		"F1":                11,
 		"AUC":               12,
+		"NDCG":              13,
+		"PAIRWISE_ACCURACY": 14,
 	}
 )
 
@@ -193,8 +225,17 @@ type AverageLossOptions struct {
 	// In [0, 0.1]; default: 0; 2^-23, about 1.2e-7, where `loss` is not set
 	// either.
 	ProbabilityFloor *float64 `protobuf:"fixed64,10,opt,name=probability_floor,json=probabilityFloor,proto3,oneof" json:"probability_floor,omitempty"`
-	unknownFields    protoimpl.UnknownFields
-	sizeCache        protoimpl.SizeCache
+	// Optional. For NDCG and PAIRWISE_ACCURACY: column whose values are the queries,
+	// each of which is a ranking of its own. Any column of the table; name
+	// `feature_columns` where the model would take it by its place. A draw of rows
+	// takes whole queries. Without `loss`, the loss is NDCG.
+	// Default: all rows are one query.
+	QueryColumn string `protobuf:"bytes,11,opt,name=query_column,json=queryColumn,proto3" json:"query_column,omitempty"`
+	// Optional. For NDCG: number of first rows of each query that count.
+	// In [1, 1000000]; default: all.
+	RankCount     *int32 `protobuf:"varint,12,opt,name=rank_count,json=rankCount,proto3,oneof" json:"rank_count,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *AverageLossOptions) Reset() {
@@ -293,6 +334,20 @@ func (x *AverageLossOptions) GetThreshold() float64 {
 func (x *AverageLossOptions) GetProbabilityFloor() float64 {
 	if x != nil && x.ProbabilityFloor != nil {
 		return *x.ProbabilityFloor
+	}
+	return 0
+}
+
+func (x *AverageLossOptions) GetQueryColumn() string {
+	if x != nil {
+		return x.QueryColumn
+	}
+	return ""
+}
+
+func (x *AverageLossOptions) GetRankCount() int32 {
+	if x != nil && x.RankCount != nil {
+		return *x.RankCount
 	}
 	return 0
 }
@@ -435,7 +490,7 @@ var File_onnxplain_v1_average_loss_proto protoreflect.FileDescriptor
 
 const file_onnxplain_v1_average_loss_proto_rawDesc = "" +
 	"\n" +
-	"\x1fonnxplain/v1/average_loss.proto\x12\fonnxplain.v1\"\xc4\x05\n" +
+	"\x1fonnxplain/v1/average_loss.proto\x12\fonnxplain.v1\"\xbb\x06\n" +
 	"\x12AverageLossOptions\x129\n" +
 	"\x04loss\x18\x01 \x01(\x0e2%.onnxplain.v1.AverageLossOptions.LossR\x04loss\x12%\n" +
 	"\x0etarget_columns\x18\x02 \x03(\tR\rtargetColumns\x12)\n" +
@@ -449,7 +504,10 @@ const file_onnxplain_v1_average_loss_proto_rawDesc = "" +
 	"\bquantile\x18\b \x01(\x01H\x02R\bquantile\x88\x01\x01\x12!\n" +
 	"\tthreshold\x18\t \x01(\x01H\x03R\tthreshold\x88\x01\x01\x120\n" +
 	"\x11probability_floor\x18\n" +
-	" \x01(\x01H\x04R\x10probabilityFloor\x88\x01\x01\"\xc3\x01\n" +
+	" \x01(\x01H\x04R\x10probabilityFloor\x88\x01\x01\x12!\n" +
+	"\fquery_column\x18\v \x01(\tR\vqueryColumn\x12\"\n" +
+	"\n" +
+	"rank_count\x18\f \x01(\x05H\x05R\trankCount\x88\x01\x01\"\xe4\x01\n" +
 	"\x04Loss\x12\x14\n" +
 	"\x10LOSS_UNSPECIFIED\x10\x00\x12\x11\n" +
 	"\rSQUARED_ERROR\x10\x01\x12\x12\n" +
@@ -464,13 +522,16 @@ const file_onnxplain_v1_average_loss_proto_rawDesc = "" +
 	"\x11BALANCED_ACCURACY\x10\n" +
 	"\x12\x06\n" +
 	"\x02F1\x10\v\x12\a\n" +
-	"\x03AUC\x10\fB\x11\n" +
+	"\x03AUC\x10\f\x12\b\n" +
+	"\x04NDCG\x10\r\x12\x15\n" +
+	"\x11PAIRWISE_ACCURACY\x10\x0eB\x11\n" +
 	"\x0f_one_hot_targetB\x0e\n" +
 	"\f_group_countB\v\n" +
 	"\t_quantileB\f\n" +
 	"\n" +
 	"_thresholdB\x14\n" +
-	"\x12_probability_floor\"\x92\x01\n" +
+	"\x12_probability_floorB\r\n" +
+	"\v_rank_count\"\x92\x01\n" +
 	"\x11AverageLossResult\x12!\n" +
 	"\foutput_names\x18\x01 \x03(\tR\voutputNames\x121\n" +
 	"\x06losses\x18\x02 \x03(\v2\x19.onnxplain.v1.AverageLossR\x06losses\x12'\n" +

@@ -277,7 +277,12 @@ type ExplainRequest struct {
 	// Optional. The columns that each input of the model takes, for models of several inputs: all
 	// inputs, each once, with as many columns as it takes, whatever the columns are called. In place
 	// of `feature_columns`.
-	InputColumns  []*InputColumns `protobuf:"bytes,22,rep,name=input_columns,json=inputColumns,proto3" json:"input_columns,omitempty"`
+	InputColumns []*InputColumns `protobuf:"bytes,22,rep,name=input_columns,json=inputColumns,proto3" json:"input_columns,omitempty"`
+	// Optional. Columns with the true values of a model of several outputs: one for each, in their
+	// order, or called like outputs, which are then compared with these only; none twice. In place of
+	// `target_column`. None of them is a feature. Refused where a method reads the values of one
+	// target: FIRM and feature vectors from LABELS, tests of interactions, and swarm with a score.
+	TargetColumns []string `protobuf:"bytes,26,rep,name=target_columns,json=targetColumns,proto3" json:"target_columns,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -462,6 +467,13 @@ func (x *ExplainRequest) GetResultUri() string {
 func (x *ExplainRequest) GetInputColumns() []*InputColumns {
 	if x != nil {
 		return x.InputColumns
+	}
+	return nil
+}
+
+func (x *ExplainRequest) GetTargetColumns() []string {
+	if x != nil {
+		return x.TargetColumns
 	}
 	return nil
 }
@@ -2430,7 +2442,9 @@ type DescribeTableRequest struct {
 	// Nearest first; equally near ones by their number.
 	Near *Columns `protobuf:"bytes,8,opt,name=near,proto3" json:"near,omitempty"`
 	// Optional. As in ExplainRequest.
-	InputColumns  []*InputColumns `protobuf:"bytes,9,rep,name=input_columns,json=inputColumns,proto3" json:"input_columns,omitempty"`
+	InputColumns []*InputColumns `protobuf:"bytes,9,rep,name=input_columns,json=inputColumns,proto3" json:"input_columns,omitempty"`
+	// Optional. As in ExplainRequest.
+	TargetColumns []string `protobuf:"bytes,10,rep,name=target_columns,json=targetColumns,proto3" json:"target_columns,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2528,6 +2542,13 @@ func (x *DescribeTableRequest) GetInputColumns() []*InputColumns {
 	return nil
 }
 
+func (x *DescribeTableRequest) GetTargetColumns() []string {
+	if x != nil {
+		return x.TargetColumns
+	}
+	return nil
+}
+
 // What a table holds.
 type DescribeTableResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2618,7 +2639,9 @@ type PredictRequest struct {
 	// Default: all outputs.
 	Outputs []string `protobuf:"bytes,17,rep,name=outputs,proto3" json:"outputs,omitempty"`
 	// Optional. As in ExplainRequest.
-	InputColumns  []*InputColumns `protobuf:"bytes,22,rep,name=input_columns,json=inputColumns,proto3" json:"input_columns,omitempty"`
+	InputColumns []*InputColumns `protobuf:"bytes,22,rep,name=input_columns,json=inputColumns,proto3" json:"input_columns,omitempty"`
+	// Optional. Several columns that are no features, in place of `target_column`.
+	TargetColumns []string `protobuf:"bytes,26,rep,name=target_columns,json=targetColumns,proto3" json:"target_columns,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2737,6 +2760,13 @@ func (x *PredictRequest) GetInputColumns() []*InputColumns {
 	return nil
 }
 
+func (x *PredictRequest) GetTargetColumns() []string {
+	if x != nil {
+		return x.TargetColumns
+	}
+	return nil
+}
+
 // Predictions of rows.
 type PredictResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2814,7 +2844,7 @@ var File_onnxplain_v1_explanation_service_proto protoreflect.FileDescriptor
 
 const file_onnxplain_v1_explanation_service_proto_rawDesc = "" +
 	"\n" +
-	"&onnxplain/v1/explanation_service.proto\x12\fonnxplain.v1\x1a#google/longrunning/operations.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fonnxplain/v1/attributions.proto\x1a\x1fonnxplain/v1/average_loss.proto\x1a\"onnxplain/v1/feature_vectors.proto\x1a\x17onnxplain/v1/firm.proto\x1a5onnxplain/v1/individual_conditional_expectation.proto\x1a\x1fonnxplain/v1/interactions.proto\x1a\x18onnxplain/v1/model.proto\x1a%onnxplain/v1/partial_dependence.proto\x1a)onnxplain/v1/permutation_importance.proto\x1a\x17onnxplain/v1/plan.proto\x1a\x17onnxplain/v1/plot.proto\x1a\x18onnxplain/v1/swarm.proto\x1a\x18onnxplain/v1/table.proto\x1a$onnxplain/v1/table_description.proto\x1a\x19onnxplain/v1/upload.proto\"\xb3\b\n" +
+	"&onnxplain/v1/explanation_service.proto\x12\fonnxplain.v1\x1a#google/longrunning/operations.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fonnxplain/v1/attributions.proto\x1a\x1fonnxplain/v1/average_loss.proto\x1a\"onnxplain/v1/feature_vectors.proto\x1a\x17onnxplain/v1/firm.proto\x1a5onnxplain/v1/individual_conditional_expectation.proto\x1a\x1fonnxplain/v1/interactions.proto\x1a\x18onnxplain/v1/model.proto\x1a%onnxplain/v1/partial_dependence.proto\x1a)onnxplain/v1/permutation_importance.proto\x1a\x17onnxplain/v1/plan.proto\x1a\x17onnxplain/v1/plot.proto\x1a\x18onnxplain/v1/swarm.proto\x1a\x18onnxplain/v1/table.proto\x1a$onnxplain/v1/table_description.proto\x1a\x19onnxplain/v1/upload.proto\"\xda\b\n" +
 	"\x0eExplainRequest\x12)\n" +
 	"\x05model\x18\x01 \x01(\v2\x13.onnxplain.v1.ModelR\x05model\x12)\n" +
 	"\x05table\x18\x02 \x01(\v2\x13.onnxplain.v1.TableR\x05table\x12'\n" +
@@ -2842,7 +2872,8 @@ const file_onnxplain_v1_explanation_service_proto_rawDesc = "" +
 	"\apartial\x18\x14 \x01(\bR\apartial\x12\x1d\n" +
 	"\n" +
 	"result_uri\x18\x15 \x01(\tR\tresultUri\x12?\n" +
-	"\rinput_columns\x18\x16 \x03(\v2\x1a.onnxplain.v1.InputColumnsR\finputColumns\":\n" +
+	"\rinput_columns\x18\x16 \x03(\v2\x1a.onnxplain.v1.InputColumnsR\finputColumns\x12%\n" +
+	"\x0etarget_columns\x18\x1a \x03(\tR\rtargetColumns\":\n" +
 	"\x06Engine\x12\x16\n" +
 	"\x12ENGINE_UNSPECIFIED\x10\x00\x12\t\n" +
 	"\x05TREES\x10\x01\x12\r\n" +
@@ -2995,7 +3026,7 @@ const file_onnxplain_v1_explanation_service_proto_rawDesc = "" +
 	"\x05model\x18\x01 \x01(\v2\x1e.onnxplain.v1.ModelDescriptionR\x05model\">\n" +
 	"\fInputColumns\x12\x14\n" +
 	"\x05input\x18\x01 \x01(\tR\x05input\x12\x18\n" +
-	"\acolumns\x18\x02 \x03(\tR\acolumns\"\x9c\x03\n" +
+	"\acolumns\x18\x02 \x03(\tR\acolumns\"\xc3\x03\n" +
 	"\x14DescribeTableRequest\x12)\n" +
 	"\x05model\x18\x01 \x01(\v2\x13.onnxplain.v1.ModelR\x05model\x12)\n" +
 	"\x05table\x18\x02 \x01(\v2\x13.onnxplain.v1.TableR\x05table\x12'\n" +
@@ -3006,12 +3037,14 @@ const file_onnxplain_v1_explanation_service_proto_rawDesc = "" +
 	"\vrow_indices\x18\a \x03(\x05R\n" +
 	"rowIndices\x12)\n" +
 	"\x04near\x18\b \x01(\v2\x15.onnxplain.v1.ColumnsR\x04near\x12?\n" +
-	"\rinput_columns\x18\t \x03(\v2\x1a.onnxplain.v1.InputColumnsR\finputColumnsB\f\n" +
+	"\rinput_columns\x18\t \x03(\v2\x1a.onnxplain.v1.InputColumnsR\finputColumns\x12%\n" +
+	"\x0etarget_columns\x18\n" +
+	" \x03(\tR\rtargetColumnsB\f\n" +
 	"\n" +
 	"_row_count\"\x80\x01\n" +
 	"\x15DescribeTableResponse\x124\n" +
 	"\x05table\x18\x01 \x01(\v2\x1e.onnxplain.v1.TableDescriptionR\x05table\x121\n" +
-	"\bwarnings\x18\x02 \x03(\v2\x15.onnxplain.v1.WarningR\bwarnings\"\x92\x04\n" +
+	"\bwarnings\x18\x02 \x03(\v2\x15.onnxplain.v1.WarningR\bwarnings\"\xb9\x04\n" +
 	"\x0ePredictRequest\x12)\n" +
 	"\x05model\x18\x01 \x01(\v2\x13.onnxplain.v1.ModelR\x05model\x12)\n" +
 	"\x05table\x18\x02 \x01(\v2\x13.onnxplain.v1.TableR\x05table\x12'\n" +
@@ -3027,7 +3060,8 @@ const file_onnxplain_v1_explanation_service_proto_rawDesc = "" +
 	"prediction\x18\x0f \x03(\tR\n" +
 	"prediction\x12\x18\n" +
 	"\aoutputs\x18\x11 \x03(\tR\aoutputs\x12?\n" +
-	"\rinput_columns\x18\x16 \x03(\v2\x1a.onnxplain.v1.InputColumnsR\finputColumns\"\xa0\x01\n" +
+	"\rinput_columns\x18\x16 \x03(\v2\x1a.onnxplain.v1.InputColumnsR\finputColumns\x12%\n" +
+	"\x0etarget_columns\x18\x1a \x03(\tR\rtargetColumns\"\xa0\x01\n" +
 	"\x0fPredictResponse\x12!\n" +
 	"\foutput_names\x18\x01 \x03(\tR\voutputNames\x12\x1f\n" +
 	"\vrow_indices\x18\x02 \x03(\x05R\n" +

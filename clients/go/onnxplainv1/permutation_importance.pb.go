@@ -64,8 +64,14 @@ type PermutationImportanceOptions struct {
 	// Optional. As in AverageLossOptions.
 	// In [0, 0.1]; default: as for the average loss.
 	ProbabilityFloor *float64 `protobuf:"fixed64,11,opt,name=probability_floor,json=probabilityFloor,proto3,oneof" json:"probability_floor,omitempty"`
-	unknownFields    protoimpl.UnknownFields
-	sizeCache        protoimpl.SizeCache
+	// Optional. As in AverageLossOptions.
+	// Default: all rows are one query.
+	QueryColumn string `protobuf:"bytes,12,opt,name=query_column,json=queryColumn,proto3" json:"query_column,omitempty"`
+	// Optional. As in AverageLossOptions.
+	// In [1, 1000000]; default: all.
+	RankCount     *int32 `protobuf:"varint,13,opt,name=rank_count,json=rankCount,proto3,oneof" json:"rank_count,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *PermutationImportanceOptions) Reset() {
@@ -171,6 +177,20 @@ func (x *PermutationImportanceOptions) GetThreshold() float64 {
 func (x *PermutationImportanceOptions) GetProbabilityFloor() float64 {
 	if x != nil && x.ProbabilityFloor != nil {
 		return *x.ProbabilityFloor
+	}
+	return 0
+}
+
+func (x *PermutationImportanceOptions) GetQueryColumn() string {
+	if x != nil {
+		return x.QueryColumn
+	}
+	return ""
+}
+
+func (x *PermutationImportanceOptions) GetRankCount() int32 {
+	if x != nil && x.RankCount != nil {
+		return *x.RankCount
 	}
 	return 0
 }
@@ -335,7 +355,7 @@ var File_onnxplain_v1_permutation_importance_proto protoreflect.FileDescriptor
 
 const file_onnxplain_v1_permutation_importance_proto_rawDesc = "" +
 	"\n" +
-	")onnxplain/v1/permutation_importance.proto\x12\fonnxplain.v1\x1a\x1fonnxplain/v1/average_loss.proto\x1a%onnxplain/v1/partial_dependence.proto\"\xbe\x04\n" +
+	")onnxplain/v1/permutation_importance.proto\x12\fonnxplain.v1\x1a\x1fonnxplain/v1/average_loss.proto\x1a%onnxplain/v1/partial_dependence.proto\"\x94\x05\n" +
 	"\x1cPermutationImportanceOptions\x126\n" +
 	"\bfeatures\x18\x01 \x03(\v2\x1a.onnxplain.v1.FeatureGroupR\bfeatures\x129\n" +
 	"\x04loss\x18\x02 \x01(\x0e2%.onnxplain.v1.AverageLossOptions.LossR\x04loss\x12%\n" +
@@ -349,13 +369,17 @@ const file_onnxplain_v1_permutation_importance_proto_rawDesc = "" +
 	"\bquantile\x18\t \x01(\x01H\x02R\bquantile\x88\x01\x01\x12!\n" +
 	"\tthreshold\x18\n" +
 	" \x01(\x01H\x03R\tthreshold\x88\x01\x01\x120\n" +
-	"\x11probability_floor\x18\v \x01(\x01H\x04R\x10probabilityFloor\x88\x01\x01B\x11\n" +
+	"\x11probability_floor\x18\v \x01(\x01H\x04R\x10probabilityFloor\x88\x01\x01\x12!\n" +
+	"\fquery_column\x18\f \x01(\tR\vqueryColumn\x12\"\n" +
+	"\n" +
+	"rank_count\x18\r \x01(\x05H\x05R\trankCount\x88\x01\x01B\x11\n" +
 	"\x0f_one_hot_targetB\x0f\n" +
 	"\r_repeat_countB\v\n" +
 	"\t_quantileB\f\n" +
 	"\n" +
 	"_thresholdB\x14\n" +
-	"\x12_probability_floor\"\xb0\x01\n" +
+	"\x12_probability_floorB\r\n" +
+	"\v_rank_count\"\xb0\x01\n" +
 	"\x1bPermutationImportanceResult\x12!\n" +
 	"\foutput_names\x18\x01 \x03(\tR\voutputNames\x12'\n" +
 	"\x0fbaseline_losses\x18\x02 \x03(\x01R\x0ebaselineLosses\x12E\n" +

@@ -26,6 +26,7 @@ class AsyncRowCalls(AsyncFittedCalls):
 
     messages: AsyncRemote
 
+    # Long: each argument is a parameter, and is passed on.
     async def predict(
         self,
         model: Any,
@@ -35,6 +36,7 @@ class AsyncRowCalls(AsyncFittedCalls):
         feature_columns: Sequence[str] = (),
         input_columns: Mapping[str, Sequence[str]] | None = None,
         target_column: str = "",
+        target_columns: Sequence[str] = (),
         weight_column: str = "",
         output_indices: Sequence[int] = (),
         outputs: str | Sequence[str] = (),
@@ -55,6 +57,7 @@ class AsyncRowCalls(AsyncFittedCalls):
                 feature_columns=feature_columns,
                 input_columns=input_columns,
                 target_column=target_column,
+                target_columns=target_columns,
                 weight_column=weight_column,
                 output_indices=output_indices,
                 outputs=outputs,
@@ -78,6 +81,7 @@ class AsyncRowCalls(AsyncFittedCalls):
         feature_columns: Sequence[str] = (),
         input_columns: Mapping[str, Sequence[str]] | None = None,
         target_column: str = "",
+        target_columns: Sequence[str] = (),
         weight_column: str = "",
         timeout: float | None = None,
     ) -> TableDescription:
@@ -95,6 +99,7 @@ class AsyncRowCalls(AsyncFittedCalls):
                 feature_columns=feature_columns,
                 input_columns=input_columns,
                 target_column=target_column,
+                target_columns=target_columns,
                 weight_column=weight_column,
             )
             response = await self.messages.describe_table(

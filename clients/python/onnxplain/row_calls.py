@@ -35,6 +35,7 @@ class RowCalls(FittedCalls):
         feature_columns: Sequence[str] = (),
         input_columns: Mapping[str, Sequence[str]] | None = None,
         target_column: str = "",
+        target_columns: Sequence[str] = (),
         weight_column: str = "",
         output_indices: Sequence[int] = (),
         outputs: str | Sequence[str] = (),
@@ -56,7 +57,7 @@ class RowCalls(FittedCalls):
             As for `explain`; by default, all outputs are predicted.
         allow_inconsistent_model : bool
             As for `explain`.
-        target_column, weight_column : str
+        target_column, target_columns, weight_column : str; sequence of str
             Columns that are no features, where the model takes its columns by position.
         timeout : float, optional
             Seconds. Default: the client's.
@@ -76,6 +77,7 @@ class RowCalls(FittedCalls):
                 feature_columns=feature_columns,
                 input_columns=input_columns,
                 target_column=target_column,
+                target_columns=target_columns,
                 weight_column=weight_column,
                 output_indices=output_indices,
                 outputs=outputs,
@@ -98,6 +100,7 @@ class RowCalls(FittedCalls):
         feature_columns: Sequence[str] = (),
         input_columns: Mapping[str, Sequence[str]] | None = None,
         target_column: str = "",
+        target_columns: Sequence[str] = (),
         weight_column: str = "",
         timeout: float | None = None,
     ) -> TableDescription:
@@ -115,7 +118,7 @@ class RowCalls(FittedCalls):
         near : mapping of column to number or text, optional
             One row, whose nearest rows are returned in place of the first, by Gower's distance
             over these columns.
-        feature_columns, input_columns, target_column, weight_column
+        feature_columns, input_columns, target_column, target_columns, weight_column
             As for `explain`.
         timeout : float, optional
             Seconds. Default: the client's.
@@ -137,6 +140,7 @@ class RowCalls(FittedCalls):
                 feature_columns=feature_columns,
                 input_columns=input_columns,
                 target_column=target_column,
+                target_columns=target_columns,
                 weight_column=weight_column,
             )
             response = self.messages.describe_table(

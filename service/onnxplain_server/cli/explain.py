@@ -101,7 +101,10 @@ def explain(
     ] = None,
     input_columns: InputColumns = None,
     target_column: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Column with the true values.")
+        str | None,
+        typer.Option(
+            metavar="NAME,...", help="Column with the true values; several, one for each output."
+        ),
     ] = None,
     weight_column: Annotated[
         str | None, typer.Option(metavar="NAME", help="Column with case weights.")
@@ -261,11 +264,6 @@ def explain(
             write(formatting.formatted(answer, output, name, to_terminal=to_terminal))
 
 
-_FLAGS = (
-    *("target_column", "weight_column", "scale", "engine", "budget_seconds"),
-    *("budget_predicted_row_count", "row_count", "seed", "model_name", "plots"),
-    *("allow_inconsistent_model", "result_uri"),
-)
 _CONNECTION = (
     *("token_file", "tls", "ca_file", "certificate_file", "key_file"),
     "allow_unencrypted_token",
@@ -276,13 +274,6 @@ _CONNECTION = (
 def asked(context: typer.Context) -> Iterator[tuple[backend.Backend, ExplainRequest]]:
     """Yield the backend and the request that the flags of `explain` ask for; tell errors short."""
     given = context.params
-    flags = {name: given[name] for name in _FLAGS} | {
-        "prediction": given["prediction"] or [],
-        "feature_columns": request.split(given["feature_columns"] or []),
-        "input_columns": request.input_columns(given["input_columns"] or []),
-        "class_labels": request.split(given["class_labels"] or []),
-        **request.output_choice(given["output_indices"] or [], given["outputs"] or []),
-    }
     connection = Connection(*(given[name] for name in _CONNECTION))
     model, table, file = (given[name] for name in ("model", "table", "request_file"))
     with in_short(request.names(context, {"model": model, "table": table, "request": file})):
@@ -291,7 +282,7 @@ def asked(context: typer.Context) -> Iterator[tuple[backend.Backend, ExplainRequ
             large = None if endpoint else large_table(table, given["memory_bytes"], workers)
             whole = None if large else table
             remote = remote_model.remote_model(model, given)
-            message = request.build(remote or model, whole, file, flags)
+            message = request.build(remote or model, whole, file, request.flags_of(given))
             service = context.obj, endpoint, timeout, connection
             chosen = backend.choose(*service, large, workers)
             texts = TextColumns(message, chosen.describe)

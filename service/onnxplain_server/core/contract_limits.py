@@ -51,6 +51,8 @@ class AverageLossOptions:
         BALANCED_ACCURACY = "BALANCED_ACCURACY"
         F1 = "F1"
         AUC = "AUC"
+        NDCG = "NDCG"
+        PAIRWISE_ACCURACY = "PAIRWISE_ACCURACY"
 
     default_rows = None
     sum_outputs = Limits(default=False)
@@ -58,6 +60,7 @@ class AverageLossOptions:
     quantile = Limits(default=None, min=0.0, max=1.0, exclusive_min=True, exclusive_max=True)
     threshold = Limits(default=None, min=-1_000_000_000.0, max=1_000_000_000.0)
     probability_floor = Limits(default=None, min=0.0, max=0.1)
+    rank_count = Limits(default=None, min=1, max=1_000_000)
 
 
 class DescribeTableRequest:
@@ -290,6 +293,7 @@ class PermutationImportanceOptions:
     quantile = Limits(default=None, min=0.0, max=1.0, exclusive_min=True, exclusive_max=True)
     threshold = Limits(default=None, min=-1_000_000_000.0, max=1_000_000_000.0)
     probability_floor = Limits(default=None, min=0.0, max=0.1)
+    rank_count = Limits(default=None, min=1, max=1_000_000)
 
 
 class ReadExplanationRequest:

@@ -19,7 +19,7 @@ def check_target_given(question: Question) -> None:
     ExplainError
         INVALID_OPTION.
     """
-    if question.class_labels and not (question.target_column or _names_targets(question)):
+    if question.class_labels and not (question.targets or _names_targets(question)):
         raise ExplainError(
             Reason.INVALID_OPTION,
             "class_labels are the labels of a target, and there is none: name its column in "
@@ -36,11 +36,11 @@ def check_labels(table: Table, question: Question, outputs: Outputs) -> None:
     ExplainError
         INVALID_OPTION.
     """
-    if not question.class_labels or not question.target_column or _names_targets(question):
+    if not question.class_labels or not question.targets or _names_targets(question):
         return  # methods with target columns of their own check the labels themselves
-    column = table.column(question.target_column, "target_column")
+    column = table.column(question.only_target("class_labels"), question.target_field)
     is_missing = column == "" if column.dtype == object else ~np.isfinite(column)
-    pair(column[~is_missing], outputs, "target_column")
+    pair(column[~is_missing], outputs, question.target_field)
 
 
 def _names_targets(question: Question) -> bool:

@@ -30,6 +30,13 @@ _CAUSES = (
     "causes."
 )
 
+_RANK_ERRORS = 3.0
+"""Standard errors by which a rank correlation is above 0."""
+_ORDER_CURES = (
+    "Of a quantile, set loss to PINBALL with its quantile; of a ranking, NDCG or "
+    "PAIRWISE_ACCURACY; otherwise check units and columns."
+)
+
 
 def far_from_target(
     comparison: Comparison,
@@ -58,18 +65,29 @@ def far_from_target(
     -------
     tuple of Note
         Empty if losses are lower or infinite, or if the target is constant, as one class is; also
-        for losses that are expressions, whose best constant is not known.
+        for losses that are expressions, whose best constant is not known, and for rankings.
     """
-    if comparison.loss_expression or (actual[weights > 0] == actual[weights > 0][:1]).all():
-        return ()
     is_used = weights > 0
+    has_constant = not (comparison.loss_expression or comparison.is_ranking)
+    if not has_constant or (actual[is_used] == actual[is_used][:1]).all():
+        return ()
     actual, weights = actual[is_used], weights[is_used] / weights.max()
     parts = _not_better(comparison, actual, weights, losses, names)
     if not parts:
         return ()
-    if predict is not None and _has_skill(comparison, actual, predict()[is_used], weights):
+    if predict is None:
+        return (_note(parts, len(actual)),)
+    return _unless_skilled(parts, comparison, actual, predict()[is_used], weights)
+
+
+def _unless_skilled(
+    parts: Sequence[str], comparison: Comparison, actual: Matrix, predicted: Matrix, weights: Vector
+) -> tuple[Note, ...]:
+    """Warn of these losses, unless another one shows skill; see `_has_skill`."""
+    if _has_skill(comparison, actual, predicted, weights):
         return ()
-    return (_note(parts, len(actual)),)
+    ranks = 0.0 if comparison.one_hot_target else _rank_correlation(actual, predicted, weights)
+    return (_note(parts, len(actual), ranks),)
 
 
 def _not_better(
@@ -88,12 +106,20 @@ def _not_better(
     ]
 
 
-def _note(parts: Sequence[str], row_count: int) -> Note:
+def _note(parts: Sequence[str], row_count: int, ranks: float = 0.0) -> Note:
+    """Write the warning; predictions that order the rows are not called as bad as a constant."""
     more = f"; and {len(parts) - 3} more" if len(parts) > 3 else ""
+    losses = f"{'; '.join(parts[:3])}{more}"
     message = (
-        f"On {row_count:,} rows the model is no better than a constant prediction: "
-        f"{'; '.join(parts[:3])}{more}. {_CAUSES}"
+        f"On {row_count:,} rows the model is no better than a constant prediction: {losses}. "
+        f"{_CAUSES}"
     )
+    if ranks > 0:
+        message = (
+            f"On {row_count:,} rows the predictions come no closer to the target than a constant: "
+            f"{losses}. They rise with it, though (rank correlation {ranks:.2g}), as those of a "
+            f"quantile, a ranking or on another scale do. {_ORDER_CURES}"
+        )
     return Note(InputWarning.FAR_FROM_TARGET, message)
 
 
@@ -149,6 +175,27 @@ def _is_better(own: Vector, of_constant: Vector, weights: Vector) -> bool:
     gain = float(shares @ gains)
     error = float(np.sqrt(np.sum(shares**2 * (gains - gain) ** 2)))
     return gain > error
+
+
+def _rank_correlation(actual: Matrix, predicted: Matrix, weights: Vector) -> float:
+    """Return the largest correlation of ranks of an output and its target beyond chance, or 0."""
+    shares = weights / weights.sum()
+    error = float(np.sqrt(np.sum(shares**2)))
+    found = [0.0]
+    for true, own in zip(actual.T, predicted.T, strict=True):
+        a, b = (_centered_ranks(values, shares) for values in (true, own))
+        spread = float(np.sqrt((shares @ a**2) * (shares @ b**2)))
+        correlation = float(shares @ (a * b)) / spread if spread > 0 else 0.0
+        found.append(correlation if correlation > _RANK_ERRORS * error else 0.0)
+    return max(found)
+
+
+def _centered_ranks(values: Vector, shares: Vector) -> Vector:
+    """Return ranks with mean 0, equal values at the middle of theirs: (n_rows,)."""
+    _, inverse = np.unique(values, return_inverse=True)
+    weights = np.bincount(inverse, shares)
+    ranks: Vector = (np.cumsum(weights) - weights / 2)[inverse]
+    return ranks - shares @ ranks
 
 
 def _ranks(actual: Matrix, predicted: Matrix, weights: Vector) -> bool:

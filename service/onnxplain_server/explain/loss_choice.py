@@ -28,6 +28,7 @@ _OWNERS = {
     "quantile": (Loss.PINBALL,),
     "threshold": (Loss.ACCURACY, Loss.BALANCED_ACCURACY, Loss.F1),
     "probability_floor": (Loss.LOGLOSS, Loss.MLOGLOSS),
+    "rank_count": (Loss.NDCG,),
 }
 """Losses and scores that a parameter is for."""
 _MEDIAN, _HALF = 0.5, 0.5
@@ -78,6 +79,13 @@ def check_parameters(comparison: Comparison, path: str) -> None:
                 f"to it, or leave {name} out",
                 f"{path}.{name}",
             )
+    if comparison.query_column and not comparison.is_ranking:
+        raise ExplainError(
+            Reason.INVALID_OPTION,
+            "query_column is for the loss NDCG or PAIRWISE_ACCURACY; set loss to it, or leave "
+            "query_column out",
+            f"{path}.query_column",
+        )
 
 
 def _with_default(comparison: Comparison, task: Task) -> Comparison:
@@ -97,8 +105,15 @@ def _with_default(comparison: Comparison, task: Task) -> Comparison:
 
 
 def _check_score(comparison: Comparison, task: Task) -> None:
-    """Refuse scores of targets that name no classes, and sums of scores."""
-    if not comparison.one_hot_target:
+    """Refuse scores of the other kind of target, and sums of scores."""
+    if comparison.is_ranking and comparison.one_hot_target:
+        raise ExplainError(
+            Reason.INVALID_OPTION,
+            f"{_name(comparison)} compares the order of numbers, and the target names classes; "
+            "leave one_hot_target and class_labels out, or use AUC",
+            f"{task.path}.loss",
+        )
+    if not comparison.one_hot_target and not comparison.is_ranking:
         raise ExplainError(
             Reason.INVALID_OPTION,
             f"{_name(comparison)} is a score of classes, and the target is compared as a number; "

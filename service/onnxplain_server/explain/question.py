@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from onnxplain_server.core.contract_limits import ExplainRequest
+from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Scale
+from onnxplain_server.core.table import listed
 from onnxplain_server.methods.registry import Options
 
 Engine: TypeAlias = ExplainRequest.Engine
@@ -43,6 +45,8 @@ class Question:
         Rows that the methods may predict; None: no limit.
     model_name : str
         Name of the model in titles; may be empty.
+    target_columns : tuple of str
+        Several columns with true values, in place of `target_column`.
     """
 
     methods: tuple[Options, ...]
@@ -63,3 +67,41 @@ class Question:
     budget_seconds: float | None = None
     budget_predicted_row_count: float | None = None
     model_name: str = ""
+    target_columns: tuple[str, ...] = ()
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """Columns with true values: none, one, or several."""
+        return self.target_columns or tuple(filter(None, [self.target_column]))
+
+    @property
+    def non_features(self) -> tuple[str, ...]:
+        """Columns that are no features."""
+        return (*self.targets, *filter(None, [self.weight_column]))
+
+    @property
+    def target_field(self) -> str:
+        """Name of the field that names the targets."""
+        return "target_columns" if self.target_columns else "target_column"
+
+    def only_target(self, reader: str) -> str:
+        """Return the target; empty without one.
+
+        Parameters
+        ----------
+        reader : str
+            What reads it, as the beginning of a sentence.
+
+        Raises
+        ------
+        ExplainError
+            INVALID_OPTION for several.
+        """
+        if len(self.targets) > 1:
+            raise ExplainError(
+                Reason.INVALID_OPTION,
+                f"{reader} reads one target, and there are {len(self.targets)}, "
+                f"{listed(self.targets)}; name one in target_column",
+                "target_columns",
+            )
+        return self.targets[0] if self.targets else ""

@@ -191,9 +191,9 @@ def bind_features(model: HasInputs | None, weighted: WeightedTable, question: Qu
     """
     table = weighted.table
     check_row_count(table.n_rows, weighted.sent_row_count)
-    if question.target_column:
-        table.column(question.target_column, "target_column")
-    others = (question.target_column, question.weight_column)
+    for name in question.targets:
+        table.column(name, question.target_field)
+    others = question.non_features
     if model is None:
         return bind_without_model(table, question.feature_columns, others)
     by_input = question.input_columns
@@ -215,7 +215,7 @@ def as_model_reads(table: Table, question: Question, model: HasInputs | None) ->
     """Have the columns as text that inputs of text take, where the table's file has no types."""
     if model is None or table.texts is None:
         return table
-    others = (question.target_column, question.weight_column)
+    others = question.non_features
     names = (table.present, question.feature_columns, others, question.input_columns)
     return table.with_texts(text_columns(model.inputs, *names))
 

@@ -125,7 +125,7 @@ def _overview(request: BoundRequest) -> Answer:
 
     request.require_model()
     plan = plan_overview(request)
-    has_target = bool(request.question.target_column)
+    has_target = bool(request.question.targets)
     unclear = unclear_target(request) if has_target else ()
     has_target = has_target and not unclear
     parts = [*(_losses(request, plan) if has_target else ()), *plan.pairs()]

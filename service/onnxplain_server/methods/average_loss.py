@@ -15,11 +15,10 @@ from onnxplain_server.effects.engine import Effects
 from onnxplain_server.effects.weighted_mean import mean, standard_error
 from onnxplain_server.methods import target
 from onnxplain_server.methods.classes import Outputs
-from onnxplain_server.methods.comparison import Comparison, constant_losses
+from onnxplain_server.methods.comparison import Comparison, RowContext, constant_losses
 from onnxplain_server.methods.groups import Group
-from onnxplain_server.methods.loss_expression import LossExpression
 from onnxplain_server.methods.loss_notes import floor_note, undefined_notes
-from onnxplain_server.methods.losses import Loss
+from onnxplain_server.methods.losses import Measure
 from onnxplain_server.methods.option_checks import check_limits
 from onnxplain_server.methods.streamed_loss import LossSums
 
@@ -69,8 +68,7 @@ class Result:
     ----------
     output_names : tuple of str
     losses : tuple of AverageLoss
-    loss : Loss or str
-        The loss, or its expression.
+    loss : Measure
     total : (n_outputs,)
         Loss of all rows.
     group_column : str
@@ -83,7 +81,7 @@ class Result:
 
     output_names: tuple[str, ...]
     losses: tuple[AverageLoss, ...]
-    loss: Loss | str
+    loss: Measure
     total: Vector
     group_column: str = ""
     notes: tuple[Note, ...] = ()
@@ -96,11 +94,11 @@ def check(options: Options, path: str) -> None:
 
 
 def resolve(
-    options: Options, table: Table, target_column: str, outputs: Outputs, path: str
+    options: Options, table: Table, targets: tuple[str, ...], outputs: Outputs, path: str
 ) -> Options:
     """Fill in defaults that depend on table and model; reject invalid options."""
     check(options, path)
-    comparison = target.resolve(options.comparison, table, target_column, outputs, path)
+    comparison = target.resolve(options.comparison, table, targets, outputs, path)
     return replace(options, comparison=comparison)
 
 
@@ -109,7 +107,7 @@ def compute(
     options: Options,
     actual: Matrix,
     groups: Sequence[Group],
-    expression: LossExpression | None = None,
+    beside: RowContext | None = None,
 ) -> Result:
     """Compute the average loss of each group: rows in memory are one block.
 
@@ -121,18 +119,18 @@ def compute(
         True values of the background's rows.
     groups : sequence of Group
         Groups of the background's rows.
-    expression : LossExpression or None
-        Loss of these rows, if it is an expression.
+    beside : RowContext or None
+        What the loss reads of these rows beside, if it is an expression or of a ranking.
     """
     predicted, rows, comparison = effects.outputs(), effects.background, options.comparison
     sums, errors = [], []
     for group in groups:
         own = group.rows
-        part = expression and expression.take(own)
+        part = beside and beside.take(own)
         compared = actual[own], predicted[own], rows.weights[own], part
         sums.append((group.label, LossSums.of(comparison, *compared)))
         errors.append(_standard_errors(comparison, *compared))
-    names = comparison.output_names(effects.output_names, expression)
+    names = comparison.output_names(effects.output_names, beside)
     found = result_of(options, sums, names, rows.unit)
     losses = tuple(
         replace(loss, standard_errors=error, row_count=len(group.rows))
@@ -140,8 +138,8 @@ def compute(
     )
     total = found.total
     if comparison.is_score:
-        total = comparison.average(actual, predicted, rows.weights)
-    constant = np.zeros(0) if expression else constant_losses(comparison, actual, rows.weights)
+        total = comparison.average(actual, predicted, rows.weights, beside)
+    constant = constant_losses(comparison, actual, rows.weights, beside)
     return replace(found, losses=losses, total=total, constant_losses=constant)
 
 
@@ -150,12 +148,12 @@ def _standard_errors(
     actual: Matrix,
     predicted: Matrix,
     weights: Vector,
-    expression: LossExpression | None,
+    beside: RowContext | None,
 ) -> Vector | None:
     """Return the standard errors of average losses over some rows; None of scores, or one row."""
     if comparison.is_score or (weights > 0).sum() < 2:
         return None
-    losses = comparison.losses(actual, predicted, expression)
+    losses = comparison.losses(actual, predicted, beside)
     if not np.isfinite(losses).all():
         return None
     errors = standard_error(losses, weights)
@@ -189,4 +187,4 @@ def result_of(
         *undefined_notes([(group.group, group.values) for group in losses], names),
     )
     total = mean(np.stack([part.average for part in parts]), weights)
-    return Result(names, losses, comparison.measure, total, options.group_column, notes)
+    return Result(names, losses, comparison.named_measure, total, options.group_column, notes)

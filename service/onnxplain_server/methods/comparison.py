@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 import numpy as np
 
@@ -11,8 +12,21 @@ from onnxplain_server.core.contract_limits import AverageLossOptions
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.effects.weighted_mean import mean
 from onnxplain_server.methods.loss_expression import LossExpression
-from onnxplain_server.methods.losses import SCORES, Loss, LossParameters, row_losses
+from onnxplain_server.methods.losses import (
+    RANK_SCORES,
+    SCORES,
+    Loss,
+    LossAt,
+    LossParameters,
+    Measure,
+    row_losses,
+)
+from onnxplain_server.methods.ranking.queries import Queries, one_query
+from onnxplain_server.methods.ranking.scores import rank_score
 from onnxplain_server.methods.scores import score
+
+RowContext: TypeAlias = LossExpression | Queries
+"""What losses read of rows beside true values and predictions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +46,8 @@ class Comparison:
     sum_outputs : bool
         Whether losses are summed over outputs.
     parameters : LossParameters
+    query_column : str
+        Of RANK_SCORES; empty: all rows are one query.
     """
 
     loss: Loss | None = None
@@ -40,6 +56,7 @@ class Comparison:
     sum_outputs: bool = AverageLossOptions.sum_outputs.default
     loss_expression: str = ""
     parameters: LossParameters = field(default_factory=LossParameters)
+    query_column: str = ""
 
     @property
     def measure(self) -> Loss | str:
@@ -48,6 +65,15 @@ class Comparison:
             return self.loss_expression
         assert self.loss is not None  # noqa: S101 - chosen in preparation
         return self.loss
+
+    @property
+    def named_measure(self) -> Measure:
+        """The loss or score with what its name tells; as `measure`."""
+        if self.loss is Loss.PINBALL and self.parameters.quantile is not None:
+            return LossAt(self.loss, self.parameters.quantile)
+        if self.loss is Loss.NDCG and self.parameters.rank_count is not None:
+            return LossAt(self.loss, self.parameters.rank_count)
+        return self.measure
 
     @property
     def is_score(self) -> bool:
@@ -60,21 +86,26 @@ class Comparison:
         return -1 if self.is_score else 1
 
     @property
+    def is_ranking(self) -> bool:
+        """Return whether the order of the rows of a query is compared."""
+        return self.loss in RANK_SCORES
+
+    @property
     def is_of_all_outputs(self) -> bool:
         """Return whether a loss or score is one for all outputs by its definition."""
         by_largest = self.loss in {Loss.ACCURACY, Loss.BALANCED_ACCURACY}
         return self.loss is Loss.MLOGLOSS or (by_largest and self.parameters.threshold is None)
 
     def output_names(
-        self, names: tuple[str, ...], expression: LossExpression | None = None
+        self, names: tuple[str, ...], beside: RowContext | None = None
     ) -> tuple[str, ...]:
         """Return the names of the loss columns, given those of the outputs."""
-        is_total = expression.is_total if expression else self.is_of_all_outputs
+        is_total = self.is_of_all_outputs
+        if isinstance(beside, LossExpression):
+            is_total = beside.is_total
         return ("total",) if self.sum_outputs or is_total else names
 
-    def losses(
-        self, actual: Matrix, predicted: Matrix, expression: LossExpression | None = None
-    ) -> Matrix:
+    def losses(self, actual: Matrix, predicted: Matrix, beside: RowContext | None = None) -> Matrix:
         """Return the loss of each row: (n_rows, n_outputs), or (n_rows, 1) if it is one for all.
 
         Not for scores.
@@ -82,11 +113,11 @@ class Comparison:
         Parameters
         ----------
         actual, predicted : (n_rows, n_outputs)
-        expression : LossExpression or None
-            Of the same rows; None without `loss_expression`.
+        beside : RowContext or None
+            Of the same rows; None without `loss_expression` and queries.
         """
-        if expression is not None:
-            losses = expression.losses(actual, predicted)
+        if isinstance(beside, LossExpression):
+            losses = beside.losses(actual, predicted)
         else:
             assert self.loss is not None  # noqa: S101 - chosen in preparation
             losses = row_losses(self.loss, actual, predicted, self.parameters)
@@ -97,7 +128,7 @@ class Comparison:
         actual: Matrix,
         predicted: Matrix,
         weights: Array,
-        expression: LossExpression | None = None,
+        beside: RowContext | None = None,
     ) -> Array:
         """Return the average losses over rows, or their score: (n_outputs,), or (1,).
 
@@ -115,25 +146,46 @@ class Comparison:
                 "weight_column",
             )
         rows = np.flatnonzero(is_weighted)
+        beside = beside and beside.take(rows)
+        compared = actual[rows], predicted[rows], weights[rows]
+        if self.loss in RANK_SCORES:
+            queries = beside if isinstance(beside, Queries) else one_query(len(rows))
+            return self._rank_scores(*compared, queries)
         if self.loss in SCORES:
-            threshold = self.parameters.threshold
-            return score(self.loss, actual[rows], predicted[rows], weights[rows], threshold)
-        expression = expression and expression.take(rows)
-        return mean(self.losses(actual[rows], predicted[rows], expression), weights[rows])
+            return score(self.loss, *compared, self.parameters.threshold)
+        return mean(self.losses(*compared[:2], beside), weights[rows])
+
+    def _rank_scores(
+        self, actual: Matrix, predicted: Matrix, weights: Vector, queries: Queries
+    ) -> Vector:
+        """Return the scores of the rankings by each output: (n_outputs,)."""
+        assert self.loss is not None  # noqa: S101 - chosen in preparation
+        columns = zip(actual.T, predicted.T, strict=True)
+        count = self.parameters.rank_count
+        scores = [rank_score(self.loss, y, p, weights, queries, count) for y, p in columns]
+        return np.array(scores)
 
 
-def constant_losses(comparison: Comparison, actual: Matrix, weights: Vector) -> Vector:
+def constant_losses(
+    comparison: Comparison, actual: Matrix, weights: Vector, beside: RowContext | None = None
+) -> Vector:
     """Return the loss or score of the best constant prediction: (n_outputs,), or (1,).
 
     Parameters
     ----------
     comparison : Comparison
-        Resolved; not an expression, whose best constant is not known.
+        Resolved; the best constant of an expression is not known: (0,).
     actual : (n_rows, n_outputs)
     weights : (n_rows,)
         Not all 0.
     """
-    actual, weights = actual[weights > 0], weights[weights > 0] / weights.max()
+    if comparison.loss_expression:
+        return np.zeros(0)
+    rows = np.flatnonzero(weights > 0)
+    actual, weights = actual[rows], weights[rows] / weights.max()
+    if comparison.is_ranking:
+        beside = beside and beside.take(rows)
+        return comparison.average(actual, np.zeros(actual.shape), weights, beside)
     if not comparison.is_score:
         constants = _best_constants(comparison, actual, weights)
         return comparison.average(actual, np.broadcast_to(constants, actual.shape), weights)

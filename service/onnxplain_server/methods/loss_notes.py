@@ -14,6 +14,8 @@ from onnxplain_server.core.warnings import MethodWarning
 from onnxplain_server.methods.comparison import Comparison
 from onnxplain_server.methods.losses import LOG_LOSSES, Loss
 
+_ALIKE = "which are all of one class, or for a ranking of one true value in each query"
+
 
 def floor_notes(
     comparison: Comparison, actual: Matrix, predicted: Matrix, weights: Vector
@@ -66,8 +68,8 @@ def check_defined(values: Vector, names: Sequence[str]) -> None:
     if np.isnan(values).all():
         raise ExplainError(
             Reason.INVALID_OPTION,
-            f"the score is not defined for {listed(tuple(names))} on the rows used, which are all "
-            "of one class; use rows of both, or a loss",
+            f"the score is not defined for {listed(tuple(names))} on the rows used, {_ALIKE}; use "
+            "rows of both, or a loss",
             "loss",
         )
 
@@ -90,8 +92,5 @@ def undefined_notes(groups: Sequence[tuple[str, Vector]], names: Sequence[str]) 
     )
     if not places:
         return ()
-    message = (
-        f"The score is NaN for {listed(places)}: it is not defined for rows that are all of one "
-        "class."
-    )
+    message = f"The score is NaN for {listed(places)}: it is not defined for rows {_ALIKE}."
     return (Note(MethodWarning.UNDEFINED_SCORE, message),)

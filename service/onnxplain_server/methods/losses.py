@@ -16,9 +16,11 @@ Loss: TypeAlias = AverageLossOptions.Loss
 """Loss of a row, or score of all rows."""
 
 LOG_LOSSES = frozenset({Loss.LOGLOSS, Loss.MLOGLOSS})
-SCORES = frozenset({Loss.ACCURACY, Loss.BALANCED_ACCURACY, Loss.F1, Loss.AUC})
+RANK_SCORES = frozenset({Loss.NDCG, Loss.PAIRWISE_ACCURACY})
+"""Scores of the order of the rows of a query; their targets are numbers."""
+SCORES = frozenset({Loss.ACCURACY, Loss.BALANCED_ACCURACY, Loss.F1, Loss.AUC}) | RANK_SCORES
 """Scores of all rows together, of which larger is better."""
-THRESHOLD_SCORES = SCORES - {Loss.AUC}
+THRESHOLD_SCORES = SCORES - {Loss.AUC} - RANK_SCORES
 """Scores that compare predicted classes, not values."""
 
 
@@ -34,14 +36,36 @@ class LossParameters:
         Of predicted classes: an output predicts its class above it; None: the largest output does.
     probability_floor : float or None
         Of LOGLOSS and MLOGLOSS: smallest probability.
+    rank_count : int or None
+        Of NDCG: number of first rows of a query; None: all.
     """
 
     quantile: float | None = None
     threshold: float | None = None
     probability_floor: float | None = None
+    rank_count: int | None = None
 
 
 NO_PARAMETERS = LossParameters()
+
+
+@dataclass(frozen=True, slots=True)
+class LossAt:
+    """Loss or score with the parameter that its name tells.
+
+    Attributes
+    ----------
+    loss : Loss
+    level : float
+        Quantile of PINBALL, number of rows of NDCG.
+    """
+
+    loss: Loss
+    level: float
+
+
+Measure: TypeAlias = Loss | LossAt | str
+"""Loss or score as its name tells it; of an expression, its text."""
 
 
 def row_losses(

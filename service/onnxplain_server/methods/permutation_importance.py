@@ -22,15 +22,14 @@ from onnxplain_server.effects.engine import Effects
 from onnxplain_server.effects.weighted_mean import standard_error
 from onnxplain_server.methods import target
 from onnxplain_server.methods.classes import Outputs
-from onnxplain_server.methods.comparison import Comparison
+from onnxplain_server.methods.comparison import Comparison, RowContext
 from onnxplain_server.methods.infinite_losses import (
     check_finite_baseline,
     check_nonzero_baseline,
     infinite_loss_notes,
 )
-from onnxplain_server.methods.loss_expression import LossExpression
 from onnxplain_server.methods.loss_notes import check_defined, floor_notes, undefined_notes
-from onnxplain_server.methods.losses import Loss
+from onnxplain_server.methods.losses import Measure
 from onnxplain_server.methods.option_checks import check_limits, choose
 
 Observer: TypeAlias = Callable[[Sequence[Indices], Sequence[Matrix]], None]
@@ -82,15 +81,14 @@ class Result:
     ----------
     baseline_losses : (n_outputs,)
         Average losses before shuffling.
-    loss : Loss or str
-        The loss, or its expression.
+    loss : Measure
     notes : tuple of Note
     """
 
     output_names: tuple[str, ...]
     baseline_losses: Vector
     importances: tuple[PermutedLoss, ...]
-    loss: Loss | str
+    loss: Measure
     normalize: bool
     notes: tuple[Note, ...] = ()
 
@@ -99,7 +97,7 @@ def resolve(  # noqa: PLR0917 - all that defaults depend on
     options: Options,
     names: Sequence[str],
     table: Table,
-    target_column: str,
+    targets: tuple[str, ...],
     outputs: Outputs,
     path: str,
 ) -> Options:
@@ -108,7 +106,7 @@ def resolve(  # noqa: PLR0917 - all that defaults depend on
     for i, group in enumerate(features):
         choose(group or ("",), names, f"{path}.features[{i}].names")
     check_limits(PermutationImportanceOptions, options, path)
-    comparison = target.resolve(options.comparison, table, target_column, outputs, path)
+    comparison = target.resolve(options.comparison, table, targets, outputs, path)
     return replace(options, features=features, comparison=comparison)
 
 
@@ -124,7 +122,7 @@ def compute(  # noqa: PLR0917 - arguments of the job
     options: Options,
     actual: Matrix,
     seed: int,
-    expression: LossExpression | None = None,
+    beside: RowContext | None = None,
     observe: Observer | None = None,
 ) -> Result:
     """Shuffle each entry and compare the average loss with the baseline.
@@ -137,8 +135,8 @@ def compute(  # noqa: PLR0917 - arguments of the job
         Of every row, without merged duplicates.
     actual : (n_rows, n_outputs)
         True values of the background's rows.
-    expression : LossExpression or None
-        Loss of these rows, if it is an expression.
+    beside : RowContext or None
+        What the loss reads of these rows beside, if it is an expression or of a ranking.
     observe : callable or None
         Gets the shuffles of each entry that the cache does not have.
 
@@ -147,7 +145,7 @@ def compute(  # noqa: PLR0917 - arguments of the job
     ExplainError
         INVALID_OPTION if no increase is defined, as of an infinite baseline loss.
     """
-    loss = _BoundLoss(options.comparison, actual, expression)
+    loss = _BoundLoss(options.comparison, actual, beside)
     baseline, notes = _baseline(effects, options, loss)
     before = np.where(np.isfinite(baseline), baseline, np.nan)
     scale = before if options.normalize else np.ones_like(baseline)
@@ -162,7 +160,8 @@ def compute(  # noqa: PLR0917 - arguments of the job
             importances.append(PermutedLoss(features, rise.mean(axis=0), errors))
     names, measure = loss.output_names(effects), loss.comparison.measure
     notes += infinite_loss_notes(measure, np.array(after), options.features, "shuffling")
-    return Result(names, baseline, tuple(importances), measure, options.normalize, notes)
+    named = loss.comparison.named_measure
+    return Result(names, baseline, tuple(importances), named, options.normalize, notes)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -171,18 +170,18 @@ class _BoundLoss:
 
     comparison: Comparison
     actual: Matrix
-    expression: LossExpression | None
+    beside: RowContext | None
 
     def output_names(self, effects: Effects) -> tuple[str, ...]:
-        return self.comparison.output_names(effects.output_names, self.expression)
+        return self.comparison.output_names(effects.output_names, self.beside)
 
     def average(self, predicted: Matrix, weights: Vector) -> Vector:
-        return self.comparison.average(self.actual, predicted, weights, self.expression)
+        return self.comparison.average(self.actual, predicted, weights, self.beside)
 
     @property
     def identity(self) -> bytes:
         """All that the losses depend on beside the predictions."""
-        columns = self.expression.fingerprint if self.expression else b""
+        columns = self.beside.fingerprint if self.beside else b""
         return f"{self.comparison}".encode() + fingerprint(self.actual) + columns
 
 
@@ -196,7 +195,7 @@ def _baseline(
         check_defined(baseline, names)
         notes = undefined_notes([("", baseline)], names)
     else:
-        losses = loss.comparison.losses(loss.actual, predicted, loss.expression)
+        losses = loss.comparison.losses(loss.actual, predicted, loss.beside)
         measure = loss.comparison.measure
         notes = check_finite_baseline(measure, losses, baseline, names, effects.background)
     notes += floor_notes(loss.comparison, loss.actual, predicted, effects.background.weights)

@@ -9,9 +9,8 @@ import numpy as np
 from onnxplain_server.core.arrays import Array, Indices, Matrix, Vector
 from onnxplain_server.core.table import Table
 from onnxplain_server.effects.weighted_mean import mean
-from onnxplain_server.methods.comparison import Comparison
+from onnxplain_server.methods.comparison import Comparison, RowContext
 from onnxplain_server.methods.groups import Grouping, rows_by_group
-from onnxplain_server.methods.loss_expression import LossExpression
 from onnxplain_server.methods.loss_notes import are_floored
 from onnxplain_server.methods.target import complete_column
 from onnxplain_server.trees.kernels.block_pool import BlockPool
@@ -79,10 +78,10 @@ class LossSums:
         actual: Matrix,
         predicted: Matrix,
         weights: Vector,
-        expression: LossExpression | None = None,
+        beside: RowContext | None = None,
     ) -> LossSums:
         """Average over rows, not all of weight 0; later rows cannot be added to a score."""
-        average = comparison.average(actual, predicted, weights, expression)
+        average = comparison.average(actual, predicted, weights, beside)
         is_weighted = weights > 0
         floored = are_floored(comparison, actual, predicted) & is_weighted
         counts = float(np.count_nonzero(floored)), float(np.count_nonzero(is_weighted))

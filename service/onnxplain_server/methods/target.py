@@ -13,12 +13,13 @@ from onnxplain_server.core.messages.row_places import row_places
 from onnxplain_server.core.rows import is_missing
 from onnxplain_server.core.table import Table
 from onnxplain_server.methods.classes import ClassPairing, Outputs, pair
-from onnxplain_server.methods.comparison import Comparison
+from onnxplain_server.methods.comparison import Comparison, RowContext
 from onnxplain_server.methods.loss_expression import (
     LossExpression,
     read_loss_expression,
 )
 from onnxplain_server.methods.losses import Loss
+from onnxplain_server.methods.ranking.queries import read_queries
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,22 +31,22 @@ class Target:
     values : (n_rows, n_outputs)
     pairings : tuple of ClassPairing
         Empty if the target is numeric.
-    expression : LossExpression or None
-        Loss of these rows as an expression, if it is one.
+    beside : RowContext or None
+        What the loss reads of these rows beside: its expression, or queries.
     """
 
     values: Matrix
     pairings: tuple[ClassPairing, ...] = ()
-    expression: LossExpression | None = None
+    beside: RowContext | None = None
 
 
 _AS_NUMBERS = ", or set one_hot_target to false to compare numbers"
 
 
 def resolve(
-    comparison: Comparison, table: Table, target_column: str, outputs: Outputs, path: str
+    comparison: Comparison, table: Table, targets: tuple[str, ...], outputs: Outputs, path: str
 ) -> Comparison:
-    """Fill in defaults that depend on table and model.
+    """Fill in defaults that depend on table and model; `targets` are the columns of the request.
 
     Raises
     ------
@@ -53,7 +54,9 @@ def resolve(
         INVALID_OPTION without a target, or for contradictory options; MISSING_COLUMN,
         WRONG_TYPE.
     """
-    columns = comparison.target_columns or ((target_column,) if target_column else ())
+    columns = comparison.target_columns or targets
+    if comparison.query_column and not (comparison.loss or comparison.loss_expression):
+        comparison = replace(comparison, loss=Loss.NDCG)
     if not columns:
         raise ExplainError(
             Reason.INVALID_OPTION,
@@ -61,14 +64,16 @@ def resolve(
             "target_column",
         )
     comparison = replace(comparison, target_columns=columns)
-    targets = [table.column(name, f"{path}.target_columns") for name in columns]
+    values = [table.column(name, f"{path}.target_columns") for name in columns]
     one_hot = comparison.one_hot_target
     if _is_raw(comparison, table, outputs, path):
-        _check_unpaired(comparison, targets, outputs, path)
+        _check_unpaired(comparison, values, outputs, path)
         one_hot = False
     elif one_hot is None:
-        is_class = comparison.loss is Loss.MLOGLOSS or is_class_target(targets[0], outputs)
-        one_hot = any(c.dtype == object for c in targets) or (is_class and len(columns) == 1)
+        is_class = comparison.loss is Loss.MLOGLOSS or is_class_target(values[0], outputs)
+        one_hot = any(c.dtype == object for c in values) or (
+            is_class and len(columns) == 1 and not comparison.is_ranking
+        )
     if outputs.class_labels and not one_hot:
         raise _contradiction(columns, path)
     return replace(comparison, one_hot_target=one_hot)
@@ -149,7 +154,10 @@ def read(comparison: Comparison, table: Table, outputs: Outputs, path: str) -> T
     """
     expression = read_expression(comparison, table, outputs, path)
     target = _read_values(comparison, table, outputs, expression, path)
-    return replace(target, expression=expression)
+    if comparison.is_ranking:
+        queries = read_queries(table, comparison.query_column, f"{path}.query_column")
+        return replace(target, beside=queries)
+    return replace(target, beside=expression)
 
 
 def _read_values(
@@ -226,7 +234,8 @@ def read_labels(
         As `resolve` and `read`.
     """
     outputs = replace(outputs, are_expressions=False)  # nothing is compared with them
-    comparison = resolve(Comparison(), table, target_column, outputs, path)
+    targets = (target_column,) if target_column else ()
+    comparison = resolve(Comparison(), table, targets, outputs, path)
     column = complete_column(table, comparison.target_columns[0], f"{path}.target_columns")
     is_text = column.dtype == object
     if one_hot is False and is_text:

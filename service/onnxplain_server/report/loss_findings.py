@@ -15,7 +15,7 @@ from onnxplain.v1.permutation_importance_pb2 import (
 )
 
 from onnxplain_server.core.arrays import Array, Vector
-from onnxplain_server.methods.losses import Loss
+from onnxplain_server.methods.losses import Loss, LossAt, Measure
 from onnxplain_server.plots.elements import loss_names
 from onnxplain_server.plots.elements.labels import clean, distinguish
 from onnxplain_server.plots.elements.naming import TOTAL, in_units_of
@@ -132,7 +132,7 @@ def of_average_loss(result: AverageLossResult, options: AverageLossOptions) -> I
 
 
 def _baseline(
-    result: PermutationImportanceResult, loss: Loss | str, roots: RootLosses | None
+    result: PermutationImportanceResult, loss: Measure, roots: RootLosses | None
 ) -> Finding:
     outputs = distinguish(result.output_names)
     losses: Vector = np.array(result.baseline_losses)
@@ -160,7 +160,7 @@ def _baseline(
     )
 
 
-def _column(loss: Loss | str, outputs: Sequence[str]) -> str:
+def _column(loss: Measure, outputs: Sequence[str]) -> str:
     unit = in_units_of(loss_names.unit(loss), outputs)
     return f"{'score' if loss_names.is_score(loss) else 'average'} ({unit})"
 
@@ -185,16 +185,20 @@ def loss_title(explanation: Explanation, title: str) -> str:
     return f"{'Score' if loss_names.is_score(loss) else title}: {loss_names.name(loss)}"
 
 
-def are_perfect(loss: Loss | str, values: Array) -> bool:
+def are_perfect(loss: Measure, values: Array) -> bool:
     """Tell whether all scores are 1, or all losses 0, which none can be better than."""
-    if not isinstance(loss, Loss):
+    if isinstance(loss, str):
         return False
     best = 1.0 if loss_names.is_score(loss) else 0.0
     return bool(values.size and np.allclose(values, best, rtol=0, atol=1e-12))
 
 
-def loss_of(options: PermutationImportanceOptions | AverageLossOptions) -> Loss | str:
+def loss_of(options: PermutationImportanceOptions | AverageLossOptions) -> Measure:
     """Return the loss that was computed, or its expression."""
     if options.loss_expression:
         return str(options.loss_expression)
-    return Loss(AverageLossOptions.Loss.Name(options.loss))
+    loss = Loss(AverageLossOptions.Loss.Name(options.loss))
+    if loss is Loss.PINBALL and options.HasField("quantile"):
+        return LossAt(loss, options.quantile)
+    is_cut = loss is Loss.NDCG and options.HasField("rank_count")
+    return LossAt(loss, options.rank_count) if is_cut else loss

@@ -1,7 +1,7 @@
 """Encoder and decoder of canonical JSON, protobuf's JSON mapping.
 
 Stricter than protobuf's own: NaN and infinity only as strings, no duplicate names, no unknown
-fields, no malformed base64. Names of enum values may be in any case.
+fields, no malformed base64. Names of enum values may be in any case, or those of others.
 """
 
 from __future__ import annotations

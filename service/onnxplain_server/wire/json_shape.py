@@ -1,7 +1,8 @@
 """Check of JSON against a message's descriptor; the error names path and rule.
 
 protobuf's own parser finds most of this too, but reports it in Python's terms, often without
-the path, and accepts malformed base64. Names of enum values may be in any case: "auc" is AUC.
+the path, and accepts malformed base64. Names of enum values may be in any case, and those that
+others have for them: "auc" and "roc_auc" are AUC.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from types import MappingProxyType
 from typing import Any
 
 from google.protobuf.descriptor import FieldDescriptor
+from onnxplain.enumerations.values import value_name, value_rule
 
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]*={0,2}")
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
@@ -140,8 +142,7 @@ def _enum_fault(value: Any, kind: Any, path: str) -> Fault | None:
     known = kind.values_by_name if isinstance(value, str) else kind.values_by_number
     if isinstance(value, str | int) and not isinstance(value, bool) and value in known:
         return None
-    choices = (value.name for value in kind.values if value.number)
-    return Fault(path, f"must be one of {', '.join(choices)}")
+    return Fault(path, value_rule(value if isinstance(value, str) else "", kind))
 
 
 def join(path: str, name: str) -> str:
@@ -195,9 +196,8 @@ _RULES: Mapping[int, tuple[Callable[[Any], bool], str]] = MappingProxyType(
 
 def enum_value(value: Any, kind: Any) -> Any:
     """Return the name of an enum value as the contract writes it; other values as they are."""
-    if isinstance(value, str) and value.upper() in kind.values_by_name:
-        return value.upper()
-    return value
+    known = value_name(value, kind) if isinstance(value, str) else None
+    return value if known is None else known
 
 
 def with_enum_names(value: Any, kind: Any) -> Any:

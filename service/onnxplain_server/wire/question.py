@@ -68,6 +68,7 @@ def read(request: service_pb2.ExplainRequest) -> Question:
         feature_columns=tuple(request.feature_columns),
         input_columns=input_columns(request),
         target_column=request.target_column,
+        target_columns=target_columns(request),
         weight_column=request.weight_column,
         output_indices=tuple(request.output_indices),
         outputs=tuple(request.outputs),
@@ -96,6 +97,22 @@ def input_columns(
             "input_columns",
         )
     return tuple((each.input, tuple(each.columns)) for each in request.input_columns)
+
+
+def target_columns(
+    request: service_pb2.ExplainRequest
+    | service_pb2.DescribeTableRequest
+    | service_pb2.PredictRequest,
+) -> tuple[str, ...]:
+    """Read several targets; raise INVALID_OPTION beside `target_column`, or for one named twice."""
+    names = tuple(request.target_columns)
+    if names and request.target_column:
+        problem = "give target_column or target_columns, not both"
+    elif len(set(names)) < len(names) or "" in names:
+        problem = "target_columns must be names of columns, none twice"
+    else:
+        return names
+    raise ExplainError(Reason.INVALID_OPTION, problem, "target_columns")
 
 
 def _optional(request: service_pb2.ExplainRequest, name: str) -> float | None:

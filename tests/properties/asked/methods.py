@@ -8,7 +8,15 @@ from hypothesis import strategies as st
 from onnxplain.v1.explanation_service_pb2 import MethodOptions
 
 Options = st.SearchStrategy[dict[str, Any]]
-_LOSSES = ["ABSOLUTE_ERROR", "POISSON", "GAMMA", "LOGLOSS", "MLOGLOSS", *8 * ["SQUARED_ERROR"]]
+_LOSSES = [
+    "ABSOLUTE_ERROR",
+    "POISSON",
+    "GAMMA",
+    "LOGLOSS",
+    "MLOGLOSS",
+    "PINBALL",
+    *8 * ["SQUARED_ERROR"],
+]
 
 METHODS = tuple(
     field.json_name for field in MethodOptions.DESCRIPTOR.oneofs_by_name["method"].fields

@@ -22,11 +22,19 @@ _LOSS_WORDS = {
     "BALANCED_ACCURACY": "balanced accuracy",
     "F1": "f1 score",
     "AUC": "area under the roc curve",
+    "NDCG": "ndcg",
+    "PAIRWISE_ACCURACY": "pairwise accuracy",
 }
 
 
 def _loss(options: AverageLossOptions) -> str:
     return AverageLossOptions.Loss.Name(options.loss)
+
+
+def _words(options: AverageLossOptions) -> str:
+    """The name of a loss, in lower case; a pinball loss tells its quantile."""
+    words = _LOSS_WORDS[_loss(options)]
+    return words if _loss(options) != "PINBALL" else f"{words} (quantile {options.quantile:g})"
 
 
 def r_squared(found: Match, explanation: Explanation) -> bool:
@@ -57,9 +65,7 @@ def beside_constant(found: Match, explanation: Explanation) -> bool:
     if len(result.losses) != 1 or len(result.constant_losses) != 1:
         return False
     pair = np.array([*result.losses[0].values, *result.constant_losses])
-    is_named = (
-        found["name"].lower().startswith(_LOSS_WORDS[_loss(explanation.options.average_loss)])
-    )
+    is_named = found["name"].lower().startswith(_words(explanation.options.average_loss))
     return (
         is_named
         and is_of(found["name"], result.output_names)

@@ -22,6 +22,17 @@ message Options {
     min: 2
     default: 5
   }];
+
+  // Kind of size.
+  enum Kind {
+    option (foreign_names) = {
+      names: "b"
+      advice: "is no kind"
+    };
+
+    // First.
+    FIRST = 1 [(other_names) = "a alpha"];
+  }
 }
 """
 
@@ -35,6 +46,13 @@ message Options {
   // Optional. Size.
   // At least 2; default: 5.
   optional int32 size = 1;
+
+  // Kind of size.
+  enum Kind {
+    // First.
+    // Also called a, alpha.
+    FIRST = 1;
+  }
 }
 """
 
@@ -46,13 +64,17 @@ def limits(**given: object) -> Limits:
 
 def contract() -> FileDescriptorProto:
     file = FileDescriptorProto(package="p")
-    file.message_type.add(name="Options").field.add(name="size")
+    message = file.message_type.add(name="Options")
+    message.field.add(name="size")
+    message.enum_type.add(name="Kind").value.add(name="FIRST")
     file.source_code_info.location.add(path=[4, 0, 2, 0], span=[11, 2, 14, 5])
+    file.source_code_info.location.add(path=[4, 0, 4, 0, 2, 0], span=[24, 4, 42])
     return file
 
 
 def test_options_become_lines_of_comments() -> None:
-    known = {"p.Options.size": limits(min=2, default=5)}
+    size = sentence(limits(min=2, default=5), FieldDescriptorProto())
+    known = {"p.Options.size": size, "p.Options.Kind.FIRST": "Also called a, alpha."}
     rows = {"p.Options": DefaultRows(500, "all with trees")}
 
     assert without_options(contract(), SOURCE, known, rows) == CLIENTS

@@ -13,7 +13,6 @@ from onnxplain.progress import ProgressCallback
 from onnxplain.requests.fitted_calls import FittedCalls
 from onnxplain.requests.forms import (
     Method,
-    to_choice,
     to_expressions,
     to_input_columns,
     to_labels,
@@ -158,6 +157,11 @@ class RequestOptions(TypedDict, total=False):
         The columns that each input of the model takes, for models of several inputs: all inputs,
         each once, with as many columns as it takes, whatever the columns are called. In place of
         `feature_columns`.
+    target_columns : sequence of str
+        Columns with the true values of a model of several outputs: one for each, in their order, or
+        called like outputs, which are then compared with these only; none twice. In place of
+        `target_column`. None of them is a feature. Refused where a method reads the values of one
+        target: FIRM and feature vectors from LABELS, tests of interactions, and swarm with a score.
     """
 
     feature_columns: Sequence[str]
@@ -179,6 +183,7 @@ class RequestOptions(TypedDict, total=False):
     partial: bool
     result_uri: str
     input_columns: Mapping[str, Sequence[str]] | None
+    target_columns: Sequence[str]
 
 
 def to_request(
@@ -204,6 +209,7 @@ def to_request(
     partial: bool = False,
     result_uri: str = "",
     input_columns: Mapping[str, Sequence[str]] | None = None,
+    target_columns: Sequence[str] = (),
 ) -> ExplainRequest:
     """Write a request; see `Client.explain` for the arguments."""
     return written(
@@ -216,8 +222,8 @@ def to_request(
         target_column=target_column,
         weight_column=weight_column,
         output_indices=output_indices,
-        scale=to_choice(scale, "scale", Scale),
-        engine=to_choice(engine, "engine", Engine),
+        scale=scale,
+        engine=engine,
         row_count=row_count,
         seed=seed,
         methods=[to_method(method) for method in methods],
@@ -232,6 +238,7 @@ def to_request(
         partial=partial,
         result_uri=result_uri,
         input_columns=to_input_columns(input_columns),
+        target_columns=to_names(target_columns, "target_columns"),
     )
 
 
@@ -262,6 +269,7 @@ class ExplainCall(FittedCalls, ABC):
         partial: bool = False,
         result_uri: str = "",
         input_columns: Mapping[str, Sequence[str]] | None = None,
+        target_columns: Sequence[str] = (),
         timeout: float | None = None,
         progress: ProgressCallback | bool = True,
     ) -> Explanations:
@@ -394,6 +402,12 @@ class ExplainCall(FittedCalls, ABC):
             The columns that each input of the model takes, for models of several inputs: all
             inputs, each once, with as many columns as it takes, whatever the columns are called. In
             place of `feature_columns`.
+        target_columns : sequence of str
+            Columns with the true values of a model of several outputs: one for each, in their
+            order, or called like outputs, which are then compared with these only; none twice. In
+            place of `target_column`. None of them is a feature. Refused where a method reads the
+            values of one target: FIRM and feature vectors from LABELS, tests of interactions, and
+            swarm with a score.
         timeout : float, optional
             Seconds. Default: the client's.
         progress : bool or callable (done, planned)
@@ -443,6 +457,7 @@ class ExplainCall(FittedCalls, ABC):
                 partial=partial,
                 result_uri=result_uri,
                 input_columns=input_columns,
+                target_columns=target_columns,
             )
             return self._explain(request, files_of(model, table), timeout, progress)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from os import PathLike
-from typing import Any, Protocol, TypeVar, get_args
+from typing import Any, Protocol, TypeVar
 
 import pyarrow as pa
 from google.protobuf.message import Message
@@ -56,41 +56,6 @@ def to_method(method: Method | str) -> MethodOptions:
             "give several one after the other"
         )
     return method.to_message()
-
-
-_SCORERS = {
-    "roc_auc": "AUC",
-    "neg_mean_squared_error": "SQUARED_ERROR",
-    "neg_mean_absolute_error": "ABSOLUTE_ERROR",
-    "neg_mean_absolute_percentage_error": "MAPE",
-    "neg_mean_poisson_deviance": "POISSON",
-    "neg_mean_gamma_deviance": "GAMMA",
-}
-"""Losses by the names of scikit-learn's scorers, where these are other words."""
-
-
-def to_choice(value: str | None, option: str, choices: Any) -> Any:
-    """Return the name of a choice, in upper case.
-
-    Parameters
-    ----------
-    value : str or None
-        In upper or lower case; of a loss also the name of scikit-learn's scorer.
-    option : str
-    choices : Literal type
-
-    Raises
-    ------
-    ValueError
-        For another name.
-    """
-    if value is None:
-        return None
-    known = get_args(choices)
-    name = _SCORERS.get(value, value).upper()
-    if name not in known:
-        raise ValueError(f"{option} is {value!r}; it must be one of {', '.join(known)}")
-    return name
 
 
 def to_names(names: Sequence[Any], option: str) -> Sequence[Any]:

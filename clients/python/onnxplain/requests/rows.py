@@ -7,7 +7,6 @@ from typing import Any
 
 from onnxplain.requests.arguments import Scale
 from onnxplain.requests.forms import (
-    to_choice,
     to_expressions,
     to_input_columns,
     to_names,
@@ -30,6 +29,7 @@ def to_predict_request(
     feature_columns: Sequence[str] = (),
     input_columns: Mapping[str, Sequence[str]] | None = None,
     target_column: str = "",
+    target_columns: Sequence[str] = (),
     weight_column: str = "",
     output_indices: Sequence[int] = (),
     outputs: str | Sequence[str] = (),
@@ -47,10 +47,11 @@ def to_predict_request(
         feature_columns=names,
         input_columns=to_input_columns(input_columns),
         target_column=target_column,
+        target_columns=to_names(target_columns, "target_columns"),
         weight_column=weight_column,
         output_indices=output_indices,
         outputs=to_output_names(outputs),
-        scale=to_choice(scale, "scale", Scale),
+        scale=scale,
         row_indices=rows,
         prediction=to_expressions(prediction),
         allow_inconsistent_model=allow_inconsistent_model,
@@ -67,6 +68,7 @@ def to_describe_request(
     feature_columns: Sequence[str] = (),
     input_columns: Mapping[str, Sequence[str]] | None = None,
     target_column: str = "",
+    target_columns: Sequence[str] = (),
     weight_column: str = "",
 ) -> DescribeTableRequest:
     """Write a request about a table; see `Client.describe_table` for the arguments."""
@@ -79,6 +81,7 @@ def to_describe_request(
         feature_columns=names,
         input_columns=to_input_columns(input_columns),
         target_column=target_column,
+        target_columns=to_names(target_columns, "target_columns"),
         weight_column=weight_column,
         row_count=row_count,
         row_indices=rows,

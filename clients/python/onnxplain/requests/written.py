@@ -9,6 +9,8 @@ from typing import Any, TypeVar
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
 
+from onnxplain.enumerations.values import value_name, value_rule
+
 _MessageType = TypeVar("_MessageType", bound=Message)
 _RULES: Mapping[int, str] = {
     FieldDescriptor.CPPTYPE_INT32: f"a whole number of at most {2**31 - 1}",
@@ -24,6 +26,8 @@ def written(
 ) -> _MessageType:
     """Write a message of these fields; None leaves one out.
 
+    Values of enumerations are names in any case, or those that others have for them.
+
     Parameters
     ----------
     kind : type of message
@@ -35,10 +39,22 @@ def written(
     TypeError, ValueError
         With the name of the field that cannot have its value.
     """
+    fields = {name: _named(kind, name, value, called or {}) for name, value in fields.items()}
     try:
         return kind(**fields)
     except (TypeError, ValueError) as error:
         raise _with_field(kind, called or {}, fields, error) from None
+
+
+def _named(kind: type[Message], name: str, value: Any, called: Mapping[str, str]) -> Any:
+    """Return a value of an enumeration by the contract's name; other values as they are."""
+    enum = kind.DESCRIPTOR.fields_by_name[name].enum_type
+    if enum is None or not isinstance(value, str):
+        return value
+    known = value_name(value, enum)
+    if known is None:
+        raise ValueError(f"{called.get(name, name)} is {value!r}; it {value_rule(value, enum)}")
+    return known
 
 
 def _with_field(

@@ -8,7 +8,7 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class AverageLossOptions(_message.Message):
-    __slots__ = ("loss", "target_columns", "one_hot_target", "sum_outputs", "group_column", "group_count", "loss_expression", "quantile", "threshold", "probability_floor")
+    __slots__ = ("loss", "target_columns", "one_hot_target", "sum_outputs", "group_column", "group_count", "loss_expression", "quantile", "threshold", "probability_floor", "query_column", "rank_count")
     class Loss(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
         __slots__ = ()
         LOSS_UNSPECIFIED: _ClassVar[AverageLossOptions.Loss]
@@ -24,6 +24,8 @@ class AverageLossOptions(_message.Message):
         BALANCED_ACCURACY: _ClassVar[AverageLossOptions.Loss]
         F1: _ClassVar[AverageLossOptions.Loss]
         AUC: _ClassVar[AverageLossOptions.Loss]
+        NDCG: _ClassVar[AverageLossOptions.Loss]
+        PAIRWISE_ACCURACY: _ClassVar[AverageLossOptions.Loss]
     LOSS_UNSPECIFIED: AverageLossOptions.Loss
     SQUARED_ERROR: AverageLossOptions.Loss
     ABSOLUTE_ERROR: AverageLossOptions.Loss
@@ -37,6 +39,8 @@ class AverageLossOptions(_message.Message):
     BALANCED_ACCURACY: AverageLossOptions.Loss
     F1: AverageLossOptions.Loss
     AUC: AverageLossOptions.Loss
+    NDCG: AverageLossOptions.Loss
+    PAIRWISE_ACCURACY: AverageLossOptions.Loss
     LOSS_FIELD_NUMBER: _ClassVar[int]
     TARGET_COLUMNS_FIELD_NUMBER: _ClassVar[int]
     ONE_HOT_TARGET_FIELD_NUMBER: _ClassVar[int]
@@ -47,6 +51,8 @@ class AverageLossOptions(_message.Message):
     QUANTILE_FIELD_NUMBER: _ClassVar[int]
     THRESHOLD_FIELD_NUMBER: _ClassVar[int]
     PROBABILITY_FLOOR_FIELD_NUMBER: _ClassVar[int]
+    QUERY_COLUMN_FIELD_NUMBER: _ClassVar[int]
+    RANK_COUNT_FIELD_NUMBER: _ClassVar[int]
     loss: AverageLossOptions.Loss
     target_columns: _containers.RepeatedScalarFieldContainer[str]
     one_hot_target: bool
@@ -57,7 +63,9 @@ class AverageLossOptions(_message.Message):
     quantile: float
     threshold: float
     probability_floor: float
-    def __init__(self, loss: _Optional[_Union[AverageLossOptions.Loss, str]] = ..., target_columns: _Optional[_Iterable[str]] = ..., one_hot_target: bool = ..., sum_outputs: bool = ..., group_column: _Optional[str] = ..., group_count: _Optional[int] = ..., loss_expression: _Optional[str] = ..., quantile: _Optional[float] = ..., threshold: _Optional[float] = ..., probability_floor: _Optional[float] = ...) -> None: ...
+    query_column: str
+    rank_count: int
+    def __init__(self, loss: _Optional[_Union[AverageLossOptions.Loss, str]] = ..., target_columns: _Optional[_Iterable[str]] = ..., one_hot_target: bool = ..., sum_outputs: bool = ..., group_column: _Optional[str] = ..., group_count: _Optional[int] = ..., loss_expression: _Optional[str] = ..., quantile: _Optional[float] = ..., threshold: _Optional[float] = ..., probability_floor: _Optional[float] = ..., query_column: _Optional[str] = ..., rank_count: _Optional[int] = ...) -> None: ...
 
 class AverageLossResult(_message.Message):
     __slots__ = ("output_names", "losses", "constant_losses")

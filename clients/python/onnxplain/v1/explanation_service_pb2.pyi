@@ -27,7 +27,7 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class ExplainRequest(_message.Message):
-    __slots__ = ("model", "table", "feature_columns", "target_column", "weight_column", "output_indices", "scale", "engine", "row_count", "seed", "methods", "plots", "allow_inconsistent_model", "class_labels", "prediction", "model_name", "outputs", "budget_seconds", "budget_predicted_row_count", "partial", "result_uri", "input_columns")
+    __slots__ = ("model", "table", "feature_columns", "target_column", "weight_column", "output_indices", "scale", "engine", "row_count", "seed", "methods", "plots", "allow_inconsistent_model", "class_labels", "prediction", "model_name", "outputs", "budget_seconds", "budget_predicted_row_count", "partial", "result_uri", "input_columns", "target_columns")
     class Engine(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
         __slots__ = ()
         ENGINE_UNSPECIFIED: _ClassVar[ExplainRequest.Engine]
@@ -58,6 +58,7 @@ class ExplainRequest(_message.Message):
     PARTIAL_FIELD_NUMBER: _ClassVar[int]
     RESULT_URI_FIELD_NUMBER: _ClassVar[int]
     INPUT_COLUMNS_FIELD_NUMBER: _ClassVar[int]
+    TARGET_COLUMNS_FIELD_NUMBER: _ClassVar[int]
     model: _model_pb2.Model
     table: _table_pb2.Table
     feature_columns: _containers.RepeatedScalarFieldContainer[str]
@@ -80,7 +81,8 @@ class ExplainRequest(_message.Message):
     partial: bool
     result_uri: str
     input_columns: _containers.RepeatedCompositeFieldContainer[InputColumns]
-    def __init__(self, model: _Optional[_Union[_model_pb2.Model, _Mapping]] = ..., table: _Optional[_Union[_table_pb2.Table, _Mapping]] = ..., feature_columns: _Optional[_Iterable[str]] = ..., target_column: _Optional[str] = ..., weight_column: _Optional[str] = ..., output_indices: _Optional[_Iterable[int]] = ..., scale: _Optional[_Union[_model_pb2.ModelDescription.Scale, str]] = ..., engine: _Optional[_Union[ExplainRequest.Engine, str]] = ..., row_count: _Optional[int] = ..., seed: _Optional[int] = ..., methods: _Optional[_Iterable[_Union[MethodOptions, _Mapping]]] = ..., plots: bool = ..., allow_inconsistent_model: bool = ..., class_labels: _Optional[_Iterable[str]] = ..., prediction: _Optional[_Iterable[str]] = ..., model_name: _Optional[str] = ..., outputs: _Optional[_Iterable[str]] = ..., budget_seconds: _Optional[float] = ..., budget_predicted_row_count: _Optional[float] = ..., partial: bool = ..., result_uri: _Optional[str] = ..., input_columns: _Optional[_Iterable[_Union[InputColumns, _Mapping]]] = ...) -> None: ...
+    target_columns: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, model: _Optional[_Union[_model_pb2.Model, _Mapping]] = ..., table: _Optional[_Union[_table_pb2.Table, _Mapping]] = ..., feature_columns: _Optional[_Iterable[str]] = ..., target_column: _Optional[str] = ..., weight_column: _Optional[str] = ..., output_indices: _Optional[_Iterable[int]] = ..., scale: _Optional[_Union[_model_pb2.ModelDescription.Scale, str]] = ..., engine: _Optional[_Union[ExplainRequest.Engine, str]] = ..., row_count: _Optional[int] = ..., seed: _Optional[int] = ..., methods: _Optional[_Iterable[_Union[MethodOptions, _Mapping]]] = ..., plots: bool = ..., allow_inconsistent_model: bool = ..., class_labels: _Optional[_Iterable[str]] = ..., prediction: _Optional[_Iterable[str]] = ..., model_name: _Optional[str] = ..., outputs: _Optional[_Iterable[str]] = ..., budget_seconds: _Optional[float] = ..., budget_predicted_row_count: _Optional[float] = ..., partial: bool = ..., result_uri: _Optional[str] = ..., input_columns: _Optional[_Iterable[_Union[InputColumns, _Mapping]]] = ..., target_columns: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class MethodOptions(_message.Message):
     __slots__ = ("interactions", "partial_dependence", "individual_conditional_expectation", "permutation_importance", "average_loss", "feature_vectors", "firm", "swarm", "attributions")
@@ -385,7 +387,7 @@ class InputColumns(_message.Message):
     def __init__(self, input: _Optional[str] = ..., columns: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class DescribeTableRequest(_message.Message):
-    __slots__ = ("model", "table", "feature_columns", "target_column", "weight_column", "row_count", "row_indices", "near", "input_columns")
+    __slots__ = ("model", "table", "feature_columns", "target_column", "weight_column", "row_count", "row_indices", "near", "input_columns", "target_columns")
     MODEL_FIELD_NUMBER: _ClassVar[int]
     TABLE_FIELD_NUMBER: _ClassVar[int]
     FEATURE_COLUMNS_FIELD_NUMBER: _ClassVar[int]
@@ -395,6 +397,7 @@ class DescribeTableRequest(_message.Message):
     ROW_INDICES_FIELD_NUMBER: _ClassVar[int]
     NEAR_FIELD_NUMBER: _ClassVar[int]
     INPUT_COLUMNS_FIELD_NUMBER: _ClassVar[int]
+    TARGET_COLUMNS_FIELD_NUMBER: _ClassVar[int]
     model: _model_pb2.Model
     table: _table_pb2.Table
     feature_columns: _containers.RepeatedScalarFieldContainer[str]
@@ -404,7 +407,8 @@ class DescribeTableRequest(_message.Message):
     row_indices: _containers.RepeatedScalarFieldContainer[int]
     near: _table_pb2.Columns
     input_columns: _containers.RepeatedCompositeFieldContainer[InputColumns]
-    def __init__(self, model: _Optional[_Union[_model_pb2.Model, _Mapping]] = ..., table: _Optional[_Union[_table_pb2.Table, _Mapping]] = ..., feature_columns: _Optional[_Iterable[str]] = ..., target_column: _Optional[str] = ..., weight_column: _Optional[str] = ..., row_count: _Optional[int] = ..., row_indices: _Optional[_Iterable[int]] = ..., near: _Optional[_Union[_table_pb2.Columns, _Mapping]] = ..., input_columns: _Optional[_Iterable[_Union[InputColumns, _Mapping]]] = ...) -> None: ...
+    target_columns: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, model: _Optional[_Union[_model_pb2.Model, _Mapping]] = ..., table: _Optional[_Union[_table_pb2.Table, _Mapping]] = ..., feature_columns: _Optional[_Iterable[str]] = ..., target_column: _Optional[str] = ..., weight_column: _Optional[str] = ..., row_count: _Optional[int] = ..., row_indices: _Optional[_Iterable[int]] = ..., near: _Optional[_Union[_table_pb2.Columns, _Mapping]] = ..., input_columns: _Optional[_Iterable[_Union[InputColumns, _Mapping]]] = ..., target_columns: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class DescribeTableResponse(_message.Message):
     __slots__ = ("table", "warnings")
@@ -415,7 +419,7 @@ class DescribeTableResponse(_message.Message):
     def __init__(self, table: _Optional[_Union[_table_description_pb2.TableDescription, _Mapping]] = ..., warnings: _Optional[_Iterable[_Union[Warning, _Mapping]]] = ...) -> None: ...
 
 class PredictRequest(_message.Message):
-    __slots__ = ("model", "table", "feature_columns", "target_column", "weight_column", "output_indices", "scale", "row_indices", "allow_inconsistent_model", "prediction", "outputs", "input_columns")
+    __slots__ = ("model", "table", "feature_columns", "target_column", "weight_column", "output_indices", "scale", "row_indices", "allow_inconsistent_model", "prediction", "outputs", "input_columns", "target_columns")
     MODEL_FIELD_NUMBER: _ClassVar[int]
     TABLE_FIELD_NUMBER: _ClassVar[int]
     FEATURE_COLUMNS_FIELD_NUMBER: _ClassVar[int]
@@ -428,6 +432,7 @@ class PredictRequest(_message.Message):
     PREDICTION_FIELD_NUMBER: _ClassVar[int]
     OUTPUTS_FIELD_NUMBER: _ClassVar[int]
     INPUT_COLUMNS_FIELD_NUMBER: _ClassVar[int]
+    TARGET_COLUMNS_FIELD_NUMBER: _ClassVar[int]
     model: _model_pb2.Model
     table: _table_pb2.Table
     feature_columns: _containers.RepeatedScalarFieldContainer[str]
@@ -440,7 +445,8 @@ class PredictRequest(_message.Message):
     prediction: _containers.RepeatedScalarFieldContainer[str]
     outputs: _containers.RepeatedScalarFieldContainer[str]
     input_columns: _containers.RepeatedCompositeFieldContainer[InputColumns]
-    def __init__(self, model: _Optional[_Union[_model_pb2.Model, _Mapping]] = ..., table: _Optional[_Union[_table_pb2.Table, _Mapping]] = ..., feature_columns: _Optional[_Iterable[str]] = ..., target_column: _Optional[str] = ..., weight_column: _Optional[str] = ..., output_indices: _Optional[_Iterable[int]] = ..., scale: _Optional[_Union[_model_pb2.ModelDescription.Scale, str]] = ..., row_indices: _Optional[_Iterable[int]] = ..., allow_inconsistent_model: bool = ..., prediction: _Optional[_Iterable[str]] = ..., outputs: _Optional[_Iterable[str]] = ..., input_columns: _Optional[_Iterable[_Union[InputColumns, _Mapping]]] = ...) -> None: ...
+    target_columns: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, model: _Optional[_Union[_model_pb2.Model, _Mapping]] = ..., table: _Optional[_Union[_table_pb2.Table, _Mapping]] = ..., feature_columns: _Optional[_Iterable[str]] = ..., target_column: _Optional[str] = ..., weight_column: _Optional[str] = ..., output_indices: _Optional[_Iterable[int]] = ..., scale: _Optional[_Union[_model_pb2.ModelDescription.Scale, str]] = ..., row_indices: _Optional[_Iterable[int]] = ..., allow_inconsistent_model: bool = ..., prediction: _Optional[_Iterable[str]] = ..., outputs: _Optional[_Iterable[str]] = ..., input_columns: _Optional[_Iterable[_Union[InputColumns, _Mapping]]] = ..., target_columns: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class PredictResponse(_message.Message):
     __slots__ = ("output_names", "row_indices", "values", "warnings")

@@ -26,7 +26,7 @@ from onnxplain.v1 import average_loss_pb2 as onnxplain_dot_v1_dot_average__loss_
 from onnxplain.v1 import partial_dependence_pb2 as onnxplain_dot_v1_dot_partial__dependence__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n)onnxplain/v1/permutation_importance.proto\x12\x0connxplain.v1\x1a\x1fonnxplain/v1/average_loss.proto\x1a%onnxplain/v1/partial_dependence.proto\"\xb6\x03\n\x1cPermutationImportanceOptions\x12,\n\x08\x66\x65\x61tures\x18\x01 \x03(\x0b\x32\x1a.onnxplain.v1.FeatureGroup\x12\x33\n\x04loss\x18\x02 \x01(\x0e\x32%.onnxplain.v1.AverageLossOptions.Loss\x12\x16\n\x0etarget_columns\x18\x03 \x03(\t\x12\x1b\n\x0eone_hot_target\x18\x04 \x01(\x08H\x00\x88\x01\x01\x12\x13\n\x0bsum_outputs\x18\x05 \x01(\x08\x12\x19\n\x0crepeat_count\x18\x06 \x01(\x05H\x01\x88\x01\x01\x12\x11\n\tnormalize\x18\x07 \x01(\x08\x12\x17\n\x0floss_expression\x18\x08 \x01(\t\x12\x15\n\x08quantile\x18\t \x01(\x01H\x02\x88\x01\x01\x12\x16\n\tthreshold\x18\n \x01(\x01H\x03\x88\x01\x01\x12\x1e\n\x11probability_floor\x18\x0b \x01(\x01H\x04\x88\x01\x01\x42\x11\n\x0f_one_hot_targetB\x0f\n\r_repeat_countB\x0b\n\t_quantileB\x0c\n\n_thresholdB\x14\n\x12_probability_floor\"\x86\x01\n\x1bPermutationImportanceResult\x12\x14\n\x0coutput_names\x18\x01 \x03(\t\x12\x17\n\x0f\x62\x61seline_losses\x18\x02 \x03(\x01\x12\x38\n\x0bimportances\x18\x03 \x03(\x0b\x32#.onnxplain.v1.PermutationImportance\"p\n\x15PermutationImportance\x12\x10\n\x08\x66\x65\x61tures\x18\x01 \x03(\t\x12\x0e\n\x06values\x18\x02 \x03(\x01\x12\x17\n\x0fstandard_errors\x18\x03 \x03(\x01\x12\r\n\x05lower\x18\x04 \x03(\x01\x12\r\n\x05upper\x18\x05 \x03(\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n)onnxplain/v1/permutation_importance.proto\x12\x0connxplain.v1\x1a\x1fonnxplain/v1/average_loss.proto\x1a%onnxplain/v1/partial_dependence.proto\"\xf4\x03\n\x1cPermutationImportanceOptions\x12,\n\x08\x66\x65\x61tures\x18\x01 \x03(\x0b\x32\x1a.onnxplain.v1.FeatureGroup\x12\x33\n\x04loss\x18\x02 \x01(\x0e\x32%.onnxplain.v1.AverageLossOptions.Loss\x12\x16\n\x0etarget_columns\x18\x03 \x03(\t\x12\x1b\n\x0eone_hot_target\x18\x04 \x01(\x08H\x00\x88\x01\x01\x12\x13\n\x0bsum_outputs\x18\x05 \x01(\x08\x12\x19\n\x0crepeat_count\x18\x06 \x01(\x05H\x01\x88\x01\x01\x12\x11\n\tnormalize\x18\x07 \x01(\x08\x12\x17\n\x0floss_expression\x18\x08 \x01(\t\x12\x15\n\x08quantile\x18\t \x01(\x01H\x02\x88\x01\x01\x12\x16\n\tthreshold\x18\n \x01(\x01H\x03\x88\x01\x01\x12\x1e\n\x11probability_floor\x18\x0b \x01(\x01H\x04\x88\x01\x01\x12\x14\n\x0cquery_column\x18\x0c \x01(\t\x12\x17\n\nrank_count\x18\r \x01(\x05H\x05\x88\x01\x01\x42\x11\n\x0f_one_hot_targetB\x0f\n\r_repeat_countB\x0b\n\t_quantileB\x0c\n\n_thresholdB\x14\n\x12_probability_floorB\r\n\x0b_rank_count\"\x86\x01\n\x1bPermutationImportanceResult\x12\x14\n\x0coutput_names\x18\x01 \x03(\t\x12\x17\n\x0f\x62\x61seline_losses\x18\x02 \x03(\x01\x12\x38\n\x0bimportances\x18\x03 \x03(\x0b\x32#.onnxplain.v1.PermutationImportance\"p\n\x15PermutationImportance\x12\x10\n\x08\x66\x65\x61tures\x18\x01 \x03(\t\x12\x0e\n\x06values\x18\x02 \x03(\x01\x12\x17\n\x0fstandard_errors\x18\x03 \x03(\x01\x12\r\n\x05lower\x18\x04 \x03(\x01\x12\r\n\x05upper\x18\x05 \x03(\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -34,9 +34,9 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'onnxplain.v1.permutation_im
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_PERMUTATIONIMPORTANCEOPTIONS']._serialized_start=132
-  _globals['_PERMUTATIONIMPORTANCEOPTIONS']._serialized_end=570
-  _globals['_PERMUTATIONIMPORTANCERESULT']._serialized_start=573
-  _globals['_PERMUTATIONIMPORTANCERESULT']._serialized_end=707
-  _globals['_PERMUTATIONIMPORTANCE']._serialized_start=709
-  _globals['_PERMUTATIONIMPORTANCE']._serialized_end=821
+  _globals['_PERMUTATIONIMPORTANCEOPTIONS']._serialized_end=632
+  _globals['_PERMUTATIONIMPORTANCERESULT']._serialized_start=635
+  _globals['_PERMUTATIONIMPORTANCERESULT']._serialized_end=769
+  _globals['_PERMUTATIONIMPORTANCE']._serialized_start=771
+  _globals['_PERMUTATIONIMPORTANCE']._serialized_end=883
 # @@protoc_insertion_point(module_scope)

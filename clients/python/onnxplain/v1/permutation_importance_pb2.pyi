@@ -9,7 +9,7 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class PermutationImportanceOptions(_message.Message):
-    __slots__ = ("features", "loss", "target_columns", "one_hot_target", "sum_outputs", "repeat_count", "normalize", "loss_expression", "quantile", "threshold", "probability_floor")
+    __slots__ = ("features", "loss", "target_columns", "one_hot_target", "sum_outputs", "repeat_count", "normalize", "loss_expression", "quantile", "threshold", "probability_floor", "query_column", "rank_count")
     FEATURES_FIELD_NUMBER: _ClassVar[int]
     LOSS_FIELD_NUMBER: _ClassVar[int]
     TARGET_COLUMNS_FIELD_NUMBER: _ClassVar[int]
@@ -21,6 +21,8 @@ class PermutationImportanceOptions(_message.Message):
     QUANTILE_FIELD_NUMBER: _ClassVar[int]
     THRESHOLD_FIELD_NUMBER: _ClassVar[int]
     PROBABILITY_FLOOR_FIELD_NUMBER: _ClassVar[int]
+    QUERY_COLUMN_FIELD_NUMBER: _ClassVar[int]
+    RANK_COUNT_FIELD_NUMBER: _ClassVar[int]
     features: _containers.RepeatedCompositeFieldContainer[_partial_dependence_pb2.FeatureGroup]
     loss: _average_loss_pb2.AverageLossOptions.Loss
     target_columns: _containers.RepeatedScalarFieldContainer[str]
@@ -32,7 +34,9 @@ class PermutationImportanceOptions(_message.Message):
     quantile: float
     threshold: float
     probability_floor: float
-    def __init__(self, features: _Optional[_Iterable[_Union[_partial_dependence_pb2.FeatureGroup, _Mapping]]] = ..., loss: _Optional[_Union[_average_loss_pb2.AverageLossOptions.Loss, str]] = ..., target_columns: _Optional[_Iterable[str]] = ..., one_hot_target: bool = ..., sum_outputs: bool = ..., repeat_count: _Optional[int] = ..., normalize: bool = ..., loss_expression: _Optional[str] = ..., quantile: _Optional[float] = ..., threshold: _Optional[float] = ..., probability_floor: _Optional[float] = ...) -> None: ...
+    query_column: str
+    rank_count: int
+    def __init__(self, features: _Optional[_Iterable[_Union[_partial_dependence_pb2.FeatureGroup, _Mapping]]] = ..., loss: _Optional[_Union[_average_loss_pb2.AverageLossOptions.Loss, str]] = ..., target_columns: _Optional[_Iterable[str]] = ..., one_hot_target: bool = ..., sum_outputs: bool = ..., repeat_count: _Optional[int] = ..., normalize: bool = ..., loss_expression: _Optional[str] = ..., quantile: _Optional[float] = ..., threshold: _Optional[float] = ..., probability_floor: _Optional[float] = ..., query_column: _Optional[str] = ..., rank_count: _Optional[int] = ...) -> None: ...
 
 class PermutationImportanceResult(_message.Message):
     __slots__ = ("output_names", "baseline_losses", "importances")

@@ -23,6 +23,8 @@ from onnxplain_server.wire import canonical
 
 METHOD_NAMES = tuple(method.name for method in MethodOptions.DESCRIPTOR.fields)
 
+_DIGITLESS = re.compile(r"\A(-?)\.(?=\d)")
+"""Beginning of a number like .9, which is no JSON."""
 _KEY = "onnxplain.methods"
 _QUOTED = re.compile(r'"(?:[^"]|"")*"')
 _PART = re.compile(r"""("(?:[^"]|"")*"|'[^']*'|`[^`]*`|.)""", re.DOTALL)
@@ -118,7 +120,7 @@ def _option(method: Any, setting: str, texts: TextColumns) -> tuple[str, Any]:
 def _value(option: Any, text: str, texts: TextColumns) -> Any:
     """Parse a value as JSON, else take the text itself; text of a list has commas between."""
     try:
-        value = json.loads(text)
+        value = json.loads(_DIGITLESS.sub(r"\g<1>0.", text))
     except ValueError:
         value = text
     if option.message_type is Columns.DESCRIPTOR and not isinstance(value, dict):

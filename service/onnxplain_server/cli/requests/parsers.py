@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from onnxplain.enumerations.values import value_name, value_rule
+
 from onnxplain_server.cli.failure import UsageFault
 
 _ALL_ROWS = 2**31 - 1
@@ -12,12 +14,13 @@ _ALL_ROWS = 2**31 - 1
 
 
 def one_of(enum: Any) -> Callable[[str], str]:
-    """Return a parser of the values, in upper or lower case."""
+    """Return a parser of the values, by names in any case, or those of others."""
 
     def parse(text: str) -> str:
-        if text.upper() not in names_of(enum):
-            raise UsageFault(f"{text!r} is not one of {', '.join(names_of(enum))}")
-        return text.upper()
+        name = value_name(text, enum.DESCRIPTOR)
+        if name is None:
+            raise UsageFault(f"{text!r}: {value_rule(text, enum.DESCRIPTOR)}")
+        return name
 
     return parse
 

@@ -6,21 +6,22 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, TypeAlias
 
 import typer
+from onnxplain.enumerations.values import value_name
 from onnxplain.v1.model_pb2 import Model, RemoteInput, RemoteModel
 
 from onnxplain_server.cli.failure import UsageFault
+from onnxplain_server.cli.requests.parsers import names_of
 from onnxplain_server.cli.requests.request import split
 
-_PROTOCOLS = {
-    name.lower().replace("_", "-"): name for name, number in RemoteModel.Protocol.items() if number
-}
+_PROTOCOLS = [name.lower().replace("_", "-") for name in names_of(RemoteModel.Protocol)]
 _FLAG = "--remote-protocol"
 
 
 def _protocol(text: str) -> str:
-    if text.lower().replace("_", "-") not in _PROTOCOLS:
+    name = value_name(text, RemoteModel.Protocol.DESCRIPTOR)
+    if name is None:
         raise UsageFault(f"{text!r} is not one of {', '.join(_PROTOCOLS)}", _FLAG)
-    return _PROTOCOLS[text.lower().replace("_", "-")]
+    return name
 
 
 RemoteProtocol: TypeAlias = Annotated[

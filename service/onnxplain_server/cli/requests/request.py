@@ -24,6 +24,9 @@ from onnxplain_server.cli.requests.methods import METHOD_NAMES
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.wire import canonical
 
+_TARGETS = ("target_column", "target_columns")
+"""Fields of which a request has one."""
+
 
 def build(
     model: str | Model | None,
@@ -113,7 +116,8 @@ def add_methods(request: ExplainRequest, methods: Sequence[MethodOptions]) -> No
 def _apply(flags: Mapping[str, Any], request: ExplainRequest) -> None:
     present = {name: value for name, value in flags.items() if value not in (None, [], "")}
     for name in present:
-        request.ClearField(name)
+        for field in _TARGETS if name in _TARGETS else (name,):
+            request.ClearField(field)
     request.MergeFrom(canonical.to_message(present, ExplainRequest))
 
 
@@ -132,6 +136,8 @@ def flags_of(given: Mapping[str, Any]) -> dict[str, Any]:
         "feature_columns": split(given["feature_columns"] or []),
         "input_columns": input_columns(given["input_columns"] or []),
         "class_labels": split(given["class_labels"] or []),
+        "prediction": list(given["prediction"] or []),
+        **targets(given["target_column"]),
         **output_choice(given["output_indices"] or [], given["outputs"] or []),
     }
 
@@ -157,12 +163,23 @@ def names(context: typer.Context, paths: Mapping[str, str | None]) -> Names:
     methods = frozenset[str]() if paths["request"] else frozenset(METHOD_NAMES)
     has_target = context.params["target_column"] is not None
     options = {"target_columns": "--target-column"} if has_target else {}
+    flags |= {name: flags["target_column"] for name in _TARGETS if "target_column" in flags}
     return Names(flags, files, methods, len(context.params["method"] or ()) > 1, options)
 
 
 def shown_path(path: str) -> str:
     """Return a path as a message shows it: the file's name, so that the message stays short."""
     return "standard input" if path == STANDARD_INPUT else Path(path).name
+
+
+def targets(text: str | None) -> dict[str, Any]:
+    """Return the fields that name the target of a flag, or several."""
+    names = split([text] if text else [])
+    is_one = len(names) < 2
+    return {
+        "target_column": "".join(names) if is_one else "",
+        "target_columns": [] if is_one else names,
+    }
 
 
 def split(values: Sequence[str]) -> list[str]:

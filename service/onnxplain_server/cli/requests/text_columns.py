@@ -49,6 +49,7 @@ class TextColumns:
             feature_columns=self._request.feature_columns,
             input_columns=self._request.input_columns,
             target_column=self._request.target_column,
+            target_columns=self._request.target_columns,
             weight_column=self._request.weight_column,
         )
         return NeededColumns(TableNeeds(named.SerializeToString(), columns)).texts(names)

@@ -10,7 +10,7 @@ import typer
 from onnxplain.v1.table_pb2 import Columns
 
 from onnxplain_server.cli.failure import UsageFault
-from onnxplain_server.cli.requests.request import input_columns, split
+from onnxplain_server.cli.requests.request import input_columns, split, targets
 from onnxplain_server.cli.rows.row_numbers import row_numbers
 from onnxplain_server.core import contract_limits
 
@@ -52,7 +52,7 @@ InputColumns = Annotated[
 ]
 TargetColumn = Annotated[
     str | None,
-    typer.Option(metavar="NAME", help="Column that is no feature of a model without names."),
+    typer.Option(metavar="NAME,...", help="Columns that are no features of a model without names."),
 ]
 WeightColumn = Annotated[str | None, typer.Option(metavar="NAME", help="Another such column.")]
 
@@ -63,6 +63,7 @@ FLAGS: Mapping[str, str] = {
     "feature_columns": "--feature-columns",
     "input_columns": "--input-columns",
     "target_column": "--target-column",
+    "target_columns": "--target-column",
     "weight_column": "--weight-column",
 }
 
@@ -86,10 +87,10 @@ def table_fields(flags: Mapping[str, Any]) -> Mapping[str, Any]:
         "near": _near(flags["near"] or []),
         "feature_columns": split(flags["feature_columns"] or []),
         "input_columns": input_columns(flags["input_columns"] or []),
-        "target_column": flags["target_column"],
+        **targets(flags["target_column"]),
         "weight_column": flags["weight_column"],
     }
-    return {name: value for name, value in fields.items() if value not in (None, [])}
+    return {name: value for name, value in fields.items() if value not in (None, [], "")}
 
 
 def _near(texts: list[str]) -> Columns | None:

@@ -35,6 +35,7 @@ from onnxplain_server.cli.rows.row_numbers import row_numbers
 
 _FLAGS = {
     "row_indices": "--rows",
+    "target_columns": "--target-column",
     **{
         name: f"--{name.replace('_', '-')}"
         for name in (
@@ -151,7 +152,7 @@ def predict(
             row_indices=row_numbers(rows),
             feature_columns=request.split(feature_columns or []),
             input_columns=request.input_columns(input_columns or []),
-            target_column=target_column or "",
+            **request.targets(target_column),
             weight_column=weight_column or "",
             outputs=request.split(outputs or []),
             prediction=prediction or [],

@@ -79,10 +79,7 @@ class InputWarning(Enum):
         cause=(
             "An overview has no losses: its target may be the true values of any of several outputs"
         ),
-        remedy=(
-            "Choose the output in `outputs`, or name the methods with a column for each in "
-            "`target_columns`"
-        ),
+        remedy="Choose the output in `outputs`, or give a column for each in `target_columns`",
     )
     FAR_FROM_TARGET = WarningDeclaration(
         WarningSection.TABLE,

@@ -71,7 +71,7 @@ def naming_of(request: BoundRequest, jobs: Sequence[Job[Any]]) -> Naming:
         model.output_names,
         are_classes=model.has_class_scores,
         pairings=pairings,
-        target=question.target_column,
+        target=question.targets[0] if len(question.targets) == 1 else "",
     )
     return Naming(question.model_name, labels, is_margin)
 

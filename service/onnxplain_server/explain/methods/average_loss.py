@@ -13,6 +13,7 @@ from onnxplain_server.explain.far_from_target import far_from_target
 from onnxplain_server.explain.loss_choice import with_loss
 from onnxplain_server.explain.methods.compared_outputs import on_compared_outputs
 from onnxplain_server.explain.registry import Preparation, to_its_end
+from onnxplain_server.explain.rows.ranked_rows import draw_rows
 from onnxplain_server.explain.streaming.streamed_columns import known_columns
 from onnxplain_server.explain.streaming.streamed_target import streamed_target
 from onnxplain_server.explain.task import Job, Task
@@ -37,15 +38,13 @@ def prepare(task: Task, options: Options) -> Job[Result]:
     if streamed is not None:
         return streamed
     sample, outputs, path = task.sample, task.outputs, task.path
-    options = average_loss.resolve(
-        options, sample.table, task.question.target_column, outputs, path
-    )
+    options = average_loss.resolve(options, sample.table, task.question.targets, outputs, path)
     options = replace(options, comparison=with_loss(options.comparison, task))
     truth = target.read(options.comparison, sample.table, outputs, path)
-    rows = sample.draw(sample.rows, len(sample.rows))
+    rows = draw_rows(sample, truth.beside, len(sample.rows), path)
     actual, weights = truth.values[rows], sample.weights[rows]
     groups = _ascending_groups(task, options, rows)
-    expression = truth.expression and truth.expression.take(rows)
+    beside = truth.beside and truth.beside.take(rows)
     effects = task.effects.restrict(sample.unmerged(rows))
 
     def remarks(result: Result) -> tuple[Note, ...]:
@@ -58,7 +57,7 @@ def prepare(task: Task, options: Options) -> Job[Result]:
     return Job(
         options,
         len(rows),
-        lambda: average_loss.compute(effects, options, actual, groups, expression),
+        lambda: average_loss.compute(effects, options, actual, groups, beside),
         sample.used(rows),
         remarks=remarks,
         pairings=truth.pairings,

@@ -22,8 +22,8 @@ def on_compared_outputs(task: Task, comparison: Comparison) -> Task:
         Those of `target.resolve` and `compared_outputs`.
     """
     table, outputs = task.sample.table, task.outputs
-    column = task.question.target_column
-    resolved = target.resolve(comparison, table, column, outputs, task.path)
+    columns = task.question.targets
+    resolved = target.resolve(comparison, table, columns, outputs, task.path)
     compared = compared_outputs(resolved, table, outputs, task.path)
     if compared == outputs.explained:
         return task
@@ -36,9 +36,8 @@ def unclear_target(request: BoundRequest) -> tuple[Note, ...]:
         on_compared_outputs(Task(request, "average_loss"), Comparison())
     except UnclearTargetError as unclear:
         message = (
-            f"Losses and importances are left out: {unclear.cause}. Choose the output in outputs; "
-            "or name the methods average_loss and permutation_importance, with a column for each "
-            "output in target_columns."
+            f"Losses and importances are left out: {unclear.cause}. Choose the output in outputs, "
+            "or give a column for each output in target_columns."
         )
         return (Note(InputWarning.UNCLEAR_TARGET, message),)
     return ()

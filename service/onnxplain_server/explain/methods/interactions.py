@@ -100,7 +100,8 @@ def _test_target(task: Task, options: Options) -> Target | None:
     if not options.permutation_count:
         return None
     question, path = task.question, f"{task.path}.permutation_count"
-    if not question.target_column:
+    name = question.only_target("permutation_count")
+    if not name:
         raise ExplainError(
             Reason.INVALID_OPTION,
             "permutation_count needs the true values: name their column in target_column",
@@ -113,18 +114,18 @@ def _test_target(task: Task, options: Options) -> Target | None:
             "ask with the scale RESPONSE, or leave permutation_count out",
             path,
         )
-    _check_one_output(task)
-    return target.read_column(task.sample.table, question.target_column, task.outputs)
+    _check_one_output(task, name)
+    return target.read_column(task.sample.table, name, task.outputs)
 
 
-def _check_one_output(task: Task) -> None:
+def _check_one_output(task: Task, name: str) -> None:
     """Refuse numbers that are the true values of one of several outputs."""
-    name, outputs = task.question.target_column, task.outputs
-    column = task.sample.table.column(name, "target_column")
+    outputs, field = task.outputs, task.question.target_field
+    column = task.sample.table.column(name, field)
     is_class = target.is_class_target(column, outputs) or bool((column == np.floor(column)).all())
     if is_class or outputs.are_expressions or len(outputs.explained) == 1:
         return
-    named_outputs((name,), outputs, "target_column")
+    named_outputs((name,), outputs, field)
     raise ExplainError(
         Reason.INVALID_OPTION,
         f"permutation_count compares one output of numbers; choose {name!r} in outputs",

@@ -61,7 +61,7 @@ def read_labels(task: Task, one_hot_target: bool | None) -> Labels:
     ExplainError
         As `target.read_labels`.
     """
-    name = task.question.target_column
+    name = task.question.only_target("the source LABELS")
     values, pairings, is_class = target.read_labels(
         task.sample.table, name, _outputs(task), one_hot_target, task.path
     )
@@ -77,11 +77,11 @@ def target_scores(labels: Labels, task: Task) -> TargetScores:
     ExplainError
         INVALID_OPTION if the target has too many classes.
     """
-    name = task.question.target_column
+    name = task.question.only_target("the source LABELS")
     if not labels.is_class:
         return TargetScores(labels.values[:, None], (name,), labels)
     if labels.pairings:
-        output_positions = pair(labels.values, task.outputs, "target_column").outputs
+        output_positions = pair(labels.values, task.outputs, task.question.target_field).outputs
         texts = [pairing.label for pairing in labels.pairings]
         codes = output_positions + len(texts) - len(task.outputs.names)
     else:
@@ -91,7 +91,7 @@ def target_scores(labels: Labels, task: Task) -> TargetScores:
         raise ExplainError(
             Reason.INVALID_OPTION,
             f"the target has {len(texts):,} classes; at most {_MAX_CLASSES} can be scores",
-            "target_column",
+            task.question.target_field,
         )
     scored = range(len(texts))[-1:] if len(texts) == 2 else range(len(texts))
     scores = np.stack([(codes == k).astype(np.float64) for k in scored], axis=1)

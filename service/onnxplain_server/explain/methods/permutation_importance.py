@@ -18,6 +18,7 @@ from onnxplain_server.explain.registry import (
     to_its_end,
 )
 from onnxplain_server.explain.row_counts import SHUFFLED_ROWS
+from onnxplain_server.explain.rows.ranked_rows import draw_rows
 from onnxplain_server.explain.task import Job, Task
 from onnxplain_server.methods import permutation_importance, target
 from onnxplain_server.methods.permutation_importance import Options, Result
@@ -38,13 +39,13 @@ def prepare(task: Task, options: Options) -> Job[Result]:
     """
     task = on_compared_outputs(task, options.comparison)
     sample, outputs, path = task.sample, task.outputs, task.path
-    names, table, column = sample.features.names, sample.table, task.question.target_column
-    options = permutation_importance.resolve(options, names, table, column, outputs, path)
+    names, table, columns = sample.features.names, sample.table, task.question.targets
+    options = permutation_importance.resolve(options, names, table, columns, outputs, path)
     options = replace(options, comparison=with_loss(options.comparison, task))
     truth = target.read(options.comparison, table, outputs, path)
-    rows = sample.draw(sample.rows, SHUFFLED_ROWS)
+    rows = draw_rows(sample, truth.beside, SHUFFLED_ROWS, path)
     actual, weights = truth.values[rows], sample.weights[rows]
-    expression = truth.expression and truth.expression.take(rows)
+    beside = truth.beside and truth.beside.take(rows)
     effects = task.effects.restrict(sample.unmerged(rows))
 
     def remarks(result: Result) -> tuple[Note, ...]:
@@ -55,12 +56,12 @@ def prepare(task: Task, options: Options) -> Job[Result]:
         return (*result.notes, *far)
 
     def run_sampled(of: SampledRows) -> Result:
-        return sampled.compute(effects, options, actual, sample.seed, expression, of)
+        return sampled.compute(effects, options, actual, sample.seed, beside, of)
 
     return Job(
         options,
         permutation_importance.cost(effects, options),
-        lambda: permutation_importance.compute(effects, options, actual, sample.seed, expression),
+        lambda: permutation_importance.compute(effects, options, actual, sample.seed, beside),
         sample.used(rows),
         remarks=remarks,
         pairings=truth.pairings,

@@ -20,6 +20,7 @@ from onnxplain_server.explain.methods.swarm_search import (
     not_exact_note,
     require_exact,
 )
+from onnxplain_server.explain.methods.swarm_targets import check_classes, check_loss
 from onnxplain_server.explain.output_choice import requested_outputs
 from onnxplain_server.explain.registry import Preparation, Rehearsing
 from onnxplain_server.explain.row_counts import SEARCHED_ROWS
@@ -29,7 +30,8 @@ from onnxplain_server.explain.task import Job, Task
 from onnxplain_server.methods import swarm, target
 from onnxplain_server.methods.classes import ClassPairing
 from onnxplain_server.methods.comparison import Comparison
-from onnxplain_server.methods.losses import SCORES, Loss
+from onnxplain_server.methods.loss_expression import LossExpression
+from onnxplain_server.methods.losses import Loss
 from onnxplain_server.methods.swarm import (
     GroundTruth,
     MovedRowPredictor,
@@ -111,7 +113,7 @@ def _ground_truth(task: Task, options: Options) -> tuple[GroundTruth, tuple[Clas
     """Read the target of all rows of the table."""
     outputs, table, path = task.outputs.all_explained, task.sample.table, task.path
     count = len(outputs.names)
-    _check_loss(options, path)
+    check_loss(options, task)
     if options.measure is None and count < 2:
         raise ExplainError(
             Reason.INVALID_OPTION,
@@ -129,13 +131,13 @@ def _ground_truth(task: Task, options: Options) -> tuple[GroundTruth, tuple[Clas
         parameters=options.parameters,
     )
     check_parameters(comparison, path)
-    comparison = target.resolve(comparison, table, task.question.target_column, outputs, path)
+    comparison = target.resolve(comparison, table, task.question.targets, outputs, path)
     comparison = in_output_order(comparison, table, outputs, path)
     actual = target.read(comparison, table, outputs, path)
     classes: Indices | None = None
     if comparison.one_hot_target and count > 1:
         classes = actual.values.argmax(axis=1)
-        _check_classes(classes, path)
+        check_classes(classes, path)
     truth = GroundTruth(
         classes,
         count if classes is not None else 0,
@@ -143,7 +145,7 @@ def _ground_truth(task: Task, options: Options) -> tuple[GroundTruth, tuple[Clas
         None if options.measure is None else comparison,
         options.score,
         task.sample.weights,
-        actual.expression,
+        actual.beside if isinstance(actual.beside, LossExpression) else None,
     )
     return truth, actual.pairings
 
@@ -157,32 +159,11 @@ def _with_default_loss(task: Task, options: Options) -> Options:
         None, options.target_columns, sum_outputs=True, parameters=options.parameters
     )
     table = task.sample.table
-    comparison = target.resolve(comparison, table, question.target_column, outputs, task.path)
+    comparison = target.resolve(comparison, table, question.targets, outputs, task.path)
     comparison = with_loss(comparison, task)
     if comparison.is_score:
         return options
     return replace(options, loss=comparison.loss, parameters=comparison.parameters)
-
-
-def _check_loss(options: Options, path: str) -> None:
-    """Refuse scores, which have a field of their own."""
-    if options.loss in SCORES:
-        raise ExplainError(
-            Reason.INVALID_OPTION,
-            f"{options.loss.value} is a score; set score, which has "
-            f"{listed(tuple(s.value for s in swarm.Score))}, and leave loss out",
-            f"{path}.loss",
-        )
-
-
-def _check_classes(classes: Indices, path: str) -> None:
-    if len(np.unique(classes)) < 2:
-        raise ExplainError(
-            Reason.INVALID_TABLE,
-            "all rows are of one class, so there is nothing to confuse it with; the target needs "
-            "at least 2 classes",
-            f"{path}.target_columns",
-        )
 
 
 def _draw(sample: Sample, options: Options) -> Indices:

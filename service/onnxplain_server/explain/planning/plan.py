@@ -108,7 +108,7 @@ def _parts(request: BoundRequest, real: Callable[[], BoundRequest]) -> Sequence[
         ]
     request.require_model()
     overview = plan_overview(request)
-    has_target = bool(request.question.target_column) and not unclear_target(request)
+    has_target = bool(request.question.targets) and not unclear_target(request)
     parts = [*overview.losses(None), *overview.importances()] if has_target else []
     parts += overview.pairs()
     curves = overview.curves(overview.names[:CURVE_COUNT])

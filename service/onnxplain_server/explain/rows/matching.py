@@ -64,7 +64,7 @@ def match(model: HasInputs, table: Table, question: Question) -> FeatureMatch:
             rule = "LISTED"
         found = FeatureMatch(features.names, rule, notes=position_notes(features))
         named = features.names
-    if question.target_column:
+    if question.targets:
         return replace(found, target_column=question.target_column)
     others = [name for name in present if name != question.weight_column]
     return replace(found, target_column=_target(model.inputs, others, named, table))

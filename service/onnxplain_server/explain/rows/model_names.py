@@ -28,7 +28,7 @@ def model_names(
     if model is None or len(model.inputs) != 1 or question.feature_columns:
         return {}
     [matrix] = model.inputs
-    others = (question.target_column, question.weight_column)
+    others = question.non_features
     rest = tuple(name for name in present if name not in others)
     is_taken = matrix.name in rest or not set(present).isdisjoint(matrix.columns)
     if question.input_columns or is_taken or len(rest) != len(matrix.columns):

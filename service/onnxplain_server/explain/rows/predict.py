@@ -69,10 +69,10 @@ class PredictedTable(BoundTable):
         table, question = self.table, self._question
         if table.n_rows == 0:
             raise ExplainError(Reason.EMPTY_TABLE, "the table has no rows to predict", "table")
-        others = (question.target_column, question.weight_column)
-        for name, field in zip(others, ("target_column", "weight_column"), strict=True):
-            if name:
-                table.stored_column(name, field)
+        others = question.non_features
+        for name in others:
+            is_target = name in question.targets
+            table.stored_column(name, question.target_field if is_target else "weight_column")
         if self._model is None:
             raise missing_model()
         return bind(

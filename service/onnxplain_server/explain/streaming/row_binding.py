@@ -27,7 +27,9 @@ class RowBinding:
         Of the model.
     feature_columns : tuple of str
         Of the request.
-    target_column, weight_column : str
+    target_columns : tuple of str
+        Of the request.
+    weight_column : str
         Of the request; empty where it names none.
     columns : tuple of str
         Columns that are read.
@@ -41,7 +43,7 @@ class RowBinding:
 
     inputs: tuple[Input, ...]
     feature_columns: tuple[str, ...]
-    target_column: str
+    target_columns: tuple[str, ...]
     weight_column: str
     columns: tuple[str, ...]
     unit: float = 1.0
@@ -80,7 +82,7 @@ class RowBinding:
 
     def bind(self, block: Table) -> Features:
         """Return the features of a block."""
-        others = (self.target_column, self.weight_column)
+        others = (*self.target_columns, self.weight_column)
         by_input = self.input_columns
         return bind(
             self.inputs, block, self.feature_columns, others, is_part=True, input_columns=by_input

@@ -81,7 +81,7 @@ class StreamedRows:
 
     def __init__(self, given: LargeTable, model: HasInputs, question: Question) -> None:
         _refuse_row_indices(question)
-        others = (question.target_column, question.weight_column)
+        others = question.non_features
         asked = (given.blocks.names, question.feature_columns, others, question.input_columns)
         table = given.blocks.with_texts(text_columns(model.inputs, *asked))
         self.row_count = table.row_count
@@ -93,7 +93,7 @@ class StreamedRows:
         self.binding = RowBinding(
             tuple(model.inputs),
             question.feature_columns,
-            question.target_column,
+            question.targets,
             question.weight_column,
             tuple(names.get(name, name) for name in table.names),
             input_columns=question.input_columns,

@@ -72,15 +72,15 @@ def streamed_target(
         As `target.resolve` and `target.read`.
     """
     sample, outputs, path = task.sample.table, task.outputs, task.path
-    named = target.resolve(comparison, sample, task.question.target_column, outputs, path)
-    if comparison.loss_expression or comparison.is_score:
+    named = target.resolve(comparison, sample, task.question.targets, outputs, path)
+    if comparison.loss_expression or named.is_score:
         return None
     nothing = np.zeros(0)
     columns = summarize(trees, sample, dict.fromkeys(named.target_columns, nothing))
     if not all(map(_is_told_by_levels, columns.values())):
         return None
     whole = _stand_in(sample, {name: column.sums.levels for name, column in columns.items()})
-    comparison = target.resolve(comparison, whole, task.question.target_column, outputs, path)
+    comparison = target.resolve(comparison, whole, task.question.targets, outputs, path)
     comparison = with_loss(comparison, task)
     if comparison.is_score:
         return None

@@ -15,7 +15,7 @@ import numpy as np
 from onnxplain_server.core.arrays import Array, Indices, Matrix, Vector
 from onnxplain_server.effects.engine import Effects
 from onnxplain_server.methods import permutation_importance as shuffles
-from onnxplain_server.methods.loss_expression import LossExpression
+from onnxplain_server.methods.comparison import RowContext
 from onnxplain_server.methods.permutation_importance import Options, PermutedLoss, Result
 from onnxplain_server.methods.sampled.intervals import SampledRows, mean_variances
 
@@ -30,7 +30,7 @@ def compute(  # noqa: PLR0917 - as on all rows, and the sample
     options: Options,
     actual: Matrix,
     seed: int,
-    expression: LossExpression | None,
+    beside: RowContext | None,
     sample: SampledRows,
 ) -> Result:
     """Shuffle each entry on the sample, as `permutation_importance.compute` does.
@@ -43,12 +43,12 @@ def compute(  # noqa: PLR0917 - as on all rows, and the sample
     entries: list[tuple[Sequence[Indices], Array]] = []
 
     def observe(orders: Sequence[Indices], predictions: Sequence[Matrix]) -> None:
-        losses = [options.comparison.losses(actual, each, expression) for each in predictions]
+        losses = [options.comparison.losses(actual, each, beside) for each in predictions]
         entries.append((orders, np.stack(losses)))
 
-    result = shuffles.compute(effects, options, actual, seed, expression, observe)
+    result = shuffles.compute(effects, options, actual, seed, beside, observe)
     weights = effects.background.weights
-    before = options.comparison.losses(actual, effects.outputs(), expression)
+    before = options.comparison.losses(actual, effects.outputs(), beside)
     scale = result.baseline_losses if options.normalize else np.ones(before.shape[1])
     importances = []
     with np.errstate(divide="ignore", invalid="ignore"):  # the notes of the result report them

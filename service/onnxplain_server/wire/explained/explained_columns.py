@@ -103,7 +103,7 @@ def _unused_name(columns: Sequence[Column]) -> str:
 
 
 def _features(request: ExplainRequest, background: Mapping[str, Column]) -> list[str]:
-    roles = {request.target_column, request.weight_column}
+    roles = {request.target_column, request.weight_column, *request.target_columns}
     return list(request.feature_columns) or [name for name in background if name not in roles]
 
 

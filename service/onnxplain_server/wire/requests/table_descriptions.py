@@ -14,7 +14,7 @@ from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.explain.question import Question
 from onnxplain_server.explain.rows.describe_table import RowChoice
 from onnxplain_server.wire.answers.warning_messages import write_warnings
-from onnxplain_server.wire.question import input_columns
+from onnxplain_server.wire.question import input_columns, target_columns
 from onnxplain_server.wire.table import from_column, to_columns
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ def read(message: service_pb2.DescribeTableRequest) -> tuple[Question, RowChoice
         feature_columns=tuple(message.feature_columns),
         input_columns=input_columns(message),
         target_column=message.target_column,
+        target_columns=target_columns(message),
         weight_column=message.weight_column,
     )
     near = _row(message.near.columns) if message.HasField("near") else None

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from onnxplain.requests.forms import to_choice, to_columns, to_groups
+from onnxplain.requests.forms import to_columns, to_groups
 from onnxplain.requests.written import written
 from onnxplain.v1 import attributions_pb2 as pb
 from onnxplain.v1.explanation_service_pb2 import MethodOptions
@@ -107,8 +107,8 @@ class Attributions:
                 row_indices=self.row_indices,
                 explained_row_count=self.explained_row_count,
                 background_row_indices=self.background_row_indices,
-                perturbation=to_choice(self.perturbation, "perturbation", Perturbation),
-                value=to_choice(self.value, "value", Value),
+                perturbation=self.perturbation,
+                value=self.value,
                 order=self.order,
                 permutation_count=self.permutation_count,
                 explained_rows=to_columns(self.explained_rows, "explained_rows"),

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from onnxplain.requests.forms import to_choice, to_names
+from onnxplain.requests.forms import to_names
 from onnxplain.requests.written import written
 from onnxplain.v1 import average_loss_pb2 as pb
 from onnxplain.v1.explanation_service_pb2 import MethodOptions
@@ -26,30 +26,46 @@ Loss: TypeAlias = Literal[
     "BALANCED_ACCURACY",
     "F1",
     "AUC",
+    "NDCG",
+    "PAIRWISE_ACCURACY",
 ]
 """How predictions p are compared with true values y. First losses of a row, which are averaged:
 smaller is better. Then scores of all rows together: larger is better, 1 is perfect, and an
 importance is how far the score falls. Logarithms are natural.
 
-- "SQUARED_ERROR": (y - p)².
-- "ABSOLUTE_ERROR": |y - p|.
+- "SQUARED_ERROR": (y - p)². Also called mse, l2, mean_squared_error, neg_mean_squared_error, brier,
+  brier_score, brier_score_loss, neg_brier_score.
+- "ABSOLUTE_ERROR": |y - p|. Also called mae, l1, mean_absolute_error, neg_mean_absolute_error.
 - "POISSON": Unit deviance of Poisson's distribution: 2 (y log(y / p) - (y - p)). Neither y nor p
-  may be negative.
+  may be negative. Also called poisson_deviance, mean_poisson_deviance, neg_mean_poisson_deviance.
 - "GAMMA": Unit deviance of the gamma distribution: -2 (log(y / p) - (y - p) / p). Both y and p must
-  be positive.
+  be positive. Also called gamma_deviance, mean_gamma_deviance, neg_mean_gamma_deviance.
 - "LOGLOSS": -y log p - (1 - y) log(1 - p). Both y and p must be in [0, 1]. Infinite for a
-  probability of 0 of what occurred, unless `probability_floor` is set.
+  probability of 0 of what occurred, unless `probability_floor` is set. One loss for each output: of
+  several classes together it is MLOGLOSS. Also called neg_log_loss, binary_logloss,
+  binary_crossentropy.
 - "MLOGLOSS": Minus the sum over classes of y log p: one loss for all outputs. Both y and p must be
-  in [0, 1], and there must be at least 2 outputs. Infinite likewise.
-- "PINBALL": Pinball loss of the quantile q: q (y - p) where y > p, else (1 - q) (p - y).
-- "MAPE": Absolute percentage error, as a share: |y - p| / |y|. No y may be 0.
-- "ACCURACY": Score: share of the rows that get their own class.
+  in [0, 1], and there must be at least 2 outputs. Infinite likewise. Also called multi_logloss,
+  categorical_crossentropy.
+- "PINBALL": Pinball loss of the quantile q: q (y - p) where y > p, else (1 - q) (p - y). Also
+  called pinball_loss, mean_pinball_loss, quantile, quantile_loss.
+- "MAPE": Absolute percentage error, as a share: |y - p| / |y|. No y may be 0. Also called
+  mean_absolute_percentage_error, neg_mean_absolute_percentage_error.
+- "ACCURACY": Score: share of the rows that get their own class. Also called accuracy_score.
 - "BALANCED_ACCURACY": Score: share of the rows of a class that get it, averaged over the classes
-  that occur.
-- "F1": Score: harmonic mean of precision and recall of the output's class.
+  that occur. Also called balanced_accuracy_score.
+- "F1": Score: harmonic mean of precision and recall of the output's class. Also called f1_score.
 - "AUC": Score: area under the ROC curve. Share of pairs of a row of the output's class and a row of
   another in which the first has the larger output; ties count half. Any outputs that rank, also no
-  probabilities.
+  probabilities. Also called roc_auc, roc_auc_score.
+- "NDCG": Score of a ranking: normalized discounted cumulative gain, averaged over the queries of
+  `query_column`. Rows of a query are ordered by the prediction; the gain of a row is y, which may
+  not be negative, over log2(1 + rank), and the sum is divided by the largest possible one. Rows of
+  equal predictions share their gains. Queries whose y are all 0 are left out. Rows of a query must
+  have one weight, which is that of the query. Also called ndcg_score.
+- "PAIRWISE_ACCURACY": Score of a ranking: share of the pairs of rows of one query with different y
+  that the prediction orders as y does; ties count half. A pair weighs the product of the weights of
+  its rows.
 """
 
 
@@ -112,6 +128,13 @@ class AverageLoss:
         0: lower ones are raised to it, and ones above 1 minus it lowered. A warning,
         PROBABILITY_FLOOR, tells in how many rows it matters. In [0, 0.1]; default: 0; 2^-23, about
         1.2e-7, where `loss` is not set either.
+    query_column : str
+        For NDCG and PAIRWISE_ACCURACY: column whose values are the queries, each of which is a
+        ranking of its own. Any column of the table; name `feature_columns` where the model would
+        take it by its place. A draw of rows takes whole queries. Without `loss`, the loss is NDCG.
+        Default: all rows are one query.
+    rank_count : int, optional
+        For NDCG: number of first rows of each query that count. In [1, 1000000]; default: all.
 
     Examples
     --------
@@ -128,13 +151,15 @@ class AverageLoss:
     quantile: float | None = None
     threshold: float | None = None
     probability_floor: float | None = None
+    query_column: str = ""
+    rank_count: int | None = None
 
     def to_message(self) -> MethodOptions:
         """Write the message of the contract."""
         return MethodOptions(
             average_loss=written(
                 pb.AverageLossOptions,
-                loss=to_choice(self.loss, "loss", Loss),
+                loss=self.loss,
                 target_columns=to_names(self.target_columns, "target_columns"),
                 one_hot_target=self.one_hot_target,
                 sum_outputs=self.sum_outputs,
@@ -144,5 +169,7 @@ class AverageLoss:
                 quantile=self.quantile,
                 threshold=self.threshold,
                 probability_floor=self.probability_floor,
+                query_column=self.query_column,
+                rank_count=self.rank_count,
             )
         )

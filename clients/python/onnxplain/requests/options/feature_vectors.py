@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from onnxplain.requests.forms import to_choice, to_names
+from onnxplain.requests.forms import to_names
 from onnxplain.requests.written import written
 from onnxplain.v1 import feature_vectors_pb2 as pb
 from onnxplain.v1.explanation_service_pb2 import MethodOptions
@@ -160,10 +160,10 @@ class FeatureVectors:
         return MethodOptions(
             feature_vectors=written(
                 pb.FeatureVectorsOptions,
-                source=to_choice(self.source, "source", Source),
+                source=self.source,
                 features=to_names(self.features, "features"),
                 window=self.window,
-                counting=to_choice(self.counting, "counting", Counting),
+                counting=self.counting,
                 fill_diagonal=self.fill_diagonal,
                 min_split_count=self.min_split_count,
                 sentence_count=self.sentence_count,

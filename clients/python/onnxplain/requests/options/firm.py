@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from onnxplain.requests.forms import to_choice, to_names, to_weights, unless_empty
+from onnxplain.requests.forms import to_names, to_weights, unless_empty
 from onnxplain.requests.written import written
 from onnxplain.v1 import firm_pb2 as pb
 from onnxplain.v1.explanation_service_pb2 import MethodOptions
@@ -101,7 +101,7 @@ class FirmPairs:
         return written(
             pb.FirmPairs,
             features=to_names(self.features, "features"),
-            combination=to_choice(self.combination, "combination", Combination),
+            combination=self.combination,
             include_negations=self.include_negations,
         )
 
@@ -196,7 +196,7 @@ class FirmSequences:
             max_length=self.max_length,
             motifs=to_names(self.motifs, "motifs"),
             top_count=self.top_count,
-            layout=to_choice(self.layout, "layout", Layout),
+            layout=self.layout,
             sample_count=self.sample_count,
         )
 
@@ -280,9 +280,9 @@ class Firm:
                 pb.FirmOptions,
                 features=to_names(self.features, "features"),
                 pairs=[entry.to_message() for entry in self.pairs],
-                estimator=to_choice(self.estimator, "estimator", Estimator),
-                source=to_choice(self.source, "source", Source),
-                covariance=to_choice(self.covariance, "covariance", Covariance),
+                estimator=self.estimator,
+                source=self.source,
+                covariance=self.covariance,
                 bin_count=self.bin_count,
                 keep_bias=self.keep_bias,
                 standardize=self.standardize,

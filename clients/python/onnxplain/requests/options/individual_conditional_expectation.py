@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from onnxplain.requests.forms import to_choice, to_grids, to_groups, to_names
+from onnxplain.requests.forms import to_grids, to_groups, to_names
 from onnxplain.requests.options.partial_dependence import Strategy
 from onnxplain.requests.written import written
 from onnxplain.v1 import individual_conditional_expectation_pb2 as pb
@@ -94,7 +94,7 @@ class IndividualConditionalExpectation:
                 pb.IndividualConditionalExpectationOptions,
                 features=to_names(self.features, "features"),
                 grid_size=self.grid_size,
-                strategy=to_choice(self.strategy, "strategy", Strategy),
+                strategy=self.strategy,
                 trim_lower=self.trim_lower,
                 trim_upper=self.trim_upper,
                 grids=to_grids(

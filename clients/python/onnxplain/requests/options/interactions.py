@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from onnxplain.requests.forms import to_choice, to_names
+from onnxplain.requests.forms import to_names
 from onnxplain.requests.written import written
 from onnxplain.v1 import interactions_pb2 as pb
 from onnxplain.v1.explanation_service_pb2 import MethodOptions
@@ -112,7 +112,7 @@ class Interactions:
                 quantile_bin_count=self.quantile_bin_count,
                 absolute_threshold=self.absolute_threshold,
                 repeat_count=self.repeat_count,
-                resampling=to_choice(self.resampling, "resampling", Resampling),
+                resampling=self.resampling,
                 confidence_level=self.confidence_level,
                 permutation_count=self.permutation_count,
                 knot_count=self.knot_count,

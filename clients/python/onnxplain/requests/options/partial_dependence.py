@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from onnxplain.requests.forms import to_choice, to_grids, to_groups
+from onnxplain.requests.forms import to_grids, to_groups
 from onnxplain.requests.written import written
 from onnxplain.v1 import partial_dependence_pb2 as pb
 from onnxplain.v1.explanation_service_pb2 import MethodOptions
@@ -88,7 +88,7 @@ class PartialDependence:
                 pb.PartialDependenceOptions,
                 features=to_groups(self.features, "features"),
                 grid_size=self.grid_size,
-                strategy=to_choice(self.strategy, "strategy", Strategy),
+                strategy=self.strategy,
                 trim_lower=self.trim_lower,
                 trim_upper=self.trim_upper,
                 grids=to_grids(self.grids, features=self.features),

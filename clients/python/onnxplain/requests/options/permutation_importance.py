@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from onnxplain.requests.forms import to_choice, to_groups, to_names
+from onnxplain.requests.forms import to_groups, to_names
 from onnxplain.requests.options.average_loss import Loss
 from onnxplain.requests.written import written
 from onnxplain.v1 import permutation_importance_pb2 as pb
@@ -50,6 +50,10 @@ class PermutationImportance:
         As in AverageLoss. In [-1e9, 1e9]; default: as for the average loss.
     probability_floor : float, optional
         As in AverageLoss. In [0, 0.1]; default: as for the average loss.
+    query_column : str
+        As in AverageLoss. Default: all rows are one query.
+    rank_count : int, optional
+        As in AverageLoss. In [1, 1000000]; default: all.
 
     Examples
     --------
@@ -67,6 +71,8 @@ class PermutationImportance:
     quantile: float | None = None
     threshold: float | None = None
     probability_floor: float | None = None
+    query_column: str = ""
+    rank_count: int | None = None
 
     def to_message(self) -> MethodOptions:
         """Write the message of the contract."""
@@ -74,7 +80,7 @@ class PermutationImportance:
             permutation_importance=written(
                 pb.PermutationImportanceOptions,
                 features=to_groups(self.features, "features"),
-                loss=to_choice(self.loss, "loss", Loss),
+                loss=self.loss,
                 target_columns=to_names(self.target_columns, "target_columns"),
                 one_hot_target=self.one_hot_target,
                 sum_outputs=self.sum_outputs,
@@ -84,5 +90,7 @@ class PermutationImportance:
                 quantile=self.quantile,
                 threshold=self.threshold,
                 probability_floor=self.probability_floor,
+                query_column=self.query_column,
+                rank_count=self.rank_count,
             )
         )

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from onnxplain.requests.forms import to_choice, to_names
+from onnxplain.requests.forms import to_names
 from onnxplain.requests.options.average_loss import Loss
 from onnxplain.requests.written import written
 from onnxplain.v1 import swarm_pb2 as pb
@@ -155,17 +155,17 @@ class Swarm:
                 pb.SwarmOptions,
                 features=to_names(self.features, "features"),
                 classes=to_names(self.classes, "classes"),
-                search=to_choice(self.search, "search", Search),
-                score=to_choice(self.score, "score", Score),
-                loss=to_choice(self.loss, "loss", Loss),
+                search=self.search,
+                score=self.score,
+                loss=self.loss,
                 target_columns=to_names(self.target_columns, "target_columns"),
                 particle_count=self.particle_count,
                 iteration_count=self.iteration_count,
                 restart_count=self.restart_count,
                 weight_limit=self.weight_limit,
                 velocity_limit=self.velocity_limit,
-                start=to_choice(self.start, "start", Start),
-                perturbation=to_choice(self.perturbation, "perturbation", Perturbation),
+                start=self.start,
+                perturbation=self.perturbation,
                 zero_offset=self.zero_offset,
                 row_indices=self.row_indices,
                 window_count=self.window_count,

@@ -56,7 +56,7 @@ def load() -> None:
         if not isinstance(ensemble, Ensemble):
             raise TypeError(ensemble.reason)
         outputs = AffineOutputs.of(ensemble, ["y"], np.array([0]))
-        binding = RowBinding((Input("X", "float", len(FEATURES)),), (), "", "w", (*FEATURES, "w"))
+        binding = RowBinding((Input("X", "float", len(FEATURES)),), (), (), "w", (*FEATURES, "w"))
         job = codec.encode(StreamedJob(TreeSums(ensemble, outputs), binding))
         for content in _tables():
             files = [FileInRanges("rows", len(content), partial(_slice, content))]

@@ -1,0 +1,1 @@
+"""Rankings: rows of a query are ordered by predictions; read `scores` first."""
