@@ -22,7 +22,7 @@ from onnxplain_server.adapters.onnx.faults import loading
 from onnxplain_server.adapters.onnx.inputs import Feed, read_inputs
 from onnxplain_server.adapters.onnx.output_columns import OutputColumns
 from onnxplain_server.adapters.onnx.outputs import OutputTensor, read_parts
-from onnxplain_server.adapters.onnx.read import operators, read
+from onnxplain_server.adapters.onnx.read import operators, read_file
 from onnxplain_server.adapters.onnx.session import OnnxModel
 from onnxplain_server.adapters.onnx.trial_notes import (
     describe_inconsistency,
@@ -51,7 +51,7 @@ def load(
     Parameters
     ----------
     content : bytes
-        The whole .onnx file.
+        The whole .onnx file, or native tree file.
     scale : Scale
         Output scale: the model's own answer, or the additive score before it.
     limits : ModelLimits
@@ -116,7 +116,7 @@ class _Opened:
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    """Model file that was read and tried: its digest, operators, producer with version, graph."""
+    """Model file that was read and tried: digest, operators, producer with version, graph, notes."""
 
     digest: str
     operators: tuple[str, ...]
@@ -124,23 +124,26 @@ class _File:
     trees: TreeSizes
     graph: Graph
     response: _Opened
+    notes: tuple[Note, ...]
 
 
 def _read_file(
     content: bytes, limits: ModelLimits, rows: Mapping[str, Array] | None = None
 ) -> _File:
-    graph, sizes = read(content, limits)
+    graph, sizes, sentences = read_file(content, limits)
     used = operators(graph.model)
     producer = (graph.model.producer_name, graph.model.producer_version)
     digest = f"sha256:{hashlib.sha256(content).hexdigest()}"
-    return _File(digest, used, producer, sizes, graph, _open(graph, read_parts(graph), rows))
+    response = _open(graph, read_parts(graph), rows)
+    notes = tuple(Note(InputWarning.NATIVE_FILE_READING, sentence) for sentence in sentences)
+    return _File(digest, used, producer, sizes, graph, response, notes)
 
 
 def _load(file: _File, scale: Scale) -> OnnxModel:
     graph, response = file.graph, file.response
     is_classifier = has_class_scores(graph, response.parts)
     is_binary = _is_binary(graph, response)
-    notes = _output_notes(graph, response)
+    notes = (*file.notes, *_output_notes(graph, response))
     opened = response if scale is Scale.RESPONSE else _margin(graph, response)
     return _model(opened, notes, has_class_scores=is_classifier, is_binary=is_binary)
 

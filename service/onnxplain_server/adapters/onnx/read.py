@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from google.protobuf.message import DecodeError
 from onnx import ModelProto
 
+from onnxplain_server.adapters.native import NativeModel, read_native
 from onnxplain_server.adapters.onnx.analysis.graph import Graph
 from onnxplain_server.adapters.onnx.checks.allowed_operators import operator_title
 from onnxplain_server.adapters.onnx.checks.gate import check, check_trees
@@ -19,6 +22,22 @@ from onnxplain_server.core.model_limits import DEFAULT_LIMITS, ModelLimits
 from onnxplain_server.trees.reading.onnx_nodes import nodes_within
 
 
+class ReadFile(NamedTuple):
+    """Graph of a model file.
+
+    Attributes
+    ----------
+    graph : Graph
+    sizes : TreeSizes
+    notes : tuple of str
+        Sentences about a native tree file that could be read in another way.
+    """
+
+    graph: Graph
+    sizes: TreeSizes
+    notes: tuple[str, ...]
+
+
 def read(content: bytes, limits: ModelLimits = DEFAULT_LIMITS) -> tuple[Graph, TreeSizes]:
     """Parse a model, with packed lists, and return the sizes of its trees with it.
 
@@ -27,13 +46,21 @@ def read(content: bytes, limits: ModelLimits = DEFAULT_LIMITS) -> tuple[Graph, T
     ExplainError
         INVALID_MODEL, and the errors of `gate.check` and `gate.check_trees`.
     """
-    model = _parse(content)
+    file = read_file(content, limits)
+    return file.graph, file.sizes
+
+
+def read_file(content: bytes, limits: ModelLimits = DEFAULT_LIMITS) -> ReadFile:
+    """Read as `read`, with the notes on a native tree file."""
+    parsed = parse(content, limits)
+    model, notes = parsed
+    del parsed
     check(model, limits)
     use_known_locale(model)
     packed = pack(model)
     del model
     sizes = check_trees(packed, limits)
-    return Graph(packed), sizes
+    return ReadFile(Graph(packed), sizes, notes)
 
 
 def operators(model: ModelProto) -> tuple[str, ...]:
@@ -41,9 +68,19 @@ def operators(model: ModelProto) -> tuple[str, ...]:
     return tuple(sorted({operator_title(node) for node in nodes_within(model.graph)}))
 
 
-def _parse(content: bytes) -> ModelProto:
+def parse(content: bytes, limits: ModelLimits = DEFAULT_LIMITS) -> NativeModel:
+    """Parse a file of ONNX, or a native tree file to such a model, without the gate.
+
+    Raises
+    ------
+    ExplainError
+        INVALID_MODEL; and UNSUPPORTED_MODEL or MODEL_TOO_COMPLEX for native tree files.
+    """
     if not content:
         raise ExplainError(Reason.INVALID_MODEL, "The model is empty: it has 0 bytes.", "model")
+    native = read_native(content, limits)
+    if native is not None:
+        return native
     try:
         model = ModelProto.FromString(content)
     except DecodeError as fault:
@@ -54,4 +91,4 @@ def _parse(content: bytes) -> ModelProto:
         if file_kind(content) not in {None, ONNX}:
             message = no_model(content)
         raise ExplainError(Reason.INVALID_MODEL, message, "model")
-    return model
+    return NativeModel(model, ())

@@ -151,7 +151,7 @@ class LoadedModels:
                 model, description = load_described(file.content, scale, self._limits, rows=rows)
         except UntriedModelError as untried:
             return untried.with_traceback(None)
-        forest = forest_reader(file.content)
+        forest = forest_reader(file.content, self._limits)
         return Loaded(file, model, description, BatchSize(), forest, sample=sample)
 
     def margin(self, loaded: Loaded, host: ComputationHost) -> ClassMargin | Refusal:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache
 
-from onnx import ModelProto
-
 from onnxplain_server.adapters.onnx import OnnxModel
+from onnxplain_server.adapters.onnx.read import parse
 from onnxplain_server.adapters.runner.timed_model import TimedModel
+from onnxplain_server.core.model_limits import ModelLimits
 from onnxplain_server.explain import ClassMargin
 from onnxplain_server.telemetry.spans import current
 from onnxplain_server.trees.reading.ensemble import Ensemble
@@ -26,6 +26,6 @@ def as_margin(model: OnnxModel, *, is_answer: bool) -> ClassMargin | None:
     return ClassMargin(TimedModel(model, current()), trees, model.is_affine, is_answer)
 
 
-def forest_reader(content: bytes) -> Callable[[int | None], Forest | Refusal]:
+def forest_reader(content: bytes, limits: ModelLimits) -> Callable[[int | None], Forest | Refusal]:
     """Return a memoized reader of the model's forest."""
-    return lru_cache(1)(lambda width: read_forest(ModelProto.FromString(content), width))
+    return lru_cache(1)(lambda width: read_forest(parse(content, limits).model, width))

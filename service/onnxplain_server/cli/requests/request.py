@@ -22,6 +22,7 @@ from onnxplain_server.cli.files import STANDARD_INPUT
 from onnxplain_server.cli.output.error_lines import Names
 from onnxplain_server.cli.requests.methods import METHOD_NAMES
 from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.messages.native_files import native_format
 from onnxplain_server.wire import canonical
 
 _TARGETS = ("target_column", "target_columns")
@@ -96,7 +97,7 @@ def _attach(request: ExplainRequest, model: str | Model | None, table: str | Non
         request.model_name = request.model_name or ModelUri(model).name
     elif model:
         content = files.read(model)
-        if table is None and not model.lower().endswith(".onnx") and is_table(content):
+        if table is None and not model.lower().endswith(".onnx") and _begins_like_table(content):
             request.table.CopyFrom(_table(model, content))
         else:
             request.model.CopyFrom(Model(content=_whole(model, content)))
@@ -125,7 +126,11 @@ def is_table_file(path: str) -> bool:
     """Return whether a path is of a table: a file, not named .onnx, that begins like one."""
     if path == STANDARD_INPUT or is_uri(path) or path.lower().endswith(".onnx"):
         return False
-    return is_table(files.read(path))
+    return _begins_like_table(files.read(path))
+
+
+def _begins_like_table(content: bytes) -> bool:
+    return is_table(content) and native_format(content) is None
 
 
 def flags_of(given: Mapping[str, Any]) -> dict[str, Any]:

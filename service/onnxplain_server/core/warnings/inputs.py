@@ -46,6 +46,15 @@ class InputWarning(Enum):
         ),
         remedy="Fix the export before you serve it elsewhere",
     )
+    NATIVE_FILE_READING = WarningDeclaration(
+        WarningSection.MODEL,
+        cause=(
+            "A [native tree file](native-files.md) could be read in another way, such as with or "
+            "without the rounds after the best one; the message says which way was taken"
+        ),
+        remedy="Save the model as you mean it, if that is the other way",
+        tells=Tells.HOW_IT_WAS_MADE,
+    )
     REMOTE_MODEL_REPLACED = WarningDeclaration(
         WarningSection.MODEL,
         cause=(

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.messages.native_files import native_format
 from onnxplain_server.core.messages.no_model import no_model
 from onnxplain_server.wire.requests.field_scan import MessageField, TooManyFieldsError, scan
 
@@ -17,16 +18,16 @@ _NODE, _OUTPUT = 1, 12  # GraphProto.node, GraphProto.output
 
 
 def check_outline(content: bytes | bytearray) -> None:
-    """Refuse bytes that are no ModelProto with a graph of nodes and outputs.
+    """Refuse bytes that are no ModelProto with a graph of nodes and outputs, and no native file.
 
-    No bytes at all are left to the refusal of what is empty.
+    No bytes at all are left to the refusal of what is empty, native tree files to their readers.
 
     Raises
     ------
     ExplainError
         INVALID_MODEL, which tells what the file is, where that shows.
     """
-    if not content:
+    if not content or native_format(content) is not None:
         return
     graphs = _fields(content, 0, len(content), {_GRAPH})
     if graphs is None:

@@ -1,0 +1,139 @@
+"""Forest: the trees of a native file in one form for all libraries, before they become ONNX."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum, auto
+
+import numpy as np
+import numpy.typing as npt
+
+from onnxplain_server.core.arrays import Flags, Indices, Vector
+
+Modes = npt.NDArray[np.uint8]
+"""(n,) values of `trees.reading.nodes.Mode`"""
+
+
+class Link(Enum):
+    """Function from a row's scores to what the library predicts.
+
+    Scores are sums of leaf values and base values, or averages of leaf values and base values.
+    """
+
+    IDENTITY = auto()
+    EXPONENTIAL = auto()
+    """Of each score."""
+    LOGISTIC = auto()
+    """Of each score, by itself: a share, or the probability of each of several labels."""
+    TWO_CLASSES = auto()
+    """Logistic of one score, the probability of the second class, and what is left for the first"""
+    SOFTMAX = auto()
+    """Of all scores: a probability for each class."""
+    SIGN = auto()
+    """1 for a score above 0, else 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class Feature:
+    """Feature of a forest.
+
+    Attributes
+    ----------
+    name : str
+        Empty where the file has none.
+    categories : tuple of str or None
+        Texts of a categorical feature, in the order of their codes; None for a number, which may
+        be the code of a category.
+    """
+
+    name: str = ""
+    categories: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Nodes:
+    """Nodes of all trees, tree by tree; children are positions in these arrays.
+
+    Attributes
+    ----------
+    roots : (n_trees,)
+        Ascending; a tree's nodes are those from its root to before the next one.
+    modes : (n_nodes,) uint8
+        What holds for a value that goes to the child `true`, of `trees.reading.nodes.Mode`.
+    features : (n_nodes,)
+        Position of the feature that is compared; any number at leaves.
+    thresholds : (n_nodes,) float64
+        Compared in the type of the forest's input, which holds each of them exactly; any number at
+        leaves and at nodes of mode MEMBER.
+    true, false : (n_nodes,)
+        Children; -1 at leaves.
+    missing_is_true : (n_nodes,) bool
+        Whether a missing value goes to the child `true`.
+    members : mapping of int to (n_members,)
+        Codes for which a node of mode MEMBER is true, by position of the node.
+    """
+
+    roots: Indices
+    modes: Modes
+    features: Indices
+    thresholds: Vector
+    true: Indices
+    false: Indices
+    missing_is_true: Flags
+    members: Mapping[int, Vector] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Leaves:
+    """Values of leaves; a leaf has one for each target that it adds to.
+
+    Attributes
+    ----------
+    nodes : (n_values,)
+        Positions of the leaves.
+    targets : (n_values,)
+    values : (n_values,) float64
+    """
+
+    nodes: Indices
+    targets: Indices
+    values: Vector
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Forest:
+    """Forest of a native file.
+
+    Attributes
+    ----------
+    producer : str
+        Library and version, like "XGBoost 3.2.0".
+    features : tuple of Feature
+    nodes : Nodes
+    leaves : Leaves
+    base : (n_targets,)
+        Added to the sums.
+    link : Link
+    is_average : bool
+        Whether scores average over the trees instead of summing, before `base`.
+    is_double : bool
+        Whether values and thresholds are compared as float64 instead of float32.
+    notes : tuple of str
+        Sentences about what of the file is used, where it could be read in another way.
+    """
+
+    producer: str
+    features: tuple[Feature, ...]
+    nodes: Nodes
+    leaves: Leaves
+    base: Vector
+    link: Link = Link.IDENTITY
+    is_average: bool = False
+    is_double: bool = False
+    notes: tuple[str, ...] = ()
+
+    @property
+    def target_count(self) -> int:
+        """Number of scores per row."""
+        return len(self.base)

@@ -1,0 +1,142 @@
+"""Tidy forests: only nodes that a row can reach, each reached once, and no deeper than allowed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from onnxplain_server.adapters.native.faults import invalid, too_complex
+from onnxplain_server.adapters.native.forest import Forest, Leaves, Nodes
+from onnxplain_server.core.arrays import Flags, Indices
+from onnxplain_server.core.model_limits import ModelLimits
+from onnxplain_server.trees.reading.nodes import Mode
+
+
+def tidy(forest: Forest, limits: ModelLimits) -> Forest:
+    """Check a forest as a reader gave it, and drop nodes that no row reaches.
+
+    Raises
+    ------
+    ExplainError
+        INVALID_MODEL where children, features, thresholds or values are not what a tree has;
+        MODEL_TOO_COMPLEX beyond a limit.
+    """
+    if forest.target_count > limits.target_count:
+        raise too_complex(forest.target_count, limits.target_count, "columns in a tree ensemble")
+    if not len(forest.nodes.roots):
+        return _constant(forest)
+    nodes = forest.nodes
+    inner = nodes.modes != Mode.LEAF
+    _check_children(nodes, inner)
+    reached = _reached(nodes, inner, limits.tree_depth)
+    _check_splits(forest, inner & reached)
+    _check_values(forest, reached & ~inner)
+    return forest if reached.all() else _kept(forest, reached)
+
+
+def _constant(forest: Forest) -> Forest:
+    """Give a forest without trees one leaf of 0 for each target, so that base values remain."""
+    count = forest.target_count
+    leaves, zeros = np.arange(count), np.zeros(count)
+    none = np.full(count, -1)
+    modes = np.full(count, Mode.LEAF, dtype=np.uint8)
+    return replace(
+        forest,
+        nodes=Nodes(leaves, modes, zeros.astype(np.intp), zeros, none, none, zeros != 0),
+        leaves=Leaves(leaves, leaves, zeros),
+    )
+
+
+def _check_children(nodes: Nodes, inner: Flags) -> None:
+    """Check that children lie in the tree of their parent, behind its root."""
+    count = len(nodes.modes)
+    ends = np.append(nodes.roots[1:], count)
+    sizes = ends - nodes.roots
+    if nodes.roots[0] != 0 or np.any(sizes < 1):
+        raise invalid("The model has a tree without nodes.")
+    tree = np.repeat(np.arange(len(sizes)), sizes)
+    for children in (nodes.true, nodes.false):
+        wrong = inner & ((children <= nodes.roots[tree]) | (children >= ends[tree]))
+        if wrong.any():
+            node = int(np.argmax(wrong))
+            place = _place(nodes, node)
+            raise invalid(f"The model's {place} has a child that its tree does not have.")
+
+
+def _reached(nodes: Nodes, inner: Flags, depth_limit: int) -> Flags:
+    """Find the nodes that are reached from the roots, level by level."""
+    reached = np.zeros(len(nodes.modes), dtype=bool)
+    level: Indices = nodes.roots
+    depth = 0
+    while len(level):
+        depth += 1
+        if depth > depth_limit:
+            raise too_complex(depth, depth_limit, "levels in a tree")
+        reached[level] = True
+        parents = level[inner[level]]
+        level = np.concatenate([nodes.true[parents], nodes.false[parents]])
+        if reached[level].any() or len(np.unique(level)) < len(level):
+            # The next level may not hold a node twice, or one that was there before.
+            order = np.sort(level)
+            twice = order[1:][order[1:] == order[:-1]]
+            node = int(twice[0] if len(twice) else level[reached[level]][0])
+            raise invalid(f"The model's {_place(nodes, node)} is a child of two nodes.")
+    return reached
+
+
+def _check_splits(forest: Forest, inner: Flags) -> None:
+    nodes = forest.nodes
+    wrong = inner & ((nodes.features < 0) | (nodes.features >= len(forest.features)))
+    if wrong.any():
+        node = int(np.argmax(wrong))
+        raise invalid(
+            f"The model's {_place(nodes, node)} compares feature {nodes.features[node]}, and "
+            f"there are {len(forest.features):,}."
+        )
+    wrong = inner & (nodes.modes != Mode.MEMBER) & np.isnan(nodes.thresholds)
+    if wrong.any():
+        raise invalid(f"The model's {_place(nodes, int(np.argmax(wrong)))} compares with NaN.")
+
+
+def _check_values(forest: Forest, leaf: Flags) -> None:
+    leaves = forest.leaves
+    used = leaf[leaves.nodes]
+    if not np.isfinite(leaves.values[used]).all() or not np.isfinite(forest.base).all():
+        raise invalid("The model adds a value to its score that is no finite number.")
+    targets = leaves.targets
+    if np.any((targets < 0) | (targets >= forest.target_count)):
+        raise invalid(
+            f"The model has a leaf for output {targets.max():,} of {forest.target_count:,}."
+        )
+
+
+def _kept(forest: Forest, kept: Flags) -> Forest:
+    """Return a forest with only these nodes."""
+    nodes, leaves = forest.nodes, forest.leaves
+    place = np.where(kept, np.cumsum(kept) - 1, -1)
+    valued = kept[leaves.nodes]
+    return replace(
+        forest,
+        nodes=Nodes(
+            place[nodes.roots],
+            nodes.modes[kept],
+            nodes.features[kept],
+            nodes.thresholds[kept],
+            _moved(nodes.true[kept], place),
+            _moved(nodes.false[kept], place),
+            nodes.missing_is_true[kept],
+            {int(place[node]): codes for node, codes in nodes.members.items() if kept[node]},
+        ),
+        leaves=Leaves(place[leaves.nodes[valued]], leaves.targets[valued], leaves.values[valued]),
+    )
+
+
+def _moved(children: Indices, place: Indices) -> Indices:
+    moved: Indices = np.where(children < 0, -1, place[children])
+    return moved
+
+
+def _place(nodes: Nodes, node: int) -> str:
+    tree = int(np.searchsorted(nodes.roots, node, side="right")) - 1
+    return f"tree {tree}, node {node - int(nodes.roots[tree])},"

@@ -1,0 +1,8 @@
+"""XGBoost's models, from JSON and UBJSON as `save_model` writes them.
+
+In reading order: `model`, `objectives`, `trees`.
+"""
+
+from onnxplain_server.adapters.native.xgboost.model import read
+
+__all__ = ["read"]

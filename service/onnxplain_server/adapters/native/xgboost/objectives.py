@@ -1,0 +1,115 @@
+"""Objectives of XGBoost: the link behind scores, and its inverse, by which base scores are kept.
+
+A file keeps `base_score` on the scale of predictions, in all versions since 1.0, and XGBoost takes
+the inverse of the link when it loads it. Source: `PredTransform` and `ProbToMargin` in
+src/objective of XGBoost 1.0 to 3.4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from onnxplain_server.adapters.native.faults import invalid, quoted, unsupported
+from onnxplain_server.adapters.native.forest import Link
+from onnxplain_server.core.arrays import Array, Vector
+
+
+class Objective(NamedTuple):
+    """Link of an objective.
+
+    Attributes
+    ----------
+    link : Link
+    to_score : callable
+        Base scores as in the file, float32, to what is added to the sums.
+    """
+
+    link: Link
+    to_score: Callable[[Array], Array]
+
+
+def _same(values: Array) -> Array:
+    return values
+
+
+def _logit(values: Array) -> Array:
+    if np.any((values <= 0) | (values >= 1)):
+        raise invalid("The model's base_score is no probability between 0 and 1.")
+    one = np.float32(1)
+    scores: Array = -np.log(one / values - one)
+    return scores
+
+
+def _log(values: Array) -> Array:
+    if np.any(values <= 0):
+        raise invalid("The model's base_score is not above 0, so it has no logarithm.")
+    scores: Array = np.log(values)
+    return scores
+
+
+_PLAIN = Objective(Link.IDENTITY, _same)
+_EXPONENTIAL = Objective(Link.EXPONENTIAL, _log)
+_OBJECTIVES = {
+    "reg:squarederror": _PLAIN,
+    "reg:linear": _PLAIN,
+    "reg:squaredlogerror": _PLAIN,
+    "reg:absoluteerror": _PLAIN,
+    "reg:pseudohubererror": _PLAIN,
+    "reg:quantileerror": _PLAIN,
+    "reg:logistic": Objective(Link.LOGISTIC, _logit),
+    "reg:gamma": _EXPONENTIAL,
+    "reg:tweedie": _EXPONENTIAL,
+    "count:poisson": _EXPONENTIAL,
+    "binary:logistic": Objective(Link.TWO_CLASSES, _logit),
+    "binary:logitraw": _PLAIN,
+    "binary:hinge": Objective(Link.SIGN, _same),
+    "multi:softprob": Objective(Link.SOFTMAX, _same),
+    "multi:softmax": Objective(Link.SOFTMAX, _same),
+    "rank:pairwise": _PLAIN,
+    "rank:ndcg": _PLAIN,
+    "rank:map": _PLAIN,
+    "survival:cox": _EXPONENTIAL,
+    "survival:aft": _EXPONENTIAL,
+}
+
+
+def find_objective(name: str, target_count: int) -> Objective:
+    """Find an objective by its name in the file.
+
+    Raises
+    ------
+    ExplainError
+        UNSUPPORTED_MODEL for others.
+    """
+    if name not in _OBJECTIVES:
+        known = ", ".join(sorted(_OBJECTIVES))
+        raise unsupported(
+            f"The model has the objective {quoted(name)}, whose predictions are not known. "
+            f"Known are {known}."
+        )
+    objective = _OBJECTIVES[name]
+    if objective.link is Link.TWO_CLASSES and target_count > 1:
+        return objective._replace(link=Link.LOGISTIC)  # several labels, each by itself
+    return objective
+
+
+def base_values(text: str, count: int, objective: Objective) -> Vector:
+    """Read a base score, a number or since 3.1 a list, and return one value for each score.
+
+    Raises
+    ------
+    ExplainError
+        INVALID_MODEL
+    """
+    parts = text.strip().removeprefix("[").removesuffix("]").split(",")
+    try:
+        numbers = [float(part) for part in parts]
+    except ValueError:
+        raise invalid(f"The model's base_score is {quoted(text)}, which is no number.") from None
+    if len(numbers) not in {1, count}:
+        raise invalid(f"The model's base_score has {len(numbers)} values for {count} outputs.")
+    scores = objective.to_score(np.array(numbers, dtype=np.float32))
+    return np.broadcast_to(scores.astype(np.float64), (count,))
