@@ -18,7 +18,7 @@ Modes = npt.NDArray[np.uint8]
 class Link(Enum):
     """Function from a row's scores to what the library predicts.
 
-    Scores are sums of leaf values and base values, or averages of leaf values and base values.
+    Scores are sums of leaf values and a base value.
     """
 
     IDENTITY = auto()
@@ -42,13 +42,18 @@ class Feature:
     ----------
     name : str
         Empty where the file has none.
-    categories : tuple of str or None
-        Texts of a categorical feature, in the order of their codes; None for a number, which may
-        be the code of a category.
+    categories : tuple of str, tuple of float or None
+        Values of a categorical feature, at least one, in the order of their codes, by which trees
+        know them; other values are missing. None for a number, which may be a code itself.
     """
 
     name: str = ""
-    categories: tuple[str, ...] | None = None
+    categories: tuple[str, ...] | tuple[float, ...] | None = None
+
+    @property
+    def has_texts(self) -> bool:
+        """True if its values are texts."""
+        return self.categories is not None and isinstance(self.categories[0], str)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,7 +91,7 @@ class Nodes:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Leaves:
-    """Values of leaves; a leaf has one for each target that it adds to.
+    """Values of leaves; all leaves of a tree have values for the same targets.
 
     Attributes
     ----------
@@ -115,8 +120,6 @@ class Forest:
     base : (n_targets,)
         Added to the sums.
     link : Link
-    is_average : bool
-        Whether scores average over the trees instead of summing, before `base`.
     is_double : bool
         Whether values and thresholds are compared as float64 instead of float32.
     notes : tuple of str
@@ -129,7 +132,6 @@ class Forest:
     leaves: Leaves
     base: Vector
     link: Link = Link.IDENTITY
-    is_average: bool = False
     is_double: bool = False
     notes: tuple[str, ...] = ()
 

@@ -1,27 +1,34 @@
 """ONNX graph of a forest: what everything behind the reading of files knows.
 
-Trees become a TreeEnsembleRegressor or TreeEnsembleClassifier of ai.onnx.ml 3, as converters write
-them. Features are one matrix.
+Trees without sets of codes become a TreeEnsembleRegressor or TreeEnsembleClassifier of ai.onnx.ml
+3, as converters write them; others a TreeEnsemble of ai.onnx.ml 5, with operators for base values,
+links and labels. Features are one matrix, or a column each where some have categories.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
 
-from onnxplain_server.adapters.native.forest import Forest, Link
-from onnxplain_server.adapters.native.tree_attributes import named_trees
+from onnxplain_server.adapters.native.faults import invalid
+from onnxplain_server.adapters.native.forest import Feature, Forest, Link
+from onnxplain_server.adapters.native.tree_attributes import (
+    indexed_trees,
+    lone_leaves,
+    named_trees,
+)
 from onnxplain_server.core.arrays import Array
 from onnxplain_server.trees.reading.onnx_nodes import ML
 
-_OPSET = 13
-_IR_VERSION = 8
-_TREES_OPSET = 3
-_MATRIX, _SCORES, _ANSWER = "features", "scores", "prediction"
-_CLASSIFIERS = {Link.TWO_CLASSES: "LOGISTIC", Link.SOFTMAX: "SOFTMAX"}
+_OPSET, _IR_VERSION = 13, 8
+_NAMED_OPSET, _INDEXED_OPSET = 3, 5
+_MATRIX, _ANSWER, _LABEL = "features", "prediction", "label"
+_POST_TRANSFORMS = {Link.TWO_CLASSES: "LOGISTIC", Link.SOFTMAX: "SOFTMAX"}
+"""Links of classifiers, by the names that operators have for them."""
 
 
 def write_graph(forest: Forest) -> ModelProto:
@@ -35,91 +42,149 @@ class _Writer:
     def __init__(self, forest: Forest) -> None:
         self._forest = forest
         self._type = TensorProto.DOUBLE if forest.is_double else TensorProto.FLOAT
+        self._is_indexed = bool(forest.nodes.members)
+        # Operators of ai.onnx.ml 3 answer in float32, whatever they compare.
+        self._score_type = self._type if self._is_indexed else TensorProto.FLOAT
         self._nodes: list[NodeProto] = []
         self._constants: list[TensorProto] = []
+        self._inputs = list(_inputs(forest.features, self._type))
+        self._taken = {value.name for value in self._inputs}
 
     def model(self) -> ModelProto:
-        inputs = [self._input()]
-        matrix = inputs[0].name
-        link = self._forest.link
-        if link in _CLASSIFIERS:
-            self._classify(matrix, _CLASSIFIERS[link])
-            outputs = [_output("label", TensorProto.INT64), _output(_ANSWER, TensorProto.FLOAT)]
+        matrix = self._matrix()
+        outputs = [self._name(_ANSWER)]
+        kinds = [self._score_type]
+        if self._forest.link in _POST_TRANSFORMS:
+            outputs, kinds = [self._name(_LABEL), *outputs], [TensorProto.INT64, *kinds]
+        if len(outputs) == 2 and not self._is_indexed:
+            self._classify(matrix, outputs)
         else:
-            self._answer(self._scores(matrix))
-            outputs = [_output(_ANSWER, TensorProto.FLOAT)]
-        graph = helper.make_graph(self._nodes, "trees", inputs, outputs, self._constants)
-        imports = [helper.make_opsetid("", _OPSET), helper.make_opsetid(ML, _TREES_OPSET)]
+            self._link(self._scores(matrix), outputs)
+        declared = [
+            helper.make_tensor_value_info(name, kind, None)
+            for name, kind in zip(outputs, kinds, strict=True)
+        ]
+        graph = helper.make_graph(self._nodes, "trees", self._inputs, declared, self._constants)
+        opset = _INDEXED_OPSET if self._is_indexed else _NAMED_OPSET
         model = helper.make_model(
             graph,
-            opset_imports=imports,
+            opset_imports=[helper.make_opsetid("", _OPSET), helper.make_opsetid(ML, opset)],
             ir_version=_IR_VERSION,
             producer_name=self._forest.producer,
         )
         names = [feature.name for feature in self._forest.features]
-        if any(names):
+        if any(names) and not _has_columns(self._forest.features):
             helper.set_model_props(model, {"feature_names": json.dumps(names)})
         return model
 
-    def _add(self, operator: str, inputs: list[str], output: str, **attributes: Any) -> str:
+    def _name(self, stem: str) -> str:
+        """Return a name that no tensor has."""
+        while stem in self._taken:
+            stem += "_"
+        self._taken.add(stem)
+        return stem
+
+    def _add(self, operator: str, inputs: list[str], output: str = "", **attributes: Any) -> str:
+        """Add an operator with one output; return the output."""
+        output = output or self._name(operator)
         self._nodes.append(helper.make_node(operator, inputs, [output], **attributes))
         return output
 
-    def _constant(self, name: str, values: Array) -> str:
+    def _constant(self, values: Array) -> str:
+        name = self._name("constant")
         self._constants.append(numpy_helper.from_array(values, name))
         return name
 
-    def _input(self) -> ValueInfoProto:
-        """Return the matrix of features."""
-        width = len(self._forest.features)
-        return helper.make_tensor_value_info(_MATRIX, self._type, ["rows", width])
+    def _number(self, *values: float) -> str:
+        """Add a constant of the type of scores."""
+        dtype = helper.tensor_dtype_to_np_dtype(self._score_type)
+        return self._constant(np.array(values, dtype=dtype))
 
-    def _classify(self, matrix: str, link: str) -> None:
+    def _matrix(self) -> str:
+        """Add the matrix that the trees compare, in which categories are codes."""
+        if not _has_columns(self._forest.features):
+            return self._inputs[0].name
+        columns = zip(self._inputs, self._forest.features, strict=True)
+        return self._add("Concat", [self._column(v.name, f) for v, f in columns], axis=1)
+
+    def _column(self, name: str, feature: Feature) -> str:
+        if feature.categories is None:
+            return name
+        keys: dict[str, Any] = {
+            "keys_strings" if feature.has_texts else "keys_floats": list(feature.categories),
+            "values_floats": [float(code) for code in range(len(feature.categories))],
+            "default_float": float("nan"),
+        }
+        codes = self._add("LabelEncoder", [name], domain=ML, **keys)
+        return self._add("Cast", [codes], to=self._type) if self._forest.is_double else codes
+
+    def _classify(self, matrix: str, outputs: list[str]) -> None:
         """Add label and probabilities of classes, whose labels are 0, 1 and so on."""
-        count = 2 if link == "LOGISTIC" else self._forest.target_count
-        labels = np.arange(count)
-        attributes = named_trees(self._forest, "class")
-        self._nodes.append(
-            helper.make_node(
-                "TreeEnsembleClassifier",
-                [matrix],
-                ["label", _ANSWER],
-                domain=ML,
-                classlabels_int64s=labels.tolist(),
-                post_transform=link,
-                **attributes,
-            )
+        link = self._forest.link
+        count = 2 if link is Link.TWO_CLASSES else self._forest.target_count
+        node = helper.make_node(
+            "TreeEnsembleClassifier",
+            [matrix],
+            outputs,
+            domain=ML,
+            classlabels_int64s=list(range(count)),
+            post_transform=_POST_TRANSFORMS[link],
+            **named_trees(self._forest, "class"),
         )
+        self._nodes.append(node)
 
     def _scores(self, matrix: str) -> str:
         """Add the sums over trees and the base values."""
-        count = self._forest.target_count
-        attributes = named_trees(self._forest, "target")
-        aggregate = "AVERAGE" if self._forest.is_average else "SUM"
-        return self._add(
-            "TreeEnsembleRegressor",
-            [matrix],
-            _SCORES,
-            domain=ML,
-            n_targets=count,
-            aggregate_function=aggregate,
-            **attributes,
-        )
+        forest = self._forest
+        if not self._is_indexed:
+            count, trees = forest.target_count, named_trees(forest, "target")
+            operator = "TreeEnsembleRegressor"
+            return self._add(operator, [matrix], domain=ML, n_targets=count, **trees)
+        sums = self._add("TreeEnsemble", [matrix], domain=ML, **indexed_trees(forest))
+        base = forest.base + lone_leaves(forest)
+        return self._add("Add", [sums, self._number(*base)]) if base.any() else sums
 
-    def _answer(self, scores: str) -> None:
-        """Add the link behind scores."""
+    def _link(self, scores: str, outputs: list[str]) -> None:
+        """Add the link behind scores, and the label of classes."""
+        answer = outputs[-1]
         match self._forest.link:
+            case Link.IDENTITY:
+                self._nodes[-1].output[0] = answer
             case Link.EXPONENTIAL:
-                self._add("Exp", [scores], _ANSWER)
+                self._add("Exp", [scores], answer)
             case Link.LOGISTIC:
-                self._add("Sigmoid", [scores], _ANSWER)
+                self._add("Sigmoid", [scores], answer)
+            case Link.SOFTMAX:
+                self._add("Softmax", [scores], answer, axis=1)
+            case Link.TWO_CLASSES:
+                second = self._add("Sigmoid", [scores])
+                first = self._add("Sub", [self._number(1), second])
+                self._add("Concat", [first, second], answer, axis=1)
             case Link.SIGN:
-                zero = self._constant("zero", np.zeros(1, dtype=np.float32))
-                above = self._add("Greater", [scores, zero], "above")
-                self._add("Cast", [above], _ANSWER, to=TensorProto.FLOAT)
-            case _:
-                self._nodes[-1].output[0] = _ANSWER
+                above = self._add("Greater", [scores, self._number(0)])
+                self._add("Cast", [above], answer, to=self._score_type)
+        if len(outputs) == 2:
+            count = max(2, self._forest.target_count)
+            labels = self._constant(np.arange(count, dtype=np.int64))
+            largest = self._add("ArgMax", [answer], axis=1, keepdims=0)
+            self._add("Gather", [labels, largest], outputs[0])
 
 
-def _output(name: str, kind: int) -> ValueInfoProto:
-    return helper.make_tensor_value_info(name, kind, None)
+def _has_columns(features: Sequence[Feature]) -> bool:
+    """Return whether features are an input each."""
+    return any(feature.categories is not None for feature in features)
+
+
+def _inputs(features: Sequence[Feature], kind: int) -> Iterator[ValueInfoProto]:
+    """Yield the inputs: one matrix, or a column each where some have categories."""
+    if not _has_columns(features):
+        yield helper.make_tensor_value_info(_MATRIX, kind, ["rows", len(features)])
+        return
+    names = [feature.name for feature in features]
+    names = names if any(names) else [f"f{i}" for i in range(len(features))]
+    if not all(names) or len(set(names)) < len(names):
+        raise invalid("The model has features with categories, whose names are not all different.")
+    for name, feature in zip(names, features, strict=True):
+        own = TensorProto.STRING if feature.has_texts else TensorProto.FLOAT
+        column = kind if feature.categories is None else own
+        yield helper.make_tensor_value_info(name, column, ["rows", 1])

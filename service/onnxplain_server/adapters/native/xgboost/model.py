@@ -9,10 +9,14 @@ import numpy as np
 from onnxplain_server.adapters.native.faults import invalid, quoted, too_complex, unsupported
 from onnxplain_server.adapters.native.fields import Fields
 from onnxplain_server.adapters.native.forest import Feature, Forest
+from onnxplain_server.adapters.native.xgboost.categories import read_values
 from onnxplain_server.adapters.native.xgboost.objectives import base_values, find_objective
 from onnxplain_server.adapters.native.xgboost.trees import read_trees
 from onnxplain_server.core.arrays import Vector
 from onnxplain_server.core.model_limits import ModelLimits
+
+_MOST_FEATURES = 1_000_000
+"""Files only claim their number; each takes a place in memory."""
 
 
 def read(document: Fields, limits: ModelLimits) -> Forest:
@@ -26,7 +30,7 @@ def read(document: Fields, limits: ModelLimits) -> Forest:
     ExplainError
         INVALID_MODEL, UNSUPPORTED_MODEL, or MODEL_TOO_COMPLEX for too many outputs.
     """
-    learner = document.child("learner")
+    learner, version = document.child("learner"), _version(document)
     parameters = learner.child("learner_model_param")
     count = max(parameters.integer("num_class", 0), parameters.integer("num_target", 1), 1)
     if count > limits.target_count:
@@ -36,8 +40,8 @@ def read(document: Fields, limits: ModelLimits) -> Forest:
     used = _used_trees(booster.model, learner, count)
     trees = read_trees(booster.model, used.tree_count, booster.weights, count)
     return Forest(
-        producer=_producer(document),
-        features=_features(learner, parameters.integer("num_feature")),
+        producer=f"XGBoost {'.'.join(map(str, version))}".strip(),
+        features=_features(learner, booster.model, version),
         nodes=trees.nodes,
         leaves=trees.leaves,
         base=base_values(parameters.text("base_score"), count, objective),
@@ -82,8 +86,8 @@ def _used_trees(model: Fields, learner: Fields, group_count: int) -> _UsedTrees:
     """
     ends = _round_ends(model, group_count)
     attributes = learner.child("attributes") if "attributes" in learner else Fields({})
-    used = attributes.integer("best_iteration", len(ends)) + 1
-    if used >= len(ends):
+    used = attributes.integer("best_iteration", len(ends), low=-1) + 1
+    if not 0 < used < len(ends):
         return _UsedTrees(ends[-1] if ends else 0)
     start = f"XGBoost stopped early, after {len(ends):,} rounds of which round {used:,} was best. "
     if "scikit_learn" in attributes:
@@ -105,17 +109,16 @@ def _round_ends(model: Fields, group_count: int) -> list[int]:
     return [*range(each, total, each), total] if total else []
 
 
-def _features(learner: Fields, count: int) -> tuple[Feature, ...]:
-    names = learner.texts("feature_names")
-    if not names:
-        return (Feature(),) * count
+def _features(learner: Fields, model: Fields, version: tuple[int, ...]) -> tuple[Feature, ...]:
+    count = learner.child("learner_model_param").integer("num_feature", low=1)
+    if count > _MOST_FEATURES:
+        raise too_complex(count, _MOST_FEATURES, "features")
+    names = learner.texts("feature_names") or ("",) * count
     if len(names) != count:
         raise invalid(f"The model has {len(names):,} feature_names for {count:,} features.")
-    return tuple(Feature(name) for name in names)
+    return tuple(map(Feature, names, read_values(model, count, version)))
 
 
-def _producer(document: Fields) -> str:
-    if "version" not in document:
-        return "XGBoost"
-    version = document.integers("version")
-    return f"XGBoost {'.'.join(map(str, version[:3].tolist()))}"
+def _version(document: Fields) -> tuple[int, ...]:
+    """Return the version that saved the file; () where it does not tell."""
+    return tuple(document.integers("version").tolist()) if "version" in document else ()

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from onnxplain_server.adapters.native.faults import invalid
 from onnxplain_server.adapters.native.fields import Fields
 from onnxplain_server.adapters.native.forest import Leaves, Nodes
+from onnxplain_server.adapters.native.xgboost.categories import read_sets
 from onnxplain_server.core.arrays import Array, Indices, Vector
 from onnxplain_server.trees.reading.nodes import Mode
 
@@ -39,6 +40,7 @@ class _Tree(NamedTuple):
     default_left: Indices
     leaves: Indices
     values: Float32s
+    sets: dict[int, Vector]
 
 
 def read_trees(model: Fields, count: int, weights: Vector | None, target_count: int) -> Trees:
@@ -97,6 +99,7 @@ def _read(tree: Fields, target_count: int) -> _Tree:
         tree.integers("default_left", count),
         leaves,
         values,
+        read_sets(tree, count),
     )
 
 
@@ -132,22 +135,43 @@ def _leaves(tree: _Tree, group: int, weight: np.float32) -> Leaves:
 
 
 def _joined(trees: Sequence[_Tree], leaves: Sequence[Leaves]) -> Trees:
-    """Join trees; a value goes left, to the child that is `true`, where it is less."""
+    """Join trees.
+
+    A value is true where it is less, and goes left; a code is true where it is in the set, and
+    goes right.
+    """
     sizes = np.array([len(tree.left) for tree in trees], dtype=np.intp)
     roots = np.cumsum(sizes) - sizes
     first = np.repeat(roots, sizes)
     left, right, features, conditions, default_left = (
-        _concatenated([tree[i] for tree in trees]) for i in range(5)
+        _concatenated(lists)
+        for lists in (
+            [tree.left for tree in trees],
+            [tree.right for tree in trees],
+            [tree.features for tree in trees],
+            [tree.conditions for tree in trees],
+            [tree.default_left for tree in trees],
+        )
     )
     leaf = left < 0
+    sets = {
+        int(root) + node: codes
+        for root, tree in zip(roots, trees, strict=True)
+        for node, codes in tree.sets.items()
+        if tree.left[node] >= 0
+    }
+    is_member = np.zeros(len(left), dtype=bool)
+    is_member[list(sets)] = True
+    left, right = np.where(leaf, -1, left + first), np.where(leaf, -1, right + first)
     nodes = Nodes(
         roots,
-        np.where(leaf, Mode.LEAF, Mode.LT).astype(np.uint8),
+        np.select([leaf, is_member], [Mode.LEAF, Mode.MEMBER], Mode.LT).astype(np.uint8),
         features,
-        np.where(leaf, 0, conditions).astype(np.float64),
-        np.where(leaf, -1, left + first),
-        np.where(leaf, -1, right + first),
-        (default_left != 0) & ~leaf,
+        np.where(leaf | is_member, 0, conditions).astype(np.float64),
+        np.where(is_member, right, left),
+        np.where(is_member, left, right),
+        ((default_left != 0) ^ is_member) & ~leaf,
+        sets,
     )
     owners = [own.nodes + root for own, root in zip(leaves, roots, strict=True)]
     return Trees(
