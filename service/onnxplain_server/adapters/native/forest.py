@@ -32,6 +32,8 @@ class Link(Enum):
     """Of all scores: a probability for each class."""
     SIGN = auto()
     """1 for a score above 0, else 0."""
+    SORTED = auto()
+    """The scores in ascending order, as of quantiles that may not cross."""
 
 
 @dataclass(frozen=True, slots=True)

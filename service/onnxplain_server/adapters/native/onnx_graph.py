@@ -163,6 +163,12 @@ class _Writer:
             case Link.SIGN:
                 above = self._add("Greater", [scores, self._number(0)])
                 self._add("Cast", [above], answer, to=self._score_type)
+            case Link.SORTED:
+                all_of_them = self._constant(np.array([self._forest.target_count], dtype=np.int64))
+                order = self._name("order")
+                self._nodes.append(
+                    helper.make_node("TopK", [scores, all_of_them], [answer, order], largest=0)
+                )
         if len(outputs) == 2:
             count = max(2, self._forest.target_count)
             labels = self._constant(np.arange(count, dtype=np.int64))

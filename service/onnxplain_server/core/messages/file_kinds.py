@@ -40,6 +40,7 @@ KERAS = FileKind("a Keras model (.keras)", Role.MODEL)
 ONNX = FileKind("an ONNX model", Role.MODEL)
 PARQUET = FileKind("a Parquet file", Role.TABLE)
 ARROW = FileKind("an Arrow file", Role.TABLE)
+OLD_XGBOOST = FileKind("XGBoost's old binary format", Role.MODEL)
 CSV = FileKind("text with separators, as CSV", Role.TABLE)
 _STARTS = (
     (b"\xd0\xcf\x11\xe0", OLD_EXCEL),
@@ -53,6 +54,7 @@ _STARTS = (
     (b"\x1f\x8b", FileKind("a gzip archive", Role.OTHER)),
     (b"%PDF", FileKind("a PDF document", Role.OTHER)),
     (b"\x89PNG", FileKind("a picture", Role.OTHER)),
+    (b"binf", OLD_XGBOOST),
     (b"{L", FileKind("XGBoost's own format (.ubj)", Role.MODEL)),
     (b"<", FileKind("HTML or XML", Role.OTHER)),
     (b"{", FileKind("JSON", Role.OTHER)),

@@ -35,7 +35,7 @@ def read(document: Fields, limits: ModelLimits) -> Forest:
     count = max(parameters.integer("num_class", 0), parameters.integer("num_target", 1), 1)
     if count > limits.target_count:
         raise too_complex(count, limits.target_count, "columns in a tree ensemble")
-    objective = find_objective(learner.child("objective").text("name"), count)
+    objective = find_objective(learner.child("objective").text("name"), count, version)
     booster = _booster(learner.child("gradient_booster"))
     used = _used_trees(booster.model, learner, count)
     trees = read_trees(booster.model, used.tree_count, booster.weights, count)

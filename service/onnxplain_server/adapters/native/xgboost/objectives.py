@@ -50,6 +50,11 @@ def _log(values: Array) -> Array:
     return scores
 
 
+_RAW_SCORES = (1, 3)
+"""First version that takes the base score of binary:logitraw as a score, not as a probability."""
+_SORTED_QUANTILES = (3, 4)
+"""First version that sorts the quantiles of a row, so that they do not cross."""
+
 _PLAIN = Objective(Link.IDENTITY, _same)
 _EXPONENTIAL = Objective(Link.EXPONENTIAL, _log)
 _OBJECTIVES = {
@@ -59,6 +64,7 @@ _OBJECTIVES = {
     "reg:absoluteerror": _PLAIN,
     "reg:pseudohubererror": _PLAIN,
     "reg:quantileerror": _PLAIN,
+    "reg:expectileerror": _PLAIN,
     "reg:logistic": Objective(Link.LOGISTIC, _logit),
     "reg:gamma": _EXPONENTIAL,
     "reg:tweedie": _EXPONENTIAL,
@@ -76,23 +82,27 @@ _OBJECTIVES = {
 }
 
 
-def find_objective(name: str, target_count: int) -> Objective:
-    """Find an objective by its name in the file.
+def find_objective(name: str, target_count: int, version: tuple[int, ...]) -> Objective:
+    """Find an objective by its name in the file and the version that saved it.
 
     Raises
     ------
     ExplainError
         UNSUPPORTED_MODEL for others.
     """
-    if name not in _OBJECTIVES:
+    objective = _OBJECTIVES.get(name)
+    if objective is None or (name == "reg:expectileerror" and target_count > 1):
         known = ", ".join(sorted(_OBJECTIVES))
         raise unsupported(
-            f"The model has the objective {quoted(name)}, whose predictions are not known. "
-            f"Known are {known}."
+            f"The model has the objective {quoted(name)} with {target_count:,} outputs, whose link "
+            f"is not known here. Known are {known} (reg:expectileerror with one output)."
         )
-    objective = _OBJECTIVES[name]
-    if objective.link is Link.TWO_CLASSES and target_count > 1:
+    if name == "binary:logistic" and target_count > 1:
         return objective._replace(link=Link.LOGISTIC)  # several labels, each by itself
+    if name == "reg:quantileerror" and version >= _SORTED_QUANTILES and target_count > 1:
+        return objective._replace(link=Link.SORTED)
+    if name == "binary:logitraw" and version < _RAW_SCORES:
+        return objective._replace(to_score=_logit)
     return objective
 
 
