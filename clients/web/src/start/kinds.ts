@@ -1,20 +1,18 @@
 /** What a file is, by its name. */
 
 const TABLE = /\.(csv|gz|parquet|arrow|feather|ipc)$/i;
-
-/** Whether a file of this name is a model, a table, or has values of a model beside it. */
-export function kindOf(name: string): "model" | "table" | "values" {
-  if (/\.onnx$/i.test(name)) return "model";
-  return TABLE.test(name) ? "table" : "values";
-}
+const ONNX = /\.onnx$/i;
+/** Native tree files; values beside an ONNX file may have such names too. */
+const NATIVE = /\.(json|ubj|xgb)$/i;
 
 /** The files of a model or a table among some: the file itself first, then values beside a model. */
 export function filesOf<Named extends { readonly name: string }>(
   kind: "model" | "table",
   files: readonly Named[],
 ): readonly Named[] {
-  const own = files.find(({ name }) => kindOf(name) === kind) ?? files[0];
+  const named = (pattern: RegExp) => files.find(({ name }) => pattern.test(name));
+  const own = (kind === "table" ? named(TABLE) : (named(ONNX) ?? named(NATIVE))) ?? files[0];
   if (own === undefined) return [];
-  const values = files.filter((file) => file !== own && kindOf(file.name) === "values");
-  return kind === "model" ? [own, ...values] : [own];
+  const isBeside = (file: Named) => file !== own && !ONNX.test(file.name) && !TABLE.test(file.name);
+  return kind === "model" ? [own, ...files.filter(isBeside)] : [own];
 }

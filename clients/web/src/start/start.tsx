@@ -13,14 +13,14 @@ export function Start() {
     <>
       <h1>See what a model has learned</h1>
       <p class="found">
-        Choose an ONNX model and a table of rows that it predicts. The server explains the model on
-        these rows; nothing is sent anywhere else.
+        Choose a model and a table of rows that it predicts. The server explains the model on these
+        rows; nothing is sent anywhere else.
       </p>
       <div class="fields">
         <ContentField
           kind="model"
           title="Model"
-          hint="An ONNX file, with the files beside it that hold its values"
+          hint="An ONNX file, with the files beside it that hold its values, or a file of XGBoost (.json, .ubj)"
           example="s3://models/churn.onnx"
           accept=""
           keep={keepModel}

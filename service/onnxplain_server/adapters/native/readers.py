@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
+import numpy as np
 import orjson
 from onnx import ModelProto
 
@@ -46,11 +47,17 @@ def read_native(content: bytes, limits: ModelLimits) -> NativeModel | None:
     ExplainError
         INVALID_MODEL, UNSUPPORTED_MODEL or MODEL_TOO_COMPLEX.
     """
+    forest = read_forest(content, limits)
+    return None if forest is None else NativeModel(write_graph(forest), forest.notes)
+
+
+def read_forest(content: bytes, limits: ModelLimits) -> Forest | None:
+    """Read a native tree file as a tidy forest; see `read_native`."""
     kind = native_format(content)
     if kind is None:
         return None
-    forest = tidy(_READERS[kind](content, limits), limits)
-    return NativeModel(write_graph(forest), forest.notes)
+    with np.errstate(all="ignore"):  # `tidy` looks for numbers that are not finite
+        return tidy(_READERS[kind](content, limits), limits)
 
 
 def _read_json(content: bytes, limits: ModelLimits) -> Forest:

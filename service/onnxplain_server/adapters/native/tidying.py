@@ -24,27 +24,43 @@ def tidy(forest: Forest, limits: ModelLimits) -> Forest:
     """
     if forest.target_count > limits.target_count:
         raise too_complex(forest.target_count, limits.target_count, "columns in a tree ensemble")
-    if not len(forest.nodes.roots):
-        return _constant(forest)
     nodes = forest.nodes
+    if not len(nodes.roots):
+        return _with_all_targets(forest)
     inner = nodes.modes != Mode.LEAF
     _check_children(nodes, inner)
     reached = _reached(nodes, inner, limits.tree_depth)
     _check_splits(forest, inner & reached)
     _check_values(forest, reached & ~inner)
-    return forest if reached.all() else _kept(forest, reached)
+    return _with_all_targets(forest if reached.all() else _kept(forest, reached))
 
 
-def _constant(forest: Forest) -> Forest:
-    """Give a forest without trees one leaf of 0 for each target, so that base values remain."""
-    count = forest.target_count
-    leaves, zeros = np.arange(count), np.zeros(count)
-    none = np.full(count, -1)
-    modes = np.full(count, Mode.LEAF, dtype=np.uint8)
+def _with_all_targets(forest: Forest) -> Forest:
+    """Add a leaf of 0 for each target without a value, to which a base value would not be added."""
+    nodes, leaves = forest.nodes, forest.leaves
+    targets = np.setdiff1d(np.arange(forest.target_count), leaves.targets)
+    count = len(targets)
+    if not count:
+        return forest
+    added = len(nodes.modes) + np.arange(count)
+    zeros, none = np.zeros(count), np.full(count, -1)
     return replace(
         forest,
-        nodes=Nodes(leaves, modes, zeros.astype(np.intp), zeros, none, none, zeros != 0),
-        leaves=Leaves(leaves, leaves, zeros),
+        nodes=Nodes(
+            np.append(nodes.roots, added),
+            np.append(nodes.modes, np.full(count, Mode.LEAF, dtype=np.uint8)),
+            np.append(nodes.features, none),
+            np.append(nodes.thresholds, zeros),
+            np.append(nodes.true, none),
+            np.append(nodes.false, none),
+            np.append(nodes.missing_is_true, zeros != 0),
+            nodes.members,
+        ),
+        leaves=Leaves(
+            np.append(leaves.nodes, added),
+            np.append(leaves.targets, targets),
+            np.append(leaves.values, zeros),
+        ),
     )
 
 

@@ -214,7 +214,7 @@ class Fetching:
             find_file = partial(self._find_file, seconds=seconds, stack=stack)
             find = partial(find_artifact, registry, model, find_file)
             description = find("MLmodel", _DESCRIPTION_BYTES).read()
-            name = PurePosixPath(registry.onnx_file(model, description))
+            name = PurePosixPath(registry.model_file(model, description))
             content, sources = read_model(
                 name.name,
                 limit,

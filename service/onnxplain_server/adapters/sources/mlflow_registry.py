@@ -22,6 +22,8 @@ _API = "/api/2.0/mlflow"
 _ARTIFACTS = "/api/2.0/mlflow-artifacts/artifacts"
 _ANSWER_BYTES = 2**20
 _PROXIED = re.compile(r"mlflow-artifacts:(?://[^/]*)?/(.+)")
+_FILES = {"onnx": "model.onnx", "xgboost": "model.xgb"}
+"""Flavors whose file is a model here, the best one first, and the file's usual name."""
 _LOGGED_MODEL = re.compile(r"models:/(m-[0-9a-f]+)")
 
 
@@ -90,22 +92,26 @@ class Registry:
         """Read an artifact from the registry's proxy."""
         return self._server.get(path, str(model.uri), byte_limit)
 
-    def onnx_file(self, model: RegisteredModel, description: bytes) -> str:
-        """Return the name of the ONNX file that a file MLmodel tells of."""
+    def model_file(self, model: RegisteredModel, description: bytes) -> str:
+        """Return the name of the model's file that a file MLmodel tells of."""
         try:
             document = yaml.safe_load(description)
         except (yaml.YAMLError, UnicodeDecodeError):
             document = None
         flavors = document.get("flavors") if isinstance(document, dict) else None
-        if not isinstance(flavors, dict) or not isinstance(flavors.get("onnx"), dict):
-            listed = ", ".join(map(str, flavors)) if isinstance(flavors, dict) else "none"
+        flavors = flavors if isinstance(flavors, dict) else {}
+        name = next((name for name in _FILES if isinstance(flavors.get(name), dict)), None)
+        if name is None:
+            listed = ", ".join(map(str, flavors)) or "none"
+            known = " or ".join(_FILES)
             raise self._unusable(
-                model.uri, f"it has no flavor onnx (but {listed}): log it by mlflow.onnx.log_model"
+                model.uri,
+                f"it has no flavor {known} (but {listed}): log it by mlflow.onnx.log_model",
             )
-        name = flavors["onnx"].get("data", "model.onnx")
-        if not isinstance(name, str):
-            raise self._unusable(model.uri, "its file MLmodel names no ONNX file")
-        return name
+        file = flavors[name].get("data", _FILES[name])
+        if not isinstance(file, str):
+            raise self._unusable(model.uri, f"its file MLmodel names no file of the flavor {name}")
+        return file
 
     def _ask(self, uri: CanonicalUri, call: str, **arguments: str) -> Mapping[str, Any]:
         query = "&".join(f"{key}={quote(value, safe='')}" for key, value in arguments.items())

@@ -17,6 +17,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 import xgboost
 
 VERSION = tuple(int(part) for part in xgboost.__version__.split(".")[:2])
@@ -31,6 +32,8 @@ class Case(NamedTuple):
     since: tuple[int, int] = (1, 0)
     rounds: int = ROUNDS
     form: str = "json"
+    kind: str = "numbers"
+    """Rows: numbers, codes of categories, or a frame that names them."""
 
 
 def table() -> np.ndarray:
@@ -40,12 +43,37 @@ def table() -> np.ndarray:
     return rows
 
 
-ROWS = table()
+VALUES = {"color": ["a", "b", "c", "d", "e", "f", "g", "h", "i j"], "size": [10, 20, 37]}
+
+
+def codes() -> np.ndarray:
+    rng = np.random.default_rng(2)
+    ends = [len(values) for values in VALUES.values()]
+    rows = np.column_stack([rng.integers(end, size=200) for end in ends] + [rng.normal(size=200)])
+    rows = np.round(rows, 2).astype(np.float32)
+    rows[rng.random(rows.shape) < 0.1] = np.nan
+    return rows
+
+
+def matrix_of(rows: np.ndarray, kind: str) -> xgboost.DMatrix:
+    if kind == "numbers":
+        return xgboost.DMatrix(rows)
+    if kind == "codes":
+        return xgboost.DMatrix(rows, feature_types=["c", "c", "q"], enable_categorical=True)
+    named = {
+        name: pd.Categorical.from_codes(np.nan_to_num(rows[:, i], nan=-1).astype(int), values)
+        for i, (name, values) in enumerate(VALUES.items())
+    }
+    return xgboost.DMatrix(pd.DataFrame({**named, "weight": rows[:, 2]}), enable_categorical=True)
+
+
+ROWS, CODES = table(), codes()
 _FILLED = np.nan_to_num(ROWS)
 NUMBER = _FILLED[:, 0] * 2 + np.sin(_FILLED[:, 1] * 2) + _FILLED[:, 2] * _FILLED[:, 3]
 BINARY = (NUMBER > 0.3).astype(int)
 CLASSES = np.digitize(NUMBER, [-0.5, 0.5])
 POSITIVE = np.exp(NUMBER / 3)
+BY_CODE = np.nan_to_num(CODES[:, 0] * 7 % 5 - 3 * (CODES[:, 1] == 1) + CODES[:, 2])
 SEVERAL = np.column_stack([NUMBER, -NUMBER, POSITIVE])
 
 CASES = {
@@ -72,11 +100,29 @@ CASES = {
     "vector_leaves": Case(
         {"multi_strategy": "multi_output_tree", "tree_method": "hist"}, SEVERAL, (2, 0)
     ),
+    "sets": Case({"tree_method": "hist", "max_depth": 3}, BY_CODE, (1, 6), kind="codes"),
+    "named": Case({"tree_method": "hist"}, BY_CODE, (3, 1), form="ubj", kind="frame"),
+    "one_hot": Case(
+        {"tree_method": "hist", "max_cat_to_onehot": 100, "objective": "binary:logistic"},
+        (BY_CODE > 0).astype(int),
+        (1, 6),
+        kind="codes",
+    ),
 }
 
 WHOLE = (3, 2)
 """Version of which all cases are kept."""
-OF_EACH = ("binary", "classes", "raw", "counts", "gamma", "dart", "targets", "vector_leaves")
+OF_EACH = (
+    "binary",
+    "classes",
+    "raw",
+    "counts",
+    "gamma",
+    "dart",
+    "targets",
+    "vector_leaves",
+    "sets",
+)
 """Cases in which versions differ: base scores, links, forms of trees."""
 
 
@@ -88,16 +134,21 @@ def main() -> None:
     for name, case in cases.items():
         form = case.form if VERSION >= (1, 6) else "json"
         boosters[name].save_model(str(HERE / f"{name}.{form}"))
-    rows = probes(boosters)
-    matrix = xgboost.DMatrix(rows)
-    answers = {name: predictions(name, booster, matrix) for name, booster in boosters.items()}
-    lines = [f'"rows": {json.dumps(texts(rows))}']
+    rows = probes([booster for name, booster in boosters.items() if cases[name].kind == "numbers"])
+    given = {"numbers": rows, "codes": CODES[:40], "frame": CODES[:40]}
+    answers = {
+        name: predictions(name, booster, matrix_of(given[cases[name].kind], cases[name].kind))
+        for name, booster in boosters.items()
+    }
+    lines = [f'"rows": {json.dumps(texts(rows))}', f'"codes": {json.dumps(texts(CODES[:40]))}']
+    lines += [f'"values": {json.dumps(VALUES)}']
     lines += [f"{json.dumps(name)}: {json.dumps(texts(answers[name]))}" for name in answers]
     (HERE / "answers.json").write_text("{\n" + ",\n".join(lines) + "\n}\n")
 
 
 def train(case: Case) -> xgboost.Booster:
-    matrix = xgboost.DMatrix(ROWS, case.labels)
+    matrix = matrix_of(ROWS if case.kind == "numbers" else CODES, case.kind)
+    matrix.set_label(case.labels)
     return xgboost.train(SHAPE | case.options, matrix, case.rounds)
 
 
@@ -110,12 +161,12 @@ def predictions(name: str, booster: xgboost.Booster, matrix: xgboost.DMatrix) ->
     return booster.predict(matrix).reshape(matrix.num_row(), -1)
 
 
-def probes(boosters: dict[str, xgboost.Booster]) -> np.ndarray:
+def probes(boosters: list[xgboost.Booster]) -> np.ndarray:
     """Return rows on the thresholds of all models and next to them: (40, 4)."""
     rng = np.random.default_rng(1)
     rows = (2 * rng.normal(size=(40, 4))).astype(np.float32)
     rows[rng.random(rows.shape) < 0.2] = np.nan
-    for feature, threshold in chain.from_iterable(map(splits, boosters.values())):
+    for feature, threshold in chain.from_iterable(map(splits, boosters)):
         value = np.float32(threshold)
         near = np.nextafter(value, np.float32(rng.choice([-np.inf, np.inf])))
         for chosen in (value, near):

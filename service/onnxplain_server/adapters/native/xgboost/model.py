@@ -99,7 +99,9 @@ def _used_trees(model: Fields, learner: Fields, group_count: int) -> _UsedTrees:
 
 def _round_ends(model: Fields, group_count: int) -> list[int]:
     """Return the number of trees after each round."""
-    total = model.child("gbtree_model_param").integer("num_trees")
+    total = len(model.items("trees"))
+    if model.child("gbtree_model_param").integer("num_trees") != total:
+        raise model.fault("trees", f"has {total:,} trees, and num_trees says otherwise")
     if "iteration_indptr" in model:
         ends = model.integers("iteration_indptr")
         if len(ends) and (ends[0] != 0 or ends[-1] != total or np.any(np.diff(ends) < 0)):
