@@ -196,7 +196,11 @@ test-cluster-short: $(CHART_TOOLS) control-plane $(ENV) ## Install three files o
 control-plane: tools/kubernetes/bin-$(NEWEST)/.made ## Build the programs of the newest control plane, or copy kept ones
 
 .PHONY: test-campaign
-test-campaign: torture resumption replica-kills fuzz mutants test-cluster compatibility streaming test-page-firefox ## Run what takes hours: broken models, faults under load, fuzzing, planted faults, control planes, other Pythons, 100 million rows; and the page in Firefox
+test-campaign: torture native-mutants resumption replica-kills fuzz mutants test-cluster compatibility streaming test-page-firefox ## Run what takes hours: broken models, faults under load, fuzzing, planted faults, control planes, other Pythons, 100 million rows; and the page in Firefox
+
+.PHONY: native-mutants
+native-mutants: $(ENV) ## Read 10,000 broken native tree files of each library
+	TEST_NATIVE_MUTANTS=10000 $(BIN)/python -m pytest -q -s tests/isolation/test_native_mutants.py
 
 .PHONY: resumption
 resumption: $(ENV) ## Kill processes at work 132 times, and compare what the next ones find and answer

@@ -403,6 +403,6 @@ class Boosted(LogisticRegression):  # type: ignore[misc] # scikit-learn ships no
 def test_a_model_of_a_library_is_refused_with_the_way_to_an_onnx_file(
     model: object, way: str
 ) -> None:
-    with pytest.raises(TypeError, match="write it as ONNX first") as refused:
+    with pytest.raises(TypeError, match="write it to a file first") as refused:
         to_request(model, {"a": [1]})
     assert way in str(refused.value)

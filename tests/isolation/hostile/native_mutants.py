@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -44,13 +45,14 @@ def _change(value: Any, rng: random.Random) -> None:
             case 0:
                 del value[key]
             case 1:
-                value[key] = rng.choice(list(value.values()) if isinstance(value, dict) else value)
+                other = rng.choice(list(value.values()) if isinstance(value, dict) else value)
+                value[key] = deepcopy(other)
             case 2 if isinstance(value, list):
-                value.insert(key, rng.choice(value))
+                value.insert(key, deepcopy(rng.choice(value)))
             case 3 if isinstance(inner, int | float):
                 value[key] = inner + rng.choice((-1, 1, 2, -2, 0.5, 1e-3))
             case _:
-                value[key] = rng.choice(ODD_VALUES)
+                value[key] = deepcopy(rng.choice(ODD_VALUES))
         return
 
 

@@ -50,12 +50,12 @@ def to_model(model: Any) -> Model:
 _EXPORTS = {
     "sklearn": "skl2onnx.to_onnx(model, initial_types=...)",
     "lightgbm": "onnxmltools.convert_lightgbm(model, initial_types=...)",
-    "xgboost": "onnxmltools.convert_xgboost(model, initial_types=...)",
+    "xgboost": 'model.save_model("model.json")',
     "catboost": 'model.save_model("model.onnx", format="onnx")',
     "torch": "torch.onnx.export(model, ...)",
     "keras": 'model.export("model.onnx", format="onnx")',
 }
-"""How a library's models are written as ONNX files, by its package."""
+"""How a library's models are written as files that are taken here, by its package."""
 _WRITTEN = (
     ". After `pip install skl2onnx`, calls with a table in memory that has the columns of the "
     "fitted model do so themselves, and compare"
@@ -74,7 +74,7 @@ def _way(model: Any) -> str:
     if package:
         is_written = package == "sklearn"
         return (
-            f"write it as ONNX first, by {_EXPORTS[package]}, and give that; recipes that run: "
+            f"write it to a file first, by {_EXPORTS[package]}, and give that; recipes that run: "
             f"docs/export.md{_WRITTEN if is_written else ''}"
         )
     return (
