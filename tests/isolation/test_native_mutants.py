@@ -17,7 +17,7 @@ REASONS = {Reason.INVALID_MODEL, Reason.UNSUPPORTED_MODEL, Reason.MODEL_TOO_COMP
 
 @pytest.mark.parametrize("library", sorted({file.parts[-3] for file in native_mutants.FILES}))
 def test_mutants_are_refused_or_predict_what_their_trees_say(library):
-    outcomes = Counter()
+    outcomes: Counter[str] = Counter()
     for seed in range(COUNT):
         name, content = native_mutants.mutant(seed, library)
         outcomes[outcome(name, content)] += 1
@@ -31,7 +31,7 @@ def outcome(name: str, content: bytes) -> str:
     if refusal is not None:
         assert refusal.reason in REASONS, (name, refusal.message)
         assert len(refusal.message) < 1_000, name
-        return refusal.reason.name
+        return str(refusal.reason.name)
     if forest is None or model is None:
         return "another kind"
     compare(name, forest, model)

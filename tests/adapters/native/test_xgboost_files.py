@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ TWO_CLASSES = {"binary", "pruned", "one_hot"}
 BY_CODES = {"sets", "one_hot", "named"}
 
 
-def case(file: Path) -> tuple[np.ndarray, np.ndarray, dict[str, list]]:
+def case(file: Path) -> tuple[np.ndarray, np.ndarray, dict[str, list[Any]]]:
     """Return rows, XGBoost's predictions and the values of categories."""
     kept = json.loads((file.parent / "answers.json").read_text())
     rows = np.array(kept["codes" if file.stem in BY_CODES else "rows"], np.float32)
@@ -27,13 +28,13 @@ def case(file: Path) -> tuple[np.ndarray, np.ndarray, dict[str, list]]:
     return rows, predictions, kept["values"]
 
 
-def named(values: list, codes: np.ndarray) -> np.ndarray:
+def named(values: list[Any], codes: np.ndarray) -> np.ndarray:
     kind, none = (object, "") if isinstance(values[0], str) else (np.float32, np.nan)
     column = [none if np.isnan(code) else values[int(code)] for code in codes]
     return np.array(column, dtype=kind).reshape(-1, 1)
 
 
-def feeds(model, rows: np.ndarray, values: dict[str, list]) -> dict[str, np.ndarray]:
+def feeds(model, rows: np.ndarray, values: dict[str, list[Any]]) -> dict[str, np.ndarray]:
     if len(model.inputs) == 1:
         return {model.inputs[0].name: rows}
     columns = {name: named(own, rows[:, i]) for i, (name, own) in enumerate(values.items())}

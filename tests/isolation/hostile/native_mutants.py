@@ -14,7 +14,20 @@ FILES = sorted(
     if file.stem != "answers" and file.suffix != ".onnx"
 )
 ODD = (-1, 0, 1, 2, 255, 2**31 - 1, 2**31, 2**63, -(2**63), 1e39, -0.0, float("nan"), float("inf"))
-ODD_VALUES = (*ODD, *map(str, ODD), "", "x", None, True, [], {}, [[]], ["x"], [1.5], "[1E0,2E0]")
+ODD_VALUES: tuple[Any, ...] = (
+    *ODD,
+    *map(str, ODD),
+    "",
+    "x",
+    None,
+    True,
+    [],
+    {},
+    [[]],
+    ["x"],
+    [1.5],
+    "[1E0,2E0]",
+)
 
 
 def mutant(seed: int, library: str) -> tuple[str, bytes]:

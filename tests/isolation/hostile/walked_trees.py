@@ -53,8 +53,9 @@ def _two_classes(scores: np.ndarray) -> np.ndarray:
 
 
 def _softmax(scores: np.ndarray) -> np.ndarray:
-    powers = np.exp(scores - scores.max())
-    return powers / powers.sum()
+    powers: np.ndarray = np.exp(scores - scores.max())
+    shares: np.ndarray = powers / powers.sum()
+    return shares
 
 
 _LINKS: dict[Link, Callable[[np.ndarray], np.ndarray]] = {

@@ -43,7 +43,10 @@ def table() -> np.ndarray:
     return rows
 
 
-VALUES = {"color": ["a", "b", "c", "d", "e", "f", "g", "h", "i j"], "size": [10, 20, 37]}
+VALUES: dict[str, list[Any]] = {
+    "color": ["a", "b", "c", "d", "e", "f", "g", "h", "i j"],
+    "size": [10, 20, 37],
+}
 
 
 def codes() -> np.ndarray:
@@ -55,13 +58,14 @@ def codes() -> np.ndarray:
     return rows
 
 
-def matrix_of(rows: np.ndarray, kind: str) -> xgboost.DMatrix:
+def matrix_of(rows: Any, kind: str) -> xgboost.DMatrix:
     if kind == "numbers":
         return xgboost.DMatrix(rows)
     if kind == "codes":
         return xgboost.DMatrix(rows, feature_types=["c", "c", "q"], enable_categorical=True)
+    categorical: Any = pd.Categorical
     named = {
-        name: pd.Categorical.from_codes(np.nan_to_num(rows[:, i], nan=-1).astype(int), values)
+        name: categorical.from_codes(np.nan_to_num(rows[:, i], nan=-1).astype(int), values)
         for i, (name, values) in enumerate(VALUES.items())
     }
     return xgboost.DMatrix(pd.DataFrame({**named, "weight": rows[:, 2]}), enable_categorical=True)
