@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from onnxplain_server.adapters.onnx import describe, load, load_described
-from onnxplain_server.adapters.onnx.read import read as read_file
+from onnxplain_server.adapters.onnx.read import read_file
 from onnxplain_server.core.model import Scale
 
 MODELS = Path(__file__).parents[2] / "models"
@@ -41,7 +41,7 @@ def test_the_file_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
         readings.append(arguments)
         return read_file(*arguments)
 
-    monkeypatch.setattr(import_module(load.__module__), "read", read)
+    monkeypatch.setattr(import_module(load.__module__), "read_file", read)
 
     load_described(FILES[0].read_bytes())
 
