@@ -21,5 +21,6 @@ def test_a_native_file_is_explained_and_described_as_a_model(tmp_path):
     method = ("--method", "average_loss")
     explained = onnxplain("explain", str(MODEL), str(table), "--target-column", "price", *method)
 
-    assert described["model"]["producer"] == "XGBoost 3.2.0"
+    model = described["model"]
+    assert (model["producer"], model["producerVersion"]) == ("XGBoost", "3.2.0")
     assert explained["receipt"]["modelDigest"] == described["model"]["digest"]

@@ -65,12 +65,14 @@ class _Writer:
             for name, kind in zip(outputs, kinds, strict=True)
         ]
         graph = helper.make_graph(self._nodes, "trees", self._inputs, declared, self._constants)
+        library, _, version = self._forest.producer.partition(" ")
         opset = _INDEXED_OPSET if self._is_indexed else _NAMED_OPSET
         model = helper.make_model(
             graph,
             opset_imports=[helper.make_opsetid("", _OPSET), helper.make_opsetid(ML, opset)],
             ir_version=_IR_VERSION,
-            producer_name=self._forest.producer,
+            producer_name=library,
+            producer_version=version,
         )
         names = [feature.name for feature in self._forest.features]
         if any(names) and not _has_columns(self._forest.features):
