@@ -116,7 +116,7 @@ class _Opened:
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    """Model file that was read and tried: digest, operators, producer with version, graph, notes."""
+    """Model file that was read and tried: digest, operators, producer, trees, graph and notes."""
 
     digest: str
     operators: tuple[str, ...]
