@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -39,9 +39,9 @@ class Fields:
     def __contains__(self, name: str) -> bool:
         return name in self._values
 
-    def child(self, name: str) -> Fields:
-        """Return an object inside."""
-        return Fields(self._get(name), self.path_of(name))
+    def child(self, name: str, path: str = "") -> Fields:
+        """Return an object inside; by default, its path is that of its name."""
+        return Fields(self._get(name), path or self.path_of(name))
 
     def children(self, name: str) -> Iterator[Fields]:
         """Yield the objects of a list."""
@@ -61,14 +61,35 @@ class Fields:
     def text(self, name: str, default: str | None = None) -> str:
         """Return a text."""
         value = self._get(name, default)
-        if not isinstance(value, str):
+        if not _is_text(value):
             raise self.fault(name, "is no text")
         return value
+
+    def truth(self, name: str) -> bool:
+        """Return a truth value."""
+        value = self._get(name)
+        if not isinstance(value, bool):
+            raise self.fault(name, "is neither true nor false")
+        return value
+
+    def number(self, name: str) -> float:
+        """Return a number that float64 holds."""
+        value = self._get(name)
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise self.fault(name, "is no number")
+        try:
+            return float(value)
+        except OverflowError:
+            raise self.fault(name, "is beyond the range of float64") from None
+
+    def has_value(self, name: str) -> bool:
+        """Return whether there is a value other than null."""
+        return self._values.get(name) is not None
 
     def texts(self, name: str) -> tuple[str, ...]:
         """Return a list of texts; empty where there is none."""
         values = self.items(name) if name in self else []
-        if not all(isinstance(value, str) for value in values):
+        if not all(map(_is_text, values)):
             raise self.fault(name, "is no list of texts")
         return tuple(values)
 
@@ -130,3 +151,10 @@ class Fields:
         if values.ndim != 1:
             raise self.fault(name, "is no plain list")
         return values
+
+
+def _is_text(value: object) -> TypeGuard[str]:
+    """Return whether a value is a text that UTF-8 holds; halves of surrogate pairs are none."""
+    return isinstance(value, str) and (
+        value.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in value)
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import Enum, auto
+from enum import Enum, IntEnum, auto
 
 import numpy as np
 import numpy.typing as npt
@@ -34,6 +34,20 @@ class Link(Enum):
     """1 for a score above 0, else 0."""
     SORTED = auto()
     """The scores in ascending order, as of quantiles that may not cross."""
+    SIGNED_SQUARE = auto()
+    """Square of each score, with the score's sign."""
+    SOFTPLUS = auto()
+    """log(1 + exp(score)) of each score."""
+
+
+class Derivation(IntEnum):
+    """Function that gives a column of its own, beside that of a feature, for nodes to compare."""
+
+    FLOOR = 1
+    """Greatest whole number that is not above the value."""
+    NEAR_ZERO = 2
+    """0 for values up to ±1e-35 (that number in float32), other numbers for other values; what it
+    is for missing values is undefined."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +72,14 @@ class Feature:
         return self.categories is not None and isinstance(self.categories[0], str)
 
 
+@dataclass(frozen=True, slots=True)
+class DerivedColumn:
+    """Column that is derived from that of a feature, by its position."""
+
+    derivation: Derivation
+    feature: int
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Nodes:
     """Nodes of all trees, tree by tree; children are positions in these arrays.
@@ -69,7 +91,8 @@ class Nodes:
     modes : (n_nodes,) uint8
         What holds for a value that goes to the child `true`, of `trees.reading.nodes.Mode`.
     features : (n_nodes,)
-        Position of the feature that is compared; any number at leaves.
+        Position of the feature that is compared, or behind all features of the derived column; any
+        number at leaves.
     thresholds : (n_nodes,) float64
         Compared in the type of the forest's input, which holds each of them exactly; any number at
         leaves and at nodes of mode MEMBER.
@@ -124,6 +147,8 @@ class Forest:
     link : Link
     is_double : bool
         Whether values and thresholds are compared as float64 instead of float32.
+    derived : tuple of DerivedColumn
+        Those of the same derivation stand together.
     notes : tuple of str
         Sentences about what of the file is used, where it could be read in another way.
     """
@@ -135,6 +160,7 @@ class Forest:
     base: Vector
     link: Link = Link.IDENTITY
     is_double: bool = False
+    derived: tuple[DerivedColumn, ...] = ()
     notes: tuple[str, ...] = ()
 
     @property

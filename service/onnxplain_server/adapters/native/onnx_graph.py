@@ -1,21 +1,28 @@
 """ONNX graph of a forest: what everything behind the reading of files knows.
 
-Trees without sets of codes become a TreeEnsembleRegressor or TreeEnsembleClassifier of ai.onnx.ml
-3, as converters write them; others a TreeEnsemble of ai.onnx.ml 5, with operators for base values,
-links and labels. Features are one matrix, or a column each where some have categories.
+Trees of float32 without sets of codes become a TreeEnsembleRegressor or TreeEnsembleClassifier of
+ai.onnx.ml 3, as converters write them; others a TreeEnsemble of ai.onnx.ml 5, which answers in
+float64 where it compares it, with operators for base values, links and labels. Features are one
+matrix, or a column each where some have categories.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 from typing import Any
 
 import numpy as np
 from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
 
 from onnxplain_server.adapters.native.faults import invalid
-from onnxplain_server.adapters.native.forest import Feature, Forest, Link
+from onnxplain_server.adapters.native.forest import (
+    Derivation,
+    Feature,
+    Forest,
+    Link,
+)
 from onnxplain_server.adapters.native.tree_attributes import (
     indexed_trees,
     lone_leaves,
@@ -29,6 +36,8 @@ _NAMED_OPSET, _INDEXED_OPSET = 3, 5
 _MATRIX, _ANSWER, _LABEL = "features", "prediction", "label"
 _POST_TRANSFORMS = {Link.TWO_CLASSES: "LOGISTIC", Link.SOFTMAX: "SOFTMAX"}
 """Links of classifiers, by the names that operators have for them."""
+_TO_UNIT = 9.999999819974908e34
+"""Factor by which values up to float32(1e-35), and no greater ones, are below 1 in float64."""
 
 
 def write_graph(forest: Forest) -> ModelProto:
@@ -42,7 +51,7 @@ class _Writer:
     def __init__(self, forest: Forest) -> None:
         self._forest = forest
         self._type = TensorProto.DOUBLE if forest.is_double else TensorProto.FLOAT
-        self._is_indexed = bool(forest.nodes.members)
+        self._is_indexed = forest.is_double or bool(forest.nodes.members)
         # Operators of ai.onnx.ml 3 answer in float32, whatever they compare.
         self._score_type = self._type if self._is_indexed else TensorProto.FLOAT
         self._nodes: list[NodeProto] = []
@@ -59,7 +68,8 @@ class _Writer:
         if len(outputs) == 2 and not self._is_indexed:
             self._classify(matrix, outputs)
         else:
-            self._link(self._scores(matrix), outputs)
+            self._link(self._scores(matrix), outputs[-1])
+            self._label(*outputs)
         declared = [
             helper.make_tensor_value_info(name, kind, None)
             for name, kind in zip(outputs, kinds, strict=True)
@@ -104,10 +114,24 @@ class _Writer:
 
     def _matrix(self) -> str:
         """Add the matrix that the trees compare, in which categories are codes."""
-        if not _has_columns(self._forest.features):
-            return self._inputs[0].name
         columns = zip(self._inputs, self._forest.features, strict=True)
-        return self._add("Concat", [self._column(v.name, f) for v, f in columns], axis=1)
+        matrix = (
+            self._add("Concat", [self._column(v.name, f) for v, f in columns], axis=1)
+            if _has_columns(self._forest.features)
+            else self._inputs[0].name
+        )
+        blocks = [self._derived(matrix, kind, own) for kind, own in _derivations(self._forest)]
+        return self._add("Concat", [matrix, *blocks], axis=1) if blocks else matrix
+
+    def _derived(self, matrix: str, derivation: Derivation, features: Sequence[int]) -> str:
+        """Add columns that are derived from those of features."""
+        chosen = self._constant(np.array(features, dtype=np.int64))
+        columns = self._add("Gather", [matrix, chosen], axis=1)
+        if derivation is Derivation.FLOOR:
+            return self._add("Floor", [columns])
+        scaled = self._add("Mul", [columns, self._constant(np.array([_TO_UNIT]))])
+        whole = self._add("Cast", [scaled], to=TensorProto.INT64)  # towards 0
+        return self._add("Cast", [whole], to=self._type)
 
     def _column(self, name: str, feature: Feature) -> str:
         if feature.categories is None:
@@ -146,9 +170,8 @@ class _Writer:
         base = forest.base + lone_leaves(forest)
         return self._add("Add", [sums, self._number(*base)]) if base.any() else sums
 
-    def _link(self, scores: str, outputs: list[str]) -> None:
-        """Add the link behind scores, and the label of classes."""
-        answer = outputs[-1]
+    def _link(self, scores: str, answer: str) -> None:
+        """Add the link behind scores."""
         match self._forest.link:
             case Link.IDENTITY:
                 self._nodes[-1].output[0] = answer
@@ -162,6 +185,12 @@ class _Writer:
                 second = self._add("Sigmoid", [scores])
                 first = self._add("Sub", [self._number(1), second])
                 self._add("Concat", [first, second], answer, axis=1)
+            case Link.SIGNED_SQUARE:
+                self._add("Mul", [scores, self._add("Abs", [scores])], answer)
+            case Link.SOFTPLUS:
+                # The runtime has no Softplus of doubles.
+                above = self._add("Add", [self._add("Exp", [scores]), self._number(1)])
+                self._add("Log", [above], answer)
             case Link.SIGN:
                 above = self._add("Greater", [scores, self._number(0)])
                 self._add("Cast", [above], answer, to=self._score_type)
@@ -171,11 +200,20 @@ class _Writer:
                 self._nodes.append(
                     helper.make_node("TopK", [scores, all_of_them], [answer, order], largest=0)
                 )
-        if len(outputs) == 2:
+
+    def _label(self, label: str, answer: str = "") -> None:
+        """Add the label of classes; nothing where the answer is alone."""
+        if answer:
             count = max(2, self._forest.target_count)
             labels = self._constant(np.arange(count, dtype=np.int64))
             largest = self._add("ArgMax", [answer], axis=1, keepdims=0)
-            self._add("Gather", [labels, largest], outputs[0])
+            self._add("Gather", [labels, largest], label)
+
+
+def _derivations(forest: Forest) -> Iterator[tuple[Derivation, list[int]]]:
+    """Yield each derivation of a forest with its features, in the order of derived columns."""
+    for derivation, columns in groupby(forest.derived, lambda column: column.derivation):
+        yield derivation, [column.feature for column in columns]
 
 
 def _has_columns(features: Sequence[Feature]) -> bool:

@@ -24,6 +24,8 @@ def tidy(forest: Forest, limits: ModelLimits) -> Forest:
     """
     if forest.target_count > limits.target_count:
         raise too_complex(forest.target_count, limits.target_count, "columns in a tree ensemble")
+    if forest.is_double and np.all(forest.nodes.modes == Mode.LEAF):
+        forest = _with_split(forest)
     nodes = forest.nodes
     if not len(nodes.roots):
         return _with_all_targets(forest)
@@ -60,6 +62,29 @@ def _with_all_targets(forest: Forest) -> Forest:
             np.append(leaves.nodes, added),
             np.append(leaves.targets, targets),
             np.append(leaves.values, zeros),
+        ),
+    )
+
+
+def _with_split(forest: Forest) -> Forest:
+    """Add a tree with a split and leaves of 0, because operators on float64 need one."""
+    nodes, leaves = forest.nodes, forest.leaves
+    first = len(nodes.modes)
+    return replace(
+        forest,
+        nodes=Nodes(
+            np.append(nodes.roots, first),
+            np.append(nodes.modes, np.array([Mode.LEQ, Mode.LEAF, Mode.LEAF], dtype=np.uint8)),
+            np.append(nodes.features, [0, 0, 0]),
+            np.append(nodes.thresholds, [0.0, 0.0, 0.0]),
+            np.append(nodes.true, [first + 1, -1, -1]),
+            np.append(nodes.false, [first + 2, -1, -1]),
+            np.append(nodes.missing_is_true, [False, False, False]),
+        ),
+        leaves=Leaves(
+            np.append(leaves.nodes, [first + 1, first + 2]),
+            np.append(leaves.targets, [0, 0]),
+            np.append(leaves.values, [0.0, 0.0]),
         ),
     )
 
@@ -103,7 +128,8 @@ def _reached(nodes: Nodes, inner: Flags, depth_limit: int) -> Flags:
 
 def _check_splits(forest: Forest, inner: Flags) -> None:
     nodes = forest.nodes
-    wrong = inner & ((nodes.features < 0) | (nodes.features >= len(forest.features)))
+    count = len(forest.features) + len(forest.derived)
+    wrong = inner & ((nodes.features < 0) | (nodes.features >= count))
     if wrong.any():
         node = int(np.argmax(wrong))
         raise invalid(

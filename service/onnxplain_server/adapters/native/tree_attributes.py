@@ -74,7 +74,7 @@ def indexed_trees(forest: Forest) -> dict[str, Any]:
         "nodes_missing_value_tracks_true": nodes.missing_is_true[origin[inner]]
         .astype(np.int64)
         .tolist(),
-        "membership_values": _tensor(_sets(nodes, origin[inner][modes == Mode.MEMBER], dtype)),
+        **_sets(nodes, origin[inner][modes == Mode.MEMBER], dtype),
         "leaf_targetids": target[leaf].tolist(),
         "leaf_weights": _tensor(weights[leaf].astype(dtype)),
     }
@@ -123,10 +123,10 @@ def _weights_of(forest: Forest, origin: Indices, target: Indices) -> Vector:
     return weights
 
 
-def _sets(nodes: Nodes, members: Indices, dtype: type) -> Array:
-    """Return the codes of each node of mode MEMBER, each set ended by NaN."""
+def _sets(nodes: Nodes, members: Indices, dtype: type) -> dict[str, TensorProto]:
+    """Return the codes of each node of mode MEMBER, each set ended by NaN; none without nodes."""
     parts = [np.append(nodes.members[int(node)], np.nan) for node in members]
-    return np.concatenate(parts).astype(dtype)
+    return {"membership_values": _tensor(np.concatenate(parts).astype(dtype))} if parts else {}
 
 
 def _numbers(nodes: Nodes) -> tuple[Indices, Indices]:

@@ -11,7 +11,7 @@ _LOOKED_AT = 256
 _SPACES = b" \t\r\n"
 _LENGTHS = b"iUIlL#$"
 """What follows the brace of a UBJSON object: the type of the first name's length, or a header."""
-_FIELDS = (b'"learner"',)
+_FIELDS = (b'"learner"', b'"tree_info"')
 """Names of fields of which each library's JSON has one."""
 
 
@@ -20,6 +20,7 @@ class NativeFormat(Enum):
 
     JSON = "JSON"
     UBJSON = "UBJSON"
+    LIGHTGBM_TEXT = "LightGBM's text"
 
 
 def native_format(content: bytes | bytearray) -> NativeFormat | None:
@@ -28,6 +29,8 @@ def native_format(content: bytes | bytearray) -> NativeFormat | None:
     Cost: O(n) for JSON, of which only files that name a field of a tree library count.
     """
     start = bytes(content[:_LOOKED_AT]).lstrip(_SPACES)
+    if start.startswith((b"tree\n", b"tree\r\n")):
+        return NativeFormat.LIGHTGBM_TEXT
     if start[:1] != b"{":
         return None
     if start[1:].lstrip(_SPACES)[:1] == b'"':

@@ -50,6 +50,11 @@ def cast(node: NodeProto, operand: FeatureColumns) -> FeatureColumns:
     return _each(operand, [step] * len(operand.columns))
 
 
+def floor(node: NodeProto, operand: FeatureColumns) -> FeatureColumns:  # noqa: ARG001 - has none
+    """Round down to whole numbers."""
+    return _each(operand, [Step(np.floor, 1, "Floor")] * len(operand.columns))
+
+
 def one_hot(node: NodeProto, operand: FeatureColumns) -> FeatureColumns:
     """Encode each column as one indicator column per category."""
     attributes = Attributes(node)
@@ -96,6 +101,7 @@ PREPARING: Mapping[str, Prepare] = {
     "Scaler": scaler,
     "Imputer": imputer,
     "Cast": cast,
+    "Floor": floor,
     "OneHotEncoder": one_hot,
     "LabelEncoder": label_encoder,
 }

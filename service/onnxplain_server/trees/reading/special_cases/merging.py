@@ -108,7 +108,10 @@ class _Comparison:
         columns = np.where(is_leaf, 0, nodes.columns)  # meaningless at leaves
         numbers = np.where(is_leaf, first, nodes.thresholds)
         self._compared = np.column_stack([nodes.modes, columns, numbers])
+        self._is_leaf = is_leaf
         self._is_set = nodes.modes == Mode.MEMBER
+        self._is_empty = np.zeros_like(is_leaf)
+        self._is_empty[[node for node, members in nodes.members.items() if not len(members)]] = True
         self._budget = _MAX_COMPARED
 
     def is_mistaken(self, left: np.intp, right: np.intp, *, loses: bool) -> bool:
@@ -121,6 +124,8 @@ class _Comparison:
             self._budget -= 1
             if self._budget < 0:
                 raise RefusedError("too many of its subtrees look alike")
+            if self._is_leaf[a] != self._is_leaf[b] and not self._is_empty[[a, b]].any():
+                return False
             if self._is_set[a] or self._is_set[b]:
                 return True  # or not, but then they are not worth the search
             known = ~np.isnan(self._compared[a]) & ~np.isnan(self._compared[b])
