@@ -1,13 +1,19 @@
 """LightGBM's files: the predictions of models of several versions are those of LightGBM itself."""
 
+import contextlib
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from onnxplain_server.adapters.native import read_native
 from onnxplain_server.adapters.onnx import load
 from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.model_limits import DEFAULT_LIMITS
 
 FOLDER = Path(__file__).parents[2] / "models/native/lightgbm"
 LINEAR = {"linear", "linear_json"}
@@ -53,3 +59,144 @@ def test_linear_functions_in_leaves_are_refused(name):
         load((FOLDER / "4.6.0" / name).read_bytes())
 
     assert refused.value.reason is Reason.UNSUPPORTED_MODEL
+
+
+def text(name: str = "codes") -> str:
+    return (FOLDER / f"4.6.0/{name}.txt").read_text()
+
+
+def dump(name: str = "huber") -> str:
+    return (FOLDER / f"4.6.0/{name}.json").read_text()
+
+
+def edited(content: str, pattern: str, replacement: str) -> str:
+    changed, count = re.subn(pattern, replacement, content, count=1, flags=re.MULTILINE)
+    assert count == 1
+    return changed
+
+
+BROKEN, OTHER = Reason.INVALID_MODEL, Reason.UNSUPPORTED_MODEL
+
+
+@pytest.mark.parametrize(
+    ("content", "pattern", "replacement", "reason", "words"),
+    [
+        (text(), r"^version=v4", "version=v9", OTHER, "format 'v9'"),
+        (text(), r"^version=v4\n", "", OTHER, "format ''"),
+        (text(), r"^objective=regression", "objective=best", OTHER, "objective 'best'"),
+        (text(), r"^end of trees\n[\s\S]*", "", BROKEN, "ends before its trees do"),
+        (text(), r"^tree_sizes=\d+", "tree_sizes=", BROKEN, "4 trees, and tree_sizes for 3"),
+        (text(), r"^num_leaves=4", "num_leaves=5", BROKEN, "num_leaves|leaf_value of tree 0 has 4"),
+        (text(), r"^num_leaves=4\n", "", BROKEN, "num_leaves of tree 0 is missing"),
+        (text(), r"^left_child=\S+", "left_child=0", BROKEN, "tree 0, node 0, has a child"),
+        (text(), r"^left_child=\S+", "left_child=3", BROKEN, r"the child 3, which is not in \[-4, 3\)"),
+        (text(), r"^split_feature=\d", "split_feature=4", BROKEN, "the feature 4"),
+        (text(), r"^decision_type=\d+", "decision_type=64", BROKEN, "the decision type 64"),
+        (text(), r"^leaf_value=\S+", "leaf_value=inf", BROKEN, "no finite number"),
+        (text(), r"^leaf_value=\S+", "leaf_value=x", BROKEN, "leaf_value of tree 0 has a value that"),
+        (text(), r"^cat_boundaries=0 \d+", "cat_boundaries=0 9999", BROKEN, "cat_boundaries of tree"),
+        (text(), r"^cat_threshold=\d+", "cat_threshold=0", BROKEN, "has no categories"),
+        (text(), r"^cat_threshold=\d+", "cat_threshold=4294967296", BROKEN, "more than 32 bits"),
+        (text(), r"^feature_names=", "feature_names=more ", BROKEN, "5 feature_names for 4"),
+        (text(), r"^num_tree_per_iteration=1", "num_tree_per_iteration=2", BROKEN, "2 trees in each"),
+        (text(), r"^num_tree_per_iteration=1", "num_tree_per_iteration=3", BROKEN, "3 in each"),
+        (text("binary"), r"sigmoid:2.5", "sigmoid:-1", BROKEN, "sigmoid '-1'"),
+        (text("frame"), r"^pandas_categorical:\[", "pandas_categorical:[[]", BROKEN, "broken JSON"),
+        (text("frame"), r'"blue"', '"red"', BROKEN, "not all different"),
+        (text("frame"), r'"blue"', "1", OTHER, "neither all texts nor all numbers"),
+        (text("frame"), r"2000.5", "2000.500001", OTHER, "float32"),
+        (text("frame"), r'\["blue", [^\]]*\], ', "", OTHER, "2 lists of pandas"),
+        (dump(), '"version": "v4"', '"version": "v1"', OTHER, "format 'v1'"),
+        (dump(), '"split_feature": ', '"split_feature": 9', BROKEN, "the feature 9"),
+        (dump(), '"threshold": [^,]+', '"threshold": "high"', BROKEN, "threshold is no number"),
+        (dump(), '"missing_type": "NaN"', '"missing_type": "Null"', BROKEN, "missing_type is none"),
+        (dump(), '"decision_type": "<="', '"decision_type": "<"', BROKEN, "neither '<=' nor '=='"),
+        (dump(), '"default_left": true', '"default_left": 1', BROKEN, "neither true nor false"),
+        (dump(), '"leaf_value": ', '"leaf": ', BROKEN, "leaf_value is missing"),
+        (dump("codes_json"), r'"threshold": "\d+', '"threshold": "-1', BROKEN, "no list of codes"),
+    ],
+)
+def test_broken_files_are_refused_by_what_is_wrong(content, pattern, replacement, reason, words):
+    with pytest.raises(ExplainError, match=words) as refused:
+        load(edited(content, pattern, replacement).encode())
+
+    assert refused.value.reason is reason
+
+
+def notes(content: str) -> tuple[str, ...]:
+    native = read_native(content.encode(), DEFAULT_LIMITS)
+    assert native is not None
+    return native.notes
+
+
+def test_what_a_file_does_not_tell_is_told():
+    assert notes(text()) == ()
+    assert ["no objective" in note for note in notes(text("custom"))] == [True]
+    silent = edited(dump(), '"average_output": false, ', "")
+    assert ["does not tell whether trees are averaged" in note for note in notes(silent)] == [True]
+    (note,) = notes(text("frame"))
+    assert note.endswith("as those of color ('blue', ...), size ('low', ...), year (2000.5, ...).")
+
+
+def test_a_random_forest_averages_over_its_iterations():
+    model = text("forest")
+    row = {"features": np.zeros((1, 4))}
+
+    (averaged,) = load(model.encode()).predict(row)
+    (added,) = load(edited(model, "^average_output\n", "").encode()).predict(row)
+
+    assert added == pytest.approx(3 * averaged)
+
+
+def test_zeros_in_too_many_places_are_refused():
+    """Each level asks for zeros of another feature, so copies double from level to level."""
+    depth = 14
+    inner = 2**depth - 1
+    left = [2 * i + 1 if 2 * i + 1 < inner else -(2 * i + 2 - inner) for i in range(inner)]
+    right = [2 * i + 2 if 2 * i + 2 < inner else -(2 * i + 3 - inner) for i in range(inner)]
+    features = [(i + 1).bit_length() - 1 for i in range(inner)]
+    lines = {
+        "num_leaves": [inner + 1],
+        "split_feature": features,
+        "threshold": [-1] * inner,
+        "decision_type": [6] * inner,
+        "left_child": left,
+        "right_child": right,
+        "leaf_value": range(inner + 1),
+    }
+    body = "\n".join(f"{name}={' '.join(map(str, values))}" for name, values in lines.items())
+    names, infos = (" ".join([word] * depth) for word in ("x", "none"))
+    model = (
+        f"tree\nversion=v4\nnum_tree_per_iteration=1\nmax_feature_idx={depth - 1}\n"
+        f"objective=regression\nfeature_names={names}\nfeature_infos={infos}\n\n"
+        f"Tree=0\n{body}\n\nend of trees\n"
+    )
+
+    with pytest.raises(ExplainError, match="zero_as_missing") as refused:
+        load(model.encode())
+
+    assert refused.value.reason is OTHER
+
+
+CONTENTS = [file.read_bytes() for file in FILES if file.parent.name == "4.6.0"]
+WORDS = [b"", b"-1", b"nan", b"1e999", b"99999999999999999999", b"4294967296", b"\xff", b"{}", b'"']
+
+
+@settings(max_examples=300)
+@given(
+    content=st.sampled_from(CONTENTS),
+    edits=st.lists(
+        st.tuples(st.floats(0, 1), st.integers(0, 40), st.sampled_from(WORDS) | st.binary(max_size=9)),
+        min_size=1,
+        max_size=4,
+    ),
+)
+def test_broken_bytes_are_refused_or_read(content, edits):
+    """Only the part with header and trees is changed: what is behind it is not read."""
+    end = content.find(b"end of trees") + 12 if content.startswith(b"tree") else len(content)
+    for place, length, word in edits:
+        start = int(place * end)
+        content = content[:start] + word + content[start + length :]
+
+    with contextlib.suppress(ExplainError):
+        read_native(content, DEFAULT_LIMITS)

@@ -30,6 +30,8 @@ class Link(Enum):
     """Logistic of one score, the probability of the second class, and what is left for the first"""
     SOFTMAX = auto()
     """Of all scores: a probability for each class."""
+    ONE_VERSUS_REST = auto()
+    """Logistic of each score: a probability for each class, which need not add up to 1."""
     SIGN = auto()
     """1 for a score above 0, else 0."""
     SORTED = auto()

@@ -34,7 +34,11 @@ from onnxplain_server.trees.reading.onnx_nodes import ML
 _OPSET, _IR_VERSION = 13, 8
 _NAMED_OPSET, _INDEXED_OPSET = 3, 5
 _MATRIX, _ANSWER, _LABEL = "features", "prediction", "label"
-_POST_TRANSFORMS = {Link.TWO_CLASSES: "LOGISTIC", Link.SOFTMAX: "SOFTMAX"}
+_POST_TRANSFORMS = {
+    Link.TWO_CLASSES: "LOGISTIC",
+    Link.SOFTMAX: "SOFTMAX",
+    Link.ONE_VERSUS_REST: "LOGISTIC",
+}
 """Links of classifiers, by the names that operators have for them."""
 _TO_UNIT = 9.999999819974908e34
 """Factor by which values up to float32(1e-35), and no greater ones, are below 1 in float64."""
@@ -177,7 +181,7 @@ class _Writer:
                 self._nodes[-1].output[0] = answer
             case Link.EXPONENTIAL:
                 self._add("Exp", [scores], answer)
-            case Link.LOGISTIC:
+            case Link.LOGISTIC | Link.ONE_VERSUS_REST:
                 self._add("Sigmoid", [scores], answer)
             case Link.SOFTMAX:
                 self._add("Softmax", [scores], answer, axis=1)

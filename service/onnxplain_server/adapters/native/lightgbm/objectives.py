@@ -37,7 +37,7 @@ _SINGLE = {
     **dict.fromkeys(("cross_entropy_lambda", "xentlambda"), Link.SOFTPLUS),
     "binary": Link.TWO_CLASSES,
 }
-_SEVERAL = {"multiclass": Link.SOFTMAX, "multiclassova": Link.LOGISTIC}
+_SEVERAL = {"multiclass": Link.SOFTMAX, "multiclassova": Link.ONE_VERSUS_REST}
 _SQUARED = frozenset({"regression", "regression_l1", "fair", "quantile", "mape"})
 """Objectives that obey `reg_sqrt`: they learn the root of the target, and square it again."""
 _SCALED = frozenset({"binary", "multiclassova"})
