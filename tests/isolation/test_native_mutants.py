@@ -48,7 +48,8 @@ def read(content: bytes):
 
 
 def compare(name, forest, model):
-    rows = np.random.default_rng(0).normal(size=(5, len(forest.features))).astype(np.float32)
+    rows = np.random.default_rng(0).normal(size=(5, len(forest.features)))
+    rows = rows.astype(np.float64 if forest.is_double else np.float32)
     for place, feature in enumerate(forest.features):
         if feature.categories is not None:
             rows[:, place] = np.abs(rows[:, place] * 3).astype(int) % len(feature.categories)
@@ -69,7 +70,7 @@ def feeds(forest, inputs, rows):
     for place, (given, feature) in enumerate(zip(inputs, forest.features, strict=True)):
         columns[given.name] = rows[:, [place]]
         if feature.categories is not None:
-            kind = object if feature.has_texts else np.float32
+            kind = object if feature.has_texts else np.float32  # of numbers, in any model
             values = [feature.categories[int(code)] for code in rows[:, place]]
             columns[given.name] = np.array(values, dtype=kind).reshape(-1, 1)
     return columns

@@ -12,4 +12,5 @@ test("of files dropped together, each field takes its own", () => {
 
 test("a native tree file is a model where there is no ONNX file", () => {
   assert.deepEqual(filesOf("model", named("rows.csv", "trees.UBJ")), named("trees.UBJ"));
+  assert.deepEqual(filesOf("model", named("rows.csv", "trees.txt")), named("trees.txt"));
 });

@@ -1,6 +1,5 @@
 """LightGBM's files: the predictions of models of several versions are those of LightGBM itself."""
 
-import contextlib
 import json
 import re
 from pathlib import Path
@@ -8,8 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from onnxplain_server.adapters.native import read_native
 from onnxplain_server.adapters.onnx import load
 from onnxplain_server.core.errors import ExplainError, Reason
@@ -176,27 +173,3 @@ def test_zeros_in_too_many_places_are_refused():
         load(model.encode())
 
     assert refused.value.reason is OTHER
-
-
-CONTENTS = [file.read_bytes() for file in FILES if file.parent.name == "4.6.0"]
-WORDS = [b"", b"-1", b"nan", b"1e999", b"99999999999999999999", b"4294967296", b"\xff", b"{}", b'"']
-
-
-@settings(max_examples=300)
-@given(
-    content=st.sampled_from(CONTENTS),
-    edits=st.lists(
-        st.tuples(st.floats(0, 1), st.integers(0, 40), st.sampled_from(WORDS) | st.binary(max_size=9)),
-        min_size=1,
-        max_size=4,
-    ),
-)
-def test_broken_bytes_are_refused_or_read(content, edits):
-    """Only the part with header and trees is changed: what is behind it is not read."""
-    end = content.find(b"end of trees") + 12 if content.startswith(b"tree") else len(content)
-    for place, length, word in edits:
-        start = int(place * end)
-        content = content[:start] + word + content[start + length :]
-
-    with contextlib.suppress(ExplainError):
-        read_native(content, DEFAULT_LIMITS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,8 @@ def mutant(seed: int, library: str) -> tuple[str, bytes]:
         for _ in range(rng.choice((1, 1, 1, 2, 5))):
             _change(document, rng)
         content = json.dumps(document).encode()
+    elif file.suffix == ".txt" and rng.random() < 0.7:
+        content = _words(content, rng)
     else:
         content = _bytes(bytearray(content), rng)
     return f"{file.parent.name}/{file.name}, seed {seed}", content
@@ -67,6 +70,25 @@ def _change(value: Any, rng: random.Random) -> None:
             case _:
                 value[key] = deepcopy(rng.choice(ODD_VALUES))
         return
+
+
+def _words(content: bytes, rng: random.Random) -> bytes:
+    """Change words of lines that are read: header and trees, and what is behind them rarely."""
+    head, end, tail = content.partition(b"end of trees")
+    for _ in range(rng.choice((1, 1, 1, 2, 5))):
+        words = re.split(rb"([ =\n])", head)
+        place = rng.randrange(len(words))
+        match rng.randrange(5):
+            case 0:
+                del words[place : place + rng.choice((1, 2))]
+            case 1:
+                words[place] = rng.choice(words)
+            case 2:
+                words[place:place] = words[place : place + rng.choice((2, 30))]
+            case _:
+                words[place] = str(rng.choice(ODD_VALUES)).encode()
+        head = b"".join(words)
+    return head + end + tail
 
 
 def _bytes(content: bytearray, rng: random.Random) -> bytes:

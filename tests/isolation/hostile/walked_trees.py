@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import astuple
 
 import numpy as np
-from onnxplain_server.adapters.native.forest import Forest, Link
+from onnxplain_server.adapters.native.forest import Derivation, Forest, Link
 from onnxplain_server.trees.reading.nodes import Mode
 
 _HOLDS = {
@@ -36,7 +37,7 @@ def _scores(forest: Forest, row: np.ndarray) -> np.ndarray:
 def _leaf(forest: Forest, node: int, row: np.ndarray) -> int:
     nodes = forest.nodes
     while (mode := nodes.modes[node]) != Mode.LEAF:
-        value = float(row[nodes.features[node]])
+        value = _value(forest, row, int(nodes.features[node]))
         if np.isnan(value):
             is_true = bool(nodes.missing_is_true[node])
         elif mode == Mode.MEMBER:
@@ -45,6 +46,17 @@ def _leaf(forest: Forest, node: int, row: np.ndarray) -> int:
             is_true = _HOLDS[Mode(mode)](value, nodes.thresholds[node])
         node = int((nodes.true if is_true else nodes.false)[node])
     return node
+
+
+def _value(forest: Forest, row: np.ndarray, column: int) -> float:
+    """Return the value of a feature, or of a derived column."""
+    if column < len(row):
+        return float(row[column])
+    derivation, feature = astuple(forest.derived[column - len(row)])
+    value = float(row[feature])
+    if derivation is Derivation.FLOOR:
+        return float(np.floor(value))
+    return 0.0 if abs(value) <= np.float32(1e-35) else 1.0
 
 
 def _two_classes(scores: np.ndarray) -> np.ndarray:
@@ -64,6 +76,9 @@ _LINKS: dict[Link, Callable[[np.ndarray], np.ndarray]] = {
     Link.LOGISTIC: lambda scores: 1 / (1 + np.exp(-scores)),
     Link.TWO_CLASSES: _two_classes,
     Link.SOFTMAX: _softmax,
+    Link.ONE_VERSUS_REST: lambda scores: 1 / (1 + np.exp(-scores)),
+    Link.SIGNED_SQUARE: lambda scores: scores * np.abs(scores),
+    Link.SOFTPLUS: lambda scores: np.log1p(np.exp(scores)),
     Link.SIGN: lambda scores: (scores > 0).astype(np.float64),
     Link.SORTED: np.sort,
 }

@@ -3,7 +3,7 @@
 const TABLE = /\.(csv|gz|parquet|arrow|feather|ipc)$/i;
 const ONNX = /\.onnx$/i;
 /** Native tree files; values beside an ONNX file may have such names too. */
-const NATIVE = /\.(json|ubj|xgb)$/i;
+const NATIVE = /\.(json|ubj|xgb|txt|lgb)$/i;
 
 /** The files of a model or a table among some: the file itself first, then values beside a model. */
 export function filesOf<Named extends { readonly name: string }>(

@@ -20,7 +20,7 @@ export function Start() {
         <ContentField
           kind="model"
           title="Model"
-          hint="An ONNX file, with the files beside it that hold its values, or a file of XGBoost (.json, .ubj)"
+          hint="An ONNX file, with the files beside it that hold its values, or a file of XGBoost (.json, .ubj) or LightGBM (.txt, .json)"
           example="s3://models/churn.onnx"
           accept=""
           keep={keepModel}

@@ -22,7 +22,7 @@ _API = "/api/2.0/mlflow"
 _ARTIFACTS = "/api/2.0/mlflow-artifacts/artifacts"
 _ANSWER_BYTES = 2**20
 _PROXIED = re.compile(r"mlflow-artifacts:(?://[^/]*)?/(.+)")
-_FILES = {"onnx": "model.onnx", "xgboost": "model.xgb"}
+_FILES = {"onnx": "model.onnx", "xgboost": "model.xgb", "lightgbm": "model.lgb"}
 """Flavors whose file is a model here, the best one first, and the file's usual name."""
 _LOGGED_MODEL = re.compile(r"models:/(m-[0-9a-f]+)")
 

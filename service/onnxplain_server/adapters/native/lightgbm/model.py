@@ -50,7 +50,7 @@ def _check(header: Header, limits: ModelLimits) -> None:
     if header.version not in _VERSIONS:
         raise unsupported(
             f"The model is in LightGBM's format {quoted(header.version)}. Read are v2, v3 and v4, "
-            "of LightGBM 2.1 to 4.6."
+            "of LightGBM 2.2 to 4.7."
         )
     if header.tree_per_iteration > limits.target_count:
         raise too_complex(

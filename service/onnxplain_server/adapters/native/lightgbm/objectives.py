@@ -1,6 +1,6 @@
 """Objectives of LightGBM: the link behind scores.
 
-Source: `ConvertOutput` in src/objective of LightGBM 2.2 to 4.6.
+Source: `ConvertOutput` in src/objective of LightGBM 2.2 to 4.7.
 """
 
 from __future__ import annotations
