@@ -460,3 +460,19 @@ def test_tests_that_the_runtime_does_not_merge_are_read(regressor, sums, thresho
     tree = ((0, "EQ", 3, False), [1.0], ((0, "EQ", threshold, True), [1.0], [9.0]))
     proto, rows = regressor([tree], 1), around([3, threshold])[:, np.newaxis]
     assert sums(view_of(proto), rows).tolist() == runtime(proto, rows).tolist()
+
+
+def test_a_set_is_no_leaf_that_the_runtime_could_merge_with(sums) -> None:
+    """Of two sets of one column, the first leads to a set, and the second to a leaf."""
+    sets = [3, 4, np.nan, 3, 8, np.nan, 1, np.nan]
+    proto = ensemble_5(
+        modes=[6, 6, 6],
+        splits=[0.0, 0.0, 0.0],
+        true=[(1, 0), (0, 1), (2, 1)],
+        false=[(2, 0), (1, 1), (3, 1)],
+        missing=[0, 0, 0],
+        membership_values=numpy_helper.from_array(np.array(sets, np.float32)),
+    )
+    rows = np.array([[3], [4], [1], [8], [-1], [np.nan]], np.float32)
+    assert sums(view_of(proto), rows)[:, 0].tolist() == [1, 2, 4, 8, 8, 8]
+    assert runtime(proto, rows)[:, 0].tolist() == [1, 2, 4, 8, 8, 8]
