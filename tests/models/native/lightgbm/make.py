@@ -150,7 +150,8 @@ def probes(name: str, boosters: dict[str, lightgbm.Booster]) -> Any:
     rows = table[chosen]
     if name == "codes":
         rows[:, :2] = numbers(rows[:, :2], own, rng)
-        rows[:8, 2], rows[8:16, 3] = [-1, 99, 3.7, 31, 32, np.nan, 1e9, -5], [-1, 0.5, 1.5, 2.5, 3.5, 4.5, 5, 9]
+        rows[:8, 2] = [-1, 99, 3.7, 31, 32, np.nan, 1e9, -5]
+        rows[8:16, 3] = [-1, 0.5, 1.5, 2.5, 3.5, 4.5, 5, 9]
         return rows
     return numbers(rows, own, rng)
 
