@@ -125,15 +125,16 @@ class _Writer:
     def _classify(self, matrix: str, outputs: list[str]) -> None:
         """Add label and probabilities of classes."""
         labels = self._forest.class_labels
-        suffix = "strings" if isinstance(labels[0], str) else "int64s"
+        kind = "strings" if isinstance(labels[0], str) else "int64s"
+        names: dict[str, Any] = {f"classlabels_{kind}": list(labels)}
         node = helper.make_node(
             "TreeEnsembleClassifier",
             [matrix],
             outputs,
             domain=ML,
             post_transform=_POST_TRANSFORMS[self._forest.link],
-            **{f"classlabels_{suffix}": list(labels)},
             **named_trees(self._forest, "class"),
+            **names,
         )
         self._nodes.append(node)
 

@@ -26,13 +26,15 @@ _LINKS = {
     "Poisson": Link.EXPONENTIAL,
     "Tweedie": Link.EXPONENTIAL,
 }
-_PLAIN = frozenset({
-    *("RMSE", "MAE", "MAPE", "RMSPE", "Lq", "Huber", "Expectile", "LogCosh"),
-    *("Quantile", "GroupQuantile", "MultiQuantile", "LogLinQuantile"),
-    *("MultiRMSE", "MultiRMSEWithMissingValues", "SurvivalAft", "Cox"),
-    *("YetiRank", "YetiRankPairwise", "PairLogit", "PairLogitPairwise", "LambdaMart"),
-    *("QueryRMSE", "QuerySoftMax", "QueryCrossEntropy", "StochasticFilter", "StochasticRank"),
-})
+_PLAIN = frozenset(
+    {
+        *("RMSE", "MAE", "MAPE", "RMSPE", "Lq", "Huber", "Expectile", "LogCosh"),
+        *("Quantile", "GroupQuantile", "MultiQuantile", "LogLinQuantile"),
+        *("MultiRMSE", "MultiRMSEWithMissingValues", "SurvivalAft", "Cox"),
+        *("YetiRank", "YetiRankPairwise", "PairLogit", "PairLogitPairwise", "LambdaMart"),
+        *("QueryRMSE", "QuerySoftMax", "QueryCrossEntropy", "StochasticFilter", "StochasticRank"),
+    }
+)
 """Losses whose score is the prediction."""
 _CLASSES = frozenset({"Logloss", "CrossEntropy", "Focal", "MultiClass", "MultiClassOneVsAll"})
 """Losses of classes of which a row has one."""
