@@ -147,7 +147,7 @@ def saved(model: catboost.CatBoost, case: Case) -> dict[str, Any]:
     }
     if "params" in info:
         kept["params"] = {"loss_function": info["params"]["loss_function"]}
-    return document | {"model_info": kept}
+    return {**document, "model_info": kept}
 
 
 def predictions(model: catboost.CatBoost, rows: pd.DataFrame) -> np.ndarray:
@@ -167,7 +167,7 @@ def probes(documents: dict[str, Any]) -> pd.DataFrame:
         value = np.float32(border)
         near = np.nextafter(value, np.float32(rng.choice([-9, 9])))
         for chosen in (value, near):
-            frame.iloc[rng.integers(len(frame)), feature] = chosen
+            frame.iat[int(rng.integers(len(frame))), feature] = chosen
     return frame
 
 
