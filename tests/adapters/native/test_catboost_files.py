@@ -1,11 +1,18 @@
 """CatBoost's files: the predictions of models of several versions are those of CatBoost itself."""
 
 import json
+import random
+from copy import deepcopy
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from onnxplain_server.adapters.native import read_native
 from onnxplain_server.adapters.onnx import load
+from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.model_limits import DEFAULT_LIMITS
 
 FOLDER = Path(__file__).parents[2] / "models/native/catboost"
 FILES = sorted(file for file in FOLDER.glob("*/*.json") if file.stem != "answers")
@@ -17,7 +24,7 @@ def answers(file: Path) -> tuple[np.ndarray, np.ndarray]:
     return np.array(kept["rows"], object), np.array(kept[file.stem])
 
 
-def feeds(model, rows: np.ndarray) -> dict[str, np.ndarray]:
+def feeds(model: Any, rows: np.ndarray) -> dict[str, np.ndarray]:
     """Return the rows as inputs: a matrix of numbers, or a column for each feature."""
     if len(model.inputs) == 1:
         return {model.inputs[0].name: rows[:, :4].astype(np.float32)}
@@ -35,3 +42,168 @@ def test_predictions_are_those_of_the_library(file):
     model = load(file.read_bytes())
 
     assert model.predict(feeds(model, rows)) == pytest.approx(expected, rel=1e-6, abs=3e-7)
+
+
+WHOLE = FOLDER / "1.2.10"
+
+
+def document(name: str) -> Any:
+    return json.loads((WHOLE / f"{name}.json").read_text())
+
+
+def read(content: object):
+    return read_native(json.dumps(content).encode(), DEFAULT_LIMITS)
+
+
+@pytest.mark.parametrize(
+    ("name", "names"),
+    [
+        ("binary", ("no", "yes")),
+        ("truth", ("False", "True")),
+        ("classes_depthwise", ("5", "6", "7")),
+        ("one_vs_all", ("0", "1", "2")),
+        ("shares", ("0", "1")),
+        ("several_labels", ("prediction_0", "prediction_1")),
+        ("targets", ("prediction_0", "prediction_1")),
+    ],
+)
+def test_columns_are_named_by_classes_of_which_a_row_has_one(name, names):
+    assert load((WHOLE / f"{name}.json").read_bytes()).output_names == names
+
+
+def changed(name: str, *path: str | int, value: object) -> Any:
+    """Return a file with one value changed; None as `value` takes it away."""
+    content = document(name)
+    place = content
+    for step in path[:-1]:
+        place = place[step]
+    if value is None:
+        del place[path[-1]]
+    else:
+        place[path[-1]] = value
+    return content
+
+
+LOSS = ("model_info", "params", "loss_function", "type")
+FIRST_SPLIT = ("oblivious_trees", 0, "splits", 0)
+
+
+@pytest.mark.parametrize(
+    ("content", "reason", "words"),
+    [
+        (
+            changed("one_hot", "features_info", "cat_features_hash", value=None),
+            Reason.UNSUPPORTED_MODEL,
+            r"Save it with them: model\.save_model\(path, format=\"json\", pool=POOL\)",
+        ),
+        (
+            changed("regression", *FIRST_SPLIT, "split_type", value="OnlineCtr"),
+            Reason.UNSUPPORTED_MODEL,
+            "one_hot_max_size",
+        ),
+        (
+            changed("regression", *LOSS, value="RMSEWithUncertainty"),
+            Reason.UNSUPPORTED_MODEL,
+            "the loss 'RMSEWithUncertainty', whose predictions are not known",
+        ),
+        (
+            changed("regression", "features_info", "float_features", 1, value=None),
+            Reason.UNSUPPORTED_MODEL,
+            "neither numbers nor categories",
+        ),
+        (
+            changed("targets", *LOSS, value="Logloss"),
+            Reason.INVALID_MODEL,
+            "2 values in a leaf, and the loss Logloss one",
+        ),
+        (
+            changed("classes", "model_info", "class_params", "class_names", value=["a"]),
+            Reason.INVALID_MODEL,
+            "1 class_names for 3 classes",
+        ),
+        (
+            changed("regression", "oblivious_trees", value=[]),
+            Reason.INVALID_MODEL,
+            "no trees",
+        ),
+        (
+            # 2**40 leaves, which a file of some bytes only claims.
+            changed("regression", "oblivious_trees", 0, "splits", value=[{}] * 40),
+            Reason.INVALID_MODEL,
+            "float_feature_index is missing",
+        ),
+        (
+            changed(
+                "regression",
+                *("oblivious_trees", 0, "splits"),
+                value=40 * [{"float_feature_index": 0, "border": 0}],
+            ),
+            Reason.INVALID_MODEL,
+            "leaf_values has 4 values for 40 splits",
+        ),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_a_file_that_is_not_read_is_refused_with_the_reason(content, reason, words):
+    with pytest.raises(ExplainError, match=words) as refusal:
+        read(content)
+
+    assert refusal.value.reason is reason
+
+
+def test_a_nested_tree_is_as_deep_as_the_limit_and_no_deeper():
+    leaf = {"value": 1.0, "weight": 1}
+    split = {"float_feature_index": 0, "border": 0.5}
+    content = document("lossguide")
+
+    def chain(levels: int) -> Any:
+        tree: Any = leaf
+        for _ in range(levels - 1):
+            tree = {"split": split, "left": leaf, "right": tree}
+        return content | {"trees": [tree]}
+
+    limits = replace(DEFAULT_LIMITS, tree_depth=300)
+    assert read_native(json.dumps(chain(300)).encode(), limits) is not None
+    with pytest.raises(ExplainError, match="301 levels") as refusal:
+        read_native(json.dumps(chain(301)).encode(), limits)
+    assert refusal.value.reason is Reason.MODEL_TOO_COMPLEX
+
+
+STRANGE: list[Any] = [None, True, -1, 2**31, 2**64, 1e308, "", "1", [], [[]], {}, [1, "a"], "NaN"]
+
+
+def mutant(rng: random.Random) -> bytes:
+    """Return a file with a strange value at some place, or some bytes changed."""
+    name = rng.choice(["one_hot", "lossguide", "classes", "binary", "sum"])
+    if rng.random() < 0.3:
+        content = bytearray((WHOLE / f"{name}.json").read_bytes())
+        for _ in range(rng.choice([1, 3])):
+            content[rng.randrange(len(content))] = rng.randrange(256)
+        return bytes(content)
+    changed = deepcopy(document(name))
+    for _ in range(rng.choice([1, 1, 2])):
+        place: Any = changed
+        while True:
+            keys = list(place) if isinstance(place, dict) else range(len(place))
+            key = rng.choice(keys) if keys else None
+            if key is None:
+                break
+            inner = place[key]
+            if not isinstance(inner, dict | list) or not inner or rng.random() < 0.1:
+                place[key] = rng.choice(STRANGE)
+                break
+            place = inner
+    return json.dumps(changed).encode()
+
+
+def test_mutants_are_read_or_refused():
+    """An error of another kind than the contract's would be one of the reader."""
+    rng = random.Random(0)  # noqa: S311 - no secret
+    refused = 0
+    for _ in range(300):
+        try:
+            read_native(mutant(rng), DEFAULT_LIMITS)
+        except ExplainError:
+            refused += 1
+
+    assert refused > 50

@@ -22,6 +22,7 @@ from onnxplain_server.core.arrays import Vector
 from onnxplain_server.core.model_limits import ModelLimits
 
 _VERSION = re.compile(r"tags/v(\d+(?:\.\d+){1,3})\b")
+_LARGEST = float(np.finfo(np.float32).max)
 
 
 def read(document: Fields, limits: ModelLimits) -> Forest:
@@ -47,6 +48,8 @@ def read(document: Fields, limits: ModelLimits) -> Forest:
         raise invalid(f"The model has {len(bias):,} values of bias for {width:,} outputs.")
     loss = read_loss(document.child("model_info"), width)
     nodes, leaves = join(trees, scale)
+    if not max(np.abs(leaves.values).max(), np.abs(bias).max(initial=0)) <= _LARGEST:
+        raise invalid("The model has a leaf or a bias that is no number of float32.")
     return Forest(
         producer=_producer(document.child("model_info")),
         features=reader.features(),

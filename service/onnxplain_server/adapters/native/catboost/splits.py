@@ -13,6 +13,7 @@ from onnxplain_server.adapters.native.forest import Feature
 from onnxplain_server.trees.reading.nodes import Mode
 
 _HASHES = 2**32
+_LARGEST = float(np.finfo(np.float32).max)
 
 
 class Split(NamedTuple):
@@ -78,8 +79,11 @@ class SplitReader:
         if number not in self._table.numeric:
             raise split.fault("float_feature_index", f"is {number}, which no feature has")
         feature = self._table.numeric[number]
-        border = float(np.float32(split.number("border")))
-        return Split(feature.column, Mode.LEQ, border, False, not feature.missing_is_right)
+        border = split.number("border")
+        if not abs(border) <= _LARGEST:
+            raise split.fault("border", f"is {border}, which is no number of float32")
+        threshold = float(np.float32(border))
+        return Split(feature.column, Mode.LEQ, threshold, False, not feature.missing_is_right)
 
     def _category(self, split: Fields) -> Split:
         number = split.integer("cat_feature_index")

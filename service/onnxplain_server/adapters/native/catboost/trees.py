@@ -120,7 +120,8 @@ def join(trees: Sequence[Tree], scale: float) -> tuple[Nodes, Leaves]:
         np.where(true_is_right, left, right),
         missing_is_true,
     )
-    values = scale * np.concatenate([tree.values for tree in trees])
+    with np.errstate(over="ignore", invalid="ignore"):  # what is no finite number is refused
+        values = scale * np.concatenate([tree.values for tree in trees])
     count, width = values.shape
     owners = np.repeat(np.flatnonzero(leaf), width)
     return nodes, Leaves(owners, np.tile(np.arange(width), count), values.ravel())
