@@ -190,7 +190,7 @@ def mutant(rng: random.Random) -> bytes:
                 break
             inner = place[key]
             if not isinstance(inner, dict | list) or not inner or rng.random() < 0.1:
-                place[key] = rng.choice(STRANGE)
+                place[key] = deepcopy(rng.choice(STRANGE))
                 break
             place = inner
     return json.dumps(changed).encode()
