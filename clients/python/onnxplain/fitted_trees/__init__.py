@@ -7,9 +7,9 @@ scikit-learn, or skl2onnx at its head.
 
 from onnxplain.fitted_trees.converters import (
     INDEXED_OPSET,
-    compares_doubles,
     is_outlier_detector,
     own_converters,
+    takes_doubles,
 )
 
-__all__ = ["INDEXED_OPSET", "compares_doubles", "is_outlier_detector", "own_converters"]
+__all__ = ["INDEXED_OPSET", "is_outlier_detector", "own_converters", "takes_doubles"]

@@ -45,7 +45,7 @@ def own_converters(model: Any) -> dict[str, dict[type, Callable[..., None]]]:
             IsolationForest: _shape_isolation,
         },
     }
-    if compares_doubles(model):  # ONNX's Scaler answers in float32, whatever it is given
+    if takes_doubles(model):  # ONNX's Scaler answers in float32, whatever it is given
         converters["custom_conversion_functions"][StandardScaler] = _convert_scaler
         converters["custom_shape_calculators"][StandardScaler] = _shape_scaler
     return converters
@@ -56,9 +56,12 @@ def is_outlier_detector(model: Any) -> bool:
     return _last_name(model) == "IsolationForest"
 
 
-def compares_doubles(model: Any) -> bool:
-    """Return whether a model, or the last step of a pipeline, compares in float64."""
-    return _last_name(model).startswith("HistGradientBoosting")
+def takes_doubles(model: Any) -> bool:
+    """Return whether a model, or the last step of a pipeline, is one of those written here.
+
+    Boosting compares float64, and a scaler before a forest answers in it.
+    """
+    return is_outlier_detector(model) or _last_name(model).startswith("HistGradientBoosting")
 
 
 def _last_name(model: Any) -> str:
@@ -96,11 +99,11 @@ class _Graph:
 
     def constant(self, values: Any) -> str:
         """Add a constant."""
-        from onnx import numpy_helper  # noqa: PLC0415 - only where a model is written
+        from onnx import helper  # noqa: PLC0415 - only where a model is written
 
         name = self._scope.get_unique_variable_name("constant")
-        tensor = numpy_helper.from_array(values, name)
-        self._container.add_initializer(name, tensor.data_type, None, tensor)
+        kind = helper.np_dtype_to_tensor_dtype(values.dtype)
+        self._container.add_initializer(name, kind, values.shape, values.ravel().tolist())
         return str(name)
 
     def numbers(self, *values: float) -> str:
@@ -176,15 +179,12 @@ def _codes(graph: _Graph, column: str, values: list[str] | list[float]) -> str:
     if not is_text:
         column = graph.cast(column, _FLOAT)
     keys = "keys_strings" if is_text else "keys_floats"
-    codes = {"values_floats": [float(code) for code in range(len(values) or 1)]}
-    return graph.add(
-        "LabelEncoder",
-        [column],
-        opset=_LABEL_OPSET,
-        default_float=float("nan"),
-        **codes,
-        **{keys: values or [0.0]},
-    )
+    attributes: dict[str, Any] = {
+        keys: values or [0.0],
+        "values_floats": [float(code) for code in range(len(values) or 1)],
+        "default_float": float("nan"),
+    }
+    return graph.add("LabelEncoder", [column], opset=_LABEL_OPSET, **attributes)
 
 
 def _classify(graph: _Graph, scores: str, link: str, classes: Any, outputs: list[str]) -> None:

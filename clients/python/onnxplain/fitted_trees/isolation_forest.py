@@ -60,4 +60,4 @@ def _usual_depth(counts: Any) -> Any:
     counts = np.asarray(counts, np.float64)
     many = np.maximum(counts, 3)
     depths = 2 * (np.log(many - 1) + _EULER) - 2 * (many - 1) / many
-    return np.select([counts <= 1, counts == 2], [0.0, 1.0], depths)  # noqa: PLR2004
+    return np.select([counts <= 1, counts == 2], [0.0, 1.0], depths)

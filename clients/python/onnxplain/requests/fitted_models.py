@@ -15,9 +15,9 @@ import pyarrow as pa
 
 from onnxplain.fitted_trees import (
     INDEXED_OPSET,
-    compares_doubles,
     is_outlier_detector,
     own_converters,
+    takes_doubles,
 )
 from onnxplain.requests.models import library_of
 from onnxplain.results.predictions import Predictions
@@ -200,14 +200,14 @@ def _written(model: Any, rows: pa.Table) -> bytes:
 
 
 def _input_types(model: Any) -> Iterator[tuple[Any, Any]]:
-    """Yield types for numbers and for texts, those first that the model compares by."""
+    """Yield types for numbers and for texts, the better ones first."""
     from skl2onnx.common.data_types import (  # noqa: PLC0415
         DoubleTensorType,
         FloatTensorType,
         StringTensorType,
     )
 
-    if compares_doubles(model):
+    if takes_doubles(model):
         yield DoubleTensorType, StringTensorType
     yield FloatTensorType, StringTensorType
 
