@@ -142,7 +142,7 @@ def test_the_trees_of_the_file_are_explained_exactly(client: onnxplain.Client, n
     with pytest.warns(UserWarning, match="was written as ONNX"):
         content = onnxplain.export(model, table, client=client)
 
-    found = client.explain(content, table, "partial_dependence", plots=False, engine="trees")
+    found = client.explain(content, table, "partial_dependence", plots=False, engine="TREES")
 
     assert len(found) == 1
 
