@@ -97,7 +97,10 @@ def _goes_right(feature: Fields) -> bool:
 
 def _texts(info: Fields) -> dict[int, str]:
     entries = _listed(info, "cat_features_hash")
-    texts = {entry.number("hash") % _HASHES: entry.text("value") for entry in entries}
+    texts = {
+        entry.integer("hash", low=-_HASHES // 2, high=_HASHES) % _HASHES: entry.text("value")
+        for entry in entries
+    }
     if len(texts) < len(entries):
         raise invalid("The model has two categories of one hash in cat_features_hash.")
-    return {int(key): text for key, text in texts.items()}
+    return texts
