@@ -58,7 +58,9 @@ class _Writer:
         if labels:
             kind = TensorProto.STRING if isinstance(labels[0], str) else TensorProto.INT64
             outputs, kinds = [self._name(_LABEL), *outputs], [kind, *kinds]
-        if self._forest.link in _POST_TRANSFORMS and not self._is_indexed:
+        # The runtime adds base values of two classes with a score each in another way.
+        is_pair = self._forest.target_count == 2 and self._forest.base.any()
+        if self._forest.link in _POST_TRANSFORMS and not (self._is_indexed or is_pair):
             self._classify(matrix, outputs)
         else:
             self._link(self._scores(matrix), outputs)
