@@ -165,3 +165,12 @@ def test_a_nested_tree_is_as_deep_as_the_limit_and_no_deeper():
     with pytest.raises(ExplainError, match="301 levels") as refusal:
         read_native(json.dumps(chain(301)).encode(), limits)
     assert refusal.value.reason is Reason.MODEL_TOO_COMPLEX
+
+
+def test_the_same_bias_of_two_classes_changes_no_probability():
+    rows, expected = answers(WHOLE / "two_of_many.json")
+    content = changed("two_of_many", "scale_and_bias", value=[1, [1, 1]])
+
+    model = load(json.dumps(content).encode())
+
+    assert model.predict(feeds(model, rows)) == pytest.approx(expected, rel=1e-6, abs=3e-7)
