@@ -70,10 +70,10 @@ def converter(monkeypatch: pytest.MonkeyPatch) -> dict[float, float]:
     """A stand-in of skl2onnx, wrong by so much for rows whose first value is told."""
     wrong: dict[float, float] = {}
     made, types = ModuleType("skl2onnx"), ModuleType("skl2onnx.common.data_types")
-    made.to_onnx = lambda model, initial_types, **_options: (  # type: ignore[attr-defined]
+    made.convert_sklearn = lambda model, initial_types, **_options: (  # type: ignore[attr-defined]
         linear(model, initial_types, wrong)
     )
-    for name in ("FloatTensorType", "StringTensorType"):
+    for name in ("DoubleTensorType", "FloatTensorType", "StringTensorType"):
         setattr(types, name, lambda shape: shape)
     common = ModuleType("skl2onnx.common")
     modules = {"skl2onnx": made, "skl2onnx.common": common, "skl2onnx.common.data_types": types}

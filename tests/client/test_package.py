@@ -70,6 +70,7 @@ PUBLIC = [
     "TableUris",
     "connect",
     "connect_async",
+    "export",
     "load",
     "local",
 ]

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from onnxplain.client import Client, connect
     from onnxplain.errors import ExplainError
     from onnxplain.events import PartialExplanation
+    from onnxplain.exporting import export
     from onnxplain.in_process import local
     from onnxplain.operations import Operation
     from onnxplain.progress import Progress
@@ -132,6 +133,7 @@ __all__ = [
     "TableUris",
     "connect",
     "connect_async",
+    "export",
     "load",
     "local",
 ]
@@ -198,6 +200,7 @@ _MODULES = {
     "TableRef": "transport.uploads",
     "connect": "client",
     "connect_async": "async_client",
+    "export": "exporting",
     "load": "results.explanations",
     "local": "in_process",
 }

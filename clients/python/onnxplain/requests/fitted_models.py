@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from onnxplain.fitted_trees import (
+    INDEXED_OPSET,
+    is_outlier_detector,
+    own_converters,
+    takes_doubles,
+)
 from onnxplain.requests.models import library_of
 from onnxplain.results.predictions import Predictions
 from onnxplain.tables import arrow_of, to_table
@@ -25,6 +31,10 @@ _SHARE = 1e-4
 _ROUNDINGS = 4 * float(np.finfo(np.float32).eps)
 """The same beside it, as a share of the largest prediction: four roundings of float32."""
 _NAMED_COUNT = 5
+_MATRIX = "X"
+"""Name of an input for all columns."""
+_OPSETS = {"": 18, "ai.onnx.ml": 3}
+"""Opsets to write; the last is the newest of trees that skl2onnx knows."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -145,7 +155,14 @@ def _predicted(model: Any, rows: pa.Table) -> npt.NDArray[np.float64]:
     """Return predictions, of a classifier the probabilities: (n_rows, n_outputs)."""
     is_named = getattr(model, "feature_names_in_", None) is not None
     given = rows.to_pandas() if is_named else np.column_stack([*map(np.asarray, rows.columns)])
-    predict = model.predict_proba if _is_classifier(model) else model.predict
+    is_detector = is_outlier_detector(model)
+    predict = (
+        model.predict_proba
+        if _is_classifier(model)
+        else model.decision_function
+        if is_detector
+        else model.predict
+    )
     values = np.asarray(predict(given), np.float64)
     return values.reshape(len(values), -1)
 
@@ -156,20 +173,16 @@ def _is_classifier(model: Any) -> bool:
 
 def _written(model: Any, rows: pa.Table) -> bytes:
     """Write a model with an input for each column, or one of all, where it takes only such."""
-    from skl2onnx.common.data_types import (  # noqa: PLC0415
-        FloatTensorType,
-        StringTensorType,
-    )
-
     fields = rows.schema
     texts = [not _is_number(field.type) for field in fields]
-    types = (StringTensorType if text else FloatTensorType for text in texts)
-    each = [(field.name, kind([None, 1])) for field, kind in zip(fields, types, strict=True)]
-    matrix = [("X", FloatTensorType([None, len(fields)]))]
     is_named = getattr(model, "feature_names_in_", None) is not None
-    ways = [each] if is_named else []
-    if not any(texts):
-        ways.append(matrix)
+    ways = []
+    for number, text in _input_types(model):
+        if is_named:
+            types = (text if is_text else number for is_text in texts)
+            ways.append([(own.name, t([None, 1])) for own, t in zip(fields, types, strict=True)])
+        if not any(texts):
+            ways.append([(_MATRIX, number([None, len(fields)]))])
     failure: Exception | None = None
     for inputs in ways:
         try:
@@ -177,7 +190,7 @@ def _written(model: Any, rows: pa.Table) -> bytes:
         except Exception as error:  # noqa: BLE001 - those of skl2onnx have no common base
             failure = error
             continue
-        if inputs is matrix:
+        if inputs[0][0] == _MATRIX:
             made.metadata_props.add(key="feature_names", value=json.dumps(rows.column_names))
         else:
             _rename(made.graph, rows.column_names)
@@ -186,11 +199,50 @@ def _written(model: Any, rows: pa.Table) -> bytes:
     raise TypeError(f"skl2onnx cannot write {type(model).__name__}: {reason}; {_BY_HAND}")
 
 
-def _converted(model: Any, inputs: Sequence[tuple[str, Any]]) -> Any:
-    from skl2onnx import to_onnx  # noqa: PLC0415
+def _input_types(model: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield types for numbers and for texts, the better ones first."""
+    from skl2onnx.common.data_types import (  # noqa: PLC0415
+        DoubleTensorType,
+        FloatTensorType,
+        StringTensorType,
+    )
 
-    options = {"zipmap": False} if _is_classifier(model) else None
-    return to_onnx(model, initial_types=inputs, options=options)
+    if takes_doubles(model):
+        yield DoubleTensorType, StringTensorType
+    yield FloatTensorType, StringTensorType
+
+
+def _converted(model: Any, inputs: Sequence[tuple[str, Any]]) -> Any:
+    """Convert a model, its trees by `fitted_trees` where skl2onnx has none that hold."""
+    from skl2onnx import convert_sklearn  # noqa: PLC0415
+
+    options = {id(model): {"zipmap": False}} if _is_classifier(model) else None
+    made = convert_sklearn(
+        model,
+        initial_types=inputs,
+        options=options,
+        target_opset=_OPSETS,
+        **own_converters(model),
+    )
+    if any(node.op_type == "TreeEnsemble" for node in made.graph.node):
+        for used in made.opset_import:
+            if used.domain == "ai.onnx.ml":
+                used.version = INDEXED_OPSET
+    if is_outlier_detector(model):
+        _keep_scores(made.graph)
+    return made
+
+
+def _keep_scores(graph: Any) -> None:
+    """Take out the label of an outlier detector, which is the sign of its score."""
+    scores = graph.output[-1]
+    del graph.output[:-1]
+    needed = {scores.name}
+    for node in reversed([*graph.node]):
+        if needed.intersection(node.output):
+            needed.update(node.input)
+        else:
+            graph.node.remove(node)
 
 
 def _is_number(kind: pa.DataType) -> bool:

@@ -51,7 +51,7 @@ _EXPORTS = {
     "sklearn": "skl2onnx.to_onnx(model, initial_types=...)",
     "lightgbm": "onnxmltools.convert_lightgbm(model, initial_types=...)",
     "xgboost": 'model.save_model("model.json")',
-    "catboost": 'model.save_model("model.onnx", format="onnx")',
+    "catboost": 'model.save_model("model.json", format="json")',
     "torch": "torch.onnx.export(model, ...)",
     "keras": 'model.export("model.onnx", format="onnx")',
 }

@@ -93,16 +93,34 @@ class Fields:
             raise self.fault(name, "is no list of texts")
         return tuple(values)
 
-    def integer(self, name: str, default: int | None = None, *, low: int = 0) -> int:
-        """Return an integer of at least `low`, which may be written as text."""
+    def integer(
+        self, name: str, default: int | None = None, *, low: int = 0, high: int = 2**31
+    ) -> int:
+        """Return an integer in [low, high), which may be written as text."""
         value = self._get(name, default)
         if isinstance(value, str) and len(value) <= 20:
             value = self._parsed(name, value)
         if isinstance(value, bool) or not isinstance(value, int):
             raise self.fault(name, "is no integer")
-        if not low <= value < 2**31:
-            raise self.fault(name, f"is {value}, which is not in [{low}, 2³¹)")
+        if not low <= value < high:
+            raise self.fault(name, f"is {value}, which is not in [{low}, {high})")
         return value
+
+    def number(self, name: str) -> float:
+        """Return a number."""
+        value = self._get(name)
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise self.fault(name, "is no number")
+        try:
+            return float(value)
+        except OverflowError:
+            raise self.fault(name, "is no number that float64 holds") from None
+
+    def one_or_more(self, name: str) -> Vector:
+        """Return a list of numbers, or a number as a list of one."""
+        value = self._get(name)
+        is_list = isinstance(value, list | np.ndarray)
+        return self.numbers(name) if is_list else np.array([self.number(name)])
 
     def integers(self, name: str, length: int | None = None) -> Indices:
         """Return a list of integers; truth values count as 0 and 1."""

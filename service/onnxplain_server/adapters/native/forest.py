@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum, IntEnum, auto
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from onnxplain_server.core.arrays import Flags, Indices, Vector
 
+Labels: TypeAlias = tuple[str, ...] | tuple[int, ...]
+"""Labels of classes, in their order."""
 Modes = npt.NDArray[np.uint8]
 """(n,) values of `trees.reading.nodes.Mode`"""
 
@@ -147,6 +150,8 @@ class Forest:
     base : (n_targets,)
         Added to the sums.
     link : Link
+    labels : tuple of str or tuple of int
+        Labels of classes of which a row has one, where the file has them.
     is_double : bool
         Whether values and thresholds are compared as float64 instead of float32.
     derived : tuple of DerivedColumn
@@ -161,6 +166,7 @@ class Forest:
     leaves: Leaves
     base: Vector
     link: Link = Link.IDENTITY
+    labels: Labels = ()
     is_double: bool = False
     derived: tuple[DerivedColumn, ...] = ()
     notes: tuple[str, ...] = ()
@@ -169,3 +175,10 @@ class Forest:
     def target_count(self) -> int:
         """Number of scores per row."""
         return len(self.base)
+
+    @property
+    def class_labels(self) -> Labels:
+        """Labels of the classes of which a row has one: by default 0, 1 and so on; else empty."""
+        count = self.target_count
+        counts = {Link.TWO_CLASSES: 2, Link.SOFTMAX: count, Link.ONE_VERSUS_REST: count}
+        return self.labels or tuple(range(counts.get(self.link, 0)))

@@ -67,9 +67,13 @@ class _Writer:
         matrix = self._matrix()
         outputs = [self._name(_ANSWER)]
         kinds = [self._score_type]
-        if self._forest.link in _POST_TRANSFORMS:
-            outputs, kinds = [self._name(_LABEL), *outputs], [TensorProto.INT64, *kinds]
-        if len(outputs) == 2 and not self._is_indexed:
+        labels = self._forest.class_labels
+        if labels:
+            kind = TensorProto.STRING if isinstance(labels[0], str) else TensorProto.INT64
+            outputs, kinds = [self._name(_LABEL), *outputs], [kind, *kinds]
+        # The runtime adds base values of two classes with a score each in another way.
+        is_pair = self._forest.target_count == 2 and self._forest.base.any()
+        if self._forest.link in _POST_TRANSFORMS and not (self._is_indexed or is_pair):
             self._classify(matrix, outputs)
         else:
             self._link(self._scores(matrix), outputs[-1])
@@ -149,17 +153,18 @@ class _Writer:
         return self._add("Cast", [codes], to=self._type) if self._forest.is_double else codes
 
     def _classify(self, matrix: str, outputs: list[str]) -> None:
-        """Add label and probabilities of classes, whose labels are 0, 1 and so on."""
-        link = self._forest.link
-        count = 2 if link is Link.TWO_CLASSES else self._forest.target_count
+        """Add label and probabilities of classes."""
+        labels = self._forest.class_labels
+        kind = "strings" if isinstance(labels[0], str) else "int64s"
+        names: dict[str, Any] = {f"classlabels_{kind}": list(labels)}
         node = helper.make_node(
             "TreeEnsembleClassifier",
             [matrix],
             outputs,
             domain=ML,
-            classlabels_int64s=list(range(count)),
-            post_transform=_POST_TRANSFORMS[link],
+            post_transform=_POST_TRANSFORMS[self._forest.link],
             **named_trees(self._forest, "class"),
+            **names,
         )
         self._nodes.append(node)
 
@@ -208,8 +213,9 @@ class _Writer:
     def _label(self, label: str, answer: str = "") -> None:
         """Add the label of classes; nothing where the answer is alone."""
         if answer:
-            count = max(2, self._forest.target_count)
-            labels = self._constant(np.arange(count, dtype=np.int64))
+            names = self._forest.class_labels
+            dtype = object if isinstance(names[0], str) else np.int64
+            labels = self._constant(np.array(names, dtype=dtype))
             largest = self._add("ArgMax", [answer], axis=1, keepdims=0)
             self._add("Gather", [labels, largest], label)
 

@@ -10,7 +10,7 @@ import numpy as np
 import orjson
 from onnx import ModelProto
 
-from onnxplain_server.adapters.native import lightgbm, ubjson, xgboost
+from onnxplain_server.adapters.native import catboost, lightgbm, ubjson, xgboost
 from onnxplain_server.adapters.native.faults import invalid
 from onnxplain_server.adapters.native.fields import Fields
 from onnxplain_server.adapters.native.forest import Forest
@@ -21,7 +21,11 @@ from onnxplain_server.core.model_limits import ModelLimits
 
 _Reader = Callable[[Fields, ModelLimits], Forest]
 
-_DOCUMENTS: Mapping[str, _Reader] = {"learner": xgboost.read, "tree_info": lightgbm.read_json}
+_DOCUMENTS: Mapping[str, _Reader] = {
+    "learner": xgboost.read,
+    "tree_info": lightgbm.read_json,
+    "features_info": catboost.read,
+}
 """Readers of JSON and UBJSON, by a field that only the library's own files have."""
 
 

@@ -40,6 +40,7 @@ KERAS = FileKind("a Keras model (.keras)", Role.MODEL)
 ONNX = FileKind("an ONNX model", Role.MODEL)
 PARQUET = FileKind("a Parquet file", Role.TABLE)
 ARROW = FileKind("an Arrow file", Role.TABLE)
+CATBOOST = FileKind("CatBoost's binary format (.cbm)", Role.MODEL)
 OLD_XGBOOST = FileKind("XGBoost's old binary format", Role.MODEL)
 CSV = FileKind("text with separators, as CSV", Role.TABLE)
 _STARTS = (
@@ -49,7 +50,7 @@ _STARTS = (
     (b"\xff\xff\xff\xff", ARROW),
     (b"\x89HDF", FileKind("an HDF5 file (.h5)", Role.MODEL)),
     (b"\x93NUMPY", FileKind("an array of NumPy (.npy)", Role.TABLE)),
-    (b"CBM1", FileKind("CatBoost's own format (.cbm)", Role.MODEL)),
+    (b"CBM1", CATBOOST),
     (b"tree\nversion", FileKind("LightGBM's own format", Role.MODEL)),
     (b"\x1f\x8b", FileKind("a gzip archive", Role.OTHER)),
     (b"%PDF", FileKind("a PDF document", Role.OTHER)),

@@ -11,7 +11,7 @@ _LOOKED_AT = 256
 _SPACES = b" \t\r\n"
 _LENGTHS = b"iUIlL#$"
 """What follows the brace of a UBJSON object: the type of the first name's length, or a header."""
-_FIELDS = (b'"learner"', b'"tree_info"')
+_FIELDS = (b'"learner"', b'"tree_info"', b'"features_info"')
 """Names of fields of which each library's JSON has one."""
 
 

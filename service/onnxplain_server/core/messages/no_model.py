@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from onnxplain_server.core.messages.file_kinds import OLD_XGBOOST, ONNX, Role, file_kind
+from onnxplain_server.core.messages.file_kinds import CATBOOST, OLD_XGBOOST, ONNX, Role, file_kind
 
 _ADVICE = {
     Role.TABLE: "The table may stand in its place: give the .onnx file as the model, before the "
@@ -10,7 +10,10 @@ _ADVICE = {
     Role.MODEL: "Export the model to ONNX where it was trained, and give the .onnx file.",
     Role.OTHER: "Give the whole content of the .onnx file.",
 }
-_SAVE_ANEW = "Load it with the XGBoost that wrote it, save it as .json or .ubj, and give that file."
+_SAVE_ANEW = {
+    OLD_XGBOOST: "Load it with the XGBoost that wrote it, save it as .json or .ubj",
+    CATBOOST: 'Load it with CatBoost, save it by model.save_model("model.json", format="json")',
+}
 
 
 def no_model(content: bytes | bytearray) -> str:
@@ -21,5 +24,6 @@ def no_model(content: bytes | bytearray) -> str:
             f"The {len(content)} bytes are no ONNX model, or only a part of one. "
             "Send the whole content of the .onnx file."
         )
-    advice = _SAVE_ANEW if kind is OLD_XGBOOST else _ADVICE[kind.role]
+    saved = _SAVE_ANEW.get(kind)
+    advice = f"{saved}, and give that file." if saved else _ADVICE[kind.role]
     return f"The {len(content)} bytes are no ONNX model, but {kind.words}. {advice}"
