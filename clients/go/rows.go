@@ -31,6 +31,28 @@ func (c *Client) Predict(
 		})
 }
 
+// CheckModel compares a model with what the library that trained it predicted,
+// which columns of the table hold: options.ExpectedPredictionColumns. The
+// options are those of the contract, without model and table.
+func (c *Client) CheckModel(
+	ctx context.Context, model Model, table Table, options *onnxplainv1.CheckModelRequest,
+) (*onnxplainv1.CheckModelResponse, error) {
+	if model == nil || table == nil {
+		return nil, errors.New("onnxplain: a check needs a model and a table")
+	}
+	parcel, err := c.packFiles(model, table, options)
+	if err != nil {
+		return nil, err
+	}
+	return deliver(ctx, c, parcel,
+		func(ctx context.Context) (*onnxplainv1.CheckModelResponse, error) {
+			request := &onnxplainv1.CheckModelRequest{}
+			proto.Merge(request, options)
+			request.Model, request.Table = parcel.request.GetModel(), parcel.request.GetTable()
+			return c.service.CheckModel(ctx, request)
+		})
+}
+
 // DescribeTable tells what a table holds: its columns, and its first rows or
 // those that the options choose; and with a model, which column is which
 // feature. Model and options may be nil.

@@ -14,6 +14,8 @@ from onnxplain.progress import ProgressCallback
 from onnxplain.transport.calls import missing_response, read_event
 from onnxplain.transport.uploads import File, PendingRequest, content_of
 from onnxplain.v1.explanation_service_pb2 import (
+    CheckModelRequest,
+    CheckModelResponse,
     DescribeModelRequest,
     DescribeModelResponse,
     DescribeTableRequest,
@@ -184,6 +186,17 @@ class LocalMessages:
         """Predict rows of a table."""
         reply = self._answer(ServiceMethod.PREDICT, request, timeout, files)
         return PredictResponse.FromString(reply.content)
+
+    def check(
+        self,
+        request: CheckModelRequest,
+        *,
+        timeout: float | None = None,
+        files: Sequence[File] = (),
+    ) -> CheckModelResponse:
+        """Compare a model with expected predictions."""
+        reply = self._answer(ServiceMethod.CHECK, request, timeout, files)
+        return CheckModelResponse.FromString(reply.content)
 
     def upload(self, file: File, *, timeout: float | None = None) -> str:
         """Store a file for later calls, and return its id."""

@@ -39,6 +39,7 @@ class Parts:
         self.described = pb.DescribeModelRequest()
         self.described_table = pb.DescribeTableRequest()
         self.predicted = pb.PredictRequest()
+        self.checked = pb.CheckModelRequest()
         self.settings: Mapping[str, object] | None = None
 
     def explain(
@@ -129,6 +130,17 @@ class Parts:
             output_names=["y"], row_indices=rows, values=[0.5] * len(rows)
         )
         return encode(response, reply_format, math.inf)
+
+    def check(
+        self,
+        request: bytes,
+        blobs: Blobs,
+        host: ComputationHost,
+        reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
+    ) -> Reply:
+        self.checked.ParseFromString(request)
+        self._work(host)
+        return encode(pb.CheckModelResponse(), reply_format, math.inf)
 
     def _work(self, host: ComputationHost) -> None:
         host.advance(1, 10)

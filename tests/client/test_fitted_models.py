@@ -140,7 +140,7 @@ def test_a_difference_from_row_to_row_of_a_long_table_is_looked_for_in_a_thousan
     fitted = fitted_model(FITTED, long)
 
     assert fitted is not None
-    assert len(fitted.row_indices) == len(fitted.expected) == 1_000
+    assert len(fitted.row_indices) == 1_000
     assert (fitted.row_indices[0], fitted.row_indices[-1]) == (0, len(long) - 1)
 
 

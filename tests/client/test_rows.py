@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnxplain
@@ -134,3 +135,25 @@ def test_the_client_for_asyncio_makes_the_same_requests(server) -> None:
     assert list(predict.row_indices) == [1]
     assert isinstance(describe, DescribeTableRequest)
     assert describe.row_count == 1
+
+
+def test_expected_predictions_are_columns_or_numbers(client: onnxplain.Client) -> None:
+    expected = client.predict(MODEL, FRAME, feature_columns=FEATURES).values
+    names = [f"p{k}" for k in range(3)]
+    frame = FRAME.assign(**dict(zip(names, expected.T, strict=True)))
+    asked: dict[str, Any] = {"feature_columns": FEATURES}
+
+    assert client.check(MODEL, FRAME, expected, **asked).agrees
+    assert client.check(MODEL, frame, names, **asked).agrees
+    assert client.check(MODEL, FRAME[FEATURES].to_numpy(), pd.DataFrame(expected)).agrees
+    wrong = client.check(MODEL, FRAME, expected + np.diag([1, 0, 0])[:, ::-1], **asked)
+    assert not wrong.agrees
+    assert wrong.to_arrow()["largest_difference"].to_pylist() == pytest.approx([0, 0, 1], abs=1e-6)
+    assert repr(wrong).startswith("PredictionComparison: 1 of 3 rows differ, by up to 1")
+
+
+def test_expected_predictions_of_other_rows_are_refused(client: onnxplain.Client) -> None:
+    with pytest.raises(ValueError, match="expected has 2 rows, and the table has 3"):
+        client.check(MODEL, FRAME, np.zeros((2, 3)), feature_columns=FEATURES)
+    with pytest.raises(TypeError, match="cannot read a table from TableUris"):
+        client.check(MODEL, onnxplain.TableUris("s3://bucket/rows.csv"), np.zeros((3, 3)))

@@ -62,7 +62,7 @@ for METHOD in SERVICE.methods:
     reachable(METHOD.output_type, CONTRACT)
 KINDS = sorted(CONTRACT.keys() - STREAMED - {"UploadTableRequest.Format"})
 MESSAGES = [name for name in KINDS if isinstance(CONTRACT[name], Descriptor)]
-WITH_TABLE = ["ExplainRequest", "DescribeTableRequest", "PredictRequest"]
+WITH_TABLE = ["ExplainRequest", "DescribeTableRequest", "PredictRequest", "CheckModelRequest"]
 SENT: dict[str, Any] = {}
 for NAME in (*WITH_TABLE, "DescribeModelRequest"):
     reachable(CONTRACT[NAME], SENT)

@@ -15,6 +15,8 @@ from functools import cache
 import grpc
 import pytest
 from onnxplain.v1.explanation_service_pb2 import (
+    CheckModelRequest,
+    CheckModelResponse,
     DescribeModelRequest,
     DescribeModelResponse,
     DescribeTableRequest,
@@ -29,6 +31,7 @@ from onnxplain.v1.explanation_service_pb2 import (
 from onnxplain.v1.explanation_service_pb2_grpc import ExplanationServiceStub
 from onnxplain.v1.model_pb2 import ModelDescription
 from onnxplain.v1.plan_pb2 import ExplanationPlan, MethodPlan
+from onnxplain.v1.prediction_comparison_pb2 import PredictionComparison
 from onnxplain.v1.table_description_pb2 import ColumnDescription, TableDescription
 from onnxplain_server.adapters.runner.local_decoder import LocalDecoder
 from onnxplain_server.adapters.storage.memory_blobs import MemoryBlobs
@@ -131,6 +134,20 @@ class FakeRunner:
         host.advance(0, count)
         self._do(host)
         response = PredictResponse(row_indices=asked.row_indices)
+        return encode(response, reply_format, math.inf, Work((), count, count))
+
+    def check(
+        self,
+        request: bytes,
+        blobs: Blobs,
+        host: ComputationHost,
+        reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
+    ) -> Encoded:
+        """Tell as many rows as there are columns to compare."""
+        asked = as_sent(CheckModelRequest.FromString(request), blobs)
+        self._do(host)
+        count = len(asked.expected_prediction_columns)
+        response = CheckModelResponse(comparison=PredictionComparison(row_count=count))
         return encode(response, reply_format, math.inf, Work((), count, count))
 
     def _do(self, host: ComputationHost) -> None:

@@ -14,6 +14,7 @@ from google.protobuf.json_format import ParseDict
 from google.rpc.error_details_pb2 import BadRequest, ErrorInfo, RequestInfo, RetryInfo
 from grpc_status import rpc_status
 from onnxplain.v1.explanation_service_pb2 import (
+    CheckModelRequest,
     DescribeModelRequest,
     DescribeTableRequest,
     ExplainRequest,
@@ -207,6 +208,16 @@ def test_rows_are_predicted(start, make_runner) -> None:
     assert list(reply.row_indices) == answer.json["rowIndices"] == [3, 1]
 
 
+def test_models_are_checked(start, make_runner) -> None:
+    client = start(make_runner())
+
+    reply = client.stub.CheckModel(CheckModelRequest(expected_prediction_columns=["p", "q"]))
+    body = '{"expectedPredictionColumns": ["p", "q"]}'
+    answer = client.rest("POST", "/v1/models:check", body, JSON)
+
+    assert reply.comparison.row_count == answer.json["comparison"]["rowCount"] == 2
+
+
 def test_tables_are_described(start, make_runner) -> None:
     client = start(make_runner())
     table = {"columns": {"columns": [{"name": "age", "numbers": [1]}]}}
@@ -221,7 +232,7 @@ def test_tables_are_described(start, make_runner) -> None:
     assert [column["name"] for column in answer.json["table"]["columns"]] == ["age"]
 
 
-@pytest.mark.parametrize("path", ["/v1/predictions", "/v1/tables:describe"])
+@pytest.mark.parametrize("path", ["/v1/predictions", "/v1/tables:describe", "/v1/models:check"])
 def test_other_bodies_than_json_and_forms_are_refused(start, make_runner, path: str) -> None:
     answer = start(make_runner()).rest("POST", path, b"1", {"Content-Type": "text/csv"})
 

@@ -31,6 +31,7 @@ TAKEN: list[Any] = [
     service_pb2.DescribeModelRequest.DESCRIPTOR,
     service_pb2.DescribeTableRequest.DESCRIPTOR,
     service_pb2.PredictRequest.DESCRIPTOR,
+    service_pb2.CheckModelRequest.DESCRIPTOR,
 ]
 GIVEN: list[Any] = [
     service_pb2.ExplainResponse.DESCRIPTOR,
@@ -41,11 +42,12 @@ GIVEN: list[Any] = [
     service_pb2.DescribeModelResponse.DESCRIPTOR,
     service_pb2.DescribeTableResponse.DESCRIPTOR,
     service_pb2.PredictResponse.DESCRIPTOR,
+    service_pb2.CheckModelResponse.DESCRIPTOR,
     upload_pb2.UploadModelResponse.DESCRIPTOR,
     upload_pb2.UploadTableResponse.DESCRIPTOR,
 ]
 
-_WITH_TABLE = ("ExplainRequest", "DescribeTableRequest", "PredictRequest")
+_WITH_TABLE = ("ExplainRequest", "DescribeTableRequest", "PredictRequest", "CheckModelRequest")
 
 _HEADERS: dict[str, tuple[str, dict[str, Any]]] = {
     "X-Request-Id": ("The id of the request; stands in the server's log.", {"type": "string"}),

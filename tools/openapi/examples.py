@@ -75,3 +75,16 @@ PREDICT = {
 }
 
 PREDICT_FILES = {"request": _example("Beside two files", {"request": {"rowIndices": [0, 5, 7]}})}
+
+CHECK = {
+    "columns": _example(
+        "Everything in the JSON",
+        {"model": {"content": MODEL}, "table": _TABLE, "expectedPredictionColumns": ["price"]},
+    )
+}
+
+CHECK_FILES = {
+    "request": _example(
+        "Beside two files", {"request": {"expectedPredictionColumns": ["expected"]}}
+    )
+}

@@ -9,6 +9,8 @@ from onnxplain_server.wire.media_types import MODEL_TYPES, TABLE_FORMATS, TABLE_
 
 from tools.openapi import operation_routes, problems
 from tools.openapi.examples import (
+    CHECK,
+    CHECK_FILES,
     DESCRIBE,
     DESCRIBE_TABLE,
     DESCRIBE_TABLE_FILES,
@@ -71,6 +73,7 @@ def paths(comments: Mapping[str, str]) -> dict[str, dict[str, Operation]]:
         "/v1/explanations:plan": {"post": _plan(rpc)},
         **operation_routes.paths(_call, explain),
         "/v1/models:describe": {"post": _describe(rpc)},
+        "/v1/models:check": {"post": _check(rpc)},
         "/v1/tables:describe": {"post": _describe_table(rpc)},
         "/v1/predictions": {"post": _predict(rpc)},
         "/v1/models": {"put": _upload(rpc("UploadModel"), "UploadModel", _model_content())},
@@ -120,6 +123,12 @@ def _predict(rpc: Callable[[str], str]) -> Operation:
     answer = _answer("PredictResponse", "The predictions.")
     content = _content_with_table("PredictRequest", PREDICT, PREDICT_FILES)
     return _call("PredictRows", "Models and tables", rpc("Predict"), answer, content)
+
+
+def _check(rpc: Callable[[str], str]) -> Operation:
+    answer = _answer("CheckModelResponse", "The comparison.")
+    content = _content_with_table("CheckModelRequest", CHECK, CHECK_FILES)
+    return _call("CheckSentModel", "Models and tables", rpc("CheckModel"), answer, content)
 
 
 def _explain_content() -> dict[str, Any]:

@@ -283,8 +283,16 @@ type ExplainRequest struct {
 	// `target_column`. None of them is a feature. Refused where a method reads the values of one
 	// target: FIRM and feature vectors from LABELS, tests of interactions, and swarm with a score.
 	TargetColumns []string `protobuf:"bytes,26,rep,name=target_columns,json=targetColumns,proto3" json:"target_columns,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	// Optional. Columns with what the library that trained the model predicts for the rows. They are no
+	// features. They are compared with the model's predictions, on the requested scale, and `Receipt.prediction_comparison`
+	// tells how far both are apart; the warning PREDICTIONS_DIFFER where they differ by more than
+	// rounding, with the likely cause. One for each output that is explained, or one for each output of
+	// the model, in their order. Costs a prediction of each row, and where some differ, of up to some ten thousand more to
+	// find the cause. Needs a model and a table.
+	// Default: nothing is compared.
+	ExpectedPredictionColumns []string `protobuf:"bytes,23,rep,name=expected_prediction_columns,json=expectedPredictionColumns,proto3" json:"expected_prediction_columns,omitempty"`
+	unknownFields             protoimpl.UnknownFields
+	sizeCache                 protoimpl.SizeCache
 }
 
 func (x *ExplainRequest) Reset() {
@@ -474,6 +482,13 @@ func (x *ExplainRequest) GetInputColumns() []*InputColumns {
 func (x *ExplainRequest) GetTargetColumns() []string {
 	if x != nil {
 		return x.TargetColumns
+	}
+	return nil
+}
+
+func (x *ExplainRequest) GetExpectedPredictionColumns() []string {
+	if x != nil {
+		return x.ExpectedPredictionColumns
 	}
 	return nil
 }
@@ -1287,9 +1302,11 @@ type Receipt struct {
 	// was asked for count in `predicted_row_count`, those that check it too.
 	RemoteModel *RemoteModelReceipt `protobuf:"bytes,18,opt,name=remote_model,json=remoteModel,proto3" json:"remote_model,omitempty"`
 	// Scale of the predictions that were explained; unset where the request had no model.
-	Scale         ModelDescription_Scale `protobuf:"varint,19,opt,name=scale,proto3,enum=onnxplain.v1.ModelDescription_Scale" json:"scale,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Scale ModelDescription_Scale `protobuf:"varint,19,opt,name=scale,proto3,enum=onnxplain.v1.ModelDescription_Scale" json:"scale,omitempty"`
+	// The model's predictions beside `ExplainRequest.expected_prediction_columns`; unset without these.
+	PredictionComparison *PredictionComparison `protobuf:"bytes,20,opt,name=prediction_comparison,json=predictionComparison,proto3" json:"prediction_comparison,omitempty"`
+	unknownFields        protoimpl.UnknownFields
+	sizeCache            protoimpl.SizeCache
 }
 
 func (x *Receipt) Reset() {
@@ -1453,6 +1470,13 @@ func (x *Receipt) GetScale() ModelDescription_Scale {
 		return x.Scale
 	}
 	return ModelDescription_SCALE_UNSPECIFIED
+}
+
+func (x *Receipt) GetPredictionComparison() *PredictionComparison {
+	if x != nil {
+		return x.PredictionComparison
+	}
+	return nil
 }
 
 // A model behind an address, as it was asked for predictions.
@@ -2840,11 +2864,219 @@ func (x *PredictResponse) GetWarnings() []*Warning {
 	return nil
 }
 
+// Asks whether a model predicts what its library predicted. Fields that ExplainRequest has too mean
+// the same here. One row is enough, and a column may have no value; case weights do not count.
+type CheckModelRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Required. The model.
+	Model *Model `protobuf:"bytes,1,opt,name=model,proto3" json:"model,omitempty"`
+	// Required. The rows, with the expected predictions beside the features.
+	Table *Table `protobuf:"bytes,2,opt,name=table,proto3" json:"table,omitempty"`
+	// Optional. As in ExplainRequest.
+	FeatureColumns []string `protobuf:"bytes,3,rep,name=feature_columns,json=featureColumns,proto3" json:"feature_columns,omitempty"`
+	// Optional. A column that is no feature, where the model takes its columns by position; its values
+	// are not read.
+	TargetColumn string `protobuf:"bytes,4,opt,name=target_column,json=targetColumn,proto3" json:"target_column,omitempty"`
+	// Optional. Likewise.
+	WeightColumn string `protobuf:"bytes,5,opt,name=weight_column,json=weightColumn,proto3" json:"weight_column,omitempty"`
+	// Optional. As in ExplainRequest. Not together with `outputs`.
+	// Each at least 0; default: as many as there are columns: those of
+	// `ModelDescription.default_output_indices`, or all.
+	OutputIndices []int32 `protobuf:"varint,6,rep,packed,name=output_indices,json=outputIndices,proto3" json:"output_indices,omitempty"`
+	// Optional. As in ExplainRequest.
+	// Default: RESPONSE.
+	Scale ModelDescription_Scale `protobuf:"varint,7,opt,name=scale,proto3,enum=onnxplain.v1.ModelDescription_Scale" json:"scale,omitempty"`
+	// Optional. Whether to ask a model whose answer for a row changes; as in ExplainRequest.
+	// Default: false.
+	AllowInconsistentModel bool `protobuf:"varint,13,opt,name=allow_inconsistent_model,json=allowInconsistentModel,proto3" json:"allow_inconsistent_model,omitempty"`
+	// Optional. As in ExplainRequest.
+	// At most 100 entries; default: the outputs of the model.
+	Prediction []string `protobuf:"bytes,15,rep,name=prediction,proto3" json:"prediction,omitempty"`
+	// Optional. As in ExplainRequest.
+	// Default: as for `output_indices`.
+	Outputs []string `protobuf:"bytes,17,rep,name=outputs,proto3" json:"outputs,omitempty"`
+	// Optional. As in ExplainRequest.
+	InputColumns []*InputColumns `protobuf:"bytes,22,rep,name=input_columns,json=inputColumns,proto3" json:"input_columns,omitempty"`
+	// Required. As in ExplainRequest.
+	ExpectedPredictionColumns []string `protobuf:"bytes,23,rep,name=expected_prediction_columns,json=expectedPredictionColumns,proto3" json:"expected_prediction_columns,omitempty"`
+	unknownFields             protoimpl.UnknownFields
+	sizeCache                 protoimpl.SizeCache
+}
+
+func (x *CheckModelRequest) Reset() {
+	*x = CheckModelRequest{}
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[27]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CheckModelRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CheckModelRequest) ProtoMessage() {}
+
+func (x *CheckModelRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[27]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CheckModelRequest.ProtoReflect.Descriptor instead.
+func (*CheckModelRequest) Descriptor() ([]byte, []int) {
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{27}
+}
+
+func (x *CheckModelRequest) GetModel() *Model {
+	if x != nil {
+		return x.Model
+	}
+	return nil
+}
+
+func (x *CheckModelRequest) GetTable() *Table {
+	if x != nil {
+		return x.Table
+	}
+	return nil
+}
+
+func (x *CheckModelRequest) GetFeatureColumns() []string {
+	if x != nil {
+		return x.FeatureColumns
+	}
+	return nil
+}
+
+func (x *CheckModelRequest) GetTargetColumn() string {
+	if x != nil {
+		return x.TargetColumn
+	}
+	return ""
+}
+
+func (x *CheckModelRequest) GetWeightColumn() string {
+	if x != nil {
+		return x.WeightColumn
+	}
+	return ""
+}
+
+func (x *CheckModelRequest) GetOutputIndices() []int32 {
+	if x != nil {
+		return x.OutputIndices
+	}
+	return nil
+}
+
+func (x *CheckModelRequest) GetScale() ModelDescription_Scale {
+	if x != nil {
+		return x.Scale
+	}
+	return ModelDescription_SCALE_UNSPECIFIED
+}
+
+func (x *CheckModelRequest) GetAllowInconsistentModel() bool {
+	if x != nil {
+		return x.AllowInconsistentModel
+	}
+	return false
+}
+
+func (x *CheckModelRequest) GetPrediction() []string {
+	if x != nil {
+		return x.Prediction
+	}
+	return nil
+}
+
+func (x *CheckModelRequest) GetOutputs() []string {
+	if x != nil {
+		return x.Outputs
+	}
+	return nil
+}
+
+func (x *CheckModelRequest) GetInputColumns() []*InputColumns {
+	if x != nil {
+		return x.InputColumns
+	}
+	return nil
+}
+
+func (x *CheckModelRequest) GetExpectedPredictionColumns() []string {
+	if x != nil {
+		return x.ExpectedPredictionColumns
+	}
+	return nil
+}
+
+// Whether a model predicts what its library predicted.
+type CheckModelResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The comparison.
+	Comparison *PredictionComparison `protobuf:"bytes,1,opt,name=comparison,proto3" json:"comparison,omitempty"`
+	// PREDICTIONS_DIFFER where some row differs, and what to know before trusting the predictions.
+	Warnings      []*Warning `protobuf:"bytes,2,rep,name=warnings,proto3" json:"warnings,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CheckModelResponse) Reset() {
+	*x = CheckModelResponse{}
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[28]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CheckModelResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CheckModelResponse) ProtoMessage() {}
+
+func (x *CheckModelResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[28]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CheckModelResponse.ProtoReflect.Descriptor instead.
+func (*CheckModelResponse) Descriptor() ([]byte, []int) {
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{28}
+}
+
+func (x *CheckModelResponse) GetComparison() *PredictionComparison {
+	if x != nil {
+		return x.Comparison
+	}
+	return nil
+}
+
+func (x *CheckModelResponse) GetWarnings() []*Warning {
+	if x != nil {
+		return x.Warnings
+	}
+	return nil
+}
+
 var File_onnxplain_v1_explanation_service_proto protoreflect.FileDescriptor
 
 const file_onnxplain_v1_explanation_service_proto_rawDesc = "" +
 	"\n" +
-	"&onnxplain/v1/explanation_service.proto\x12\fonnxplain.v1\x1a#google/longrunning/operations.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fonnxplain/v1/attributions.proto\x1a\x1fonnxplain/v1/average_loss.proto\x1a\"onnxplain/v1/feature_vectors.proto\x1a\x17onnxplain/v1/firm.proto\x1a5onnxplain/v1/individual_conditional_expectation.proto\x1a\x1fonnxplain/v1/interactions.proto\x1a\x18onnxplain/v1/model.proto\x1a%onnxplain/v1/partial_dependence.proto\x1a)onnxplain/v1/permutation_importance.proto\x1a\x17onnxplain/v1/plan.proto\x1a\x17onnxplain/v1/plot.proto\x1a\x18onnxplain/v1/swarm.proto\x1a\x18onnxplain/v1/table.proto\x1a$onnxplain/v1/table_description.proto\x1a\x19onnxplain/v1/upload.proto\"\xda\b\n" +
+	"&onnxplain/v1/explanation_service.proto\x12\fonnxplain.v1\x1a#google/longrunning/operations.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fonnxplain/v1/attributions.proto\x1a\x1fonnxplain/v1/average_loss.proto\x1a\"onnxplain/v1/feature_vectors.proto\x1a\x17onnxplain/v1/firm.proto\x1a5onnxplain/v1/individual_conditional_expectation.proto\x1a\x1fonnxplain/v1/interactions.proto\x1a\x18onnxplain/v1/model.proto\x1a%onnxplain/v1/partial_dependence.proto\x1a)onnxplain/v1/permutation_importance.proto\x1a\x17onnxplain/v1/plan.proto\x1a\x17onnxplain/v1/plot.proto\x1a(onnxplain/v1/prediction_comparison.proto\x1a\x18onnxplain/v1/swarm.proto\x1a\x18onnxplain/v1/table.proto\x1a$onnxplain/v1/table_description.proto\x1a\x19onnxplain/v1/upload.proto\"\x9a\t\n" +
 	"\x0eExplainRequest\x12)\n" +
 	"\x05model\x18\x01 \x01(\v2\x13.onnxplain.v1.ModelR\x05model\x12)\n" +
 	"\x05table\x18\x02 \x01(\v2\x13.onnxplain.v1.TableR\x05table\x12'\n" +
@@ -2873,7 +3105,8 @@ const file_onnxplain_v1_explanation_service_proto_rawDesc = "" +
 	"\n" +
 	"result_uri\x18\x15 \x01(\tR\tresultUri\x12?\n" +
 	"\rinput_columns\x18\x16 \x03(\v2\x1a.onnxplain.v1.InputColumnsR\finputColumns\x12%\n" +
-	"\x0etarget_columns\x18\x1a \x03(\tR\rtargetColumns\":\n" +
+	"\x0etarget_columns\x18\x1a \x03(\tR\rtargetColumns\x12>\n" +
+	"\x1bexpected_prediction_columns\x18\x17 \x03(\tR\x19expectedPredictionColumns\":\n" +
 	"\x06Engine\x12\x16\n" +
 	"\x12ENGINE_UNSPECIFIED\x10\x00\x12\t\n" +
 	"\x05TREES\x10\x01\x12\r\n" +
@@ -2934,7 +3167,7 @@ const file_onnxplain_v1_explanation_service_proto_rawDesc = "" +
 	"\x0fdrawn_row_count\x18\x01 \x01(\x05R\rdrawnRowCount\x12$\n" +
 	"\x0eused_row_count\x18\x02 \x01(\x05R\fusedRowCount\x12\x16\n" +
 	"\x06weight\x18\x03 \x01(\x01R\x06weight\x12\x12\n" +
-	"\x04seed\x18\x04 \x01(\x05R\x04seed\"\xce\a\n" +
+	"\x04seed\x18\x04 \x01(\x05R\x04seed\"\xa7\b\n" +
 	"\aReceipt\x12!\n" +
 	"\fmodel_digest\x18\x01 \x01(\tR\vmodelDigest\x12!\n" +
 	"\ftable_digest\x18\x02 \x01(\tR\vtableDigest\x12\x12\n" +
@@ -2958,7 +3191,8 @@ const file_onnxplain_v1_explanation_service_proto_rawDesc = "" +
 	"\x18size_dependent_operators\x18\x10 \x03(\tR\x16sizeDependentOperators\x12.\n" +
 	"\asources\x18\x11 \x03(\v2\x14.onnxplain.v1.SourceR\asources\x12C\n" +
 	"\fremote_model\x18\x12 \x01(\v2 .onnxplain.v1.RemoteModelReceiptR\vremoteModel\x12:\n" +
-	"\x05scale\x18\x13 \x01(\x0e2$.onnxplain.v1.ModelDescription.ScaleR\x05scale\x1aB\n" +
+	"\x05scale\x18\x13 \x01(\x0e2$.onnxplain.v1.ModelDescription.ScaleR\x05scale\x12W\n" +
+	"\x15prediction_comparison\x18\x14 \x01(\v2\".onnxplain.v1.PredictionComparisonR\x14predictionComparison\x1aB\n" +
 	"\x14LibraryVersionsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xef\x01\n" +
@@ -3067,7 +3301,27 @@ const file_onnxplain_v1_explanation_service_proto_rawDesc = "" +
 	"\vrow_indices\x18\x02 \x03(\x05R\n" +
 	"rowIndices\x12\x16\n" +
 	"\x06values\x18\x03 \x03(\x01R\x06values\x121\n" +
-	"\bwarnings\x18\x04 \x03(\v2\x15.onnxplain.v1.WarningR\bwarnings2\xd9\a\n" +
+	"\bwarnings\x18\x04 \x03(\v2\x15.onnxplain.v1.WarningR\bwarnings\"\xb4\x04\n" +
+	"\x11CheckModelRequest\x12)\n" +
+	"\x05model\x18\x01 \x01(\v2\x13.onnxplain.v1.ModelR\x05model\x12)\n" +
+	"\x05table\x18\x02 \x01(\v2\x13.onnxplain.v1.TableR\x05table\x12'\n" +
+	"\x0ffeature_columns\x18\x03 \x03(\tR\x0efeatureColumns\x12#\n" +
+	"\rtarget_column\x18\x04 \x01(\tR\ftargetColumn\x12#\n" +
+	"\rweight_column\x18\x05 \x01(\tR\fweightColumn\x12%\n" +
+	"\x0eoutput_indices\x18\x06 \x03(\x05R\routputIndices\x12:\n" +
+	"\x05scale\x18\a \x01(\x0e2$.onnxplain.v1.ModelDescription.ScaleR\x05scale\x128\n" +
+	"\x18allow_inconsistent_model\x18\r \x01(\bR\x16allowInconsistentModel\x12\x1e\n" +
+	"\n" +
+	"prediction\x18\x0f \x03(\tR\n" +
+	"prediction\x12\x18\n" +
+	"\aoutputs\x18\x11 \x03(\tR\aoutputs\x12?\n" +
+	"\rinput_columns\x18\x16 \x03(\v2\x1a.onnxplain.v1.InputColumnsR\finputColumns\x12>\n" +
+	"\x1bexpected_prediction_columns\x18\x17 \x03(\tR\x19expectedPredictionColumns\"\x8b\x01\n" +
+	"\x12CheckModelResponse\x12B\n" +
+	"\n" +
+	"comparison\x18\x01 \x01(\v2\".onnxplain.v1.PredictionComparisonR\n" +
+	"comparison\x121\n" +
+	"\bwarnings\x18\x02 \x03(\v2\x15.onnxplain.v1.WarningR\bwarnings2\xaa\b\n" +
 	"\x12ExplanationService\x12F\n" +
 	"\aExplain\x12\x1c.onnxplain.v1.ExplainRequest\x1a\x1d.onnxplain.v1.ExplainResponse\x12Z\n" +
 	"\rExplainStream\x12\".onnxplain.v1.ExplainStreamRequest\x1a#.onnxplain.v1.ExplainStreamResponse0\x01\x12X\n" +
@@ -3077,7 +3331,9 @@ const file_onnxplain_v1_explanation_service_proto_rawDesc = "" +
 	"\x0fPlanExplanation\x12\x1c.onnxplain.v1.ExplainRequest\x1a\x1d.onnxplain.v1.ExplanationPlan\x12X\n" +
 	"\rDescribeModel\x12\".onnxplain.v1.DescribeModelRequest\x1a#.onnxplain.v1.DescribeModelResponse\x12X\n" +
 	"\rDescribeTable\x12\".onnxplain.v1.DescribeTableRequest\x1a#.onnxplain.v1.DescribeTableResponse\x12F\n" +
-	"\aPredict\x12\x1c.onnxplain.v1.PredictRequest\x1a\x1d.onnxplain.v1.PredictResponse\x12T\n" +
+	"\aPredict\x12\x1c.onnxplain.v1.PredictRequest\x1a\x1d.onnxplain.v1.PredictResponse\x12O\n" +
+	"\n" +
+	"CheckModel\x12\x1f.onnxplain.v1.CheckModelRequest\x1a .onnxplain.v1.CheckModelResponse\x12T\n" +
 	"\vUploadModel\x12 .onnxplain.v1.UploadModelRequest\x1a!.onnxplain.v1.UploadModelResponse(\x01\x12T\n" +
 	"\vUploadTable\x12 .onnxplain.v1.UploadTableRequest\x1a!.onnxplain.v1.UploadTableResponse(\x01B\xbf\x01\n" +
 	"\x10com.onnxplain.v1B\x17ExplanationServiceProtoP\x01ZAgithub.com/onnxplain/onnxplain/clients/go/onnxplainv1;onnxplainv1\xa2\x02\x03OXX\xaa\x02\fOnnxplain.V1\xca\x02\fOnnxplain\\V1\xe2\x02\x18Onnxplain\\V1\\GPBMetadata\xea\x02\rOnnxplain::V1b\x06proto3"
@@ -3095,7 +3351,7 @@ func file_onnxplain_v1_explanation_service_proto_rawDescGZIP() []byte {
 }
 
 var file_onnxplain_v1_explanation_service_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_onnxplain_v1_explanation_service_proto_msgTypes = make([]protoimpl.MessageInfo, 29)
+var file_onnxplain_v1_explanation_service_proto_msgTypes = make([]protoimpl.MessageInfo, 31)
 var file_onnxplain_v1_explanation_service_proto_goTypes = []any{
 	(ExplainRequest_Engine)(0),                      // 0: onnxplain.v1.ExplainRequest.Engine
 	(Warning_Kind)(0),                               // 1: onnxplain.v1.Warning.Kind
@@ -3126,133 +3382,145 @@ var file_onnxplain_v1_explanation_service_proto_goTypes = []any{
 	(*DescribeTableResponse)(nil),                   // 26: onnxplain.v1.DescribeTableResponse
 	(*PredictRequest)(nil),                          // 27: onnxplain.v1.PredictRequest
 	(*PredictResponse)(nil),                         // 28: onnxplain.v1.PredictResponse
-	nil,                                             // 29: onnxplain.v1.Receipt.LibraryVersionsEntry
-	nil,                                             // 30: onnxplain.v1.StartExplanationRequest.LabelsEntry
-	(*Model)(nil),                                   // 31: onnxplain.v1.Model
-	(*Table)(nil),                                   // 32: onnxplain.v1.Table
-	(ModelDescription_Scale)(0),                     // 33: onnxplain.v1.ModelDescription.Scale
-	(*InteractionsOptions)(nil),                     // 34: onnxplain.v1.InteractionsOptions
-	(*PartialDependenceOptions)(nil),                // 35: onnxplain.v1.PartialDependenceOptions
-	(*IndividualConditionalExpectationOptions)(nil), // 36: onnxplain.v1.IndividualConditionalExpectationOptions
-	(*PermutationImportanceOptions)(nil),            // 37: onnxplain.v1.PermutationImportanceOptions
-	(*AverageLossOptions)(nil),                      // 38: onnxplain.v1.AverageLossOptions
-	(*FeatureVectorsOptions)(nil),                   // 39: onnxplain.v1.FeatureVectorsOptions
-	(*FirmOptions)(nil),                             // 40: onnxplain.v1.FirmOptions
-	(*SwarmOptions)(nil),                            // 41: onnxplain.v1.SwarmOptions
-	(*AttributionsOptions)(nil),                     // 42: onnxplain.v1.AttributionsOptions
-	(*ModelDescription)(nil),                        // 43: onnxplain.v1.ModelDescription
-	(*InteractionsResult)(nil),                      // 44: onnxplain.v1.InteractionsResult
-	(*PartialDependenceResult)(nil),                 // 45: onnxplain.v1.PartialDependenceResult
-	(*IndividualConditionalExpectationResult)(nil),  // 46: onnxplain.v1.IndividualConditionalExpectationResult
-	(*PermutationImportanceResult)(nil),             // 47: onnxplain.v1.PermutationImportanceResult
-	(*AverageLossResult)(nil),                       // 48: onnxplain.v1.AverageLossResult
-	(*FeatureVectorsResult)(nil),                    // 49: onnxplain.v1.FeatureVectorsResult
-	(*FirmResult)(nil),                              // 50: onnxplain.v1.FirmResult
-	(*SwarmResult)(nil),                             // 51: onnxplain.v1.SwarmResult
-	(*AttributionsResult)(nil),                      // 52: onnxplain.v1.AttributionsResult
-	(*Plot)(nil),                                    // 53: onnxplain.v1.Plot
-	(*durationpb.Duration)(nil),                     // 54: google.protobuf.Duration
-	(RemoteModel_Protocol)(0),                       // 55: onnxplain.v1.RemoteModel.Protocol
-	(*Columns)(nil),                                 // 56: onnxplain.v1.Columns
-	(*TableDescription)(nil),                        // 57: onnxplain.v1.TableDescription
-	(*UploadModelRequest)(nil),                      // 58: onnxplain.v1.UploadModelRequest
-	(*UploadTableRequest)(nil),                      // 59: onnxplain.v1.UploadTableRequest
-	(*longrunningpb.Operation)(nil),                 // 60: google.longrunning.Operation
-	(*ExplanationPlan)(nil),                         // 61: onnxplain.v1.ExplanationPlan
-	(*UploadModelResponse)(nil),                     // 62: onnxplain.v1.UploadModelResponse
-	(*UploadTableResponse)(nil),                     // 63: onnxplain.v1.UploadTableResponse
+	(*CheckModelRequest)(nil),                       // 29: onnxplain.v1.CheckModelRequest
+	(*CheckModelResponse)(nil),                      // 30: onnxplain.v1.CheckModelResponse
+	nil,                                             // 31: onnxplain.v1.Receipt.LibraryVersionsEntry
+	nil,                                             // 32: onnxplain.v1.StartExplanationRequest.LabelsEntry
+	(*Model)(nil),                                   // 33: onnxplain.v1.Model
+	(*Table)(nil),                                   // 34: onnxplain.v1.Table
+	(ModelDescription_Scale)(0),                     // 35: onnxplain.v1.ModelDescription.Scale
+	(*InteractionsOptions)(nil),                     // 36: onnxplain.v1.InteractionsOptions
+	(*PartialDependenceOptions)(nil),                // 37: onnxplain.v1.PartialDependenceOptions
+	(*IndividualConditionalExpectationOptions)(nil), // 38: onnxplain.v1.IndividualConditionalExpectationOptions
+	(*PermutationImportanceOptions)(nil),            // 39: onnxplain.v1.PermutationImportanceOptions
+	(*AverageLossOptions)(nil),                      // 40: onnxplain.v1.AverageLossOptions
+	(*FeatureVectorsOptions)(nil),                   // 41: onnxplain.v1.FeatureVectorsOptions
+	(*FirmOptions)(nil),                             // 42: onnxplain.v1.FirmOptions
+	(*SwarmOptions)(nil),                            // 43: onnxplain.v1.SwarmOptions
+	(*AttributionsOptions)(nil),                     // 44: onnxplain.v1.AttributionsOptions
+	(*ModelDescription)(nil),                        // 45: onnxplain.v1.ModelDescription
+	(*InteractionsResult)(nil),                      // 46: onnxplain.v1.InteractionsResult
+	(*PartialDependenceResult)(nil),                 // 47: onnxplain.v1.PartialDependenceResult
+	(*IndividualConditionalExpectationResult)(nil),  // 48: onnxplain.v1.IndividualConditionalExpectationResult
+	(*PermutationImportanceResult)(nil),             // 49: onnxplain.v1.PermutationImportanceResult
+	(*AverageLossResult)(nil),                       // 50: onnxplain.v1.AverageLossResult
+	(*FeatureVectorsResult)(nil),                    // 51: onnxplain.v1.FeatureVectorsResult
+	(*FirmResult)(nil),                              // 52: onnxplain.v1.FirmResult
+	(*SwarmResult)(nil),                             // 53: onnxplain.v1.SwarmResult
+	(*AttributionsResult)(nil),                      // 54: onnxplain.v1.AttributionsResult
+	(*Plot)(nil),                                    // 55: onnxplain.v1.Plot
+	(*durationpb.Duration)(nil),                     // 56: google.protobuf.Duration
+	(*PredictionComparison)(nil),                    // 57: onnxplain.v1.PredictionComparison
+	(RemoteModel_Protocol)(0),                       // 58: onnxplain.v1.RemoteModel.Protocol
+	(*Columns)(nil),                                 // 59: onnxplain.v1.Columns
+	(*TableDescription)(nil),                        // 60: onnxplain.v1.TableDescription
+	(*UploadModelRequest)(nil),                      // 61: onnxplain.v1.UploadModelRequest
+	(*UploadTableRequest)(nil),                      // 62: onnxplain.v1.UploadTableRequest
+	(*longrunningpb.Operation)(nil),                 // 63: google.longrunning.Operation
+	(*ExplanationPlan)(nil),                         // 64: onnxplain.v1.ExplanationPlan
+	(*UploadModelResponse)(nil),                     // 65: onnxplain.v1.UploadModelResponse
+	(*UploadTableResponse)(nil),                     // 66: onnxplain.v1.UploadTableResponse
 }
 var file_onnxplain_v1_explanation_service_proto_depIdxs = []int32{
-	31, // 0: onnxplain.v1.ExplainRequest.model:type_name -> onnxplain.v1.Model
-	32, // 1: onnxplain.v1.ExplainRequest.table:type_name -> onnxplain.v1.Table
-	33, // 2: onnxplain.v1.ExplainRequest.scale:type_name -> onnxplain.v1.ModelDescription.Scale
+	33, // 0: onnxplain.v1.ExplainRequest.model:type_name -> onnxplain.v1.Model
+	34, // 1: onnxplain.v1.ExplainRequest.table:type_name -> onnxplain.v1.Table
+	35, // 2: onnxplain.v1.ExplainRequest.scale:type_name -> onnxplain.v1.ModelDescription.Scale
 	0,  // 3: onnxplain.v1.ExplainRequest.engine:type_name -> onnxplain.v1.ExplainRequest.Engine
 	3,  // 4: onnxplain.v1.ExplainRequest.methods:type_name -> onnxplain.v1.MethodOptions
 	24, // 5: onnxplain.v1.ExplainRequest.input_columns:type_name -> onnxplain.v1.InputColumns
-	34, // 6: onnxplain.v1.MethodOptions.interactions:type_name -> onnxplain.v1.InteractionsOptions
-	35, // 7: onnxplain.v1.MethodOptions.partial_dependence:type_name -> onnxplain.v1.PartialDependenceOptions
-	36, // 8: onnxplain.v1.MethodOptions.individual_conditional_expectation:type_name -> onnxplain.v1.IndividualConditionalExpectationOptions
-	37, // 9: onnxplain.v1.MethodOptions.permutation_importance:type_name -> onnxplain.v1.PermutationImportanceOptions
-	38, // 10: onnxplain.v1.MethodOptions.average_loss:type_name -> onnxplain.v1.AverageLossOptions
-	39, // 11: onnxplain.v1.MethodOptions.feature_vectors:type_name -> onnxplain.v1.FeatureVectorsOptions
-	40, // 12: onnxplain.v1.MethodOptions.firm:type_name -> onnxplain.v1.FirmOptions
-	41, // 13: onnxplain.v1.MethodOptions.swarm:type_name -> onnxplain.v1.SwarmOptions
-	42, // 14: onnxplain.v1.MethodOptions.attributions:type_name -> onnxplain.v1.AttributionsOptions
+	36, // 6: onnxplain.v1.MethodOptions.interactions:type_name -> onnxplain.v1.InteractionsOptions
+	37, // 7: onnxplain.v1.MethodOptions.partial_dependence:type_name -> onnxplain.v1.PartialDependenceOptions
+	38, // 8: onnxplain.v1.MethodOptions.individual_conditional_expectation:type_name -> onnxplain.v1.IndividualConditionalExpectationOptions
+	39, // 9: onnxplain.v1.MethodOptions.permutation_importance:type_name -> onnxplain.v1.PermutationImportanceOptions
+	40, // 10: onnxplain.v1.MethodOptions.average_loss:type_name -> onnxplain.v1.AverageLossOptions
+	41, // 11: onnxplain.v1.MethodOptions.feature_vectors:type_name -> onnxplain.v1.FeatureVectorsOptions
+	42, // 12: onnxplain.v1.MethodOptions.firm:type_name -> onnxplain.v1.FirmOptions
+	43, // 13: onnxplain.v1.MethodOptions.swarm:type_name -> onnxplain.v1.SwarmOptions
+	44, // 14: onnxplain.v1.MethodOptions.attributions:type_name -> onnxplain.v1.AttributionsOptions
 	6,  // 15: onnxplain.v1.ExplainResponse.explanations:type_name -> onnxplain.v1.Explanation
-	43, // 16: onnxplain.v1.ExplainResponse.model:type_name -> onnxplain.v1.ModelDescription
+	45, // 16: onnxplain.v1.ExplainResponse.model:type_name -> onnxplain.v1.ModelDescription
 	9,  // 17: onnxplain.v1.ExplainResponse.receipt:type_name -> onnxplain.v1.Receipt
 	13, // 18: onnxplain.v1.ExplainResponse.warnings:type_name -> onnxplain.v1.Warning
 	5,  // 19: onnxplain.v1.ExplainResponse.key_figures:type_name -> onnxplain.v1.KeyFigure
-	44, // 20: onnxplain.v1.Explanation.interactions:type_name -> onnxplain.v1.InteractionsResult
-	45, // 21: onnxplain.v1.Explanation.partial_dependence:type_name -> onnxplain.v1.PartialDependenceResult
-	46, // 22: onnxplain.v1.Explanation.individual_conditional_expectation:type_name -> onnxplain.v1.IndividualConditionalExpectationResult
-	47, // 23: onnxplain.v1.Explanation.permutation_importance:type_name -> onnxplain.v1.PermutationImportanceResult
-	48, // 24: onnxplain.v1.Explanation.average_loss:type_name -> onnxplain.v1.AverageLossResult
-	49, // 25: onnxplain.v1.Explanation.feature_vectors:type_name -> onnxplain.v1.FeatureVectorsResult
-	50, // 26: onnxplain.v1.Explanation.firm:type_name -> onnxplain.v1.FirmResult
-	51, // 27: onnxplain.v1.Explanation.swarm:type_name -> onnxplain.v1.SwarmResult
-	52, // 28: onnxplain.v1.Explanation.attributions:type_name -> onnxplain.v1.AttributionsResult
-	53, // 29: onnxplain.v1.Explanation.plots:type_name -> onnxplain.v1.Plot
+	46, // 20: onnxplain.v1.Explanation.interactions:type_name -> onnxplain.v1.InteractionsResult
+	47, // 21: onnxplain.v1.Explanation.partial_dependence:type_name -> onnxplain.v1.PartialDependenceResult
+	48, // 22: onnxplain.v1.Explanation.individual_conditional_expectation:type_name -> onnxplain.v1.IndividualConditionalExpectationResult
+	49, // 23: onnxplain.v1.Explanation.permutation_importance:type_name -> onnxplain.v1.PermutationImportanceResult
+	50, // 24: onnxplain.v1.Explanation.average_loss:type_name -> onnxplain.v1.AverageLossResult
+	51, // 25: onnxplain.v1.Explanation.feature_vectors:type_name -> onnxplain.v1.FeatureVectorsResult
+	52, // 26: onnxplain.v1.Explanation.firm:type_name -> onnxplain.v1.FirmResult
+	53, // 27: onnxplain.v1.Explanation.swarm:type_name -> onnxplain.v1.SwarmResult
+	54, // 28: onnxplain.v1.Explanation.attributions:type_name -> onnxplain.v1.AttributionsResult
+	55, // 29: onnxplain.v1.Explanation.plots:type_name -> onnxplain.v1.Plot
 	3,  // 30: onnxplain.v1.Explanation.options:type_name -> onnxplain.v1.MethodOptions
 	8,  // 31: onnxplain.v1.Explanation.rows:type_name -> onnxplain.v1.RowsUsed
 	7,  // 32: onnxplain.v1.Explanation.class_pairings:type_name -> onnxplain.v1.ClassPairing
 	0,  // 33: onnxplain.v1.Receipt.engine:type_name -> onnxplain.v1.ExplainRequest.Engine
-	29, // 34: onnxplain.v1.Receipt.library_versions:type_name -> onnxplain.v1.Receipt.LibraryVersionsEntry
-	54, // 35: onnxplain.v1.Receipt.elapsed:type_name -> google.protobuf.Duration
+	31, // 34: onnxplain.v1.Receipt.library_versions:type_name -> onnxplain.v1.Receipt.LibraryVersionsEntry
+	56, // 35: onnxplain.v1.Receipt.elapsed:type_name -> google.protobuf.Duration
 	12, // 36: onnxplain.v1.Receipt.overview_methods:type_name -> onnxplain.v1.OverviewMethod
 	11, // 37: onnxplain.v1.Receipt.sources:type_name -> onnxplain.v1.Source
 	10, // 38: onnxplain.v1.Receipt.remote_model:type_name -> onnxplain.v1.RemoteModelReceipt
-	33, // 39: onnxplain.v1.Receipt.scale:type_name -> onnxplain.v1.ModelDescription.Scale
-	55, // 40: onnxplain.v1.RemoteModelReceipt.protocol:type_name -> onnxplain.v1.RemoteModel.Protocol
-	1,  // 41: onnxplain.v1.Warning.kind:type_name -> onnxplain.v1.Warning.Kind
-	2,  // 42: onnxplain.v1.ExplainStreamRequest.request:type_name -> onnxplain.v1.ExplainRequest
-	17, // 43: onnxplain.v1.ExplainStreamResponse.progress:type_name -> onnxplain.v1.Progress
-	4,  // 44: onnxplain.v1.ExplainStreamResponse.response:type_name -> onnxplain.v1.ExplainResponse
-	16, // 45: onnxplain.v1.ExplainStreamResponse.partial:type_name -> onnxplain.v1.PartialExplanation
-	6,  // 46: onnxplain.v1.PartialExplanation.explanation:type_name -> onnxplain.v1.Explanation
-	13, // 47: onnxplain.v1.PartialExplanation.warnings:type_name -> onnxplain.v1.Warning
-	2,  // 48: onnxplain.v1.StartExplanationRequest.request:type_name -> onnxplain.v1.ExplainRequest
-	30, // 49: onnxplain.v1.StartExplanationRequest.labels:type_name -> onnxplain.v1.StartExplanationRequest.LabelsEntry
-	31, // 50: onnxplain.v1.DescribeModelRequest.model:type_name -> onnxplain.v1.Model
-	43, // 51: onnxplain.v1.DescribeModelResponse.model:type_name -> onnxplain.v1.ModelDescription
-	31, // 52: onnxplain.v1.DescribeTableRequest.model:type_name -> onnxplain.v1.Model
-	32, // 53: onnxplain.v1.DescribeTableRequest.table:type_name -> onnxplain.v1.Table
-	56, // 54: onnxplain.v1.DescribeTableRequest.near:type_name -> onnxplain.v1.Columns
-	24, // 55: onnxplain.v1.DescribeTableRequest.input_columns:type_name -> onnxplain.v1.InputColumns
-	57, // 56: onnxplain.v1.DescribeTableResponse.table:type_name -> onnxplain.v1.TableDescription
-	13, // 57: onnxplain.v1.DescribeTableResponse.warnings:type_name -> onnxplain.v1.Warning
-	31, // 58: onnxplain.v1.PredictRequest.model:type_name -> onnxplain.v1.Model
-	32, // 59: onnxplain.v1.PredictRequest.table:type_name -> onnxplain.v1.Table
-	33, // 60: onnxplain.v1.PredictRequest.scale:type_name -> onnxplain.v1.ModelDescription.Scale
-	24, // 61: onnxplain.v1.PredictRequest.input_columns:type_name -> onnxplain.v1.InputColumns
-	13, // 62: onnxplain.v1.PredictResponse.warnings:type_name -> onnxplain.v1.Warning
-	2,  // 63: onnxplain.v1.ExplanationService.Explain:input_type -> onnxplain.v1.ExplainRequest
-	14, // 64: onnxplain.v1.ExplanationService.ExplainStream:input_type -> onnxplain.v1.ExplainStreamRequest
-	18, // 65: onnxplain.v1.ExplanationService.StartExplanation:input_type -> onnxplain.v1.StartExplanationRequest
-	19, // 66: onnxplain.v1.ExplanationService.ReadExplanation:input_type -> onnxplain.v1.ReadExplanationRequest
-	21, // 67: onnxplain.v1.ExplanationService.ReadPartialExplanations:input_type -> onnxplain.v1.ReadPartialExplanationsRequest
-	2,  // 68: onnxplain.v1.ExplanationService.PlanExplanation:input_type -> onnxplain.v1.ExplainRequest
-	22, // 69: onnxplain.v1.ExplanationService.DescribeModel:input_type -> onnxplain.v1.DescribeModelRequest
-	25, // 70: onnxplain.v1.ExplanationService.DescribeTable:input_type -> onnxplain.v1.DescribeTableRequest
-	27, // 71: onnxplain.v1.ExplanationService.Predict:input_type -> onnxplain.v1.PredictRequest
-	58, // 72: onnxplain.v1.ExplanationService.UploadModel:input_type -> onnxplain.v1.UploadModelRequest
-	59, // 73: onnxplain.v1.ExplanationService.UploadTable:input_type -> onnxplain.v1.UploadTableRequest
-	4,  // 74: onnxplain.v1.ExplanationService.Explain:output_type -> onnxplain.v1.ExplainResponse
-	15, // 75: onnxplain.v1.ExplanationService.ExplainStream:output_type -> onnxplain.v1.ExplainStreamResponse
-	60, // 76: onnxplain.v1.ExplanationService.StartExplanation:output_type -> google.longrunning.Operation
-	20, // 77: onnxplain.v1.ExplanationService.ReadExplanation:output_type -> onnxplain.v1.ReadExplanationResponse
-	16, // 78: onnxplain.v1.ExplanationService.ReadPartialExplanations:output_type -> onnxplain.v1.PartialExplanation
-	61, // 79: onnxplain.v1.ExplanationService.PlanExplanation:output_type -> onnxplain.v1.ExplanationPlan
-	23, // 80: onnxplain.v1.ExplanationService.DescribeModel:output_type -> onnxplain.v1.DescribeModelResponse
-	26, // 81: onnxplain.v1.ExplanationService.DescribeTable:output_type -> onnxplain.v1.DescribeTableResponse
-	28, // 82: onnxplain.v1.ExplanationService.Predict:output_type -> onnxplain.v1.PredictResponse
-	62, // 83: onnxplain.v1.ExplanationService.UploadModel:output_type -> onnxplain.v1.UploadModelResponse
-	63, // 84: onnxplain.v1.ExplanationService.UploadTable:output_type -> onnxplain.v1.UploadTableResponse
-	74, // [74:85] is the sub-list for method output_type
-	63, // [63:74] is the sub-list for method input_type
-	63, // [63:63] is the sub-list for extension type_name
-	63, // [63:63] is the sub-list for extension extendee
-	0,  // [0:63] is the sub-list for field type_name
+	35, // 39: onnxplain.v1.Receipt.scale:type_name -> onnxplain.v1.ModelDescription.Scale
+	57, // 40: onnxplain.v1.Receipt.prediction_comparison:type_name -> onnxplain.v1.PredictionComparison
+	58, // 41: onnxplain.v1.RemoteModelReceipt.protocol:type_name -> onnxplain.v1.RemoteModel.Protocol
+	1,  // 42: onnxplain.v1.Warning.kind:type_name -> onnxplain.v1.Warning.Kind
+	2,  // 43: onnxplain.v1.ExplainStreamRequest.request:type_name -> onnxplain.v1.ExplainRequest
+	17, // 44: onnxplain.v1.ExplainStreamResponse.progress:type_name -> onnxplain.v1.Progress
+	4,  // 45: onnxplain.v1.ExplainStreamResponse.response:type_name -> onnxplain.v1.ExplainResponse
+	16, // 46: onnxplain.v1.ExplainStreamResponse.partial:type_name -> onnxplain.v1.PartialExplanation
+	6,  // 47: onnxplain.v1.PartialExplanation.explanation:type_name -> onnxplain.v1.Explanation
+	13, // 48: onnxplain.v1.PartialExplanation.warnings:type_name -> onnxplain.v1.Warning
+	2,  // 49: onnxplain.v1.StartExplanationRequest.request:type_name -> onnxplain.v1.ExplainRequest
+	32, // 50: onnxplain.v1.StartExplanationRequest.labels:type_name -> onnxplain.v1.StartExplanationRequest.LabelsEntry
+	33, // 51: onnxplain.v1.DescribeModelRequest.model:type_name -> onnxplain.v1.Model
+	45, // 52: onnxplain.v1.DescribeModelResponse.model:type_name -> onnxplain.v1.ModelDescription
+	33, // 53: onnxplain.v1.DescribeTableRequest.model:type_name -> onnxplain.v1.Model
+	34, // 54: onnxplain.v1.DescribeTableRequest.table:type_name -> onnxplain.v1.Table
+	59, // 55: onnxplain.v1.DescribeTableRequest.near:type_name -> onnxplain.v1.Columns
+	24, // 56: onnxplain.v1.DescribeTableRequest.input_columns:type_name -> onnxplain.v1.InputColumns
+	60, // 57: onnxplain.v1.DescribeTableResponse.table:type_name -> onnxplain.v1.TableDescription
+	13, // 58: onnxplain.v1.DescribeTableResponse.warnings:type_name -> onnxplain.v1.Warning
+	33, // 59: onnxplain.v1.PredictRequest.model:type_name -> onnxplain.v1.Model
+	34, // 60: onnxplain.v1.PredictRequest.table:type_name -> onnxplain.v1.Table
+	35, // 61: onnxplain.v1.PredictRequest.scale:type_name -> onnxplain.v1.ModelDescription.Scale
+	24, // 62: onnxplain.v1.PredictRequest.input_columns:type_name -> onnxplain.v1.InputColumns
+	13, // 63: onnxplain.v1.PredictResponse.warnings:type_name -> onnxplain.v1.Warning
+	33, // 64: onnxplain.v1.CheckModelRequest.model:type_name -> onnxplain.v1.Model
+	34, // 65: onnxplain.v1.CheckModelRequest.table:type_name -> onnxplain.v1.Table
+	35, // 66: onnxplain.v1.CheckModelRequest.scale:type_name -> onnxplain.v1.ModelDescription.Scale
+	24, // 67: onnxplain.v1.CheckModelRequest.input_columns:type_name -> onnxplain.v1.InputColumns
+	57, // 68: onnxplain.v1.CheckModelResponse.comparison:type_name -> onnxplain.v1.PredictionComparison
+	13, // 69: onnxplain.v1.CheckModelResponse.warnings:type_name -> onnxplain.v1.Warning
+	2,  // 70: onnxplain.v1.ExplanationService.Explain:input_type -> onnxplain.v1.ExplainRequest
+	14, // 71: onnxplain.v1.ExplanationService.ExplainStream:input_type -> onnxplain.v1.ExplainStreamRequest
+	18, // 72: onnxplain.v1.ExplanationService.StartExplanation:input_type -> onnxplain.v1.StartExplanationRequest
+	19, // 73: onnxplain.v1.ExplanationService.ReadExplanation:input_type -> onnxplain.v1.ReadExplanationRequest
+	21, // 74: onnxplain.v1.ExplanationService.ReadPartialExplanations:input_type -> onnxplain.v1.ReadPartialExplanationsRequest
+	2,  // 75: onnxplain.v1.ExplanationService.PlanExplanation:input_type -> onnxplain.v1.ExplainRequest
+	22, // 76: onnxplain.v1.ExplanationService.DescribeModel:input_type -> onnxplain.v1.DescribeModelRequest
+	25, // 77: onnxplain.v1.ExplanationService.DescribeTable:input_type -> onnxplain.v1.DescribeTableRequest
+	27, // 78: onnxplain.v1.ExplanationService.Predict:input_type -> onnxplain.v1.PredictRequest
+	29, // 79: onnxplain.v1.ExplanationService.CheckModel:input_type -> onnxplain.v1.CheckModelRequest
+	61, // 80: onnxplain.v1.ExplanationService.UploadModel:input_type -> onnxplain.v1.UploadModelRequest
+	62, // 81: onnxplain.v1.ExplanationService.UploadTable:input_type -> onnxplain.v1.UploadTableRequest
+	4,  // 82: onnxplain.v1.ExplanationService.Explain:output_type -> onnxplain.v1.ExplainResponse
+	15, // 83: onnxplain.v1.ExplanationService.ExplainStream:output_type -> onnxplain.v1.ExplainStreamResponse
+	63, // 84: onnxplain.v1.ExplanationService.StartExplanation:output_type -> google.longrunning.Operation
+	20, // 85: onnxplain.v1.ExplanationService.ReadExplanation:output_type -> onnxplain.v1.ReadExplanationResponse
+	16, // 86: onnxplain.v1.ExplanationService.ReadPartialExplanations:output_type -> onnxplain.v1.PartialExplanation
+	64, // 87: onnxplain.v1.ExplanationService.PlanExplanation:output_type -> onnxplain.v1.ExplanationPlan
+	23, // 88: onnxplain.v1.ExplanationService.DescribeModel:output_type -> onnxplain.v1.DescribeModelResponse
+	26, // 89: onnxplain.v1.ExplanationService.DescribeTable:output_type -> onnxplain.v1.DescribeTableResponse
+	28, // 90: onnxplain.v1.ExplanationService.Predict:output_type -> onnxplain.v1.PredictResponse
+	30, // 91: onnxplain.v1.ExplanationService.CheckModel:output_type -> onnxplain.v1.CheckModelResponse
+	65, // 92: onnxplain.v1.ExplanationService.UploadModel:output_type -> onnxplain.v1.UploadModelResponse
+	66, // 93: onnxplain.v1.ExplanationService.UploadTable:output_type -> onnxplain.v1.UploadTableResponse
+	82, // [82:94] is the sub-list for method output_type
+	70, // [70:82] is the sub-list for method input_type
+	70, // [70:70] is the sub-list for extension type_name
+	70, // [70:70] is the sub-list for extension extendee
+	0,  // [0:70] is the sub-list for field type_name
 }
 
 func init() { file_onnxplain_v1_explanation_service_proto_init() }
@@ -3271,6 +3539,7 @@ func file_onnxplain_v1_explanation_service_proto_init() {
 	file_onnxplain_v1_permutation_importance_proto_init()
 	file_onnxplain_v1_plan_proto_init()
 	file_onnxplain_v1_plot_proto_init()
+	file_onnxplain_v1_prediction_comparison_proto_init()
 	file_onnxplain_v1_swarm_proto_init()
 	file_onnxplain_v1_table_proto_init()
 	file_onnxplain_v1_table_description_proto_init()
@@ -3311,7 +3580,7 @@ func file_onnxplain_v1_explanation_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_onnxplain_v1_explanation_service_proto_rawDesc), len(file_onnxplain_v1_explanation_service_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   29,
+			NumMessages:   31,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

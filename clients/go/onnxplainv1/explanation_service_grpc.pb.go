@@ -29,6 +29,7 @@ const (
 	ExplanationService_DescribeModel_FullMethodName           = "/onnxplain.v1.ExplanationService/DescribeModel"
 	ExplanationService_DescribeTable_FullMethodName           = "/onnxplain.v1.ExplanationService/DescribeTable"
 	ExplanationService_Predict_FullMethodName                 = "/onnxplain.v1.ExplanationService/Predict"
+	ExplanationService_CheckModel_FullMethodName              = "/onnxplain.v1.ExplanationService/CheckModel"
 	ExplanationService_UploadModel_FullMethodName             = "/onnxplain.v1.ExplanationService/UploadModel"
 	ExplanationService_UploadTable_FullMethodName             = "/onnxplain.v1.ExplanationService/UploadTable"
 )
@@ -68,6 +69,9 @@ type ExplanationServiceClient interface {
 	DescribeTable(ctx context.Context, in *DescribeTableRequest, opts ...grpc.CallOption) (*DescribeTableResponse, error)
 	// Predicts rows of a table, as an explanation would ask the model for them.
 	Predict(ctx context.Context, in *PredictRequest, opts ...grpc.CallOption) (*PredictResponse, error)
+	// Compares the model with what the library that trained it predicted for the rows of a table,
+	// and looks for the cause where both differ.
+	CheckModel(ctx context.Context, in *CheckModelRequest, opts ...grpc.CallOption) (*CheckModelResponse, error)
 	// Keeps a model for some time, so that requests can name it by its id. Saves
 	// sending it with each request, and allows models larger than a message.
 	UploadModel(ctx context.Context, opts ...grpc.CallOption) (grpc.ClientStreamingClient[UploadModelRequest, UploadModelResponse], error)
@@ -200,6 +204,16 @@ func (c *explanationServiceClient) Predict(ctx context.Context, in *PredictReque
 	return out, nil
 }
 
+func (c *explanationServiceClient) CheckModel(ctx context.Context, in *CheckModelRequest, opts ...grpc.CallOption) (*CheckModelResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CheckModelResponse)
+	err := c.cc.Invoke(ctx, ExplanationService_CheckModel_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *explanationServiceClient) UploadModel(ctx context.Context, opts ...grpc.CallOption) (grpc.ClientStreamingClient[UploadModelRequest, UploadModelResponse], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	stream, err := c.cc.NewStream(ctx, &ExplanationService_ServiceDesc.Streams[3], ExplanationService_UploadModel_FullMethodName, cOpts...)
@@ -261,6 +275,9 @@ type ExplanationServiceServer interface {
 	DescribeTable(context.Context, *DescribeTableRequest) (*DescribeTableResponse, error)
 	// Predicts rows of a table, as an explanation would ask the model for them.
 	Predict(context.Context, *PredictRequest) (*PredictResponse, error)
+	// Compares the model with what the library that trained it predicted for the rows of a table,
+	// and looks for the cause where both differ.
+	CheckModel(context.Context, *CheckModelRequest) (*CheckModelResponse, error)
 	// Keeps a model for some time, so that requests can name it by its id. Saves
 	// sending it with each request, and allows models larger than a message.
 	UploadModel(grpc.ClientStreamingServer[UploadModelRequest, UploadModelResponse]) error
@@ -302,6 +319,9 @@ func (UnimplementedExplanationServiceServer) DescribeTable(context.Context, *Des
 }
 func (UnimplementedExplanationServiceServer) Predict(context.Context, *PredictRequest) (*PredictResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Predict not implemented")
+}
+func (UnimplementedExplanationServiceServer) CheckModel(context.Context, *CheckModelRequest) (*CheckModelResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method CheckModel not implemented")
 }
 func (UnimplementedExplanationServiceServer) UploadModel(grpc.ClientStreamingServer[UploadModelRequest, UploadModelResponse]) error {
 	return status.Error(codes.Unimplemented, "method UploadModel not implemented")
@@ -471,6 +491,24 @@ func _ExplanationService_Predict_Handler(srv interface{}, ctx context.Context, d
 	return interceptor(ctx, in, info, handler)
 }
 
+func _ExplanationService_CheckModel_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CheckModelRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ExplanationServiceServer).CheckModel(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ExplanationService_CheckModel_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ExplanationServiceServer).CheckModel(ctx, req.(*CheckModelRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _ExplanationService_UploadModel_Handler(srv interface{}, stream grpc.ServerStream) error {
 	return srv.(ExplanationServiceServer).UploadModel(&grpc.GenericServerStream[UploadModelRequest, UploadModelResponse]{ServerStream: stream})
 }
@@ -515,6 +553,10 @@ var ExplanationService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Predict",
 			Handler:    _ExplanationService_Predict_Handler,
+		},
+		{
+			MethodName: "CheckModel",
+			Handler:    _ExplanationService_CheckModel_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{

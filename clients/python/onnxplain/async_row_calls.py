@@ -9,8 +9,8 @@ from typing import Any
 from onnxplain.errors import ShortTracebacks
 from onnxplain.requests.arguments import Scale
 from onnxplain.requests.fitted_calls import AsyncFittedCalls
-from onnxplain.requests.rows import to_describe_request, to_predict_request
-from onnxplain.results.predictions import Predictions
+from onnxplain.requests.rows import to_check_request, to_describe_request, to_predict_request
+from onnxplain.results.predictions import PredictionComparison, Predictions
 from onnxplain.results.table_descriptions import TableDescription
 from onnxplain.transport.async_calls import AsyncRemote
 from onnxplain.transport.uploads import files_of
@@ -69,6 +69,46 @@ class AsyncRowCalls(AsyncFittedCalls):
                 request, timeout=timeout, files=files_of(model, table)
             )
             return Predictions.from_message(response)
+
+    async def check(
+        self,
+        model: Any,
+        table: Any,
+        expected: Any,
+        *,
+        feature_columns: Sequence[str] = (),
+        input_columns: Mapping[str, Sequence[str]] | None = None,
+        target_column: str = "",
+        weight_column: str = "",
+        output_indices: Sequence[int] = (),
+        outputs: str | Sequence[str] = (),
+        scale: Scale | None = None,
+        prediction: str | Sequence[str] = (),
+        allow_inconsistent_model: bool = False,
+        timeout: float | None = None,
+    ) -> PredictionComparison:
+        """Compare a model with what its library predicts; see `Client.check`."""
+        __tracebackhide__ = True
+        with ShortTracebacks():
+            request = await asyncio.to_thread(
+                to_check_request,
+                model,
+                table,
+                expected,
+                feature_columns=feature_columns,
+                input_columns=input_columns,
+                target_column=target_column,
+                weight_column=weight_column,
+                output_indices=output_indices,
+                outputs=outputs,
+                scale=scale,
+                prediction=prediction,
+                allow_inconsistent_model=allow_inconsistent_model,
+            )
+            response = await self.messages.check(
+                request, timeout=timeout, files=files_of(model, table)
+            )
+            return PredictionComparison.from_message(response.comparison, response.warnings)
 
     async def describe_table(
         self,

@@ -62,4 +62,4 @@ def export(
 
 def _compared(fitted: FittedModel, client: Client | None) -> Model:
     with local() if client is None else nullcontext(client) as own:
-        return fitted.checked(own.messages.predict(fitted.request))
+        return fitted.checked(own.messages.check(fitted.request))

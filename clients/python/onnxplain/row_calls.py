@@ -8,8 +8,8 @@ from typing import Any
 from onnxplain.errors import ShortTracebacks
 from onnxplain.requests.arguments import Scale
 from onnxplain.requests.fitted_calls import FittedCalls
-from onnxplain.requests.rows import to_describe_request, to_predict_request
-from onnxplain.results.predictions import Predictions
+from onnxplain.requests.rows import to_check_request, to_describe_request, to_predict_request
+from onnxplain.results.predictions import PredictionComparison, Predictions
 from onnxplain.results.table_descriptions import TableDescription
 from onnxplain.transport.messages import Messages
 from onnxplain.transport.uploads import files_of
@@ -87,6 +87,72 @@ class RowCalls(FittedCalls):
             )
             response = self.messages.predict(request, timeout=timeout, files=files_of(model, table))
             return Predictions.from_message(response)
+
+    # Long: likewise.
+    def check(
+        self,
+        model: Any,
+        table: Any,
+        expected: Any,
+        *,
+        feature_columns: Sequence[str] = (),
+        input_columns: Mapping[str, Sequence[str]] | None = None,
+        target_column: str = "",
+        weight_column: str = "",
+        output_indices: Sequence[int] = (),
+        outputs: str | Sequence[str] = (),
+        scale: Scale | None = None,
+        prediction: str | Sequence[str] = (),
+        allow_inconsistent_model: bool = False,
+        timeout: float | None = None,
+    ) -> PredictionComparison:
+        """Compare a model with what the library that trained it predicts.
+
+        Parameters
+        ----------
+        model, table
+            As for `explain`. One row is enough, and a column may have no value.
+        expected : str, sequence of str, or (n_rows,) or (n_rows, n_outputs) of numbers
+            What the library predicts: columns of the table, or numbers for its rows, in their
+            order. One for each output, or for each one that `explain` takes by default: of a
+            binary classifier, the probability of the second class is enough.
+        feature_columns, input_columns, output_indices, outputs, scale, prediction
+            As for `explain`.
+        allow_inconsistent_model : bool
+            As for `explain`.
+        target_column, weight_column : str
+            Columns that are no features, where the model takes its columns by position.
+        timeout : float, optional
+            Seconds. Default: the client's.
+
+        Returns
+        -------
+        PredictionComparison
+            `agrees` tells whether all rows agree, and `likely_causes` why some do not.
+
+        Examples
+        --------
+        >>> check = client.check("model.onnx", X, model.predict_proba(X))
+        >>> assert check.agrees, check
+        """
+        __tracebackhide__ = True
+        with ShortTracebacks():
+            request = to_check_request(
+                model,
+                table,
+                expected,
+                feature_columns=feature_columns,
+                input_columns=input_columns,
+                target_column=target_column,
+                weight_column=weight_column,
+                output_indices=output_indices,
+                outputs=outputs,
+                scale=scale,
+                prediction=prediction,
+                allow_inconsistent_model=allow_inconsistent_model,
+            )
+            response = self.messages.check(request, timeout=timeout, files=files_of(model, table))
+            return PredictionComparison.from_message(response.comparison, response.warnings)
 
     # Long: likewise.
     def describe_table(

@@ -13,7 +13,12 @@ export type { ExplainEvent, ProgressCallback } from "./progress.js";
 export type { Code, Reason } from "./reasons.js";
 export { ModelRef, TableRef } from "./references.js";
 export { RemoteModel, type RemoteModelOptions, type RemoteProtocol } from "./remotes.js";
-export type { DescribeTableInput, ExplainInput, PredictInput } from "./requests.js";
+export type {
+  CheckModelInput,
+  DescribeTableInput,
+  ExplainInput,
+  PredictInput,
+} from "./requests.js";
 export type { Bytes } from "./sources.js";
 export type { Cell, Columns, NumberArray, Rows } from "./tables.js";
 export type { CallOptions, ConnectOptions, Token } from "./terms.js";

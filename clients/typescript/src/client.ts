@@ -5,6 +5,8 @@ import { Delivery, leftOf } from "./delivery.js";
 import { Explanations } from "./explanations.js";
 import { openModel } from "./external_data.js";
 import {
+  type CheckModelRequest,
+  type CheckModelResponse,
   type DescribeModelRequest,
   DescribeModelRequestSchema,
   type DescribeTableRequest,
@@ -29,9 +31,11 @@ import {
 } from "./progress.js";
 import { ModelRef, TableRef } from "./references.js";
 import {
+  type CheckModelInput,
   type DescribeTableInput,
   type ExplainInput,
   type PredictInput,
+  toCheckModelRequest,
   toDescribeTableRequest,
   toPredictRequest,
   toRequest,
@@ -283,6 +287,27 @@ export class Client<Path = never> {
   async predict(input: PredictInput<Path>, options: CallOptions = {}): Promise<PredictResponse> {
     const { request, sources } = await toPredictRequest(input, this.opener);
     const ask = (fit: PredictRequest, left: CallOptions) => this.wire.predict(fit, left);
+    return this.delivery.during(options, (attempts) =>
+      this.delivery.deliver(request, sources, attempts, ask),
+    );
+  }
+
+  /**
+   * Compare a model with what the library that trained it predicted, which columns of the table
+   * hold; and find the cause where both differ.
+   *
+   * @example
+   * ```ts
+   * const found = await client.checkModel({ model, table, expectedPredictionColumns: ["expected"] });
+   * found.comparison?.agrees;
+   * ```
+   */
+  async checkModel(
+    input: CheckModelInput<Path>,
+    options: CallOptions = {},
+  ): Promise<CheckModelResponse> {
+    const { request, sources } = await toCheckModelRequest(input, this.opener);
+    const ask = (fit: CheckModelRequest, left: CallOptions) => this.wire.checkModel(fit, left);
     return this.delivery.during(options, (attempts) =>
       this.delivery.deliver(request, sources, attempts, ask),
     );

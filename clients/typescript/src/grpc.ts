@@ -11,6 +11,8 @@ import {
   Health as HealthService,
 } from "./gen/grpc/health/v1/health_pb.js";
 import {
+  type CheckModelRequest,
+  type CheckModelResponse,
   type DescribeModelRequest,
   type DescribeModelResponse,
   type DescribeTableRequest,
@@ -89,6 +91,10 @@ export class GrpcWire implements Wire {
 
   predict(request: PredictRequest, call: CallOptions): Promise<PredictResponse> {
     return this.connection.unary(call, (options) => this.calls.predict(request, options));
+  }
+
+  checkModel(request: CheckModelRequest, call: CallOptions): Promise<CheckModelResponse> {
+    return this.connection.unary(call, (options) => this.calls.checkModel(request, options));
   }
 
   async uploadModel(files: AsyncIterable<NamedFile>, call: CallOptions): Promise<string> {

@@ -7,6 +7,10 @@ import type { NamedFile } from "./external_data.js";
 import { type Fetching, LENIENT, type Sent } from "./fetching.js";
 import { type Operation, OperationSchema } from "./gen/google/longrunning/operations_pb.js";
 import {
+  type CheckModelRequest,
+  CheckModelRequestSchema,
+  type CheckModelResponse,
+  CheckModelResponseSchema,
   type DescribeModelRequest,
   type DescribeModelResponse,
   DescribeModelResponseSchema,
@@ -92,6 +96,11 @@ export class RestWire implements Wire {
   predict(request: PredictRequest, call: CallOptions): Promise<PredictResponse> {
     const sent = post("v1/predictions", bodyWithTable(PredictRequestSchema, request));
     return this.calls.message(sent, PredictResponseSchema, call);
+  }
+
+  checkModel(request: CheckModelRequest, call: CallOptions): Promise<CheckModelResponse> {
+    const sent = post("v1/models:check", bodyWithTable(CheckModelRequestSchema, request));
+    return this.calls.message(sent, CheckModelResponseSchema, call);
   }
 
   async uploadModel(files: AsyncIterable<NamedFile>, call: CallOptions): Promise<string> {

@@ -4,6 +4,8 @@ import { create, toBinary } from "@bufbuild/protobuf";
 import type { ExplainError } from "./errors.js";
 import { sourceInside } from "./external_data.js";
 import {
+  type CheckModelRequest,
+  CheckModelRequestSchema,
   type DescribeModelRequest,
   DescribeModelRequestSchema,
   type DescribeTableRequest,
@@ -21,7 +23,12 @@ import type { Source } from "./sources.js";
 export type Kind = "model" | "table";
 
 /** A request that has files. */
-export type Request = ExplainRequest | DescribeModelRequest | DescribeTableRequest | PredictRequest;
+export type Request =
+  | ExplainRequest
+  | DescribeModelRequest
+  | DescribeTableRequest
+  | PredictRequest
+  | CheckModelRequest;
 
 /** The files that a request names by id, as far as they are known. */
 export type Sources = Partial<Record<Kind, Source | undefined>>;
@@ -102,6 +109,8 @@ function bytesWithout(request: Request): Uint8Array {
       return toBinary(ExplainRequestSchema, { ...request, ...files });
     case "onnxplain.v1.PredictRequest":
       return toBinary(PredictRequestSchema, { ...request, ...files });
+    case "onnxplain.v1.CheckModelRequest":
+      return toBinary(CheckModelRequestSchema, { ...request, ...files });
     case "onnxplain.v1.DescribeTableRequest":
       return toBinary(DescribeTableRequestSchema, { ...request, ...files });
     default:

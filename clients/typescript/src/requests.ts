@@ -2,6 +2,9 @@
 
 import { type DescMessage, fromJson, type MessageShape } from "@bufbuild/protobuf";
 import {
+  type CheckModelRequest,
+  type CheckModelRequestJson,
+  CheckModelRequestSchema,
   type DescribeTableRequest,
   type DescribeTableRequestJson,
   DescribeTableRequestSchema,
@@ -35,6 +38,13 @@ export interface ExplainInput<Path = never>
 
 /** Which rows to predict, and how: the options of the contract's PredictRequest. */
 export interface PredictInput<Path = never> extends Omit<PredictRequestJson, "model" | "table"> {
+  readonly model: ModelInput<Path>;
+  readonly table: TableInput<Path>;
+}
+
+/** Which model to check, and how: the options of the contract's CheckModelRequest. */
+export interface CheckModelInput<Path = never>
+  extends Omit<CheckModelRequestJson, "model" | "table"> {
   readonly model: ModelInput<Path>;
   readonly table: TableInput<Path>;
 }
@@ -76,6 +86,14 @@ export function toPredictRequest<Path>(
   return withFiles(PredictRequestSchema, input, opener);
 }
 
+/** Write a request for a check, likewise. */
+export function toCheckModelRequest<Path>(
+  input: CheckModelInput<Path>,
+  opener: Opener,
+): Promise<Asked<CheckModelRequest>> {
+  return withFiles(CheckModelRequestSchema, input, opener);
+}
+
 /** Write a request about a table, likewise. */
 export function toDescribeTableRequest<Path>(
   input: DescribeTableInput<Path>,
@@ -87,6 +105,7 @@ export function toDescribeTableRequest<Path>(
 type WithTable =
   | typeof ExplainRequestSchema
   | typeof PredictRequestSchema
+  | typeof CheckModelRequestSchema
   | typeof DescribeTableRequestSchema;
 
 async function withFiles<Path, Schema extends WithTable>(

@@ -3,6 +3,8 @@
 import type { NamedFile } from "./external_data.js";
 import type { Operation } from "./gen/google/longrunning/operations_pb.js";
 import type {
+  CheckModelRequest,
+  CheckModelResponse,
   DescribeModelRequest,
   DescribeModelResponse,
   DescribeTableRequest,
@@ -49,6 +51,8 @@ export interface Wire {
   describeTable(request: DescribeTableRequest, call: CallOptions): Promise<DescribeTableResponse>;
 
   predict(request: PredictRequest, call: CallOptions): Promise<PredictResponse>;
+
+  checkModel(request: CheckModelRequest, call: CallOptions): Promise<CheckModelResponse>;
 
   /** Send a model, in one file or in several, and return its id. */
   uploadModel(files: AsyncIterable<NamedFile>, call: CallOptions): Promise<string>;

@@ -7,6 +7,7 @@ import { parseArgs } from "node:util";
 import { toJson } from "@bufbuild/protobuf";
 import {
   type Bytes,
+  type CheckModelInput,
   type Client,
   type Columns,
   connect,
@@ -30,6 +31,7 @@ interface Case {
     | "stream"
     | "describe"
     | "describe_table"
+    | "check"
     | "predict"
     | "upload"
     | "cancel";
@@ -69,6 +71,12 @@ const CALLS = {
   async describe_table(client: AnyClient, root: string, asked: Case): Promise<object> {
     const found = await client.describeTable(await tableInput(root, asked));
     const json = toJson(v1.DescribeTableResponseSchema, found, { alwaysEmitImplicit: true });
+    return { response: json };
+  },
+
+  async check(client: AnyClient, root: string, asked: Case): Promise<object> {
+    const found = await client.checkModel((await tableInput(root, asked)) as CheckModelInput);
+    const json = toJson(v1.CheckModelResponseSchema, found, { alwaysEmitImplicit: true });
     return { response: json };
   },
 

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import onnxplain
 from onnxplain.v1.explanation_service_pb2 import (
+    CheckModelRequest,
+    CheckModelResponse,
     DescribeModelRequest,
     DescribeModelResponse,
     DescribeTableRequest,
@@ -77,6 +79,9 @@ class Backend(Protocol):
 
     def predict(self, request: PredictRequest) -> PredictResponse:
         """Predict rows of a table."""
+
+    def check(self, request: CheckModelRequest) -> CheckModelResponse:
+        """Compare a model with expected predictions."""
 
 
 def choose(  # noqa: PLR0917 - where and on what each backend computes
@@ -174,6 +179,10 @@ class LocalBackend:
         """Predict rows of a table."""
         return PredictResponse.FromString(self._answer(request, ServiceMethod.PREDICT))
 
+    def check(self, request: CheckModelRequest) -> CheckModelResponse:
+        """Compare a model with expected predictions."""
+        return CheckModelResponse.FromString(self._answer(request, ServiceMethod.CHECK))
+
     def _answer(self, request: FileRequest, method: ServiceMethod) -> bytes:
         with _rare_collection(), _interruptible(self._seconds) as control:
             runner = self._parts.runner(self._workers)
@@ -242,6 +251,11 @@ class RemoteBackend:
         """Predict rows of a table."""
         with self._connect() as client:
             return client.messages.predict(request)
+
+    def check(self, request: CheckModelRequest) -> CheckModelResponse:
+        """Compare a model with expected predictions."""
+        with self._connect() as client:
+            return client.messages.check(request)
 
     def _connect(self) -> onnxplain.Client:
         return self._connection.open(self._endpoint, self._timeout)

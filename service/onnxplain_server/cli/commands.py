@@ -19,6 +19,8 @@ SUMMARIES: Mapping[str, str] = MappingProxyType(
         "plan": "Tell what explaining MODEL on the rows of TABLE would take, without computing it.",
         "options": "List the methods, or the options of METHOD for `explain --set`.",
         "predict": "Predict rows of TABLE by MODEL.",
+        "check": "Compare MODEL with what its library predicts for TABLE; exit code 1 where they "
+        "differ.",
         "describe": "Describe the inputs and outputs of MODEL, or the columns and rows of TABLE.",
         "plot": "Render a plot of an answer; as HTML and without a name, the whole answer.",
         "demo": "Explain a model of house prices in Miami, and write an HTML report.",
@@ -39,7 +41,7 @@ SUMMARIES: Mapping[str, str] = MappingProxyType(
 
 _FOLDERS = {
     **dict.fromkeys(("start", "wait", "operations"), "long_running."),
-    "predict": "rows.",
+    **dict.fromkeys(("predict", "check"), "rows."),
     "demo": "demonstration.",
 }
 

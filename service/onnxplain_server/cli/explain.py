@@ -43,7 +43,11 @@ from onnxplain_server.cli.requests.parsers import (
     parse_row_count,
 )
 from onnxplain_server.cli.requests.text_columns import TextColumns
-from onnxplain_server.cli.rows.described_rows import InputColumns
+from onnxplain_server.cli.rows.described_rows import (
+    ExpectedPredictionColumns,
+    FeatureColumns,
+    InputColumns,
+)
 from onnxplain_server.core import contract_limits
 from onnxplain_server.report import renderer
 
@@ -93,12 +97,7 @@ def explain(
             help="Option of the preceding method: JSON, text or a file; see `onnxplain options`.",
         ),
     ] = None,
-    feature_columns: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME,...", help="Input columns of a model that takes one matrix, in its order."
-        ),
-    ] = None,
+    feature_columns: FeatureColumns = None,
     input_columns: InputColumns = None,
     target_column: Annotated[
         str | None,
@@ -121,6 +120,7 @@ def explain(
         list[str] | None,
         typer.Option(metavar="NAME,...", help="Prediction columns to explain, by name."),
     ] = None,
+    expected_prediction_columns: ExpectedPredictionColumns = None,
     prediction: Annotated[
         list[str] | None,
         typer.Option(

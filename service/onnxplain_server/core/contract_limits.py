@@ -63,6 +63,16 @@ class AverageLossOptions:
     rank_count = Limits(default=None, min=1, max=1_000_000)
 
 
+class ModelDescription:
+    """Limits and enumerations of `ModelDescription`."""
+
+    class Scale(Enum):
+        """`ModelDescription.Scale`."""
+
+        RESPONSE = "RESPONSE"
+        MARGIN = "MARGIN"
+
+
 class DescribeTableRequest:
     """Limits and enumerations of `DescribeTableRequest`."""
 
@@ -273,16 +283,6 @@ class Model:
     files = Limits(default=None, max_items=1_000)
 
 
-class ModelDescription:
-    """Limits and enumerations of `ModelDescription`."""
-
-    class Scale(Enum):
-        """`ModelDescription.Scale`."""
-
-        RESPONSE = "RESPONSE"
-        MARGIN = "MARGIN"
-
-
 class PermutationImportanceOptions:
     """Limits and enumerations of `PermutationImportanceOptions`."""
 
@@ -360,6 +360,25 @@ class TableUris:
     uris = Limits(default=None, max_items=2_048)
 
 
+class CheckModelRequest:
+    """Limits and enumerations of `CheckModelRequest`."""
+
+    output_indices = Limits(default=None, min=0)
+    scale = Limits(default=ModelDescription.Scale.RESPONSE)
+    allow_inconsistent_model = Limits(default=False)
+    prediction = Limits(default=None, max_items=100)
+
+
+class PredictRequest:
+    """Limits and enumerations of `PredictRequest`."""
+
+    output_indices = Limits(default=None, min=0)
+    scale = Limits(default=ModelDescription.Scale.RESPONSE)
+    row_indices = Limits(default=None, min=0, max_items=10_000)
+    allow_inconsistent_model = Limits(default=False)
+    prediction = Limits(default=None, max_items=100)
+
+
 class IndividualConditionalExpectationOptions:
     """Limits and enumerations of `IndividualConditionalExpectationOptions`."""
 
@@ -374,13 +393,3 @@ class IndividualConditionalExpectationOptions:
     group_count = Limits(default=4, min=1, max=100)
     centered = Limits(default=False)
     row_indices = Limits(default=None, min=0, max_items=1_000)
-
-
-class PredictRequest:
-    """Limits and enumerations of `PredictRequest`."""
-
-    output_indices = Limits(default=None, min=0)
-    scale = Limits(default=ModelDescription.Scale.RESPONSE)
-    row_indices = Limits(default=None, min=0, max_items=10_000)
-    allow_inconsistent_model = Limits(default=False)
-    prediction = Limits(default=None, max_items=100)

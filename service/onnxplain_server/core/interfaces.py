@@ -195,13 +195,7 @@ def on_cluster(blobs: Blobs) -> Blob | None:
 
 @dataclass(frozen=True, slots=True)
 class StoreCounts:
-    """Uploaded files in the memory of this process.
-
-    Attributes
-    ----------
-    file_count : int
-    byte_count : int
-    """
+    """Uploaded files in the memory of this process."""
 
     file_count: int
     byte_count: int
@@ -232,13 +226,7 @@ class Decoder(Protocol):
     """Decoder of REST bodies, as transports see it: it sees files as bytes, and loads no model."""
 
     def decode(self, body: Body, host: RequestHost) -> RequestParts:
-        """Decode a body and split it into envelope, model and table.
-
-        Raises
-        ------
-        ExplainError
-            For every failure.
-        """
+        """Decode a body and split it into envelope, model and table; ExplainError if it fails."""
 
 
 class Runner(Protocol):
@@ -298,3 +286,12 @@ class Runner(Protocol):
         reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
     ) -> Reply:
         """Answer a serialised PredictRequest by an encoded PredictResponse."""
+
+    def check(
+        self,
+        request: bytes,
+        blobs: Blobs,
+        host: RunnerHost,
+        reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
+    ) -> Reply:
+        """Answer a serialised CheckModelRequest by an encoded CheckModelResponse."""

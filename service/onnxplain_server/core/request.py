@@ -19,6 +19,7 @@ class ServiceMethod(Enum):
     DESCRIBE = "describe"
     DESCRIBE_TABLE = "describe_table"
     PREDICT = "predict"
+    CHECK = "check"
     ANSWER = "answer"
     PARTS = "parts"
     ROWS = "rows"

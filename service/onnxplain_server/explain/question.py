@@ -47,6 +47,8 @@ class Question:
         Name of the model in titles; may be empty.
     target_columns : tuple of str
         Several columns with true values, in place of `target_column`.
+    expected_prediction_columns : tuple of str
+        Columns with predictions of the training library; empty: nothing is compared.
     """
 
     methods: tuple[Options, ...]
@@ -68,6 +70,7 @@ class Question:
     budget_predicted_row_count: float | None = None
     model_name: str = ""
     target_columns: tuple[str, ...] = ()
+    expected_prediction_columns: tuple[str, ...] = ()
 
     @property
     def targets(self) -> tuple[str, ...]:
@@ -76,8 +79,9 @@ class Question:
 
     @property
     def non_features(self) -> tuple[str, ...]:
-        """Columns that are no features."""
-        return (*self.targets, *filter(None, [self.weight_column]))
+        """Columns that are no features: targets, weight and expected predictions."""
+        weight = filter(None, [self.weight_column])
+        return (*self.targets, *weight, *self.expected_prediction_columns)
 
     @property
     def target_field(self) -> str:

@@ -54,6 +54,31 @@ class ClassMargin:
     is_answer: bool
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class WrittenModel:
+    """Marks of a converter in the file of a model; sentences about its faults may be empty.
+
+    Attributes
+    ----------
+    texts : frozenset of str
+        Categories of its encoders.
+    missing_fault : str
+        Known fault of the converter that changes predictions of rows with missing values.
+    threshold_fault : str
+        The same for values at a threshold.
+    repaired : Model or None
+        The model without another known fault.
+    repaired_fault : str
+        That fault.
+    """
+
+    texts: frozenset[str] = frozenset()
+    missing_fault: str = ""
+    threshold_fault: str = ""
+    repaired: Model | None = None
+    repaired_fault: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Resources:
     """Resources of one computation, given to it from outside.
@@ -73,6 +98,8 @@ class Resources:
         columns where the model does not tell it.
     margin : callable () -> ClassMargin or Refusal
         Reads the class scores.
+    written : callable () -> WrittenModel
+        Reads how the model was written.
     row_seconds : callable () -> float, or None
         Seconds of a prediction, by the size of the model and without a clock; None where only an
         address of it is known.
@@ -101,6 +128,7 @@ class Resources:
     streamed: StreamedRows | None = None
     call_threads: ThreadPoolExecutor | None = None
     row_seconds: Callable[[], float] | None = None
+    written: Callable[[], WrittenModel] = WrittenModel
 
     @property
     def predicting(self) -> ThreadPoolExecutor:

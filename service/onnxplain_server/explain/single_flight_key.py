@@ -38,6 +38,7 @@ def single_flight_key(
         methods=(),
         plots=True,
         model_name="",
+        expected_prediction_columns=(),
         budget_seconds=None,
         budget_predicted_row_count=None,
     )

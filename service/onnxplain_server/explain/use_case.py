@@ -17,6 +17,12 @@ from onnxplain_server.explain.answers.explanation import (
 from onnxplain_server.explain.answers.partial import PartialAnswer
 from onnxplain_server.explain.bound_request import BoundRequest
 from onnxplain_server.explain.class_labels import check_target_given
+from onnxplain_server.explain.expected_predictions.compare import (
+    ComparisonJob,
+    comparison_notes,
+    prepare_comparison,
+)
+from onnxplain_server.explain.expected_predictions.comparison import PredictionComparison
 from onnxplain_server.explain.methods.compared_outputs import unclear_target
 from onnxplain_server.explain.prediction.checks import check_prediction
 from onnxplain_server.explain.prepared_method import PreparedMethod, prepare_method
@@ -51,6 +57,7 @@ class Answer:
     engine: Engine | None
     engine_reason: str
     overview_methods: tuple[tuple[str, int | None], ...] = ()
+    prediction_comparison: PredictionComparison | None = None
 
     @property
     def has_predictions(self) -> bool:
@@ -83,7 +90,8 @@ def explain(
     """
     check_question(question)
     if not question.methods:
-        return _overview(BoundRequest(model, table, question, resources, rows_once=False))
+        request = BoundRequest(model, table, question, resources, rows_once=False)
+        return _overview(request, prepare_comparison(request, table))
     preparations = [preparation_of(options) for options in question.methods]
     _check_alone([preparation.is_alone for preparation in preparations])
     rows_once = all(preparation.rows_once for preparation in preparations)
@@ -93,10 +101,17 @@ def explain(
         for i, options in enumerate(question.methods)
     ]
     sized, notes = _within_budget(request, prepared)
-    _reserve(request, sum(method.job.cost for method in sized))
+    comparing = prepare_comparison(request, table)
+    _reserve(request, sum(method.job.cost for method in sized) + _cost(comparing))
+    comparison = comparing.run() if comparing else None
     partial = PartialAnswer(request)
     answer = _answer(request, sized, [partial.run(method) for method in sized])
-    return replace(answer, notes=(*answer.notes, *notes))
+    notes = (*comparison_notes(comparison), *answer.notes, *notes)
+    return replace(answer, notes=notes, prediction_comparison=comparison)
+
+
+def _cost(comparing: ComparisonJob | None) -> int:
+    return comparing.cost if comparing else 0
 
 
 def _within_budget(
@@ -117,7 +132,7 @@ def _reserve(request: BoundRequest, cost: int) -> None:
     request.ledger.release(0)
 
 
-def _overview(request: BoundRequest) -> Answer:
+def _overview(request: BoundRequest, comparing: ComparisonJob | None) -> Answer:
     """Explain by the methods of an overview, the curves last: they depend on the other results."""
     from onnxplain_server.explain.planning.correlations import notes_of_overview
     from onnxplain_server.explain.planning.overview import plan_overview
@@ -130,7 +145,9 @@ def _overview(request: BoundRequest) -> Answer:
     has_target = has_target and not unclear
     parts = [*(_losses(request, plan) if has_target else ()), *plan.pairs()]
     prepared = [_prepare_part(request, part) for part in parts]
-    _reserve(request, sum(method.job.cost for method in prepared) + plan.curve_cost)
+    cost = sum(method.job.cost for method in prepared) + plan.curve_cost
+    _reserve(request, cost + _cost(comparing))
+    comparison = comparing.run() if comparing else None
     partial = PartialAnswer(request)
     results = [partial.run(method) for method in prepared]
 
@@ -145,9 +162,10 @@ def _overview(request: BoundRequest) -> Answer:
         drawn = cast("partial_dependence.Result", results[-1]).curves
     methods = tuple((method_of(part.options).name, part.row_count) for part in parts)
     answer = _answer(request, prepared, results)
-    notes = (*answer.notes, *unclear, *plan.notes(parts, has_target=has_target))
-    notes += (*text_notes(request), *notes_of_overview(request, drawn))
-    return replace(answer, notes=notes, overview_methods=methods)
+    notes = (*comparison_notes(comparison), *answer.notes, *unclear)
+    notes += (*plan.notes(parts, has_target=has_target), *text_notes(request))
+    notes += notes_of_overview(request, drawn)
+    return replace(answer, notes=notes, overview_methods=methods, prediction_comparison=comparison)
 
 
 def _losses(request: BoundRequest, plan: OverviewPlan) -> list[Part]:

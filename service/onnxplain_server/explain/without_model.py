@@ -23,6 +23,7 @@ def check_without_model(question: Question) -> None:
         "scale": question.scale is not Scale.RESPONSE,
         "engine": question.engine is not None,
         "prediction": bool(question.prediction),
+        "expected_prediction_columns": bool(question.expected_prediction_columns),
     }
     for name, is_set in options.items():
         if is_set:

@@ -7,11 +7,13 @@ from collections.abc import Callable
 
 from onnxplain.v1 import explanation_service_pb2 as service_pb2
 from onnxplain.v1 import model_pb2, plot_pb2
+from onnxplain.v1 import prediction_comparison_pb2 as comparison_pb2
 
 from onnxplain_server.core.model import Description
 from onnxplain_server.explain import Answer, Explanation, PartialExplanation, RowsUsed
+from onnxplain_server.explain.expected_predictions.comparison import PredictionComparison
 from onnxplain_server.plots.elements.chart import Plot
-from onnxplain_server.wire import method_options, method_results
+from onnxplain_server.wire import message_fields, method_options, method_results
 from onnxplain_server.wire.answers.model_summary import model_summary
 from onnxplain_server.wire.answers.warning_messages import write_warnings
 from onnxplain_server.wire.result_tables.table_check import names_table
@@ -35,8 +37,20 @@ def write(answer: Answer, *, rows: bool = True) -> service_pb2.ExplainResponse:
                 service_pb2.OverviewMethod(name=name, row_count=row_count)
                 for name, row_count in answer.overview_methods
             ],
+            prediction_comparison=write_comparison(answer.prediction_comparison),
         ),
         warnings=write_warnings(answer.notes),
+    )
+
+
+def write_comparison(
+    compared: PredictionComparison | None,
+) -> comparison_pb2.PredictionComparison | None:
+    """Write a comparison with expected predictions; None without one."""
+    if compared is None:
+        return None
+    return message_fields.write(
+        comparison_pb2.PredictionComparison, compared, message_fields.NO_EXCEPTIONS
     )
 
 

@@ -82,6 +82,7 @@ def read(request: service_pb2.ExplainRequest) -> Question:
         budget_seconds=_optional(request, "budget_seconds"),
         budget_predicted_row_count=_optional(request, "budget_predicted_row_count"),
         model_name=request.model_name,
+        expected_prediction_columns=tuple(request.expected_prediction_columns),
         plots=request.plots if request.HasField("plots") else ExplainRequest.plots.default,
     )
 

@@ -7,6 +7,7 @@ from pathlib import PurePath
 from typing import TypeVar
 
 from onnxplain.v1.explanation_service_pb2 import (
+    CheckModelRequest,
     DescribeTableRequest,
     ExplainRequest,
     PredictRequest,
@@ -20,7 +21,7 @@ from onnxplain_server.wire.media_types import table_form
 from onnxplain_server.wire.requests.json_reader import MessageShape
 from onnxplain_server.wire.rest_table import FORMS, TABLE_SHAPES, read_table
 
-Rows = TypeVar("Rows", ExplainRequest, DescribeTableRequest, PredictRequest)
+Rows = TypeVar("Rows", ExplainRequest, DescribeTableRequest, PredictRequest, CheckModelRequest)
 """Request with a table."""
 
 

@@ -82,6 +82,12 @@ def _from_file(form: str, content: bytes | memoryview, path: str) -> Table:
     return replace(table, texts=CsvTexts(content)) if form == "csv" else table
 
 
+def parsed(message: table_pb2.Table) -> pa.Table:
+    """Read the file of a table as Arrow's; INVALID_TABLE."""
+    form = str(message.WhichOneof("source"))
+    return _parse(form, getattr(message, form), f"table.{form}")
+
+
 def content(message: table_pb2.Table) -> bytes:
     """Return the bytes of a table as sent, whose `identify` is its id if it were uploaded."""
     source = message.WhichOneof("source")

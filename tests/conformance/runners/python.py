@@ -17,6 +17,7 @@ from onnxplain.results.canonical_json import to_json
 from onnxplain.table_files import from_bytes
 from onnxplain.tables import to_table
 from onnxplain.v1.explanation_service_pb2 import (
+    CheckModelRequest,
     DescribeModelRequest,
     DescribeTableRequest,
     ExplainRequest,
@@ -24,7 +25,7 @@ from onnxplain.v1.explanation_service_pb2 import (
 )
 from onnxplain.v1.model_pb2 import Model, ModelFile
 
-_Asked = TypeVar("_Asked", ExplainRequest, DescribeTableRequest, PredictRequest)
+_Asked = TypeVar("_Asked", ExplainRequest, DescribeTableRequest, PredictRequest, CheckModelRequest)
 
 
 def answer(client: onnxplain.Client, root: Path, case: Mapping[str, Any]) -> dict[str, Any]:
@@ -68,6 +69,10 @@ def _predict(client: onnxplain.Client, root: Path, case: Mapping[str, Any]) -> d
     return _response(client.messages.predict(_with_files(root, case, PredictRequest())))
 
 
+def _check(client: onnxplain.Client, root: Path, case: Mapping[str, Any]) -> dict[str, Any]:
+    return _response(client.messages.check(_with_files(root, case, CheckModelRequest())))
+
+
 def _upload(client: onnxplain.Client, root: Path, case: Mapping[str, Any]) -> dict[str, Any]:
     model = client.upload_model(root / case["model"])
     table = client.upload_table(root / case["table"])
@@ -91,6 +96,7 @@ _CALLS = {
     "describe": _describe,
     "describe_table": _describe_table,
     "predict": _predict,
+    "check": _check,
     "upload": _upload,
     "cancel": _cancel,
 }

@@ -17,7 +17,11 @@ TYPES = {
     ".onnx": "application/octet-stream",
 }
 
-_ABOUT_ROWS = {"describe_table": "/v1/tables:describe", "predict": "/v1/predictions"}
+_ABOUT_ROWS = {
+    "describe_table": "/v1/tables:describe",
+    "predict": "/v1/predictions",
+    "check": "/v1/models:check",
+}
 
 
 def answer(root: Path, case: Mapping[str, Any]) -> dict[str, Any]:
@@ -30,7 +34,7 @@ def answer(root: Path, case: Mapping[str, Any]) -> dict[str, Any]:
             return _events(_curl("/v1/explanations", *_form(root, case), *headers))
         case "describe":
             return _told(_curl("/v1/models:describe", "-F", f"model=@{root / case['model']}"))
-        case "describe_table" | "predict":
+        case "describe_table" | "predict" | "check":
             return _told(_curl(_ABOUT_ROWS[case["call"]], *_form(root, case)))
         case "upload":
             return _uploaded(root, case)

@@ -124,6 +124,10 @@ func (q question) call(ctx context.Context, client *onnxplain.Client) (answer, e
 		options := &onnxplainv1.PredictRequest{}
 		q.options(options)
 		return response(client.Predict(ctx, q.model(), q.table(), options))
+	case "check":
+		options := &onnxplainv1.CheckModelRequest{}
+		q.options(options)
+		return response(client.CheckModel(ctx, q.model(), q.table(), options))
 	case "stream":
 		return q.stream(ctx, client)
 	case "upload":

@@ -162,6 +162,14 @@ class RequestOptions(TypedDict, total=False):
         called like outputs, which are then compared with these only; none twice. In place of
         `target_column`. None of them is a feature. Refused where a method reads the values of one
         target: FIRM and feature vectors from LABELS, tests of interactions, and swarm with a score.
+    expected_prediction_columns : sequence of str
+        Columns with what the library that trained the model predicts for the rows. They are no
+        features. They are compared with the model's predictions, on the requested scale, and
+        `Receipt.prediction_comparison` tells how far both are apart; the warning PREDICTIONS_DIFFER
+        where they differ by more than rounding, with the likely cause. One for each output that is
+        explained, or one for each output of the model, in their order. Costs a prediction of each
+        row, and where some differ, of up to some ten thousand more to find the cause. Needs a model
+        and a table. Default: nothing is compared.
     """
 
     feature_columns: Sequence[str]
@@ -184,6 +192,7 @@ class RequestOptions(TypedDict, total=False):
     result_uri: str
     input_columns: Mapping[str, Sequence[str]] | None
     target_columns: Sequence[str]
+    expected_prediction_columns: Sequence[str]
 
 
 def to_request(
@@ -210,6 +219,7 @@ def to_request(
     result_uri: str = "",
     input_columns: Mapping[str, Sequence[str]] | None = None,
     target_columns: Sequence[str] = (),
+    expected_prediction_columns: Sequence[str] = (),
 ) -> ExplainRequest:
     """Write a request; see `Client.explain` for the arguments."""
     return written(
@@ -239,6 +249,9 @@ def to_request(
         result_uri=result_uri,
         input_columns=to_input_columns(input_columns),
         target_columns=to_names(target_columns, "target_columns"),
+        expected_prediction_columns=to_names(
+            expected_prediction_columns, "expected_prediction_columns"
+        ),
     )
 
 
@@ -270,6 +283,7 @@ class ExplainCall(FittedCalls, ABC):
         result_uri: str = "",
         input_columns: Mapping[str, Sequence[str]] | None = None,
         target_columns: Sequence[str] = (),
+        expected_prediction_columns: Sequence[str] = (),
         timeout: float | None = None,
         progress: ProgressCallback | bool = True,
     ) -> Explanations:
@@ -408,6 +422,14 @@ class ExplainCall(FittedCalls, ABC):
             place of `target_column`. None of them is a feature. Refused where a method reads the
             values of one target: FIRM and feature vectors from LABELS, tests of interactions, and
             swarm with a score.
+        expected_prediction_columns : sequence of str
+            Columns with what the library that trained the model predicts for the rows. They are no
+            features. They are compared with the model's predictions, on the requested scale, and
+            `Receipt.prediction_comparison` tells how far both are apart; the warning
+            PREDICTIONS_DIFFER where they differ by more than rounding, with the likely cause. One
+            for each output that is explained, or one for each output of the model, in their order.
+            Costs a prediction of each row, and where some differ, of up to some ten thousand more
+            to find the cause. Needs a model and a table. Default: nothing is compared.
         timeout : float, optional
             Seconds. Default: the client's.
         progress : bool or callable (done, planned)
@@ -458,6 +480,7 @@ class ExplainCall(FittedCalls, ABC):
                 result_uri=result_uri,
                 input_columns=input_columns,
                 target_columns=target_columns,
+                expected_prediction_columns=expected_prediction_columns,
             )
             return self._explain(request, files_of(model, table), timeout, progress)
 

@@ -28,7 +28,7 @@ class FittedCalls:
         fitted = fitted_model(model, table, columns)
         if fitted is None:
             return model
-        return fitted.checked(self.messages.predict(fitted.request, timeout=timeout))
+        return fitted.checked(self.messages.check(fitted.request, timeout=timeout))
 
 
 class AsyncFittedCalls:
@@ -47,4 +47,4 @@ class AsyncFittedCalls:
         fitted = await asyncio.to_thread(fitted_model, model, table, columns)
         if fitted is None:
             return model
-        return fitted.checked(await self.messages.predict(fitted.request, timeout=timeout))
+        return fitted.checked(await self.messages.check(fitted.request, timeout=timeout))

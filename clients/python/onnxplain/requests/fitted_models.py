@@ -19,17 +19,14 @@ from onnxplain.fitted_trees import (
     own_converters,
     takes_doubles,
 )
+from onnxplain.requests.expected import with_expected
 from onnxplain.requests.models import library_of
-from onnxplain.results.predictions import Predictions
+from onnxplain.results.predictions import PredictionComparison
 from onnxplain.tables import arrow_of, to_table
-from onnxplain.v1.explanation_service_pb2 import PredictRequest, PredictResponse
+from onnxplain.v1.explanation_service_pb2 import CheckModelRequest, CheckModelResponse
 from onnxplain.v1.model_pb2 import Model
 
 _ROW_LIMIT = 1_000
-_SHARE = 1e-4
-"""Difference that counts as rounding: a share of the range of an output over the rows."""
-_ROUNDINGS = 4 * float(np.finfo(np.float32).eps)
-"""The same beside it, as a share of the largest prediction: four roundings of float32."""
 _NAMED_COUNT = 5
 _MATRIX = "X"
 """Name of an input for all columns."""
@@ -47,21 +44,18 @@ class FittedModel:
         Its class.
     content : bytes
         The ONNX file.
-    request : PredictRequest
-        Asks for its predictions of some rows.
+    request : CheckModelRequest
+        Compares its predictions with those of the fitted model, on some rows.
     row_indices : (n_rows,)
         These rows, from 0 in the table.
-    expected : (n_rows, n_outputs)
-        Predictions of the fitted model.
     """
 
     name: str
     content: bytes
-    request: PredictRequest
+    request: CheckModelRequest
     row_indices: npt.NDArray[np.int64]
-    expected: npt.NDArray[np.float64]
 
-    def checked(self, response: PredictResponse) -> Model:
+    def checked(self, response: CheckModelResponse) -> Model:
         """Return the model, and tell how far its predictions are from the fitted model's.
 
         Raises
@@ -69,34 +63,28 @@ class FittedModel:
         ValueError
             Where they differ by more than rounding.
         """
-        found = Predictions.from_message(response).values
-        if found.shape != self.expected.shape:
-            raise ValueError(
-                f"skl2onnx wrote {self.name} as a model of {found.shape[1]} outputs, where it has "
-                f"{self.expected.shape[1]}; {_BY_HAND}"
-            )
-        difference = np.where(np.isnan(found) & np.isnan(self.expected), 0, found - self.expected)
-        difference = np.nan_to_num(np.abs(difference), nan=np.inf)
-        spread = np.ptp(self.expected, axis=0)
-        largest = np.abs(self.expected).max(axis=0)
-        is_wrong = (difference > _SHARE * spread + _ROUNDINGS * largest).any(axis=1)
-        if is_wrong.any():
-            raise ValueError(self._refusal(is_wrong, float(difference.max())))
+        compared = PredictionComparison.from_message(response.comparison)
+        if not compared.agrees:
+            raise ValueError(self._refusal(compared))
         warnings.warn(
-            f"{self.name} was written as ONNX by skl2onnx; on {len(found):,} rows of the table, its"
-            f" predictions differ by at most {difference.max():.1e}",
+            f"{self.name} was written as ONNX by skl2onnx; on {compared.row_count:,} rows of the "
+            f"table, its predictions differ by at most {compared.largest_difference:.1e}",
             stacklevel=4,
         )
         return Model(content=self.content)
 
-    def _refusal(self, is_wrong: npt.NDArray[np.bool_], largest: float) -> str:
-        rows = self.row_indices[is_wrong]
-        more = f" and {len(rows) - _NAMED_COUNT:,} more" if len(rows) > _NAMED_COUNT else ""
-        named = ", ".join(map(str, rows[:_NAMED_COUNT]))
+    def _refusal(self, compared: PredictionComparison) -> str:
+        count = compared.differing_row_count
+        shown = sorted(row.row_index for row in compared.differing_rows)[:_NAMED_COUNT]
+        more = f" and {count - len(shown):,} more" if count > len(shown) else ""
+        named = ", ".join(str(self.row_indices[row]) for row in shown)
+        causes = "".join(f" {cause.message}" for cause in compared.likely_causes)
+        rounding = max(each.rounding for each in compared.outputs)
         return (
-            f"skl2onnx wrote {self.name} as a model that predicts otherwise on {len(rows):,} of "
-            f"{len(is_wrong):,} rows of the table, by up to {largest:.2g}, where rounding explains "
-            f"{_SHARE:g} of the range of its predictions: rows {named}{more}, from 0; {_BY_HAND}"
+            f"skl2onnx wrote {self.name} as a model that predicts otherwise on {count:,} of "
+            f"{compared.row_count:,} rows of the table, by up to "
+            f"{compared.largest_difference:.2g}, where rounding explains {rounding:.2g}: rows "
+            f"{named}{more}, from 0; {_BY_HAND}.{causes}"
         )
 
 
@@ -127,13 +115,13 @@ def fitted_model(model: Any, table: Any, columns: Sequence[str] = ()) -> FittedM
     indices = np.linspace(0, rows.num_rows - 1, count).astype(np.int64)
     content = _written(model, taken)
     compared = taken.take(indices)
-    return FittedModel(
-        type(model).__name__,
-        content,
-        PredictRequest(model=Model(content=content), table=to_table(compared)),
-        indices,
-        _predicted(model, compared),
+    rows_compared, columns = with_expected(compared, _predicted(model, compared))
+    request = CheckModelRequest(
+        model=Model(content=content),
+        table=to_table(rows_compared),
+        expected_prediction_columns=columns,
     )
+    return FittedModel(type(model).__name__, content, request, indices)
 
 
 def _features(model: Any, rows: pa.Table) -> pa.Table | None:

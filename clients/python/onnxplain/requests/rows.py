@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from onnxplain.requests.arguments import Scale
+from onnxplain.requests.expected import with_expected
 from onnxplain.requests.forms import (
     to_expressions,
     to_input_columns,
@@ -15,10 +16,14 @@ from onnxplain.requests.forms import (
 from onnxplain.requests.models import to_model
 from onnxplain.requests.written import written
 from onnxplain.tables import to_table
-from onnxplain.v1.explanation_service_pb2 import DescribeTableRequest, PredictRequest
+from onnxplain.v1.explanation_service_pb2 import (
+    CheckModelRequest,
+    DescribeTableRequest,
+    PredictRequest,
+)
 from onnxplain.v1.table_pb2 import Column, Columns
 
-_CALLED = {"row_indices": "rows"}
+_CALLED = {"row_indices": "rows", "expected_prediction_columns": "expected"}
 
 
 def to_predict_request(
@@ -55,6 +60,42 @@ def to_predict_request(
         row_indices=rows,
         prediction=to_expressions(prediction),
         allow_inconsistent_model=allow_inconsistent_model,
+    )
+
+
+def to_check_request(
+    model: Any,
+    table: Any,
+    expected: Any,
+    *,
+    feature_columns: Sequence[str] = (),
+    input_columns: Mapping[str, Sequence[str]] | None = None,
+    target_column: str = "",
+    weight_column: str = "",
+    output_indices: Sequence[int] = (),
+    outputs: str | Sequence[str] = (),
+    scale: Scale | None = None,
+    prediction: str | Sequence[str] = (),
+    allow_inconsistent_model: bool = False,
+) -> CheckModelRequest:
+    """Write a request for a check; see `Client.check` for the arguments."""
+    names = to_names(feature_columns, "feature_columns")
+    rows, columns = with_expected(table, expected, names)
+    return written(
+        CheckModelRequest,
+        _CALLED,
+        model=to_model(model),
+        table=to_table(rows, names),
+        feature_columns=names,
+        input_columns=to_input_columns(input_columns),
+        target_column=target_column,
+        weight_column=weight_column,
+        output_indices=output_indices,
+        outputs=to_output_names(outputs),
+        scale=scale,
+        prediction=to_expressions(prediction),
+        allow_inconsistent_model=allow_inconsistent_model,
+        expected_prediction_columns=columns,
     )
 
 

@@ -1,7 +1,8 @@
-"""Predictions of rows of a table."""
+"""Predictions of rows of a table, and their comparison with what a library predicted."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,6 +13,7 @@ import pyarrow as pa
 from onnxplain.results import provenance
 from onnxplain.results.reading import read
 from onnxplain.results.tabular import Tabular
+from onnxplain.v1 import prediction_comparison_pb2 as comparison_pb2
 from onnxplain.v1.explanation_service_pb2 import PredictResponse
 
 
@@ -68,3 +70,127 @@ class Predictions(Tabular):
         for name, values in zip(self.output_names, self.values.T, strict=True):
             columns[name if name != "row" else "row (output)"] = pa.array(values)
         return pa.table(columns)
+
+
+@dataclass(frozen=True, slots=True)
+class LikelyCause:
+    """Cause that explains differences.
+
+    Attributes
+    ----------
+    kind : str
+        Like "FEATURE_ORDER" or "THRESHOLD_ROUNDING".
+    message : str
+        What it means here, and what can be done.
+    explained_row_count : int
+        Rows among those tried that it explains.
+    tried_row_count : int
+    """
+
+    kind: str
+    message: str
+    explained_row_count: int
+    tried_row_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class OutputComparison:
+    """Comparison of one output.
+
+    Attributes
+    ----------
+    output_name : str
+    expected_column : str
+        Column with the expected predictions.
+    largest_difference, median_difference : float
+        Absolute, in the unit of the output.
+    rounding : float
+        Difference up to which predictions agree.
+    differing_row_count : int
+    """
+
+    output_name: str
+    expected_column: str
+    largest_difference: float
+    median_difference: float
+    rounding: float
+    differing_row_count: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DifferingRow:
+    """Row whose predictions differ.
+
+    Attributes
+    ----------
+    row_index : int
+        From 0 in the table.
+    expected, predicted : (n_outputs,)
+    """
+
+    row_index: int
+    expected: npt.NDArray[np.float64]
+    predicted: npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class PredictionComparison(Tabular):
+    """Comparison of a model with what its library predicted; made by `Client.check`.
+
+    Attributes
+    ----------
+    agrees : bool
+        Whether no prediction differs by more than rounding.
+    row_count, differing_row_count : int
+    outputs : tuple of OutputComparison
+    differing_rows : tuple of DifferingRow
+        Those that differ most, at most 10.
+    likely_causes : tuple of LikelyCause
+    warnings : tuple of Warning
+        What to know beside it; empty in a receipt, whose answer has them.
+    message : PredictionComparison
+        The comparison as the contract has it.
+    """
+
+    agrees: bool
+    row_count: int
+    differing_row_count: int
+    outputs: tuple[OutputComparison, ...]
+    differing_rows: tuple[DifferingRow, ...]
+    likely_causes: tuple[LikelyCause, ...]
+    warnings: tuple[provenance.Warning, ...]
+    message: comparison_pb2.PredictionComparison = field(repr=False)
+
+    @classmethod
+    def from_message(
+        cls, message: comparison_pb2.PredictionComparison, warnings: Iterable[Any] = ()
+    ) -> PredictionComparison:
+        """Read the message of the contract."""
+        return read(
+            cls,
+            message,
+            outputs=tuple(read(OutputComparison, each) for each in message.outputs),
+            differing_rows=tuple(read(DifferingRow, each) for each in message.differing_rows),
+            likely_causes=tuple(read(LikelyCause, each) for each in message.likely_causes),
+            warnings=tuple(map(provenance.Warning.from_message, warnings)),
+            message=message,
+        )
+
+    def __repr__(self) -> str:
+        if self.agrees:
+            return f"PredictionComparison: all {self.row_count:,} rows agree"
+        causes = "".join(f"\n{cause.message}" for cause in self.likely_causes)
+        return (
+            f"PredictionComparison: {self.differing_row_count:,} of {self.row_count:,} rows "
+            f"differ, by up to {self.largest_difference:.3g}{causes}"
+        )
+
+    @property
+    def largest_difference(self) -> float:
+        """Largest absolute difference of all outputs."""
+        return max((each.largest_difference for each in self.outputs), default=0.0)
+
+    def to_arrow(self) -> pa.Table:
+        """Return one row per output: its differences, and how much is rounding."""
+        names: Sequence[str] = OutputComparison.__slots__
+        return pa.table({name: [getattr(each, name) for each in self.outputs] for name in names})

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from onnxplain.results.origins import RemoteModelReceipt, Source
 from onnxplain.results.reading import read
 from onnxplain.v1 import explanation_service_pb2, model_pb2
+
+if TYPE_CHECKING:
+    from onnxplain.results.predictions import PredictionComparison
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +192,8 @@ class Receipt:
         Model behind an address that was asked; None for others.
     scale : str
         Scale of the predictions that were explained, "RESPONSE" or "MARGIN"; empty without a model.
+    prediction_comparison : PredictionComparison or None
+        The model beside `expected_prediction_columns`; None without these.
     """
 
     model_digest: str
@@ -210,6 +215,7 @@ class Receipt:
     sources: tuple[Source, ...] = ()
     remote_model: RemoteModelReceipt | None = None
     scale: str = ""
+    prediction_comparison: PredictionComparison | None = None
 
     @classmethod
     def from_message(cls, message: explanation_service_pb2.Receipt) -> Receipt:
@@ -224,11 +230,21 @@ class Receipt:
             remote_model=RemoteModelReceipt.from_message(message.remote_model)
             if message.HasField("remote_model")
             else None,
+            prediction_comparison=_comparison(message),
             overview_methods=tuple(
                 (m.name, m.row_count if m.HasField("row_count") else None)
                 for m in message.overview_methods
             ),
         )
+
+
+def _comparison(message: explanation_service_pb2.Receipt) -> PredictionComparison | None:
+    # A comparison is a table, and tables tell their provenance.
+    from onnxplain.results.predictions import PredictionComparison  # noqa: PLC0415
+
+    if not message.HasField("prediction_comparison"):
+        return None
+    return PredictionComparison.from_message(message.prediction_comparison)
 
 
 @dataclass(frozen=True, slots=True)

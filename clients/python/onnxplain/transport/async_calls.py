@@ -18,6 +18,8 @@ from onnxplain.transport.error_translation import translate_errors
 from onnxplain.transport.retry import Attempts
 from onnxplain.transport.uploads import File, PendingRequest, model_parts, table_parts
 from onnxplain.v1.explanation_service_pb2 import (
+    CheckModelRequest,
+    CheckModelResponse,
     DescribeModelRequest,
     DescribeModelResponse,
     DescribeTableRequest,
@@ -153,6 +155,19 @@ class AsyncRemote:
         """Call Predict."""
         response: PredictResponse = await self._answer(
             self._service.Predict, request, timeout, files
+        )
+        return response
+
+    async def check(
+        self,
+        request: CheckModelRequest,
+        *,
+        timeout: float | None = None,
+        files: Sequence[File] = (),
+    ) -> CheckModelResponse:
+        """Call CheckModel."""
+        response: CheckModelResponse = await self._answer(
+            self._service.CheckModel, request, timeout, files
         )
         return response
 

@@ -17,6 +17,8 @@ from onnxplain.transport.operation_calls import RemoteOperations
 from onnxplain.transport.retry import Attempts
 from onnxplain.transport.uploads import File, PendingRequest, model_parts, table_parts
 from onnxplain.v1.explanation_service_pb2 import (
+    CheckModelRequest,
+    CheckModelResponse,
     DescribeModelRequest,
     DescribeModelResponse,
     DescribeTableRequest,
@@ -152,6 +154,19 @@ class Remote:
     ) -> PredictResponse:
         """Call Predict."""
         response: PredictResponse = self._answer(self._service.Predict, request, timeout, files)
+        return response
+
+    def check(
+        self,
+        request: CheckModelRequest,
+        *,
+        timeout: float | None = None,
+        files: Sequence[File] = (),
+    ) -> CheckModelResponse:
+        """Call CheckModel."""
+        response: CheckModelResponse = self._answer(
+            self._service.CheckModel, request, timeout, files
+        )
         return response
 
     def upload(self, file: File, *, timeout: float | None = None) -> str:

@@ -9,6 +9,8 @@ from onnxplain.progress import ProgressCallback
 from onnxplain.transport.operation_calls import OperationMessages
 from onnxplain.transport.uploads import File
 from onnxplain.v1.explanation_service_pb2 import (
+    CheckModelRequest,
+    CheckModelResponse,
     DescribeModelRequest,
     DescribeModelResponse,
     DescribeTableRequest,
@@ -85,6 +87,15 @@ class Messages(Protocol):
         self, request: PredictRequest, *, timeout: float | None = None, files: Sequence[File] = ()
     ) -> PredictResponse:
         """Predict rows of a table."""
+
+    def check(
+        self,
+        request: CheckModelRequest,
+        *,
+        timeout: float | None = None,
+        files: Sequence[File] = (),
+    ) -> CheckModelResponse:
+        """Compare a model with expected predictions."""
 
     def upload(self, file: File, *, timeout: float | None = None) -> str:
         """Upload a file for later calls, and return its id."""

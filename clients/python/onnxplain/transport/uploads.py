@@ -9,6 +9,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 from onnxplain.errors import ExplainError
 from onnxplain.v1.explanation_service_pb2 import (
+    CheckModelRequest,
     DescribeModelRequest,
     DescribeTableRequest,
     ExplainRequest,
@@ -28,7 +29,12 @@ _KINDS = ("model", "table")
 _FORMS = frozenset({"content", "arrow", "parquet", "csv"})
 
 _Request = TypeVar(
-    "_Request", ExplainRequest, DescribeModelRequest, DescribeTableRequest, PredictRequest
+    "_Request",
+    ExplainRequest,
+    DescribeModelRequest,
+    DescribeTableRequest,
+    PredictRequest,
+    CheckModelRequest,
 )
 
 

@@ -84,6 +84,11 @@ class ExplanationServiceStub(object):
                 request_serializer=onnxplain_dot_v1_dot_explanation__service__pb2.PredictRequest.SerializeToString,
                 response_deserializer=onnxplain_dot_v1_dot_explanation__service__pb2.PredictResponse.FromString,
                 _registered_method=True)
+        self.CheckModel = channel.unary_unary(
+                '/onnxplain.v1.ExplanationService/CheckModel',
+                request_serializer=onnxplain_dot_v1_dot_explanation__service__pb2.CheckModelRequest.SerializeToString,
+                response_deserializer=onnxplain_dot_v1_dot_explanation__service__pb2.CheckModelResponse.FromString,
+                _registered_method=True)
         self.UploadModel = channel.stream_unary(
                 '/onnxplain.v1.ExplanationService/UploadModel',
                 request_serializer=onnxplain_dot_v1_dot_upload__pb2.UploadModelRequest.SerializeToString,
@@ -174,6 +179,14 @@ class ExplanationServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def CheckModel(self, request, context):
+        """Compares the model with what the library that trained it predicted for the rows of a table,
+        and looks for the cause where both differ.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def UploadModel(self, request_iterator, context):
         """Keeps a model for some time, so that requests can name it by its id. Saves
         sending it with each request, and allows models larger than a message.
@@ -236,6 +249,11 @@ def add_ExplanationServiceServicer_to_server(servicer, server):
                     servicer.Predict,
                     request_deserializer=onnxplain_dot_v1_dot_explanation__service__pb2.PredictRequest.FromString,
                     response_serializer=onnxplain_dot_v1_dot_explanation__service__pb2.PredictResponse.SerializeToString,
+            ),
+            'CheckModel': grpc.unary_unary_rpc_method_handler(
+                    servicer.CheckModel,
+                    request_deserializer=onnxplain_dot_v1_dot_explanation__service__pb2.CheckModelRequest.FromString,
+                    response_serializer=onnxplain_dot_v1_dot_explanation__service__pb2.CheckModelResponse.SerializeToString,
             ),
             'UploadModel': grpc.stream_unary_rpc_method_handler(
                     servicer.UploadModel,
@@ -493,6 +511,33 @@ class ExplanationService(object):
             '/onnxplain.v1.ExplanationService/Predict',
             onnxplain_dot_v1_dot_explanation__service__pb2.PredictRequest.SerializeToString,
             onnxplain_dot_v1_dot_explanation__service__pb2.PredictResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def CheckModel(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/onnxplain.v1.ExplanationService/CheckModel',
+            onnxplain_dot_v1_dot_explanation__service__pb2.CheckModelRequest.SerializeToString,
+            onnxplain_dot_v1_dot_explanation__service__pb2.CheckModelResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -106,16 +106,6 @@ class Fields:
             raise self.fault(name, f"is {value}, which is not in [{low}, {high})")
         return value
 
-    def number(self, name: str) -> float:
-        """Return a number."""
-        value = self._get(name)
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise self.fault(name, "is no number")
-        try:
-            return float(value)
-        except OverflowError:
-            raise self.fault(name, "is no number that float64 holds") from None
-
     def one_or_more(self, name: str) -> Vector:
         """Return a list of numbers, or a number as a list of one."""
         value = self._get(name)

@@ -210,7 +210,7 @@ def _made_up(run: Run, feeds: Sequence[Feed], model: ModelProto) -> Iterator[Map
 
 def _trial_rows(run: Run, feeds: Sequence[Feed], model: ModelProto) -> dict[str, Array]:
     """Make up rows with values of many magnitudes: name -> (n_trials, width)."""
-    categories = _categories(model) or [""]
+    categories = known_texts(model) or [""]
     generator = np.random.default_rng(0)
     open_width = any(feed.input.width is None for feed in feeds)
     for width in range(1, _WIDTH_LIMIT + 1 if open_width else 2):
@@ -257,7 +257,7 @@ def _values(
     return whole
 
 
-def _categories(model: ModelProto) -> list[str]:
+def known_texts(model: ModelProto) -> list[str]:
     """Return the text categories in the model's encoders."""
     names = ("cats_strings", "keys_strings")
     lists = (attribute(node, name, ()) for node in nodes_within(model.graph) for name in names)

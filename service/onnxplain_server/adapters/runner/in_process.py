@@ -29,22 +29,22 @@ from onnxplain_server.adapters.runner.request_parts import (
     request_key,
 )
 from onnxplain_server.adapters.runner.rows.described_tables import DescribedTables
+from onnxplain_server.adapters.runner.rows.predicted_rows import PredictionRequests
 from onnxplain_server.adapters.runner.table_cache import TableCache
 from onnxplain_server.adapters.runner.uncached import UncachedHost
 from onnxplain_server.core.interfaces import AnswerHost, Blobs, ComputationHost
 from onnxplain_server.core.model import Scale
 from onnxplain_server.core.model_limits import DEFAULT_LIMITS, ModelLimits
 from onnxplain_server.core.remote.models import RemoteModels
-from onnxplain_server.core.request import Reply, ReplyFormat, Work
+from onnxplain_server.core.request import Reply, ReplyFormat
 from onnxplain_server.core.table import Table
 from onnxplain_server.explain import BoundTable, TreeMemo, explain
-from onnxplain_server.explain.rows.predict import PredictedTable, predict
+from onnxplain_server.explain.rows.predict import PredictedTable
 from onnxplain_server.explain.streaming.streamed_rows import StreamedRows
 from onnxplain_server.telemetry.spans import span
 from onnxplain_server.trees.streaming.row_blocks import LargeTable
 from onnxplain_server.wire import answer, plan, question, reply
 from onnxplain_server.wire.protobuf_split import detach_table
-from onnxplain_server.wire.requests import predictions
 from onnxplain_server.wire.result_tables.row_writing import write_rows
 from onnxplain_server.wire.result_tables.table_check import names_table
 
@@ -67,7 +67,7 @@ class InProcess:
     remotes : RemoteModels
         Opens models behind addresses; by default, none may be asked.
     workers : PredictionWorkers or None
-        They predict for the black-box engine, in place of the threads of this process.
+        They predict for the black-box engine, in place of threads of this process.
     """
 
     def __init__(  # noqa: PLR0917 - its parts
@@ -89,6 +89,8 @@ class InProcess:
         self._remotes = remotes
         self._described = DescribedTables(self._models, self._tables, remotes)
         self._workers = workers
+        bind = self._bound_rows
+        self._rows = PredictionRequests(self._tables, bind, self._models, self._threads)
 
     def explain(
         self,
@@ -246,8 +248,7 @@ class InProcess:
             question.parse(request, message)
         host.advance(0, 0)
         if named := remote_model(message.model, blobs):
-            remote = OpenedRemote(named, self._remotes, host, Scale.RESPONSE)
-            with closing(remote):
+            with closing(OpenedRemote(named, self._remotes, host, Scale.RESPONSE)) as remote:
                 description = remote.describe()
         else:
             with self._loading(host):
@@ -263,8 +264,8 @@ class InProcess:
         reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
     ) -> Reply:
         """Answer a serialised DescribeTableRequest; see `Runner.describe_table`."""
-        response = self._described.answer(request, blobs, host)
-        return reply.encode(response, reply_format, self._reply_bytes)
+        found = self._described.answer(request, blobs, host)
+        return reply.encode(found, reply_format, self._reply_bytes)
 
     def predict(
         self,
@@ -274,25 +275,24 @@ class InProcess:
         reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
     ) -> Reply:
         """Answer a serialised PredictRequest; see `Runner.predict`."""
-        message = service_pb2.PredictRequest()
-        with span("decode"):
-            question.parse(request, message)
-            explain_request = predictions.as_explain_request(message)
-            parsed = question.read(explain_request)
-            rows, digest = self._tables.read_sent(explain_request, blobs)
-        key = request_key(request, explain_request, blobs)
-        asked = Asked(explain_request, blobs, None, None, None, parsed, host, key, digest, None)
-        asked = self._bound(asked, rows, bind=PredictedTable)
-        asked = open_calls(asked, self._workers, self._limits)
-        with closing(asked):
-            predicted = predict(
-                *asked.arguments(self._models, self._threads), tuple(message.row_indices)
-            )
-            asked.finish()
-        count = asked.predicted_row_count(predicted.predicted_row_count)
-        work = Work(row_count=len(predicted.rows), predicted_row_count=count)
-        response = predictions.write(predicted)
+        response, work = self._rows.predict(request, blobs, host)
         return reply.encode(response, reply_format, self._reply_bytes, work)
+
+    def check(
+        self,
+        request: bytes,
+        blobs: Blobs,
+        host: ComputationHost,
+        reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
+    ) -> Reply:
+        """Answer a serialised CheckModelRequest; see `Runner.check`."""
+        response, work = self._rows.check(request, blobs, host)
+        return reply.encode(response, reply_format, self._reply_bytes, work)
+
+    def _bound_rows(self, asked: Asked, rows: Table | None) -> Asked:
+        return open_calls(
+            self._bound(asked, rows, bind=PredictedTable), self._workers, self._limits
+        )
 
     def close(self) -> None:
         """Shut the thread pools down after the running computations."""

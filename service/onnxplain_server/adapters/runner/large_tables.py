@@ -64,6 +64,7 @@ class LargeTableRunner:
         self.describe = runner.describe
         self.describe_table = runner.describe_table
         self.predict = runner.predict
+        self.check = runner.check
 
     def explain(
         self,

@@ -10,11 +10,13 @@ from typing import Any, TypeAlias
 
 from cachetools import LRUCache
 
-from onnxplain_server.adapters.onnx import OnnxModel, UntriedModelError, load_described
+from onnxplain_server.adapters.onnx import OnnxModel, UntriedModelError, load, load_described
+from onnxplain_server.adapters.onnx.converter_faults import converter_faults
 from onnxplain_server.adapters.runner.consistency_sample import consistency_sample
 from onnxplain_server.adapters.runner.model_parts import NO_MARGIN, as_margin, forest_reader
 from onnxplain_server.adapters.runner.on_workers.worker_batch_size import WorkerBatchSize
 from onnxplain_server.adapters.runner.request_parts import ModelFile
+from onnxplain_server.adapters.runner.timed_model import TimedModel
 from onnxplain_server.core.errors import ExplainError
 from onnxplain_server.core.interfaces import ComputationHost
 from onnxplain_server.core.model import Description, HasInputs, Scale
@@ -23,6 +25,8 @@ from onnxplain_server.core.rows import feeds
 from onnxplain_server.effects.background import Background
 from onnxplain_server.effects.batch_size import BatchSize
 from onnxplain_server.explain import BoundTable, ClassMargin, Question, TreeMemo, choose_scale
+from onnxplain_server.explain.resources import WrittenModel
+from onnxplain_server.telemetry.spans import current
 from onnxplain_server.trees.reading.forest import Forest
 from onnxplain_server.trees.reading.refusal import Refusal
 
@@ -163,6 +167,23 @@ class LoadedModels:
         except ExplainError:
             return NO_MARGIN
         return as_margin(scores, is_answer=False) or NO_MARGIN
+
+    def written(self, loaded: Loaded, host: ComputationHost) -> WrittenModel:
+        """Tell how a converter wrote a model, with the model without a fault that it repairs."""
+        faults = converter_faults(loaded.file.content)
+        written = WrittenModel(faults.texts, faults.of_missing, faults.of_thresholds)
+        if not faults.repaired:
+            return written
+        try:
+            with self._loading(host):
+                repaired = load(faults.repaired, Scale.RESPONSE, self._limits)
+        except ExplainError:
+            return written  # repaired, it is beyond the limits
+        return replace(
+            written,
+            repaired=TimedModel(repaired, current()),
+            repaired_fault=faults.of_repaired,
+        )
 
     def checked(self, loaded: Loaded, bound_table: BoundTable, key: str) -> Loaded:
         """Check a model's consistency on a sample of the table's rows.

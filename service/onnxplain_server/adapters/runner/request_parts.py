@@ -119,6 +119,7 @@ class Asked:
                 streamed=self.streamed,
                 call_threads=calls.threads if calls else None,
                 row_seconds=lambda: loaded.model.row_seconds,
+                written=lambda: models.written(loaded, host),
             )
         else:
             no_trees = Refusal("there is no model")

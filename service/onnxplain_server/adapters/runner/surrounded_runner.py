@@ -82,6 +82,17 @@ class SurroundedRunner:
         with self._surround(blobs, host):
             return self._runner.predict(request, blobs, host, reply_format)
 
+    def check(
+        self,
+        request: bytes,
+        blobs: Blobs,
+        host: RunnerHost,
+        reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
+    ) -> Reply:
+        """See `Runner.check`."""
+        with self._surround(blobs, host):
+            return self._runner.check(request, blobs, host, reply_format)
+
 
 @contextmanager
 def process_timed(_blobs: Blobs, host: RunnerHost) -> Iterator[None]:

@@ -157,6 +157,16 @@ class Isolated:
         """Answer a serialised PredictRequest in a worker; see `Runner.predict`."""
         return self._ask(FrameKind.PREDICT, request, blobs, host, reply_format)
 
+    def check(
+        self,
+        request: bytes,
+        blobs: Blobs,
+        host: RunnerHost,
+        reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
+    ) -> Reply:
+        """Answer a serialised CheckModelRequest in a worker; see `Runner.check`."""
+        return self._ask(FrameKind.CHECK, request, blobs, host, reply_format)
+
     def close(self) -> None:
         """Kill all workers, busy ones included."""
         self._pool.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from onnxplain.v1.explanation_service_pb2 import (
+    CheckModelResponse,
     DescribeModelResponse,
     DescribeTableResponse,
     ExplainResponse,
@@ -94,3 +95,14 @@ def formatted_predictions(
 
             text = row_tables.of_predictions(answer, to_terminal=to_terminal)
     return text.encode()
+
+
+def formatted_check(
+    answer: CheckModelResponse, output: DescriptionOutput | None, *, to_terminal: bool
+) -> bytes:
+    """Format a comparison: as tables in a terminal, as JSON elsewhere, or as asked for."""
+    if output is DescriptionOutput.TABLE or (output is None and to_terminal):
+        from onnxplain_server.cli.output import row_tables
+
+        return row_tables.of_check(answer, to_terminal=to_terminal).encode()
+    return (canonical.encode(answer, indent=2) + "\n").encode()

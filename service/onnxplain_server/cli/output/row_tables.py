@@ -1,4 +1,4 @@
-"""Tables for a terminal: predictions of rows, and what a table holds."""
+"""Tables for a terminal: predictions of rows, also beside expected ones; what a table holds."""
 
 from __future__ import annotations
 
@@ -6,7 +6,13 @@ import csv
 import io
 from collections.abc import Iterable, Iterator, Sequence
 
-from onnxplain.v1.explanation_service_pb2 import DescribeTableResponse, PredictResponse
+from onnxplain.v1.explanation_service_pb2 import (
+    CheckModelResponse,
+    DescribeTableResponse,
+    PredictResponse,
+    Warning,  # noqa: A004 - the contract's name
+)
+from onnxplain.v1.prediction_comparison_pb2 import DifferingRow, PredictionComparison
 from onnxplain.v1.table_description_pb2 import ColumnDescription, FeatureMatching, TableRows
 from onnxplain.v1.table_pb2 import Column
 from rich import box
@@ -15,6 +21,7 @@ from rich.table import Table
 from rich.text import Text
 
 from onnxplain_server.cli.output.tables import rendered
+from onnxplain_server.core.warnings import InputWarning
 from onnxplain_server.plots.elements.labels import clean
 
 _FREQUENT_COUNT = 3
@@ -26,7 +33,7 @@ def of_predictions(answer: PredictResponse, *, to_terminal: bool) -> str:
     table = _table(["row", *answer.output_names])
     for row, values in zip(answer.row_indices, _by_row(answer), strict=True):
         table.add_row(str(row), *map(_number, values))
-    return rendered([*_warnings(answer), table], to_terminal=to_terminal)
+    return rendered([*_warnings(answer.warnings), table], to_terminal=to_terminal)
 
 
 def csv_of_predictions(answer: PredictResponse) -> str:
@@ -57,7 +64,61 @@ def of_table(answer: DescribeTableResponse, *, to_terminal: bool) -> str:
         parts.append(_rows(description.rows))
     if description.HasField("matching"):
         parts += _matching(description.matching)
-    return rendered([*parts, *_warnings(answer)], to_terminal=to_terminal)
+    return rendered([*parts, *_warnings(answer.warnings)], to_terminal=to_terminal)
+
+
+def of_check(answer: CheckModelResponse, *, to_terminal: bool) -> str:
+    """Format a comparison: the verdict, likely causes, differences by output, the worst rows."""
+    compared = answer.comparison
+    parts: list[RenderableType] = [_verdict(compared)]
+    parts += [Text(clean(cause.message)) for cause in compared.likely_causes]
+    if not compared.agrees and not compared.likely_causes:
+        parts.append(Text("No cause was found."))
+    parts.append(_compared_outputs(compared))
+    if compared.differing_rows:
+        parts.append(_differing_rows(compared))
+    own = InputWarning.PREDICTIONS_DIFFER.name  # the verdict tells it
+    others = [warning for warning in answer.warnings if warning.code != own]
+    parts += _warnings(others)
+    return rendered(parts, to_terminal=to_terminal)
+
+
+def _verdict(compared: PredictionComparison) -> Text:
+    if compared.agrees:
+        return Text(f"All {compared.row_count:,} rows agree.", "green")
+    differing = f"{compared.differing_row_count:,} of {compared.row_count:,}"
+    return Text(f"{differing} rows differ by more than rounding.", "red")
+
+
+def _compared_outputs(compared: PredictionComparison) -> Table:
+    table = Table(box=box.SIMPLE_HEAD)
+    for title in ("output", "expected"):
+        table.add_column(title)
+    for title in ("largest difference", "median", "rounding", "rows that differ"):
+        table.add_column(title, justify="right")
+    for each in compared.outputs:
+        sizes = (each.largest_difference, each.median_difference, each.rounding)
+        names = (each.output_name, each.expected_column)
+        table.add_row(*map(clean, names), *map(_size, sizes), f"{each.differing_row_count:,}")
+    return table
+
+
+def _differing_rows(compared: PredictionComparison) -> Table:
+    names = [each.output_name for each in compared.outputs]
+    pairs = [title for name in names for title in (f"predicted {name}", f"expected {name}")]
+    table = _table(["row", *pairs])
+    for row in compared.differing_rows:
+        table.add_row(str(row.row_index), *_cells(row))
+    return table
+
+
+def _cells(row: DifferingRow) -> list[str]:
+    pairs = zip(row.predicted, row.expected, strict=True)
+    return [_number(value) for pair in pairs for value in pair]
+
+
+def _size(value: float) -> str:
+    return f"{value:.2g}"
 
 
 def _column(column: ColumnDescription) -> Iterator[RenderableType]:
@@ -100,9 +161,9 @@ def _matching(matching: FeatureMatching) -> Iterator[Text]:
         yield Text(f"Target: {clean(matching.target_column)}")
 
 
-def _warnings(answer: DescribeTableResponse | PredictResponse) -> list[Text]:
-    warnings = ((clean(warning.message), warning.code) for warning in answer.warnings)
-    return [Text(f"Warning: {message} ({code})", "yellow") for message, code in warnings]
+def _warnings(warnings: Iterable[Warning]) -> list[Text]:
+    told = ((clean(warning.message), warning.code) for warning in warnings)
+    return [Text(f"Warning: {message} ({code})", "yellow") for message, code in told]
 
 
 def _table(titles: Iterable[str]) -> Table:

@@ -139,6 +139,7 @@ def flags_of(given: Mapping[str, Any]) -> dict[str, Any]:
     return {
         **{name: value for name, value in given.items() if name in known},
         "feature_columns": split(given["feature_columns"] or []),
+        "expected_prediction_columns": split(given["expected_prediction_columns"] or []),
         "input_columns": input_columns(given["input_columns"] or []),
         "class_labels": split(given["class_labels"] or []),
         "prediction": list(given["prediction"] or []),

@@ -55,6 +55,13 @@ TargetColumn = Annotated[
     typer.Option(metavar="NAME,...", help="Columns that are no features of a model without names."),
 ]
 WeightColumn = Annotated[str | None, typer.Option(metavar="NAME", help="Another such column.")]
+ExpectedPredictionColumns = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME,...",
+        help="Columns with what the library predicts, one for each output; they are no features.",
+    ),
+]
 
 FLAGS: Mapping[str, str] = {
     "row_indices": "--rows",

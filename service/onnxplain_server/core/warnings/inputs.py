@@ -71,6 +71,15 @@ class InputWarning(Enum):
         ),
         remedy="Report it, with the model",
     )
+    PREDICTIONS_DIFFER = WarningDeclaration(
+        WarningSection.MODEL,
+        cause=(
+            "The model predicts otherwise than `expected_prediction_columns` have it, by more than "
+            "rounding, so that what is explained may be another model than yours; the message has "
+            "the [likely cause](checking.md)"
+        ),
+        remedy="Write the model again, or order its columns, as the message says",
+    )
     COLUMNS_BY_POSITION = WarningDeclaration(
         WarningSection.TABLE,
         cause=(

@@ -70,9 +70,10 @@ class PredictedTable(BoundTable):
         if table.n_rows == 0:
             raise ExplainError(Reason.EMPTY_TABLE, "the table has no rows to predict", "table")
         others = question.non_features
-        for name in others:
-            is_target = name in question.targets
-            table.stored_column(name, question.target_field if is_target else "weight_column")
+        for name in question.targets:
+            table.stored_column(name, question.target_field)
+        if question.weight_column:
+            table.stored_column(question.weight_column, "weight_column")
         if self._model is None:
             raise missing_model()
         return bind(

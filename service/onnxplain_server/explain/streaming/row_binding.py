@@ -37,6 +37,8 @@ class RowBinding:
         Weights are divided by it: see `WeightedTable`.
     input_columns : tuple of (str, tuple of str)
         Of the request.
+    expected_columns : tuple of str
+        `expected_prediction_columns` of the request.
     names : tuple of (str, str)
         Name in the table, and the model's name that stands for it here, for columns of an array.
     """
@@ -49,6 +51,7 @@ class RowBinding:
     unit: float = 1.0
     input_columns: tuple[tuple[str, tuple[str, ...]], ...] = ()
     names: tuple[tuple[str, str], ...] = ()
+    expected_columns: tuple[str, ...] = ()
 
     def tables(
         self, table: TableBlocks, first: int, last: int, columns: Sequence[str]
@@ -82,7 +85,7 @@ class RowBinding:
 
     def bind(self, block: Table) -> Features:
         """Return the features of a block."""
-        others = (*self.target_columns, self.weight_column)
+        others = (*self.target_columns, self.weight_column, *self.expected_columns)
         by_input = self.input_columns
         return bind(
             self.inputs, block, self.feature_columns, others, is_part=True, input_columns=by_input

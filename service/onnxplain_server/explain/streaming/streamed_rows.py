@@ -98,6 +98,7 @@ class StreamedRows:
             tuple(names.get(name, name) for name in table.names),
             input_columns=question.input_columns,
             names=tuple(names.items()),
+            expected_columns=question.expected_prediction_columns,
         )
         self.survey = self._survey()
 

@@ -157,6 +157,13 @@ class ExplanationServicer(ExplanationServiceServicer):
         with self.admitted(context, "Predict") as ticket:
             return self._answer(ServiceMethod.PREDICT, requests, ticket)
 
+    def CheckModel(  # noqa: N802 - the contract's name
+        self, requests: Iterator[bytes], context: grpc.ServicerContext
+    ) -> bytes:
+        """Serve this method of the contract."""
+        with self.admitted(context, "CheckModel") as ticket:
+            return self._answer(ServiceMethod.CHECK, requests, ticket)
+
     def UploadModel(  # noqa: N802 - the contract's name
         self, requests: Iterator[bytes], context: grpc.ServicerContext
     ) -> bytes:

@@ -155,6 +155,10 @@ def _models(service: Service) -> Blueprint:
             reply = service.answer(method, body, ticket, ReplyFormat.JSON)
             return _passed_on(reply, stack.pop_all())
 
+    @routes.post("/v1/models:check")
+    def check() -> Response:
+        return _answer(service, ServiceMethod.CHECK)
+
     @routes.get("/v1/models/<file:model_id>")
     def describe_uploaded(model_id: str) -> Response:
         with ExitStack() as stack:

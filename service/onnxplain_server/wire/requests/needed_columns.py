@@ -52,7 +52,8 @@ class NeededColumns:
         model, request = self._needs.model, self._request
         own = model.names if len(model.inputs) == 1 else ()
         inputs = [Input(each.name, each.type, each.width or None, own) for each in model.inputs]
-        others = (request.target_column, request.weight_column, *request.target_columns)
+        expected = getattr(request, "expected_prediction_columns", ())
+        others = (request.target_column, request.weight_column, *request.target_columns, *expected)
         by_input = [(each.input, tuple(each.columns)) for each in request.input_columns]
         return text_columns(inputs, column_names, tuple(request.feature_columns), others, by_input)
 

@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from onnxplain.v1.explanation_service_pb2 import (
+    CheckModelRequest,
     DescribeModelRequest,
     DescribeTableRequest,
     ExplainRequest,
@@ -16,7 +17,11 @@ from onnxplain.v1.explanation_service_pb2 import (
 from onnxplain_server.core.request import ServiceMethod
 
 FileRequest: TypeAlias = (
-    ExplainRequest | DescribeModelRequest | DescribeTableRequest | PredictRequest
+    ExplainRequest
+    | DescribeModelRequest
+    | DescribeTableRequest
+    | PredictRequest
+    | CheckModelRequest
 )
 """Request that has a model or a table."""
 
@@ -26,5 +31,6 @@ REQUESTS: Mapping[ServiceMethod, Any] = MappingProxyType(
         ServiceMethod.DESCRIBE: DescribeModelRequest,
         ServiceMethod.DESCRIBE_TABLE: DescribeTableRequest,
         ServiceMethod.PREDICT: PredictRequest,
+        ServiceMethod.CHECK: CheckModelRequest,
     }
 )

@@ -39,6 +39,7 @@ class FrameKind(IntEnum):
     PREDICT = 10
     PREDICT_ROWS = 11
     RANGE = 12
+    CHECK = 13
     READY = 16
     LOADING = 17
     LOADED = 18

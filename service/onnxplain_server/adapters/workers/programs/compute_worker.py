@@ -49,6 +49,7 @@ def answerers(settings: WorkerSettings) -> Mapping[FrameKind, Answerer]:
         FrameKind.DESCRIBE: partial(_answer, handed, runner.describe),
         FrameKind.DESCRIBE_TABLE: partial(_answer, handed, runner.describe_table),
         FrameKind.PREDICT: partial(_answer, handed, runner.predict),
+        FrameKind.CHECK: partial(_answer, handed, runner.check),
     }
 
 

@@ -16,6 +16,7 @@ from onnxplain_server.adapters.runner.in_process import InProcess
 from onnxplain_server.adapters.workers.ipc.zygote_arguments import LEARNING_LIBRARY
 from onnxplain_server.adapters.workers.sandbox.warm_up import (
     NullHost,
+    model_check,
     prediction,
     requests,
     table_description,
@@ -72,5 +73,6 @@ def load() -> None:
             runner.explain(request, {}, NullHost(), reply_format)
     for reply_format in (ReplyFormat.PROTOBUF, ReplyFormat.JSON):
         runner.predict(prediction(), {}, NullHost(), reply_format)
+        runner.check(model_check(), {}, NullHost(), reply_format)
         runner.describe_table(table_description(), {}, NullHost(), reply_format)
     runner.close()

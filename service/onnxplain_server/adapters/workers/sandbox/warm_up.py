@@ -13,6 +13,7 @@ from google.protobuf.json_format import ParseDict
 from onnx import ModelProto, NodeProto, TensorProto, helper
 from onnxplain.v1.attributions_pb2 import AttributionsOptions
 from onnxplain.v1.explanation_service_pb2 import (
+    CheckModelRequest,
     DescribeTableRequest,
     ExplainRequest,
     MethodOptions,
@@ -99,6 +100,19 @@ def prediction() -> bytes:
     """Return a request for predictions."""
     model = Model(content=_negation().SerializeToString())
     request = PredictRequest(model=model, table=Table(csv=_CSV), feature_columns=FEATURES)
+    return bytes(request.SerializeToString())
+
+
+def model_check() -> bytes:
+    """Return a request whose expected predictions differ, on trees, which tries each cause."""
+    model = Model(content=regressor(1).SerializeToString())
+    csv = b"a,b,c,e\n1,2,3,1\n4,5,6,0\n7,8,9,5\n"
+    request = CheckModelRequest(
+        model=model,
+        table=Table(csv=csv),
+        feature_columns=FEATURES,
+        expected_prediction_columns=["e"],
+    )
     return bytes(request.SerializeToString())
 
 

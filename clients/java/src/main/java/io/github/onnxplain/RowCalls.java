@@ -1,5 +1,7 @@
 package io.github.onnxplain;
 
+import io.github.onnxplain.v1.CheckModelRequest;
+import io.github.onnxplain.v1.CheckModelResponse;
 import io.github.onnxplain.v1.DescribeTableRequest;
 import io.github.onnxplain.v1.DescribeTableResponse;
 import io.github.onnxplain.v1.PredictRequest;
@@ -52,6 +54,50 @@ abstract class RowCalls extends LongExplanations {
                 exchange -> exchange.deliver(parcel, (stub, request) -> {
                     Reply<PredictResponse> reply = reply();
                     stub.predict(request, reply);
+                    return reply.future();
+                })));
+    }
+
+    /**
+     * Compares a model with what the library that trained it predicted, which columns of the table hold.
+     *
+     * <pre>{@code
+     * CheckModelRequest options = CheckModelRequest.newBuilder().addExpectedPredictionColumns("expected").build();
+     * client.checkModel(Models.file(Path.of("model.onnx")), Tables.file(Path.of("rows.csv")), options).getComparison();
+     * }</pre>
+     *
+     * @param model to check
+     * @param table with the rows and the expected predictions
+     * @param options those of the contract; model and table in it are replaced
+     * @return differences, and their likely cause
+     * @throws ExplainException where the server refuses, or does not answer
+     */
+    public CheckModelResponse checkModel(ModelSource model, TableSource table, CheckModelRequest options) {
+        return checkModel(model, table, options, terms.timeout());
+    }
+
+    /**
+     * Compares a model with what the library that trained it predicted, within some time.
+     *
+     * @param model to check
+     * @param table with the rows and the expected predictions
+     * @param options those of the contract; model and table in it are replaced
+     * @param timeout null for that of the client
+     * @return differences, and their likely cause
+     * @throws ExplainException where the server refuses, or does not answer
+     */
+    public CheckModelResponse checkModel(
+            ModelSource model, TableSource table, CheckModelRequest options, Duration timeout) {
+        CheckModelRequest whole = options.toBuilder()
+                .setModel(model.message())
+                .setTable(table.message())
+                .build();
+        Parcel<CheckModelRequest> parcel = new Parcel<>(whole, model.file(), table.file(), terms.messageLimit());
+        return Calls.await(calls.run(
+                timeout,
+                exchange -> exchange.deliver(parcel, (stub, request) -> {
+                    Reply<CheckModelResponse> reply = reply();
+                    stub.checkModel(request, reply);
                     return reply.future();
                 })));
     }

@@ -6,6 +6,7 @@ import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
 import com.google.protobuf.InvalidProtocolBufferException;
 import com.google.protobuf.util.JsonFormat;
+import io.github.onnxplain.v1.CheckModelRequest;
 import io.github.onnxplain.v1.DescribeModelResponse;
 import io.github.onnxplain.v1.DescribeTableRequest;
 import io.github.onnxplain.v1.ExplainRequest;
@@ -80,6 +81,7 @@ public final class Conformance {
                 case "describe" -> describe();
                 case "describe_table" -> describeTable();
                 case "predict" -> predict();
+                case "check" -> check();
                 case "upload" -> upload();
                 case "cancel" -> cancel();
                 case "plan" -> response(JSON.print(client.plan(call())));
@@ -125,6 +127,12 @@ public final class Conformance {
         PredictRequest.Builder options = PredictRequest.newBuilder();
         JsonFormat.parser().merge(question.get("request").toString(), options);
         return response(JSON.print(client.predict(model(), rows(), options.build())));
+    }
+
+    private JsonObject check() throws InvalidProtocolBufferException {
+        CheckModelRequest.Builder options = CheckModelRequest.newBuilder();
+        JsonFormat.parser().merge(question.get("request").toString(), options);
+        return response(JSON.print(client.checkModel(model(), rows(), options.build())));
     }
 
     private TableSource rows() {
