@@ -13,6 +13,7 @@ from onnxplain.requests.models import to_model
 from onnxplain.v1.model_pb2 import Model
 
 
+# Long: most of it documents the parameters.
 def export(
     model: Any, table: Any, *, feature_columns: Sequence[str] = (), client: Client | None = None
 ) -> bytes:

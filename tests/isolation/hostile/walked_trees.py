@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import astuple
 
 import numpy as np
-from onnxplain_server.adapters.native.forest import Derivation, Forest, Link
+from onnxplain_server.adapters.native.forest import Derivation, Link, NativeForest
 from onnxplain_server.trees.reading.nodes import Mode
 
 _HOLDS = {
@@ -19,13 +19,13 @@ _HOLDS = {
 }
 
 
-def predict(forest: Forest, rows: np.ndarray) -> np.ndarray:
+def predict(forest: NativeForest, rows: np.ndarray) -> np.ndarray:
     """Predict rows of numbers and codes: (n_rows, n_features) to (n_rows, n_outputs)."""
     with np.errstate(over="ignore"):
         return np.array([_LINKS[forest.link](_scores(forest, row)) for row in rows])
 
 
-def _scores(forest: Forest, row: np.ndarray) -> np.ndarray:
+def _scores(forest: NativeForest, row: np.ndarray) -> np.ndarray:
     scores = forest.base.astype(np.float64).copy()
     leaves = forest.leaves
     for root in forest.nodes.roots:
@@ -34,7 +34,7 @@ def _scores(forest: Forest, row: np.ndarray) -> np.ndarray:
     return scores
 
 
-def _leaf(forest: Forest, node: int, row: np.ndarray) -> int:
+def _leaf(forest: NativeForest, node: int, row: np.ndarray) -> int:
     nodes = forest.nodes
     while (mode := nodes.modes[node]) != Mode.LEAF:
         value = _value(forest, row, int(nodes.features[node]))
@@ -48,7 +48,7 @@ def _leaf(forest: Forest, node: int, row: np.ndarray) -> int:
     return node
 
 
-def _value(forest: Forest, row: np.ndarray, column: int) -> float:
+def _value(forest: NativeForest, row: np.ndarray, column: int) -> float:
     """Return the value of a feature, or of a derived column."""
     if column < len(row):
         return float(row[column])

@@ -100,6 +100,7 @@ def _numbers(name: str, values: list[float], *, is_double: bool) -> dict[str, An
     return {f"{name}_as_tensor": numpy_helper.from_array(np.array(values, dtype=np.float64))}
 
 
+# Long: an attribute a line.
 def indexed_attributes(trees: Sequence[SplitTree], target_count: int) -> dict[str, Any]:
     """Return the attributes of a TreeEnsemble of ai.onnx.ml 5, for trees with a split each.
 

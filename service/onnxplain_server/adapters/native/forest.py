@@ -86,7 +86,7 @@ class DerivedColumn:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Nodes:
+class ForestNodes:
     """Nodes of all trees, tree by tree; children are positions in these arrays.
 
     Attributes
@@ -120,7 +120,7 @@ class Nodes:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Leaves:
+class ForestLeaves:
     """Values of leaves; all leaves of a tree have values for the same targets.
 
     Attributes
@@ -137,7 +137,7 @@ class Leaves:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Forest:
+class NativeForest:
     """Forest of a native file.
 
     Attributes
@@ -145,8 +145,8 @@ class Forest:
     producer : str
         Library and version, like "XGBoost 3.2.0".
     features : tuple of Feature
-    nodes : Nodes
-    leaves : Leaves
+    nodes : ForestNodes
+    leaves : ForestLeaves
     base : (n_targets,)
         Added to the sums.
     link : Link
@@ -162,8 +162,8 @@ class Forest:
 
     producer: str
     features: tuple[Feature, ...]
-    nodes: Nodes
-    leaves: Leaves
+    nodes: ForestNodes
+    leaves: ForestLeaves
     base: Vector
     link: Link = Link.IDENTITY
     labels: Labels = ()

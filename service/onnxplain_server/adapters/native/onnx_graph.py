@@ -20,8 +20,8 @@ from onnxplain_server.adapters.native.faults import invalid
 from onnxplain_server.adapters.native.forest import (
     Derivation,
     Feature,
-    Forest,
     Link,
+    NativeForest,
 )
 from onnxplain_server.adapters.native.tree_attributes import (
     indexed_trees,
@@ -44,7 +44,7 @@ _TO_UNIT = 9.999999819974908e34
 """Factor by which values up to float32(1e-35), and no greater ones, are below 1 in float64."""
 
 
-def write_graph(forest: Forest) -> ModelProto:
+def write_graph(forest: NativeForest) -> ModelProto:
     """Write a tidy forest as a model; see the module."""
     return _Writer(forest).model()
 
@@ -52,7 +52,7 @@ def write_graph(forest: Forest) -> ModelProto:
 class _Writer:
     """Nodes and constants of the graph, in the order in which they are computed."""
 
-    def __init__(self, forest: Forest) -> None:
+    def __init__(self, forest: NativeForest) -> None:
         self._forest = forest
         self._type = TensorProto.DOUBLE if forest.is_double else TensorProto.FLOAT
         self._is_indexed = forest.is_double or bool(forest.nodes.members)
@@ -220,7 +220,7 @@ class _Writer:
             self._add("Gather", [labels, largest], label)
 
 
-def _derivations(forest: Forest) -> Iterator[tuple[Derivation, list[int]]]:
+def _derivations(forest: NativeForest) -> Iterator[tuple[Derivation, list[int]]]:
     """Yield each derivation of a forest with its features, in the order of derived columns."""
     for derivation, columns in groupby(forest.derived, lambda column: column.derivation):
         yield derivation, [column.feature for column in columns]

@@ -13,13 +13,13 @@ from onnx import ModelProto
 from onnxplain_server.adapters.native import catboost, lightgbm, ubjson, xgboost
 from onnxplain_server.adapters.native.faults import invalid
 from onnxplain_server.adapters.native.fields import Fields
-from onnxplain_server.adapters.native.forest import Forest
+from onnxplain_server.adapters.native.forest import NativeForest
 from onnxplain_server.adapters.native.onnx_graph import write_graph
 from onnxplain_server.adapters.native.tidying import tidy
 from onnxplain_server.core.messages.native_files import NativeFormat, native_format
 from onnxplain_server.core.model_limits import ModelLimits
 
-_Reader = Callable[[Fields, ModelLimits], Forest]
+_Reader = Callable[[Fields, ModelLimits], NativeForest]
 
 _DOCUMENTS: Mapping[str, _Reader] = {
     "learner": xgboost.read,
@@ -55,7 +55,7 @@ def read_native(content: bytes, limits: ModelLimits) -> NativeModel | None:
     return None if forest is None else NativeModel(write_graph(forest), forest.notes)
 
 
-def read_forest(content: bytes, limits: ModelLimits) -> Forest | None:
+def read_forest(content: bytes, limits: ModelLimits) -> NativeForest | None:
     """Read a native tree file as a tidy forest; see `read_native`."""
     kind = native_format(content)
     if kind is None:
@@ -64,15 +64,15 @@ def read_forest(content: bytes, limits: ModelLimits) -> Forest | None:
         return tidy(_READERS[kind](content, limits), limits)
 
 
-def _read_json(content: bytes, limits: ModelLimits) -> Forest:
+def _read_json(content: bytes, limits: ModelLimits) -> NativeForest:
     return _read_document(Fields(_parse_json(content)), limits)
 
 
-def _read_ubjson(content: bytes, limits: ModelLimits) -> Forest:
+def _read_ubjson(content: bytes, limits: ModelLimits) -> NativeForest:
     return _read_document(Fields(ubjson.parse(content)), limits)
 
 
-def _read_document(document: Fields, limits: ModelLimits) -> Forest:
+def _read_document(document: Fields, limits: ModelLimits) -> NativeForest:
     for field, reader in _DOCUMENTS.items():
         if field in document:
             return reader(document, limits)
@@ -92,7 +92,7 @@ def _parse_json(content: bytes) -> object:
         raise invalid(f"The model is broken JSON: {fault}.") from None
 
 
-_READERS: Mapping[NativeFormat, Callable[[bytes, ModelLimits], Forest]] = {
+_READERS: Mapping[NativeFormat, Callable[[bytes, ModelLimits], NativeForest]] = {
     NativeFormat.JSON: _read_json,
     NativeFormat.UBJSON: _read_ubjson,
     NativeFormat.LIGHTGBM_TEXT: lightgbm.read_text,

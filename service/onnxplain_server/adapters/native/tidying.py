@@ -7,13 +7,13 @@ from dataclasses import replace
 import numpy as np
 
 from onnxplain_server.adapters.native.faults import invalid, too_complex
-from onnxplain_server.adapters.native.forest import Forest, Leaves, Nodes
+from onnxplain_server.adapters.native.forest import ForestLeaves, ForestNodes, NativeForest
 from onnxplain_server.core.arrays import Flags, Indices
 from onnxplain_server.core.model_limits import ModelLimits
 from onnxplain_server.trees.reading.nodes import Mode
 
 
-def tidy(forest: Forest, limits: ModelLimits) -> Forest:
+def tidy(forest: NativeForest, limits: ModelLimits) -> NativeForest:
     """Check a forest as a reader gave it, and drop nodes that no row reaches.
 
     Raises
@@ -37,7 +37,7 @@ def tidy(forest: Forest, limits: ModelLimits) -> Forest:
     return _with_all_targets(forest if reached.all() else _kept(forest, reached))
 
 
-def _with_all_targets(forest: Forest) -> Forest:
+def _with_all_targets(forest: NativeForest) -> NativeForest:
     """Add a leaf of 0 for each target without a value, to which a base value would not be added."""
     nodes, leaves = forest.nodes, forest.leaves
     targets = np.setdiff1d(np.arange(forest.target_count), leaves.targets)
@@ -48,7 +48,7 @@ def _with_all_targets(forest: Forest) -> Forest:
     zeros, none = np.zeros(count), np.full(count, -1)
     return replace(
         forest,
-        nodes=Nodes(
+        nodes=ForestNodes(
             np.append(nodes.roots, added),
             np.append(nodes.modes, np.full(count, Mode.LEAF, dtype=np.uint8)),
             np.append(nodes.features, none),
@@ -58,7 +58,7 @@ def _with_all_targets(forest: Forest) -> Forest:
             np.append(nodes.missing_is_true, zeros != 0),
             nodes.members,
         ),
-        leaves=Leaves(
+        leaves=ForestLeaves(
             np.append(leaves.nodes, added),
             np.append(leaves.targets, targets),
             np.append(leaves.values, zeros),
@@ -66,13 +66,13 @@ def _with_all_targets(forest: Forest) -> Forest:
     )
 
 
-def _with_split(forest: Forest) -> Forest:
+def _with_split(forest: NativeForest) -> NativeForest:
     """Add a tree with a split and leaves of 0, because operators on float64 need one."""
     nodes, leaves = forest.nodes, forest.leaves
     first = len(nodes.modes)
     return replace(
         forest,
-        nodes=Nodes(
+        nodes=ForestNodes(
             np.append(nodes.roots, first),
             np.append(nodes.modes, np.array([Mode.LEQ, Mode.LEAF, Mode.LEAF], dtype=np.uint8)),
             np.append(nodes.features, [0, 0, 0]),
@@ -81,7 +81,7 @@ def _with_split(forest: Forest) -> Forest:
             np.append(nodes.false, [first + 2, -1, -1]),
             np.append(nodes.missing_is_true, [False, False, False]),
         ),
-        leaves=Leaves(
+        leaves=ForestLeaves(
             np.append(leaves.nodes, [first + 1, first + 2]),
             np.append(leaves.targets, [0, 0]),
             np.append(leaves.values, [0.0, 0.0]),
@@ -89,7 +89,7 @@ def _with_split(forest: Forest) -> Forest:
     )
 
 
-def _check_children(nodes: Nodes, inner: Flags) -> None:
+def _check_children(nodes: ForestNodes, inner: Flags) -> None:
     """Check that children lie in the tree of their parent, behind its root."""
     count = len(nodes.modes)
     ends = np.append(nodes.roots[1:], count)
@@ -105,7 +105,7 @@ def _check_children(nodes: Nodes, inner: Flags) -> None:
             raise invalid(f"The model's {place} has a child that its tree does not have.")
 
 
-def _reached(nodes: Nodes, inner: Flags, depth_limit: int) -> Flags:
+def _reached(nodes: ForestNodes, inner: Flags, depth_limit: int) -> Flags:
     """Find the nodes that are reached from the roots, level by level."""
     reached = np.zeros(len(nodes.modes), dtype=bool)
     level: Indices = nodes.roots
@@ -126,7 +126,7 @@ def _reached(nodes: Nodes, inner: Flags, depth_limit: int) -> Flags:
     return reached
 
 
-def _check_splits(forest: Forest, inner: Flags) -> None:
+def _check_splits(forest: NativeForest, inner: Flags) -> None:
     nodes = forest.nodes
     count = len(forest.features) + len(forest.derived)
     wrong = inner & ((nodes.features < 0) | (nodes.features >= count))
@@ -141,7 +141,7 @@ def _check_splits(forest: Forest, inner: Flags) -> None:
         raise invalid(f"The model's {_place(nodes, int(np.argmax(wrong)))} compares with NaN.")
 
 
-def _check_values(forest: Forest, leaf: Flags) -> None:
+def _check_values(forest: NativeForest, leaf: Flags) -> None:
     leaves = forest.leaves
     used = leaf[leaves.nodes]
     if not np.isfinite(leaves.values[used]).all() or not np.isfinite(forest.base).all():
@@ -153,14 +153,14 @@ def _check_values(forest: Forest, leaf: Flags) -> None:
         )
 
 
-def _kept(forest: Forest, kept: Flags) -> Forest:
+def _kept(forest: NativeForest, kept: Flags) -> NativeForest:
     """Return a forest with only these nodes."""
     nodes, leaves = forest.nodes, forest.leaves
     place = np.where(kept, np.cumsum(kept) - 1, -1)
     valued = kept[leaves.nodes]
     return replace(
         forest,
-        nodes=Nodes(
+        nodes=ForestNodes(
             place[nodes.roots],
             nodes.modes[kept],
             nodes.features[kept],
@@ -170,7 +170,9 @@ def _kept(forest: Forest, kept: Flags) -> Forest:
             nodes.missing_is_true[kept],
             {int(place[node]): codes for node, codes in nodes.members.items() if kept[node]},
         ),
-        leaves=Leaves(place[leaves.nodes[valued]], leaves.targets[valued], leaves.values[valued]),
+        leaves=ForestLeaves(
+            place[leaves.nodes[valued]], leaves.targets[valued], leaves.values[valued]
+        ),
     )
 
 
@@ -179,6 +181,6 @@ def _moved(children: Indices, place: Indices) -> Indices:
     return moved
 
 
-def _place(nodes: Nodes, node: int) -> str:
+def _place(nodes: ForestNodes, node: int) -> str:
     tree = int(np.searchsorted(nodes.roots, node, side="right")) - 1
     return f"tree {tree}, node {node - int(nodes.roots[tree])},"

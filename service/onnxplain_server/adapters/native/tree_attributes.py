@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from onnx import TensorProto, numpy_helper
 
-from onnxplain_server.adapters.native.forest import Forest, Nodes
+from onnxplain_server.adapters.native.forest import ForestNodes, NativeForest
 from onnxplain_server.core.arrays import Array, Indices, Vector
 from onnxplain_server.trees.reading.nodes import Mode
 
@@ -20,7 +20,7 @@ _SUM = 1
 """Number of the aggregate function of TreeEnsemble."""
 
 
-def named_trees(forest: Forest, leaves: str) -> dict[str, Any]:
+def named_trees(forest: NativeForest, leaves: str) -> dict[str, Any]:
     """Return the attributes of a TreeEnsembleRegressor or -Classifier (ai.onnx.ml 3).
 
     Parameters
@@ -50,7 +50,7 @@ def named_trees(forest: Forest, leaves: str) -> dict[str, Any]:
     }
 
 
-def indexed_trees(forest: Forest) -> dict[str, Any]:
+def indexed_trees(forest: NativeForest) -> dict[str, Any]:
     """Return the attributes of a TreeEnsemble (ai.onnx.ml 5); `lone_leaves` are left out."""
     nodes, (origin, true, false, roots), target = forest.nodes, *_copies(forest)
     weights = _weights_of(forest, origin, target)
@@ -80,7 +80,7 @@ def indexed_trees(forest: Forest) -> dict[str, Any]:
     }
 
 
-def lone_leaves(forest: Forest) -> Vector:
+def lone_leaves(forest: NativeForest) -> Vector:
     """Return the sum of the values of trees that are a leaf alone: (n_targets,)."""
     nodes, leaves = forest.nodes, forest.leaves
     alone = np.zeros(len(nodes.modes), dtype=bool)
@@ -90,7 +90,7 @@ def lone_leaves(forest: Forest) -> Vector:
     return sums.astype(np.float64)
 
 
-def _copies(forest: Forest) -> tuple[tuple[Indices, Indices, Indices, Indices], Indices]:
+def _copies(forest: NativeForest) -> tuple[tuple[Indices, Indices, Indices, Indices], Indices]:
     """Copy each tree with splits for each target that its leaves have values for.
 
     Returns
@@ -112,7 +112,7 @@ def _copies(forest: Forest) -> tuple[tuple[Indices, Indices, Indices, Indices], 
     return (origin, true, false, roots), np.repeat(pairs % count, sizes)
 
 
-def _weights_of(forest: Forest, origin: Indices, target: Indices) -> Vector:
+def _weights_of(forest: NativeForest, origin: Indices, target: Indices) -> Vector:
     """Return the value of each copied leaf for the target of its copy; 0 where it has none."""
     leaves, count = forest.leaves, forest.target_count
     keys = leaves.nodes * count + leaves.targets
@@ -123,13 +123,13 @@ def _weights_of(forest: Forest, origin: Indices, target: Indices) -> Vector:
     return weights
 
 
-def _sets(nodes: Nodes, members: Indices, dtype: type) -> dict[str, TensorProto]:
+def _sets(nodes: ForestNodes, members: Indices, dtype: type) -> dict[str, TensorProto]:
     """Return the codes of each node of mode MEMBER, each set ended by NaN; none without nodes."""
     parts = [np.append(nodes.members[int(node)], np.nan) for node in members]
     return {"membership_values": _tensor(np.concatenate(parts).astype(dtype))} if parts else {}
 
 
-def _numbers(nodes: Nodes) -> tuple[Indices, Indices]:
+def _numbers(nodes: ForestNodes) -> tuple[Indices, Indices]:
     """Return the tree of each node and its number within the tree."""
     sizes = np.diff(np.append(nodes.roots, len(nodes.modes)))
     tree = np.repeat(np.arange(len(sizes)), sizes)

@@ -46,14 +46,14 @@ def parse(content: bytes) -> object:
     ExplainError
         INVALID_MODEL with the place.
     """
-    parser = _Parser(content)
+    parser = _UbjsonParser(content)
     document = parser.value(parser.marker(), 0)
     if parser.place != len(content):
         raise parser.fault("more content behind the end")
     return document
 
 
-class _Parser:
+class _UbjsonParser:
     """Cursor in a document."""
 
     def __init__(self, content: bytes) -> None:

@@ -40,14 +40,14 @@ _CLASSES = frozenset({"Logloss", "CrossEntropy", "Focal", "MultiClass", "MultiCl
 """Losses of classes of which a row has one."""
 
 
-class Loss(NamedTuple):
+class CatBoostLoss(NamedTuple):
     """Link of a loss, and the labels of its classes, empty where it has none."""
 
     link: Link
     labels: Labels
 
 
-def read_loss(info: Fields, target_count: int) -> Loss:
+def read_loss(info: Fields, target_count: int) -> CatBoostLoss:
     """Read the loss from `model_info`.
 
     Raises
@@ -66,8 +66,8 @@ def read_loss(info: Fields, target_count: int) -> Loss:
     if link is Link.TWO_CLASSES and target_count != 1:
         raise invalid(f"The model has {target_count:,} values in a leaf, and the loss {name} one.")
     if name not in _CLASSES:
-        return Loss(link, ())
-    return Loss(link, _labels(info, 2 if link is Link.TWO_CLASSES else target_count))
+        return CatBoostLoss(link, ())
+    return CatBoostLoss(link, _labels(info, 2 if link is Link.TWO_CLASSES else target_count))
 
 
 def _name(info: Fields) -> str:

@@ -10,14 +10,14 @@ from onnxplain_server.adapters.native.catboost.features import read_features
 from onnxplain_server.adapters.native.catboost.losses import read_loss
 from onnxplain_server.adapters.native.catboost.splits import SplitReader
 from onnxplain_server.adapters.native.catboost.trees import (
-    Tree,
+    CatBoostTree,
     join,
     read_nested,
     read_symmetric,
 )
 from onnxplain_server.adapters.native.faults import invalid, too_complex
 from onnxplain_server.adapters.native.fields import Fields
-from onnxplain_server.adapters.native.forest import Forest
+from onnxplain_server.adapters.native.forest import NativeForest
 from onnxplain_server.core.arrays import Vector
 from onnxplain_server.core.model_limits import ModelLimits
 
@@ -25,7 +25,7 @@ _VERSION = re.compile(r"tags/v(\d+(?:\.\d+){1,3})\b")
 _LARGEST = float(np.finfo(np.float32).max)
 
 
-def read(document: Fields, limits: ModelLimits) -> Forest:
+def read(document: Fields, limits: ModelLimits) -> NativeForest:
     """Read a model.
 
     Borders are float32, and a value goes right where it is greater.
@@ -50,7 +50,7 @@ def read(document: Fields, limits: ModelLimits) -> Forest:
     nodes, leaves = join(trees, scale)
     if not max(np.abs(leaves.values).max(), np.abs(bias).max(initial=0)) <= _LARGEST:
         raise invalid("The model has a leaf or a bias that is no number of float32.")
-    return Forest(
+    return NativeForest(
         producer=_producer(document.child("model_info")),
         features=reader.features(),
         nodes=nodes,
@@ -61,7 +61,7 @@ def read(document: Fields, limits: ModelLimits) -> Forest:
     )
 
 
-def _trees(document: Fields, reader: SplitReader) -> list[Tree]:
+def _trees(document: Fields, reader: SplitReader) -> list[CatBoostTree]:
     name, read_tree = (
         ("oblivious_trees", read_symmetric)
         if "oblivious_trees" in document

@@ -16,7 +16,7 @@ _HASHES = 2**32
 _LARGEST = float(np.finfo(np.float32).max)
 
 
-class Split(NamedTuple):
+class CatBoostSplit(NamedTuple):
     """Comparison of a node, in the terms of a forest's nodes."""
 
     column: int
@@ -40,7 +40,7 @@ class SplitReader:
             feature.column: {} for feature in table.categorical.values()
         }
 
-    def read(self, split: Fields) -> Split:
+    def read(self, split: Fields) -> CatBoostSplit:
         """Read a split.
 
         Raises
@@ -74,7 +74,7 @@ class SplitReader:
             for column, name in enumerate(self._table.names)
         )
 
-    def _border(self, split: Fields) -> Split:
+    def _border(self, split: Fields) -> CatBoostSplit:
         number = split.integer("float_feature_index")
         if number not in self._table.numeric:
             raise split.fault("float_feature_index", f"is {number}, which no feature has")
@@ -83,9 +83,11 @@ class SplitReader:
         if not abs(border) <= _LARGEST:
             raise split.fault("border", f"is {border}, which is no number of float32")
         threshold = float(np.float32(border))
-        return Split(feature.column, Mode.LEQ, threshold, False, not feature.missing_is_right)
+        return CatBoostSplit(
+            feature.column, Mode.LEQ, threshold, False, not feature.missing_is_right
+        )
 
-    def _category(self, split: Fields) -> Split:
+    def _category(self, split: Fields) -> CatBoostSplit:
         number = split.integer("cat_feature_index")
         if number not in self._table.categorical:
             raise split.fault("cat_feature_index", f"is {number}, which no feature has")
@@ -99,4 +101,4 @@ class SplitReader:
             )
         codes = self._codes[column]
         code = codes.setdefault(self._table.texts[key], len(codes))
-        return Split(column, Mode.EQ, float(code), True, False)
+        return CatBoostSplit(column, Mode.EQ, float(code), True, False)

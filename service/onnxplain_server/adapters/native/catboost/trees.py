@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from onnxplain_server.adapters.native.catboost.splits import Split, SplitReader
+from onnxplain_server.adapters.native.catboost.splits import CatBoostSplit, SplitReader
 from onnxplain_server.adapters.native.fields import Fields
-from onnxplain_server.adapters.native.forest import Leaves, Nodes
+from onnxplain_server.adapters.native.forest import ForestLeaves, ForestNodes
 from onnxplain_server.core.arrays import Indices, Matrix
 from onnxplain_server.trees.reading.nodes import Mode
 
@@ -17,12 +17,12 @@ _MOST_SPLITS = 30
 """Splits of a symmetric tree; its leaves are 2 to this power, and stand in the file."""
 
 
-class Tree(NamedTuple):
+class CatBoostTree(NamedTuple):
     """Tree with nodes numbered from its root.
 
     Attributes
     ----------
-    splits : sequence of Split
+    splits : sequence of CatBoostSplit
     order : (n_nodes,)
         Position of each node's split; -1 at leaves.
     left, right : (n_nodes,)
@@ -31,14 +31,14 @@ class Tree(NamedTuple):
         In the order of the leaves among the nodes.
     """
 
-    splits: Sequence[Split]
+    splits: Sequence[CatBoostSplit]
     order: Indices
     left: Indices
     right: Indices
     values: Matrix
 
 
-def read_symmetric(tree: Fields, reader: SplitReader) -> Tree:
+def read_symmetric(tree: Fields, reader: SplitReader) -> CatBoostTree:
     """Read a tree that compares with the same split at all nodes of a level.
 
     The first split decides the lowest bit of a leaf's number, so the root has the last one.
@@ -57,7 +57,7 @@ def read_symmetric(tree: Fields, reader: SplitReader) -> Tree:
     inner = np.arange(count - 1)
     level = np.frexp(inner + 1.0)[1] - 1  # node i stands in level ⌊log₂(i + 1)⌋
     leaves = np.full(count, -1)
-    return Tree(
+    return CatBoostTree(
         splits,
         np.concatenate([depth - 1 - level, leaves]),
         np.concatenate([2 * inner + 1, leaves]),
@@ -66,7 +66,7 @@ def read_symmetric(tree: Fields, reader: SplitReader) -> Tree:
     )
 
 
-def read_nested(tree: Fields, reader: SplitReader) -> Tree:
+def read_nested(tree: Fields, reader: SplitReader) -> CatBoostTree:
     """Read a tree whose nodes hold their children, without recursion.
 
     Raises
@@ -74,7 +74,7 @@ def read_nested(tree: Fields, reader: SplitReader) -> Tree:
     ExplainError
         INVALID_MODEL, and those of `SplitReader.read`.
     """
-    nodes, splits, values = [tree], list[Split](), list[Any]()
+    nodes, splits, values = [tree], list[CatBoostSplit](), list[Any]()
     order, left, right = list[int](), list[int](), list[int]()
     for node in nodes:  # which grows behind the node that is read
         if "value" in node:
@@ -89,10 +89,10 @@ def read_nested(tree: Fields, reader: SplitReader) -> Tree:
     width = len(values[0])
     if any(len(own) != width for own in values):
         raise tree.fault("value", "has not the same length in all leaves")
-    return Tree(splits, np.array(order), np.array(left), np.array(right), np.array(values))
+    return CatBoostTree(splits, np.array(order), np.array(left), np.array(right), np.array(values))
 
 
-def join(trees: Sequence[Tree], scale: float) -> tuple[Nodes, Leaves]:
+def join(trees: Sequence[CatBoostTree], scale: float) -> tuple[ForestNodes, ForestLeaves]:
     """Join trees, and multiply the values of leaves."""
     sizes = np.array([len(tree.order) for tree in trees], dtype=np.intp)
     roots = np.cumsum(sizes) - sizes
@@ -108,10 +108,10 @@ def join(trees: Sequence[Tree], scale: float) -> tuple[Nodes, Leaves]:
     chosen = np.where(leaf, len(splits), order + np.repeat(starts, sizes))
     columns, modes, thresholds, true_is_right, missing_is_true = (
         np.array(values)[chosen]
-        for values in zip(*splits, Split(0, Mode.LEAF, 0.0, False, False), strict=True)
+        for values in zip(*splits, CatBoostSplit(0, Mode.LEAF, 0.0, False, False), strict=True)
     )
     left, right = np.where(leaf, -1, left + first), np.where(leaf, -1, right + first)
-    nodes = Nodes(
+    nodes = ForestNodes(
         roots,
         modes.astype(np.uint8),
         columns,
@@ -124,4 +124,4 @@ def join(trees: Sequence[Tree], scale: float) -> tuple[Nodes, Leaves]:
         values = scale * np.concatenate([tree.values for tree in trees])
     count, width = values.shape
     owners = np.repeat(np.flatnonzero(leaf), width)
-    return nodes, Leaves(owners, np.tile(np.arange(width), count), values.ravel())
+    return nodes, ForestLeaves(owners, np.tile(np.arange(width), count), values.ravel())

@@ -17,8 +17,8 @@ from onnxplain_server.adapters.native.lightgbm.parts import (
     MISSING_NONE,
     MISSING_ZERO,
     Header,
+    LightGBMTree,
     Range,
-    Tree,
 )
 from onnxplain_server.core.arrays import Vector
 
@@ -68,7 +68,7 @@ class _Node(NamedTuple):
     members: Vector | None
 
 
-def read_tree(tree: Fields) -> Tree:
+def read_tree(tree: Fields) -> LightGBMTree:
     """Read a tree; nodes are numbered from the root on, each before its children.
 
     Raises
@@ -95,7 +95,7 @@ def read_tree(tree: Fields) -> Tree:
         if parent >= 0:
             children[parent][side] = place
     ends = np.array(children, dtype=np.int64).reshape(-1, 2)
-    return Tree(
+    return LightGBMTree(
         np.array([node.feature for node in nodes], dtype=np.int64),
         np.array([node.decision for node in nodes], dtype=np.int64),
         np.array([node.threshold for node in nodes], dtype=np.float64),

@@ -8,18 +8,18 @@ import numpy as np
 
 from onnxplain_server.adapters.native.faults import invalid, quoted, too_complex, unsupported
 from onnxplain_server.adapters.native.fields import Fields
-from onnxplain_server.adapters.native.forest import Forest
+from onnxplain_server.adapters.native.forest import NativeForest
 from onnxplain_server.adapters.native.lightgbm import document, text
 from onnxplain_server.adapters.native.lightgbm.categories import read_features
 from onnxplain_server.adapters.native.lightgbm.objectives import read_objective
-from onnxplain_server.adapters.native.lightgbm.parts import Header, Tree
+from onnxplain_server.adapters.native.lightgbm.parts import Header, LightGBMTree
 from onnxplain_server.adapters.native.lightgbm.trees import check, join
 from onnxplain_server.core.model_limits import ModelLimits
 
 _VERSIONS = frozenset({"v2", "v3", "v4"})
 
 
-def read_text(content: bytes, limits: ModelLimits) -> Forest:
+def read_text(content: bytes, limits: ModelLimits) -> NativeForest:
     """Read a model as `Booster.save_model` writes it.
 
     Raises
@@ -32,7 +32,7 @@ def read_text(content: bytes, limits: ModelLimits) -> Forest:
     return _forest(model.header, [text.read_tree(block) for block in model.trees])
 
 
-def read_json(model: Fields, limits: ModelLimits) -> Forest:
+def read_json(model: Fields, limits: ModelLimits) -> NativeForest:
     """Read a model as `Booster.dump_model` gives it.
 
     Raises
@@ -58,7 +58,7 @@ def _check(header: Header, limits: ModelLimits) -> None:
         )
 
 
-def _forest(header: Header, trees: Sequence[Tree]) -> Forest:
+def _forest(header: Header, trees: Sequence[LightGBMTree]) -> NativeForest:
     """Join the parts of a model; scores are sums of leaves in float64, as LightGBM adds them."""
     count = header.tree_per_iteration
     if len(trees) % count:
@@ -70,7 +70,7 @@ def _forest(header: Header, trees: Sequence[Tree]) -> Forest:
     has_codes = np.array([feature.categories is not None for feature in features.features])
     share = len(trees) // count if header.is_average and trees else 1
     joined = join(trees, count, has_codes, objective.factor / share)
-    return Forest(
+    return NativeForest(
         producer=f"LightGBM {header.version}",
         features=features.features,
         nodes=joined.nodes,
@@ -83,7 +83,7 @@ def _forest(header: Header, trees: Sequence[Tree]) -> Forest:
     )
 
 
-def _code_counts(header: Header, trees: Sequence[Tree]) -> dict[int, int]:
+def _code_counts(header: Header, trees: Sequence[LightGBMTree]) -> dict[int, int]:
     """Return the header's counts of codes, raised by the codes that trees know."""
     counts = dict(header.code_counts)
     for tree in trees:

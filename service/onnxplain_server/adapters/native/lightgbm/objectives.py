@@ -13,7 +13,7 @@ from onnxplain_server.adapters.native.faults import invalid, quoted, unsupported
 from onnxplain_server.adapters.native.forest import Link
 
 
-class Objective(NamedTuple):
+class LightGBMObjective(NamedTuple):
     """Link of an objective.
 
     Attributes
@@ -44,7 +44,7 @@ _SCALED = frozenset({"binary", "multiclassova"})
 """Objectives with a parameter `sigmoid`."""
 
 
-def read_objective(text: str, score_count: int) -> Objective:
+def read_objective(text: str, score_count: int) -> LightGBMObjective:
     """Read the objective of a file, like "binary sigmoid:1".
 
     Raises
@@ -55,7 +55,7 @@ def read_objective(text: str, score_count: int) -> Objective:
     """
     name, *words = text.split() or ["custom"]
     if name == "custom":
-        return Objective(Link.IDENTITY)
+        return LightGBMObjective(Link.IDENTITY)
     if name not in _SINGLE | _SEVERAL:
         known = ", ".join(sorted(_SINGLE | _SEVERAL))
         raise unsupported(
@@ -65,9 +65,9 @@ def read_objective(text: str, score_count: int) -> Objective:
     parameters = dict(word.partition(":")[::2] for word in words)
     _check_count(name, parameters, score_count)
     if "sqrt" in parameters and name in _SQUARED:
-        return Objective(Link.SIGNED_SQUARE)
+        return LightGBMObjective(Link.SIGNED_SQUARE)
     link = (_SINGLE | _SEVERAL)[name]
-    return Objective(link, _sigmoid(parameters) if name in _SCALED else 1.0)
+    return LightGBMObjective(link, _sigmoid(parameters) if name in _SCALED else 1.0)
 
 
 def _check_count(name: str, parameters: Mapping[str, str], score_count: int) -> None:

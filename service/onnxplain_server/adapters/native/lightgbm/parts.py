@@ -16,7 +16,7 @@ LINEAR = (
 )
 
 
-class Tree(NamedTuple):
+class LightGBMTree(NamedTuple):
     """Tree as LightGBM keeps it: inner nodes, the first of which is the root, and leaves.
 
     Attributes
@@ -50,7 +50,7 @@ class Range(NamedTuple):
 
 
 class Header(NamedTuple):
-    """What stands beside the trees.
+    """Header of a model: all that stands beside the trees.
 
     Attributes
     ----------

@@ -26,7 +26,7 @@ from onnxplain_server.adapters.native.lightgbm.parts import (
     DEFAULT_LEFT,
     MISSING_NONE,
     MISSING_ZERO,
-    Tree,
+    LightGBMTree,
 )
 from onnxplain_server.core.arrays import Array, Flags, Indices, Vector
 from onnxplain_server.trees.reading.nodes import Mode
@@ -74,7 +74,7 @@ class _Kinds(NamedTuple):
     is_apart: Flags
 
 
-def split(tree: Tree, number: int) -> Splits:
+def split(tree: LightGBMTree, number: int) -> Splits:
     """Return the comparisons of a tree, whose children and features are checked.
 
     Raises
@@ -89,7 +89,7 @@ def split(tree: Tree, number: int) -> Splits:
     return _Expansion(tree, number, kinds, plain).splits()
 
 
-def _kinds(tree: Tree) -> _Kinds:
+def _kinds(tree: LightGBMTree) -> _Kinds:
     is_code = (tree.decisions & CATEGORICAL) != 0
     is_zero = (tree.decisions >> 2 == MISSING_ZERO) & ~is_code
     default_left = (tree.decisions & DEFAULT_LEFT) != 0
@@ -97,7 +97,7 @@ def _kinds(tree: Tree) -> _Kinds:
     return _Kinds(is_code, is_zero, default_left, is_zero & beyond)
 
 
-def _plain(tree: Tree, kinds: _Kinds) -> Splits:
+def _plain(tree: LightGBMTree, kinds: _Kinds) -> Splits:
     """Return one comparison for each node; zeros that are apart are left to it as numbers."""
     thresholds, count = tree.thresholds, len(tree.features)
     zero_is_left = np.where(kinds.is_zero, kinds.default_left, thresholds >= 0)
@@ -132,7 +132,7 @@ class _Todo(NamedTuple):
 class _Expansion:
     """Comparisons of a tree whose zeros are apart from other values."""
 
-    def __init__(self, tree: Tree, number: int, kinds: _Kinds, plain: Splits) -> None:
+    def __init__(self, tree: LightGBMTree, number: int, kinds: _Kinds, plain: Splits) -> None:
         self._tree, self._number = tree, number
         self._kinds, self._plain = kinds, plain
         self._rows: list[tuple[int, int, float, bool, bool]] = []

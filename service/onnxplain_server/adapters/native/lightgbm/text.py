@@ -17,8 +17,8 @@ from onnxplain_server.adapters.native.lightgbm.parts import (
     CATEGORICAL,
     LINEAR,
     Header,
+    LightGBMTree,
     Range,
-    Tree,
 )
 from onnxplain_server.core.arrays import Indices, Vector
 
@@ -28,7 +28,7 @@ _ENDS = (b"end of trees", b"feature importances:", b"feature_importances:")
 _LIST_LIMIT = 2**31
 
 
-class Block:
+class LightGBMBlock:
     """Lines `name=values` of the header or of a tree.
 
     Parameters
@@ -103,7 +103,7 @@ class Text(NamedTuple):
     """Model in text: its header, and the lines of each tree."""
 
     header: Header
-    trees: Sequence[Block]
+    trees: Sequence[LightGBMBlock]
 
 
 def parse(content: bytes) -> Text:
@@ -121,18 +121,18 @@ def parse(content: bytes) -> Text:
         raise invalid("The model ends before its trees do: it has no line 'end of trees'.")
     starts = [start for start in starts if start < end]
     borders = [*starts, end]
-    header = Block(lines[1 : borders[0]], "the header")
+    header = LightGBMBlock(lines[1 : borders[0]], "the header")
     if "tree_sizes" in header and len(header.integers("tree_sizes")) != len(starts):
         count = len(header.integers("tree_sizes"))
         raise invalid(f"The model has {len(starts):,} trees, and tree_sizes for {count:,}.")
     trees = [
-        Block(lines[start + 1 : stop], f"tree {i}")
+        LightGBMBlock(lines[start + 1 : stop], f"tree {i}")
         for i, (start, stop) in enumerate(zip(starts, borders[1:], strict=True))
     ]
     return Text(_header(header, lines[end:]), trees)
 
 
-def read_tree(block: Block) -> Tree:
+def read_tree(block: LightGBMBlock) -> LightGBMTree:
     """Read a tree.
 
     Raises
@@ -147,10 +147,10 @@ def read_tree(block: Block) -> Tree:
     values = block.numbers("leaf_value", leaf_count)
     if not inner:
         none = np.zeros(0, dtype=np.int64)
-        return Tree(none, none, np.zeros(0), none, none, {}, values)
+        return LightGBMTree(none, none, np.zeros(0), none, none, {}, values)
     decisions = block.integers("decision_type", inner)
     thresholds = block.numbers("threshold", inner)
-    return Tree(
+    return LightGBMTree(
         block.integers("split_feature", inner),
         decisions,
         thresholds,
@@ -161,7 +161,9 @@ def read_tree(block: Block) -> Tree:
     )
 
 
-def _members(block: Block, nodes: Indices, thresholds: Vector) -> Iterator[tuple[int, Vector]]:
+def _members(
+    block: LightGBMBlock, nodes: Indices, thresholds: Vector
+) -> Iterator[tuple[int, Vector]]:
     """Yield the codes of categorical nodes, whose threshold is the number of their set of bits."""
     if not len(nodes):
         return
@@ -178,7 +180,7 @@ def _members(block: Block, nodes: Indices, thresholds: Vector) -> Iterator[tuple
         yield node, np.flatnonzero(np.unpackbits(bits, bitorder="little")).astype(np.float64)
 
 
-def _header(header: Block, tail: Sequence[bytes]) -> Header:
+def _header(header: LightGBMBlock, tail: Sequence[bytes]) -> Header:
     names = tuple(header.text("feature_names").split(" "))
     count = header.integer("max_feature_idx") + 1
     if len(names) != count:
@@ -205,7 +207,7 @@ def _header(header: Block, tail: Sequence[bytes]) -> Header:
     )
 
 
-def _range(header: Block, info: str) -> Range:
+def _range(header: LightGBMBlock, info: str) -> Range:
     low, _, high = info.strip("[]").partition(":")
     try:
         return Range(float(low), float(high))
@@ -213,7 +215,7 @@ def _range(header: Block, info: str) -> Range:
         raise header.fault("feature_infos", f"has {quoted(info)}, which is no range") from None
 
 
-def _code_count(header: Block, info: str) -> int:
+def _code_count(header: LightGBMBlock, info: str) -> int:
     try:
         return 1 + max(int(code) for code in info.split(":"))
     except ValueError:

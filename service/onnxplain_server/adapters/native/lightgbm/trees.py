@@ -8,22 +8,27 @@ from typing import NamedTuple
 import numpy as np
 
 from onnxplain_server.adapters.native.faults import invalid
-from onnxplain_server.adapters.native.forest import Derivation, DerivedColumn, Leaves, Nodes
-from onnxplain_server.adapters.native.lightgbm.parts import MISSING_NAN, Tree
+from onnxplain_server.adapters.native.forest import (
+    Derivation,
+    DerivedColumn,
+    ForestLeaves,
+    ForestNodes,
+)
+from onnxplain_server.adapters.native.lightgbm.parts import MISSING_NAN, LightGBMTree
 from onnxplain_server.adapters.native.lightgbm.splits import Splits, split
 from onnxplain_server.core.arrays import Array, Flags, Indices, Vector
 from onnxplain_server.trees.reading.nodes import Mode
 
 
-class Trees(NamedTuple):
+class LightGBMTrees(NamedTuple):
     """Nodes and leaves of several trees, and the columns that they compare beside features."""
 
-    nodes: Nodes
-    leaves: Leaves
+    nodes: ForestNodes
+    leaves: ForestLeaves
     derived: tuple[DerivedColumn, ...]
 
 
-class _Part(NamedTuple):
+class _Joined(NamedTuple):
     """Nodes of trees: splits, then leaves; each (n_nodes,).
 
     `derivations` are those of the columns that are compared; 0 for the feature's own.
@@ -38,7 +43,7 @@ class _Part(NamedTuple):
     missing_is_true: Flags
 
 
-def check(tree: Tree, number: int, feature_count: int) -> None:
+def check(tree: LightGBMTree, number: int, feature_count: int) -> None:
     """Check decision types, features and children; the rest is for tidying.
 
     Raises
@@ -65,7 +70,10 @@ def check(tree: Tree, number: int, feature_count: int) -> None:
             raise invalid(f"The model's tree {number:,}, node {node:,}, has no categories.")
 
 
-def join(trees: Sequence[Tree], target_count: int, has_codes: Flags, factor: float) -> Trees:
+# Long: most of it documents the parameters.
+def join(
+    trees: Sequence[LightGBMTree], target_count: int, has_codes: Flags, factor: float
+) -> LightGBMTrees:
     """Join checked trees, of which tree i adds to target i modulo `target_count`.
 
     Parameters
@@ -85,9 +93,9 @@ def join(trees: Sequence[Tree], target_count: int, has_codes: Flags, factor: flo
     sizes = [len(part.modes) for part in parts]
     roots = np.cumsum(sizes, dtype=np.intp) - np.array(sizes, dtype=np.intp)
     first = np.repeat(roots, sizes)
-    joined = _Part(*map(_concatenated, zip(*parts, strict=True))) if parts else _nothing()
+    joined = _Joined(*map(_concatenated, zip(*parts, strict=True))) if parts else _nothing()
     features, derived = _place_columns(joined, len(has_codes))
-    nodes = Nodes(
+    nodes = ForestNodes(
         roots,
         joined.modes.astype(np.uint8),
         features,
@@ -99,15 +107,15 @@ def join(trees: Sequence[Tree], target_count: int, has_codes: Flags, factor: flo
     )
     owners = [np.full(len(own.leaves), i % target_count) for i, own in enumerate(splits)]
     values = [tree.values[own.leaves] for tree, own in zip(trees, splits, strict=True)]
-    leaves = Leaves(
+    leaves = ForestLeaves(
         np.flatnonzero(nodes.modes == Mode.LEAF),
         _concatenated([np.zeros(0, dtype=np.intp), *owners]),
         factor * _concatenated([np.zeros(0), *values]),
     )
-    return Trees(nodes, leaves, derived)
+    return LightGBMTrees(nodes, leaves, derived)
 
 
-def _nodes(tree: Tree, splits: Splits, has_codes: Flags) -> _Part:
+def _nodes(tree: LightGBMTree, splits: Splits, has_codes: Flags) -> _Joined:
     """Return the nodes of one tree."""
     count, leaf_count = len(splits.origin), len(splits.leaves)
     features = tree.features[splits.origin]
@@ -115,7 +123,7 @@ def _nodes(tree: Tree, splits: Splits, has_codes: Flags) -> _Part:
     derivations = np.where(splits.is_zero_test, Derivation.NEAR_ZERO, Derivation.FLOOR * is_floor)
     none, zeros = np.full(leaf_count, -1), np.zeros(leaf_count)
     true, false = (np.where(to < 0, count + ~to, to) for to in (splits.true, splits.false))
-    return _Part(
+    return _Joined(
         np.concatenate([splits.modes, np.full(leaf_count, Mode.LEAF)]),
         np.concatenate([features, none]),
         np.concatenate([derivations, zeros.astype(np.intp)]),
@@ -126,16 +134,16 @@ def _nodes(tree: Tree, splits: Splits, has_codes: Flags) -> _Part:
     )
 
 
-def _nothing() -> _Part:
+def _nothing() -> _Joined:
     none = np.zeros(0, dtype=np.intp)
-    return _Part(none, none, none, np.zeros(0), none, none, none > 0)
+    return _Joined(none, none, none, np.zeros(0), none, none, none > 0)
 
 
 def _concatenated(arrays: Iterable[Array]) -> Array:
     return np.concatenate(list(arrays))
 
 
-def _place_columns(part: _Part, count: int) -> tuple[Indices, tuple[DerivedColumn, ...]]:
+def _place_columns(part: _Joined, count: int) -> tuple[Indices, tuple[DerivedColumn, ...]]:
     """Return the positions of the columns that nodes compare, and the derived columns."""
     derived = np.flatnonzero(part.derivations)
     keys = part.derivations[derived] * count + part.features[derived]
@@ -146,7 +154,9 @@ def _place_columns(part: _Part, count: int) -> tuple[Indices, tuple[DerivedColum
     return features, tuple(DerivedColumn(Derivation(kind), feature) for kind, feature in pairs)
 
 
-def _members(trees: Sequence[Tree], splits: Sequence[Splits], roots: Indices) -> dict[int, Vector]:
+def _members(
+    trees: Sequence[LightGBMTree], splits: Sequence[Splits], roots: Indices
+) -> dict[int, Vector]:
     """Return the sets of codes, by node of the forest."""
     return {
         int(root) + int(place): tree.members[int(own.origin[place])]

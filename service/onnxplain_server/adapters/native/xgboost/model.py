@@ -8,7 +8,7 @@ import numpy as np
 
 from onnxplain_server.adapters.native.faults import invalid, quoted, too_complex, unsupported
 from onnxplain_server.adapters.native.fields import Fields
-from onnxplain_server.adapters.native.forest import Feature, Forest
+from onnxplain_server.adapters.native.forest import Feature, NativeForest
 from onnxplain_server.adapters.native.xgboost.categories import read_values
 from onnxplain_server.adapters.native.xgboost.objectives import base_values, find_objective
 from onnxplain_server.adapters.native.xgboost.trees import read_trees
@@ -19,7 +19,7 @@ _MOST_FEATURES = 1_000_000
 """Files only claim their number; each takes a place in memory."""
 
 
-def read(document: Fields, limits: ModelLimits) -> Forest:
+def read(document: Fields, limits: ModelLimits) -> NativeForest:
     """Read a model.
 
     Scores are sums of leaves in float32, as XGBoost adds them, and thresholds are float32: a value
@@ -39,7 +39,7 @@ def read(document: Fields, limits: ModelLimits) -> Forest:
     booster = _booster(learner.child("gradient_booster"))
     used = _used_trees(booster.model, learner, count)
     trees = read_trees(booster.model, used.tree_count, booster.weights, count)
-    return Forest(
+    return NativeForest(
         producer=f"XGBoost {'.'.join(map(str, version))}".strip(),
         features=_features(learner, booster.model, version),
         nodes=trees.nodes,

@@ -17,7 +17,7 @@ from onnxplain_server.adapters.native.forest import Link
 from onnxplain_server.core.arrays import Array, Vector
 
 
-class Objective(NamedTuple):
+class XGBoostObjective(NamedTuple):
     """Link of an objective.
 
     Attributes
@@ -55,8 +55,8 @@ _RAW_SCORES = (1, 3)
 _SORTED_QUANTILES = (3, 4)
 """First version that sorts the quantiles of a row, so that they do not cross."""
 
-_PLAIN = Objective(Link.IDENTITY, _same)
-_EXPONENTIAL = Objective(Link.EXPONENTIAL, _log)
+_PLAIN = XGBoostObjective(Link.IDENTITY, _same)
+_EXPONENTIAL = XGBoostObjective(Link.EXPONENTIAL, _log)
 _OBJECTIVES = {
     "reg:squarederror": _PLAIN,
     "reg:linear": _PLAIN,
@@ -65,15 +65,15 @@ _OBJECTIVES = {
     "reg:pseudohubererror": _PLAIN,
     "reg:quantileerror": _PLAIN,
     "reg:expectileerror": _PLAIN,
-    "reg:logistic": Objective(Link.LOGISTIC, _logit),
+    "reg:logistic": XGBoostObjective(Link.LOGISTIC, _logit),
     "reg:gamma": _EXPONENTIAL,
     "reg:tweedie": _EXPONENTIAL,
     "count:poisson": _EXPONENTIAL,
-    "binary:logistic": Objective(Link.TWO_CLASSES, _logit),
+    "binary:logistic": XGBoostObjective(Link.TWO_CLASSES, _logit),
     "binary:logitraw": _PLAIN,
-    "binary:hinge": Objective(Link.SIGN, _same),
-    "multi:softprob": Objective(Link.SOFTMAX, _same),
-    "multi:softmax": Objective(Link.SOFTMAX, _same),
+    "binary:hinge": XGBoostObjective(Link.SIGN, _same),
+    "multi:softprob": XGBoostObjective(Link.SOFTMAX, _same),
+    "multi:softmax": XGBoostObjective(Link.SOFTMAX, _same),
     "rank:pairwise": _PLAIN,
     "rank:ndcg": _PLAIN,
     "rank:map": _PLAIN,
@@ -82,7 +82,7 @@ _OBJECTIVES = {
 }
 
 
-def find_objective(name: str, target_count: int, version: tuple[int, ...]) -> Objective:
+def find_objective(name: str, target_count: int, version: tuple[int, ...]) -> XGBoostObjective:
     """Find an objective by its name in the file and the version that saved it.
 
     Raises
@@ -106,7 +106,7 @@ def find_objective(name: str, target_count: int, version: tuple[int, ...]) -> Ob
     return objective
 
 
-def base_values(text: str, count: int, objective: Objective) -> Vector:
+def base_values(text: str, count: int, objective: XGBoostObjective) -> Vector:
     """Read a base score, a number or since 3.1 a list, and return one value for each score.
 
     Raises

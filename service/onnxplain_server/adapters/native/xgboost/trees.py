@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from onnxplain_server.adapters.native.faults import invalid
 from onnxplain_server.adapters.native.fields import Fields
-from onnxplain_server.adapters.native.forest import Leaves, Nodes
+from onnxplain_server.adapters.native.forest import ForestLeaves, ForestNodes
 from onnxplain_server.adapters.native.xgboost.categories import read_sets
 from onnxplain_server.core.arrays import Array, Indices, Vector
 from onnxplain_server.trees.reading.nodes import Mode
@@ -19,14 +19,14 @@ Float32s = npt.NDArray[np.float32]
 """Any shape."""
 
 
-class Trees(NamedTuple):
+class XGBoostTrees(NamedTuple):
     """Nodes and leaves of several trees."""
 
-    nodes: Nodes
-    leaves: Leaves
+    nodes: ForestNodes
+    leaves: ForestLeaves
 
 
-class _Tree(NamedTuple):
+class _XGBoostTree(NamedTuple):
     """Lists of one tree, each (n_nodes,), and its leaves.
 
     `left` is -1 at leaves. `leaves` and `values` are (n_leaves,) and (n_leaves, size), where `size`
@@ -43,7 +43,9 @@ class _Tree(NamedTuple):
     sets: dict[int, Vector]
 
 
-def read_trees(model: Fields, count: int, weights: Vector | None, target_count: int) -> Trees:
+def read_trees(
+    model: Fields, count: int, weights: Vector | None, target_count: int
+) -> XGBoostTrees:
     """Read the first trees of a booster.
 
     Parameters
@@ -79,7 +81,7 @@ def read_trees(model: Fields, count: int, weights: Vector | None, target_count: 
     return _joined(trees, leaves)
 
 
-def _read(tree: Fields, target_count: int) -> _Tree:
+def _read(tree: Fields, target_count: int) -> _XGBoostTree:
     parameters = tree.child("tree_param")
     count = parameters.integer("num_nodes", low=1)
     left, right = tree.integers("left_children", count), tree.integers("right_children", count)
@@ -91,7 +93,7 @@ def _read(tree: Fields, target_count: int) -> _Tree:
         if size != target_count:
             raise tree.fault("tree_param", f"has leaves of {size:,} values, not {target_count:,}")
         values = _vectors(tree, right, leaves, size)
-    return _Tree(
+    return _XGBoostTree(
         left,
         right,
         tree.integers("split_indices", count),
@@ -126,15 +128,15 @@ def _vectors(tree: Fields, right: Indices, leaves: Indices, size: int) -> Float3
     return rows[places]
 
 
-def _leaves(tree: _Tree, group: int, weight: np.float32) -> Leaves:
+def _leaves(tree: _XGBoostTree, group: int, weight: np.float32) -> ForestLeaves:
     """Return the values of a tree's leaves, with nodes numbered within the tree."""
     count, size = tree.values.shape
     targets = np.full(count, group) if size == 1 else np.tile(np.arange(size), count)
     values = (weight * tree.values).astype(np.float64)
-    return Leaves(np.repeat(tree.leaves, size), targets, values.ravel())
+    return ForestLeaves(np.repeat(tree.leaves, size), targets, values.ravel())
 
 
-def _joined(trees: Sequence[_Tree], leaves: Sequence[Leaves]) -> Trees:
+def _joined(trees: Sequence[_XGBoostTree], leaves: Sequence[ForestLeaves]) -> XGBoostTrees:
     """Join trees.
 
     A value is true where it is less, and goes left; a code is true where it is in the set, and
@@ -144,26 +146,15 @@ def _joined(trees: Sequence[_Tree], leaves: Sequence[Leaves]) -> Trees:
     roots = np.cumsum(sizes) - sizes
     first = np.repeat(roots, sizes)
     left, right, features, conditions, default_left = (
-        _concatenated(lists)
-        for lists in (
-            [tree.left for tree in trees],
-            [tree.right for tree in trees],
-            [tree.features for tree in trees],
-            [tree.conditions for tree in trees],
-            [tree.default_left for tree in trees],
-        )
+        _concatenated([getattr(tree, name) for tree in trees])
+        for name in ("left", "right", "features", "conditions", "default_left")
     )
     leaf = left < 0
-    sets = {
-        int(root) + node: codes
-        for root, tree in zip(roots, trees, strict=True)
-        for node, codes in tree.sets.items()
-        if tree.left[node] >= 0
-    }
+    sets = _sets(trees, roots)
     is_member = np.zeros(len(left), dtype=bool)
     is_member[list(sets)] = True
     left, right = np.where(leaf, -1, left + first), np.where(leaf, -1, right + first)
-    nodes = Nodes(
+    nodes = ForestNodes(
         roots,
         np.select([leaf, is_member], [Mode.LEAF, Mode.MEMBER], Mode.LT).astype(np.uint8),
         features,
@@ -174,14 +165,24 @@ def _joined(trees: Sequence[_Tree], leaves: Sequence[Leaves]) -> Trees:
         sets,
     )
     owners = [own.nodes + root for own, root in zip(leaves, roots, strict=True)]
-    return Trees(
+    return XGBoostTrees(
         nodes,
-        Leaves(
+        ForestLeaves(
             _concatenated(owners),
             _concatenated([own.targets for own in leaves]),
             _concatenated([own.values for own in leaves]),
         ),
     )
+
+
+def _sets(trees: Sequence[_XGBoostTree], roots: Indices) -> dict[int, Vector]:
+    """Return the codes of inner nodes, by their positions in all trees."""
+    return {
+        int(root) + node: codes
+        for root, tree in zip(roots, trees, strict=True)
+        for node, codes in tree.sets.items()
+        if tree.left[node] >= 0
+    }
 
 
 def _concatenated(lists: Sequence[Array]) -> Array:
