@@ -100,7 +100,7 @@ def test_a_fitted_model_is_written_and_its_difference_told(
         CALLS[name](client)
 
     (warning,) = told
-    assert str(warning.message).startswith("LinearRegression was written as ONNX by skl2onnx")
+    assert str(warning.message).startswith("LinearRegression was written as ONNX")
     assert warning.filename == __file__
 
 
@@ -181,7 +181,7 @@ def test_what_skl2onnx_writes_predicts_as_scikit_learn_does(
     table: Any = FRAME[NUMBERS].to_numpy() if name == "array" else FRAME
     given = FRAME if name != "array" else table
     model = REAL[name]
-    with pytest.warns(UserWarning, match="was written as ONNX by skl2onnx"):
+    with pytest.warns(UserWarning, match="was written as ONNX"):
         found = client.predict(model, table)
 
     if name == "scaled numbers":

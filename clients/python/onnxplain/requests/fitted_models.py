@@ -1,4 +1,4 @@
-"""Fitted models of scikit-learn: written by skl2onnx, and compared on rows of the table."""
+"""Fitted models of scikit-learn: written as ONNX, and compared on rows of the table."""
 
 from __future__ import annotations
 
@@ -67,8 +67,8 @@ class FittedModel:
         if not compared.agrees:
             raise ValueError(self._refusal(compared))
         warnings.warn(
-            f"{self.name} was written as ONNX by skl2onnx; on {compared.row_count:,} rows of the "
-            f"table, its predictions differ by at most {compared.largest_difference:.1e}",
+            f"{self.name} was written as ONNX; on {compared.row_count:,} rows of the table, "
+            f"its predictions differ by at most {compared.largest_difference:.1e}",
             stacklevel=4,
         )
         return Model(content=self.content)
@@ -81,7 +81,7 @@ class FittedModel:
         causes = "".join(f" {cause.message}" for cause in compared.likely_causes)
         rounding = max(each.rounding for each in compared.outputs)
         return (
-            f"skl2onnx wrote {self.name} as a model that predicts otherwise on {count:,} of "
+            f"{self.name} was written as a model that predicts otherwise on {count:,} of "
             f"{compared.row_count:,} rows of the table, by up to "
             f"{compared.largest_difference:.2g}, where rounding explains {rounding:.2g}: rows "
             f"{named}{more}, from 0; {_BY_HAND}.{causes}"

@@ -71,7 +71,7 @@ def _forest(header: Header, trees: Sequence[LightGBMTree]) -> NativeForest:
     share = len(trees) // count if header.is_average and trees else 1
     joined = join(trees, count, has_codes, objective.factor / share)
     return NativeForest(
-        producer=f"LightGBM {header.version}",
+        producer=f"LightGBM (format {header.version})",
         features=features.features,
         nodes=joined.nodes,
         leaves=joined.leaves,
