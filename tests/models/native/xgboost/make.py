@@ -4,7 +4,7 @@
 
 writes the folder of the installed version: `NAME.json` and `NAME.ubj` as `save_model` does, and
 `answers.json` with rows, some of them on thresholds and next to them, and the predictions of each
-model. Run it with each version of `requirements.txt`, on a CPU; the same version writes the same.
+model. Run it with each version that has a folder here, on a CPU; the same version writes the same.
 """
 
 from __future__ import annotations
