@@ -348,6 +348,7 @@ def test_every_field_of_the_request_can_be_given() -> None:
         partial=True,
         result_uri="s3://results/a.pb",
         input_columns={"X": ["age"]},
+        expected_prediction_columns=["p"],
     )
 
     assert sorted(field.name for field, _ in request.ListFields()) == sorted(

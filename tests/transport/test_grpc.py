@@ -235,6 +235,7 @@ def test_reflection_gives_the_contract(start, make_runner) -> None:
         "DescribeModel",
         "DescribeTable",
         "Predict",
+        "CheckModel",
         "UploadModel",
         "UploadTable",
     ]

@@ -72,8 +72,8 @@ _TEMPLATES = tuple(Template(pattern, holds) for pattern, holds in (
     ((r"None of .+, interacts\.|No pair of features interacts\.|"
       r"No interaction of .+ is above 0 beyond its error\."), effect_claims.no_pair),
     ((rf"Along (?P<names>.+?)(?:, whose curve has the widest range,)? the average prediction{_OF}"
-      r"(?: in the group (?P<group>.+))? is lowest, (?P<low>\S+) at (?P<there>.+), and highest, "
-      r"(?P<high>\S+) at (?P<then>.+)\."), effect_claims.curve),
+      r"(?: in the group (?P<group>.+))? is lowest, (?P<low>(?:almost )?\S+) at (?P<there>.+), "
+      r"and highest, (?P<high>(?:almost )?\S+) at (?P<then>.+)\."), effect_claims.curve),
     (r"No feature asked about moves the average prediction\.", effect_claims.flat_curves),
     ((rf"As (?P<names>.+) moves and the rest of a row stays, its prediction{_OF} changes by {_A} "
       rf"\(median over (?P<rows>[\d,]+) rows\), at most by {_B}\."), effect_claims.rows_of_curves),

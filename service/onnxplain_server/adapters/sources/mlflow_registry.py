@@ -103,7 +103,8 @@ class Registry:
         name = next((name for name in _FILES if isinstance(flavors.get(name), dict)), None)
         if name is None:
             listed = ", ".join(map(str, flavors)) or "none"
-            known = " or ".join(_FILES)
+            *others, last = _FILES
+            known = f"{', '.join(others)} or {last}"
             raise self._unusable(
                 model.uri,
                 f"it has no flavor {known} (but {listed}): log it by mlflow.onnx.log_model",
