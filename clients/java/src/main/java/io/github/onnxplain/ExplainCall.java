@@ -164,6 +164,28 @@ public final class ExplainCall {
         }
 
         /**
+         * Names the columns with the true values of a model of several outputs, in place of {@link #targetColumn}.
+         *
+         * @param names one for each output, in their order, or called like outputs
+         * @return this builder
+         */
+        public Builder targetColumns(String... names) {
+            request.clearTargetColumns().addAllTargetColumns(Arrays.asList(names));
+            return this;
+        }
+
+        /**
+         * Names the columns with what the training library predicts, which the receipt compares with the model.
+         *
+         * @param names one for each output that is explained, or one for each output of the model, in their order
+         * @return this builder
+         */
+        public Builder expectedPredictionColumns(String... names) {
+            request.clearExpectedPredictionColumns().addAllExpectedPredictionColumns(Arrays.asList(names));
+            return this;
+        }
+
+        /**
          * Names the column with case weights.
          *
          * @param name of a column of the table
