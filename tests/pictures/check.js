@@ -1,8 +1,7 @@
 // Writes what is wrong with the pictures of a page into the page, where `--dump-dom` finds it: texts
 // that overlap, leave their picture or are cut without a sign, are small or pale; pictures that are
-// not drawn, or leave their card empty; tables whose numbers cannot be seen; and what is wider than the page.
+// not drawn; tables whose numbers cannot be seen; and what is wider than the page.
 const LEAST_LETTERS = 12; // pixels
-const LEAST_SHARE = 0.85; // of the width of its card that a picture fills
 const LEAST_CONTRAST = 4.5; // of text on its ground, as WCAG 2.2 asks for
 
 const overlaps = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1.5
@@ -89,10 +88,6 @@ function ofFigure(figure, add) {
   const plot = figure.querySelector(".plot");
   const isCut = plot.scrollWidth > plot.clientWidth + 1;
   if (isCut && !figure.querySelector(".hint")) add("is cut without a sign");
-  const shown = [...svg.querySelectorAll(".root > g > g > :not(.role-title)")];
-  const right = Math.max(...shown.map((each) => each.getBoundingClientRect().right));
-  const share = (right - frame.left) / plot.clientWidth;
-  if (share < LEAST_SHARE) add(`fills only ${Math.round(100 * share)} % of its card`);
 }
 
 // Numbers of tables, which must be in sight without scrolling.
@@ -107,20 +102,11 @@ function ofTables(add) {
   }
 }
 
-for (const folded of document.querySelectorAll("details")) folded.open = true;
-
-const SETTLED = 20; // looks at widths that stay the same, since neighbours are drawn anew
-let last = "";
-let same = 0;
-
 const wait = setInterval(() => {
   const figures = [...document.querySelectorAll("figure")];
   if (!figures.every((figure) => figure.classList.contains("drawn"))) return;
-  const now = figures.map((figure) => figure.querySelector(".plot").scrollWidth).join();
-  same = now === last ? same + 1 : 0;
-  last = now;
-  if (same < SETTLED) return;
   clearInterval(wait);
+  for (const folded of document.querySelectorAll("details")) folded.open = true;
   const problems = [];
   for (const figure of figures) ofFigure(figure, (text) => problems.push(`${figure.id}: ${text}`));
   if (document.documentElement.scrollWidth > window.innerWidth) {
