@@ -87,7 +87,7 @@ aside {
   background: var(--caution-paper);
 }
 aside h2 { margin: 0 0 0.25rem; color: var(--caution); font-size: 1rem; }
-aside details { display: inline-block; margin: 0; }
+aside details { display: inline-block; max-width: 100%; margin: 0; overflow-wrap: anywhere; }
 aside ul { margin: 0; padding-left: 1.2rem; }
 code { color: var(--quiet); font-size: 0.85em; }
 
