@@ -13,6 +13,15 @@ import typer
 from onnxplain_server.cli import files
 from onnxplain_server.cli.failure import CommandError, UsageFault
 
+Endpoint: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        metavar="HOST:PORT", help="gRPC address of a server; default: compute in this process."
+    ),
+]
+Timeout: TypeAlias = Annotated[
+    float | None, typer.Option(min=0, metavar="SECONDS", help="Timeout of the call.")
+]
 TokenFile: TypeAlias = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="File with the access token; or set ONNXPLAIN_TOKEN."),

@@ -14,7 +14,9 @@ from onnxplain_server.cli.connection import (
     CaFile,
     CertificateFile,
     Connection,
+    Endpoint,
     KeyFile,
+    Timeout,
     Tls,
     TokenFile,
 )
@@ -23,6 +25,7 @@ from onnxplain_server.cli.output.error_lines import Names
 from onnxplain_server.cli.output.formats import DEFAULT_OUTPUT, DescriptionOutput, is_for_terminal
 from onnxplain_server.cli.output.formatting import formatted_description, formatted_table
 from onnxplain_server.cli.requests import remote_model, request
+from onnxplain_server.cli.requests.prediction_flags import MODEL_FILE
 from onnxplain_server.cli.rows import described_rows
 
 
@@ -33,8 +36,8 @@ def describe(
         str,
         typer.Argument(
             metavar="MODEL",
-            help='ONNX file or its URI; "-" is standard input; with --remote-protocol, the address '
-            "of a server of models. Alone, it may be the file of a table.",
+            help=f'{MODEL_FILE} or its URI; "-" is standard input; with --remote-protocol, the '
+            "address of a server of models. Alone, it may be the file of a table.",
         ),
     ],
     table: Annotated[
@@ -54,15 +57,8 @@ def describe(
     target_column: described_rows.TargetColumn = None,
     weight_column: described_rows.WeightColumn = None,
     output: Annotated[DescriptionOutput | None, typer.Option(help=DEFAULT_OUTPUT)] = None,
-    endpoint: Annotated[
-        str | None,
-        typer.Option(
-            metavar="HOST:PORT", help="gRPC address of a server; default: compute in this process."
-        ),
-    ] = None,
-    timeout: Annotated[
-        float | None, typer.Option(min=0, metavar="SECONDS", help="Timeout of the call.")
-    ] = None,
+    endpoint: Endpoint = None,
+    timeout: Timeout = None,
     remote_protocol: remote_model.RemoteProtocol = None,
     remote_name: remote_model.RemoteName = None,
     remote_version: remote_model.RemoteVersion = None,

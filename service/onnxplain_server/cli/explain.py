@@ -13,7 +13,6 @@ from typing import Annotated
 
 import typer
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest
-from onnxplain.v1.model_pb2 import ModelDescription
 
 from onnxplain_server.cli import backend, files
 from onnxplain_server.cli.connection import (
@@ -21,7 +20,9 @@ from onnxplain_server.cli.connection import (
     CaFile,
     CertificateFile,
     Connection,
+    Endpoint,
     KeyFile,
+    Timeout,
     Tls,
     TokenFile,
 )
@@ -34,7 +35,7 @@ from onnxplain_server.cli.output.formats import (
     of_ending,
 )
 from onnxplain_server.cli.output.long_work import warn_of_long_work
-from onnxplain_server.cli.requests import cluster, methods, remote_model, request
+from onnxplain_server.cli.requests import cluster, methods, prediction_flags, remote_model, request
 from onnxplain_server.cli.requests.large_table import large_table
 from onnxplain_server.cli.requests.parsers import (
     names_of,
@@ -61,8 +62,8 @@ def explain(
         str | None,
         typer.Argument(
             metavar="[MODEL]",
-            help='ONNX file or its URI; or "-", standard input; with --remote-protocol, the '
-            "address of a server of models. Not all methods need one.",
+            help=f'{prediction_flags.MODEL_FILE} or its URI; or "-", standard input; with '
+            "--remote-protocol, the address of a server of models. Not all methods need one.",
         ),
     ] = None,
     table: Annotated[
@@ -129,14 +130,7 @@ def explain(
             "'exp(y)', 'high - low' or 'price = exp(y)'; repeatable.",
         ),
     ] = None,
-    scale: Annotated[
-        str | None,
-        typer.Option(
-            parser=one_of(ModelDescription.Scale),
-            metavar="|".join(names_of(ModelDescription.Scale)),
-            help="Scale of the predictions.",
-        ),
-    ] = None,
+    scale: prediction_flags.Scale = None,
     engine: Annotated[
         str | None,
         typer.Option(
@@ -223,15 +217,8 @@ def explain(
     output_file: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Output file; default: standard output.")
     ] = None,
-    endpoint: Annotated[
-        str | None,
-        typer.Option(
-            metavar="HOST:PORT", help="gRPC address of a server; default: compute in this process."
-        ),
-    ] = None,
-    timeout: Annotated[
-        float | None, typer.Option(min=0, metavar="SECONDS", help="Timeout of the call.")
-    ] = None,
+    endpoint: Endpoint = None,
+    timeout: Timeout = None,
     token_file: TokenFile = None,
     tls: Tls = False,
     ca_file: CaFile = None,

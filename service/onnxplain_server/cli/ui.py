@@ -14,6 +14,7 @@ import onnxplain
 import typer
 
 from onnxplain_server.cli.failure import CommandError, in_short
+from onnxplain_server.cli.requests.prediction_flags import MODEL_FILE
 from onnxplain_server.core.systems.confinement import UNCONFINED, can_confine
 
 _HOST = "127.0.0.1"
@@ -24,7 +25,7 @@ def ui(
     context: typer.Context,
     model: Annotated[
         str | None,
-        typer.Argument(metavar="[MODEL]", help="ONNX file. Default: chosen on the page."),
+        typer.Argument(metavar="[MODEL]", help=f"{MODEL_FILE}. Default: chosen on the page."),
     ] = None,
     table: Annotated[
         str | None,

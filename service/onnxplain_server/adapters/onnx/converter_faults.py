@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from onnx import ModelProto
-
 from onnxplain_server.adapters.onnx.analysis.isotonic import interpolated
+from onnxplain_server.adapters.onnx.read import parse
 from onnxplain_server.adapters.onnx.trial_rows import known_texts
+from onnxplain_server.core.model_limits import ModelLimits
 from onnxplain_server.trees.reading.onnx_nodes import TREE_OPERATORS, Attributes, nodes_within
 
 _CONVERTER = "skl2onnx"
@@ -38,9 +38,9 @@ class ConverterFaults:
     of_repaired: str
 
 
-def converter_faults(content: bytes) -> ConverterFaults:
+def converter_faults(content: bytes, limits: ModelLimits) -> ConverterFaults:
     """Read what is known of a model that was loaded before."""
-    model = ModelProto.FromString(content)
+    model = parse(content, limits).model
     texts = frozenset(known_texts(model))
     if model.producer_name != _CONVERTER:
         return ConverterFaults(texts, "", "", b"", "")

@@ -170,7 +170,7 @@ class LoadedModels:
 
     def written(self, loaded: Loaded, host: ComputationHost) -> WrittenModel:
         """Tell how a converter wrote a model, with the model without a fault that it repairs."""
-        faults = converter_faults(loaded.file.content)
+        faults = converter_faults(loaded.file.content, self._limits)
         written = WrittenModel(faults.texts, faults.of_missing, faults.of_thresholds)
         if not faults.repaired:
             return written

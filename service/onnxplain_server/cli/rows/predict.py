@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 from onnxplain.v1.explanation_service_pb2 import PredictRequest
-from onnxplain.v1.model_pb2 import ModelDescription
 
 from onnxplain_server.cli import backend, files
 from onnxplain_server.cli.connection import (
@@ -15,7 +14,9 @@ from onnxplain_server.cli.connection import (
     CaFile,
     CertificateFile,
     Connection,
+    Endpoint,
     KeyFile,
+    Timeout,
     Tls,
     TokenFile,
 )
@@ -23,8 +24,7 @@ from onnxplain_server.cli.failure import in_short
 from onnxplain_server.cli.output.error_lines import Names
 from onnxplain_server.cli.output.formats import DEFAULT_OUTPUT, RowsOutput, is_for_terminal
 from onnxplain_server.cli.output.formatting import formatted_predictions
-from onnxplain_server.cli.requests import remote_model, request
-from onnxplain_server.cli.requests.parsers import names_of, one_of
+from onnxplain_server.cli.requests import prediction_flags, remote_model, request
 from onnxplain_server.cli.rows.described_rows import (
     FeatureColumns,
     InputColumns,
@@ -56,21 +56,8 @@ _FLAGS = {
 # Long: every flag is a parameter.
 def predict(
     context: typer.Context,
-    model: Annotated[
-        str,
-        typer.Argument(
-            metavar="MODEL",
-            help='ONNX file or its URI; "-" is standard input; with --remote-protocol, the address '
-            "of a server of models.",
-        ),
-    ],
-    table: Annotated[
-        str,
-        typer.Argument(
-            metavar="TABLE",
-            help='CSV, Parquet or Arrow IPC file or its URI; "-" is standard input.',
-        ),
-    ],
+    model: prediction_flags.Model,
+    table: prediction_flags.Table,
     *,
     rows: Annotated[
         list[str] | None,
@@ -95,31 +82,11 @@ def predict(
             "repeatable.",
         ),
     ] = None,
-    scale: Annotated[
-        str | None,
-        typer.Option(
-            parser=one_of(ModelDescription.Scale),
-            metavar="|".join(names_of(ModelDescription.Scale)),
-            help="Scale of the predictions.",
-        ),
-    ] = None,
-    allow_inconsistent_model: Annotated[
-        bool,
-        typer.Option(
-            "--allow-inconsistent-model",
-            help="Do not refuse a model that gives different predictions for the same row.",
-        ),
-    ] = False,
+    scale: prediction_flags.Scale = None,
+    allow_inconsistent_model: prediction_flags.AllowInconsistentModel = False,
     output: Annotated[RowsOutput | None, typer.Option(help=DEFAULT_OUTPUT)] = None,
-    endpoint: Annotated[
-        str | None,
-        typer.Option(
-            metavar="HOST:PORT", help="gRPC address of a server; default: compute in this process."
-        ),
-    ] = None,
-    timeout: Annotated[
-        float | None, typer.Option(min=0, metavar="SECONDS", help="Timeout of the call.")
-    ] = None,
+    endpoint: Endpoint = None,
+    timeout: Timeout = None,
     remote_protocol: remote_model.RemoteProtocol = None,
     remote_name: remote_model.RemoteName = None,
     remote_version: remote_model.RemoteVersion = None,
