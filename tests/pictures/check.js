@@ -1,7 +1,9 @@
 // Writes what is wrong with the pictures of a page into the page, where `--dump-dom` finds it: texts
 // that overlap, leave their picture or are cut without a sign, are small or pale; pictures that are
-// not drawn; tables whose numbers cannot be seen; and what is wider than the page.
+// not drawn, or leave their card empty; tables whose numbers cannot be seen; and what is wider than the page.
 const LEAST_LETTERS = 12; // pixels
+const LEAST_SHARE = 0.85; // of the width of its card that a picture fills
+const LEAST_OWN_SHARE = 2 / 3; // the same of a picture that keeps its size, with room for its labels
 const LEAST_CONTRAST = 4.5; // of text on its ground, as WCAG 2.2 asks for
 
 const overlaps = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1.5
@@ -88,6 +90,12 @@ function ofFigure(figure, add) {
   const plot = figure.querySelector(".plot");
   const isCut = plot.scrollWidth > plot.clientWidth + 1;
   if (isCut && !figure.querySelector(".hint")) add("is cut without a sign");
+  if (figure.closest("details")) return; // drawn while it was folded, and had no width
+  const shown = [...svg.querySelectorAll(".root > g > g > :not(.role-title)")];
+  const right = Math.max(...shown.map((each) => each.getBoundingClientRect().right));
+  const filled = (right - frame.left) / plot.clientWidth;
+  const least = figure.classList.contains("own-size") ? LEAST_OWN_SHARE : LEAST_SHARE;
+  if (filled < least) add(`fills only ${Math.round(100 * filled)} % of its card`);
 }
 
 // Numbers of tables, which must be in sight without scrolling.

@@ -168,6 +168,7 @@ globalThis.onnxplainDrawing = (() => {
       return { drawn, room: 0 };
     }
     figure.classList.toggle("wide", !isSmall && needsRow(figure, spec, widthOf(target)));
+    figure.classList.toggle("own-size", Boolean(keepsSize)); // its card is as wide as the picture
     // Neighbours may change it while this is drawn.
     const room = figure.clientWidth;
     const again = async (next) => {

@@ -103,6 +103,7 @@ figure {
   background: #ffffff; /* plots bring white paper of their own */
 }
 figure.wide { flex-basis: 100%; }
+figure.own-size { flex: 0 1 auto; max-width: 100%; }
 /* Two names, to win over the style that the drawing brings. */
 figure .plot { display: block; min-height: 4rem; color: #202124; overflow-x: auto; }
 .vega-bindings { padding: 0 1rem 0.5rem; font: 0.875rem/1.5 system-ui, "Helvetica Neue", Helvetica, Arial, "Liberation Sans", sans-serif; }
@@ -166,11 +167,11 @@ footer { margin-top: 3rem; color: var(--quiet); font-size: 0.85rem; }
   a { color: inherit; text-decoration: none; }
   .vega-embed details, .vega-bindings, .hint { display: none; }
 }
-`;var x="default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'",$=2e6;function K(e){return $-new TextEncoder().encode(k(e)).length}function k(e){let{title:i,notes:a,summary:r,keyFigures:n,warnings:o,sections:l,receipt:s}=e;return`<!DOCTYPE html>
+`;var y="default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'",$=2e6;function K(e){return $-new TextEncoder().encode(k(e)).length}function k(e){let{title:i,notes:a,summary:r,keyFigures:n,warnings:o,sections:l,receipt:s}=e;return`<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="${x}">
+<meta http-equiv="Content-Security-Policy" content="${y}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta name="generator" content="onnxplain">
